@@ -1,6 +1,6 @@
-//! An allocator that counts, for tests of what code allocates and holds. Nothing but tests names it.
+//! Counting allocator for tests of what code allocates and holds. Test-only dependency.
 //!
-//! A test program makes it its own:
+//! Install it as the global allocator of a test program:
 //!
 //! ```
 //! #[global_allocator]
@@ -15,11 +15,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// The system's allocator; it counts each thread's allocations, and what watched threads hold.
+/// The system's allocator, counting each thread's allocations and the bytes that watched threads hold.
 #[derive(Debug)]
 pub struct Counting;
 
-/// What watched threads hold.
+/// Bytes held by watched threads.
 static HELD: AtomicIsize = AtomicIsize::new(0);
 
 thread_local! {
@@ -27,17 +27,17 @@ thread_local! {
     static IS_WATCHED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How often this thread has allocated.
+/// Number of allocations by this thread so far.
 pub fn count() -> u64 {
     COUNT.get()
 }
 
-/// From now on what this thread allocates is held until it gives it back.
+/// Starts watching this thread: its allocations from now on count as held until they are freed.
 pub fn watch() {
     IS_WATCHED.set(true);
 }
 
-/// Bytes that watched threads hold, touched or not, beside what an allocator adds.
+/// Bytes held by watched threads, touched or not, without the allocator's overhead.
 pub fn held_bytes() -> isize {
     HELD.load(Ordering::Relaxed)
 }
@@ -48,18 +48,18 @@ fn hold(bytes: isize) {
     }
 }
 
-// SAFETY: hands everything to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
         hold(layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         hold(-(layout.size() as isize));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

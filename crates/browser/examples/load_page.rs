@@ -2,8 +2,9 @@
 //!
 //! Usage: `load_page PAGE ADDRESS [none|tls12|tls13 [h1|h2|h3 [DEVICE]]]` (default none, h2, zero)
 //!
-//! All the page's hosts are taken to be at ADDRESS. The visit's times depend on the machine. The server may be somebody else's, if it presents the RSA
-//! certificate of `crates/tls/assets` and answers each path with as many bytes as `load_page PAGE list` says: a line `PATH BYTES` an object.
+//! All the page's hosts are assumed to be at ADDRESS. The visit's times depend on the machine. Any server will do
+//! that presents the RSA certificate of `crates/tls/assets` and answers each path with as many bytes as `load_page
+//! PAGE list` says: a line `PATH BYTES` per object.
 
 use std::error::Error;
 use std::net::SocketAddr;

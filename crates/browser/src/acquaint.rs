@@ -1,4 +1,4 @@
-//! An earlier visit's handshakes: they leave TLS sessions behind, which later connections resume.
+//! Handshakes of an earlier visit: they leave TLS sessions behind, which later connections resume.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -13,12 +13,13 @@ use page::Host;
 use crate::plan::Arm;
 use crate::{Browser, LoadPlan};
 
-/// No page has it.
+/// A path that no page has.
 const PATH: &str = "/.well-known/farlink-acquaintance";
 
 impl Browser {
-    /// Opens one connection to each host of the page, in turn, or one to the proxy that is asked for all (and to each host as well, where requests may go past it), asks for something that is not there and
-    /// closes it. With the answer the server's tickets have come, too. A host that is not reached stays unknown: its visit will say why.
+    /// Opens one connection to each host of the page, in turn, or one to the proxy that handles all requests (and
+    /// to each host as well, if requests may bypass it), requests a missing resource and closes the connection. The
+    /// server's tickets come with the answer. An unreachable host stays unknown: its visit will say why.
     pub async fn acquaint(&self, plan: &LoadPlan) {
         let mut met = BTreeSet::new();
         let ways = [Some(plan.arms()), plan.past()].into_iter().flatten();
@@ -49,7 +50,7 @@ impl Browser {
         if arm.asks_proxy() {
             request.extensions_mut().insert(AbsoluteForm);
         }
-        // Whatever the answer is, nobody looks at it.
+        // The answer itself is ignored.
         let _ = connection.fetch(&request, Priority::Lowest, &mut Unwatched).await;
     }
 }

@@ -1,8 +1,9 @@
-//! What a browser has learnt of servers' alternatives (RFC 7838): who speaks HTTP/3, how far away it is, where it did not work.
+//! The browser's knowledge of servers' alternative services (RFC 7838): support of HTTP/3, round-trip times, failures.
 //!
-//! It outlives visits, as Chromium keeps it in its profile. The rules are Chromium's: `net/quic/quic_stream_factory.cc`
-//! (`GetTimeDelayForWaitingJob`), `net/http/broken_alternative_services.cc`. Left out: alternatives on other hosts, which are ignored; a change of
-//! network, at which all that was broken is tried anew.
+//! It survives visits, as Chromium keeps it in its profile. The rules are Chromium's:
+//! `net/quic/quic_stream_factory.cc` (`GetTimeDelayForWaitingJob`), `net/http/broken_alternative_services.cc`. Left
+//! out: alternatives on other hosts, which are ignored; a change of network, after which broken alternatives are
+//! tried again.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,48 +12,48 @@ use std::time::Duration;
 use http_stack::alt_svc::AltSvc;
 use units::Time;
 
-/// How much later TCP begins where nothing is known of the way to a server ("based on mean time from
+/// Delay of TCP if nothing is known of the path to a server ("based on mean time from
 /// Net.QuicSession.HostResolution.HandshakeConfirmedTime").
 const USUAL_HEAD_START: Duration = Duration::from_millis(300);
 
-/// For how long an alternative that failed is not tried again, at first; each further failure doubles it
+/// Initial time for which a failed alternative is not tried again; each further failure doubles it
 /// (`kBrokenAlternativeProtocolDelaySecs`).
 const BROKEN_FOR: Duration = Duration::from_secs(300);
-/// The longest (`kMaxBrokenAlternativeProtocolDelay`): two days.
+/// The maximum (`kMaxBrokenAlternativeProtocolDelay`): two days.
 const BROKEN_FOR_AT_MOST: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
-/// How a browser comes to speak HTTP/3 with a server that does.
+/// Discovery of a server's support of HTTP/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum H3Discovery {
-    /// It knows beforehand.
+    /// Known in advance.
     #[default]
     PriorKnowledge,
-    /// It begins with HTTP/2 and is told by `Alt-Svc`.
+    /// HTTP/2 first; `Alt-Svc` announces HTTP/3.
     AltSvc,
-    /// DNS tells it with the address (RFC 9460).
+    /// Announced by DNS with the address (RFC 9460).
     HttpsRecord,
 }
 
-/// What is known of all servers, by name.
+/// Knowledge of all servers, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Alternatives(RefCell<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     servers: BTreeMap<String, Server>,
-    /// Whether QUIC has worked on this network.
+    /// True if QUIC has worked on this network.
     works: bool,
 }
 
 #[derive(Debug, Default)]
 struct Server {
-    /// Until when HTTP/3 is offered.
+    /// End of the validity of the offer of HTTP/3.
     offered_until: Time,
-    /// Until when it is not tried.
+    /// End of the time for which it is not tried.
     broken_until: Time,
-    /// How often it failed since it worked.
+    /// Number of failures since it last worked.
     failures: u32,
-    /// The latest round trip over it.
+    /// The latest round-trip time over it.
     rtt: Option<Duration>,
 }
 
@@ -62,7 +63,7 @@ impl Alternatives {
         self.0.take();
     }
 
-    /// A response of `host` said so. What cannot be read is ignored (RFC 7838 section 3).
+    /// Learns an `Alt-Svc` field of a response by `host`. An invalid field is ignored (RFC 7838 section 3).
     pub(crate) fn learn(&self, host: &str, port: u16, field: &str, now: Time) {
         let offer = match field.parse() {
             Err(_) => return,
@@ -77,21 +78,21 @@ impl Alternatives {
         known.servers.entry(host.to_owned()).or_default().offered_until = offered_until;
     }
 
-    /// Whether `host` is to be tried over QUIC.
+    /// Returns true if `host` is to be tried over QUIC.
     pub(crate) fn are_offered(&self, host: &str, now: Time) -> bool {
         let known = self.0.borrow();
         let server = known.servers.get(host);
         server.is_some_and(|server| now < server.offered_until) && !self.are_broken(host, now)
     }
 
-    /// Whether QUIC did not come about with `host` of late, so that it is not tried.
+    /// Returns true if QUIC has recently failed with `host`, so that it is not tried.
     pub(crate) fn are_broken(&self, host: &str, now: Time) -> bool {
         let known = self.0.borrow();
         known.servers.get(host).is_some_and(|server| now < server.broken_until)
     }
 
-    /// How much later than QUIC TCP begins: at once until QUIC has worked on this network or where it failed of late, else after
-    /// one and a half of the last known round trips.
+    /// Head start of QUIC over TCP: zero until QUIC has worked on this network or if it has recently failed, else
+    /// one and a half of the last known round-trip times.
     pub(crate) fn head_start(&self, host: &str) -> Duration {
         let known = self.0.borrow();
         let server = known.servers.get(host);
@@ -102,7 +103,7 @@ impl Alternatives {
         rtt.map_or(USUAL_HEAD_START, |rtt| rtt + rtt / 2)
     }
 
-    /// QUIC works with `host`, which is so far away.
+    /// Notes that QUIC works with `host`, at this round-trip time.
     pub(crate) fn note_success(&self, host: &str, rtt: Duration) {
         let mut known = self.0.borrow_mut();
         known.works = true;
@@ -110,7 +111,7 @@ impl Alternatives {
         (server.rtt, server.failures) = (Some(rtt), 0);
     }
 
-    /// QUIC did not come about with `host`.
+    /// Notes that QUIC failed with `host`.
     pub(crate) fn note_failure(&self, host: &str, now: Time) {
         let mut known = self.0.borrow_mut();
         let server = known.servers.entry(host.to_owned()).or_default();

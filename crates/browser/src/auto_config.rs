@@ -1,8 +1,9 @@
-//! A PAC file in a browser's settings: for each request it names a port of the proxy, or the request's own host.
+//! A PAC file in a browser's settings: for each request it chooses a port of the proxy, or the request's own host.
 //!
-//! The file is asked in the order in which requests are made, by one script engine as long as the browser runs. There is one proxy, whatever
-//! the file calls it: what counts is the port.
-//! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`, which resolves the proxy (`DoResolveProxy`) for each request, before it looks for a connection.
+//! The file is evaluated in the order of requests, by one script engine for as long as the browser runs. There is
+//! one proxy, whatever name the file gives it: only the port counts.
+//! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`, which resolves the proxy (`DoResolveProxy`)
+//! for each request, before it looks for a connection.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -10,21 +11,21 @@ use std::net::IpAddr;
 use pac::{Choice, Engine, Script, Surroundings};
 use tls::PLAN_START;
 
-/// What `Math.random` of a PAC file draws from.
+/// Source of randomness for `Math.random` of a PAC file.
 const CHANCE: &str = "browser/pac";
 
-/// What a browser is told of proxies.
+/// Proxy auto-configuration of a browser.
 #[derive(Clone, Debug)]
 pub struct AutoConfig {
     /// The file.
     pub script: Script,
-    /// Those of the proxy's ports that it may name.
+    /// Ports of the proxy that it may choose.
     pub ports: Vec<u16>,
     /// The browser's own address.
     pub own: IpAddr,
 }
 
-/// The file at work in a running browser.
+/// The file in a running browser.
 pub(crate) struct Chooser {
     told: AutoConfig,
     engine: RefCell<Option<Engine>>,
@@ -35,7 +36,7 @@ impl Chooser {
         Chooser { told, engine: RefCell::default() }
     }
 
-    /// What the file says of a request.
+    /// The file's choice for a request.
     pub(crate) fn choose(&self, url: &str, host: &str) -> Result<Choice, String> {
         let mut engine = self.engine.borrow_mut();
         if engine.is_none() {

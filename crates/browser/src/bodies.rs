@@ -1,25 +1,26 @@
-//! What arrived, by digest: whether two ways of carrying a page carried the same bytes.
+//! Digests of received bodies: to check that two ways of carrying a page carried the same bytes.
 //!
-//! Nothing is digested unless somebody asks ([`Browser::with_bodies`](crate::Browser::with_bodies)): it costs more than a simulated load.
+//! Nothing is digested by default ([`Browser::with_bodies`](crate::Browser::with_bodies)): it costs more than a
+//! simulated load.
 
 use std::cell::RefCell;
 
 use units::Time;
 
-/// One response's body as the loader got it, decoded from whatever carried it.
+/// One response's body as received by the loader, decoded from any transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     /// Navigation start of the visit that it belongs to.
     pub visit: Time,
     /// Index in the page.
     pub object: u32,
-    /// Its length.
+    /// Length of the body.
     pub bytes: u64,
-    /// BLAKE3 of it.
+    /// BLAKE3 digest of the body.
     pub digest: [u8; 32],
 }
 
-/// The bodies that arrived whole, in the order of their ends. What a cache answered did not arrive.
+/// The bodies that arrived completely, in the order of their ends. Cache hits did not arrive.
 #[derive(Debug, Default)]
 pub struct Bodies(RefCell<Vec<Body>>);
 

@@ -1,15 +1,15 @@
-//! The browser's cache, as far as a second visit sees it.
+//! The browser's cache, as seen by a repeat visit.
 //!
-//! A page's `cacheable` says whether a browser may answer from its cache without asking; whether it
-//! then still has the object is the only thing kept here. It leaves out expiry and eviction: visits of
-//! a journey lie minutes apart, caches hold far more than a page.
+//! A page's `cacheable` says whether a browser may answer from its cache without revalidation; this only keeps
+//! track of which objects are still in it. It leaves out expiry and eviction: visits of a journey are minutes
+//! apart, and caches hold far more than a page.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use http::Uri;
 
-/// URLs that a browser holds. It outlives a visit.
+/// URLs in a browser's cache. It outlives a visit.
 #[derive(Debug, Default)]
 pub struct Cache(RefCell<BTreeSet<String>>);
 
@@ -18,8 +18,8 @@ impl Cache {
         self.0.borrow().contains(url)
     }
 
-    /// Whether it holds the answer to a GET for `uri`. A page's URLs have the schemes that they were recorded with, which are not always
-    /// those that they are loaded with.
+    /// Returns true if it holds the answer to a GET for `uri` by either scheme. A page's URLs have the schemes of
+    /// the recording, which may differ from those of the load.
     pub(crate) fn holds_either(&self, uri: &Uri) -> bool {
         let rest = uri.to_string();
         let rest = rest.split_once("://").map_or(rest.as_str(), |(_, rest)| rest);

@@ -1,16 +1,16 @@
-//! What a real browser's computing costs on this machine: a [`Device`] fitted to its loads of known pages over
-//! a network that costs nothing.
+//! Cost of a real browser's computing on this machine: a [`Device`] fitted to its loads of known pages over a
+//! network that costs nothing.
 //!
-//! The loader's main thread is serial, so a load without a network takes about the sum of its costs. The costs
-//! of one profile are therefore a linear fit: for each sample a sum of counts and kilobytes, each times its
-//! cost, is to give the time measured. Costs are not negative; errors count relative to the time measured, so
-//! that small pages weigh as much as large ones. Least squares under these bounds are found by coordinate
-//! descent on the normal equations (Franc, Hlavac, Navara, "Sequential coordinate-wise algorithm for the
-//! non-negative least squares problem", CAIP 2005).
+//! The loader's main thread is serial, so a load without a network takes about the sum of its costs. The costs of
+//! one profile are therefore a linear fit: for each sample a sum of counts and kilobytes, each times its cost,
+//! approximates the time measured. Costs are not negative; errors count relative to the time measured, so that
+//! small pages weigh as much as large ones. Least squares under these bounds are found by coordinate descent on the
+//! normal equations (Franc, Hlavac, Navara, "Sequential coordinate-wise algorithm for the non-negative least
+//! squares problem", CAIP 2005).
 //!
-//! Left out: what browsers do beside the main thread (they decode images and compile scripts elsewhere) ends
-//! up in whatever cost it delays. The bytes are those of [`page::browsable()`], in which most of a file is a
-//! comment: a real site's scripts cost more.
+//! Left out: work of browsers beside the main thread (they decode images and compile scripts elsewhere) ends up in
+//! the cost that it delays. The bytes are those of [`page::browsable()`], in which most of a file is a comment: a
+//! real site's scripts cost more.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct Sample {
 /// Navigation, objects, connections; kilobytes by kind, in the order of [`KINDS`].
 type Features = [f64; 3 + KINDS.len()];
 
-/// The kinds whose kilobytes cost something of their own. All others are the last's.
+/// The kinds whose kilobytes have separate costs. All others share the last one's.
 const KINDS: [Kind; 6] =
     [Kind::Document, Kind::Stylesheet, Kind::Script, Kind::Image, Kind::Font, Kind::Other];
 
@@ -48,7 +48,7 @@ impl Sample {
     }
 }
 
-/// The device whose costs explain the samples best.
+/// The device whose costs fit the samples best.
 pub fn calibrate(samples: &[Sample], summary: &str) -> Device {
     let costs = fit(samples);
     let us = |index: usize| costs[index].round() as u64;
@@ -66,7 +66,7 @@ pub fn calibrate(samples: &[Sample], summary: &str) -> Device {
     })
 }
 
-/// Microseconds a unit of each feature.
+/// Cost per unit of each feature, in microseconds.
 fn fit(samples: &[Sample]) -> Features {
     const SWEEPS: usize = 10_000;
     let (gram, moments) = normal_equations(samples);
@@ -83,7 +83,7 @@ fn fit(samples: &[Sample]) -> Features {
     costs
 }
 
-/// Of the rows divided by their times: each is to give one.
+/// Normal equations of the rows divided by their times: each row's target is one.
 fn normal_equations(samples: &[Sample]) -> ([Features; 3 + KINDS.len()], Features) {
     let mut gram = [[0.0; 3 + KINDS.len()]; 3 + KINDS.len()];
     let mut moments = [0.0; 3 + KINDS.len()];
@@ -103,7 +103,7 @@ fn normal_equations(samples: &[Sample]) -> ([Features; 3 + KINDS.len()], Feature
 mod tests {
     use super::*;
 
-    /// Loads that take exactly what these costs say, and a little more or less.
+    /// Loads that take exactly these costs, plus or minus some noise.
     fn loads(costs: &Features, noise: f64) -> Vec<Sample> {
         let mut sign = 1.0;
         let pages = page::calibration_pages();

@@ -1,4 +1,4 @@
-//! What a client's CPU costs: device profiles. Data, in `data/devices.toml`.
+//! Device profiles: CPU costs of a client. Data, in `data/devices.toml`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,12 +27,12 @@ pub struct Device {
     image_us_per_kb: u64,
     font_us_per_kb: u64,
     other_us_per_kb: u64,
-    /// How many times slower than the profile (`--cpu 4x`).
+    /// Slowdown relative to the profile (`--cpu 4x`).
     #[serde(skip, default = "one")]
     pub slowdown: f64,
 }
 
-/// What a calibration finds out.
+/// Costs found by calibration.
 pub(crate) struct Costs {
     pub(crate) summary: String,
     pub(crate) navigation_us: u64,
@@ -46,10 +46,10 @@ pub(crate) struct Costs {
     pub(crate) other_us_per_kb: u64,
 }
 
-/// Why there is no such device.
+/// Error in choosing a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
-    /// No profile is called that.
+    /// No profile has that name.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
     /// The file cannot be read.
@@ -57,15 +57,15 @@ pub enum DeviceError {
     Unreadable {
         /// Its path.
         path: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// The file is no device.
+    /// The file is not a device.
     #[error("{path} is not one device as `farlink calibrate` writes it: {why}")]
     Malformed {
         /// Its path.
         path: String,
-        /// What is wrong, and where.
+        /// The error, and its position.
         why: String,
     },
 }
@@ -111,7 +111,7 @@ impl Device {
         TABLE.all()
     }
 
-    /// A device of which only these costs were measured: the others, which lie below them, are `desktop`'s.
+    /// A device of which only these costs were measured: the others, which are smaller, are `desktop`'s.
     pub(crate) fn measured(costs: Costs) -> Device {
         let desktop = TABLE.find("desktop").expect("the table has a desktop");
         Device {
@@ -129,7 +129,7 @@ impl Device {
         }
     }
 
-    /// As a table of `data/devices.toml`.
+    /// The device as a table of `data/devices.toml`.
     pub fn to_toml(&self, name: &str) -> String {
         let costs = [
             ("navigation_us", self.navigation_us),
@@ -148,18 +148,18 @@ impl Device {
         format!("[{name}]\nsummary = {:?}\n{lines}", self.summary)
     }
 
-    /// Main thread: making room for a new page, once its document's head has arrived: ending the old page,
-    /// setting up the new one, and its load event at the end.
+    /// Main thread: setting up a new page, once its document's head has arrived: ending the old page, creating the
+    /// new one, and its load event at the end.
     pub fn navigation(&self) -> Duration {
         self.micros(self.navigation_us as f64)
     }
 
-    /// Main thread: taking in an object, once it has arrived, whatever its size.
+    /// Main thread: handling an object, once it has arrived, regardless of its size.
     pub fn object(&self) -> Duration {
         self.micros(self.object_us as f64)
     }
 
-    /// Main thread: working on `bytes` of an object (parsing, decoding, running).
+    /// Main thread: processing `bytes` of an object (parsing, decoding, running).
     pub fn work(&self, kind: Kind, bytes: u64) -> Duration {
         let per_kb = match kind {
             Kind::Document => self.document_us_per_kb,
@@ -178,12 +178,12 @@ impl Device {
         self.micros((self.connection_us + tls) as f64)
     }
 
-    /// Network thread: taking `bytes` from a connection that uses TLS.
+    /// Network thread: reading `bytes` from a connection that uses TLS.
     pub fn decrypt(&self, bytes: usize) -> Duration {
         self.micros(self.decrypt_us_per_kb as f64 * bytes as f64 / 1000.0)
     }
 
-    /// A recorded span of client compute on this device.
+    /// A recorded span of client compute, scaled to this device.
     pub fn recorded(&self, span: Duration) -> Duration {
         span.mul_f64(self.slowdown)
     }

@@ -1,7 +1,8 @@
-//! What requests say of themselves: fields that were recorded, or those that a browser sends. Data, in `data/request-fields.toml`.
+//! Request fields: as recorded, or those of a browser. Data, in `data/request-fields.toml`.
 //!
-//! Header compression lives on what repeats, so it matters what fields hold and not only how long they are. Recorded values that
-//! were made unreadable (nothing but `x`) are replaced by as many hexadecimal digits: `xxx...` would compress as no secret does.
+//! Header compression depends on repetition, so the fields' contents matter and not only their length. Recorded
+//! values that were anonymised (nothing but `x`) are replaced by as many hexadecimal digits: `xxx...` would
+//! compress unlike any secret.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +15,20 @@ use serde::Deserialize;
 
 use crate::named::{Table, UnknownName};
 
-/// What fills requests' heads.
+/// Contents of requests' heads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Heads {
-    /// A few fields, and a cookie that makes up the page's size.
+    /// A few fields, and a cookie that fills up the page's size.
     #[default]
     Sized,
-    /// The same with a field that says nothing instead of the cookie: for those who go by cookies on the way, which are the same for all of a host's objects.
+    /// The same with a meaningless field instead of the cookie: for intermediaries that look at cookies, which are
+    /// the same for all of a host's objects.
     Padded,
-    /// The fields that the page records for an object; where it records none, what a browser sends.
+    /// The fields that the page records for an object; if it records none, those of a browser.
     Recorded(Typical),
 }
 
-/// What a browser sends where nothing is recorded.
+/// Fields of a browser, used if none are recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Typical {
@@ -50,12 +52,12 @@ struct Field {
 static TABLE: Table<Typical> =
     Table::new("browser policy with request fields", include_str!("../data/request-fields.toml"));
 
-/// What belongs to a connection, or is written by whoever sends the request.
+/// Fields of a connection, or written by the sender of the request.
 const LEFT_OUT: [HeaderName; 7] =
     [CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE];
 
 impl Typical {
-    /// What the browser with the policy `name` sends.
+    /// The fields of the browser with the policy `name`.
     ///
     /// # Errors
     /// If there is none; the message lists those that exist.
@@ -63,7 +65,7 @@ impl Typical {
         TABLE.find(name)
     }
 
-    /// All that there are, by policy.
+    /// All of them, by policy.
     pub fn all() -> &'static BTreeMap<String, Typical> {
         TABLE.all()
     }
@@ -102,7 +104,7 @@ impl Field {
 }
 
 impl Heads {
-    /// The fields of a request, but for those of its connection; none if they are to be made by size.
+    /// The fields of a request, except those of its connection; none if they are to be made by size.
     pub(crate) fn fields(&self, page: &Page, object: &Object) -> Option<HeaderMap> {
         match self {
             Heads::Sized | Heads::Padded => None,
@@ -113,7 +115,7 @@ impl Heads {
         }
     }
 
-    /// What makes up a request's size, where it is made by size.
+    /// The field that fills up a request's size, if it is made by size.
     pub(crate) fn padding(&self) -> HeaderName {
         match self {
             Heads::Sized | Heads::Recorded(_) => COOKIE,
@@ -134,7 +136,7 @@ fn recorded(object: &Object) -> HeaderMap {
     fields
 }
 
-/// Adds a field that a request may have; what cannot be one is left out.
+/// Adds a field that a request may have; an invalid one is left out.
 fn append(fields: &mut HeaderMap, name: &str, value: &str) {
     let name = name.parse::<HeaderName>().ok();
     let name = name.filter(|name| {
@@ -145,7 +147,7 @@ fn append(fields: &mut HeaderMap, name: &str, value: &str) {
     }
 }
 
-/// What the object was found in: a sheet for what sheets refer to, else the document.
+/// The referrer of the object: a style sheet for objects that it refers to, else the document.
 fn referrer<'a>(page: &'a Page, object: &Object) -> Option<&'a Object> {
     let first = object.waits_for.first()?;
     let parent = &page.objects[first.object.0 as usize];
@@ -156,7 +158,7 @@ fn referrer<'a>(page: &'a Page, object: &Object) -> Option<&'a Object> {
     }
 }
 
-/// How the object's host is related to that of the page: `Sec-Fetch-Site`, by whole names.
+/// Relation of the object's host to that of the page: `Sec-Fetch-Site`, by whole names.
 fn site(page: &Page, object: &Object) -> &'static str {
     let host = |object: &Object| -> &Host { page.host_of(object) };
     match object.waits_for.is_empty() {
@@ -166,7 +168,7 @@ fn site(page: &Page, object: &Object) -> &'static str {
     }
 }
 
-/// As many hexadecimal digits, the same each time.
+/// A fixed string of `len` hexadecimal digits.
 pub(crate) fn digits(len: usize) -> String {
     let digit = |i: usize| b"0123456789abcdef"[(i.wrapping_mul(i).wrapping_add(i / 16) * 7) % 16];
     (0..len).map(|i| char::from(digit(i))).collect()

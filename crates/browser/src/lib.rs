@@ -1,9 +1,8 @@
-//! The page loader: what a browser does between navigation and the load event.
+//! The page loader: a browser between navigation and the load event.
 //!
-//! It fetches a page's objects over the streams of whichever world it runs in, by a browser's rules:
-//! an object is asked for when what it waits for has arrived and been worked on, connections are
-//! limited and bound late, compute is a serial resource. It does not parse HTML and has no layout:
-//! the page's graph says what reveals what.
+//! It fetches a page's objects over the streams of the world it runs in, by a browser's rules: an object is
+//! requested when its dependencies have arrived and been processed, connections are limited and bound late, compute
+//! is a serial resource. It does not parse HTML and has no layout: the page's graph defines what reveals what.
 
 #![forbid(unsafe_code)]
 

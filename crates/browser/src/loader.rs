@@ -27,50 +27,49 @@ use crate::pool::{Pool, Used};
 use crate::thread::Thread;
 use crate::{Bodies, Device, Policy};
 
-/// What a browser is.
+/// A browser's configuration and lasting state.
 pub struct Browser {
-    /// Its rules for connections.
+    /// Connection rules.
     pub policy: Policy,
-    /// What its computing costs.
+    /// CPU costs.
     pub device: Device,
-    /// How large the nuisance of its compute is: the standard deviation of a factor on each object's
-    /// (0.05 for 5 %, 0 for none).
+    /// Nuisance of its compute: the standard deviation of a factor on each object's compute (0.05 for 5 %, 0 for none).
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: RefCell<ClientSessions>,
-    /// How it speaks HTTP/2.
+    /// HTTP/2 settings.
     h2: h2::settings::Client,
-    /// How it speaks SPDY.
+    /// SPDY settings.
     spdy: spdy::Config,
-    /// Where SPDY's header blocks are looked up.
+    /// Lookup table of SPDY's header blocks.
     recall: Option<spdy::Recall>,
-    /// How it speaks HTTP/3.
+    /// HTTP/3 settings.
     h3: h3::settings::Client,
-    /// Where it gets addresses from.
+    /// Source of addresses.
     naming: Naming,
-    /// How it comes to speak HTTP/3.
+    /// Discovery of HTTP/3.
     pub(crate) discovery: H3Discovery,
-    /// What it has learnt of that, in all visits.
+    /// Alternative services learnt in all visits.
     pub(crate) alternatives: Alternatives,
-    /// Where it keeps the digests of what arrives, if somebody wants them.
+    /// Destination of the digests of received bodies, if requested.
     pub(crate) bodies: Option<Rc<Bodies>>,
     pushes: Pushes,
-    /// By what it chooses a proxy for each request, if a file says it.
+    /// PAC file that chooses a proxy for each request, if there is one.
     auto_config: Option<AutoConfig>,
 }
 
-/// What a browser does with responses that a server pushes over HTTP/2 or SPDY.
+/// Treatment of responses that a server pushes over HTTP/2 or SPDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pushes {
-    /// It tells servers to push nothing, as Chrome since version 106.
+    /// Push is disabled, as in Chrome since version 106.
     #[default]
     Refused,
-    /// It takes what its cache does not hold, and asks for what it took no more.
+    /// Pushed responses are accepted unless cached, and not requested again.
     Taken,
 }
 
 impl Browser {
-    /// A browser that knows no TLS session yet.
+    /// A browser without TLS sessions.
     pub fn new(policy: Policy, device: Device, compute_spread: f64) -> Browser {
         Browser {
             policy,
@@ -95,7 +94,7 @@ impl Browser {
         self.sessions.borrow().clone()
     }
 
-    /// Forgets its TLS sessions, and what servers have said of other ways to them.
+    /// Forgets its TLS sessions, and the alternative services of servers.
     fn forget_servers(&self) {
         let fresh = self.sessions.borrow().without_sessions();
         self.sessions.replace(fresh);
@@ -108,73 +107,73 @@ impl Browser {
         Browser { sessions: RefCell::new(sessions), ..self }
     }
 
-    /// The same browser with HTTP/2 set so.
+    /// The same browser with these HTTP/2 settings.
     #[must_use]
     pub fn with_h2(self, h2: h2::settings::Client) -> Browser {
         Browser { h2, ..self }
     }
 
-    /// The same browser with SPDY set so.
+    /// The same browser with these SPDY settings.
     #[must_use]
     pub fn with_spdy(self, spdy: spdy::Config) -> Browser {
         Browser { spdy, ..self }
     }
 
-    /// The same browser, simulated beside others that speak SPDY: what its header blocks become is looked up in `recall`.
+    /// The same browser, simulated beside others that speak SPDY: compressed header blocks are looked up in `recall`.
     #[must_use]
     pub fn with_recall(self, recall: spdy::Recall) -> Browser {
         Browser { recall: Some(recall), ..self }
     }
 
-    /// The same browser with requests over HTTP/2 that depend on each other so.
+    /// The same browser with these dependencies between requests over HTTP/2.
     #[must_use]
     pub fn with_dependencies(self, dependencies: Option<Shape>) -> Browser {
         Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
     }
 
-    /// The same browser, which does this with pushed responses.
+    /// The same browser with this treatment of pushed responses.
     #[must_use]
     pub fn with_pushes(self, pushes: Pushes) -> Browser {
         Browser { pushes, ..self }
     }
 
-    /// The same browser with HTTP/3 set so.
+    /// The same browser with these HTTP/3 settings.
     #[must_use]
     pub fn with_h3(self, h3: h3::settings::Client) -> Browser {
         Browser { h3, ..self }
     }
 
-    /// The same browser with addresses from there.
+    /// The same browser with this source of addresses.
     #[must_use]
     pub fn with_naming(self, naming: Naming) -> Browser {
         Browser { naming, ..self }
     }
 
-    /// The same browser, which comes to speak HTTP/3 so.
+    /// The same browser with this discovery of HTTP/3.
     #[must_use]
     pub fn with_discovery(self, discovery: H3Discovery) -> Browser {
         Browser { discovery, ..self }
     }
 
-    /// The same browser, which asks a PAC file for each request, if there is one.
+    /// The same browser with a PAC file for each request, if there is one.
     #[must_use]
     pub fn with_auto_config(self, auto_config: Option<AutoConfig>) -> Browser {
         Browser { auto_config, ..self }
     }
 
-    /// The same browser, which digests what arrives.
+    /// The same browser, which digests received bodies.
     #[must_use]
     pub fn with_bodies(self, bodies: Rc<Bodies>) -> Browser {
         Browser { bodies: Some(bodies), ..self }
     }
 
-    /// What of a server's pushes it takes, with this in its cache.
+    /// The pushes that it accepts from a server, given its cache.
     pub(crate) fn wanted(&self, cache: &Rc<Cache>) -> Option<Wanted> {
         let cache = Rc::clone(cache);
         (self.pushes == Pushes::Taken).then(|| Wanted::new(move |uri| !cache.holds_either(uri)))
     }
 
-    /// A connection for requests to `host`: to `address`, which is the proxy's if there is one on the way.
+    /// A connection for requests to `host`: to `address`, which is the proxy's if there is one on the path.
     pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
         let opening = Opening::new(address, arm.peer(host), arm.security, arm.protocol);
         Opening {
@@ -189,7 +188,7 @@ impl Browser {
     }
 }
 
-/// A running browser: what outlives a visit.
+/// A running browser: state that outlives a visit.
 pub struct Session {
     browser: Rc<Browser>,
     pool: Rc<Pool>,
@@ -198,53 +197,54 @@ pub struct Session {
     main_thread: Thread,
     network_thread: Rc<Thread>,
     chooser: Option<Chooser>,
-    /// Whether a page was given up before it had all arrived.
+    /// True if a page was given up before all of it had arrived.
     has_given_up: Cell<bool>,
 }
 
-/// What a visit came to.
+/// Result of a visit.
 pub struct Visited {
-    /// When navigation started.
+    /// Navigation start.
     pub started: Time,
-    /// From there to the load event, or why there was none.
+    /// Time from there to the load event, or why there was none.
     pub plt: Result<Duration, String>,
-    /// From there to the first byte of the first response that is no redirect.
+    /// Time from there to the first byte of the first response that is not a redirect.
     pub ttfb: Option<Duration>,
-    /// One a request that was made, in the page's order.
+    /// One per request made, in the page's order.
     pub objects: Vec<ObjectRecord>,
-    /// The connections that this visit used or opened, and where to find the world's account of them.
+    /// The connections that this visit used or opened, with keys to the world's record of them.
     pub connections: Vec<ConnectionUse>,
 }
 
-/// A connection as the browser saw it.
+/// A connection from the browser's point of view.
 #[derive(Clone, Debug)]
 pub struct ConnectionUse {
     /// The name connected to.
     pub host: String,
-    /// How it was spoken to.
+    /// Protocol, security and path.
     pub arm: Arm,
-    /// The client's address, if it came to be.
+    /// The client's address, if the connection was established.
     pub local: Option<SocketAddr>,
-    /// When its first packet left: its host's address was known.
+    /// Time of its first packet: its host's address was known.
     pub started: Time,
-    /// When the transport's handshake was done.
+    /// End of the transport's handshake.
     pub connected: Option<Time>,
-    /// When TLS was done.
+    /// End of the TLS handshake.
     pub secured: Option<Time>,
-    /// When the browser let it go.
+    /// Time at which the browser released it.
     pub closed: Option<Time>,
-    /// Requests of the visit that it has carried.
+    /// Number of the visit's requests on it.
     pub requests: u32,
 }
 
 impl Session {
-    /// A browser that has just been started, with what its cache holds.
+    /// A newly started browser, with the contents of its cache.
     pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
         let names = Rc::new(Names::new(browser.naming));
         Session::over(browser, cache, names)
     }
 
-    /// The browser closed and started again: its cache is what it was, and so is what it knows of names and servers. Its connections close.
+    /// The browser closed and started again: it keeps its cache and its knowledge of names and servers. Its
+    /// connections close.
     #[must_use]
     pub fn restarted(&self) -> Session {
         let (browser, cache) = (Rc::clone(&self.browser), Rc::clone(&self.cache));
@@ -261,7 +261,7 @@ impl Session {
         Session { browser, pool, cache, names, main_thread, network_thread, chooser, has_given_up }
     }
 
-    /// Forgets its TLS sessions, and what servers have said of other ways to them.
+    /// Forgets its TLS sessions, and the alternative services of servers.
     pub fn forget_servers(&self) {
         self.browser.forget_servers();
     }
@@ -276,7 +276,8 @@ impl Session {
         self.names.forget();
     }
 
-    /// Whether a page was given up before it had all arrived: then connections are in a state in which no browser would use them again.
+    /// Returns true if a page was given up before all of it had arrived: then connections are in a state in which
+    /// no browser would reuse them.
     pub fn has_given_up(&self) -> bool {
         self.has_given_up.get()
     }
@@ -286,7 +287,7 @@ impl Session {
         let started = world::now();
         let carried = self.pool.used().iter().map(|used| used.requests).collect();
         let load = Load::start(Rc::clone(self), Arc::clone(plan));
-        // Past the limit the visit ends as it stands: what had loaded has loaded, and nothing more does.
+        // Past the limit the visit ends as it stands: loaded objects count, and nothing more loads.
         if world::timeout(limit, load.finished()).await.is_err() {
             self.has_given_up.set(true);
             load.give_up();
@@ -300,7 +301,8 @@ impl Session {
 }
 
 impl Visited {
-    /// Keeps the connections that this visit had to do with, and points its objects at them. Those that there were before have `carried` so many requests.
+    /// Stores the connections that this visit used, and points its objects at them. Existing ones had `carried`
+    /// this many requests before.
     fn take_connections(&mut self, used: Vec<Used>, carried: Vec<u32>) {
         let mut position = vec![None; used.len()];
         let before = carried.into_iter().chain(std::iter::repeat(0));

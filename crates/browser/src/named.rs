@@ -1,4 +1,4 @@
-//! Tables of named things that are data: a TOML file whose sections are the names.
+//! Tables of named items in TOML: each section is a name.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,15 +10,15 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no {what} `{name}`; known: {known}")]
 pub struct UnknownName {
-    /// "device", "browser policy".
+    /// Kind of item: "device", "browser policy".
     pub what: &'static str,
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The names there are, separated by commas.
+    /// The existing names, separated by commas.
     pub known: String,
 }
 
-/// A table that is read when first wanted, once a process: journeys look into it by the thousand.
+/// A table that is parsed on first use, once per process: journeys look into it by the thousand.
 pub(crate) struct Table<T> {
     what: &'static str,
     text: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Table<T> {
 }
 
 impl<T: DeserializeOwned + Clone> Table<T> {
-    /// The table in `text`, of things called `what`.
+    /// The table in `text`, of items of the kind `what`.
     pub(crate) const fn new(what: &'static str, text: &'static str) -> Table<T> {
         Table { what, text, entries: OnceLock::new() }
     }

@@ -1,36 +1,36 @@
-//! Where a browser gets addresses from: a hosts map, or DNS.
+//! Name resolution of a browser: a hosts map, or DNS.
 
 use std::net::IpAddr;
 
 use dns::Resolver;
 
-/// How a browser finds the addresses of hosts.
+/// Source of hosts' addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// By the world's hosts map, at once.
+    /// The world's hosts map, at once.
     #[default]
     Hosts,
-    /// By DNS.
+    /// DNS.
     Dns {
-        /// Whom it asks, and how.
+        /// Resolver and its settings.
         settings: dns::Settings,
-        /// What it asks in advance.
+        /// Queries in advance.
         prefetch: Prefetch,
     },
 }
 
-/// What a browser asks DNS in advance.
+/// DNS queries in advance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefetch {
-    /// Nothing: a name is asked for when a connection is to be opened.
+    /// None: a name is resolved when a connection is to be opened.
     #[default]
     Nothing,
-    /// The hosts that the document names, when its head has come: as if each had a `dns-prefetch` link in the page's head (W3C Resource Hints,
-    /// section 2.1).
+    /// The hosts that the document names, once its head has arrived: as if each had a `dns-prefetch` link in the
+    /// page's head (W3C Resource Hints, section 2.1).
     Named,
 }
 
-/// What a running browser knows of names. It begins with nothing.
+/// Names known to a running browser. Initially none.
 pub(crate) enum Names {
     Hosts,
     Dns(Resolver, Prefetch),
@@ -57,7 +57,7 @@ impl Names {
         }
     }
 
-    /// Whether DNS says, with its address, that `host` speaks HTTP/3. A name that cannot be resolved speaks nothing.
+    /// Returns true if DNS says, with its address, that `host` speaks HTTP/3. An unresolvable name speaks nothing.
     pub(crate) async fn speaks_h3(&self, host: &str) -> bool {
         let Names::Dns(resolver, _) = self else { return false };
         let found = resolver.look_up(host).await;
@@ -71,7 +71,7 @@ impl Names {
         }
     }
 
-    /// The document's head has come, and with it the names of these hosts.
+    /// Signals that the document's head has arrived, with the names of these hosts.
     pub(crate) fn see<'a>(&self, hosts: impl Iterator<Item = &'a str>) {
         if let Names::Dns(resolver, Prefetch::Named) = self {
             hosts.for_each(|host| resolver.prefetch(host));

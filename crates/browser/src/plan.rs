@@ -1,4 +1,4 @@
-//! A page made ready to be loaded: requests built, edges turned round, once for all visits.
+//! A page prepared for loading: requests built, edges inverted, once for all visits.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,73 +16,73 @@ use crate::heads::{Heads, digits};
 use crate::priorities::Priorities;
 use crate::proxy::Way;
 
-/// How one host is spoken to.
+/// Protocol, security and path for one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arm {
     /// The protocol.
     pub protocol: Protocol,
-    /// Whether requests of HTTP/1.1 are pipelined.
+    /// True if requests of HTTP/1.1 are pipelined.
     pub pipelined: bool,
-    /// What protects it.
+    /// The security layer.
     pub security: Security,
-    /// The port that it listens on.
+    /// The server's port.
     pub port: u16,
-    /// How requests get there.
+    /// Route of requests.
     pub way: Way,
-    /// Whether a request to it is blocked (`--block HOST`).
+    /// True if requests to it are blocked (`--block HOST`).
     pub blocked: bool,
 }
 
 impl Arm {
-    /// The URL by which an object of `host` is asked for.
+    /// The URL of an object of `host`.
     pub fn url(&self, host: &Host, object: &Object) -> String {
         let scheme = self.scheme();
         format!("{scheme}://{}{}", host.authority(scheme, self.port), object.path)
     }
 
-    /// What a proxy is asked for is in clear text beyond it, however it is asked.
+    /// Beyond a proxy that is asked for resources, traffic is in clear text, whatever the connection to the proxy uses.
     fn scheme(&self) -> &'static str {
         let is_clear = self.security == Security::None || self.asks_proxy();
         if is_clear { "http" } else { "https" }
     }
 
-    /// Whether one connection can carry any number of requests at once.
+    /// Returns true if one connection can carry any number of concurrent requests.
     pub(crate) fn multiplexes(&self) -> bool {
         matches!(self.protocol, Protocol::H2 | Protocol::Spdy(_) | Protocol::H3)
     }
 }
 
-/// A page ready to be loaded.
+/// A page prepared for loading.
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
     arms: Vec<Arm>,
     asking: Asking,
     pub(crate) requests: Vec<http::Request<Bytes>>,
-    /// The way past the proxy, if some requests take it.
+    /// The bypass of the proxy, if some requests take it.
     past: Option<Past>,
-    /// How each object is preferred.
+    /// Precedence of each object.
     pub(crate) precedences: Vec<Precedence>,
     pub(crate) reveals: Vec<Reveals>,
 }
 
-/// How a page's hosts are asked past the proxy.
+/// Requests to a page's hosts that bypass the proxy.
 struct Past {
     arms: Vec<Arm>,
     requests: Vec<http::Request<Bytes>>,
 }
 
-/// A request, and how it is spoken.
+/// A request, and its route.
 pub(crate) struct Asked<'a> {
     pub(crate) arm: Arm,
     pub(crate) request: &'a http::Request<Bytes>,
 }
 
-/// What the arrival of one object reveals.
+/// Objects revealed by the arrival of one object.
 #[derive(Default)]
 pub(crate) struct Reveals {
     /// By its head.
     pub(crate) head: Vec<Reveal>,
-    /// By so many bytes of its body, in that order.
+    /// By this many bytes of its body, in ascending order.
     pub(crate) bytes: Vec<(u64, Reveal)>,
     /// By its end.
     pub(crate) end: Vec<Reveal>,
@@ -95,8 +95,8 @@ pub(crate) struct Reveal {
 }
 
 impl LoadPlan {
-    /// Checks that every object of `page` can be asked for: that its method, host and path make a
-    /// request, and that there can be a host of that name.
+    /// Checks that every object of `page` can be requested: that its method, host and path form a valid request,
+    /// and that its host name is valid.
     ///
     /// # Errors
     /// One sentence, naming the object.
@@ -118,19 +118,19 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// Makes `page` ready, with one arm a host. Objects have the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing; requests'
-    /// heads have the page's sizes.
+    /// Prepares `page`, with one arm per host. Objects have the page's own priorities, which are not sent over
+    /// HTTP/2 and HTTP/3; requests' heads have the page's sizes.
     ///
     /// # Panics
-    /// If the arms are not as many as the hosts.
+    /// If the number of arms differs from the number of hosts.
     pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
         LoadPlan::asking(page, arms, Asking::default())
     }
 
-    /// The same, asking for objects so.
+    /// The same, with these request heads and priorities.
     ///
     /// # Panics
-    /// If the arms are not as many as the hosts.
+    /// If the number of arms differs from the number of hosts.
     pub fn asking(page: Arc<Page>, arms: Vec<Arm>, asking: Asking) -> LoadPlan {
         let requests = requests(&page, &arms, &asking);
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
@@ -138,10 +138,10 @@ impl LoadPlan {
         LoadPlan { page, arms, asking, requests, past: None, precedences, reveals }
     }
 
-    /// The same, of which requests may also go past the proxy, to hosts that are spoken to so.
+    /// The same plan, whose requests may also bypass the proxy, to hosts with these arms.
     ///
     /// # Panics
-    /// If the arms are not as many as the hosts.
+    /// If the number of arms differs from the number of hosts.
     #[must_use]
     pub fn with_past(self, arms: Option<Vec<Arm>>) -> LoadPlan {
         let past =
@@ -159,22 +159,22 @@ impl LoadPlan {
         &self.requests
     }
 
-    /// How it asks for objects.
+    /// Heads and priorities of its requests.
     pub fn manner(&self) -> &Asking {
         &self.asking
     }
 
-    /// How each host is spoken to, in the page's order.
+    /// Arm of each host, in the page's order.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
     }
 
-    /// How each host is spoken to past the proxy, if some requests go that way.
+    /// Arm of each host for requests that bypass the proxy, if there are any.
     pub fn past(&self) -> Option<&[Arm]> {
         self.past.as_ref().map(|past| &past.arms[..])
     }
 
-    /// The hosts of what waits for this object.
+    /// The hosts of the objects that depend on this one.
     pub(crate) fn named_hosts(&self, object: usize) -> impl Iterator<Item = &str> {
         let reveals = &self.reveals[object];
         let bytes = reveals.bytes.iter().map(|(_, reveal)| reveal);
@@ -182,12 +182,12 @@ impl LoadPlan {
         revealed.map(|reveal| self.page.host_of(&self.page.objects[reveal.object]).name.as_str())
     }
 
-    /// How this object's host is spoken to.
+    /// Arm of this object's host.
     pub fn arm(&self, object: usize) -> Arm {
         self.arms[self.page.objects[object].host.0 as usize]
     }
 
-    /// How an object was asked for that this address has answered.
+    /// Arm by which an object was requested, given the address that answered.
     pub fn arm_from(&self, object: usize, address: Option<IpAddr>) -> Arm {
         let usual = self.arm(object);
         let is_proxy = |address: IpAddr| usual.proxy().is_none_or(|proxy| proxy.address == address);
@@ -197,7 +197,7 @@ impl LoadPlan {
         }
     }
 
-    /// How an object is asked for past the proxy, if that is possible.
+    /// Request for an object that bypasses the proxy, if that is possible.
     pub(crate) fn past_proxy(&self, object: usize) -> Option<Asked<'_>> {
         let past = self.past.as_ref()?;
         let host = self.page.objects[object].host.0 as usize;
@@ -205,17 +205,17 @@ impl LoadPlan {
     }
 }
 
-/// How a browser asks for a page's objects.
+/// Heads and priorities of a browser's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asking {
-    /// What fills requests' heads.
+    /// Contents of requests' heads.
     pub heads: Heads,
-    /// By what objects are preferred, if not by the page's own priorities, and what servers are told of it.
+    /// Priorities that override the page's own, and their signals to servers.
     pub priorities: Option<Priorities>,
 }
 
 impl Asking {
-    /// The value of the field `priority`, where a server is told.
+    /// The value of the field `priority`, if the server is sent one.
     fn priority(&self, arm: Arm, object: &Object) -> Option<String> {
         let said = matches!(arm.protocol, Protocol::H2 | Protocol::H3);
         self.priorities.as_ref().filter(|_| said)?.field(object.kind)
@@ -229,7 +229,7 @@ impl Asking {
     }
 }
 
-/// One request an object, of hosts that are spoken to so.
+/// One request per object, to hosts with these arms.
 fn requests(page: &Page, arms: &[Arm], asking: &Asking) -> Vec<http::Request<Bytes>> {
     assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
     let request = |object: &Object| {
@@ -279,16 +279,16 @@ const PRIORITY: &str = "priority";
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
-/// What fills a request's head.
+/// Contents of a request's head.
 enum Filling {
     /// These fields.
     Fields(HeaderMap),
-    /// The fields that every browser sends, and this one, which makes up the page's size.
+    /// The fields that every browser sends, and this one, which fills up the page's size.
     Size(HeaderName),
 }
 
-/// A request. A cookie that makes up a size is the same for all requests to a host, as cookies are, so that
-/// header compression finds what it would find.
+/// Builds a request. A cookie that fills up a size is the same for all requests to a host, as cookies are, so that
+/// header compression finds the usual repetitions.
 fn request(
     object: &Object,
     host: &Host,
@@ -349,7 +349,8 @@ fn request(
     whole(request)
 }
 
-/// The same as HTTP/1 says it to a proxy; Chromium's `HttpNetworkTransaction::BuildRequestHeaders` adds the field.
+/// Converts a request to HTTP/1's form for a proxy; Chromium's `HttpNetworkTransaction::BuildRequestHeaders` adds
+/// the field.
 fn to_proxy(mut request: http::Request<Bytes>) -> http::Request<Bytes> {
     request.extensions_mut().insert(AbsoluteForm);
     request.headers_mut().insert("proxy-connection", HeaderValue::from_static("keep-alive"));
@@ -365,7 +366,7 @@ fn head_bytes(object: &Object, authority: &str) -> usize {
     request_line + "Host".len() + authority.len() + FIELD + "\r\n".len()
 }
 
-/// Text that a cookie might hold: hexadecimal, so that Huffman coding gains what it gains on ids.
+/// Text like a cookie's: hexadecimal, so that Huffman coding gains as much as on ids.
 fn filler(len: usize) -> HeaderValue {
     HeaderValue::from_str(&digits(len)).expect("hexadecimal is a valid field value")
 }

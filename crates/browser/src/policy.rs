@@ -1,4 +1,4 @@
-//! Browser policies: how many connections a browser opens, when, and what it sends on them. Data, in `data/policies.toml`.
+//! Browser policies: number and timing of connections, and requests on them. Data, in `data/policies.toml`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::named::{Table, UnknownName};
 
-/// How a browser uses connections.
+/// A browser's use of connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -15,77 +15,77 @@ pub struct Policy {
     pub summary: String,
     /// HTTP/1 connections to one host at a time.
     pub connections_per_host: usize,
-    /// Connections in all.
+    /// Total connections.
     pub connections_total: usize,
-    /// Connections through one proxy; `None`: as many as in all.
+    /// Connections through one proxy; `None`: limited by the total only.
     #[serde(default)]
     pub connections_per_proxy: Option<usize>,
-    /// Among how many ports of a proxy requests are dealt out.
+    /// Number of a proxy's ports among which requests are distributed.
     #[serde(default = "one")]
     pub proxy_ports: u16,
     /// Connections to one host at a time where the protocol multiplexes.
     pub multiplexed_per_host: usize,
-    /// When it is decided which connection a request goes to.
+    /// Time at which a request is bound to a connection.
     pub binding: Binding,
-    /// Whether hosts share a connection.
+    /// Sharing of connections by hosts.
     pub coalescing: Coalescing,
-    /// A host's first connection is given so long (ms) to reach it before a second one is tried beside it; `None`: it is left to TCP.
+    /// Time (ms) for a host's first connection to reach it before a second one is tried beside it; `None`: left to TCP.
     #[serde(default)]
     pub backup_after_ms: Option<u64>,
-    /// How long connections may be idle.
+    /// Idle timeouts of connections.
     #[serde(default)]
     pub idle: IdleTimeouts,
-    /// How images and the like are held back; `None`: not at all.
+    /// Limits of delayable requests, such as for images; `None`: none.
     #[serde(default)]
     pub delayable: Option<Delayable>,
-    /// Requests on one HTTP/1.1 connection at a time where they are pipelined.
+    /// Maximum requests in flight on one pipelined HTTP/1.1 connection.
     pub pipeline_depth: usize,
 }
 
-/// How many delayable requests may be in flight at hosts that cannot be told priorities.
+/// Limits of delayable requests in flight, at hosts that cannot be sent priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delayable {
-    /// Of a tab.
+    /// Limit per tab.
     pub in_all: usize,
-    /// While its host has fewer requests of any kind than this.
+    /// Limit per host, counting requests of any kind.
     pub per_host: usize,
-    /// Before the document's body has begun, and only while hardly anything else is in flight.
+    /// Limit before the document's body has begun, and only while hardly anything else is in flight.
     pub in_head: usize,
 }
 
-/// When it is decided which connection a request goes to.
+/// Time at which a request is bound to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Binding {
-    /// When one can take it: whichever is free, or open, first.
+    /// Once one can take it: the first to be free, or open.
     Late,
-    /// When it is made: a request waits for the connection that was opened for it. Where a protocol multiplexes over several,
-    /// requests are dealt out in turn.
+    /// At the request: it waits for the connection that was opened for it. If a protocol multiplexes over several,
+    /// requests are distributed in turn.
     Early,
 }
 
-/// Whether hosts share a connection of a protocol that multiplexes.
+/// Sharing of connections of a multiplexing protocol by several hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coalescing {
-    /// Each has its own.
+    /// Each host has its own.
     Never,
-    /// Those at one address, with one certificate, do.
+    /// Hosts at one address, with one certificate, share one.
     ByAddress,
 }
 
-/// How long (s) a browser keeps connections that nothing is asked on; `None`: as long as it runs.
+/// Idle timeouts (s) of a browser's connections; `None`: kept as long as it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleTimeouts {
-    /// Those that have carried a request.
+    /// Timeout of connections that have carried a request.
     #[serde(default)]
     pub used_s: Option<u64>,
-    /// Those that never have.
+    /// Timeout of connections that never have.
     #[serde(default)]
     pub unused_s: Option<u64>,
-    /// Those of a protocol that multiplexes.
+    /// Timeout of connections of a multiplexing protocol.
     #[serde(default)]
     pub multiplexed_s: Option<u64>,
 }
@@ -110,7 +110,7 @@ impl Policy {
         TABLE.all()
     }
 
-    /// How long a host's first connection is given.
+    /// Time for a host's first connection, before the backup.
     pub(crate) fn backup_after(&self) -> Option<Duration> {
         self.backup_after_ms.map(Duration::from_millis)
     }
@@ -128,7 +128,7 @@ mod tests {
             assert!(policy.connections_per_host >= 1, "{name}");
             assert!(policy.multiplexed_per_host >= 1, "{name}");
             assert!(policy.pipeline_depth >= 1, "{name}");
-            // Else nothing that is held back would ever start.
+            // Otherwise nothing that is held back would ever start.
             let least = policy.delayable.map_or(1, |d| d.in_all.min(d.per_host));
             assert!(least >= 1, "{name}");
             assert!(policy.connections_total >= policy.connections_per_host, "{name}");

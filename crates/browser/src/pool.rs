@@ -1,15 +1,16 @@
-//! Connections: limited by host and in all, bound late, as in Chromium's socket pools.
+//! Connection pool: limited by host and in total, with late binding, as in Chromium's socket pools.
 //!
-//! A request takes an idle connection if there is one. Else it queues by priority, and connections
-//! are opened while more requests wait than connections are coming and the limits allow. Whichever
-//! comes free first - a new one or a used one - goes to the most urgent that waits (late binding), unless the policy binds a request to the
+//! A request takes an idle connection if there is one. Else it queues by priority, and connections are opened while
+//! more requests wait than connections are being opened and the limits allow. The first to become available - a new
+//! one or a used one - goes to the most urgent request (late binding), unless the policy binds a request to the
 //! connection that was opened for it.
-//! HTTP/2, SPDY and HTTP/3 have one connection a host, shared by all, or by policy several. With late binding a request then goes to one on which
-//! there is none, or to a new one, and shares one where there can be no more; with early binding requests are dealt out in turn.
-//! Hosts at one address may share a connection (`coalesce`).
-//! With pipelining a request goes to the connection with the fewest that has room,
-//! and a new one is opened only where none has (Chromium 26 `http_stream_factory_impl_job.cc`). At the limit in all, an idle connection of another
-//! host makes room. It leaves out preconnects: on a fresh profile a browser has learnt of no host to connect to.
+//! HTTP/2, SPDY and HTTP/3 have one connection per host, shared by all requests, or by policy several. With late
+//! binding a request then goes to one without requests, or to a new one, and shares one if there can be no more;
+//! with early binding requests are distributed in turn. Hosts at one address may share a connection (`coalesce`).
+//! With pipelining a request goes to the connection with the fewest requests that has room, and a new one is opened
+//! only if none has (Chromium 26 `http_stream_factory_impl_job.cc`). At the total limit, an idle connection of
+//! another host is closed to make room. It leaves out preconnects: on a fresh profile a browser has learnt of no
+//! host to connect to.
 
 mod capability;
 mod coalesce;
@@ -41,43 +42,43 @@ use crate::plan::Arm;
 use crate::thread::Thread;
 use crate::timeline::Opened;
 
-/// What connections are grouped by.
+/// Key by which connections are grouped.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Origin {
-    /// Whose requests they carry; a proxy's name where those of all hosts share them.
+    /// The host of the requests; a proxy's name if all hosts' requests share the connections.
     pub(crate) host: String,
-    /// The port that the host listens on; 0 where that is the proxy's affair.
+    /// The host's port; 0 if the proxy decides it.
     pub(crate) port: u16,
-    /// Where the proxy listens through which they lead, if there is one.
+    /// Address of the proxy that they lead through, if there is one.
     pub(crate) proxy: Option<SocketAddr>,
     pub(crate) secure: bool,
     pub(crate) carrier: Carrier,
 }
 
-/// A connection that this browser has opened, for the record.
+/// A connection opened by this browser, for the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Used {
     pub(crate) host: String,
     pub(crate) arm: Arm,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) opened: Opened,
-    /// Where to, once that is known.
+    /// Remote address, once known.
     address: Option<SocketAddr>,
-    /// Whether it was given up before a packet left, because another could be used.
+    /// True if it was given up before a packet left, because another could be used.
     pub(crate) is_void: bool,
-    /// Whether the host, or the proxy on the way to it, has answered.
+    /// True once the host, or the proxy on the path to it, has answered.
     has_reached: bool,
     pub(crate) closed: Option<Time>,
     pub(crate) requests: u32,
 }
 
-/// A connection in the hands of one request.
+/// A connection assigned to one request.
 pub(crate) struct Lease {
     pub(crate) connection: Connection,
     pub(crate) id: u32,
-    /// When it was opened, if this request is the first on it.
+    /// Timing of its opening, if this request is the first on it.
     pub(crate) opened: Option<Opened>,
-    /// What it was opened to.
+    /// Group of the connection.
     origin: Rc<Origin>,
 }
 
@@ -94,11 +95,11 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct Inner {
     groups: BTreeMap<Rc<Origin>, Group>,
-    /// Connections open or coming, all groups together.
+    /// Connections open or being opened, all groups together.
     total: usize,
     used: Vec<Used>,
     asked: u64,
-    /// Requests that were dealt out among a proxy's ports.
+    /// Requests distributed among a proxy's ports.
     dealt: usize,
 }
 
@@ -113,7 +114,7 @@ impl Pool {
         Pool { browser, names, cache, network_thread, inner, attempts }
     }
 
-    /// A connection for one request; waits for one if it must.
+    /// A connection for one request; waits for one if necessary.
     ///
     /// # Errors
     /// One sentence, if none can be had.
@@ -144,7 +145,7 @@ impl Pool {
         Ok(self.inner.borrow_mut().count(lease))
     }
 
-    /// Gives back a connection, to be used again if it can be.
+    /// Returns a connection, to be reused if possible.
     pub(crate) fn give_back(self: &Rc<Self>, mut lease: Lease) {
         let origin = Rc::clone(&lease.origin);
         {
@@ -162,8 +163,8 @@ impl Pool {
         self.open_where_waiting();
     }
 
-    /// Drops a connection under which a request failed. A shared one that is still good stays: only
-    /// that request was refused.
+    /// Drops a connection on which a request failed. A shared one that is still good stays: only that request was
+    /// refused.
     pub(crate) fn discard(self: &Rc<Self>, mut lease: Lease) {
         let origin = Rc::clone(&lease.origin);
         {
@@ -200,7 +201,7 @@ impl Inner {
         self.groups.get_mut(origin).expect("a group lives as long as the pool")
     }
 
-    /// What there is for a request to `origin`.
+    /// Looks for a connection for a request to `origin`.
     fn find(&mut self, origin: &Origin, company: Company) -> Supply {
         let mut closed = Vec::new();
         let found = self.group(origin).find(company, &mut closed);
@@ -210,7 +211,7 @@ impl Inner {
         found
     }
 
-    /// A request on a shared connection is over, and went well.
+    /// Ends a successful request on a shared connection.
     fn give_back_share(&mut self, lease: &mut Lease) {
         let is_reusable = lease.connection.is_reusable();
         let capability = &mut self.group(&lease.origin).capability;
@@ -221,7 +222,7 @@ impl Inner {
         self.leave_share(lease);
     }
 
-    /// A request on a shared connection is over. A connection that is not good any more is gone for all.
+    /// Ends a request on a shared connection. A connection that is no longer good is removed for all.
     fn leave_share(&mut self, lease: &mut Lease) {
         let group = self.group(&lease.origin);
         let is_lost = !lease.connection.is_reusable() && group.forget_session(lease.id);
@@ -231,7 +232,7 @@ impl Inner {
         }
     }
 
-    /// Counts a connection as gone.
+    /// Counts a connection as closed.
     fn lose(&mut self, origin: &Origin, id: u32) {
         self.total -= 1;
         self.group(origin).open -= 1;
@@ -243,26 +244,26 @@ impl Inner {
         lease
     }
 
-    /// Whether a limit forbids one more connection that is spoken so.
+    /// Returns true if a limit forbids one more connection of this arm.
     fn is_full(&self, arm: Arm, policy: &Policy) -> bool {
         self.total >= policy.connections_total || self.is_proxy_full(arm, policy)
     }
 
-    /// Whether the proxy's limit does. Connections past it are not counted there.
+    /// Returns true if the proxy's limit forbids it. Connections that bypass the proxy are not counted.
     fn is_proxy_full(&self, arm: Arm, policy: &Policy) -> bool {
         let through = self.groups.iter().filter(|(origin, _)| origin.proxy.is_some());
         let limit = arm.proxy().and(policy.connections_per_proxy);
         limit.is_some_and(|limit| through.map(|(_, group)| group.open).sum::<usize>() >= limit)
     }
 
-    /// Makes room for one more connection that is spoken so; false if every other is at work.
+    /// Makes room for one more connection of this arm; false if all others are in use.
     fn make_room(&mut self, arm: Arm, policy: &Policy) -> bool {
         let is_through = |origin: &Origin| origin.proxy.is_some();
         (!self.is_proxy_full(arm, policy) || self.close_an_idle_one(is_through))
             && (self.total < policy.connections_total || self.close_an_idle_one(|_| true))
     }
 
-    /// Closes a connection of these that nobody uses; false if there is none.
+    /// Closes an unused connection of the selected groups; false if there is none.
     fn close_an_idle_one(&mut self, is_meant: impl Fn(&Origin) -> bool) -> bool {
         let mut idle = self
             .groups

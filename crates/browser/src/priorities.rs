@@ -1,5 +1,5 @@
-//! Mappings of resource types to priorities: what a browser asks for first, and how it says so. Data, in `data/priorities.toml`
-//! or a user's file of the same form.
+//! Mappings of resource types to priorities, and their signals to servers. Data, in `data/priorities.toml` or a
+//! user's file of the same form.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use thiserror::Error;
 
 use crate::named::{Table, UnknownName};
 
-/// How a browser prefers resources of one type to those of another.
+/// A browser's priorities by resource type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priorities {
     /// One line for people.
     pub summary: String,
-    /// The tree that HTTP/2's streams make; none says nothing.
+    /// The tree of HTTP/2's streams; `None`: no dependencies are sent.
     tree: Option<Tree>,
-    /// Whether requests have a `priority` field, where their protocol has a place for it.
+    /// True if requests have a `priority` field, for protocols that support it.
     field: bool,
     document: Row,
     stylesheet: Row,
@@ -32,7 +32,7 @@ pub struct Priorities {
     other: Row,
 }
 
-/// What resources of one type are given.
+/// Priorities of one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -73,10 +73,10 @@ enum GroupName {
     Background,
 }
 
-/// Why a mapping cannot be had.
+/// Error in choosing a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrioritiesError {
-    /// There is none of that name.
+    /// There is no mapping of that name.
     #[error("{0}; a file's name ends in `.toml`")]
     Unknown(#[from] UnknownName),
     /// The file cannot be read.
@@ -84,7 +84,7 @@ pub enum PrioritiesError {
     Unreadable {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
     /// The file holds something else.
@@ -94,7 +94,7 @@ pub enum PrioritiesError {
     Malformed {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
 }
@@ -176,7 +176,7 @@ impl Priorities {
         }
     }
 
-    /// How HTTP/2's streams are said to depend on each other, if that is said.
+    /// Shape of the dependencies between HTTP/2's streams, if any are sent.
     pub fn tree(&self) -> Option<Shape> {
         self.tree.map(|tree| match tree {
             Tree::Chain => Shape::Chain,
@@ -185,12 +185,12 @@ impl Priorities {
         })
     }
 
-    /// Whether requests have a `priority` field.
+    /// Returns true if requests have a `priority` field.
     pub fn has_field(&self) -> bool {
         self.field
     }
 
-    /// How a resource of this type is preferred.
+    /// Precedence of a resource of this type.
     pub(crate) fn precedence(&self, kind: Kind) -> Precedence {
         let row = self.row(kind);
         let usual = Precedence::from(Priority::from(row.level));
@@ -202,7 +202,7 @@ impl Priorities {
         }
     }
 
-    /// The field of a request for a resource of this type; `None` if it says nothing.
+    /// The `priority` field of a request for a resource of this type; `None` if it would be empty.
     pub(crate) fn field(&self, kind: Kind) -> Option<String> {
         let row = self.row(kind);
         let urgency = Urgency {

@@ -1,15 +1,17 @@
-//! A proxy in front of a page's hosts, as a browser that was told of it uses it.
+//! A proxy in front of a page's hosts, as used by a browser configured with it.
 //!
-//! Requests for `http` resources are sent to the proxy whole: over HTTP/1 in absolute form (RFC 9112 section 3.2.2), over protocols that multiplex with the
-//! host's name as their authority. Protocol and security are then those of the connection to the proxy, which alone has to be secured: a "secure web
-//! proxy". Or each connection is a tunnel, asked for by `CONNECT` or by SOCKS5, and protocol and security are those inside of it. Names of hosts are the proxy's
-//! affair in any case, and where it is itself is known beforehand, as a PAC file with an address says it.
+//! Requests for `http` resources are sent to the proxy whole: over HTTP/1 in absolute form (RFC 9112 section
+//! 3.2.2), over multiplexing protocols with the host's name as their authority. Protocol and security are then
+//! those of the connection to the proxy, the only one to be secured: a "secure web proxy". Alternatively each
+//! connection is a tunnel, requested by `CONNECT` or by SOCKS5, and protocol and security are those inside it. The
+//! proxy resolves host names in both cases, and its own address is known in advance, as in a PAC file with an
+//! address.
 //!
-//! Which port of a proxy is asked, or none, a PAC file may say for each request (`auto_config.rs`).
+//! A PAC file may choose the proxy's port for each request, or to bypass the proxy (`auto_config.rs`).
 //!
-//! What connections are grouped by follows Chromium's `net/socket/client_socket_pool_manager.cc`: HTTP/1 has its limit for each host though all of its
-//! connections lead to the proxy, and one for the proxy; of a session of SPDY or HTTP/2 with a proxy there is one for all hosts. It leaves out authentication, and
-//! falling back to another proxy or none.
+//! Grouping of connections follows Chromium's `net/socket/client_socket_pool_manager.cc`: HTTP/1 has its limit for
+//! each host though all of its connections lead to the proxy, and one for the proxy; SPDY and HTTP/2 have one
+//! session with a proxy for all hosts. It leaves out authentication, and falling back to another proxy or none.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,7 +19,7 @@ use http_stack::client::{Tunnel, TunnelBy};
 
 use crate::plan::Arm;
 
-/// How requests get to a host.
+/// Route of requests to a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
     /// To its own address.
@@ -27,38 +29,38 @@ pub enum Way {
     Through(Proxy),
 }
 
-/// Where a proxy is, and what it is asked for.
+/// Address of a proxy, and the kind of requests to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proxy {
     /// Its address.
     pub address: IpAddr,
     /// Its ports.
     pub ports: Ports,
-    /// What it is asked for.
+    /// Kind of requests to it.
     pub via: Via,
 }
 
-/// On which ports a proxy is asked.
+/// Ports of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ports {
-    /// Requests are dealt out in turn among those from `first` on, as erman2013's PAC file did with twenty.
+    /// Requests are distributed in turn among the ports from `first` on, as by erman2013's PAC file with twenty.
     InTurn {
         /// The first of them.
         first: u16,
-        /// How many there are, one behind the other.
+        /// Number of consecutive ports.
         count: u16,
     },
     /// A PAC file chooses one for each request.
     Chosen {
-        /// The one that it has chosen; any of them as long as there is no request.
+        /// The chosen port; any of them as long as there is no request.
         port: u16,
-        /// Among how many.
+        /// Number of ports to choose from.
         of: u16,
     },
 }
 
 impl Ports {
-    /// How many there are.
+    /// Number of ports.
     pub fn count(self) -> usize {
         match self {
             Ports::InTurn { count, .. } | Ports::Chosen { of: count, .. } => {
@@ -68,7 +70,7 @@ impl Ports {
     }
 }
 
-/// What a proxy is asked for.
+/// Kind of requests to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// Resources.
@@ -80,10 +82,10 @@ pub enum Via {
 }
 
 impl Proxy {
-    /// What it is called, for TLS and in records.
+    /// The proxy's name, for TLS and in records.
     pub const NAME: &str = "proxy.farlink.test";
 
-    /// Where the request with this number goes.
+    /// Address for the request with this number.
     pub(crate) fn of_request(&self, number: usize) -> SocketAddr {
         let port = match self.ports {
             Ports::InTurn { first, .. } => first + (number % self.ports.count()) as u16,
@@ -94,7 +96,7 @@ impl Proxy {
 }
 
 impl Arm {
-    /// The proxy on the way, if there is one.
+    /// The proxy on the path, if there is one.
     pub(crate) fn proxy(&self) -> Option<Proxy> {
         match self.way {
             Way::Direct => None,
@@ -102,12 +104,12 @@ impl Arm {
         }
     }
 
-    /// Among how many ports requests to a host are dealt out.
+    /// Number of ports among which requests to a host are distributed.
     pub(crate) fn ports(&self) -> usize {
         self.proxy().map_or(1, |proxy| proxy.ports.count())
     }
 
-    /// The same on the port of the proxy that a PAC file has chosen.
+    /// The same on the port of the proxy chosen by a PAC file.
     pub(crate) fn on_port(self, port: u16) -> Arm {
         match self.way {
             Way::Through(proxy) => {
@@ -118,12 +120,12 @@ impl Arm {
         }
     }
 
-    /// Whether a proxy is asked for resources.
+    /// Returns true if a proxy is asked for resources.
     pub(crate) fn asks_proxy(&self) -> bool {
         self.proxy().is_some_and(|proxy| proxy.via == Via::Get)
     }
 
-    /// Who is at the other end of a connection for requests to `host`: whom HTTP and TLS speak with.
+    /// The peer of a connection for requests to `host`: the name for HTTP and TLS.
     pub fn peer<'a>(&self, host: &'a str) -> &'a str {
         if self.asks_proxy() { Proxy::NAME } else { host }
     }

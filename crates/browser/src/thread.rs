@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use units::Time;
 
-/// One thread. Work is queued in the order in which it is asked for and never preempted, so when a
-/// piece is done is known when it is queued.
+/// One thread. Work is queued in order of submission and never preempted, so the completion time of each piece is
+/// known when it is queued.
 #[derive(Default)]
 pub(crate) struct Thread {
     free_at: Cell<Time>,
 }
 
 impl Thread {
-    /// Queues work that takes `cost`, at `now`; gives when it will be done.
+    /// Queues work that takes `cost`, at `now`; returns its completion time.
     pub(crate) fn queue(&self, now: Time, cost: Duration) -> Time {
         if cost.is_zero() && self.free_at.get() <= now {
             return now;

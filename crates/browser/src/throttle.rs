@@ -1,10 +1,12 @@
-//! Requests that are held back for the sake of others: Chromium's resource scheduler of 2014.
+//! Requests held back in favour of others: Chromium's resource scheduler of 2014.
 //!
-//! Images and the like are *delayable* where their host cannot be told priorities (HTTP/1): at most so many are in flight, of all and of one host,
-//! and before the document's `<body>` hardly any, so that style sheets and scripts of its head have the line to themselves.
+//! Images and the like are *delayable* if their host cannot be sent priorities (HTTP/1): their number in flight is
+//! limited, in total and by host, and before the document's `<body>` to hardly any, so that style sheets and
+//! scripts of its head have the link to themselves.
 //!
-//! Source: Chromium 38 `content/browser/loader/resource_scheduler.cc`, `ShouldStartRequest`. A page's graph does not say where the body begins:
-//! it is taken to begin when for the first time an image is wanted, or a request ends, and no style sheet or script is in flight.
+//! Source: Chromium 38 `content/browser/loader/resource_scheduler.cc`, `ShouldStartRequest`. A page's graph does
+//! not say where the body begins: it is assumed to begin when for the first time an image is requested, or a
+//! request ends, with no style sheet or script in flight.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,13 +18,13 @@ use tokio::sync::oneshot;
 
 use crate::policy::Delayable;
 
-/// What is known of a request before it is started.
+/// Properties of a request before it is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
     pub(crate) host: u32,
     pub(crate) kind: Kind,
     pub(crate) priority: Priority,
-    /// Whether the host orders responses by priority itself: it is told them, and nothing is held back from it.
+    /// True if the host itself orders responses by priority: it is sent priorities, and no request to it is held back.
     pub(crate) is_told_priorities: bool,
 }
 
@@ -32,7 +34,7 @@ impl Ask {
         self.priority > Priority::Medium && !self.is_told_priorities
     }
 
-    /// Whether the parser or rendering waits for it.
+    /// Returns true if the parser or rendering waits for it.
     fn is_of_head(&self) -> bool {
         matches!(self.kind, Kind::Stylesheet | Kind::Script) && !self.is_delayable()
     }
@@ -45,26 +47,26 @@ struct State {
     limits: Delayable,
     delayable: usize,
     others: usize,
-    /// Of the others, style sheets and scripts.
+    /// Style sheets and scripts among the others.
     of_head: usize,
     by_host: BTreeMap<u32, usize>,
     has_body: bool,
     asked: u64,
-    /// Who is held back, the most urgent and then the longest waiting first.
+    /// Held requests, by priority, then by arrival.
     held: BTreeMap<(Priority, u64), (Ask, oneshot::Sender<()>)>,
 }
 
-/// Whether a delayable request may start.
+/// Decision on a delayable request.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Starts,
-    /// Its host has enough to do.
+    /// Its host has enough requests.
     HostIsBusy,
-    /// None may.
+    /// No delayable request may start.
     Held,
 }
 
-/// A request that was let through. It is over when this is dropped.
+/// A request that was let through. It ends when this is dropped.
 pub(crate) struct Pass {
     throttle: Rc<Throttle>,
     ask: Ask,
@@ -101,7 +103,7 @@ impl Drop for Pass {
 }
 
 impl State {
-    /// Starts a request, or holds it back until what it gets is told.
+    /// Starts a request, or holds it back until the returned channel is signalled.
     fn ask(&mut self, ask: Ask) -> Option<oneshot::Receiver<()>> {
         self.asked += 1;
         if ask.is_delayable() {
@@ -124,7 +126,7 @@ impl State {
         if at_host >= self.limits.per_host {
             return Verdict::HostIsBusy;
         }
-        // Beside the document one other request is enough.
+        // Only one request beside the document is allowed.
         let is_crowded = self.others > 1 || self.delayable >= self.limits.in_head;
         if !self.has_body && is_crowded { Verdict::Held } else { Verdict::Starts }
     }
@@ -151,7 +153,7 @@ impl State {
         self.start_held();
     }
 
-    /// Starts who may, the most urgent first.
+    /// Starts the permitted requests, the most urgent first.
     fn start_held(&mut self) {
         let turns: Vec<_> = self.held.keys().copied().collect();
         for turn in turns {
@@ -160,7 +162,7 @@ impl State {
                 Verdict::HostIsBusy => {}
                 Verdict::Starts => {
                     let (ask, tell) = self.held.remove(&turn).expect("it was there");
-                    // Who has given up is passed over.
+                    // A request that has given up is skipped.
                     if tell.send(()).is_ok() {
                         self.start(ask);
                     }
@@ -186,7 +188,7 @@ mod tests {
 
     type Told = oneshot::Receiver<()>;
 
-    /// How many of so many images start at once, and those that do not.
+    /// Number of images, of `images` at `hosts`, that start at once, and the channels of the others.
     fn starting(state: &mut State, hosts: u32, images: u32) -> (usize, Vec<Told>) {
         let before = state.delayable;
         let held = (0..images).filter_map(|index| state.ask(image(index % hosts))).collect();
@@ -235,7 +237,7 @@ mod tests {
         let mut state = state();
         let (started, mut held) = starting(&mut state, 1, 9);
         assert_eq!((started, held.len()), (6, 3));
-        // The first of those has given up.
+        // The first of them has given up.
         drop(held.remove(0));
         state.end(image(0));
         assert_eq!((state.delayable, state.held.len()), (6, 1));

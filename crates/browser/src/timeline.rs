@@ -1,20 +1,20 @@
-//! One object's life, put down while it happens.
+//! Timeline of one object, recorded as it happens.
 
 use page::Object;
 use record::{ObjectRecord, Phases};
 use units::Time;
 
-/// When a connection that was opened for somebody came to be.
+/// Timing of a connection that was opened for a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
     pub(crate) started: Time,
-    /// When the address was known.
+    /// Time at which the address was known.
     pub(crate) resolved: Time,
     pub(crate) connected: Time,
     pub(crate) secured: Time,
 }
 
-/// The instants of one object's life, each of them `None` until it has come.
+/// The instants of one object's load, each of them `None` until it has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     pub(crate) discovered: Time,
@@ -55,14 +55,14 @@ impl Timeline {
         }
     }
 
-    /// Forgets an attempt that came to nothing; the time it took counts as blocked.
+    /// Forgets a failed attempt; its time counts as blocked.
     pub(crate) fn start_over(&mut self) {
         let discovered = self.discovered;
         *self = Timeline::new(discovered);
     }
 
-    /// Where the time from discovery to `end` went. The spans sum to exactly that: what happened
-    /// before the object asked for it (a connection opened for another) is not its own.
+    /// Breakdown of the time from discovery to `end`. The spans sum to exactly that: events before the object was
+    /// requested (a connection opened for another) are not its own.
     fn phases(&self, end: Time) -> Phases {
         let ns = |from: Time, to: Time| to.since(from).as_nanos() as u64;
         let assigned = self.assigned.unwrap_or(end).min(end);

@@ -18,8 +18,8 @@ fn check(page: &Page, protocol: Protocol, visited: &Visited) {
         assert_eq!((record.error.as_ref(), &record.url), (None, &object.url));
         assert_eq!((record.status, record.body_bytes), (object.status, object.body_bytes));
         assert_eq!(record.protocol, protocol.name());
-        // Computing costs nothing here: an object is done when its last byte is there. The real clock
-        // moves between the two.
+        // Computing costs nothing here: an object is done when its last byte is there. The real clock advances
+        // between the two.
         let ended = record.discovered_at_ns + record.phases.total_ns();
         assert!((ended..ended + 50_000_000).contains(&record.done_at_ns), "{record:?}");
     }
@@ -30,7 +30,7 @@ fn check(page: &Page, protocol: Protocol, visited: &Visited) {
     }
 }
 
-/// What must not depend on the world.
+/// The results that must not depend on the world.
 fn outcome(visited: &Visited) -> Vec<(String, u16, u64, u64, String)> {
     let objects = visited.objects.iter();
     objects

@@ -23,7 +23,7 @@ fn ended(object: &ObjectRecord) -> u64 {
     object.discovered_at_ns + object.phases.total_ns()
 }
 
-/// When a connection took it.
+/// Time at which a connection took it.
 fn taken(object: &ObjectRecord) -> u64 {
     let phases = object.phases;
     object.discovered_at_ns + phases.blocked_ns + phases.connect_ns + phases.tls_ns
@@ -72,8 +72,8 @@ fn an_idle_connection_makes_room_for_another_host() {
 
 #[test]
 fn a_request_takes_whichever_connection_is_free_first() {
-    // Three images: one goes over the document's connection, two wait for new ones. The first image is
-    // so small that its connection is free before the others are open.
+    // Three images: one goes over the document's connection, two wait for new ones. The first image is so small
+    // that its connection is free before the others are open.
     let page = page("synthetic:3x1KB");
     let visited = stage(&page, H1).visit(ideal());
     let [_, first, second, third] = visited.objects.as_slice() else { panic!() };
@@ -105,7 +105,7 @@ fn the_most_urgent_goes_first_then_the_first_come() {
     let visited = stage(&page, H1).visit(browser(policy(1, 1), device("zero")));
     let mut order: Vec<usize> = (1..=6).collect();
     order.sort_by_key(|index| taken(&visited.objects[*index]));
-    // The first image finds the connection idle; nobody else is known yet at that instant.
+    // The first image finds the connection idle; no other request is known yet at that instant.
     assert_eq!(order, [1, 5, 3, 6, 4, 2]);
 }
 
@@ -285,8 +285,8 @@ fn recorded_compute_takes_the_cpus_time() {
 
 #[test]
 fn the_main_thread_does_one_thing_at_a_time() {
-    // Five images, all within one initial window, arrive faster than the tablet can take them in: from
-    // the first one's arrival it never rests, so the load event comes 5 times one image's cost later.
+    // Five images, all within one initial window, arrive faster than the tablet can process them: from the first
+    // one's arrival it is never idle, so the load event comes 5 times one image's cost later.
     let page = page("synthetic:5x1KB");
     let visited = stage(&page, H2).visit(browser(policy(6, 256), device("nexus7")));
     assert!(all_came(&visited));
@@ -314,8 +314,8 @@ fn phases_in_clear_text_have_no_tls() {
 
 #[test]
 fn a_request_may_be_bound_to_the_connection_that_was_opened_for_it() {
-    // Two images behind a document: the one takes its connection, for the other one is opened, which takes three round trips with TLS. Meanwhile
-    // the first image has come.
+    // Two images behind a document: one takes its connection, for the other one a new one is opened, which takes
+    // three round trips with TLS. Meanwhile the first image has arrived.
     let page = page("synthetic:2x2KB");
     let load = |binding| {
         let policy = Policy { binding, ..policy(6, 256) };
@@ -344,7 +344,7 @@ fn requests_that_are_dealt_out_do_not_mind_which_connection_is_busy() {
     }
 }
 
-/// The most of these that were under way at once.
+/// Maximum number of these in flight at once.
 fn most_under_way<'a>(objects: impl Iterator<Item = &'a ObjectRecord>) -> usize {
     let spans: Vec<(u64, u64)> = objects.map(|object| (taken(object), ended(object))).collect();
     let at = |when: u64| spans.iter().filter(|(from, to)| (*from..*to).contains(&when)).count();
@@ -354,7 +354,7 @@ fn most_under_way<'a>(objects: impl Iterator<Item = &'a ObjectRecord>) -> usize 
 #[test]
 fn images_are_held_back_where_hosts_know_no_priorities() {
     let mut page = page("synthetic:40x2KB@5hosts");
-    // A style sheet that takes its time.
+    // A slow style sheet.
     page.objects[1].kind = Kind::Stylesheet;
     page.objects[1].priority = Priority::High;
     page.objects[1].think = Estimate::measured(RTT * 5);

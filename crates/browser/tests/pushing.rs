@@ -63,7 +63,7 @@ fn a_browser_that_refuses_pushes_loads_as_if_there_were_none() {
 #[test]
 fn what_is_cached_is_cancelled_and_every_object_comes_once() {
     let mut page = page("synthetic:30x20KB");
-    // It is asked for again, and all else promised again.
+    // It is requested again, and everything else promised again.
     page.objects[0].cacheable = false;
     for protocol in PROTOCOLS {
         let stage = Stage::pushing(&page, NETWORK, protocol, PushPolicy::All);

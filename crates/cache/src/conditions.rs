@@ -9,30 +9,30 @@ use crate::ranges::{ContentRange, Selected, select};
 use crate::request::Request;
 use crate::terms::Terms;
 
-/// What of a stored response answers a request.
+/// Form of the answer to a request, as drawn from a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// All of it, with its own status code.
+    /// The whole response, with its own status code.
     Whole,
     /// 304: the client has it already.
     NotModified,
-    /// 206 with these bytes of the stored body, which are that part of the representation.
+    /// 206 with these bytes of the stored body as part of the representation.
     Part {
-        /// Where in the stored body they begin.
+        /// Offset of the first byte in the stored body.
         from: u64,
-        /// What `Content-Range` says of them.
+        /// Value of `Content-Range`.
         range: ContentRange,
     },
     /// 416: the range begins past the end; `Content-Range: bytes */whole`.
     Unsatisfiable {
-        /// How long the representation is.
+        /// Length of the representation.
         whole: u64,
     },
 }
 
 impl Terms {
-    /// What to answer `request` with, out of a stored body of `length` bytes; `None` if what it asks for is not all there, which can be only where the
-    /// stored response is itself a part.
+    /// Returns the form of the answer to `request` from a stored body of `length` bytes; `None` if the requested bytes are not all there, which
+    /// happens only if the stored response is itself a part.
     pub fn shape<F: Fields + ?Sized>(
         &self,
         request: &Request<'_, F>,
@@ -61,7 +61,8 @@ impl Terms {
         }
     }
 
-    /// Section 13.2.2, steps 3 and 4: `If-None-Match`, else `If-Modified-Since`. Where the stored status is not 200, the condition is moot.
+    /// Section 13.2.2, steps 3 and 4: `If-None-Match`, else `If-Modified-Since`. The condition is moot unless the stored status is 200 or
+    /// 206.
     fn not_modified(&self, request: &(impl Fields + ?Sized)) -> bool {
         if self.status() != StatusCode::OK && self.status() != StatusCode::PARTIAL_CONTENT {
             return false;
@@ -74,7 +75,7 @@ impl Terms {
         if asked { matched } else { self.unmodified_since(request) }
     }
 
-    /// By weak comparison (section 8.8.3.2).
+    /// Weak comparison (section 8.8.3.2).
     fn etag_is(&self, tag: &[u8]) -> bool {
         self.etag().is_some_and(|own| opaque(own.as_bytes()) == opaque(tag))
     }
@@ -88,7 +89,7 @@ impl Terms {
         modified.unwrap_or(self.date()) <= since
     }
 
-    /// `If-Range` (section 13.1.5): ranges apply only if the client's part is of this very representation, by strong comparison.
+    /// `If-Range` (section 13.1.5): ranges apply only if the client's part is of this same representation, by strong comparison.
     fn range_applies(&self, request: &(impl Fields + ?Sized)) -> bool {
         if self.status() != StatusCode::OK && self.status() != StatusCode::PARTIAL_CONTENT {
             return false;
@@ -112,12 +113,12 @@ impl Terms {
     }
 }
 
-/// What is left of an entity tag without its mark of weakness.
+/// The opaque part of an entity tag, without its weakness prefix.
 pub(crate) fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// The part of a stored part, a body of `length` bytes, that a range selects, if all of it is there.
+/// The part that a range selects of a stored part with a body of `length` bytes, if all of it is there.
 fn within(range: &[u8], held: &ContentRange, length: u64) -> Option<Shape> {
     let whole = held.whole.filter(|_| held.size() == length)?;
     match select(range, whole) {

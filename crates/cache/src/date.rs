@@ -49,7 +49,7 @@ impl Date {
     }
 }
 
-/// As IMF-fixdate, the format that HTTP wants to be sent.
+/// IMF-fixdate, the preferred format for sending.
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The format has four digits for the year: no date past 9999 can be written.
@@ -66,7 +66,7 @@ pub struct Seconds(u32);
 impl Seconds {
     /// No time at all.
     pub const ZERO: Seconds = Seconds(0);
-    /// What longer spans count as: 2^31, 68 years (RFC 9111 section 1.2.2).
+    /// Upper limit of spans: 2^31, 68 years (RFC 9111 section 1.2.2).
     pub const MAX: Seconds = Seconds(1 << 31);
 
     /// `secs` seconds, at most [`Seconds::MAX`].
@@ -74,17 +74,17 @@ impl Seconds {
         Seconds(if secs < Seconds::MAX.0 as u64 { secs as u32 } else { Seconds::MAX.0 })
     }
 
-    /// The whole seconds of so many milliseconds.
+    /// The whole seconds in `millis` milliseconds.
     pub const fn of_millis(millis: u64) -> Seconds {
         Seconds::new(millis / 1_000)
     }
 
-    /// How many seconds.
+    /// Number of seconds.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// How many milliseconds.
+    /// Number of milliseconds.
     pub const fn as_millis(self) -> u64 {
         self.0 as u64 * 1_000
     }

@@ -1,7 +1,7 @@
 //! `Cache-Control` and `Pragma` (RFC 9111 sections 5.2 and 5.4), with RFC 5861's and RFC 8246's extensions.
 //!
 //! A directive with a malformed number counts as zero where it limits reuse: section 4.2.1 has caches consider invalid freshness
-//! information stale. One that is given twice with different numbers likewise.
+//! information stale. The same holds for a directive given twice with different numbers.
 
 use http::HeaderName;
 
@@ -9,27 +9,27 @@ use crate::date::Seconds;
 use crate::fields::{Fields, members, unquoted};
 use crate::targeted;
 
-/// What a request asks of caches (section 5.2.1).
+/// Cache directives of a request (section 5.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestDirectives {
-    /// No stored response without validation (section 5.2.1.4), or `Pragma: no-cache` alone (section 5.4).
+    /// No reuse without validation (section 5.2.1.4), or `Pragma: no-cache` alone (section 5.4).
     pub no_cache: bool,
     /// Nothing of this exchange may be stored (section 5.2.1.5).
     pub no_store: bool,
     /// Answer from the cache or not at all (section 5.2.1.7).
     pub only_if_cached: bool,
-    /// The greatest age that is welcome (section 5.2.1.1).
+    /// The greatest acceptable age (section 5.2.1.1).
     pub max_age: Option<Seconds>,
-    /// How long past its freshness a response is welcome; [`Seconds::MAX`] if no number was given (section 5.2.1.2).
+    /// Acceptable staleness; [`Seconds::MAX`] if no number was given (section 5.2.1.2).
     pub max_stale: Option<Seconds>,
-    /// How long a response must stay fresh (section 5.2.1.3).
+    /// Minimum remaining freshness (section 5.2.1.3).
     pub min_fresh: Option<Seconds>,
-    /// How stale a response may be that stands in for an error (RFC 5861 section 4).
+    /// Acceptable staleness of a response that stands in for an error (RFC 5861 section 4).
     pub stale_if_error: Option<Seconds>,
 }
 
 impl RequestDirectives {
-    /// Takes in one line of `Cache-Control`.
+    /// Parses one line of `Cache-Control`.
     pub(crate) fn read(&mut self, value: &[u8]) {
         for directive in members(value).map(Directive::of) {
             if directive.is("no-cache") {
@@ -53,7 +53,7 @@ impl RequestDirectives {
     }
 }
 
-/// What a response allows caches (section 5.2.2).
+/// Cache directives of a response (section 5.2.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseDirectives {
     /// Not to be stored (section 5.2.2.5).
@@ -70,22 +70,22 @@ pub struct ResponseDirectives {
     pub proxy_revalidate: bool,
     /// Only for caches that know the status code (section 5.2.2.3).
     pub must_understand: bool,
-    /// How old it may get (section 5.2.2.1).
+    /// Freshness lifetime (section 5.2.2.1).
     pub max_age: Option<Seconds>,
-    /// How old it may get in shared caches (section 5.2.2.10).
+    /// Freshness lifetime in shared caches (section 5.2.2.10).
     pub s_maxage: Option<Seconds>,
-    /// How long past its freshness it may be used while it is being validated (RFC 5861 section 3).
+    /// Permitted staleness while it is being validated (RFC 5861 section 3).
     pub stale_while_revalidate: Option<Seconds>,
-    /// How long past its freshness it may stand in for an error (RFC 5861 section 4).
+    /// Permitted staleness when it stands in for an error (RFC 5861 section 4).
     pub stale_if_error: Option<Seconds>,
-    /// Fields that `no-cache` or `private` name: a shared cache must not use them without validation, nor store them.
+    /// Fields named by `no-cache` or `private`: a shared cache must not use them without validation, nor store them.
     pub withheld: Vec<HeaderName>,
     /// Set by a targeted field (RFC 9213): then neither `Cache-Control` nor `Expires` counts.
     pub targeted: bool,
 }
 
 impl ResponseDirectives {
-    /// Reads the first of the `targets` that is there (RFC 9213), else all lines of `Cache-Control`.
+    /// Reads the first of the `targets` that is present (RFC 9213), else all lines of `Cache-Control`.
     pub fn for_targets(
         fields: &(impl Fields + ?Sized),
         targets: &[HeaderName],
@@ -128,13 +128,13 @@ impl ResponseDirectives {
         }
     }
 
-    /// Notes the fields that a directive names. False if it names none, or something that is not a field's name: then it is meant, or
-    /// to be understood, for the whole response.
+    /// Notes the fields that a directive names. Returns false if it names none, or something that is not a field name: then the
+    /// directive applies to the whole response.
     fn withholds(&mut self, directive: &Directive<'_>) -> bool {
         directive.argument.is_some_and(|argument| self.withhold(unquoted(argument)))
     }
 
-    /// Notes the fields in a list of names; false if it is none.
+    /// Notes the fields in a list of names; returns false if it is not such a list.
     pub(crate) fn withhold(&mut self, names: &[u8]) -> bool {
         let before = self.withheld.len();
         for name in members(names) {
@@ -145,7 +145,7 @@ impl ResponseDirectives {
     }
 }
 
-/// One directive: a name and what follows its `=`.
+/// One directive: a name and the argument after its `=`.
 struct Directive<'a> {
     name: &'a [u8],
     argument: Option<&'a [u8]>,
@@ -162,7 +162,7 @@ impl<'a> Directive<'a> {
         }
     }
 
-    /// Names are compared without regard to case (section 5.2).
+    /// Names compare case-insensitively (section 5.2).
     fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
@@ -221,7 +221,7 @@ mod tests {
         let d = response(r#"no-cache="set-cookie, X-A", private=Authorization, max-age=5"#);
         assert!(!d.no_cache && !d.private);
         assert_eq!(d.withheld, ["set-cookie", "x-a", "authorization"]);
-        // What cannot be read as names holds for the whole response.
+        // An argument that is not a list of names applies to the whole response.
         assert!(response(r#"private="a b""#).private);
         assert!(response(r#"no-cache="""#).no_cache);
     }

@@ -1,21 +1,23 @@
 //! The disk tier: stored responses that survive a restart. For the real world only; it blocks.
 //!
 //! Responses are appended to segments, files of at most 64 MiB; removals are records, too. An index in memory says where each response lies. When all
-//! segments together would exceed the bound, the oldest is removed: first in, first out, which costs the disk one sequential write and
-//! no more. What is found often is in the memory tier anyway.
+//! segments together would exceed the bound, the oldest is removed: first in, first out, which costs the disk one sequential write.
+//! Responses in frequent use are in the memory tier anyway.
 //!
 //! The index has a bound of its own, by the same rule: many small responses fill it before they fill the disk.
 //!
-//! **Recovery.** At the start all segments are read in order and every record's checksum is verified; each read verifies it again. A process killed at any
-//! point leaves at most a torn record at the end of the last segment: it is cut off. **Syncing.** A segment is synced when the next one is begun,
-//! and after each removal before that is reported done: a loss of power may lose the latest responses, never a removal. A damaged
-//! record anywhere else means a disk that lies: it and everything stored before it is dropped, for a removal might be among what was lost.
+//! **Recovery.** All segments are read in order at startup and every record's checksum is verified; each read verifies it again.
+//! A process killed at any point leaves at most a torn record at the end of the last segment, which is truncated. **Syncing.** A
+//! segment is synced when the next one is begun, and after each removal before that is reported done: a power loss may lose the
+//! latest responses, never a removal. A damaged record anywhere else means a faulty disk: the record and everything stored before
+//! it is dropped, since a removal might be among the lost records.
 //!
-//! **Disk full.** A write that fails is undone by cutting the segment off; the tier goes on serving, and stores nothing for a minute
+//! **Disk full.** A failed write is undone by truncating the segment; the tier goes on serving, and stores nothing for a minute
 //! ([`Disk::suspended`]). A removal that cannot be written empties the tier.
 //!
-//! Files of our own, because the crates that were weighed do not fit: `cacache` has a file an object and an index that is never compacted, `redb` syncs each
-//! transaction and rewrites pages, `foyer` brings an asynchronous runtime. None bounds its size and forgets the oldest, which is all that a cache asks.
+//! The file format is our own because the crates considered do not fit: `cacache` has a file per object and an index that is never compacted, `redb`
+//! syncs each transaction and rewrites pages, `foyer` brings an asynchronous runtime. None bounds its size by dropping the oldest objects, which is
+//! all that a cache needs.
 
 mod files;
 mod index;
@@ -39,38 +41,38 @@ use crate::terms::Exchange;
 use index::{Index, Place};
 use record::{Read, Record, Response};
 
-/// What a disk tier may hold.
+/// Limits of a disk tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLimits {
     /// Bytes in all segments together.
     pub bytes: u64,
-    /// Bytes a response, as a record.
+    /// Bytes per response, as a record.
     pub entry_bytes: u64,
-    /// Bytes of memory for the index of what is in the segments: a response takes 200 and its address.
+    /// Bytes of memory for the index of the segments: a response takes 200 and its address.
     pub index_bytes: u64,
 }
 
-/// What a start found.
+/// Result of recovery at startup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Responses that can be served.
     pub entries: u64,
     /// Bytes in segments.
     pub bytes: u64,
-    /// Bytes that were cut off or dropped as torn or damaged.
+    /// Bytes truncated or dropped as torn or damaged.
     pub dropped: u64,
 }
 
-/// Why something was not written.
+/// Reason for not writing something.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
-    /// Larger than a response may be, or a part of one: parts are for the memory tier.
+    /// Larger than the limit for a response, or a partial response: those are for the memory tier.
     #[error("the response is a part, or larger than the {0} bytes that one may have on disk")]
     Unfit(u64),
-    /// A write failed lately.
+    /// Storing is suspended after a failed write.
     #[error("storing is suspended after a failed write")]
     Suspended,
-    /// The disk said no.
+    /// I/O error.
     #[error("failed to write to the disk cache (is the disk full?): {0}")]
     Io(#[from] io::Error),
 }
@@ -83,27 +85,27 @@ pub struct Disk<F> {
     segment_bytes: u64,
     /// Every segment and its length; the last is appended to.
     segments: Vec<(u64, u64)>,
-    /// The number of the next segment: none is used twice.
+    /// The number of the next segment; numbers are never reused.
     next: u64,
     index: Index,
     suspended_until: Option<Date>,
-    /// The last segment has more bytes than counted, left by a write that failed and could not be undone.
+    /// True if the last segment has more bytes than counted, left by a failed write that could not be undone.
     torn: bool,
 }
 
 const SEGMENT_BYTES: u64 = 64 << 20;
-/// Even a small tier has so many segments, lest the removal of one empty it.
+/// Minimum number of segments even in a small tier, so that the removal of one does not empty it.
 const SEGMENTS: u64 = 8;
 const PAUSE_MILLIS: u64 = 60_000;
 
 impl<F: Files> Disk<F> {
-    /// Reads what is there. The secret keys the index.
+    /// Opens the tier and reads the segments. The secret keys the index.
     pub fn open(
         files: F,
         limits: DiskLimits,
         secret: (u64, u64),
     ) -> io::Result<(Disk<F>, Recovery)> {
-        // A record takes more bytes on disk than in the index, so that the index, too, has room for several segments.
+        // A record takes more bytes on disk than in the index, so the index, too, has room for several segments.
         let indexed = (limits.index_bytes / SEGMENTS).max(limits.entry_bytes);
         let segment_bytes = SEGMENT_BYTES.min(limits.bytes / SEGMENTS).min(indexed);
         let index = Index::new(secret);
@@ -141,14 +143,14 @@ impl<F: Files> Disk<F> {
             }
             self.segments.push((*number, sound));
         }
-        // A bound that is smaller than last time.
+        // The bound may be smaller than last time.
         while self.bytes() > self.limits.bytes || self.index.weight() > self.limits.index_bytes {
             self.remove_oldest()?;
         }
         Ok(dropped)
     }
 
-    /// Takes in a segment's records. Returns how many bytes of it are sound.
+    /// Indexes a segment's records. Returns the number of intact bytes.
     fn scan(&mut self, segment: u64, bytes: &[u8]) -> u64 {
         let mut at = 0;
         while let Read::Record(record, length) = Record::read(&bytes[at..]) {
@@ -173,8 +175,8 @@ impl<F: Files> Disk<F> {
         Ok(bytes)
     }
 
-    /// What it has for a request: an entry as it was stored, to be judged - and put into the memory tier - by the caller. A record that has become
-    /// unreadable is forgotten.
+    /// Looks up a request: returns an entry as it was stored, to be judged - and put into the memory tier - by the caller. A record that has
+    /// become unreadable is dropped from the index.
     pub fn get<Q: Fields + ?Sized>(
         &mut self,
         key: &Key<'_>,
@@ -206,7 +208,7 @@ impl<F: Files> Disk<F> {
         }
     }
 
-    /// Stores an entry in the place of one with the same key and choosing fields.
+    /// Stores an entry, replacing one with the same key and choosing fields.
     pub fn put(&mut self, entry: &Entry<Stored>, now: Date) -> Result<(), DiskError> {
         if self.suspended(now) {
             return Err(DiskError::Suspended);
@@ -222,7 +224,7 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Removes responses. Once it returns they stay away, whatever happens to the machine. Returns how many there were.
+    /// Removes responses durably: once it returns, no crash brings them back. Returns the number removed.
     pub fn purge(&mut self, purge: &Purge<'_>, now: Date) -> Result<u64, DiskError> {
         let gone = match *purge {
             Purge::Key(key) => Record::KeyGone(Box::new(key.to_owned())),
@@ -231,9 +233,9 @@ impl<F: Files> Disk<F> {
             Purge::All => Record::AllGone,
         };
         let count = self.index.remove(&gone);
-        // What was not there needs no word on the disk: of invalidations most are such.
+        // A removal that matched nothing needs no record; most invalidations are such.
         if count > 0 && self.write_down(&gone, now).is_err() {
-            // A restart must not undo a removal that could not be written: then nothing is kept.
+            // A restart must not undo a removal that could not be written: drop everything.
             self.forget_all()?;
         }
         Ok(count)
@@ -245,7 +247,7 @@ impl<F: Files> Disk<F> {
         Ok(self.files.sync(place.segment)?)
     }
 
-    /// Whether storing pauses, after a write that failed.
+    /// Returns true while storing is suspended after a failed write.
     pub fn suspended(&self, now: Date) -> bool {
         self.suspended_until.is_some_and(|until| now < until)
     }
@@ -285,7 +287,7 @@ impl<F: Files> Disk<F> {
         Ok(Place { segment, at, length: length as u32 })
     }
 
-    /// Cuts off what a failed write left.
+    /// Truncates the remains of a failed write.
     fn mend(&mut self) -> io::Result<()> {
         if let (true, Some((segment, length))) = (self.torn, self.segments.last().copied()) {
             self.files.truncate(segment, length)?;
@@ -294,7 +296,7 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Sees to a last segment with room for so many bytes more, and to the bound.
+    /// Makes sure that the last segment has room for `length` bytes more and that the bound holds.
     fn make_room(&mut self, length: u64) -> io::Result<()> {
         while !self.segments.is_empty()
             && (self.bytes() + length > self.limits.bytes
@@ -340,7 +342,7 @@ impl Response {
         }
     }
 
-    /// The entry as it was: judged again, by the policy of now.
+    /// The entry as it was, judged again under the current policy.
     fn entry(&self, policy: &Policy) -> Option<Entry<Stored>> {
         let request = Request::new(&Method::GET, &self.chosen_by);
         let exchange = Exchange { sent: self.received, received: self.received };

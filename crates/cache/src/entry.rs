@@ -1,4 +1,4 @@
-//! A stored response in memory: what it is found by, on what terms it may be used, and what a server sends.
+//! A stored response in memory: its key, the terms of its use, and the value that a server sends.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -9,23 +9,23 @@ use crate::storing::Storable;
 use crate::terms::Terms;
 use crate::vary::Vary;
 
-/// What a server keeps for an answer: a body and a head, prepared as it likes.
+/// A server's representation of an answer: a body and a head, prepared as it likes.
 pub trait Value {
-    /// How many bytes its body has.
+    /// Length of its body in bytes.
     fn body_length(&self) -> u64;
 
-    /// How much memory it holds beside its own structure.
+    /// Memory held beside its own structure, in bytes.
     fn weight(&self) -> usize;
 }
 
-/// A response as it is stored: nothing prepared. What goes to disk, and what a simple server needs.
+/// A response as it is stored, with nothing prepared: the form for the disk tier and for simple servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Its status code.
     pub status: StatusCode,
     /// Its fields, without `Age`.
     pub fields: Section,
-    /// Its whole body, or that of a part.
+    /// Its whole body, or the body of a part.
     pub body: Bytes,
 }
 
@@ -49,38 +49,38 @@ pub struct Entry<V> {
 }
 
 impl<V> Entry<V> {
-    /// The response to a request for `key`, of which `storable` may be stored; `value` is what its server keeps.
+    /// The response to a request for `key`, with its `storable` parts; `value` is the server's representation.
     pub fn new(key: &Key<'_>, storable: Storable, value: V) -> Entry<V> {
         Entry { key: key.to_owned(), vary: storable.vary, terms: storable.terms, value }
     }
 
-    /// What it is found by.
+    /// Its primary key.
     pub fn key(&self) -> &OwnedKey {
         &self.key
     }
 
-    /// For which requests it is.
+    /// Its secondary key: the requests that it matches.
     pub fn vary(&self) -> &Vary {
         &self.vary
     }
 
-    /// On what terms it may be used.
+    /// Terms of its reuse.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// What its server keeps.
+    /// The server's representation.
     pub fn value(&self) -> &V {
         &self.value
     }
 
-    /// The same response, of which another server keeps what `convert` makes of it.
+    /// The same response, with its value converted for another server.
     pub fn converted<W>(&self, convert: impl FnOnce(&V) -> W) -> Entry<W> {
         let Entry { key, vary, terms, value } = self;
         Entry { key: key.clone(), vary: vary.clone(), terms: terms.clone(), value: convert(value) }
     }
 
-    /// Whether it takes the other's place: same key, same choosing fields, and all of what the other holds.
+    /// Returns true if it replaces the other: same key, same choosing fields, and it covers all of the other's body.
     pub(crate) fn supersedes(&self, other: &Entry<V>) -> bool {
         let covers =
             self.terms.content_range().is_none_or(|own| other.terms.content_range() == Some(own));
@@ -89,17 +89,17 @@ impl<V> Entry<V> {
 }
 
 impl<V: Value> Entry<V> {
-    /// True unless it is a part whose body has another length than its `Content-Range` says.
+    /// True unless it is a part whose body length differs from its `Content-Range`.
     pub(crate) fn is_sound(&self) -> bool {
         self.terms.content_range().is_none_or(|part| part.size() == self.value.body_length())
     }
 
-    /// All memory that it holds.
+    /// Total memory held.
     pub fn weight(&self) -> usize {
         weight::<V>(&self.key, &self.vary, &self.terms) + self.value.weight()
     }
 
-    /// All memory that the entry of what is `storable` will hold beside its value's.
+    /// Total memory that the entry of a `storable` response will hold, its value excluded.
     pub(crate) fn weight_without_value(key: &OwnedKey, storable: &Storable) -> usize {
         weight::<V>(key, &storable.vary, &storable.terms)
     }

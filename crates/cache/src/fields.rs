@@ -1,15 +1,16 @@
-//! Fields of a message, whatever holds them, and the lists in their values.
+//! Access to a message's fields in any representation, and list parsing in field values.
 //!
-//! A server's codec, a `HeaderMap` and a stored [`Section`] all show their field lines in order; nothing is copied to read them.
+//! A server's codec, a `HeaderMap` and a stored [`Section`] all show their field lines in order; reading copies nothing.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The fields of a message.
 pub trait Fields {
-    /// Shows each field line in order: its name, in whatever case it came, and its value without the white space around it.
+    /// Calls `see` with each field line in order: its name, in whatever case it came, and its value without surrounding
+    /// white space.
     fn each<'a>(&'a self, see: impl FnMut(&'a str, &'a [u8]));
 
-    /// Shows the values of each line of that name, given in lower case.
+    /// Calls `see` with the values of each line of that name, given in lower case.
     fn values<'a>(&'a self, name: &str, mut see: impl FnMut(&'a [u8])) {
         self.each(|candidate, value| {
             if candidate.eq_ignore_ascii_case(name) {
@@ -25,7 +26,7 @@ pub trait Fields {
         first
     }
 
-    /// Whether there is a line of that name.
+    /// Returns true if there is a line of that name.
     fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
@@ -47,7 +48,8 @@ impl<N: AsRef<str>, V: AsRef<[u8]>> Fields for [(N, V)] {
     }
 }
 
-/// The members of a comma-separated list (RFC 9110 section 5.6.1): trimmed, without empty ones; commas in quoted strings do not part.
+/// The members of a comma-separated list (RFC 9110 section 5.6.1): trimmed, without empty ones; commas in quoted strings do not
+/// separate.
 pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = value;
     std::iter::from_fn(move || {
@@ -63,7 +65,7 @@ pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Where the first member ends: at a comma outside quotes, or at the end.
+/// End of the first member: a comma outside quotes, or the end of the list.
 fn member_end(list: &[u8]) -> usize {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in list.iter().enumerate() {
@@ -78,12 +80,12 @@ fn member_end(list: &[u8]) -> usize {
     list.len()
 }
 
-/// What is inside the quotes of a quoted string without escapes; any other text as it is.
+/// The content of a quoted string without escapes; any other text as it is.
 pub fn unquoted(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text)
 }
 
-/// A message's fields as lines of text, `name: value` CRLF each, as HTTP/1.1 sends them: one piece of memory, ready to be sent or written to disk.
+/// A message's fields as lines of text, `name: value` CRLF each, as HTTP/1.1 sends them: one buffer, ready to be sent or written to disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section(bytes::Bytes);
 
@@ -93,7 +95,7 @@ impl Section {
         Section::of_those(fields, |_| true)
     }
 
-    /// The lines of those fields whose name is `kept`.
+    /// The lines of those fields for whose name `kept` returns true.
     pub fn of_those(fields: &(impl Fields + ?Sized), kept: impl Fn(&str) -> bool) -> Section {
         let mut text = Vec::new();
         fields.each(|name, value| {

@@ -1,12 +1,12 @@
-//! What an unsafe request invalidates (RFC 9111 section 4.4).
+//! Invalidation by unsafe requests (RFC 9111 section 4.4).
 
 use http::{Method, StatusCode};
 use url::Url;
 
 use crate::fields::Fields;
 
-/// The URIs whose stored responses a successful unsafe request makes invalid: its target, and what `Location` and `Content-Location` name at
-/// the same origin. Those of other origins are left alone, lest one site empties the cache of another.
+/// The URIs whose stored responses a successful unsafe request invalidates: its target, and the URIs in `Location` and `Content-Location` at
+/// the same origin. URIs of other origins are left alone, so that one site cannot empty the cache of another.
 pub fn invalidated(
     method: &Method,
     target: &Url,

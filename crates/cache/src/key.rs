@@ -1,13 +1,13 @@
-//! What a stored response is found by: the primary cache key (RFC 9111 section 2).
+//! The primary cache key (RFC 9111 section 2).
 //!
-//! It is the target URI and, before it, whose cache it is. The method is no part of it, for only responses to GET are stored; they also answer
-//! HEAD. Nothing else of a request has a part in it: what else chooses a response must be named by `Vary`.
+//! It consists of a cache partition and the target URI. The method is not part of it, since only responses to GET are stored; they also answer
+//! HEAD. Anything else of a request that selects a response must be named by `Vary`.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-/// Whose part of the cache: tenants that share a cache's memory never see each other's responses.
+/// A cache partition: tenants that share a cache's memory never see each other's responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Partition(pub u32);
 
@@ -20,7 +20,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As it is written.
+    /// The scheme as it is written in a URI.
     pub const fn name(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -36,8 +36,8 @@ impl Scheme {
     }
 }
 
-/// A primary key, borrowed from a request. Hosts compare without regard to case, a scheme's own port may be left out, an empty path is `/`
-/// (RFC 9110 section 4.2.3). Nothing else is normalised: two spellings of a path are two keys, which costs a miss at most.
+/// A primary key, borrowed from a request. Hosts compare case-insensitively, the scheme's default port may be left out, an empty path is
+/// `/` (RFC 9110 section 4.2.3). Nothing else is normalised: two spellings of a path are two keys, which costs a miss at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     partition: Partition,
@@ -59,7 +59,7 @@ impl<'a> Key<'a> {
         Key { partition, scheme, authority, target }
     }
 
-    /// Whose part of the cache.
+    /// The cache partition.
     pub fn partition(&self) -> Partition {
         self.partition
     }
@@ -69,7 +69,7 @@ impl<'a> Key<'a> {
         self.scheme
     }
 
-    /// Host and port, the latter left out if it is the scheme's own.
+    /// Host and port; the scheme's default port is left out.
     pub fn authority(&self) -> &'a str {
         self.authority
     }
@@ -86,7 +86,7 @@ impl<'a> Key<'a> {
         uri + self.target
     }
 
-    /// SipHash-1-3 under a secret, so that nobody can choose URIs that share a shard or a chain.
+    /// SipHash-1-3 under a secret, so that an attacker cannot choose URIs that share a shard or a chain.
     pub(crate) fn hash(&self, secret: (u64, u64)) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(secret.0, secret.1);
         let scheme = u64::from(self.scheme == Scheme::Https);
@@ -104,7 +104,7 @@ impl<'a> Key<'a> {
         hasher.finish()
     }
 
-    /// The same key with a life of its own.
+    /// An owned copy of the key.
     pub fn to_owned(&self) -> OwnedKey {
         let authority = (self.scheme.name().len() + 3) as u32;
         let target = authority + self.authority.len() as u32;
@@ -118,12 +118,12 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A primary key that a stored response keeps.
+/// The owned primary key of a stored response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedKey {
     partition: Partition,
     scheme: Scheme,
-    /// Where in `uri` the authority begins, and where the path.
+    /// Offset of the authority in `uri`; `target` is that of the path.
     authority: u32,
     target: u32,
     uri: Box<str>,
@@ -137,7 +137,7 @@ impl OwnedKey {
         Key { partition: self.partition, scheme: self.scheme, authority, target }
     }
 
-    /// Whose part of the cache.
+    /// The cache partition.
     pub fn partition(&self) -> Partition {
         self.partition
     }
@@ -192,7 +192,7 @@ mod tests {
             key(0, Scheme::Http, "b.test", "/x"),
             key(0, Scheme::Http, "a.test", "/X"),
             key(0, Scheme::Http, "a.test:443", "/x"),
-            // The same bytes in all, parted elsewhere.
+            // The same bytes in all, split at different places.
             key(0, Scheme::Http, "a.test/x", "/"),
             key(0, Scheme::Http, "a.tes", "t/x"),
         ];

@@ -1,17 +1,19 @@
-//! A shared HTTP cache: what RFC 9111 lets it store and reuse, a memory tier and a disk tier that hold it.
+//! A shared HTTP cache (RFC 9111): storing and reuse rules, a memory tier and a disk tier.
 //!
-//! But for the disk tier the crate is sans-IO: no clock, no sockets, no tasks. Time is an argument ([`Date`]), a hash's secret too. A proxy asks in this order:
+//! Apart from the disk tier the crate is sans-IO: no clock, no sockets, no tasks. Time is an argument ([`Date`]), and so is
+//! the hash's secret. A proxy calls in this order:
 //!
-//! 1. [`Key::new`] and [`Request::new`] from a request, [`Memory::lookup`] for what the cache has: a [`Hit`] with the [`Shape`] of the
+//! 1. [`Key::new`] and [`Request::new`] from a request, [`Memory::lookup`] for the cached response: a [`Hit`] with the [`Shape`] of the
 //!    answer, an entry to validate, or nothing.
 //! 2. On a miss: [`Memory::ticket`], then the origin, then [`storable`], and [`Memory::insert`] with the whole body.
 //! 3. On a validation: [`Terms::validators`] in the request; a 304 that [`Terms::confirmed_by`] accepts gives [`updated`] fields,
 //!    which are judged and inserted as in step 2; another response takes the stored one's place. After an error, [`Terms::serves_on_error`].
 //! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`]. After a HEAD: [`Terms::after_head`].
 //!
-//! [`Disk`] keeps what survives a restart: asked after the memory tier's miss, told of what is stored and removed.
+//! [`Disk`] keeps responses across a restart: it is asked after a miss in the memory tier and told of each
+//! insertion and removal.
 //!
-//! What is left out: responses to methods other than GET are not stored; private caches' rules; `Cache-Control` extensions beyond RFC 5861.
+//! Not implemented: storing responses to methods other than GET, rules for private caches, `Cache-Control` extensions beyond RFC 5861.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a cache has for a request.
+//! Outcome of a cache lookup.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::request::Request;
 use crate::reuse::{Reason, Reuse, Tolerance};
 use crate::status::Forward;
 
-/// What a cache has for a request.
+/// Outcome of a cache lookup.
 #[derive(Debug)]
 pub enum Lookup<V> {
     /// An answer.
     Hit(Hit<V>),
-    /// A stored response that the origin must confirm first, by the validators in its terms. If it has none the origin is asked for a new
-    /// one, and this is there for the case that the origin fails ([`Terms::serves_on_error`](crate::Terms::serves_on_error)).
+    /// A stored response that the origin must confirm first, by the validators in its terms. If it has none, a new one is requested from
+    /// the origin, and this one is kept in case the origin fails ([`Terms::serves_on_error`](crate::Terms::serves_on_error)).
     Validate {
         /// The stored response.
         entry: Arc<Entry<V>>,
-        /// Why it will not do as it is.
+        /// Reason for the validation.
         reason: Reason,
     },
     /// Nothing: the origin must answer.
     Miss(Forward),
-    /// Nothing, and the request does not want the origin asked: 504 (RFC 9111 section 5.2.1.7).
+    /// No stored response, and the request forbids asking the origin: 504 (RFC 9111 section 5.2.1.7).
     Unavailable,
 }
 
@@ -34,11 +34,12 @@ pub enum Lookup<V> {
 pub struct Hit<V> {
     /// The stored response.
     pub entry: Arc<Entry<V>>,
-    /// What of it to send.
+    /// Form of the answer.
     pub shape: Shape,
     /// Its `Age`.
     pub age: Seconds,
-    /// If it is stale: who tolerates that. It is to be validated behind the client's back if the origin does.
+    /// For a stale response, the side that tolerates it. If that is the origin, the response is to be
+    /// validated in the background.
     pub stale: Option<Tolerance>,
 }
 

@@ -1,7 +1,7 @@
-//! The memory tier: stored responses for all cores, within a bound.
+//! The memory tier: stored responses shared by all cores, bounded in bytes.
 //!
-//! It is split into shards by a seeded hash of the key. A lookup takes one shard's lock for as long as it takes to find an entry, note that it
-//! was found and count up its reference; what a request then makes of the entry needs no lock. A hit allocates nothing.
+//! It is split into shards by a seeded hash of the key. A lookup holds one shard's lock only while it finds an entry, notes the find and
+//! counts up the reference; further use of the entry needs no lock. A hit allocates nothing.
 //!
 //! The bound holds for the sum of the entries' weights, bookkeeping included, at every instant: room is made before an entry goes in.
 //! Each shard has an equal share, so an entry is limited to that, too.
@@ -31,12 +31,13 @@ use crate::status::Forward;
 use crate::storing::Storable;
 use shard::Shard;
 
-/// How much a memory tier may hold.
+/// Limits of a memory tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in all.
     pub bytes: u64,
-    /// Bytes an entry: larger ones are refused. Small objects profit most from a cache near the client: their transfer is mostly waiting.
+    /// Bytes per entry: larger ones are refused. Small objects profit most from a cache near the client: their transfer is mostly
+    /// waiting.
     pub entry_bytes: u64,
 }
 
@@ -44,29 +45,29 @@ impl Limits {
     /// Number of shards, and the bytes of each.
     fn shards(&self) -> (u64, u64) {
         let shards = (self.bytes / SHARD_BYTES).clamp(1, SHARDS);
-        // A power of two, so that a shard is some bits of the hash.
+        // A power of two, so that some bits of the hash select a shard.
         let shards = 1 << shards.ilog2();
         (shards, self.bytes / shards)
     }
 
-    /// The largest entry that is taken in: it lies in one shard.
+    /// The largest entry accepted: it must fit into one shard.
     pub fn largest_entry(&self) -> u64 {
         self.entry_bytes.min(self.shards().1)
     }
 }
 
-/// Why an entry was not taken in.
+/// Reason for refusing an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Larger than an entry may be, or than a shard.
+    /// Larger than the limit for an entry, or than a shard.
     #[error("the entry holds {weight} bytes, more than the {limit} that one may")]
     TooLarge {
-        /// What it holds.
+        /// Weight of the entry, in bytes.
         weight: u64,
-        /// What it may hold.
+        /// Maximum weight, in bytes.
         limit: u64,
     },
-    /// A part whose body has another length than its `Content-Range` says.
+    /// A part whose body length differs from its `Content-Range`.
     #[error("the body is not as long as its Content-Range says")]
     Unsound,
     /// Its key was invalidated or purged while it was being fetched.
@@ -74,7 +75,7 @@ pub enum Refused {
     Invalidated,
 }
 
-/// Leave to insert what is fetched from now on, unless its key is invalidated meanwhile.
+/// Permission to insert a response fetched from now on, unless its key is invalidated meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     hash: u64,
@@ -96,25 +97,26 @@ pub struct Memory<V> {
     entry_limit: u64,
 }
 
-/// Shards enough for many cores, but none smaller than this.
+/// Maximum number of shards: enough for many cores, but no shard is smaller than `SHARD_BYTES`.
 const SHARDS: u64 = 64;
 const SHARD_BYTES: u64 = 8 << 20;
 
 impl<V: Value> Memory<V> {
-    /// An empty tier. The secret keys its hash: nobody outside should know it.
+    /// An empty tier. The secret keys its hash and must not be known outside.
     pub fn new(limits: Limits, secret: (u64, u64)) -> Memory<V> {
         let (count, share) = limits.shards();
         let shards = (0..count).map(|_| Mutex::new(Shard::new(share))).collect();
         Memory { shards, secret, entry_limit: limits.largest_entry() }
     }
 
-    /// True if an entry of `storable` under `key` is small enough to be kept; its value holds so many bytes beside its own structure.
+    /// True if an entry of `storable` under `key` is small enough to be kept; `value_bytes` is what its value holds beside its own
+    /// structure.
     pub fn has_room(&self, key: &OwnedKey, storable: &Storable, value_bytes: u64) -> bool {
         let rest = shard::bookkeeping::<V>() + Entry::<V>::weight_without_value(key, storable);
         value_bytes.saturating_add(rest as u64) <= self.entry_limit
     }
 
-    /// What it has for a request.
+    /// Looks up a request.
     pub fn lookup<F: Fields + ?Sized>(
         &self,
         key: &Key<'_>,
@@ -131,18 +133,18 @@ impl<V: Value> Memory<V> {
         Lookup::of(found, request, now)
     }
 
-    /// Leave to insert what is asked of the origin from now on.
+    /// A ticket for inserting a response that is requested from the origin from now on.
     pub fn ticket(&self, key: &Key<'_>) -> Ticket {
         let hash = key.hash(self.secret);
         Ticket { hash, generation: self.shard(hash).lock().generation(hash) }
     }
 
-    /// Whether what was fetched by a ticket may still be kept: its key has not been invalidated meanwhile.
+    /// Returns true if a response fetched under a ticket may still be kept: its key has not been invalidated meanwhile.
     pub fn is_current(&self, ticket: Ticket) -> bool {
         self.shard(ticket.hash).lock().generation(ticket.hash) == ticket.generation
     }
 
-    /// Takes in an entry, in the place of one that it supersedes. The ticket is for its key.
+    /// Inserts an entry, replacing one that it supersedes. The ticket must be for its key.
     pub fn insert(&self, ticket: Ticket, entry: Entry<V>) -> Result<Arc<Entry<V>>, Refused> {
         let weight = shard::weight(&entry);
         if weight > self.entry_limit {
@@ -165,13 +167,14 @@ impl<V: Value> Memory<V> {
         Ok(entry)
     }
 
-    /// Removes everything under a key, and what is being fetched for it (RFC 9111 section 4.4). Returns how many entries there were.
+    /// Removes everything under a key and cancels pending inserts for it (RFC 9111 section 4.4). Returns the number of entries
+    /// removed.
     pub fn invalidate(&self, key: &Key<'_>) -> usize {
         let hash = key.hash(self.secret);
         self.shard(hash).lock().invalidate(hash, key)
     }
 
-    /// Removes what an operator wants gone, and what is being fetched of it. Returns how many entries there were.
+    /// Removes entries at an operator's request and cancels their pending inserts. Returns the number of entries removed.
     pub fn purge(&self, purge: &Purge<'_>) -> usize {
         match purge {
             Purge::Key(key) => self.invalidate(key),
@@ -183,13 +186,13 @@ impl<V: Value> Memory<V> {
         self.shards.iter().map(|shard| shard.lock().remove_where(&gone)).sum()
     }
 
-    /// What happened so far, and what is held now.
+    /// Counters so far, and current contents.
     pub fn tally(&self) -> Tally {
         self.shards.iter().fold(Tally::default(), |sum, shard| sum + shard.lock().tally())
     }
 
     fn shard(&self, hash: u64) -> &Mutex<Shard<V>> {
-        // The upper bits choose a shard, the lower ones a bucket in it.
+        // The upper bits select a shard, the lower ones a bucket in it.
         &self.shards[(hash >> 58) as usize & (self.shards.len() - 1)]
     }
 }

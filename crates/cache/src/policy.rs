@@ -1,17 +1,17 @@
-//! Where the standard leaves a cache the choice: what its operator decides about storing.
+//! The operator's storage policy, where the standard leaves a cache the choice.
 
 use http::HeaderName;
 
 use crate::date::Seconds;
 
-/// What may be stored, as far as RFC 9111 leaves it open.
+/// Storage policy, as far as RFC 9111 leaves it open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// How long responses are fresh that do not say so.
+    /// Freshness of responses that state none.
     pub heuristic: Heuristic,
-    /// What becomes of responses that set cookies.
+    /// Treatment of responses that set cookies.
     pub set_cookie: SetCookie,
-    /// Fields that control this kind of cache in the place of `Cache-Control`, the first that counts first (RFC 9213).
+    /// Targeted fields that replace `Cache-Control` for this kind of cache, in order of precedence (RFC 9213).
     pub targets: Vec<HeaderName>,
 }
 
@@ -31,17 +31,17 @@ impl Default for Heuristic {
 }
 
 impl Heuristic {
-    /// The lifetime of what was last modified so many milliseconds before it was sent.
+    /// The lifetime of a response last modified `unmodified_millis` before it was sent.
     pub fn lifetime(&self, unmodified_millis: u64) -> Seconds {
         let millis = u128::from(unmodified_millis) * u128::from(self.percent) / 100;
         Seconds::of_millis(u64::try_from(millis).unwrap_or(u64::MAX)).min(self.at_most)
     }
 }
 
-/// What becomes of a response with `Set-Cookie`, which the standard lets caches store (RFC 9111 section 7.3).
+/// Treatment of a response with `Set-Cookie`, which the standard lets caches store (RFC 9111 section 7.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetCookie {
-    /// It is not stored, for a cookie in many hands is somebody's session in many hands. nginx and Varnish do the same.
+    /// It is not stored, since a shared cookie may be a shared session. nginx and Varnish do the same.
     #[default]
     Refuse,
     /// It is stored without the cookie.

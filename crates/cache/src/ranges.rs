@@ -8,18 +8,18 @@ use std::ops::RangeInclusive;
 
 use crate::fields::{Fields, members};
 
-/// What of a representation a `Range` selects.
+/// The selection that a `Range` makes of a representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// All of it: the field is malformed, of another unit, or names several ranges.
     Whole,
     /// These bytes.
     Part(RangeInclusive<u64>),
-    /// Nothing of it: 416 (section 15.5.17).
+    /// Nothing: 416 (section 15.5.17).
     Unsatisfiable,
 }
 
-/// What `Range: range` selects of `length` bytes (section 14.1.2).
+/// The selection of `Range: range` in `length` bytes (section 14.1.2).
 pub fn select(range: &[u8], length: u64) -> Selected {
     let Some(set) = range.split_once_ignoring_case(b"bytes=") else { return Selected::Whole };
     let mut specs = members(set);
@@ -35,18 +35,18 @@ trait AfterPrefix {
 }
 
 impl AfterPrefix for [u8] {
-    /// What follows the prefix: range units compare without regard to case (section 14.1).
+    /// The text after the prefix: range units compare case-insensitively (section 14.1).
     fn split_once_ignoring_case(&self, prefix: &[u8]) -> Option<&[u8]> {
         let (head, rest) = self.split_at_checked(prefix.len())?;
         head.eq_ignore_ascii_case(prefix).then_some(rest)
     }
 }
 
-/// One range as it is asked for.
+/// One requested range.
 enum Spec {
     From(u64),
     Between(u64, u64),
-    /// The last so many bytes.
+    /// The last `n` bytes.
     Suffix(u64),
 }
 
@@ -76,7 +76,7 @@ impl Spec {
     }
 }
 
-/// Digits alone; a number past 2^64 is one that nothing reaches.
+/// Digits alone; a number past 2^64 is treated as beyond any end.
 fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
@@ -87,19 +87,19 @@ fn number(text: &[u8]) -> Option<u64> {
     )
 }
 
-/// Which part a 206 holds (section 14.4).
+/// The part that a 206 holds (section 14.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// The first byte's place.
+    /// Offset of the first byte.
     pub first: u64,
-    /// The last byte's place.
+    /// Offset of the last byte.
     pub last: u64,
-    /// How long the whole is, where that is known.
+    /// Length of the whole, if known.
     pub whole: Option<u64>,
 }
 
 impl ContentRange {
-    /// Reads the field; `None` if it is malformed or tells of no part.
+    /// Parses the field; `None` if it is malformed or describes no part.
     pub fn parse(text: &[u8]) -> Option<ContentRange> {
         let text = text.split_once_ignoring_case(b"bytes ")?;
         let slash = text.iter().position(|byte| *byte == b'/')?;
@@ -113,7 +113,7 @@ impl ContentRange {
         sound.then_some(ContentRange { first, last, whole })
     }
 
-    /// The part that a 206 holds by its own word: `None` unless it has one `Content-Range`, a sound one, and tells no other length.
+    /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-Range`, valid and consistent with its length.
     pub(crate) fn told_by(response: &(impl Fields + ?Sized)) -> Option<ContentRange> {
         let (mut lines, mut part) = (0, None);
         response.values("content-range", |value| {
@@ -125,12 +125,12 @@ impl ContentRange {
         (length == Some(part.size())).then_some(part)
     }
 
-    /// How many bytes it holds.
+    /// Number of bytes it holds.
     pub fn size(&self) -> u64 {
         self.last - self.first + 1
     }
 
-    /// Whether it is all of the representation.
+    /// Returns true if it is all of the representation.
     pub fn is_whole(&self) -> bool {
         self.first == 0 && self.whole == Some(self.size())
     }

@@ -1,4 +1,4 @@
-//! A request as a cache sees it: its method, its fields, and those of them that say how to answer, gathered in one pass.
+//! A request as a cache sees it: its method, its fields, and the values that control the answer, gathered in one pass.
 
 use http::Method;
 
@@ -74,17 +74,17 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
         self.fields
     }
 
-    /// What it asks of caches.
+    /// Its cache directives.
     pub fn directives(&self) -> &RequestDirectives {
         &self.directives
     }
 
-    /// Whether it bears credentials for the origin.
+    /// Returns true if it bears credentials for the origin.
     pub fn authorized(&self) -> bool {
         self.authorized
     }
 
-    /// Whether a body comes with it.
+    /// Returns true if it has a body.
     pub fn has_body(&self) -> bool {
         self.has_body
     }
@@ -94,7 +94,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
         self.wants_upgrade
     }
 
-    /// Whether it has `If-None-Match` or `If-Modified-Since`.
+    /// Returns true if it has `If-None-Match` or `If-Modified-Since`.
     pub fn conditional(&self) -> bool {
         self.conditional
     }
@@ -107,7 +107,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
         }
     }
 
-    /// Whether stored responses can answer that method.
+    /// Returns true if stored responses can answer that method.
     pub fn answerable(&self) -> bool {
         self.method == Method::GET || self.method == Method::HEAD
     }

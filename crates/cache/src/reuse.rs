@@ -1,11 +1,11 @@
-//! May a stored response answer a request now? RFC 9111 sections 4, 4.2.4 and 5.2.1; RFC 5861.
+//! Reuse of a stored response: RFC 9111 sections 4, 4.2.4 and 5.2.1; RFC 5861.
 
 use crate::date::{Date, Seconds};
 use crate::fields::Fields;
 use crate::request::Request;
 use crate::terms::{Terms, Validation};
 
-/// How a stored response may serve a request.
+/// Permitted reuse of a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// At once: it is fresh.
@@ -16,16 +16,16 @@ pub enum Reuse {
     Validate(Reason),
 }
 
-/// Who tolerates a stale response.
+/// The side that tolerates a stale response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tolerance {
     /// The request: `max-stale`.
     Request,
-    /// The origin, while the cache validates it behind the client's back: `stale-while-revalidate`.
+    /// The origin, while the cache validates it in the background: `stale-while-revalidate`.
     WhileRevalidate,
 }
 
-/// Why a stored response must be validated first.
+/// Reason for validating a stored response first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The response says `no-cache`.
@@ -41,7 +41,8 @@ pub enum Reason {
 }
 
 impl Terms {
-    /// How the response may serve `request` at the instant `now`. That it matches - key, `Vary` - was seen to before.
+    /// Decides on reuse of the response for `request` at the instant `now`. The caller has checked that it matches
+    /// (key, `Vary`).
     pub fn reuse<F: Fields + ?Sized>(&self, request: &Request<'_, F>, now: Date) -> Reuse {
         let asked = request.directives();
         if asked.no_cache {
@@ -50,7 +51,7 @@ impl Terms {
         if self.validation == Validation::Always {
             return Reuse::Validate(Reason::NoCache);
         }
-        // Section 5.2.1.1: an age up to max-age is welcome, unless max-stale tolerates more.
+        // Section 5.2.1.1: an age up to max-age is acceptable, unless max-stale tolerates more.
         if asked.max_age.is_some_and(|limit| self.age_millis(now) > limit.as_millis())
             && asked.max_stale.is_none()
         {
@@ -70,7 +71,7 @@ impl Terms {
         if self.validation != Validation::Lenient {
             return Reuse::Validate(Reason::Stale);
         }
-        // Section 5.2.1.2: without a number, any staleness is welcome.
+        // Section 5.2.1.2: without a number, any staleness is acceptable.
         if max_stale.is_some_and(|limit| limit == Seconds::MAX || stale <= limit.as_millis()) {
             return Reuse::Stale(Tolerance::Request);
         }
@@ -81,8 +82,8 @@ impl Terms {
         Reuse::Validate(Reason::Stale)
     }
 
-    /// Whether it may stand in for an error of the origin - 500, 502, 503, 504, or none reached (RFC 5861 section 4) - by its own word, the
-    /// request's, or the operator's `grace`.
+    /// Returns true if it may stand in for an error of the origin - 500, 502, 503, 504, or unreachable (RFC 5861 section 4) - by its own
+    /// directives, the request's, or the operator's `grace`.
     pub fn serves_on_error<F: Fields + ?Sized>(
         &self,
         request: &Request<'_, F>,
@@ -103,7 +104,7 @@ impl Terms {
             && self.stale_millis(now) <= tolerated.as_millis()
     }
 
-    /// Until when it is of use to anybody without the origin's word; a validator makes it useful for longer.
+    /// The end of its usefulness without contacting the origin; a validator makes it useful for longer.
     pub fn useful_until(&self) -> Date {
         let tolerated = match self.validation {
             Validation::Lenient => self.while_revalidate.max(self.if_error),

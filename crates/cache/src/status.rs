@@ -1,4 +1,4 @@
-//! What a cache did, as `Cache-Status` tells it (RFC 9211).
+//! `Cache-Status` (RFC 9211): a report of the cache's handling of a request.
 
 use std::fmt;
 
@@ -6,35 +6,35 @@ use http::StatusCode;
 
 use crate::reuse::Reason;
 
-/// What this cache did with a request.
+/// Handling of a request by this cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheStatus {
-    /// How it was answered.
+    /// Source of the answer.
     pub handling: Handling,
-    /// The status code of the origin's response, where one came and differs from what was sent on (`fwd-status`).
+    /// The status code of the origin's response, if there was one and it differs from the code sent on (`fwd-status`).
     pub forwarded_status: Option<StatusCode>,
     /// Seconds for which the response stays fresh, negative if it is stale (`ttl`).
     pub ttl: Option<i64>,
-    /// Whether the origin's response was stored (`stored`).
+    /// True if the origin's response was stored (`stored`).
     pub stored: bool,
-    /// Whether the request waited for another one's response (`collapsed`).
+    /// True if the request waited for another one's response (`collapsed`).
     pub collapsed: bool,
-    /// More, in one word (`detail`).
+    /// Additional information in one word (`detail`).
     pub detail: Option<&'static str>,
 }
 
-/// Whether the cache answered, or why it asked the origin.
+/// Source of the answer, or the reason for going to the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handling {
     /// From the cache (`hit`).
     Hit,
     /// By the origin (`fwd`).
     Forwarded(Forward),
-    /// Not at all: the request wanted the cache's word alone, and it has none.
+    /// None: the request wanted an answer from the cache alone, which has none.
     Unavailable,
 }
 
-/// Why a request went to the origin (`fwd`, section 2.2).
+/// Reason for forwarding a request to the origin (`fwd`, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
     /// This cache was told to leave the request alone.
@@ -43,18 +43,18 @@ pub enum Forward {
     Method,
     /// Nothing is stored under its URI.
     UriMiss,
-    /// What is stored under its URI was chosen by other fields.
+    /// Responses are stored under its URI, but were selected by other fields.
     VaryMiss,
     /// It asked for validation.
     Request,
-    /// What is stored is stale.
+    /// The stored response is stale.
     Stale,
-    /// Only a part of what it asks for is stored.
+    /// Only a part of the requested range is stored.
     Partial,
 }
 
 impl Forward {
-    /// As section 2.2 names it.
+    /// The name in section 2.2.
     pub const fn token(self) -> &'static str {
         match self {
             Forward::Bypass => "bypass",
@@ -80,7 +80,7 @@ impl From<Reason> for Forward {
 }
 
 impl CacheStatus {
-    /// One with nothing but its handling.
+    /// A status with nothing but its handling.
     pub const fn new(handling: Handling) -> CacheStatus {
         CacheStatus {
             handling,
@@ -92,7 +92,7 @@ impl CacheStatus {
         }
     }
 
-    /// The field's member for the cache of that name, which must be a token.
+    /// The field's member for the cache named `cache`, which must be a token.
     pub fn of<'a>(&'a self, cache: &'a str) -> impl fmt::Display + 'a {
         Member { cache, status: self }
     }

@@ -1,7 +1,7 @@
-//! May a response be stored, and what of it? RFC 9111 section 3.
+//! Storing a response: RFC 9111 section 3.
 //!
-//! The reason why not is a value, for logs and `Cache-Status`. Only responses to GET are stored; that a whole body arrived (section 3.3) is for the
-//! caller to see to.
+//! The reason against it is a value, for logs and `Cache-Status`. Only responses to GET are stored; the caller must check that the whole body
+//! arrived (section 3.3).
 
 use http::{HeaderName, Method, StatusCode};
 
@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::terms::{Exchange, Lifetime, Terms, heuristically_cacheable};
 use crate::vary::Vary;
 
-/// Why a response is not stored.
+/// Reason for not storing a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum NotStored {
@@ -85,14 +85,14 @@ impl NotStored {
     }
 }
 
-/// What may be stored of a response.
+/// The storable parts of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storable {
-    /// On what terms.
+    /// Terms of its reuse.
     pub terms: Terms,
-    /// For which requests.
+    /// Its secondary key: the requests that it matches.
     pub vary: Vary,
-    /// Its fields without those that must not be stored, and without `Age`, which each use has its own of.
+    /// Its fields without those that must not be stored, and without `Age`, which is calculated for each use.
     pub fields: Section,
 }
 
@@ -154,11 +154,11 @@ fn response_allows<Q: Fields + ?Sized>(
     if status.is_informational() || status == StatusCode::NOT_MODIFIED {
         return Err(NotStored::Status);
     }
-    // A part is stored if it says which part it is; multipart/byteranges does not (section 3.3).
+    // A part is stored if it states its range; multipart/byteranges does not (section 3.3).
     if status == StatusCode::PARTIAL_CONTENT && ContentRange::told_by(response).is_none() {
         return Err(NotStored::Part);
     }
-    // Section 5.2.2.3: must-understand takes the place of no-store for those that understand the code.
+    // Section 5.2.2.3: must-understand overrides no-store in caches that understand the code.
     if directives.must_understand && !understood(status) {
         return Err(NotStored::Status);
     }
@@ -183,15 +183,15 @@ fn response_allows<Q: Fields + ?Sized>(
     Ok(())
 }
 
-/// Status codes whose meaning for caches is implemented: those that need nothing special, and 206.
+/// Status codes whose caching requirements are implemented: codes without special requirements, and 206.
 fn understood(status: StatusCode) -> bool {
     heuristically_cacheable(status)
         || matches!(status.as_u16(), 302 | 303 | 307 | 400 | 403 | 451 | 500 | 502 | 503 | 504)
 }
 
-/// Fields by which a request can change what many origins answer (hosts and paths of links and redirections, the method), though no cache
-/// keys on them: who may send them can poison a cache. A proxy removes them or sets them itself; should one reach the origin as the
-/// client sent it, the response is not stored, unless it varies on that field.
+/// Fields by which a request can change the answers of many origins (hosts and paths of links and redirections, the method), though no
+/// cache keys on them: a client that may send them can poison a cache. A proxy removes them or sets them itself; if one reaches the
+/// origin as the client sent it, the response is not stored, unless it varies on that field.
 pub const UNKEYED: [&str; 19] = [
     "client-ip",
     "forwarded",
@@ -217,7 +217,7 @@ pub const UNKEYED: [&str; 19] = [
 fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStored> {
     let mut found = false;
     request.each(|name, _| {
-        // To CGI and WSGI underscores are hyphens.
+        // CGI and WSGI treat underscores as hyphens.
         let hyphenated =
             name.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
         let suspect = UNKEYED
@@ -228,7 +228,7 @@ fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStore
     if found { Err(NotStored::UnkeyedField) } else { Ok(()) }
 }
 
-/// Whether cookies are to be stripped.
+/// Returns true if cookies are to be stripped.
 fn strips_cookie(
     response: &(impl Fields + ?Sized),
     directives: &ResponseDirectives,
@@ -245,7 +245,8 @@ fn strips_cookie(
     }
 }
 
-/// Fields of one connection or of proxies on the way (section 3.1; RFC 9110 section 7.6.1), and what each use has its own of.
+/// Fields of one connection or of proxies on the way (section 3.1; RFC 9110 section 7.6.1), and fields that are generated for
+/// each use.
 const NOT_STORED: [&str; 15] = [
     "age",
     "alt-svc",
@@ -273,7 +274,7 @@ fn stored_fields(
     if strip_cookie {
         dropped.push(http::header::SET_COOKIE);
     }
-    // What `Connection` names is its own connection's, too.
+    // Fields that `Connection` names belong to the connection, too.
     response.values("connection", |value| {
         dropped.extend(members(value).filter_map(|name| HeaderName::from_bytes(name).ok()));
     });

@@ -1,4 +1,4 @@
-//! Cache control for caches of one kind: targeted fields (RFC 9213), `CDN-Cache-Control` above all.
+//! Targeted cache control (RFC 9213), `CDN-Cache-Control` above all.
 
 use http::HeaderName;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
@@ -7,8 +7,8 @@ use crate::date::Seconds;
 use crate::directives::ResponseDirectives;
 use crate::fields::Fields;
 
-/// The directives in the first of the `targets` that a response has and that can be read (section 2.2); `None` if `Cache-Control` and
-/// `Expires` count.
+/// The directives in the first of the `targets` that a response has and that can be parsed (section 2.2); `None` if `Cache-Control`
+/// and `Expires` count.
 pub(crate) fn directives(
     fields: &(impl Fields + ?Sized),
     targets: &[HeaderName],
@@ -21,7 +21,7 @@ pub(crate) fn directives(
             }
             lines.extend_from_slice(value);
         });
-        // Section 2.1: what cannot be read, or is empty, is as if it were not there.
+        // Section 2.1: an unparsable or empty field is treated as absent.
         let members: Dictionary = Parser::new(&lines).parse().ok()?;
         (!members.is_empty()).then(|| read(&members))
     })

@@ -1,6 +1,6 @@
-//! On what terms a stored response may be used: everything that the decision needs, read once when it is stored.
+//! Terms of reuse of a stored response: everything that the decision needs, read once when it is stored.
 //!
-//! Freshness lifetime and age by RFC 9111 section 4.2, in milliseconds where the standard counts seconds, so that a second is not lost to rounding.
+//! Freshness lifetime and age follow RFC 9111 section 4.2, in milliseconds where the standard counts seconds, to avoid losing a second to rounding.
 
 use http::{HeaderValue, StatusCode};
 
@@ -10,12 +10,12 @@ use crate::fields::{Fields, members};
 use crate::policy::Heuristic;
 use crate::ranges::ContentRange;
 
-/// When an exchange with the origin took place.
+/// Times of an exchange with the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request was sent (`request_time`).
+    /// Time of sending the request (`request_time`).
     pub sent: Date,
-    /// When the response's head had come (`response_time`).
+    /// Time of receiving the response's head (`response_time`).
     pub received: Date,
 }
 
@@ -24,7 +24,7 @@ pub struct Exchange {
 pub struct Terms {
     status: StatusCode,
     exchange: Exchange,
-    /// `date_value`: when the origin generated it.
+    /// `date_value`: time of generation at the origin.
     date: Date,
     initial_age: Seconds,
     lifetime: Lifetime,
@@ -36,7 +36,7 @@ pub struct Terms {
     content_range: Option<ContentRange>,
 }
 
-/// How long a response is fresh, and who says so.
+/// Freshness lifetime and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// The origin.
@@ -46,7 +46,7 @@ pub enum Lifetime {
 }
 
 impl Lifetime {
-    /// How long.
+    /// The lifetime itself.
     pub fn seconds(self) -> Seconds {
         match self {
             Lifetime::Explicit(seconds) | Lifetime::Heuristic(seconds) => seconds,
@@ -54,12 +54,12 @@ impl Lifetime {
     }
 }
 
-/// When a stored response must be validated.
+/// Validation requirement of a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
     /// Before each use: `no-cache`.
     Always,
-    /// Once it is stale, whatever anybody says: `must-revalidate`, `proxy-revalidate`, `s-maxage`.
+    /// Once it is stale, in any case: `must-revalidate`, `proxy-revalidate`, `s-maxage`.
     Strict,
     /// Once it is stale, unless the request or the response tolerates it.
     Lenient,
@@ -89,7 +89,7 @@ impl Terms {
             if_error: directives.stale_if_error.unwrap_or_default(),
             etag: validator("etag"),
             last_modified: validator("last-modified"),
-            // Of any other response the field says nothing (RFC 9110 section 14.4).
+            // The field is meaningless in any other response (RFC 9110 section 14.4).
             content_range: (status == StatusCode::PARTIAL_CONTENT)
                 .then(|| ContentRange::told_by(response))
                 .flatten(),
@@ -101,22 +101,22 @@ impl Terms {
         self.status
     }
 
-    /// Whether it may be used without being validated, at least for a while.
+    /// Returns true if it may be used without validation, at least for a while.
     pub fn is_ever_fresh(&self) -> bool {
         self.validation != Validation::Always && self.lifetime.seconds() > Seconds::ZERO
     }
 
-    /// When it was fetched.
+    /// Times of the exchange that fetched it.
     pub fn exchange(&self) -> Exchange {
         self.exchange
     }
 
-    /// When the origin generated it.
+    /// Time of generation at the origin.
     pub fn date(&self) -> Date {
         self.date
     }
 
-    /// How long it is fresh, and who says so.
+    /// Freshness lifetime and its source.
     pub fn lifetime(&self) -> Lifetime {
         self.lifetime
     }
@@ -126,17 +126,17 @@ impl Terms {
         self.etag.as_ref()
     }
 
-    /// When the resource last changed, as the origin wrote it.
+    /// Time of the last modification, as the origin wrote it.
     pub fn last_modified(&self) -> Option<&HeaderValue> {
         self.last_modified.as_ref()
     }
 
-    /// Which part of the representation it holds; `None` if all of it.
+    /// The part of the representation that it holds; `None` if all of it.
     pub fn content_range(&self) -> Option<&ContentRange> {
         self.content_range.as_ref()
     }
 
-    /// Whether the origin can be asked if it has changed.
+    /// Returns true if it has a validator for a conditional request to the origin.
     pub fn has_validator(&self) -> bool {
         self.etag.is_some() || self.last_modified.is_some()
     }
@@ -146,12 +146,12 @@ impl Terms {
         self.initial_age.as_millis() + now.millis_since(self.exchange.received)
     }
 
-    /// The age to tell a client (section 5.1).
+    /// The value of `Age` to send (section 5.1).
     pub fn age(&self, now: Date) -> Seconds {
         Seconds::of_millis(self.age_millis(now))
     }
 
-    /// Milliseconds for which it stays fresh; zero once it is stale.
+    /// Remaining freshness in milliseconds; zero once it is stale.
     pub(crate) fn fresh_millis(&self, now: Date) -> u64 {
         self.lifetime.seconds().as_millis().saturating_sub(self.age_millis(now))
     }
@@ -161,12 +161,12 @@ impl Terms {
         self.age_millis(now).saturating_sub(self.lifetime.seconds().as_millis())
     }
 
-    /// Whether it is fresh: its lifetime exceeds its age (section 4.2).
+    /// Returns true if it is fresh: its lifetime exceeds its age (section 4.2).
     pub fn is_fresh(&self, now: Date) -> bool {
         self.fresh_millis(now) > 0
     }
 
-    /// Seconds until it becomes stale, negative once it is: what RFC 9211 calls `ttl`.
+    /// Seconds until it becomes stale, negative once it is: `ttl` of RFC 9211.
     pub fn ttl(&self, now: Date) -> i64 {
         let millis = self.lifetime.seconds().as_millis() as i64
             - self.age_millis(now).min(i64::MAX as u64 / 2) as i64;
@@ -182,7 +182,7 @@ impl Terms {
 
 impl Validation {
     fn of(directives: &ResponseDirectives) -> Validation {
-        // Section 5.2.2.10: s-maxage includes what proxy-revalidate says.
+        // Section 5.2.2.10: s-maxage implies proxy-revalidate.
         let strict = directives.must_revalidate
             || directives.proxy_revalidate
             || directives.s_maxage.is_some();
@@ -196,7 +196,7 @@ impl Validation {
 
 /// `corrected_initial_age` (section 4.2.3).
 fn initial_age(response: &(impl Fields + ?Sized), date: Date, exchange: Exchange) -> Seconds {
-    // Section 5.1: of a list the first member counts; what is no number is ignored.
+    // Section 5.1: the first member of a list counts; a value that is not a number is ignored.
     let age =
         response.value("age").and_then(|value| members(value).next()).and_then(Seconds::parse);
     let apparent = exchange.received.millis_since(date);
@@ -316,10 +316,10 @@ mod tests {
         // Age 5 and a delay of 4 exceed the apparent age of 7.
         assert_eq!(of(&fields).age(at(NOW + 10)), Seconds::new(19));
         assert_eq!(of(&fields[..1]).age(at(NOW)), Seconds::new(7));
-        // A list's first member; what is not a number is ignored.
+        // The first member of a list counts; a value that is not a number is ignored.
         assert_eq!(of(&[fields[0].clone(), field("age", "20, 3")]).age(at(NOW)), Seconds::new(24));
         assert_eq!(of(&[fields[0].clone(), field("age", "soon")]).age(at(NOW)), Seconds::new(7));
-        // A date in the future makes nothing younger than it is.
+        // A date in the future does not reduce the age.
         assert_eq!(of(&[field("date", at(NOW + 60))]).age(at(NOW)), Seconds::new(4));
     }
 

@@ -1,4 +1,4 @@
-//! Asking the origin whether a stored response still holds, and what its answer changes (RFC 9111 sections 4.3 and 3.2).
+//! Validation of a stored response with the origin, and the update by its answer (RFC 9111 sections 4.3 and 3.2).
 
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::{HeaderName, HeaderValue};
@@ -8,30 +8,31 @@ use crate::fields::{Fields, Section};
 use crate::terms::Terms;
 
 impl Terms {
-    /// The conditions of a request that validates it (section 4.3.1). They take the place of the client's own.
+    /// The conditions of a request that validates it (section 4.3.1). They replace the client's own.
     pub fn validators(&self) -> impl Iterator<Item = (HeaderName, &HeaderValue)> {
         let etag = self.etag().map(|value| (IF_NONE_MATCH, value));
         let modified = self.last_modified().map(|value| (IF_MODIFIED_SINCE, value));
         etag.into_iter().chain(modified)
     }
 
-    /// Whether a 304 with these fields is about this response (section 4.3.4): the same validator, strong or weak as the 304's is, or none in it.
+    /// Returns true if a 304 with these fields selects this response (section 4.3.4): the same validator, by strong or weak comparison as in the
+    /// 304, or none in it.
     pub fn confirmed_by(&self, not_modified: &(impl Fields + ?Sized)) -> bool {
         if let Some(tag) = not_modified.value("etag") {
             return match tag.starts_with(b"W/") {
                 true => self.etag().is_some_and(|own| opaque(own.as_bytes()) == opaque(tag)),
-                // One that is stored as weak cannot be confirmed by a strong one.
+                // A weak stored tag cannot be confirmed by a strong one.
                 false => self.strong_etag() == Some(tag),
             };
         }
         match not_modified.value("last-modified") {
             Some(date) => self.last_modified().is_none_or(|own| own.as_bytes() == date),
-            // Nothing to tell responses apart by: the one that was asked about is meant.
+            // No validators on either side: the 304 refers to the validated response.
             None => true,
         }
     }
 
-    /// What a 200 to HEAD says of the stored response (section 4.3.5); `length` is its body's.
+    /// The effect of a 200 to HEAD on the stored response (section 4.3.5); `length` is its body's.
     pub fn after_head(&self, head: &(impl Fields + ?Sized), length: u64) -> AfterHead {
         let same = |name, own: Option<&HeaderValue>| {
             head.value(name).is_none_or(|new| own.is_some_and(|own| own.as_bytes() == new))
@@ -46,17 +47,17 @@ impl Terms {
     }
 }
 
-/// What becomes of a stored response after a HEAD.
+/// Effect of a HEAD on a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterHead {
     /// It takes on the head's fields.
     Update,
-    /// It is of another representation, and to be invalidated.
+    /// It is of another representation: invalidate it.
     Invalidate,
 }
 
-/// The stored fields with those of a 304, or of a response to HEAD, in their place (section 3.2). What comes out is judged as any response is:
-/// [`storable`](crate::storable) leaves out what must not be stored.
+/// The stored fields, updated with those of a 304 or of a response to HEAD (section 3.2). The result is judged as any response is:
+/// [`storable`](crate::storable) leaves out fields that must not be stored.
 pub fn updated(stored: &Section, update: &(impl Fields + ?Sized)) -> Section {
     let mut lines: Vec<(String, Vec<u8>)> = Vec::new();
     stored.each(|name, value| {
@@ -72,14 +73,14 @@ pub fn updated(stored: &Section, update: &(impl Fields + ?Sized)) -> Section {
     Section::of(&lines[..])
 }
 
-/// Fields on which the stored body depends (section 3.2): they remain.
+/// Fields that describe the stored body (section 3.2) and are not updated.
 fn kept(name: &str) -> bool {
     ["content-length", "content-encoding", "content-range", "transfer-encoding"]
         .iter()
         .any(|own| name.eq_ignore_ascii_case(own))
 }
 
-/// The fields of a client's request that a validating request replaces by its own, or that make no sense in a request for the whole.
+/// Fields of a client's request that a validating request replaces with its own, or that make no sense in a request for the whole.
 pub fn replaced_in_validation(name: &str) -> bool {
     ["if-none-match", "if-modified-since", "if-range", "range"]
         .iter()

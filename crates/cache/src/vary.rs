@@ -1,26 +1,26 @@
-//! Choosing among the responses stored under one key: `Vary` (RFC 9111 section 4.1).
+//! `Vary`: selection among the responses stored under one key (RFC 9111 section 4.1).
 //!
-//! A stored response keeps the names that its `Vary` lists and what the request that fetched it had there, in a normal form: lines joined,
-//! white space around commas gone. The lines of `Cookie` are one list of pairs, parted by semicolons (RFC 9113 section 8.2.3). Values that mean the same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that
-//! costs a miss at most.
+//! A stored response keeps the names that its `Vary` lists and their values in the request that fetched it, in a normal form: lines joined, white
+//! space around commas removed. The lines of `Cookie` are one list of pairs, separated by semicolons (RFC 9113 section 8.2.3). Values that mean the
+//! same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that costs a miss at most.
 
 use http::HeaderName;
 
 use crate::fields::{Fields, members};
 
-/// The secondary key of a stored response: nothing for most.
+/// The secondary key of a stored response: empty for most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vary(Box<[Choice]>);
 
-/// A field's name, and what the request had there.
+/// A field's name, and its value in the request.
 type Choice = (HeaderName, Option<Box<[u8]>>);
 
-/// `Vary: *`, or a member that is no field's name: no other request is known to get the same response.
+/// `Vary: *`, or a member that is not a field name: no other request is known to get the same response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariesOnAnything;
 
 impl Vary {
-    /// The secondary key of a response to such a request.
+    /// The secondary key of the response to `request`.
     pub fn of(
         request: &(impl Fields + ?Sized),
         response: &(impl Fields + ?Sized),
@@ -29,7 +29,7 @@ impl Vary {
         let mut anything = false;
         response.values("vary", |value| {
             for member in members(value) {
-                // Not a field's name: `*`, or nonsense, of which nothing can be known.
+                // Not a field name: `*`, or malformed.
                 match HeaderName::from_bytes(member) {
                     Ok(name) if member != b"*" => names.push(name),
                     _ => anything = true,
@@ -52,7 +52,7 @@ impl Vary {
         ))
     }
 
-    /// Whether a request with these fields may get that response.
+    /// Returns true if the response matches a request with these fields.
     pub fn matches(&self, request: &(impl Fields + ?Sized)) -> bool {
         self.0.iter().all(|(name, value)| same(request, name, value.as_deref()))
     }
@@ -62,7 +62,7 @@ impl Vary {
         self.0.iter().map(|(name, _)| name)
     }
 
-    /// The fields that chose the response, in normal form.
+    /// The fields that selected the response, in normal form.
     pub(crate) fn chosen_by(&self) -> Vec<(&str, &[u8])> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect()
     }
@@ -89,7 +89,7 @@ fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]
     joined.map(Vec::into_boxed_slice)
 }
 
-/// Whether the field has that normal form, found out without writing it down.
+/// Returns true if the field has that normal form, compared without allocation.
 fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
     let (mut present, mut same, mut rest) = (false, true, expected.unwrap_or_default());
     let (mut first, separator) = (true, separator(name));
@@ -143,7 +143,7 @@ mod tests {
         assert!(!stored.matches(&[("user-agent", "a")][..]), "absent there, absent here");
     }
 
-    /// RFC 9113 section 8.2.3: however a client cuts it, it is the same cookie.
+    /// RFC 9113 section 8.2.3: a client may split the field anywhere, it is the same cookie.
     #[test]
     fn cut_cookies_match_whole_ones() {
         let stored = vary(&[("cookie", "a=1"), ("cookie", "b=2,3")], "cookie");

@@ -28,7 +28,7 @@ fn hits_of_every_kind_allocate_nothing() {
         &Policy::default(),
     )
     .unwrap();
-    // The first clone of what was a vector allocates its count of references, once an entry.
+    // The first clone of bytes made from a vector allocates its reference count, once per entry.
     let body = Bytes::from(vec![7; 1_000]);
     let stored =
         Stored { status: StatusCode::OK, fields: storable.fields.clone(), body: body.clone() };

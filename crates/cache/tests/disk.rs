@@ -1,4 +1,4 @@
-//! The disk tier: what comes back after a restart, a kill at any byte, a full disk.
+//! The disk tier: recovery after a restart, a kill at any byte, a full disk.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -71,11 +71,11 @@ fn survives_a_restart() {
     assert_eq!(second.kind(), io::ErrorKind::ResourceBusy, "one process at a time");
 }
 
-/// Segments in memory, with all that was done to them, byte by byte.
+/// Segments in memory, with a log of all operations, byte by byte.
 #[derive(Clone, Debug, Default)]
 struct Recorded {
     segments: Rc<RefCell<BTreeMap<u64, Vec<u8>>>>,
-    /// What was written where; other deeds are single steps.
+    /// Writes with their places; other operations are single steps.
     deeds: Rc<RefCell<Vec<Deed>>>,
     /// Bytes that the disk still takes.
     free: Rc<RefCell<usize>>,
@@ -94,7 +94,7 @@ impl Recorded {
         Recorded { free: Rc::new(RefCell::new(free)), ..Recorded::default() }
     }
 
-    /// The disk as it was after so many deeds.
+    /// The disk after the first of these steps.
     fn after(deeds: &[Deed]) -> Recorded {
         let disk = Recorded::with_room(usize::MAX);
         deeds.iter().for_each(|deed| disk.apply(deed));
@@ -167,7 +167,7 @@ impl Files for Recorded {
     }
 }
 
-/// What `/n` holds once so many deeds were done; nothing while it is being changed.
+/// The contents of `/n` after a number of steps; empty while it is being changed.
 type Expected = Vec<(usize, BTreeMap<u8, u8>)>;
 
 /// Stores and removes so that segments fill, are begun and are removed.
@@ -192,8 +192,8 @@ fn history(files: &Recorded) -> Expected {
     expected
 }
 
-/// SIGKILL after each single byte that reached a file: what is found is whole, is the last that was stored or the one being replaced, and
-/// nothing that was removed comes back.
+/// SIGKILL after each single byte that reached a file: every response found is whole, is the last stored or the one being replaced, and
+/// no removed response comes back.
 #[test]
 fn a_kill_at_any_point_loses_no_integrity() {
     let files = Recorded::with_room(usize::MAX);
@@ -224,7 +224,7 @@ fn a_kill_at_any_point_loses_no_integrity() {
                 "/{page} at {cut}: {number}"
             );
         }
-        // All that was stored last is there, up to the oldest segments that made room.
+        // All responses stored last are there, up to the oldest segments that made room.
         let (newest, _) = before
             .iter()
             .map(|(page, number)| (*number, *page))
@@ -253,7 +253,7 @@ fn a_full_disk_stops_storing_and_nothing_else() {
     assert!(disk.suspended(NOW));
     assert!(matches!(disk.put(&entry("/x", "en", b"x"), NOW), Err(DiskError::Suspended)));
     assert_eq!(get(&mut disk, "/held", "en").unwrap().value().body, "held");
-    // Room again, and the pause over.
+    // There is room again, and the pause is over.
     *files.free.borrow_mut() = usize::MAX;
     let later = NOW.plus_millis(60_000);
     assert!(!disk.suspended(later));

@@ -1,4 +1,4 @@
-//! The memory tier: found, judged, bounded, purged.
+//! The memory tier: lookup, reuse, bounds and purges.
 
 use bytes::Bytes;
 use farlink_cache::{
@@ -259,7 +259,7 @@ fn what_is_fetched_while_its_key_is_invalidated_is_not_stored() {
     assert_eq!(memory.tally().entries, 0);
 }
 
-/// A 304 as the crate's documentation says a proxy handles it.
+/// A 304, handled by a proxy as in the crate's documentation.
 #[test]
 fn a_confirmed_entry_is_fresh_again() {
     let memory = memory(100_000);

@@ -1,4 +1,4 @@
-//! The memory tier against a naive one: what it answers is what was last stored, and its bound holds at every step.
+//! The memory tier against a naive model: its answer is the last response stored, and its bound holds at every step.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const LIMIT: u64 = 20_000;
 
-/// What is done to both.
+/// Operations applied to both.
 #[derive(Clone, Debug)]
 enum Step {
     /// Stores a body of that size; the number tells bodies apart.
@@ -87,7 +87,7 @@ fn apply(memory: &Memory<Stored>, model: &mut Model, step: &Step) -> Result<(), 
                 body: body.clone(),
             };
             match memory.insert(memory.ticket(&key), Entry::new(&key, storable, stored)) {
-                // What is refused changes nothing.
+                // A refusal changes nothing.
                 Err(_) => {}
                 Ok(_) => {
                     model.bodies.insert((page, varied(page, language)), body);
@@ -99,7 +99,7 @@ fn apply(memory: &Memory<Stored>, model: &mut Model, step: &Step) -> Result<(), 
             let asked = [("accept-language", language.to_string())];
             let found = memory.lookup(&key(&target), &Request::new(&Method::GET, &asked[..]), now);
             if let Lookup::Hit(hit) = found {
-                // It may have been evicted, but what is found is right.
+                // It may have been evicted, but a hit is right.
                 let expected = model.bodies.get(&(page, varied(page, language)));
                 prop_assert_eq!(Some(&hit.entry.value().body), expected);
             }
@@ -141,7 +141,7 @@ proptest! {
         prop_assert_eq!((tally.bytes, tally.entries), (0, 0));
     }
 
-    /// Without pressure nothing leaves: then the tier is the naive map.
+    /// Without pressure nothing is evicted: then the tier equals the naive map.
     #[test]
     fn with_room_it_is_a_map(steps in prop::collection::vec(step(), 1..200)) {
         let memory = Memory::new(Limits { bytes: 10_000_000, entry_bytes: 10_000_000 }, (1, 2));

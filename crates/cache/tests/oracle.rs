@@ -1,7 +1,7 @@
-//! Freshness beside somebody else's reading of the standard: the crate http-cache-semantics, where both follow the same rules.
+//! Freshness compared with an independent implementation: the crate http-cache-semantics, where both follow the same rules.
 //!
-//! Not compared is what differs on purpose: the crate takes `proxy-revalidate` for a lifetime of zero and `no-cache="field"` for the whole response, uses stale
-//! responses with `max-stale` after an invalid lifetime, gives `immutable` a day of its own, and has no limit for the heuristic.
+//! Intended differences are not compared: the crate takes `proxy-revalidate` for a lifetime of zero and `no-cache="field"` for the whole response,
+//! uses stale responses with `max-stale` after an invalid lifetime, gives `immutable` a day of its own, and has no limit for the heuristic.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,7 +25,7 @@ fn response_directives() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(directive, 0..3).prop_map(distinct)
 }
 
-/// Twice the same directive with two numbers is read as stale by both, but in different ways.
+/// The same directive twice with two numbers is stale to both, but in different ways.
 fn distinct(mut directives: Vec<String>) -> Vec<String> {
     let name = |directive: &String| directive.split('=').next().unwrap_or_default().to_owned();
     directives.sort();
@@ -91,7 +91,7 @@ proptest! {
         let mut answer = http::Response::new(());
         (*answer.status_mut(), *answer.headers_mut()) = (status, response);
         let theirs = CachePolicy::new_options(&request(&first), &answer, system(NOW), CacheOptions::default());
-        // That crate does not store 500 at all; the standard lets a cache that understands the code.
+        // That crate never stores 500; the standard lets a cache that understands the code.
         if status != StatusCode::INTERNAL_SERVER_ERROR {
             prop_assert_eq!(ours.is_ok(), theirs.is_storable(), "{:?}", ours);
         }

@@ -1,4 +1,4 @@
-//! The memory tier holds more of what is asked for than LRU would in the same space, by requests and by bytes, on each seeded trace.
+//! The memory tier has higher hit ratios than LRU in the same space, by requests and by bytes, on each seeded trace.
 
 #![allow(dead_code, reason = "shared with the example, which uses more of it")]
 

@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-/// Where all streams of one visit come from.
+/// Root of all random streams of one visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     key: u64,
@@ -55,7 +55,7 @@ impl Stream {
         mix(self.key.wrapping_add(self.drawn.wrapping_mul(GOLDEN)))
     }
 
-    /// How many numbers were drawn so far.
+    /// Count of numbers drawn so far.
     pub fn drawn(&self) -> u64 {
         self.drawn
     }

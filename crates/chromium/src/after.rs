@@ -1,4 +1,4 @@
-//! What a page is asked once its visit is over.
+//! Queries to a page at the end of its visit.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,20 +11,20 @@ use super::context::text;
 use super::tab::Tab;
 use super::{ChromiumError, Settings};
 
-/// What a page is asked once it has loaded. All of it comes after the load event and the last object, so
-/// that asking disturbs nothing.
+/// Results of the queries to a loaded page. They come after the load event and the last object, so that they
+/// disturb nothing.
 pub(super) struct After {
     /// Seconds.
     pub(super) navigation: Option<f64>,
-    /// When it was asked, in seconds.
+    /// Time of the query, in seconds.
     pub(super) asked: f64,
     pub(super) largest_contentful_paint: Option<Duration>,
     pub(super) screenshot: Option<Vec<u8>>,
-    /// Connections' own ends.
+    /// Local addresses of connections.
     pub(super) locals: BTreeMap<u64, SocketAddr>,
 }
 
-/// The latest candidate's time in milliseconds since navigation start; null if there is none.
+/// Time of the latest LCP candidate in milliseconds since navigation start; null if there is none.
 const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
     const late = setTimeout(() => done(null), 250);
     new PerformanceObserver(list => {

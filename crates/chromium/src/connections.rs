@@ -1,4 +1,4 @@
-//! The connections of a visit, gathered from the requests that they carried.
+//! The connections of a visit, collected from its requests.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,11 +7,11 @@ use browser::{Arm, ConnectionUse};
 
 use super::request::{Clock, Request};
 
-/// Connections in the order in which they were first used, and the positions of their ids.
+/// Connections in order of first use, and the positions of their ids.
 pub(super) struct Connections {
     pub(super) used: Vec<ConnectionUse>,
     positions: BTreeMap<u64, u32>,
-    /// The addresses of their own ends, as far as they are known.
+    /// Their local addresses, if known.
     locals: BTreeMap<u64, SocketAddr>,
 }
 
@@ -20,7 +20,7 @@ impl Connections {
         Connections { used: Vec::new(), positions: BTreeMap::new(), locals }
     }
 
-    /// Counts `request`, of `host`, to its connection; gives that one's position.
+    /// Adds `request`, of `host`, to its connection; returns the connection's position.
     pub(super) fn count(
         &mut self,
         request: &Request,
@@ -36,7 +36,7 @@ impl Connections {
         });
         let connection = &mut self.used[position as usize];
         connection.requests += 1;
-        // Whoever caused it to be opened may have been given another that was free sooner.
+        // The request that opened it may have been given another one that was free sooner.
         if connection.connected.is_none() {
             let opened = begun(request, host, arm, clock);
             if opened.connected.is_some() {
@@ -48,7 +48,7 @@ impl Connections {
     }
 }
 
-/// A connection as the request that opened it knows it; one that did not knows when it was used.
+/// A connection with the timing of the request that opened it; a later request only knows when it was used.
 fn begun(request: &Request, host: &str, arm: Arm, clock: Clock) -> ConnectionUse {
     let timing = request.response.as_ref().and_then(|response| response.timing.as_ref());
     let at = |ms: f64| timing.and_then(|timing| timing.at(ms)).map(|seconds| clock.time(seconds));

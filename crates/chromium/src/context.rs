@@ -1,4 +1,4 @@
-//! A browser as just started, as far as a page can tell.
+//! A browser as newly started, from a page's point of view.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use super::visit::{self, ChromiumVisit, Settings};
 use super::{ChromiumError, Running};
 use browser::LoadPlan;
 
-/// A browser context: its cache, cookies, connections and TLS sessions are its own, empty at first. Visits
-/// of one context follow each other like those of one user; dropped, it takes all of that with it.
+/// A browser context: its cache, cookies, connections and TLS sessions are its own, empty at first. Visits of one
+/// context share them like those of one user; dropped, it discards all of them.
 pub struct Context<'a> {
     pub(super) running: &'a mut Running,
     pub(super) id: String,
@@ -24,11 +24,10 @@ impl Context<'_> {
         Ok(Context { running, id })
     }
 
-    /// Loads `plan`'s page in a tab of its own.
+    /// Loads `plan`'s page in a new tab.
     ///
     /// # Errors
-    /// If the page is none that Chromium can load, or Chromium fails. A page that does not load is an
-    /// outcome, not an error.
+    /// If Chromium cannot load such a page, or fails. A page that does not load is an outcome, not an error.
     pub fn visit(
         &mut self,
         plan: &LoadPlan,

@@ -1,4 +1,4 @@
-//! The events that a visit listens to, as far as it does.
+//! The protocol's events, restricted to those that a visit uses.
 //!
 //! Timestamps are seconds of `CLOCK_MONOTONIC` (the protocol's `MonotonicTime`).
 
@@ -27,7 +27,7 @@ pub(super) enum Event {
     Logged(Logged),
     /// The page's process crashed.
     Crashed,
-    /// Of no interest.
+    /// Ignored events.
     Other,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Requested {
     pub(super) timestamp: f64,
     /// The same instant in seconds since 1970.
     pub(super) wall_time: f64,
-    /// The answer to the request that this one continues.
+    /// The response that redirected to this request.
     pub(super) redirect_response: Option<Response>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct PostData {
     pub(super) bytes: String,
 }
 
-/// `Network.requestWillBeSentExtraInfo`: the fields as they were sent.
+/// `Network.requestWillBeSentExtraInfo`: the fields as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestHead {
@@ -87,20 +87,20 @@ pub(super) struct Response {
     pub(super) protocol: Option<String>,
     #[serde(default)]
     pub(super) connection_reused: bool,
-    /// A number without a fraction; 0: none.
+    /// An integer; 0: none.
     #[serde(default)]
     pub(super) connection_id: f64,
     #[serde(default)]
     pub(super) from_disk_cache: bool,
     #[serde(default)]
     pub(super) from_prefetch_cache: bool,
-    /// Of the host, or of the proxy in front of it; of IPv6 in brackets.
+    /// Address of the host, or of the proxy in front of it; an IPv6 address is in brackets.
     #[serde(default, rename = "remoteIPAddress")]
     pub(super) remote_address: Option<String>,
     pub(super) timing: Option<Timing>,
 }
 
-/// `Network.ResourceTiming`: milliseconds after `request_time`, -1 for what did not happen.
+/// `Network.ResourceTiming`: milliseconds after `request_time`, -1 for phases that did not occur.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Timing {
@@ -117,7 +117,7 @@ pub(super) struct Timing {
     pub(super) receive_headers_start: f64,
 }
 
-/// `Network.responseReceivedExtraInfo`: the head as it came. HTTP/1 only.
+/// `Network.responseReceivedExtraInfo`: the head as received. HTTP/1 only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ResponseHead {
@@ -130,7 +130,7 @@ pub(super) struct ResponseHead {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Data {
     pub(super) request_id: String,
-    /// Of the body, decoded; our origins encode nothing.
+    /// Length of the body, decoded; our origins use no content coding.
     pub(super) data_length: u64,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct Data {
 pub(super) struct Finished {
     pub(super) request_id: String,
     pub(super) timestamp: f64,
-    /// The whole response as it came, framing included.
+    /// The whole response as received, framing included.
     pub(super) encoded_data_length: f64,
 }
 
@@ -154,7 +154,7 @@ pub(super) struct Failed {
     pub(super) blocked_reason: Option<String>,
 }
 
-/// An event of which only the request matters.
+/// An event of which only the request's id matters.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Named {
@@ -177,7 +177,7 @@ pub(super) struct Frame {
     /// Base64.
     pub(super) data: String,
     pub(super) metadata: FrameMetadata,
-    /// What its receipt must name.
+    /// Id to acknowledge it by.
     pub(super) session_id: u64,
 }
 
@@ -231,7 +231,7 @@ pub(super) struct LogEntry {
 
 impl Event {
     /// # Errors
-    /// If the browser's idea of the event is not ours.
+    /// If the event's format is not the expected one.
     pub(super) fn read(message: Message) -> Result<Event, ChromiumError> {
         let method = message.method;
         let params = message.params;

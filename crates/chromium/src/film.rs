@@ -1,11 +1,11 @@
-//! The filmstrip, and the Speed Index that follows from it.
+//! The filmstrip, and the Speed Index computed from it.
 //!
-//! Frames come from the compositor (`Page.startScreencast`), scaled down, as PNG; making them costs the
-//! browser time, so a visit is filmed only when asked to be. A page is white until its first paint.
+//! Frames come from the compositor (`Page.startScreencast`), scaled down, as PNG; they cost the browser time, so a
+//! visit is filmed only on request. A page is white until its first paint.
 //!
-//! Speed Index is the mean time at which the viewport's parts looked as they did in the end: the area above
-//! the curve of visual progress. Progress is judged as WebPageTest does, by colour histograms, so that
-//! things that move count little: how much of the difference between the first and the last frame's is gone
+//! Speed Index is the mean time at which the viewport's parts reached their final appearance: the area above the
+//! curve of visual progress. Progress is measured as in WebPageTest, by colour histograms, so that moving content
+//! counts little: the share of the difference between the first and the last frame's that is gone
 //! (<https://docs.webpagetest.org/metrics/speedindex/>). The last frame is that of the visit's end.
 
 use std::time::Duration;
@@ -14,22 +14,22 @@ use base64::Engine;
 
 use super::event;
 
-/// How wide frames are at most, in pixels.
+/// Maximum width of frames, in pixels.
 pub(super) const WIDTH: u32 = 320;
 
-/// How long no frame must come until the film is over.
+/// Time without a frame after which the film ends.
 pub(super) const STILL: Duration = Duration::from_millis(300);
 
 /// A frame of the filmstrip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When it was shown, since navigation start.
+    /// Time at which it was shown, since navigation start.
     pub at: Duration,
     /// The picture.
     pub png: Vec<u8>,
 }
 
-/// Frames as they come.
+/// Frames in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Film {
     /// Seconds since 1970, and pictures.
@@ -39,16 +39,16 @@ pub(super) struct Film {
 impl Film {
     pub(super) fn take(&mut self, frame: &event::Frame) {
         let png = base64::engine::general_purpose::STANDARD.decode(&frame.data);
-        // A frame without a time or a picture is none.
+        // A frame without a time or a picture is ignored.
         if let (Some(at), Ok(png)) = (frame.metadata.timestamp, png) {
             self.frames.push((at, png));
         }
     }
 
-    /// The frames since `first_paint`; `date` is that of navigation start, in seconds since 1970. Before it
-    /// the last page is shown.
+    /// The frames since `first_paint`; `date` is that of navigation start, in seconds since 1970. Earlier frames
+    /// show the previous page.
     pub(super) fn strip(self, date: f64, first_paint: Duration) -> Vec<Frame> {
-        // A frame's time is taken a little before the time at which it was presented.
+        // A frame's timestamp is a little earlier than its presentation.
         const AHEAD: Duration = Duration::from_millis(20);
         let frames = self.frames.into_iter().filter_map(|(at, png)| {
             let at = Duration::try_from_secs_f64(at - date).ok()?;
@@ -58,10 +58,10 @@ impl Film {
     }
 }
 
-/// How often each value of each colour occurs, per mille of the pixels.
+/// Frequency of each value of each colour, per mille of the pixels.
 type Histogram = [[f64; 256]; 3];
 
-/// The Speed Index of a strip; `None` of one without a picture that can be read.
+/// The Speed Index of a strip; `None` if no picture is readable.
 pub(super) fn speed_index(strip: &[Frame]) -> Option<Duration> {
     let seen: Vec<(Duration, Histogram)> =
         strip.iter().filter_map(|frame| Some((frame.at, histogram(&frame.png)?))).collect();
@@ -93,7 +93,7 @@ fn histogram(image: &[u8]) -> Option<Histogram> {
     let mut histogram = [[0.0; 256]; 3];
     let share = 1000.0 / (f64::from(info.width) * f64::from(info.height));
     for pixel in pixels[..info.buffer_size()].chunks_exact(samples) {
-        // Grey has one value for all three colours; alpha is none.
+        // Grey has one value for all three colours; alpha is ignored.
         let colours = if samples < 3 { [pixel[0]; 3] } else { [pixel[0], pixel[1], pixel[2]] };
         for (colour, value) in histogram.iter_mut().zip(colours) {
             colour[usize::from(value)] += share;
@@ -128,7 +128,7 @@ mod tests {
         // A quarter at 100 ms, the rest at 500 ms.
         let steps = speed_index(&[frame(100, 20), frame(500, 80)]).unwrap();
         assert_eq!(steps.as_millis(), 100 + 300);
-        // What goes and comes again is late.
+        // Content that disappears and reappears counts as late.
         let flicker = speed_index(&[frame(100, 80), frame(200, 0), frame(300, 80)]).unwrap();
         assert_eq!(flicker.as_millis(), 200);
         assert_eq!(speed_index(&[frame(50, 0)]).unwrap().as_millis(), 50);

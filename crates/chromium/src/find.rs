@@ -1,25 +1,25 @@
-//! Finding the program.
+//! Finding the Chromium binary.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::ChromiumError;
 
-/// The names that it goes by, the distributions' own first.
+/// Names of the binary, the distributions' own first.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A Chromium that is installed.
+/// An installed Chromium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chromium {
     program: PathBuf,
 }
 
 impl Chromium {
-    /// The program `named` (the variable `FARLINK_CHROMIUM`), else the first of its usual names in the
-    /// folders of `path` (the variable `PATH`).
+    /// The program `named` (the variable `FARLINK_CHROMIUM`), else the first of its usual names in the directories
+    /// of `path` (the variable `PATH`).
     ///
     /// # Errors
-    /// [`ChromiumError::NotFound`], with where it was looked for and what to install.
+    /// [`ChromiumError::NotFound`], with the places searched and the package to install.
     pub fn find(named: Option<&OsStr>, path: Option<&OsStr>) -> Result<Chromium, ChromiumError> {
         if let Some(program) = named.filter(|name| !name.is_empty()) {
             let program = PathBuf::from(program);

@@ -1,4 +1,4 @@
-//! Starting the program: its flags, and its pipe.
+//! Launching the browser: its flags, and its pipe.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,43 +11,42 @@ use std::process::{Child, Command, Stdio};
 use super::net_log::NetLog;
 use super::{Chromium, ChromiumError, Middleman, Running};
 
-/// What a browser is started with.
+/// Launch options.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The program.
     pub chromium: Chromium,
-    /// A directory of the caller's, empty and writable: the browser's profile, its temporary files and
-    /// what it writes to its standard error. The caller removes it afterwards.
+    /// A directory of the caller's, empty and writable: the browser's profile, its temporary files and its standard
+    /// error. The caller removes it afterwards.
     pub profile: PathBuf,
-    /// Where each name leads, port included. All other names lead nowhere: a browser calls home in
-    /// spite of every flag.
+    /// Address of each name, with the port. All other names lead nowhere: a browser calls home in spite of every flag.
     pub hosts: Vec<(String, SocketAddr)>,
-    /// The proxy that it asks; the hosts' names are not looked up then.
+    /// The proxy to use; the hosts' names are not resolved then.
     pub proxy: Option<Middleman>,
-    /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, whoever
-    /// signed them and whatever names they hold.
+    /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, regardless of issuer
+    /// and names.
     pub trusted_keys: Vec<[u8; 32]>,
-    /// Which of the hosts are spoken to by HTTP/3 and nothing else, known beforehand; without any there is no QUIC.
+    /// Hosts spoken to by HTTP/3 only, with prior knowledge; if there are none, QUIC is off.
     pub quic_hosts: Vec<String>,
-    /// What confines its renderers.
+    /// Sandbox of its renderers.
     pub sandbox: Sandbox,
-    /// Whether it is to tell the address of each connection's own end, by which the kernel and the emulator
-    /// know it. It does so by a log of all that its network does, which costs it some time.
+    /// True if it is to report the local address of each connection, by which the kernel and the emulator know it.
+    /// It does so by a complete log of its network, which costs it some time.
     pub addresses: bool,
 }
 
-/// What confines renderers.
+/// Sandbox of the renderers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sandbox {
-    /// Chromium's own: needs an ordinary user (uid other than 0) who may make user namespaces.
+    /// Chromium's own: needs an ordinary user (uid other than 0) with permission to create user namespaces.
     Own,
-    /// Nothing: for root, as whom Chromium refuses to start otherwise. The pages are farlink's own.
+    /// None: for root, as whom Chromium refuses to start otherwise. The pages are farlink's own.
     None,
 }
 
-/// Flags for every start: nothing that a page did not ask for, and nothing that depends on there being a
-/// screen. Sources: Chromium's `chrome/common/chrome_switches.cc`, and what Puppeteer and
-/// chrome-launcher use for the same purpose (chrome-launcher's `docs/chrome-flags-for-tests.md`).
+/// Flags for every start: no traffic that a page did not ask for, and no dependence on a screen. Sources:
+/// Chromium's `chrome/common/chrome_switches.cc`, and the flags of Puppeteer and chrome-launcher for the same
+/// purpose (chrome-launcher's `docs/chrome-flags-for-tests.md`).
 const FLAGS: [&str; 34] = [
     "--headless=new",
     "--remote-debugging-pipe",
@@ -81,25 +80,25 @@ const FLAGS: [&str; 34] = [
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--lang=en-US",
-    // Frames of other sites would be targets of their own, whose requests another session reports.
+    // Frames of other sites would be separate targets, whose requests another session reports.
     "--disable-site-isolation-trials",
-    // Upgrades of http: to https: would load another page than the one asked for.
+    // Upgrades of http: to https: would load another page than the requested one.
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,\
      HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,CertificateTransparencyComponentUpdater,\
      AutofillServerCommunication,InterestFeedContentSuggestions,IsolateOrigins,site-per-process",
 ];
 
-/// Chromium wants its pipe on descriptors 3 and 4. A shell moves them there, so that whoever starts
-/// the command, in whatever namespace, need only hand on its standard input and output.
+/// Chromium wants its pipe on descriptors 3 and 4. A shell moves them there, so that the caller that starts the
+/// command, in whatever namespace, need only pass on its standard input and output.
 const MOVE_PIPE: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
-/// Where it writes its standard error and the log of its network, in the profile.
+/// Names of the files for its standard error and the log of its network, in the profile.
 const STDERR: &str = "stderr.log";
 const NET_LOG: &str = "net-log.json";
 
 impl Launch {
-    /// Starts it by `spawn`, which runs the command wherever it wants (in a network namespace, say) and
-    /// must leave its standard input and output as they are.
+    /// Starts it by `spawn`, which runs the command anywhere (in a network namespace, say) and must leave its
+    /// standard input and output unchanged.
     ///
     /// # Errors
     /// If it cannot be started, or does not answer.
@@ -113,7 +112,7 @@ impl Launch {
         Running::new(child, self.profile.join(STDERR), net_log)
     }
 
-    /// The command: a process group of its own, so that all of its processes can be ended.
+    /// The command: with a separate process group, so that all of its processes can be ended.
     fn command(&self) -> io::Result<Command> {
         let mut command = Command::new("/bin/sh");
         command
@@ -157,8 +156,9 @@ impl Launch {
         arguments
     }
 
-    /// Without a proof that QUIC works (a certificate of a known authority, DNS) Chromium speaks it where it is forced to
-    /// (`components/network_session_configurator/common/network_switch_list.h`). Origins have the ports of their addresses, 443.
+    /// Without evidence that QUIC works (a certificate of a known authority, DNS) Chromium only uses it if forced
+    /// to (`components/network_session_configurator/common/network_switch_list.h`). Origins have the ports of their
+    /// addresses, 443.
     fn quic_arguments(&self) -> Vec<OsString> {
         if self.quic_hosts.is_empty() {
             return vec!["--disable-quic".into()];
@@ -169,7 +169,7 @@ impl Launch {
         vec!["--enable-quic".into(), forced.into()]
     }
 
-    /// The first rule that fits is taken (`net/base/host_mapping_rules.h`).
+    /// The first matching rule applies (`net/base/host_mapping_rules.h`).
     fn resolver_rules(&self) -> String {
         let mut rules = String::new();
         let proxy = self.proxy.iter().flat_map(Middleman::hosts);

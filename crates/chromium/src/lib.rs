@@ -1,18 +1,18 @@
 //! A real Chromium as a client, driven over the Chrome DevTools Protocol.
 //!
-//! [`Chromium`] is the program, [`Launch`] what it is started with, [`Running`] a browser that runs,
-//! [`Context`] one that has just been started as far as a page can tell: no cache, no cookies, no
-//! connections. A visit comes back in the shape of the loader's own ([`Visited`](browser::Visited)), with what only a
-//! real browser has beside it: paint times, console, screenshots.
+//! [`Chromium`] is the program, [`Launch`] its launch options, [`Running`] a running browser, [`Context`] one that
+//! has just been started from a page's point of view: no cache, no cookies, no connections. A visit has the form of
+//! the loader's own ([`Visited`](browser::Visited)), with additional data that only a real browser has: paint
+//! times, console, screenshots.
 //!
-//! The protocol goes over a pipe (`--remote-debugging-pipe`: JSON texts, each ended by a NUL, on
-//! descriptors 3 and 4), so there is no port that another could connect to. Everything blocks, on plain
-//! threads. No clock is read: instants are the browser's own, which on Linux are `CLOCK_MONOTONIC`, and
-//! the caller says where on it the world began.
+//! The protocol goes over a pipe (`--remote-debugging-pipe`: JSON texts, each ended by a NUL, on descriptors 3 and
+//! 4), so there is no port that another process could connect to. All calls block, on plain threads. No clock is
+//! read: instants are the browser's own, which on Linux are `CLOCK_MONOTONIC`, and the caller says where on it the
+//! world began.
 //!
-//! What differs from the loader's account: an object's work is not seen, so it is done when its last
-//! byte is there; request heads of HTTP/2 are given as 0, as the browser does not tell their size after
-//! HPACK; connections that never carried a request are not seen.
+//! Differences from the loader's results: an object's processing is not visible, so it is done when its last byte
+//! has arrived; request heads of HTTP/2 are given as 0, as the browser does not report their size after HPACK;
+//! connections that never carried a request are not visible.
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.
 

@@ -1,11 +1,11 @@
-//! Which request is which object of the page.
+//! Matching of requests to objects of the page.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use browser::LoadPlan;
 
-/// The objects that have not been asked for yet, by method and URL. One that a page asks for several
-/// times is several objects, found in turn.
+/// The objects that have not been requested yet, by method and URL. One that a page requests several times is
+/// several objects, found in turn.
 pub(super) struct Expected {
     waiting: BTreeMap<(String, String), VecDeque<usize>>,
     left: usize,
@@ -21,7 +21,7 @@ impl Expected {
         Expected { waiting, left: plan.requests().len() }
     }
 
-    /// The object that a request asks for, if it is one that is still expected.
+    /// The object of a request, if it is one that is still expected.
     pub(super) fn take(&mut self, method: &str, url: &str) -> Option<usize> {
         let key = (method.to_owned(), url.to_owned());
         let index = self.waiting.get_mut(&key)?.pop_front()?;
@@ -29,12 +29,12 @@ impl Expected {
         Some(index)
     }
 
-    /// How many have not been asked for.
+    /// Number of objects not yet requested.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// The objects that have not been asked for, in the page's order.
+    /// The objects not yet requested, in the page's order.
     pub(super) fn missing(&self) -> impl Iterator<Item = usize> {
         let waiting: BTreeSet<usize> = self.waiting.values().flatten().copied().collect();
         waiting.into_iter()

@@ -1,9 +1,10 @@
-//! The proxy that Chromium is led through.
+//! The proxy between Chromium and the hosts.
 //!
-//! Chromium asks an HTTP proxy in clear text or over TLS (a "secure web proxy"), there by HTTP/2 if the proxy offers it; `http` resources by
-//! GET, `https` ones through tunnels. Of a proxy of SOCKS5 it asks connections for both. It is told of it once for all (`--proxy-server`), or by a PAC file, which may deal requests out among several
-//! ports; that one is in the flag itself, so that fetching it is no part of a visit. Names of hosts are then the proxy's affair: only its own is
-//! looked up.
+//! Chromium speaks to an HTTP proxy in clear text or over TLS (a "secure web proxy"), there by HTTP/2 if the proxy
+//! offers it; it requests `http` resources by GET, `https` ones through tunnels. It requests connections of a
+//! SOCKS5 proxy for both. The proxy is configured once for all requests (`--proxy-server`), or by a PAC file, which
+//! may distribute requests among several ports; that file is in the flag itself, so that fetching it is not part of
+//! a visit. The proxy then resolves the hosts' names: only its own name is looked up.
 //!
 //! Source: Chromium's `net/docs/proxy.md`.
 
@@ -16,18 +17,18 @@ use tls::Security;
 use browser::{Arm, LoadPlan};
 use browser::{Ports, Proxy, Via, Way};
 
-/// A proxy that a browser is started with.
+/// A proxy for a browser to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Middleman {
-    /// Where it is.
+    /// Its address.
     pub address: IpAddr,
-    /// How it is told of.
+    /// The way it is configured.
     pub told: Told,
-    /// How it is spoken to.
+    /// Protocol of the connection to it.
     pub manner: Manner,
 }
 
-/// How a proxy is spoken to.
+/// Protocol of the connection to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// HTTP in clear text.
@@ -39,7 +40,7 @@ pub enum Manner {
 }
 
 impl Manner {
-    /// What PAC files call it.
+    /// Its keyword in PAC files.
     fn in_pac(self) -> &'static str {
         match self {
             Manner::Http => "PROXY",
@@ -58,23 +59,23 @@ impl Manner {
     }
 }
 
-/// How a browser is told of a proxy.
+/// Configuration of a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Once for all, on this port.
+    /// One port for all requests.
     Once(u16),
     /// By a PAC file.
     Pac {
-        /// What it says.
+        /// The file's text.
         text: String,
-        /// What it calls the proxy, and on which ports.
+        /// Its names for the proxy, with their ports.
         names: Vec<(String, u16)>,
     },
 }
 
 impl Middleman {
-    /// The proxy of a page's plan, if there is one on the way. `pac` makes the text of a PAC file from proxies as such a file names them; it is asked where
-    /// the proxy has several ports.
+    /// The proxy of a page's plan, if there is one on the path. `pac` makes the text of a PAC file from proxies in
+    /// such a file's notation; it is called if the proxy has several ports.
     pub fn of(plan: &LoadPlan, pac: impl FnOnce(Vec<String>) -> String) -> Option<Middleman> {
         let arm: &Arm = plan.arms().first()?;
         let Way::Through(Proxy { address, ports, via }) = arm.way else { return None };
@@ -98,13 +99,13 @@ impl Middleman {
         Some(Middleman { address, told, manner })
     }
 
-    /// The proxy of a page's plan, by a PAC file that says this, and calls it so.
+    /// The proxy of a page's plan, configured by a PAC file with this text and these names for it.
     pub fn by_file(plan: &LoadPlan, text: &str, names: Vec<(String, u16)>) -> Option<Middleman> {
         let usual = Middleman::of(plan, |_| String::new())?;
         Some(Middleman { told: Told::Pac { text: text.to_owned(), names }, ..usual })
     }
 
-    /// The flag that leads to it.
+    /// The flag that configures it.
     pub(super) fn flag(&self) -> OsString {
         match &self.told {
             Told::Once(port) => {
@@ -119,7 +120,7 @@ impl Middleman {
         }
     }
 
-    /// Where its names lead, for each port.
+    /// Addresses of its names, one per port.
     pub(super) fn hosts(&self) -> Vec<(String, SocketAddr)> {
         let named = |name: &str, port| (format!("{name}:{port}"), (self.address, port).into());
         match &self.told {

@@ -1,10 +1,10 @@
-//! The browser's own log of its network (`--log-net-log`), for the one thing that the protocol does not
-//! tell: the address of each connection's own end, by which the kernel and the emulator know it.
+//! The browser's own log of its network (`--log-net-log`), for the one fact that the protocol does not report: the
+//! local address of each connection, by which the kernel and the emulator know it.
 //!
-//! A JSON text of one line for the constants and one an event, which grows while it is read
-//! (<https://www.chromium.org/developers/design-documents/network-stack/netlog/>). A connection's id there is
-//! its `connectionId` in the protocol. The browser writes fifteen events at a time: those of a visit's last
-//! requests may still be missing, its connections are not.
+//! The log is a JSON text with one line for the constants and one per event, which grows while it is read
+//! (<https://www.chromium.org/developers/design-documents/network-stack/netlog/>). A connection's id there is its
+//! `connectionId` in the protocol. The browser writes fifteen events at a time: those of a visit's last requests
+//! may still be missing, its connections are not.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// The log, read as far as it has been written.
+/// The log, read up to its current end.
 #[derive(Debug)]
 pub(super) struct NetLog {
     path: PathBuf,
@@ -58,8 +58,8 @@ impl NetLog {
         NetLog { path, read: 0, connect: None, locals: BTreeMap::new() }
     }
 
-    /// The own ends of all connections that have been logged, by their ids. None of a log that cannot be
-    /// read: then they are unknown.
+    /// The local addresses of all logged connections, by their ids. Empty if the log cannot be read: then they are
+    /// unknown.
     pub(super) fn locals(&mut self) -> &BTreeMap<u64, SocketAddr> {
         let text = self.more().unwrap_or_default();
         for line in text.lines() {
@@ -68,7 +68,7 @@ impl NetLog {
         &self.locals
     }
 
-    /// What has been written since, as far as lines are whole.
+    /// The lines written since, if complete.
     fn more(&mut self) -> std::io::Result<String> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.read))?;
@@ -88,7 +88,7 @@ impl NetLog {
                 .and_then(|start| start.constants.log_event_types.get("TCP_CONNECT").copied());
             return;
         };
-        // Most events are others: they need not be parsed.
+        // Most events are of other kinds: they need not be parsed.
         if !line.contains("\"local_address\"") {
             return;
         }

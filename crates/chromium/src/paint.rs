@@ -1,4 +1,4 @@
-//! What the page's main frame went through, and when it was painted.
+//! Milestones of the page's main frame, and its paints.
 
 use record::Paint;
 
@@ -16,7 +16,7 @@ pub(super) struct Milestones {
 }
 
 impl Milestones {
-    /// Takes note of an event of the main frame's document.
+    /// Records an event of the main frame's document.
     pub(super) fn note(&mut self, event: &Lifecycle) {
         let milestone = match event.name.as_str() {
             "DOMContentLoaded" => &mut self.dom_content_loaded,
@@ -28,12 +28,12 @@ impl Milestones {
         milestone.get_or_insert(event.timestamp);
     }
 
-    /// Whether there is something to see.
+    /// Returns true if something has been painted.
     pub(super) fn is_painted(&self) -> bool {
         self.first_paint.is_some() && self.first_contentful_paint.is_some()
     }
 
-    /// As spans since `navigation`.
+    /// The milestones as spans since `navigation`.
     pub(super) fn paint(&self, clock: Clock, navigation: f64) -> Paint {
         let start = clock.time(navigation);
         let span = |at: Option<f64>| at.map(|at| clock.time(at).since(start).as_nanos() as u64);

@@ -1,7 +1,7 @@
 //! The protocol's pipe: commands out, answers and events in.
 //!
-//! A thread reads and hands on; whoever waits does so on one channel, on which an [`Alarm`] rings
-//! too. So waiting has limits although no clock is read here.
+//! A thread reads and forwards messages; a caller waits on one channel, on which an [`Alarm`] rings as well. So
+//! waiting has limits although no clock is read here.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 
 use super::ChromiumError;
 
-/// How long an answer may take. Commands are answered in milliseconds; a start takes a second, more on a
-/// machine that is busy.
+/// Time limit of an answer. Commands are answered in milliseconds; a start takes a second, more on a busy machine.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// A conversation with a browser, or with one of its pages.
@@ -26,22 +25,22 @@ pub(super) struct Pipe {
     ring: Sender<Arrival>,
     asked: u64,
     rung: u64,
-    /// Events that came while an answer was waited for.
+    /// Events received during the wait for an answer.
     queued: VecDeque<Message>,
 }
 
-/// What comes in.
+/// Input of the pipe.
 enum Arrival {
     Message(Box<Message>),
     /// The browser closed its end.
     Closed,
-    /// It said something that is no message.
+    /// It sent bytes that are not a message.
     Garbled(String),
     /// An alarm of this number rang.
     Alarm(u64),
 }
 
-/// An answer or an event, as it stands on the wire.
+/// An answer or an event, in its wire format.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
@@ -55,7 +54,7 @@ pub(super) struct Message {
     #[serde(default)]
     result: Value,
     error: Option<Refusal>,
-    /// Which page it is of.
+    /// The page it belongs to.
     pub(super) session_id: Option<String>,
 }
 
@@ -64,10 +63,10 @@ struct Refusal {
     message: String,
 }
 
-/// What waiting for an event came to.
+/// Result of waiting for an event.
 pub(super) enum Awaited {
     Event(Box<Message>),
-    /// Nothing came for as long as one was ready to wait.
+    /// Nothing arrived within the caller's patience.
     Quiet,
     /// The alarm rang.
     Alarm,
@@ -88,7 +87,7 @@ impl Pipe {
         }
     }
 
-    /// Asks for `method` and waits for the answer. `session` is the page asked, `None` the browser.
+    /// Sends the command `method` and waits for the answer. `session` is the page addressed, `None` the browser.
     pub(super) fn call(
         &mut self,
         session: Option<&str>,
@@ -98,7 +97,7 @@ impl Pipe {
         self.call_within(session, method, params, ANSWER_LIMIT)
     }
 
-    /// As [`Pipe::call`], with another limit.
+    /// The same as [`Pipe::call`], with another limit.
     pub(super) fn call_within(
         &mut self,
         session: Option<&str>,
@@ -135,7 +134,7 @@ impl Pipe {
         }
     }
 
-    /// Asks for `method`; the answer is passed over.
+    /// Sends the command `method`; the answer is ignored.
     pub(super) fn send(
         &mut self,
         session: Option<&str>,
@@ -178,19 +177,19 @@ impl Pipe {
         }
     }
 
-    /// Forgets events that nobody has asked for.
+    /// Discards events that no caller has asked for.
     pub(super) fn forget_events(&mut self) {
         self.queued.clear();
         while let Ok(arrival) = self.arrivals.try_recv() {
             if matches!(arrival, Arrival::Closed | Arrival::Garbled(_)) {
-                // Not to be forgotten: the next who waits must be told.
+                // Not to be discarded: the next caller must get it.
                 let _ = self.ring.send(arrival);
                 return;
             }
         }
     }
 
-    /// Rings after `limit`, unless it is dropped before. Only the latest alarm counts.
+    /// Rings after `limit`, unless dropped before. Only the latest alarm counts.
     pub(super) fn alarm(&mut self, limit: Duration) -> Alarm {
         self.rung += 1;
         let number = self.rung;
@@ -198,14 +197,14 @@ impl Pipe {
         let (dropped, wait) = mpsc::channel::<()>();
         thread::spawn(move || {
             if wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                // Nobody listens any more: then nobody needs to be told.
+                // With the receiver gone, nobody needs to be told.
                 let _ = ring.send(Arrival::Alarm(number));
             }
         });
         Alarm { _dropped: dropped }
     }
 
-    /// Closes our end and waits until the browser has closed its own, `patience` at most.
+    /// Closes our end and waits up to `patience` until the browser has closed its own.
     pub(super) fn close(&mut self, patience: Duration) {
         self.commands = None;
         while let Ok(arrival) = self.arrivals.recv_timeout(patience) {

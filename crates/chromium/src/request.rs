@@ -1,4 +1,4 @@
-//! The requests of a visit, as the browser tells of them.
+//! The requests of a visit, as the browser reports them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use units::Time;
 
 use super::event::{Data, Event, Failed, Finished, Requested, Response, Timing};
 
-/// The browser's clock, told in seconds, as instants of the world's.
+/// Conversion of the browser's clock, in seconds, to instants of the world's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// When the world began on `CLOCK_MONOTONIC`.
+    /// Time on `CLOCK_MONOTONIC` at which the world began.
     pub(super) began: Duration,
 }
 
@@ -49,14 +49,14 @@ pub(super) struct Request {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) all: Vec<Request>,
-    /// The latest request that goes by a name; one that was redirected shares it with its successor.
+    /// The latest request with an id; a redirected one shares it with its successor.
     latest: BTreeMap<String, usize>,
-    /// How many have not ended.
+    /// Number of requests that have not ended.
     pub(super) in_flight: usize,
 }
 
 impl Requests {
-    /// Takes note of an event of the network; says whether it was one that began or ended a request.
+    /// Records an event of the network; returns true if it began or ended a request.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
             Event::Requested(requested) => self.requested(requested),
@@ -101,7 +101,7 @@ impl Requests {
     }
 
     fn requested(&mut self, requested: &Requested) {
-        // What HTTP does not carry (data:, blob:) is no request.
+        // URLs not carried by HTTP (data:, blob:) are no requests.
         if !requested.request.url.starts_with("http") {
             return;
         }
@@ -153,8 +153,7 @@ impl Request {
         }
     }
 
-    /// The head as HTTP/1.1 text: the fields, which for HTTP/2 have pseudo-fields among them that are
-    /// the request line.
+    /// Size of the head as HTTP/1.1 text: the fields, which for HTTP/2 include pseudo-fields for the request line.
     fn head_bytes(&self, fields: &BTreeMap<String, String>) -> u64 {
         if fields.keys().any(|name| name.starts_with(':')) {
             return 0; // What HPACK made of it is not told.
@@ -165,7 +164,7 @@ impl Request {
         (line + fields.sum::<usize>() + "\r\n".len()) as u64
     }
 
-    /// Whether the browser's cache answered.
+    /// Returns true if it was answered from the browser's cache.
     pub(super) fn is_cached(&self) -> bool {
         let response = self.response.as_ref();
         self.from_cache || response.is_some_and(|r| r.from_disk_cache || r.from_prefetch_cache)
@@ -177,13 +176,13 @@ impl Request {
         (id > 0.0 && !self.is_cached()).then_some(id as u64)
     }
 
-    /// Who answered it, as far as that is known: its host, or the proxy in front.
+    /// Remote address, if known: that of its host, or of the proxy in front.
     pub(super) fn answered_by(&self) -> Option<IpAddr> {
         let address = self.response.as_ref()?.remote_address.as_ref()?;
         address.trim_matches(['[', ']']).parse().ok()
     }
 
-    /// What it was carried by: `h1`, `h2`; `cache`; empty if nothing is known.
+    /// The protocol that carried it: `h1`, `h2`; `cache`; empty if nothing is known.
     pub(super) fn protocol(&self) -> &str {
         if self.is_cached() {
             return "cache";
@@ -195,13 +194,13 @@ impl Request {
         }
     }
 
-    /// When the first byte of its answer came, in seconds.
+    /// Time of the first byte of its response, in seconds.
     pub(super) fn first_byte(&self) -> Option<f64> {
         let timing = self.response.as_ref()?.timing.as_ref()?;
         Some(timing.at(timing.receive_headers_start).unwrap_or(timing.request_time))
     }
 
-    /// The record; `end` is when the visit ended, for a request that did not.
+    /// The record; `end` is the visit's end, for a request that did not end.
     pub(super) fn record(
         &self,
         index: usize,
@@ -212,7 +211,7 @@ impl Request {
         let ended = self.ended.unwrap_or(end).max(self.discovered);
         let response = self.response.as_ref();
         let unfinished = self.ended.is_none().then(|| "the visit ended before it did".to_owned());
-        // HTTP/1 tells the head; of HTTP/2 it is what is no body: the head and all frames' headers.
+        // HTTP/1 reports the head; with HTTP/2 it is all but the body: the head and all frames' headers.
         let head = self.response_head.unwrap_or(self.wire_bytes.saturating_sub(self.body_bytes));
         let cached = self.is_cached();
         ObjectRecord {
@@ -237,14 +236,14 @@ impl Request {
         }
     }
 
-    /// Why it failed, if it did. Of an answer without a body that a script fetched, the browser says that it
-    /// was aborted, although all of it is there.
+    /// The reason for its failure, if it failed. The browser reports a response without a body to a script's fetch
+    /// as aborted, although all of it is there.
     fn failure(&self, body_bytes: u64) -> Option<String> {
         let whole = self.response.is_some() && self.body_bytes == body_bytes;
         self.error.clone().filter(|error| !(whole && error == "net::ERR_ABORTED"))
     }
 
-    /// Where the time from discovery to `ended` went; the spans sum to exactly that.
+    /// Breakdown of the time from discovery to `ended`; the spans sum to exactly that.
     fn phases(&self, clock: Clock, ended: f64) -> Phases {
         let start = clock.time(self.discovered);
         let end = clock.time(ended);
@@ -275,7 +274,7 @@ impl Request {
 }
 
 impl Timing {
-    /// A point in seconds, if it happened.
+    /// A point in seconds, if it occurred.
     pub(super) fn at(&self, ms: f64) -> Option<f64> {
         (ms >= 0.0).then_some(self.request_time + ms / 1000.0)
     }
@@ -285,13 +284,13 @@ fn nanos(from: Time, to: Time) -> u64 {
     to.as_nanos().saturating_sub(from.as_nanos())
 }
 
-/// How long base64 is once decoded.
+/// Length of base64 text once decoded.
 fn decoded_len(text: &str) -> u64 {
     let digits = text.trim_end_matches('=').len() as u64;
     digits * 3 / 4
 }
 
-/// The protocol's `ResourcePriority` in the page's words.
+/// The protocol's `ResourcePriority` in the page's vocabulary.
 fn priority(name: &str) -> &'static str {
     match name {
         "VeryHigh" => "Highest",

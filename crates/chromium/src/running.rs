@@ -1,4 +1,4 @@
-//! A browser that runs.
+//! A running browser.
 
 use std::path::PathBuf;
 use std::process::Child;
@@ -11,13 +11,13 @@ use super::net_log::NetLog;
 use super::pipe::Pipe;
 use super::{ChromiumError, Context};
 
-/// How long it may take to end when told to.
+/// Time limit of an orderly end.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
-/// How much of what it wrote to its standard error an error repeats.
+/// Length of the end of its standard error that is repeated in an error.
 const LAST_WORDS_BYTES: usize = 600;
 
-/// A Chromium that runs. Dropped, it is ended with all its processes.
+/// A running Chromium. Dropped, it is ended with all its processes.
 pub struct Running {
     /// `None` once it has been ended.
     child: Option<Child>,
@@ -44,22 +44,22 @@ impl Running {
         Ok(running)
     }
 
-    /// Its name and version, as it gives them: `Chrome/156.0.8078.79`.
+    /// Its name and version, as it reports them: `Chrome/156.0.8078.79`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// A browser as just started: no cache, no cookies, no connections, no TLS sessions.
+    /// A browser as newly started: no cache, no cookies, no connections, no TLS sessions.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn context(&mut self) -> Result<Context<'_>, ChromiumError> {
         Context::new(self)
     }
 
     /// Ends it in order.
     pub fn close(mut self) {
-        // It closes its end of the pipe when it goes; if it cannot be told, it is gone.
+        // It closes its end of the pipe when it exits; if it cannot be told, it is gone.
         if self.pipe.send(None, "Browser.close", json!({})).is_ok() {
             self.pipe.close(END_LIMIT);
         }
@@ -75,7 +75,7 @@ impl Running {
         answer.map_err(|error| self.blame(error))
     }
 
-    /// Ends a browser that hangs, and lets one that is gone say why.
+    /// Ends a browser that hangs, and reports the reason of one that is gone.
     pub(super) fn blame(&mut self, error: ChromiumError) -> ChromiumError {
         match error {
             ChromiumError::Gone { doing, .. } => {
@@ -96,12 +96,12 @@ impl Running {
         text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ")
     }
 
-    /// Kills its process group and takes leave of its first process, in this order: as long as that one
-    /// has not been taken leave of, nobody else gets its number.
+    /// Kills its process group and reaps its first process, in this order: until that one is reaped, its number is
+    /// not reused.
     fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            // It has none any more: all the better.
+            // The group is gone already, as intended.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = child.kill();

@@ -1,4 +1,4 @@
-//! One page of the browser: opened, prepared, asked, closed.
+//! One page of the browser: opened, prepared, driven, closed.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ pub(super) struct Tab<'a> {
 /// A page without a network, so that the renderer's process exists before the visit begins.
 const WARM_UP: &str = "data:text/html,<!doctype html><title>farlink</title><p>farlink";
 
-/// How long that may take to be painted.
+/// Time limit for it to be painted.
 const WARM_UP_LIMIT: Duration = Duration::from_secs(30);
 
 impl<'a> Tab<'a> {
-    /// Opens a tab and has it ready to navigate.
+    /// Opens a tab and makes it ready to navigate.
     pub(super) fn open(
         context: &'a mut Context<'_>,
         plan: &LoadPlan,
@@ -71,7 +71,7 @@ impl<'a> Tab<'a> {
         let answer = self.call("Page.navigate", json!({ "url": WARM_UP }))?;
         let loader = text(&answer, "Page.navigate", "loaderId")?;
         let alarm = self.running.pipe.alarm(WARM_UP_LIMIT);
-        // Should nothing be painted that nobody looks at, it is warm enough by then.
+        // If an invisible page is never painted, it is warm enough by then.
         while let Awaited::Event(message) = self.next(WARM_UP_LIMIT)? {
             match Event::read(*message)? {
                 Event::Lifecycle(e) if e.loader_id == loader && e.name == "firstPaint" => break,
@@ -88,9 +88,9 @@ impl<'a> Tab<'a> {
         self.running.call(Some(&self.session), method, params)
     }
 
-    /// Asks, and passes over the answer.
+    /// Sends a command, and ignores the answer.
     pub(super) fn send(&mut self, method: &str, params: Value) {
-        // A browser that is gone says so where it is waited for.
+        // The next call that waits for a browser reports that it is gone.
         let _ = self.running.pipe.send(Some(&self.session), method, params);
     }
 

@@ -1,4 +1,4 @@
-//! A visit by Chromium: from navigation to the load event and what comes after it.
+//! A visit by Chromium: from navigation to the load event and the rest of the objects.
 
 use std::time::Duration;
 
@@ -21,27 +21,27 @@ use super::tab::Tab;
 use super::{ChromiumError, Context};
 use browser::{LoadPlan, Visited};
 
-/// How a visit is made.
+/// Settings of a visit.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// When the world began, on `CLOCK_MONOTONIC`.
+    /// Time on `CLOCK_MONOTONIC` at which the world began.
     pub began: Duration,
-    /// Past this the visit ends as it stands.
+    /// Time limit: past it the visit ends as it stands.
     pub limit: Duration,
-    /// How many times slower than it is the page's main thread runs (`--cpu 4x`).
+    /// Slowdown of the page's main thread (`--cpu 4x`).
     pub slowdown: f64,
-    /// What it looks like.
+    /// Appearance and pictures.
     pub look: Look,
 }
 
-/// What is shown of a visit.
+/// Appearance and pictures of a visit.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// The viewport's width and height in pixels.
     pub viewport: (u32, u32),
-    /// Whether the page is photographed at the end.
+    /// True if a screenshot is taken at the end.
     pub screenshot: bool,
-    /// Whether the visit is filmed, which its Speed Index needs and which costs the browser time.
+    /// True if the visit is filmed, which its Speed Index needs and which costs the browser time.
     pub film: bool,
 }
 
@@ -52,21 +52,21 @@ impl Default for Look {
     }
 }
 
-/// A visit, and what only a real browser has to tell.
+/// A visit, with additional data that only a real browser has.
 pub struct ChromiumVisit {
-    /// In the loader's shape.
+    /// The visit in the loader's format.
     pub visited: Visited,
     /// Paint times.
     pub paint: Paint,
-    /// Objects of the page that were never asked for, as indices.
+    /// Objects of the page that were never requested, as indices.
     pub missing: Vec<usize>,
     /// Requests that are not the page's.
     pub unexpected: Vec<Unexpected>,
-    /// What page and browser wrote to the console: messages, exceptions, failed requests.
+    /// Console output of page and browser: messages, exceptions, failed requests.
     pub console: Vec<Console>,
     /// The page at the end, PNG.
     pub screenshot: Option<Vec<u8>>,
-    /// What it looked like on the way there, if it was filmed.
+    /// Filmstrip until then, if it was filmed.
     pub film: Vec<Frame>,
 }
 
@@ -77,27 +77,27 @@ pub struct Unexpected {
     pub method: String,
     /// The full URL.
     pub url: String,
-    /// What came of it: a status, or the browser's word for why there is none.
+    /// Outcome: a status, or the browser's error.
     pub outcome: String,
 }
 
 /// A line on the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Console {
-    /// `error`, `warning`, `log`, ...; `exception` for one that nobody caught.
+    /// `error`, `warning`, `log`, ...; `exception` for an uncaught one.
     pub level: String,
-    /// What it says.
+    /// The message.
     pub text: String,
 }
 
-/// How long nothing must happen after the load event until objects that have not been asked for are taken
-/// not to come, beyond the longest compute of the page.
+/// Time without events after the load event, in addition to the longest compute of the page, after which
+/// unrequested objects are considered missing.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// How long one waits for an event at a time while the page has not loaded.
+/// Time limit of one wait for an event while the page has not loaded.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Refuses what Chromium cannot load.
+/// Rejects pages that Chromium cannot load.
 pub(super) fn check(plan: &LoadPlan) -> Result<(), ChromiumError> {
     let secure = plan.arms()[0].security != Security::None;
     for (host, arm) in plan.page().hosts.iter().zip(plan.arms()) {
@@ -135,20 +135,20 @@ pub(super) fn visit(
         seen.watch_until_still(&mut tab)?;
     }
     if seen.milestones.loaded.is_none() {
-        // A page on its way would not answer.
+        // A page that is still loading would not answer.
         tab.call("Page.stopLoading", json!({}))?;
     }
     let after = After::ask(&mut tab, settings)?;
     Ok(seen.account(plan, settings, after))
 }
 
-/// What the events of a visit came to so far.
+/// State of a visit, from the events so far.
 struct Seen {
     frame: String,
     /// The document's navigation, once it has begun.
     loader: Option<String>,
     requests: Requests,
-    /// The page's objects that requests are, as far as they are.
+    /// The page's object of each request, if it has one.
     objects: Vec<Option<usize>>,
     expected: Expected,
     milestones: Milestones,
@@ -177,7 +177,7 @@ impl Seen {
         }
     }
 
-    /// Watches until everything is there and painted, or nothing more will come, or the alarm rings.
+    /// Processes events until everything has arrived and been painted, or nothing more will come, or the alarm rings.
     fn watch(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
         loop {
             let loaded = self.milestones.loaded.is_some();
@@ -197,7 +197,7 @@ impl Seen {
         }
     }
 
-    /// Watches on until nothing moves any more.
+    /// Processes events until nothing changes any more.
     fn watch_until_still(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
         while let Awaited::Event(message) = tab.next(film::STILL)? {
             self.note(tab, &Event::read(*message)?)?;
@@ -246,7 +246,7 @@ impl Seen {
         self.console.push(Console { level: level.to_owned(), text: text.trim_end().to_owned() });
     }
 
-    /// Whether the document, redirects included, has failed.
+    /// Returns true if the document, redirects included, has failed.
     fn has_no_document(&self) -> bool {
         self.document().is_some_and(|document| document.error.is_some())
     }
@@ -259,7 +259,7 @@ impl Seen {
     fn account(mut self, plan: &LoadPlan, settings: &Settings, after: After) -> ChromiumVisit {
         let clock = Clock { began: settings.began };
         let requested = self.requests.all.first().map_or(after.asked, |first| first.discovered);
-        // An error page in the document's stead has a start of its own.
+        // An error page in place of the document has its own start.
         let navigation = match self.milestones.loaded {
             Some(_) => after.navigation.unwrap_or(requested),
             None => requested,
@@ -306,7 +306,7 @@ impl Seen {
         film.strip(date + (navigation - seconds), first_paint)
     }
 
-    /// The span to the load event, or why there was none that counts.
+    /// The time to the load event, or why there was none that counts.
     fn outcome(
         &self,
         plan: &LoadPlan,
@@ -338,8 +338,8 @@ impl Seen {
         }
     }
 
-    /// An object that the load event ought to have waited for and that was never asked for, although
-    /// nothing failed: then it was another page that loaded.
+    /// An object that the load event should have waited for and that was never requested, although nothing failed:
+    /// then another page was loaded.
     fn unasked<'a>(&self, plan: &'a LoadPlan) -> Option<&'a str> {
         if self.requests.all.iter().any(|request| request.error.is_some()) {
             return None;
@@ -349,7 +349,7 @@ impl Seen {
         Some(&plan.page().objects[blocking].url)
     }
 
-    /// The span to the first byte of the first response that is no redirect.
+    /// The time to the first byte of the first response that is not a redirect.
     fn first_byte(&self, plan: &LoadPlan, clock: Clock, started: Time) -> Option<Duration> {
         let requests = self.requests.all.iter().zip(&self.objects);
         let mut answers = requests.filter(|(_, object)| {
@@ -360,7 +360,7 @@ impl Seen {
 }
 
 impl ChromiumVisit {
-    /// Requests become objects, connections, and what was not expected.
+    /// Splits requests into objects, connections, and unexpected requests.
     fn take_requests<'a>(
         &mut self,
         requests: impl Iterator<Item = (&'a Request, &'a Option<usize>)>,

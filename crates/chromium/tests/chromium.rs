@@ -19,7 +19,7 @@ use page::{Kind, Page};
 use record::ObjectRecord;
 use support::Stage;
 
-/// All of the page came, once each, with its size, by its protocol.
+/// Checks that all of the page arrived, once each, with its size, by its protocol.
 fn check(page: &Page, protocol: Protocol, visit: &ChromiumVisit) {
     let visited = &visit.visited;
     let plt = visited.plt.as_ref().unwrap();
@@ -48,7 +48,7 @@ fn check(page: &Page, protocol: Protocol, visit: &ChromiumVisit) {
     let locals: BTreeSet<_> = visited.connections.iter().map(|c| c.local.unwrap()).collect();
     assert_eq!(locals.len(), visited.connections.len());
     let first = visit.paint.first_contentful_paint_ns.unwrap();
-    // The protocol tells it to the microsecond, the page to 4 ms.
+    // The protocol reports it to the microsecond, the page to 4 ms.
     assert!(visit.paint.largest_contentful_paint_ns.unwrap() + 4_000_000 >= first);
     assert!(visit.paint.dom_content_loaded_ns.unwrap() <= plt.as_nanos() as u64);
     assert!(visit.screenshot.as_ref().unwrap().starts_with(b"\x89PNG"));
@@ -96,7 +96,8 @@ fn chromium_loads_what_the_loader_loads() {
     running.close();
 }
 
-/// What waits for others came after them, and after its compute; the load event after what it waits for.
+/// Checks that objects came after their dependencies and their compute; the load event after the objects that it
+/// waits for.
 fn follows_the_graph(page: &Page, visit: &ChromiumVisit) {
     let records = &visit.visited.objects;
     let start = visit.visited.started.as_nanos();
@@ -107,18 +108,18 @@ fn follows_the_graph(page: &Page, visit: &ChromiumVisit) {
         }
     }
     follows_causes(page, visit);
-    // A preloaded font that a page also uses, and a second connection for what is asked for without
-    // credentials (fonts of other hosts), are the browser's own ways.
+    // A preloaded font that a page also uses, and a second connection for requests without credentials (fonts of
+    // other hosts), are the browser's own behaviour.
     assert!((2..=4).contains(&visit.visited.connections.len()));
 }
 
-/// Checks that an object came after all it waits for, and after its compute.
+/// Checks that an object came after all its dependencies, and after its compute.
 fn follows_causes(page: &Page, visit: &ChromiumVisit) {
     let records = &visit.visited.objects;
     for (object, record) in page.objects.iter().zip(records) {
         for edge in &object.waits_for {
             let parent = &records[edge.object.0 as usize];
-            // Timers count whole milliseconds.
+            // Timers have a resolution of a millisecond.
             let compute = edge.compute.value.as_nanos().saturating_sub(1_000_000) as u64;
             let known = match edge.after {
                 page::After::End => ended(parent) + compute,
@@ -129,7 +130,7 @@ fn follows_causes(page: &Page, visit: &ChromiumVisit) {
     }
 }
 
-/// A sheet that imports another, a script that is asked for by code, and a later script that blocks nothing; boxes
+/// A sheet that imports another, a script that is inserted by code, and a later script that blocks nothing; boxes
 /// of images.
 fn what_blocks() -> Page {
     let mut page = page::open("synthetic:7x20KB").unwrap();
@@ -153,7 +154,7 @@ fn what_blocks() -> Page {
     page
 }
 
-/// Different colours of a picture.
+/// Number of different colours of a picture.
 fn colours(png: &[u8]) -> usize {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -213,13 +214,13 @@ fn a_browser_that_ends_says_so_and_leaves_nothing() {
     assert!(matches!(error, Err(ChromiumError::Gone { .. })));
     killer.join().unwrap();
     drop(running);
-    // What is killed takes a moment to die.
+    // A killed process takes a moment to exit.
     let patience = (0..50).take_while(|_| !support::alive(group).is_empty());
     patience.for_each(|_| thread::park_timeout(Duration::from_millis(100)));
     assert_eq!(support::alive(group), [""; 0], "its group lives on");
 }
 
-/// Every recorded page, where the recordings are: minutes of Chromium.
+/// All recorded pages, if the recordings are there: minutes of Chromium.
 #[test]
 #[ignore = "loads every recording: run it by name, with --nocapture"]
 fn chromium_requests_what_recordings_have() {

@@ -1,4 +1,4 @@
-//! The algorithms by name, and the kernels they are taken from.
+//! The algorithms by name, and the kernels from which they are taken.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use chance::Stream;
 
 use crate::{Bbr, Controller, Cubic, Reno};
 
-/// The algorithms there are.
+/// The available algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Algorithm {
     /// Additive increase, multiplicative decrease by a half (RFC 5681).
@@ -20,7 +20,7 @@ pub enum Algorithm {
     Bbr,
 }
 
-/// Whose arithmetic Reno and CUBIC follow. BBR has but one.
+/// Kernel generation of the arithmetic of Reno and CUBIC. BBR has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Era {
     /// Linux 3.0 to 3.2 (and 2.6.32, whose differences in HyStart are left out).
@@ -32,14 +32,14 @@ pub enum Era {
     Linux6,
 }
 
-/// How an algorithm is set up.
+/// Settings of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whose arithmetic it follows.
+    /// Kernel generation of its arithmetic.
     pub era: Era,
-    /// How finely the kernel's clock ticks (`1 / HZ`).
+    /// Tick of the kernel's clock (`1 / HZ`).
     pub tick: Duration,
-    /// The transport paces whatever the algorithm says.
+    /// The transport paces whatever the algorithm wants.
     pub paced: bool,
 }
 
@@ -50,7 +50,7 @@ impl Default for Settings {
 }
 
 impl Algorithm {
-    /// A fresh controller for one connection; what it draws at random comes from `chance`.
+    /// A fresh controller for one connection; `chance` is its source of random numbers.
     pub fn controller(self, settings: &Settings, chance: Stream) -> Box<dyn Controller> {
         match self {
             Algorithm::Reno => Box::new(Reno::new(settings.era)),

@@ -1,4 +1,4 @@
-//! What a transport and a congestion controller say to each other.
+//! Interface between a transport and a congestion controller.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use units::{BitsPerSec, Time};
 
 use crate::{RateSample, Window};
 
-/// Where the transport's loss recovery stands, as far as a controller cares (`enum tcp_ca_state`).
+/// State of the transport's loss recovery, as far as a controller needs it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// No loss is suspected.
     #[default]
     Open,
-    /// Something is amiss, but nothing is being repaired (Disorder, CWR).
+    /// A loss is suspected, but nothing is being repaired (Disorder, CWR).
     Disturbed,
     /// Losses are being repaired.
     Recovery,
@@ -24,7 +24,7 @@ pub enum Phase {
 /// A connection that may send from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// When.
+    /// Current time.
     pub now: Time,
     /// The smoothed and the smallest round trip of the handshake, if it gave a sample.
     pub rtt: Option<Duration>,
@@ -32,33 +32,33 @@ pub struct Start {
     pub segment_bytes: u32,
 }
 
-/// One acknowledgement, as far as a controller cares. Sequence numbers may count bytes or packets,
+/// One acknowledgement, as far as a controller needs it. Sequence numbers may count bytes or packets,
 /// as long as they grow in the order of sending and never wrap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack<'a> {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Time,
     /// The round trip of the newest segment it covers, if that is unambiguous.
     pub rtt: Option<Duration>,
-    /// How much may count towards growth: none while the transport is reducing the window or the
+    /// Amount that counts towards growth: none while the transport is reducing the window or the
     /// sender does not fill it. Linux 6 counts delivered segments; Linux 3 counts acknowledgements,
-    /// so there it is never more than one.
+    /// so it is at most one there.
     pub growth: u32,
-    /// Segments that became cumulatively acknowledged, by whatever count `growth` goes.
+    /// Segments that became cumulatively acknowledged, whatever `growth` counts.
     pub acked: u32,
-    /// Where loss recovery stands after this acknowledgement.
+    /// State of loss recovery after this acknowledgement.
     pub phase: Phase,
     /// Everything below this sequence number has been acknowledged.
     pub acknowledged: u64,
     /// The next sequence number to be sent.
     pub next: u64,
-    /// How fast the network delivers; present for controllers that are
+    /// Delivery rate of the network; present for controllers that are
     /// [rate-based](Controller::is_rate_based).
     pub rate: Option<&'a RateSample>,
 }
 
 impl Ack<'_> {
-    /// An acknowledgement of one segment that says nothing else.
+    /// An acknowledgement of one segment without further information.
     pub fn at(now: Time) -> Ack<'static> {
         Ack {
             now,
@@ -76,34 +76,34 @@ impl Ack<'_> {
 /// Sending resumes with nothing in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resume {
-    /// When.
+    /// Current time.
     pub now: Time,
-    /// How long after the last transmission.
+    /// Time since the last transmission.
     pub idle: Duration,
-    /// The pause was for want of data, rather than of window.
+    /// The pause was for lack of data, not of window.
     pub app_limited: bool,
 }
 
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout {
-    /// When.
+    /// Current time.
     pub now: Time,
     /// As in [`Ack::next`].
     pub next: u64,
-    /// As in [`RateSample::lost`], what the timeout marked lost included.
+    /// As in [`RateSample::lost`], including segments marked lost by the timeout.
     pub lost: u64,
 }
 
-/// How a controller wants segments spaced.
+/// Pacing that a controller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Payload may leave this fast on average (`sk_pacing_rate`).
+    /// Average rate of payload (`sk_pacing_rate`).
     pub rate: BitsPerSec,
-    /// A burst has at least so many segments (`min_tso_segs`).
+    /// Minimum number of segments in a burst (`min_tso_segs`).
     pub least_burst: u32,
-    /// The controller holds back on purpose: what is delivered meanwhile says nothing about the
-    /// path, and the transport marks it application-limited.
+    /// The controller holds back on purpose: deliveries meanwhile say nothing about the
+    /// path, and the transport marks them application-limited.
     pub restrained: bool,
 }
 
@@ -125,20 +125,20 @@ pub trait Controller: fmt::Debug + Send + Sync {
     /// Sending resumes after idleness (`CA_EVENT_TX_START`).
     fn on_resume(&mut self, _window: &mut Window, _resume: &Resume) {}
 
-    /// The window to go back to when a reduction from `prior_cwnd` proves to have been a mistake
+    /// The window to go back to when a reduction from `prior_cwnd` proves spurious
     /// (`undo_cwnd`; RFC 3522, RFC 5682).
     fn undo(&mut self, window: &Window, prior_cwnd: u32) -> u32 {
         window.cwnd.max(prior_cwnd)
     }
 
-    /// Whether the controller models the path and sets the window by that alone (Linux:
-    /// `cong_control`). Such a one is given rate samples; the transport neither reduces its window
+    /// True if the controller models the path and sets the window by that alone (Linux:
+    /// `cong_control`). Such a controller is given rate samples; the transport neither reduces its window
     /// in recovery, nor restores it at the end, nor lets it decay in idleness, and paces it.
     fn is_rate_based(&self) -> bool {
         false
     }
 
-    /// How it wants segments spaced; none: the transport decides.
+    /// Pacing that it asks for; none: the transport decides.
     fn pace(&self) -> Option<Pace> {
         None
     }

@@ -1,11 +1,11 @@
 //! HyStart: leaves slow start before the queue overflows.
 //!
-//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), as Linux 6.18 and 3.x have it
+//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), as in Linux 6.18 and 3.x
 //! (`hystart_update` in `tcp_cubic.c`): either a train of closely spaced acknowledgements grows longer than
 //! half the smallest round trip, or the round trips of one round rise above the smallest.
 //!
 //! Linux 3 reads a clock of whole milliseconds and keeps round trips in eighths of one; it tolerates a rise of a
-//! sixteenth, not an eighth, and looks at the first eight round trips of a round alone.
+//! sixteenth, not an eighth, and considers only the first eight round trips of a round.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const TRAIN_SPACING: Duration = Duration::from_millis(2);
 /// Cushion for aggregation in the sender (`hystart_ack_delay`): the time of four 64 KB bursts at the
 /// pacing rate, at most 1 ms. The cap binds below 2 Gbit/s, so here it is the constant.
 const TRAIN_CUSHION: Duration = Duration::from_millis(1);
-/// Round trips looked at before a round's minimum means something (`HYSTART_MIN_SAMPLES`).
+/// Round trips sampled before a round's minimum is meaningful (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
 /// The tolerated rise lies between these (`HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
 const MIN_RISE: Duration = Duration::from_millis(4);
@@ -56,13 +56,13 @@ impl Hystart {
         }
     }
 
-    /// A round trip as Linux 3 keeps it: in eighths of a millisecond, at least one.
+    /// A round trip as kept by Linux 3: in eighths of a millisecond, at least one.
     pub(crate) fn in_eighths(rtt: Duration) -> Duration {
         let nanos = u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos((nanos / EIGHTH).max(1) * EIGHTH)
     }
 
-    /// The clock that trains are measured with (`bictcp_clock`).
+    /// The clock that measures trains (`bictcp_clock`).
     fn clock(&self, now: Time) -> Time {
         match self.era {
             Era::Linux6 => now,
@@ -90,12 +90,12 @@ impl Hystart {
         }
     }
 
-    /// The window grows in slow start: Linux 3 ends rounds here, after the round trip was looked at.
+    /// The window grows in slow start: Linux 3 ends rounds here, after the round trip was sampled.
     pub(crate) fn note_growth(&mut self, ack: &Ack) {
         self.end_round(ack);
     }
 
-    /// Takes the round trip of one acknowledgement in slow start; true when slow start should end.
+    /// Adds the round trip of one acknowledgement in slow start; returns true when slow start should end.
     pub(crate) fn sample(&mut self, ack: &Ack, rtt: Duration, base: Duration, cwnd: u32) -> bool {
         if self.found {
             return false;
@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// When a train of acknowledgements 0.1 ms apart ends slow start, in tenths of a millisecond.
+    /// Time at which a train of acknowledgements 0.1 ms apart ends slow start, in tenths of a millisecond.
     fn train_ends(mut hystart: Hystart) -> Option<u64> {
         (0..2000).find(|tenth| {
             let now = Time::from_micros(1_000_000 + 100 * tenth);
@@ -229,7 +229,7 @@ mod tests {
         assert!(base / 16 < rise && rise < base / 8);
         assert_eq!(exit(linux3(), |_| Duration::from_millis(12)), Some(8));
         assert_eq!(exit(linux6(), |_| Duration::from_millis(12)), None);
-        // The ninth sample of the round is low again: only Linux 6 still takes it in.
+        // The ninth sample of the round is low again: only Linux 6 still considers it.
         let late = |n| Duration::from_millis(if n < 8 { 30 } else { 0 });
         assert_eq!(exit(linux3(), late), Some(8));
         assert_eq!(exit(linux6(), late), None);

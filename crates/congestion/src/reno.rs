@@ -1,18 +1,18 @@
-//! Reno (RFC 5681): one segment more a round trip, half on congestion.
+//! Reno (RFC 5681): one segment more per round trip, half on congestion.
 //!
 //! Source: `tcp_reno_cong_avoid`, `tcp_reno_ssthresh` of Linux 6.18, which counts segments, and of 3.x, which
 //! counts acknowledgements and goes one segment beyond the threshold in slow start.
 
 use crate::{Ack, Controller, Era, Window};
 
-/// The Reno controller. It has no memory beyond the window.
+/// The Reno controller. It has no state beyond the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reno {
     era: Era,
 }
 
 impl Reno {
-    /// As in that kernel.
+    /// Reno as in that kernel.
     pub fn new(era: Era) -> Reno {
         Reno { era }
     }

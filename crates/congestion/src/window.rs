@@ -1,4 +1,4 @@
-//! The congestion window and the arithmetic that every controller shares.
+//! The congestion window and the arithmetic shared by all controllers.
 //!
 //! Source: Linux 6.18 `net/ipv4/tcp_cong.c` and `tcp_output.c`. Unit: segments.
 
@@ -10,7 +10,7 @@ pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// A congestion window in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How many segments may be in flight.
+    /// Maximum number of segments in flight.
     pub cwnd: u32,
     /// Below this the window is in slow start.
     pub ssthresh: u32,
@@ -24,17 +24,17 @@ impl Window {
         Window { cwnd: initial, ssthresh: INFINITE_SSTHRESH, counted: 0 }
     }
 
-    /// Whether the window still grows exponentially.
+    /// True if the window still grows exponentially.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// As [`in_slow_start`](Window::in_slow_start), for Linux 3: at the threshold it still is.
+    /// As [`in_slow_start`](Window::in_slow_start), for Linux 3: also true at the threshold.
     pub fn is_up_to_threshold(&self) -> bool {
         self.cwnd <= self.ssthresh
     }
 
-    /// Grows by what was delivered, up to the threshold; returns what is left over for congestion
+    /// Grows by the segments delivered, up to the threshold; returns the rest for congestion
     /// avoidance (`tcp_slow_start`).
     pub fn slow_start(&mut self, delivered: u32) -> u32 {
         let grown = self.cwnd.saturating_add(delivered).min(self.ssthresh);
@@ -73,8 +73,8 @@ impl Window {
         self.counted = 0;
     }
 
-    /// The threshold worth remembering when the window is given up without congestion: three
-    /// quarters of what worked (`tcp_current_ssthresh` outside a reduction; RFC 2861 section 3).
+    /// The threshold to remember when the window is given up without congestion: three
+    /// quarters of the working window (`tcp_current_ssthresh` outside a reduction; RFC 2861 section 3).
     pub fn remembered_ssthresh(&self) -> u32 {
         self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2))
     }
@@ -91,7 +91,7 @@ impl Window {
         self.cwnd = self.cwnd.max(restart);
     }
 
-    /// Moves half way towards what the application really used
+    /// Moves half way towards the window that the application really used
     /// (`tcp_cwnd_application_limited`; RFC 2861 section 3.2).
     pub fn approach(&mut self, used: u32) {
         if used < self.cwnd {

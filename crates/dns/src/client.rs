@@ -1,7 +1,8 @@
-//! A browser's stub resolver: one lookup a host at a time, answers kept for as long as they hold.
+//! A browser's stub resolver: one lookup per host at a time, answers cached for their TTL.
 //!
-//! An address in hand waits a little for the HTTPS record that was asked for beside it, as in Chromium (`MaybeStartTimeoutTimer` in
-//! net/dns/host_resolver_dns_task.cc): a fifth of what the addresses took, 5 ms at least and 50 ms at most.
+//! A known address waits briefly for the HTTPS record that was queried beside it, as in Chromium
+//! (`MaybeStartTimeoutTimer` in net/dns/host_resolver_dns_task.cc): a fifth of the time that the addresses took,
+//! between 5 ms and 50 ms.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,27 +27,27 @@ const EXTRA_SHARE: u32 = 5;
 const LEAST_EXTRA: Duration = Duration::from_millis(5);
 const MOST_EXTRA: Duration = Duration::from_millis(50);
 
-/// Whom a resolver asks, and how.
+/// A resolver's settings: server, record types, retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The recursive resolver.
     pub server: SocketAddr,
-    /// What is asked of each name.
+    /// The record types queried for each name.
     pub questions: Questions,
-    /// When a question is asked again.
+    /// The retransmission schedule.
     pub retry: Retry,
 }
 
-/// Why a name has no address.
+/// The reason that a name has no address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LookupError {
-    /// It is no name.
+    /// The name is invalid.
     #[error("`{host}` is no name that DNS could be asked for")]
     NotAName {
         /// The name.
         host: String,
     },
-    /// The resolver says that it does not exist, or has no address.
+    /// The resolver says that the name does not exist or has no address.
     #[error("DNS knows no address of `{host}`")]
     Unknown {
         /// The name.
@@ -57,31 +58,31 @@ pub enum LookupError {
     Unanswered {
         /// The name.
         host: String,
-        /// How often it was asked.
+        /// Number of attempts.
         attempts: usize,
     },
-    /// There was no way to ask.
+    /// The query could not be sent.
     #[error("DNS could not be asked for `{host}`: {reason}")]
     Unreachable {
         /// The name.
         host: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What DNS knows of a name.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Where it is.
+    /// The host's address.
     pub address: IpAddr,
-    /// How it is spoken to; none if there is no such record, it was not asked for or did not come in time.
+    /// The host's HTTPS record; none if there is none, it was not queried or did not arrive in time.
     pub service: Option<Service>,
 }
 
 type Found = Result<Host, LookupError>;
 
-/// A stub resolver. Clones share what it knows.
+/// A stub resolver. Clones share its cache.
 #[derive(Clone)]
 pub struct Resolver(Rc<Inner>);
 
@@ -90,21 +91,21 @@ struct Inner {
     names: RefCell<BTreeMap<String, Name>>,
 }
 
-/// What is known of a name.
+/// The state of a name.
 enum Name {
-    /// What it is, and until when that holds.
+    /// Resolved, and valid until this time.
     Known(Host, Time),
-    /// It is being asked for; who waits for it.
+    /// Being looked up; the channels of the waiting callers.
     Asked(Vec<oneshot::Sender<Found>>),
 }
 
 impl Resolver {
-    /// A resolver that knows nothing yet.
+    /// A resolver with an empty cache.
     pub fn new(settings: Settings) -> Resolver {
         Resolver(Rc::new(Inner { settings, names: RefCell::default() }))
     }
 
-    /// The address of `host`: at once if it is one or is known.
+    /// The address of `host`: at once if `host` is an address or cached.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -112,7 +113,7 @@ impl Resolver {
         self.look_up(host).await.map(|found| found.address)
     }
 
-    /// All that was asked of `host`: at once if it is an address or is known.
+    /// The result of all queries for `host`: at once if `host` is an address or cached.
     ///
     /// # Errors
     /// See [`LookupError`].
@@ -128,14 +129,14 @@ impl Resolver {
         })
     }
 
-    /// Asks for `host` in advance, unless it is known or being asked for.
+    /// Looks up `host` in advance, unless it is cached or being looked up.
     pub fn prefetch(&self, host: &str) {
         if self.known(host).is_none() {
             self.ask(host, None);
         }
     }
 
-    /// Forgets what it knows. Whoever waits for an answer still gets it.
+    /// Empties the cache. Callers that wait for an answer still get it.
     pub fn forget(&self) {
         self.0.names.borrow_mut().retain(|_, name| matches!(name, Name::Asked(_)));
     }
@@ -150,7 +151,7 @@ impl Resolver {
         }
     }
 
-    /// Begins a lookup unless one is under way; `found` hears of its end.
+    /// Starts a lookup unless one is under way; `found` receives its result.
     fn ask(&self, host: &str, found: Option<oneshot::Sender<Found>>) {
         let mut names = self.0.names.borrow_mut();
         if let Some(Name::Asked(waiting)) = names.get_mut(host) {
@@ -176,13 +177,14 @@ impl Resolver {
         };
         let Some(Name::Asked(waiting)) = before else { return };
         for one in waiting {
-            // Who has given up need not hear of it.
+            // The caller may have given up.
             let _ = one.send(answer.clone());
         }
     }
 }
 
-/// Asks for a name until all questions are answered, or patience is at its end. All attempts are made from one port; an answer to any counts.
+/// Queries a name until all questions are answered or the attempts are used up. All attempts share one port; an answer
+/// to any of them counts.
 async fn lookup(host: &str, settings: Settings) -> Found {
     let unreachable = |error: io::Error| LookupError::Unreachable {
         host: host.to_owned(),
@@ -202,7 +204,7 @@ async fn lookup(host: &str, settings: Settings) -> Found {
                 let unknown = LookupError::Unknown { host: host.to_owned() };
                 return asking.found().ok_or(unknown);
             }
-            // As browsers do: an address in hand is not kept waiting for the answer that there is no other.
+            // As in browsers: a known address does not wait for the answer that there is no IPv6 address.
             Err(_) if asking.address.is_some() => break,
             Err(_) => {}
         }
@@ -211,7 +213,7 @@ async fn lookup(host: &str, settings: Settings) -> Found {
     asking.found().ok_or_else(|| LookupError::Unanswered { host: host.to_owned(), attempts })
 }
 
-/// Why there is nothing to ask.
+/// The reason that a lookup cannot begin.
 enum Problem {
     NotAName,
     Socket(io::Error),
@@ -221,13 +223,13 @@ enum Problem {
 struct Asking {
     socket: UdpSocket,
     server: SocketAddr,
-    /// Questions that were not answered yet.
+    /// Questions without an answer so far.
     open: Vec<Open>,
     address: Option<IpAddr>,
     service: Option<Service>,
 }
 
-/// A question that was not answered yet.
+/// A question without an answer so far.
 struct Open {
     id: u16,
     kind: TYPE,
@@ -238,7 +240,7 @@ impl Asking {
     fn begin(host: &str, settings: Settings) -> Result<Asking, Problem> {
         let mut ids = world::stream(&format!("dns/{host}"));
         let asked = settings.questions.types().iter().zip(0..).map(|(kind, nth)| {
-            // Different, whatever is drawn.
+            // Distinct ids, whatever is drawn.
             let id = ((ids.below(1 << 15) as u16) << 1).wrapping_add(nth);
             question(id, host, *kind).map(|bytes| Open { id, kind: *kind, bytes })
         });
@@ -254,27 +256,27 @@ impl Asking {
         Ok(())
     }
 
-    /// Whether an address, or that there is none, is still to come.
+    /// Returns true if an answer about addresses, positive or negative, is outstanding.
     fn lacks_addresses(&self) -> bool {
         self.open.iter().any(|question| question.kind != TYPE::HTTPS)
     }
 
-    /// Whether any answer is still to come.
+    /// Returns true if any answer is outstanding.
     fn lacks_any(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Waits a little for what else was asked, now that the addresses have come after `took`.
+    /// Waits briefly for the other answers, now that the addresses have come after `took`.
     async fn wait_for_service(&mut self, took: Duration) -> io::Result<()> {
         if !self.lacks_any() {
             return Ok(());
         }
         let extra = (took / EXTRA_SHARE).clamp(LEAST_EXTRA, MOST_EXTRA);
-        // What has not come by then is not there.
+        // An answer that has not come by then counts as missing.
         world::timeout(extra, self.hear(Asking::lacks_any)).await.unwrap_or(Ok(()))
     }
 
-    /// Takes answers as long as something `lacks`.
+    /// Receives answers while something `lacks`.
     async fn hear(&mut self, lacks: fn(&Asking) -> bool) -> io::Result<()> {
         let mut datagram = [0; MOST_BYTES];
         while lacks(self) {

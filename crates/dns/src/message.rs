@@ -1,4 +1,4 @@
-//! Questions and answers as they cross the wire (RFC 1035 section 4).
+//! Queries and answers on the wire (RFC 1035 section 4).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,15 +10,15 @@ use simple_dns::{
 
 use super::service::Service;
 
-/// What a client asks of a name.
+/// The record types that a client queries for each name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Questions {
-    /// Its IPv4 address alone.
+    /// The IPv4 address alone.
     A,
-    /// Its IPv4 and its IPv6 address, at once, as browsers and glibc do.
+    /// The IPv4 and the IPv6 address, at once, as browsers and glibc do.
     #[default]
     AAndAaaa,
-    /// Its IPv4 address, and beside it how it is spoken to (RFC 9460).
+    /// The IPv4 address and the HTTPS record (RFC 9460).
     AAndHttps,
     /// All three at once, as Chrome does.
     AAaaaAndHttps,
@@ -34,7 +34,7 @@ impl Questions {
         }
     }
 
-    /// The same, and beside them how the name is spoken to.
+    /// The same, with the HTTPS record.
     #[must_use]
     pub fn and_https(self) -> Questions {
         match self {
@@ -44,16 +44,16 @@ impl Questions {
     }
 }
 
-/// How long an answer holds: the median of popular sites lies at some minutes.
+/// TTL of answers: the median of popular sites is some minutes.
 pub(super) const TTL_SECONDS: u32 = 300;
 
-/// No message without EDNS is longer (RFC 1035 section 4.2.1).
+/// The longest message without EDNS (RFC 1035 section 4.2.1).
 pub(super) const MOST_BYTES: usize = 512;
 
-/// A question for a record of `name`.
+/// A query for a record of `name`.
 ///
 /// # Errors
-/// If `name` is none.
+/// If `name` is invalid.
 pub(super) fn question(id: u16, name: &str, kind: TYPE) -> Result<Vec<u8>, SimpleDnsError> {
     let mut packet = Packet::new_query(id);
     packet.set_flags(PacketFlag::RECURSION_DESIRED);
@@ -66,20 +66,20 @@ pub(super) fn question(id: u16, name: &str, kind: TYPE) -> Result<Vec<u8>, Simpl
     packet.build_bytes_vec()
 }
 
-/// What an answer says of a name.
+/// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// There it is.
+    /// An address.
     Address(Ipv4Addr),
-    /// So it is spoken to.
+    /// An HTTPS record.
     Service(Service),
     /// The name has no record of this type.
     Nothing,
-    /// There is no such name.
+    /// The name does not exist.
     NoName,
 }
 
-/// Reads an answer: the id of its question, and what it says. `None` of anything else.
+/// Parses an answer: the id of its query, and its content. `None` if it is not an answer.
 pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, Answer)> {
     let packet =
         Packet::parse(bytes).ok().filter(|packet| packet.has_flags(PacketFlag::RESPONSE))?;
@@ -95,7 +95,7 @@ pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, Answer)> {
     Some((packet.id(), answer))
 }
 
-/// A question that was read.
+/// A parsed query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) id: u16,
@@ -103,7 +103,7 @@ pub(super) struct Asked {
     pub(super) kind: TYPE,
 }
 
-/// Reads a question. `None` of anything else.
+/// Parses a query. `None` if it is not one.
 pub(super) fn read_question(bytes: &[u8]) -> Option<Asked> {
     let packet =
         Packet::parse(bytes).ok().filter(|packet| !packet.has_flags(PacketFlag::RESPONSE))?;
@@ -112,18 +112,18 @@ pub(super) fn read_question(bytes: &[u8]) -> Option<Asked> {
     Some(Asked { id: packet.id(), name: question.qname.to_string().to_ascii_lowercase(), kind })
 }
 
-/// What a resolver knows of a name.
+/// A resolver's records of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
     pub(super) address: IpAddr,
     pub(super) service: Option<&'a Service>,
 }
 
-/// The answer to a question for a name with these records, or for one that does not exist. Without a record of the type that was asked for it bears
-/// the zone's authority (RFC 2308 section 2.2).
+/// The answer to a query for a name with these records, or for one that does not exist. Without a record of the queried
+/// type it carries the zone's SOA (RFC 2308 section 2.2).
 ///
 /// # Errors
-/// If the name is none, which a question that was read rules out.
+/// If the name is invalid, which a parsed query rules out.
 pub(super) fn answer(asked: &Asked, known: Option<Records<'_>>) -> Result<Vec<u8>, SimpleDnsError> {
     let name = Name::new(&asked.name)?;
     let mut packet = Packet::new_reply(asked.id);
@@ -154,7 +154,7 @@ fn data<'a>(kind: TYPE, known: Records<'a>) -> Result<Option<RData<'a>>, SimpleD
     })
 }
 
-/// Names of usual length; the numbers are those that RIPE-203 recommends.
+/// An SOA with names of usual length; the numbers are the ones that RIPE-203 recommends.
 fn authority() -> Result<SOA<'static>, SimpleDnsError> {
     Ok(SOA {
         mname: Name::new("ns1.farlink.test")?,

@@ -1,12 +1,12 @@
-//! When a question is asked again.
+//! Retransmission of queries.
 
 use std::time::Duration;
 
-/// A stub resolver's patience.
+/// A stub resolver's retransmission schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Retry {
-    /// Chromium's own client: 1 s (`kDnsDefaultFallbackPeriod`, net/dns/dns_config.h), 2 s for the second attempt of two, and then the system's
-    /// resolver, which is glibc's.
+    /// Chromium's own client: 1 s (`kDnsDefaultFallbackPeriod`, net/dns/dns_config.h), 2 s for the second attempt of
+    /// two, and then the system's resolver, which is glibc's.
     #[default]
     Chrome,
     /// glibc: 5 s, two attempts (`RES_TIMEOUT`, `RES_DFLRETRY`; resolv.conf(5)).
@@ -22,7 +22,7 @@ const CHROME: [Duration; 4] = [
 const GLIBC: [Duration; 2] = [Duration::from_secs(5); 2];
 
 impl Retry {
-    /// How long each attempt waits for its answer.
+    /// Timeout of each attempt.
     pub fn waits(self) -> &'static [Duration] {
         match self {
             Retry::Chrome => &CHROME,

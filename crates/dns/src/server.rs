@@ -1,4 +1,4 @@
-//! The recursive resolver: knows all names of a page, and takes its time for those that its cache does not hold.
+//! The recursive resolver: knows all names of a page, and takes extra time for those that its cache does not hold.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,20 +19,20 @@ pub type Zone = BTreeMap<String, IpAddr>;
 /// A recursive resolver.
 #[derive(Clone, Debug)]
 pub struct Recursive {
-    /// What there is.
+    /// The existing names.
     pub zone: Zone,
-    /// How each name that is there is spoken to; none: it has no HTTPS record.
+    /// The HTTPS record of every existing name; none: names have no HTTPS record.
     pub service: Option<Service>,
-    /// What every answer takes.
+    /// Time that every answer takes.
     pub think: Duration,
-    /// How probable it is that a name's records are in its cache when it is first asked for them.
+    /// Probability that a name's records are cached when they are first queried.
     pub hit_ratio: f64,
-    /// What it takes to ask for those that are not.
+    /// Extra time to fetch records that are not cached.
     pub miss: Duration,
 }
 
 impl Recursive {
-    /// Takes the port; from then on questions are not lost.
+    /// Binds the port; from then on no query is lost.
     ///
     /// # Errors
     /// If the address cannot be listened on.
@@ -44,7 +44,7 @@ impl Recursive {
         Ok(Listening { socket: Rc::new(UdpSocket::bind(address)?), server: self, held })
     }
 
-    /// Whether somebody else has asked for `name` of late.
+    /// Returns true if other clients have queried `name` recently.
     fn is_popular(&self, name: &str) -> bool {
         world::stream(&format!("dns/cache/{name}")).happens(self.hit_ratio)
     }
@@ -54,7 +54,7 @@ impl Recursive {
 pub struct Listening {
     socket: Rc<UdpSocket>,
     server: Recursive,
-    /// The records that it holds, and since when: from the beginning, or as soon as they could be had once they were asked for.
+    /// Cached records, and since when: from the beginning, or from the moment that they were fetched after the first query.
     held: BTreeMap<(String, u16), Time>,
 }
 
@@ -63,7 +63,7 @@ impl Listening {
     pub async fn serve(mut self) {
         let mut datagram = [0; MOST_BYTES];
         while let Ok((bytes, from)) = self.socket.recv_from(&mut datagram).await {
-            // What is no question gets no answer.
+            // Anything but a query goes unanswered.
             if let Some(asked) = read_question(&datagram[..bytes]) {
                 let key = (asked.name.clone(), u16::from(asked.kind));
                 let had = world::now() + self.server.miss;
@@ -82,7 +82,7 @@ impl Listening {
         let socket = Rc::clone(&self.socket);
         world::spawn(async move {
             world::sleep_until(ready).await;
-            // An answer that does not leave is lost like any other.
+            // An answer that cannot be sent is lost like any other.
             let _ = socket.send_to(&reply, to).await;
         });
     }

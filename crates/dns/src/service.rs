@@ -1,34 +1,34 @@
-//! HTTPS records (RFC 9460): how a host is spoken to, told beside its address.
+//! HTTPS records (RFC 9460): a host's protocols, resolved beside its address.
 //!
-//! Of a record only `alpn` is used, and only of one for the host itself at its usual port. Left out: alias mode, other targets and ports, address hints (the
-//! address is asked for beside it) and Encrypted ClientHello.
+//! Only `alpn` is used, and only from a record for the host itself at its usual port. Left out: alias mode, other
+//! targets and ports, address hints (the address is queried beside it) and Encrypted ClientHello.
 
 use simple_dns::rdata::{HTTPS, SVCB, SVCParam};
 use simple_dns::{CharacterString, Name, SimpleDnsError};
 
-/// The keys that are understood here (RFC 9460 section 14.3.2): `alpn`, and `no-default-alpn`, which changes nothing for who asks for HTTP/3. A record with
-/// another one that is mandatory must not be used (section 8).
+/// The supported keys (RFC 9460 section 14.3.2): `alpn`, and `no-default-alpn`, which changes nothing for clients that
+/// want HTTP/3. A record with any other mandatory key must not be used (section 8).
 const UNDERSTOOD: [u16; 2] = [1, 2];
 
-/// What an HTTPS record says of a host.
+/// The content of a host's HTTPS record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Service {
-    /// The protocols that are spoken there, by their ALPN names.
+    /// The host's protocols, by their ALPN names.
     pub protocols: Vec<String>,
 }
 
 impl Service {
-    /// That of a host with HTTP/3, and HTTP/2 for who cannot reach it so.
+    /// The record of a host with HTTP/3, and HTTP/2 for clients that cannot reach it over QUIC.
     pub fn h3() -> Service {
         Service { protocols: vec!["h3".to_owned(), "h2".to_owned()] }
     }
 
-    /// Whether `protocol` is spoken there.
+    /// Returns true if the host speaks `protocol`.
     pub fn speaks(&self, protocol: &str) -> bool {
         self.protocols.iter().any(|spoken| spoken == protocol)
     }
 
-    /// The record that says so.
+    /// The record for the wire.
     pub(super) fn record(&self) -> Result<HTTPS<'_>, SimpleDnsError> {
         // "For HTTPS records in ServiceMode, `.` means the owner name" (section 2.5.2).
         let mut record = SVCB::new(1, Name::new(".")?);
@@ -37,7 +37,7 @@ impl Service {
         Ok(HTTPS(record))
     }
 
-    /// What a record says, if it is one that can be used here.
+    /// The content of a record, if it is usable here.
     pub(super) fn read(HTTPS(record): &HTTPS<'_>) -> Option<Service> {
         let is_alias = record.priority == 0;
         if is_alias || !record.target.get_labels().is_empty() {

@@ -1,15 +1,15 @@
-//! Receive buffers that are used again once nobody needs what they hold: large frames are handed on without being copied.
+//! Receive buffers that are reused once their contents are released: large frames are handed on without a copy.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Frames up to here are copied: a whole buffer would be wasted on them.
+/// Frames up to this size are copied: a whole buffer would be wasted on them.
 const SMALL_BYTES: usize = 4096;
-/// So many buffers are remembered: what a queue of 16 MB holds.
+/// Maximum number of buffers remembered: the content of a queue of 16 MB.
 const MOST: usize = 256;
 
-/// One buffer to write to, and those that were handed on.
+/// One buffer to write to, and the buffers handed on.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     size: usize,
@@ -19,17 +19,17 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers of so many bytes.
+    /// Buffers of `size` bytes.
     pub(crate) fn new(size: usize) -> Buffers {
         Buffers { size, current: BytesMut::zeroed(size), handed_on: VecDeque::new() }
     }
 
-    /// Where to write.
+    /// The buffer to write to.
     pub(crate) fn current(&mut self) -> &mut [u8] {
         &mut self.current
     }
 
-    /// Hands on the first `len` bytes of what was written.
+    /// Hands on the first `len` bytes written.
     pub(crate) fn take(&mut self, len: usize) -> Bytes {
         if len <= SMALL_BYTES {
             return Bytes::copy_from_slice(&self.current[..len]);
@@ -43,7 +43,7 @@ impl Buffers {
         written.slice(..len)
     }
 
-    /// The oldest buffer if nobody needs it any more, or a new one.
+    /// The oldest buffer if no longer in use, otherwise a new one.
     fn free(&mut self) -> BytesMut {
         let oldest = self.handed_on.pop_front();
         let reused = oldest.and_then(|oldest| match oldest.try_into_mut() {

@@ -1,9 +1,8 @@
 //! The machine's clock as the emulator's time.
 //!
-//! Everything below counts nanoseconds of `CLOCK_MONOTONIC` since the emulation began, as [`Time`]. That clock is one for all processes and
-//! namespaces of a machine, so that whoever is told when it [began](Clock::began) counts alike. The kernel stamps packets with
-//! `CLOCK_REALTIME`; a stamp's age is taken on that clock and subtracted here, so that a step of the wall clock between two
-//! packets moves neither.
+//! All times below count nanoseconds of `CLOCK_MONOTONIC` since the emulation began, as [`Time`]. That clock is shared by all processes and
+//! namespaces of a machine, so every process that knows when it [began](Clock::began) has the same time. The kernel stamps packets with
+//! `CLOCK_REALTIME`; a stamp's age is taken on that clock and subtracted here, so a step of the wall clock between two packets affects neither.
 
 use std::time::Duration;
 
@@ -28,17 +27,17 @@ impl Clock {
         Clock { began: monotonic }
     }
 
-    /// What `CLOCK_MONOTONIC` read when the emulation began.
+    /// Reading of `CLOCK_MONOTONIC` when the emulation began.
     pub const fn began(&self) -> Duration {
         self.began
     }
 
-    /// The time.
+    /// The current time.
     pub fn now(&self) -> Time {
         Time::ZERO + read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.began)
     }
 
-    /// When the kernel stamped a packet.
+    /// Time of a kernel packet timestamp.
     pub(crate) fn of_stamp(&self, stamp: TimeSpec) -> Time {
         let age = read(ClockId::CLOCK_REALTIME).saturating_sub(Duration::from(stamp));
         self.now() - age

@@ -1,4 +1,4 @@
-//! How other threads talk to an emulator that runs, and what it tells them.
+//! Control of a running emulator from other threads.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use units::Time;
 use crate::drop_log::DropPart;
 use crate::{Drop, Error, LinkReport, Punctuality, RadioReport, Wire};
 
-/// What an emulator has done so far.
+/// State and totals of an emulator so far.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// When, by the emulator's [`Clock`](crate::Clock).
+    /// Time of the snapshot, by the emulator's [`Clock`](crate::Clock).
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
     pub links: Vec<LinkReport>,
     /// The clients' radios, by their numbers; none if the network has none.
     pub radios: Vec<RadioReport>,
-    /// Packets that links dropped, of all causes: the length of the drop log.
+    /// Packets dropped by links, for all causes: the length of the drop log.
     pub dropped: u64,
-    /// How late packets were delivered.
+    /// Lateness of packet delivery.
     pub punctuality: Punctuality,
-    /// Packets that the kernel dropped in front of the emulator because it was too slow.
+    /// Packets that the kernel dropped before the emulator because it was too slow.
     pub overruns: u64,
-    /// Packets that could not be carried: an end would not take them, or they could not be cut.
+    /// Packets that could not be carried: an end refused them, or they could not be segmented.
     pub refused: u64,
-    /// Whether the emulator's thread has precedence over ordinary threads.
+    /// True if the emulator's thread has precedence over ordinary threads.
     pub realtime: bool,
-    /// What its wires are made of.
+    /// Kind of its wires.
     pub wire: Wire,
-    /// How late 99 of 100 packets may be: [`Punctuality::LIMIT`] or, where the wire does not say when packets arrived, about half of that.
+    /// Limit of the lateness of 99 of 100 packets: [`Punctuality::LIMIT`] or, if the wire has no arrival timestamps, about half of that.
     pub limit: Duration,
 }
 
 impl Snapshot {
-    /// Whether the emulated times are true: no packet lost outside of the links, and at most one in a hundred late by more than the limit.
+    /// Checks that the emulated times are valid: no packet lost outside of the links, and at most one in a hundred late by more than the limit.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.overruns > 0 {
             return Err(Invalid::Overrun(self.overruns));
@@ -52,7 +52,7 @@ impl Snapshot {
     }
 }
 
-/// Why the times of an emulation are not those of the links.
+/// Reason why the times of an emulation are not those of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// Packets were lost before the emulator saw them.
@@ -66,15 +66,15 @@ pub enum Invalid {
     Late(Punctuality),
 }
 
-/// What an emulator is asked.
+/// Request to an emulator.
 pub(crate) enum Request {
     Stop,
     Snapshot(Sender<Snapshot>),
-    /// The drop log from this place on.
+    /// The drop log from this index on.
     Drops(u64, Sender<DropPart>),
 }
 
-/// A handle to an emulator that runs in another thread. All handles are alike; an emulator goes on when they are gone.
+/// A handle to an emulator that runs in another thread. All handles are equivalent; an emulator goes on when they are dropped.
 #[derive(Clone)]
 pub struct Control {
     requests: Sender<Request>,
@@ -84,11 +84,11 @@ pub struct Control {
 impl Control {
     /// Ends the emulation. Packets on their way stay there.
     pub fn stop(&self) {
-        // One that has ended has nothing to stop.
+        // An emulator that has ended has nothing to stop.
         let _ = self.ask(Request::Stop);
     }
 
-    /// What the emulator has done so far.
+    /// State and totals of the emulator so far.
     ///
     /// # Errors
     /// If the emulator has ended.
@@ -98,7 +98,7 @@ impl Control {
         answered.recv().map_err(|_| Error::Ended)
     }
 
-    /// All drops but the first `since`, of those that are remembered: the last [`DropLog::REMEMBERED`](crate::DropLog::REMEMBERED).
+    /// All remembered drops except the first `since`: the log keeps the last [`DropLog::REMEMBERED`](crate::DropLog::REMEMBERED).
     ///
     /// # Errors
     /// If the emulator has ended.
@@ -118,7 +118,7 @@ impl Control {
 
     fn ask(&self, request: Request) -> Result<(), Error> {
         self.requests.send(request).map_err(|_| Error::Ended)?;
-        // It can only fail for want of a reader.
+        // It can only fail if there is no reader.
         let _ = self.bell.write(1);
         Ok(())
     }
@@ -153,9 +153,9 @@ impl Inbox {
         self.control.bell.as_fd()
     }
 
-    /// To be called before the requests are read.
+    /// Resets the bell; call before reading requests.
     pub(crate) fn silence(&self) {
-        // It fails if nobody rang.
+        // It fails if the bell did not ring.
         let _ = self.control.bell.read();
     }
 }

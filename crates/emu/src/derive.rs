@@ -1,11 +1,12 @@
-//! What the packets of TCP connections tell of their senders: bytes in flight, round trips and retransmissions, without any privilege.
+//! Sender state derived from the packets of TCP connections: bytes in flight, round trips and retransmissions, without any privilege.
 //!
-//! An end is seen as it sees itself: what it sends counts from when it enters the first link, what it is sent from when it leaves the last one, by
-//! the links' time. Numbers are relative to the first of the end's own, as Wireshark's; SYN and FIN count as a byte each. A round trip is that of
-//! the newest data that an acknowledgement covers, provided that nothing that it covers was sent twice (Karn and Partridge 1987).
+//! State is as seen by each end: packets that it sends count from their entry into the first link, packets to it from
+//! their departure from the last one, in the links' time. Sequence numbers are relative to the end's initial one, as in
+//! Wireshark; SYN and FIN count as a byte each. A round trip is that of the newest data that an acknowledgement covers,
+//! provided that nothing covered was sent twice (Karn and Partridge 1987).
 //!
-//! Left out: selective acknowledgements, so that what arrived behind a gap counts as in flight until the gap is closed; what the sender
-//! keeps to itself (its window and threshold), for which the kernel has to be asked; and why it sent something again.
+//! Left out: selective acknowledgements, so data received behind a gap counts as in flight until the gap is closed; state internal to
+//! the sender (its window and threshold), for which the kernel has to be asked; and the cause of a retransmission.
 //!
 //! Source: RFC 9293 section 3.4, RFC 7323 section 2.
 
@@ -25,39 +26,38 @@ pub struct Conversation {
     pub client: SocketAddr,
     /// The other end.
     pub server: SocketAddr,
-    /// What the client sent.
+    /// Data sent by the client.
     pub up: Outflow,
-    /// What the server sent.
+    /// Data sent by the server.
     pub down: Outflow,
 }
 
-/// What one end of a connection sent.
+/// Data sent by one end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Outflow {
-    /// How much was in flight, whenever that changed.
+    /// Bytes in flight, at each change.
     pub flights: Vec<Flight>,
-    /// What was sent again.
+    /// Retransmissions.
     pub retransmits: Vec<Retransmit>,
     /// Bytes of payload, each sent once.
     pub bytes: u64,
     sender: Sender,
 }
 
-/// A sender at an instant.
+/// State of a sender at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// When.
+    /// Time of the change.
     pub at: Time,
     /// Sent and not cumulatively acknowledged.
     pub in_flight_bytes: u64,
-    /// What the peer will take, as it said last.
+    /// The peer's receive window, as last advertised.
     pub peer_window_bytes: u64,
-    /// The round trip, if an acknowledgement came that shows one.
+    /// The round trip, if an acknowledgement yields a sample.
     pub rtt: Option<Duration>,
 }
 
-/// The connections of an emulation, in the order in which their first packets entered. A pair of addresses that is used again is another
-/// connection.
+/// The connections of an emulation, in the order in which their first packets entered. A reused pair of addresses is another connection.
 pub fn conversations(passages: &[Passage]) -> Vec<Conversation> {
     let mut all = Vec::new();
     let mut current = BTreeMap::new();
@@ -87,12 +87,12 @@ struct Event {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EventKind {
-    /// First, among those of an instant: what is sent in answer to it is sent then.
+    /// Sorts first at equal times: responses to it are sent at the same time.
     Reached,
     Left,
 }
 
-/// What all ends saw, in time's order.
+/// Events of all ends, in chronological order.
 fn events(passages: &[Passage]) -> Vec<Event> {
     let mut events = Vec::with_capacity(2 * passages.len());
     for passage in passages {
@@ -109,7 +109,7 @@ fn events(passages: &[Passage]) -> Vec<Event> {
             events.push(event(due, EventKind::Reached));
         }
     }
-    // Of one kind at one instant, as they entered.
+    // Events of one kind at one time keep the order of entry.
     events.sort_by_key(|event| (event.at, event.kind));
     events
 }
@@ -126,7 +126,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the event opens another connection between the same ends.
+    /// True if the event opens another connection between the same ends.
     fn is_succeeded_by(&self, event: &Event) -> bool {
         let opens =
             event.kind == EventKind::Left && event.segment.is_syn() && !event.segment.is_ack();
@@ -145,23 +145,23 @@ impl Conversation {
     }
 }
 
-/// What is known of a sender's numbers.
+/// Known sequence state of a sender.
 #[derive(Clone, Debug, Default)]
 struct Sender {
-    /// The first number.
+    /// The initial sequence number.
     initial: Option<u32>,
-    /// The next one to send; all are relative to the first.
+    /// The next sequence number to send; all others are relative to the initial one.
     next: u64,
-    /// The first one that is not acknowledged.
+    /// The first unacknowledged sequence number.
     unacknowledged: u64,
     outstanding: VecDeque<Sent>,
-    /// The shift that this end offered, and the peer's.
+    /// The window scale shift that this end offered, and the peer's.
     scale: Option<u8>,
     peer_scale: Option<u8>,
     peer_window: u64,
 }
 
-/// A segment that is not acknowledged.
+/// An unacknowledged segment.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: u64,
@@ -170,7 +170,7 @@ struct Sent {
 }
 
 impl Sender {
-    /// A number of the wire as a relative one: the nearest to those that were sent last.
+    /// Converts a sequence number on the wire to a relative one: the nearest to the last sent.
     fn relative(&self, number: u32) -> u64 {
         let distance = number.wrapping_sub(self.number(self.next)) as i32;
         self.next.saturating_add_signed(distance.into())
@@ -180,7 +180,7 @@ impl Sender {
         self.initial.unwrap_or_default().wrapping_add(relative as u32)
     }
 
-    /// Takes off what `acknowledged` covers; the round trip that this shows.
+    /// Removes segments covered by `acknowledged`; returns the round trip sample, if any.
     fn acknowledge(&mut self, at: Time, acknowledged: u64) -> Option<Duration> {
         self.unacknowledged = acknowledged;
         let covered = self.outstanding.iter().take_while(|sent| sent.end <= acknowledged).count();
@@ -228,7 +228,7 @@ impl Outflow {
         if !segment.is_ack() || sender.initial.is_none() {
             return;
         }
-        // Scaling holds if both offer it, and not in the SYNs themselves (RFC 7323 section 2.2).
+        // Scaling applies if both ends offer it, and not to the SYNs themselves (RFC 7323 section 2.2).
         let scale = sender.peer_scale.filter(|_| sender.scale.is_some() && !segment.is_syn());
         sender.peer_window = u64::from(segment.window) << scale.unwrap_or(0).min(14);
         let acknowledged = sender.relative(segment.ack);

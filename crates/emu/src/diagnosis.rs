@@ -1,6 +1,6 @@
-//! What this machine lacks for emulations, found out by trying, and the command that mends it.
+//! Prerequisites of emulation that this machine lacks, found by trial, and the command that fixes each.
 //!
-//! Each [`Capability`] is tried in a child process that is gone afterwards. What fails is told by the place where it failed and by the
+//! Each [`Capability`] is tried in a short-lived child process. A failure is identified by the place where it occurs and by the
 //! switches of the kernel and of distributions that forbid it: Debian's `kernel.unprivileged_userns_clone`, `user.max_user_namespaces`
 //! (namespaces(7)), AppArmor's `kernel.apparmor_restrict_unprivileged_userns` (Ubuntu since 23.10).
 
@@ -15,12 +15,12 @@ pub use refusal::Refusal;
 
 use crate::Wire;
 
-/// What this machine lacks without which there is no emulation over the wire that is asked for; without a wish, over any.
+/// Missing prerequisites of emulation over `wire`; if it is `None`, over any wire.
 pub fn missing(wire: Option<Wire>) -> Vec<(Capability, Lack)> {
     lacks(&diagnose(), wire)
 }
 
-/// What of `findings` stands in the way of emulations over a wire; without a wish, of those over any: nothing if one can be laid.
+/// Failures in `findings` that prevent emulation over `wire`; if it is `None`, over any wire: empty if one wire works.
 pub fn lacks(findings: &[Finding], wire: Option<Wire>) -> Vec<(Capability, Lack)> {
     let wires = wire.map_or(Wire::ALL.to_vec(), |wire| vec![wire]);
     let hinders = |finding: &Finding, wire: Wire| {
@@ -38,7 +38,7 @@ pub fn lacks(findings: &[Finding], wire: Option<Wire>) -> Vec<(Capability, Lack)
     findings.iter().filter_map(lack).collect()
 }
 
-/// Tries everything.
+/// Tries all capabilities.
 pub fn diagnose() -> Vec<Finding> {
     Capability::ALL.into_iter().fold(Vec::new(), |mut findings, capability| {
         findings.push(Finding { capability, outcome: attempt(capability, &findings) });
@@ -46,7 +46,7 @@ pub fn diagnose() -> Vec<Finding> {
     })
 }
 
-/// Tries one, unless something that it takes has failed.
+/// Tries one capability, unless a prerequisite of it has failed.
 fn attempt(capability: Capability, earlier: &[Finding]) -> Outcome {
     let failed = |needed: &&Capability| {
         let found = earlier.iter().find(|finding| finding.capability == **needed);

@@ -1,10 +1,10 @@
-//! The drops of all links, in their order.
+//! The drops of all links, in chronological order.
 
 use std::collections::VecDeque;
 
 use crate::Drop;
 
-/// Remembers the last drops, and how many there were before. What was forgotten is still counted in each link's totals.
+/// Remembers the last drops, and counts earlier ones. Forgotten drops are still counted in each link's totals.
 #[derive(Clone, Debug, Default)]
 pub struct DropLog {
     forgotten: u64,
@@ -12,22 +12,22 @@ pub struct DropLog {
 }
 
 impl DropLog {
-    /// So many drops are remembered: the memory of a shell that is open for days is bounded.
+    /// Maximum number of drops remembered: bounds the memory of a shell that is open for days.
     pub const REMEMBERED: usize = 1 << 20;
-    /// So many are told at once: an emulator must not be late for who asks.
+    /// Maximum number of drops per reply: an emulator must not run late because of a query.
     const PART: usize = 1 << 10;
 
-    /// All drops there were.
+    /// Total number of drops.
     pub fn total(&self) -> u64 {
         self.forgotten + self.drops.len() as u64
     }
 
-    /// Drops that are no longer remembered, the oldest.
+    /// Number of the oldest drops, which are no longer remembered.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Those that are remembered.
+    /// The remembered drops.
     pub fn iter(&self) -> impl Iterator<Item = &Drop> + Clone {
         self.drops.iter()
     }
@@ -40,7 +40,7 @@ impl DropLog {
         self.drops.push_back(drop);
     }
 
-    /// The first of those that are left without the first `since`.
+    /// The first part of the log after the first `since` drops.
     pub(crate) fn part(&self, since: u64) -> DropPart {
         let from = since.max(self.forgotten);
         let skip = usize::try_from(from - self.forgotten).unwrap_or(usize::MAX);
@@ -49,9 +49,9 @@ impl DropLog {
     }
 }
 
-/// A stretch of the log.
+/// A section of the log.
 pub(crate) struct DropPart {
-    /// How many drops came before.
+    /// Number of drops before it.
     pub(crate) from: u64,
     pub(crate) drops: Vec<Drop>,
 }

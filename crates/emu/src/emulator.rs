@@ -1,14 +1,14 @@
-//! The link emulator: carries packets between two interfaces as the simulator's links say, in real time.
+//! The link emulator: carries packets between two interfaces as the simulator's links specify, in real time.
 //!
 //! One thread, two clocks. The links' time runs from event to event, in their order; the machine's time decides when each is carried out. A
-//! packet's fate follows from when the kernel saw it arrive, so that waking up late costs no capacity; it only delivers late, and how late is
-//! recorded. What an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement lets out - enters
-//! its first link at the time at which that packet was due: lateness does not add up along a connection, and the ends' own processing takes no
-//! time, as in the simulation. What timers and applications send enters when it is sent; over a [wire](crate::Wire) that does not say when
-//! that was, when it is read.
+//! packet's fate follows from its arrival timestamp by the kernel, so late wake-ups cost no capacity; they only delay delivery, and the delay is
+//! recorded. Packets that an end sends *while* it is handed a packet - the acknowledgement of data, the data that an acknowledgement releases - enter
+//! their first link at the time at which that packet was due: lateness does not accumulate along a connection, and the ends' own processing takes no
+//! time, as in the simulation. Packets sent by timers and applications enter when they are sent; over a [wire](crate::Wire) without
+//! timestamps, when they are read.
 //!
-//! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for those that leave, not for those that
-//! arrive, unless these have no stamps. How packets leave is a [`Release`].
+//! Waiting is `ppoll` with a deadline in nanoseconds, without spinning; while packets flow the thread wakes for departures, not for
+//! arrivals, unless arrivals have no timestamps. The policy of departures is a [`Release`].
 
 use std::time::Duration;
 
@@ -33,27 +33,27 @@ use crate::{
     Wire,
 };
 
-/// Frames that are read from one side before packets that are due get their turn.
+/// Maximum number of frames read from one side before packets that are due get their turn.
 const BUDGET: usize = 16;
-/// Without anything to do, the thread still looks this often.
+/// Interval between checks when idle.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// An emulator between the two ends of a testbed.
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// By [`End`].
+    /// Indexed by [`End`].
     wires: Vec<WireEnd>,
     places: Places,
     links: Links<Segment>,
-    /// What is about to leave, by the [`End`] where it goes.
+    /// Packets about to leave, by destination [`End`].
     trains: Vec<Train>,
     ledger: Ledger,
     inbox: Inbox,
     observer: O,
 }
 
-/// What an emulator counts.
+/// Counters of an emulator.
 #[derive(Default)]
 struct Ledger {
     lateness: Lateness,
@@ -63,18 +63,18 @@ struct Ledger {
     realtime: bool,
 }
 
-/// What is left of an emulation.
+/// Result of an emulation.
 #[derive(Clone, Debug)]
 pub struct Account<O> {
-    /// What was done in all.
+    /// Final totals.
     pub snapshot: Snapshot,
     /// Every packet that a link dropped.
     pub drops: DropLog,
-    /// Who looked on.
+    /// The observer.
     pub observer: O,
 }
 
-/// What an end was handed last.
+/// The last packet handed to an end.
 #[derive(Clone, Copy)]
 struct Delivery {
     due: Time,
@@ -82,7 +82,7 @@ struct Delivery {
 }
 
 impl Emulator {
-    /// Between the ends of these wires, one of each [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
+    /// An emulator between the ends of these wires, one per [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
     pub(crate) fn new(
         wires: Vec<WireEnd>,
         topology: Topology,
@@ -103,17 +103,17 @@ impl Emulator {
         })
     }
 
-    /// Shares the zero of another clock.
+    /// Sets the clock, whose zero may be shared with others.
     pub fn counting_from(self, clock: Clock) -> Emulator {
         Emulator { clock, ..self }
     }
 
-    /// Chooses how packets leave.
+    /// Sets how packets leave.
     pub fn releasing(self, release: Release) -> Emulator {
         Emulator { release, ..self }
     }
 
-    /// Lets somebody look on.
+    /// Attaches an observer.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
         let Emulator { clock, release, wires, places, links, trains, ledger, inbox, .. } = self;
         Emulator { clock, release, wires, places, links, trains, ledger, inbox, observer }
@@ -121,24 +121,24 @@ impl Emulator {
 }
 
 impl<O: Observer> Emulator<O> {
-    /// A handle, by which other threads stop the emulation and ask how it does.
+    /// A handle for other threads to stop the emulation and query its state.
     pub fn control(&self) -> Control {
         self.inbox.control()
     }
 
-    /// What its times count from.
+    /// Origin of its times.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Carries packets until a [`Control`] says stop. The calling thread gets real-time priority, where that is allowed.
+    /// Carries packets until a [`Control`] stops it. The calling thread gets real-time priority, if permitted.
     ///
     /// # Errors
-    /// If a wire fails. Packets that an end does not take are counted, and no error.
+    /// If a wire fails. Packets refused by an end are counted, and are no error.
     pub fn run(mut self) -> Result<Account<O>, Error> {
         memory::reserve_memory();
         self.ledger.realtime = realtime::prioritise();
-        // Nothing leaves before.
+        // Nothing leaves before this.
         let mut rested = Time::ZERO;
         loop {
             let began = self.clock.now();
@@ -158,8 +158,7 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Hands what arrived from one end to its first link; `answers` says what has just been handed to that end. Returns how many frames
-    /// there were.
+    /// Hands arrivals from one end to its first link; `answers` is the packet just handed to that end. Returns the number of frames.
     fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
             let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
@@ -178,7 +177,7 @@ impl<O: Observer> Emulator<O> {
         Ok(BUDGET)
     }
 
-    /// Cuts what arrived and lets its packets enter.
+    /// Segments an arrival and lets its packets enter.
     fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
@@ -197,7 +196,7 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Releases everything that is due, in the order of the links' time. Returns how many packets that were.
+    /// Releases everything that is due, in the order of the links' time. Returns the number of packets.
     fn give_out(&mut self) -> Result<usize, Error> {
         let mut moved = 0;
         loop {
@@ -217,7 +216,7 @@ impl<O: Observer> Emulator<O> {
         Ok(moved)
     }
 
-    /// Hands the waiting train to its end, and reads what that end answers.
+    /// Hands the waiting train to its end, and reads that end's responses.
     fn depart(&mut self, to: End) -> Result<(), Error> {
         if self.trains[to.number()].cars().is_empty() {
             return Ok(());
@@ -227,7 +226,7 @@ impl<O: Observer> Emulator<O> {
         let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
             return Ok(());
         };
-        // Before the call: the far end answers within it.
+        // Before the call: the far end responds within it.
         let left = self.clock.now();
         let due = last.due;
         let segments = (&first.body, &last.body);
@@ -250,8 +249,8 @@ impl<O: Observer> Emulator<O> {
         self.take_in(to, knows_answers.then_some(Delivery { due, left })).map(drop)
     }
 
-    /// Whether what an end sends while it is handed a packet can be told from what it sent before: by the stamps, or because nothing that
-    /// came before is still to be read.
+    /// True if packets that an end sends while it is handed a packet can be told from earlier ones: by timestamps, or because no
+    /// earlier packet is still to be read.
     fn tells_answers(&mut self, to: End) -> Result<bool, Error> {
         Ok(self.wire().is_stamped() || self.take_in(to, None)? < BUDGET)
     }
@@ -272,12 +271,12 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// Whether no packets flow, after a turn in which so many moved.
+    /// True if no packets flow, after a turn in which `moved` packets moved.
     fn is_idle(&self, moved: usize) -> bool {
         moved == 0 && self.links.deadline().is_none()
     }
 
-    /// Waits until something is due or arrives. Returns whether somebody asks for something.
+    /// Waits until something is due or arrives. Returns true if there is a request.
     fn wait(&self, began: Time, rested: Time, moved: usize) -> Result<bool, Error> {
         let bell = PollFd::new(self.inbox.bell(), PollFlags::POLLIN);
         let ends = self.wires.iter();
@@ -296,9 +295,9 @@ impl<O: Observer> Emulator<O> {
         }
     }
 
-    /// How long nobody need look for arrivals, while packets flow: what arrives has its stamp, and nothing that does leaves before the
-    /// [lookahead](Links::lookahead) is over. Being woken by each arrival would cost as much as carrying it. What has no stamp has to be
-    /// looked for.
+    /// Time until which arrivals need not be polled while packets flow: they have timestamps, and none of them leaves
+    /// before the [lookahead](Links::lookahead) is over. A wake-up for each arrival would cost as much as carrying it.
+    /// Arrivals without timestamps have to be polled.
     fn unwatched_until(&self, began: Time, rested: Time) -> Time {
         if !self.wire().is_stamped() {
             return began;
@@ -307,11 +306,11 @@ impl<O: Observer> Emulator<O> {
         self.links.deadline().map_or(ahead, |due| due.min(ahead)).max(rested)
     }
 
-    /// Does what other threads ask for; true if that is to stop.
+    /// Serves requests of other threads; returns true to stop.
     fn obey(&mut self) -> Result<bool, Error> {
         self.inbox.silence();
         while let Some(request) = self.inbox.next() {
-            // Who asks need not wait for the answer.
+            // The requester need not wait for the reply.
             match request {
                 Request::Stop => return Ok(true),
                 Request::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
@@ -340,8 +339,8 @@ impl<O: Observer> Emulator<O> {
     }
 }
 
-/// How late 99 of 100 packets may be. Arrivals without stamps have been late by what departures are, but for what the release makes of
-/// these: the sum of both must not be over the limit.
+/// Lateness limit of 99 of 100 packets. Arrivals without timestamps are as late as departures, except for the share of the release:
+/// the sum of both must not exceed the limit.
 fn limit(wire: Wire, release: Release) -> Duration {
     match wire.is_stamped() {
         true => Punctuality::LIMIT,

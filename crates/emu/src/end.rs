@@ -1,5 +1,5 @@
-//! A host at an end of the network: one of the clients, or the server, or somebody between both. Hosts are numbered: the first client, the server, then the
-//! other clients, then whoever is between, who are made as they are. A host's number is the last of its addresses, less one.
+//! A host at an end of the network: one of the clients, the server, or an intermediary. Hosts are numbered: the first client, the server, the
+//! other clients, then intermediaries, which are set up like clients. A host's number is the last octet of its addresses, less one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,10 +10,10 @@ use crate::Side;
 pub(crate) struct End(u32);
 
 impl End {
-    /// The server's.
+    /// The server's number.
     pub(crate) const SERVER: End = End(1);
 
-    /// The client that links know as this user.
+    /// The client of user `user`.
     pub(crate) const fn client(user: u32) -> End {
         match user {
             0 => End(0),
@@ -21,7 +21,7 @@ impl End {
         }
     }
 
-    /// The host behind so many clients, or other hosts that are made as they are.
+    /// The host numbered after `clients` clients: an intermediary, or another host set up like a client.
     pub(crate) const fn behind(clients: u32) -> End {
         End::client(clients)
     }
@@ -31,7 +31,7 @@ impl End {
         (0..=clients).map(End)
     }
 
-    /// The host at one side that packets of a user come from or go to.
+    /// The host at one side that a user's packets come from or go to.
     pub(crate) const fn at(side: Side, user: u32) -> End {
         match side {
             Side::Client => End::client(user),
@@ -43,7 +43,7 @@ impl End {
         self.0 as usize
     }
 
-    /// Where it is.
+    /// Its side.
     pub(crate) const fn side(self) -> Side {
         match self.0 {
             1 => Side::Server,
@@ -51,7 +51,7 @@ impl End {
         }
     }
 
-    /// Which user links know it as, if it is a client.
+    /// Its user number, if it is a client.
     pub(crate) const fn user(self) -> Option<u32> {
         match self.0 {
             0 => Some(0),
@@ -70,12 +70,12 @@ impl End {
         Ipv6Addr::from(u128::from(Side::Client.address_v6()) + u128::from(self.0))
     }
 
-    /// Both of them.
+    /// Both addresses.
     pub(crate) fn addresses(self) -> [IpAddr; 2] {
         [self.address().into(), self.address_v6().into()]
     }
 
-    /// Its interface in the middle.
+    /// Its interface in the middle namespace.
     pub(crate) fn interface(self) -> String {
         match self.user() {
             None => "server".to_owned(),

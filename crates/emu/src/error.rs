@@ -1,49 +1,49 @@
-//! What can go wrong while an emulation is set up or runs.
+//! Errors of set-up and running of an emulation.
 
 use std::io;
 
 use nix::errno::Errno;
 
-/// Why there is no emulation, or no valid one.
+/// Reason why there is no emulation, or no valid one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel refused a system call.
     #[error("{what}: {errno}")]
     System {
-        /// What was attempted, and what to do about it.
+        /// The attempted operation, and a remedy.
         what: &'static str,
-        /// Why it was refused.
+        /// Reason for the refusal.
         errno: Errno,
     },
     /// A file could not be read or written, or a program not started.
     #[error("{what}: {source}")]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
-        /// Why it failed.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// `ip` did not do what it was told.
+    /// `ip` failed.
     #[error("`ip` failed: {message}; iproute2 must be installed")]
     Ip {
-        /// What it said.
+        /// Its error message.
         message: String,
     },
-    /// Neither wire could be laid.
+    /// Neither wire could be set up.
     #[error("no wire to the emulator could be laid: {veth}; and instead of veth: {tap}")]
     NoWire {
-        /// Why there is no veth with a packet socket.
+        /// Reason why there is no veth with a packet socket.
         veth: Box<Error>,
-        /// Why there is no TAP device.
+        /// Reason why there is no TAP device.
         tap: Box<Error>,
     },
-    /// A program that belongs into a sandbox runs outside of one.
+    /// A program that belongs in a sandbox runs outside of one.
     #[error("this command is for farlink itself, which starts it inside a sandbox")]
     NotInSandbox,
-    /// The kernel's TCP did not let itself be seen or set.
+    /// The kernel's TCP could not be inspected or configured.
     #[error(transparent)]
     Kernel(#[from] kernel::Error),
-    /// Somebody asked an emulator that is gone.
+    /// Request to an emulator that has ended.
     #[error("the emulator has ended")]
     Ended,
     /// A thread of the emulation panicked.

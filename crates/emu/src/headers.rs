@@ -1,4 +1,4 @@
-//! Where the fields of an IP packet lie. No more than the emulator needs; nothing is validated beyond lengths.
+//! Offsets of the fields of an IP packet. Only those that the emulator needs; nothing is validated beyond lengths.
 //!
 //! Source: RFC 791 section 3.1, RFC 8200 sections 3 and 4, RFC 9293 section 3.1, RFC 768. Left out: authentication headers, jumbograms.
 
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) const ETHERNET: usize = 14;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// In the first octet of an address of many (IEEE 802, section 8.2).
+/// Group bit in the first octet of an address (IEEE 802, section 8.2).
 const GROUP: u8 = 1;
 
 pub(crate) const PROTOCOL_TCP: u8 = 6;
@@ -28,26 +28,26 @@ pub(crate) enum Version {
     V6,
 }
 
-/// What an IP packet carries.
+/// Transport protocol of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     Tcp,
     Udp,
-    /// Anything else: fragments, too.
+    /// Anything else, including fragments.
     Other,
 }
 
 /// Byte offsets in one Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Whose header lies at [`ETHERNET`].
+    /// Version of the header at [`ETHERNET`].
     pub(crate) version: Version,
     pub(crate) transport: Transport,
-    /// Of the transport's header.
+    /// Offset of the transport header.
     pub(crate) header: usize,
-    /// Of the transport's payload; of the transport's header if that is not known.
+    /// Offset of the transport payload; of the transport header if the protocol is unknown.
     pub(crate) payload: usize,
-    /// Of the end of the packet: a short frame is padded.
+    /// Offset of the end of the packet: a short frame is padded.
     pub(crate) end: usize,
 }
 
@@ -77,7 +77,7 @@ impl Layout {
         self.end - self.payload
     }
 
-    /// Where source and destination address lie, side by side.
+    /// Range of source and destination address, side by side.
     pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
         match self.version {
             Version::V4 => ETHERNET + 12..ETHERNET + 20,
@@ -91,7 +91,7 @@ impl Layout {
         (address(from), address(to))
     }
 
-    /// A hash of addresses, transport and ports (FNV-1a, 32 bits): what tells flows apart.
+    /// A hash of addresses, transport and ports (FNV-1a, 32 bits) that identifies flows.
     pub(crate) fn flow(&self, frame: &[u8]) -> u32 {
         let ports = match self.transport {
             Transport::Other => &[],
@@ -103,7 +103,7 @@ impl Layout {
             .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
     }
 
-    /// Whether the sender understands ECN, or a queue has marked the packet before (RFC 3168 section 5).
+    /// True if the sender is ECN-capable, or a queue has already marked the packet (RFC 3168 section 5).
     pub(crate) fn takes_marks(&self, frame: &[u8]) -> bool {
         match self.version {
             Version::V4 => frame[ETHERNET + 1] & 0x03 != 0,
@@ -111,7 +111,7 @@ impl Layout {
         }
     }
 
-    /// Marks the packet as one that experienced congestion. The IPv4 checksum is then wrong.
+    /// Marks the packet with Congestion Experienced. Invalidates the IPv4 checksum.
     pub(crate) fn mark(&self, frame: &mut [u8]) {
         match self.version {
             Version::V4 => frame[ETHERNET + 1] |= 0x03,
@@ -131,7 +131,7 @@ fn ipv4(ip: &[u8]) -> Option<(Option<u8>, usize, usize)> {
     (header >= 20).then(|| (protocol, header, usize::from(read_u16(ip, 2))))
 }
 
-/// The same, extension headers among the header. A fragment's header ends the search.
+/// The same for IPv6, extension headers included in the header. A fragment header ends the search.
 fn ipv6(ip: &[u8]) -> Option<(Option<u8>, usize, usize)> {
     if ip.len() < 40 || ip[0] >> 4 != 6 {
         return None;
@@ -146,7 +146,7 @@ fn ipv6(ip: &[u8]) -> Option<(Option<u8>, usize, usize)> {
     Some((Some(next), header, end))
 }
 
-/// What a segment is, and the length of its header.
+/// Protocol of a segment, and length of its header.
 fn transport(protocol: Option<u8>, segment: &[u8]) -> (Transport, usize) {
     match protocol {
         Some(PROTOCOL_TCP) if segment.len() >= 20 => {
@@ -180,7 +180,7 @@ pub struct TcpNumbers {
     pub flags: u8,
     /// The window as it stands in the header, not scaled.
     pub window: u16,
-    /// The shift to apply to all later windows of this end, where it is offered.
+    /// Shift count of all later windows of this end, if offered.
     pub window_scale: Option<u8>,
     /// Bytes of payload.
     pub payload_bytes: u32,
@@ -199,18 +199,18 @@ impl TcpNumbers {
         }
     }
 
-    /// It opens a connection.
+    /// True if it opens a connection.
     pub fn is_syn(&self) -> bool {
         self.flags & SYN != 0
     }
 
-    /// How many numbers it takes: a SYN and a FIN have one each (RFC 9293 section 3.4).
+    /// Sequence space that it takes: a SYN and a FIN take one number each (RFC 9293 section 3.4).
     pub fn sequence_length(&self) -> u64 {
         let flags = u64::from(self.flags & SYN != 0) + u64::from(self.flags & FIN != 0);
         u64::from(self.payload_bytes) + flags
     }
 
-    /// Its acknowledgement number counts.
+    /// True if its acknowledgement number is valid.
     pub fn is_ack(&self) -> bool {
         self.flags & ACK != 0
     }
@@ -244,7 +244,7 @@ pub(crate) fn write_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-/// The Internet checksum's sum (RFC 1071), not yet inverted.
+/// The sum of the Internet checksum (RFC 1071), not yet inverted.
 pub(crate) fn ones_sum(bytes: &[u8]) -> u16 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |byte| u64::from(*byte) << 8);

@@ -1,8 +1,8 @@
-//! Starts a program in a network of its own, with or without root.
+//! Starts a program in its own network namespace, with or without root.
 //!
-//! The child gets a new network namespace. Root keeps its user namespace, and with it the right to real-time scheduling; anybody else
-//! becomes root of a new user namespace, which is enough to make interfaces, routes and packet sockets inside. Nothing outlives the
-//! child: the kernel ends it with its parent, and the namespaces with it.
+//! The child gets a new network namespace. Root keeps its user namespace, and with it the right to real-time scheduling; any other user
+//! becomes root of a new user namespace, which suffices to create interfaces, routes and packet sockets inside. Nothing outlives the
+//! child: the kernel kills it with its parent, and the namespaces vanish with it.
 //!
 //! Source: user_namespaces(7), network_namespaces(7), capabilities(7).
 
@@ -17,23 +17,23 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 use nix::unistd::{Gid, Pid, Uid, getegid, geteuid, getpid, getppid};
 
-/// `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_SYS_ADMIN` (`include/uapi/linux/capability.h`): what namespaces and packet sockets need.
+/// `CAP_NET_ADMIN`, `CAP_NET_RAW` and `CAP_SYS_ADMIN` (`include/uapi/linux/capability.h`): required by namespaces and packet sockets.
 const NEEDED_CAPABILITIES: u64 = 1 << 12 | 1 << 13 | 1 << 21;
 
-/// The exit code of a process whose parent is gone; nobody is left to read it.
+/// The exit code of a process whose parent is gone; there is no reader.
 pub(crate) const ORPHANED: i32 = 125;
 
-/// Whose rights the child has outside of its namespaces.
+/// Privileges of the child outside of its namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
-    /// Those of the caller, who must be root.
+    /// Those of the caller, which must be root.
     Root,
     /// None: it is root inside only.
     Rootless,
 }
 
 impl Privilege {
-    /// Root where the caller is root in deed: in many containers root lacks the capabilities.
+    /// `Root` if the caller is effectively root: in many containers root lacks the capabilities.
     pub fn available() -> Privilege {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let capable = effective_capabilities(&status) & NEEDED_CAPABILITIES == NEEDED_CAPABILITIES;
@@ -41,7 +41,7 @@ impl Privilege {
     }
 }
 
-/// The effective set in the text of `/proc/PID/status`; none where it does not say.
+/// The effective set in the text of `/proc/PID/status`; empty if it is not given.
 fn effective_capabilities(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or_default()
@@ -55,7 +55,7 @@ pub fn isolated(command: &mut Command, privilege: Privilege) -> &mut Command {
     unsafe { command.pre_exec(enter) }
 }
 
-/// The way of a forked child into new namespaces.
+/// Moves a forked child into new namespaces.
 pub(crate) struct Isolation {
     flags: CloneFlags,
     maps: Option<IdMaps>,
@@ -63,7 +63,7 @@ pub(crate) struct Isolation {
 }
 
 impl Isolation {
-    /// Prepares it in the parent-to-be.
+    /// Prepares it in the future parent.
     pub(crate) fn new(privilege: Privilege, namespaces: CloneFlags) -> Isolation {
         let (flags, maps) = match privilege {
             Privilege::Root => (namespaces, None),
@@ -74,7 +74,7 @@ impl Isolation {
         Isolation { flags, maps, parent: getpid() }
     }
 
-    /// Enters the namespaces, to die with the parent. Between fork and exec this makes system calls only (unshare, open, write, close,
+    /// Enters the namespaces, and sets up death with the parent. Between fork and exec this makes system calls only (unshare, open, write, close,
     /// prctl, getppid, _exit), on strings that were allocated before the fork.
     pub(crate) fn enter(&self) -> Result<(), Errno> {
         unshare(self.flags)?;
@@ -83,7 +83,7 @@ impl Isolation {
         }
         // After the change of credentials, which may clear it (prctl(2), PR_SET_PDEATHSIG).
         die_with_parent()?;
-        // A parent that died before that call sends nothing, and nobody is left to be told.
+        // A parent that died before that call sends nothing, and there is nobody to report to.
         if getppid() != self.parent {
             // SAFETY: leaves at once.
             unsafe { libc::_exit(ORPHANED) }
@@ -98,13 +98,13 @@ pub(crate) fn die_with_parent() -> Result<(), Errno> {
     Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// What a process writes below `/proc/self` to have one user and one group in its new user namespace.
+/// Files below `/proc/self` that map one user and one group into a new user namespace.
 pub(crate) struct IdMaps {
     files: [(CString, Vec<u8>); 3],
 }
 
 impl IdMaps {
-    /// The caller becomes root.
+    /// Maps the caller to root.
     fn of_caller() -> IdMaps {
         IdMaps::new((Uid::from_raw(0), geteuid()), (Gid::from_raw(0), getegid()))
     }

@@ -1,5 +1,5 @@
-//! How late packets were delivered: a histogram of fixed size, and quantiles of it. Where a [`Release`](crate::Release) lets packets leave early, how early
-//! counts as well.
+//! Lateness of packet delivery: a histogram of fixed size, and its quantiles. If a [`Release`](crate::Release) lets packets leave early,
+//! earliness counts as well.
 //!
 //! The histogram is log-linear, as in HdrHistogram: 32 steps to each power of two, so that a quantile is at most 1/32 too large.
 
@@ -12,7 +12,7 @@ const STEPS: u64 = 1 << STEP_BITS;
 /// Enough for any number of nanoseconds in 64 bits.
 const BUCKETS: usize = ((64 - STEP_BITS as usize) + 1) << STEP_BITS;
 
-/// Counts of packets by how late they were.
+/// Counts of packets by lateness.
 #[derive(Clone, Debug)]
 pub(crate) struct Lateness {
     counts: Box<[u64]>,
@@ -27,7 +27,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Counts a packet that was so late.
+    /// Counts a packet that was late by `late`.
     pub(crate) fn add(&mut self, late: Duration) {
         let nanos = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
         self.counts[bucket(nanos)] += 1;
@@ -35,7 +35,7 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// Half of the packets, 99 of 100, and all of them were no later.
+    /// Median, 99th percentile and maximum.
     pub(crate) fn punctuality(&self) -> Punctuality {
         Punctuality {
             packets: self.total,
@@ -45,7 +45,7 @@ impl Lateness {
         }
     }
 
-    /// At least so many in a thousand packets were no later.
+    /// Quantile: at least `per_mille` in a thousand packets were no later.
     fn quantile(&self, per_mille: u64) -> Duration {
         let rank = (self.total * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
@@ -57,7 +57,7 @@ impl Lateness {
     }
 }
 
-/// The bucket of a value: itself below [`STEPS`]; above, its highest bits and how many follow.
+/// The bucket of a value: the value itself below [`STEPS`]; above, its highest bits and the number of bits below them.
 fn bucket(nanos: u64) -> usize {
     let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(STEP_BITS + 1);
     (u64::from(shift) * STEPS + (nanos >> shift)) as usize
@@ -71,16 +71,16 @@ fn largest_in(bucket: usize) -> u64 {
     (((highest_bits + 1) << shift) - 1) as u64
 }
 
-/// How late packets were delivered: quantiles.
+/// Quantiles of the lateness of packet delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Punctuality {
-    /// Packets that were delivered.
+    /// Number of packets delivered.
     pub packets: u64,
-    /// Half were no later.
+    /// Median.
     pub p50: Duration,
-    /// 99 of 100 were no later.
+    /// 99th percentile.
     pub p99: Duration,
-    /// The worst.
+    /// Maximum.
     pub max: Duration,
 }
 

@@ -1,9 +1,9 @@
 //! The link emulator: the kernel's TCP over the simulator's links, in real time, without root and without kernel modules.
 //!
-//! A [`Testbed`] is three network namespaces in a row; an [`Emulator`] in the middle one carries each packet as a [`net::Link`] says, the same
-//! code that the simulation runs. [`isolated`] starts the program that does this in a network of its own; [`sandbox`] surrounds it with
-//! processes and mounts of which nothing is left. [`flow`] sends one TCP flow over
-//! the emulated and over the simulated link and compares the two packet by packet: that is how the simulated TCP is validated.
+//! A [`Testbed`] is three network namespaces in a row; an [`Emulator`] in the middle one carries each packet as a [`net::Link`] specifies, the same
+//! code that the simulation runs. [`isolated`] starts the program that does this in its own network namespace; [`sandbox`] surrounds it with
+//! processes and mounts that leave nothing behind. [`flow`] sends one TCP flow over the emulated and over the simulated link and compares the two
+//! packet by packet: this validates the simulated TCP.
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 

@@ -1,7 +1,7 @@
-//! All links of a topology, the radio in front of them, and who is on which. Time is an argument: nothing here knows that it is real.
+//! All links of a topology, the radio in front of them, and the packets on each. Time is an argument: nothing here depends on real time.
 //!
 //! Events are carried out in the order of the links' time. A packet enters its next link when it leaves the one before, to the nanosecond; in
-//! each link nothing enters or leaves before what entered or left last, so that a packet which is read too late enters late.
+//! each link events never go back in time, so a packet that is read too late enters late.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,62 +17,62 @@ use crate::{Path, Side, Topology};
 /// A dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drop {
-    /// When.
+    /// Time of the drop.
     pub at: Time,
-    /// By which link: its index among the [`LinkReport`]s.
+    /// Index among the [`LinkReport`]s of the link that dropped it.
     pub link: usize,
-    /// Whose it was: the number of the client.
+    /// Number of the client that it belongs to.
     pub user: u32,
     /// Length of the IP packet.
     pub wire_bytes: u32,
-    /// Why.
+    /// Cause of the drop.
     pub cause: DropCause,
 }
 
-/// What a link was asked to do and did.
+/// Configuration and totals of a link.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// What it is called.
+    /// Name of the link.
     pub name: String,
-    /// What it was asked to be.
+    /// Its configuration.
     pub config: LinkConfig,
-    /// What it did: `offered + duplicated = delivered + dropped + inside`.
+    /// Its totals: `offered + duplicated = delivered + dropped + inside`.
     pub stats: LinkStats,
     /// Packets inside.
     pub inside: usize,
-    /// Bytes that left it, by the number of the client.
+    /// Bytes that left it, by client number.
     pub delivered_bytes: Vec<u64>,
 }
 
-/// What a client's radio did.
+/// History of a client's radio.
 #[derive(Clone, Debug)]
 pub struct RadioReport {
-    /// Its changes of state, in time's order. It begins idle.
+    /// Its state changes, in chronological order. It begins idle.
     pub transitions: Vec<Transition>,
-    /// What it has spent.
+    /// Energy spent.
     pub energy: Energy,
-    /// What it will spend until it has come to rest, if no packet comes.
+    /// Energy that it will spend before it comes to rest, if no packet comes.
     pub tail: Energy,
 }
 
 /// A packet that has crossed all of its links.
 pub(crate) struct Arrival<B> {
-    /// When.
+    /// Time of arrival.
     pub(crate) due: Time,
-    /// Whence it came.
+    /// Side of its origin.
     pub(crate) from: Side,
-    /// Where it goes.
+    /// Its destination.
     pub(crate) to: End,
     /// Its number, in the order in which packets entered the first link.
     pub(crate) number: u64,
-    /// Whose it is.
+    /// User that it belongs to.
     pub(crate) user: u32,
-    /// Whether a queue marked it.
+    /// True if a queue marked it.
     pub(crate) marked: bool,
     pub(crate) body: B,
 }
 
-/// What the links must know of a packet.
+/// Properties of a packet that the links need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) leg: Leg,
@@ -87,7 +87,7 @@ struct Traveller<B> {
     from: Side,
     to: End,
     route: u32,
-    /// Index of the link of its route that it is on.
+    /// Index of its current link in its route.
     hop: u32,
     packet: Packet,
     payload_bytes: u32,
@@ -99,20 +99,20 @@ struct Line<B> {
     name: String,
     config: LinkConfig,
     path: Path<Traveller<B>>,
-    /// Nothing enters or leaves before what entered or left last.
+    /// Time of the last event: nothing enters or leaves earlier.
     reached: Time,
-    /// By user.
+    /// Indexed by user.
     delivered_bytes: Vec<u64>,
 }
 
 /// A client's radio, in front of the first link of each direction.
 struct Gate<B> {
     radio: Radio<Traveller<B>>,
-    /// Nothing enters or leaves before what entered or left last.
+    /// Time of the last event: nothing enters or leaves earlier.
     reached: Time,
 }
 
-/// The links behind the radio, by their places in every topology: `up` and `down`.
+/// The links behind the radio, by their indices in every topology: `up` and `down`.
 const BEHIND_RADIO: [(usize, Way); 2] = [(0, Way::Up), (1, Way::Down)];
 
 /// A radio's name: it keys its random streams, as in simulation.
@@ -123,7 +123,7 @@ fn radio_name(user: u32) -> String {
     }
 }
 
-/// Where something happens next.
+/// Place of the next event.
 #[derive(Clone, Copy)]
 enum Place {
     Radio(usize),
@@ -131,17 +131,17 @@ enum Place {
 }
 
 pub(crate) struct Links<B> {
-    /// By user; none if the network has no radios.
+    /// Indexed by user; none if the network has no radios.
     gates: Vec<Gate<B>>,
     lines: Vec<Line<B>>,
-    /// Of each line; [`Time::NEVER`] if nothing will happen.
+    /// Deadline of each line; [`Time::NEVER`] if none.
     deadlines: Vec<Time>,
     routes: Vec<Route>,
     lookahead: Duration,
-    /// What takes a route of its own.
+    /// Reaches with a route of their own.
     own: BTreeMap<Reach, usize>,
     entered: u64,
-    /// Packets that were dropped, with their numbers, until somebody asks.
+    /// Dropped packets, with their numbers, until they are polled.
     dropped: VecDeque<(u64, Drop)>,
 }
 
@@ -167,7 +167,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         Links { gates, lines, deadlines, routes, lookahead, own, entered: 0, dropped }
     }
 
-    /// A packet enters the first link of its way at `at`, or later if that link's time is past it. Returns its number and when it entered.
+    /// A packet enters the first link of its route at `at`, or later if that link's time is past it. Returns its number and its entry time.
     pub(crate) fn handle(&mut self, at: Time, entry: Entry, body: B) -> (u64, Time) {
         let Entry { leg: Leg { from, to, reach, .. }, packet, payload_bytes } = entry;
         let route = self.own.get(&reach).copied().unwrap_or(0) as u32;
@@ -188,17 +188,17 @@ impl<B: Clone + Send + 'static> Links<B> {
         (number, self.admit(at, traveller))
     }
 
-    /// No packet takes less than twice this.
+    /// Half of the minimum transit time of a packet.
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
 
-    /// When the next thing happens, if anything does.
+    /// Time of the next event, if any.
     pub(crate) fn deadline(&self) -> Option<Time> {
         Some(self.next().1).filter(|due| *due < Time::NEVER)
     }
 
-    /// The next packet that has reached the far end of its way by `now`.
+    /// The next packet that has reached the end of its route by `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Arrival<B>> {
         loop {
             let (place, due) = self.next();
@@ -214,7 +214,7 @@ impl<B: Clone + Send + 'static> Links<B> {
             };
             let line = &mut self.lines[link];
             line.reached = line.reached.max(due);
-            // A managed queue may only have been served.
+            // A managed queue may have been served without a departure.
             let left = line.path.poll(line.reached);
             self.settle(link);
             let Some(left) = left else { continue };
@@ -248,7 +248,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         self.lines.iter().map(report).collect()
     }
 
-    /// What the radios did up to `now`, by client.
+    /// History of the radios up to `now`, by client.
     pub(crate) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
         let report = |Gate { radio, .. }: &Gate<B>| RadioReport {
             transitions: radio.transitions().to_vec(),
@@ -258,7 +258,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         self.gates.iter().map(report).collect()
     }
 
-    /// A packet comes to the next link of its way, or to the radio in front of it. When that was.
+    /// A packet comes to the next link of its route, or to the radio in front of it. Returns the time of entry.
     fn admit(&mut self, at: Time, traveller: Traveller<B>) -> Time {
         let link = self.link_of(&traveller);
         let way = BEHIND_RADIO.iter().find(|(behind, _)| *behind == link).map(|(_, way)| *way);
@@ -273,7 +273,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         now
     }
 
-    /// Takes what may leave a client's radio by `now` to its link.
+    /// Moves packets that may leave a client's radio by `now` to its link.
     fn pass(&mut self, user: usize, now: Time) {
         while let Some(gate) = self.gates.get_mut(user) {
             gate.reached = gate.reached.max(now);
@@ -302,7 +302,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         now
     }
 
-    /// Notes what a link made of an event.
+    /// Updates a link's state after an event.
     fn settle(&mut self, link: usize) {
         let path = &mut self.lines[link].path;
         while let Some(fallen) = path.fallen() {
@@ -313,7 +313,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         self.deadlines[link] = path.deadline().unwrap_or(Time::NEVER);
     }
 
-    /// Where something happens next, and when; of several the first.
+    /// Place and time of the next event; of several the first.
     fn next(&self) -> (Place, Time) {
         let deadlines = self.deadlines.iter().copied().enumerate();
         let (link, due) = deadlines.min_by_key(|(_, due)| *due).expect("a topology has links");
@@ -327,7 +327,7 @@ impl<B: Clone + Send + 'static> Links<B> {
 }
 
 impl<B> Line<B> {
-    /// A packet of `user` has left it.
+    /// Counts a packet of `user` that has left the link.
     fn count(&mut self, user: u32, wire_bytes: u32) {
         if self.delivered_bytes.len() <= user as usize {
             self.delivered_bytes.resize(user as usize + 1, 0);

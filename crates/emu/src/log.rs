@@ -1,4 +1,4 @@
-//! What became of each packet: for who wants to know of all, in the order in which they entered.
+//! Fate of each packet, in the order of entry.
 
 use std::net::SocketAddr;
 
@@ -11,21 +11,21 @@ use crate::{Drop, Observer, Side, Sighting};
 /// One packet's way through the emulator.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// Whence it came.
+    /// Side of its origin.
     pub from: Side,
     /// Its source and destination, if it carries TCP or UDP.
     pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// When it entered its first link.
+    /// Time of entry into its first link.
     pub arrived: Time,
     /// Length of the IP packet.
     pub wire_bytes: u32,
     /// Its numbers, if it carries TCP.
     pub tcp: Option<TcpNumbers>,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was still on its way when the emulation ended.
@@ -34,14 +34,14 @@ pub enum Fate {
     Dropped(DropCause),
     /// It left the last link.
     Delivered {
-        /// When the links' models say.
+        /// Time by the links' models.
         due: Time,
-        /// When it really was handed to the far end.
+        /// Time of the actual hand-over to the far end.
         left: Time,
     },
 }
 
-/// Notes all packets, by their numbers. For flows of bounded length: nothing is ever forgotten.
+/// Records all packets, by number. For flows of bounded length: nothing is ever forgotten.
 #[derive(Clone, Debug, Default)]
 pub struct Passages(pub Vec<Passage>);
 

@@ -1,16 +1,17 @@
-//! Memory that is there before it is needed.
+//! Memory that is faulted in before it is needed.
 //!
-//! The first touch of a page costs a fault; in a virtual machine that gives freed memory back to its host (free page reporting) it costs one of the host's too,
-//! which has to find and clear two megabytes: 5 ms were seen. An emulator that idles while a radio is promoted, and then takes down the next packet,
-//! would be late by that much. So a thread that has to be on time touches what it will need at its start and keeps it.
+//! The first touch of a page costs a fault; in a virtual machine that gives freed memory back to its host (free page
+//! reporting) it also costs one in the host, which has to find and clear two megabytes: 5 ms were seen. An emulator
+//! that idles while a radio is promoted, and then records the next packet, would be late by that much. So a thread that
+//! has to be on time touches the memory that it will need at its start and keeps it.
 
 use std::hint::black_box;
 
-/// More than the packets of most loads take: a page of memory for each of 4,000.
+/// More than most workloads need: a page for each of 4,000 packets.
 const RESERVE: usize = 16 << 20;
 const PAGE: usize = 4096;
 
-/// Makes the calling thread's next allocations come from memory that has been touched, and the process keep what it frees.
+/// Makes the calling thread's next allocations come from touched memory, and the process keep freed memory.
 pub fn reserve_memory() {
     keep_freed_memory();
     let mut reserve = vec![0_u8; RESERVE];
@@ -20,10 +21,10 @@ pub fn reserve_memory() {
     drop(black_box(reserve));
 }
 
-/// Leaves freed memory in the thread's heap, however large the piece. Source: mallopt(3).
+/// Leaves freed memory in the thread's heap, whatever its size. Source: mallopt(3).
 #[cfg(target_env = "gnu")]
 fn keep_freed_memory() {
-    // The most that this C library takes: half of a thread's heap.
+    // The maximum of this C library: half of a thread's heap.
     const LARGEST: libc::c_int = 32 << 20;
     // SAFETY: both set a number of the allocator's and touch no memory of ours.
     unsafe {
@@ -32,6 +33,6 @@ fn keep_freed_memory() {
     }
 }
 
-/// Other allocators have no such settings; the reserve may be gone when it is wanted.
+/// Other allocators have no such settings; the reserve may be gone when it is needed.
 #[cfg(not(target_env = "gnu"))]
 fn keep_freed_memory() {}

@@ -1,7 +1,7 @@
 //! Network namespaces, held by a descriptor and entered by threads.
 //!
 //! A namespace lives as long as this process holds its descriptor or a thread is in it. A thread that has entered one stays: sockets
-//! that it opens belong there, and so do the programs it starts and what it reads and writes below `/proc/sys/net`.
+//! that it opens belong there, and so do the programs that it starts and its accesses below `/proc/sys/net`.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -15,8 +15,8 @@ use nix::sched::{CloneFlags, setns, unshare};
 use crate::Error;
 use crate::sandbox::RunAs;
 
-/// The table of a namespace's TCP connections: as large as whoever made it says, or shared by the whole machine. To list the connections of
-/// one namespace the kernel walks the table, a millisecond where it is the machine's. Kernels before 6.1 have but that.
+/// Size of a new namespace's own table of TCP connections; without it the table is shared by the whole machine. To list the connections of
+/// one namespace the kernel walks the table, which takes a millisecond for the machine's. Kernels before 6.1 have only the shared one.
 const CHILD_TABLE: &str = "/proc/sys/net/ipv4/tcp_child_ehash_entries";
 const CONNECTIONS: &str = "512";
 
@@ -27,12 +27,12 @@ pub struct NetNamespace {
 }
 
 impl NetNamespace {
-    /// A new, empty one.
+    /// Creates an empty namespace.
     pub fn new() -> Result<NetNamespace, Error> {
         thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(Error::system("failed to make a network namespace"))?;
-            // The first one is there only to give the second a table of connections of its own.
+            // The first one only gives the second a connection table of its own.
             if std::fs::write(CHILD_TABLE, CONNECTIONS).is_ok() {
                 unshare(CloneFlags::CLONE_NEWNET)
                     .map_err(Error::system("failed to make a network namespace"))?;
@@ -45,7 +45,7 @@ impl NetNamespace {
         .map_err(|_| Error::Panicked("namespace"))?
     }
 
-    /// A path by which another process can open it while this one lives.
+    /// Path by which another process can open it while this one lives.
     pub(crate) fn path(&self) -> Result<PathBuf, Error> {
         // Not by `std::process::id`: /proc may be that of another PID namespace.
         let own = std::fs::canonicalize("/proc/self").map_err(Error::io("failed to read /proc"))?;
@@ -63,7 +63,7 @@ impl NetNamespace {
         command.spawn().map_err(Error::io(format!("failed to start {name}")))
     }
 
-    /// Runs `job` inside, on a thread of its own.
+    /// Runs `job` inside, on a new thread.
     pub fn spawn<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> Result<T, Error> + Send + 'static,

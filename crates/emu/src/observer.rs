@@ -1,6 +1,6 @@
-//! Who looks on while packets are carried.
+//! Observers of packets in the emulator.
 //!
-//! What nobody asks for costs nothing: an emulator is generic over its observer, and a packet's bytes are put together when they are asked for.
+//! Unused observation costs nothing: an emulator is generic over its observer, and a packet's bytes are put together on request.
 
 use std::net::SocketAddr;
 
@@ -10,15 +10,15 @@ use crate::links::Drop;
 use crate::superpacket::Segment;
 use crate::{Side, TcpNumbers};
 
-/// A packet that is looked at.
+/// An observed packet.
 pub struct Sighting<'a> {
-    /// Its number, in the order in which packets entered their first link. A copy that a link made has the same.
+    /// Its number, in the order of entry into the first link. A duplicate made by a link has the same number.
     pub number: u64,
-    /// Whence it came.
+    /// Side of its origin.
     pub from: Side,
-    /// Whose it is: the number of the client.
+    /// Number of the client that it belongs to.
     pub user: u32,
-    /// Whether queue management marked it (RFC 3168, CE) on its way.
+    /// True if queue management marked it (RFC 3168, CE) on its way.
     pub marked: bool,
     pub(crate) segment: &'a Segment,
 }
@@ -45,15 +45,15 @@ impl Sighting<'_> {
     }
 }
 
-/// Sees every packet. `()` looks away, a pair looks with both, an `Option` if it is there.
+/// Sees every packet. `()` ignores all, a pair passes each to both, an `Option` to the observer in it, if any.
 pub trait Observer {
     /// A packet left the host at `packet.from` and entered its first link at `at`.
     fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
         let _ = (at, packet);
     }
 
-    /// A packet left its last link at `due`, and was handed to the host at the other side at `left`. The host's kernel has done its work on
-    /// it; what it answered has not been read.
+    /// A packet left its last link at `due`, and was handed to the host at the other side at `left`. The host's kernel has processed it;
+    /// its responses have not been read.
     fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
         let _ = (due, left, packet);
     }

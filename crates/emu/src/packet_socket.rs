@@ -21,9 +21,9 @@ use crate::superpacket::Segment;
 use crate::wire::{Arrival, BUFFER_BYTES};
 use crate::{Clock, Error};
 
-/// Superpackets that may wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
+/// Receive buffer for superpackets that wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
 const RECEIVE_MEMORY: c_int = 32 << 20;
-/// What fails where there are none.
+/// Error message if there are no packet sockets.
 pub(crate) const REFUSED: &str = "failed to open a packet socket (needs CAP_NET_RAW)";
 
 /// The emulator's end of a veth pair.
@@ -31,7 +31,7 @@ pub(crate) struct PacketSocket {
     fd: OwnedFd,
     buffers: Buffers,
     control: Vec<u8>,
-    /// Of what was sent last.
+    /// Headers of the last packet sent.
     headers: Vec<u8>,
 }
 
@@ -74,7 +74,7 @@ impl PacketSocket {
         Ok(Some(Arrival::new(at, self.buffers.take(len))))
     }
 
-    /// Puts the packets from `first` to `last`, which are neighbours, on the wire at once. False if the far end does not take them: its
+    /// Sends the packets from `first` to `last`, which are neighbours, at once. Returns false if the far end refuses them: its
     /// interface is down, or its queue full.
     pub(crate) fn send(
         &mut self,
@@ -99,7 +99,7 @@ impl PacketSocket {
         }
     }
 
-    /// Frames lost since the last call because nobody took them.
+    /// Frames lost since the last call because they were not read in time.
     pub(crate) fn overruns(&self) -> Result<u64, Error> {
         sockopt::get::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)
             .map(|statistics| statistics.tp_drops.into())
@@ -107,7 +107,7 @@ impl PacketSocket {
     }
 }
 
-/// Opens and configures one that is bound to nothing; system calls only.
+/// Opens and configures an unbound packet socket; system calls only.
 pub(crate) fn attempt() -> Result<(), Errno> {
     configure(&unbound()?)
 }
@@ -129,13 +129,13 @@ fn configure(fd: &OwnedFd) -> Result<(), Errno> {
 }
 
 fn bind(fd: &OwnedFd, index: u32) -> Result<(), Errno> {
-    // SAFETY: a structure of integers, for which zeros are a value.
+    // SAFETY: a structure of integers, for which zeros are a valid value.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = index as c_int;
     let len = mem::size_of_val(&address) as libc::socklen_t;
-    // SAFETY: the address is good for `len` bytes during the call, which only reads it.
+    // SAFETY: the address is valid for `len` bytes during the call, which only reads it.
     let result = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) };
     Errno::result(result).map(drop)
 }

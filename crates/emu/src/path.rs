@@ -1,4 +1,4 @@
-//! A link that also drops data packets by their number: how a loss is put at the same place of a flow, in an emulation and in a simulation.
+//! A link that also drops data packets by number: losses at the same place of a flow, in an emulation and in a simulation.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ impl Drops {
         Drops { numbers: numbers.into_iter().collect(), seen: 0 }
     }
 
-    /// Whether the next packet is dropped; those without payload are neither counted nor dropped.
+    /// Returns true if the next packet is dropped; packets without payload are neither counted nor dropped.
     fn strikes(&mut self, payload_bytes: usize) -> bool {
         if payload_bytes == 0 || self.numbers.is_empty() {
             return false;
@@ -28,7 +28,7 @@ impl Drops {
     }
 }
 
-/// Drops, then a [`Link`], whose verbs it has.
+/// Drops, then a [`Link`], with the same methods.
 pub struct Path<P> {
     drops: Drops,
     struck: LinkStats,
@@ -41,7 +41,7 @@ impl<P: Clone + Send + 'static> Path<P> {
         Path { drops, struck: LinkStats::default(), link: Link::new(config, source, name) }
     }
 
-    /// A packet, of which `payload_bytes` are data, enters.
+    /// A packet with `payload_bytes` of data enters.
     pub fn handle(&mut self, now: Time, packet: Packet, payload_bytes: usize, body: P) -> Verdict {
         if self.drops.strikes(payload_bytes) {
             self.struck.lost_packets += 1;
@@ -56,7 +56,7 @@ impl<P: Clone + Send + 'static> Path<P> {
         self.link.poll(now)
     }
 
-    /// When to poll next.
+    /// Time of the next poll.
     pub fn deadline(&self) -> Option<Time> {
         self.link.deadline()
     }
@@ -71,7 +71,7 @@ impl<P: Clone + Send + 'static> Path<P> {
         self.link.in_flight()
     }
 
-    /// Totals so far, listed drops among the lost.
+    /// Totals so far; listed drops count as lost.
     pub fn stats(&self) -> LinkStats {
         let mut stats = *self.link.stats();
         stats.offered_packets += self.struck.lost_packets;

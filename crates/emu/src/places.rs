@@ -1,4 +1,4 @@
-//! Who is where: which way a packet goes, by the host that sent it and its addresses.
+//! Routing of packets, by the host that sent them and their addresses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,9 +8,9 @@ use crate::{Between, Side};
 
 /// The hosts of an emulation.
 pub(crate) struct Places {
-    /// Which client has which address.
+    /// Client of each address.
     users: BTreeMap<IpAddr, u32>,
-    /// Who stands between clients and servers.
+    /// Intermediary between clients and servers.
     middle: Middle,
 }
 
@@ -21,32 +21,32 @@ enum Middle {
     Halves { near: End, far: End },
 }
 
-/// A packet's way.
+/// Route of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg {
-    /// On which side it begins: who stands between is a server to clients, and a client to servers.
+    /// Side of its origin: an intermediary is a server to clients, and a client to servers.
     pub(crate) from: Side,
-    /// Where it ends.
+    /// Its destination.
     pub(crate) to: End,
-    /// What links lie between.
+    /// The links in between.
     pub(crate) reach: Reach,
-    /// Whose it is. What no client sends or gets is nobody's, and counts as the first client's.
+    /// User that it belongs to. Packets that no client sends or receives count as the first client's.
     pub(crate) user: u32,
 }
 
-/// Between whom a packet passes, as far as that decides what links lie between.
+/// The pair that a packet passes between, as far as it determines the links in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
-    /// This address at the server's side, and whoever is nearest in front of it.
+    /// This address at the server's side, and the nearest host in front of it.
     Server(IpAddr),
     /// A client, and the near half in front of it.
     Near,
-    /// A client, or the near half in front of it, and this server, past the proxy or the far half.
+    /// A client, or the near half in front of it, and this server, beyond the proxy or the far half.
     Past(IpAddr),
 }
 
 impl Places {
-    /// So many clients, and whoever is behind the last.
+    /// Places of `clients` clients and the intermediary, if any.
     pub(crate) fn new(clients: u32, between: Between) -> Places {
         let middle = match (between.proxy(clients), between.halves(clients)) {
             (Some(proxy), _) => Middle::Proxy(proxy),
@@ -58,13 +58,13 @@ impl Places {
         Places { users: users.collect(), middle }
     }
 
-    /// The way of a packet that `end` has sent.
+    /// The route of a packet sent by `end`.
     pub(crate) fn leg(&self, end: End, source: IpAddr, destination: IpAddr) -> Leg {
         let to_user = self.users.get(&destination).copied();
         match self.middle {
             Middle::Nobody => match end.user() {
                 Some(user) => Leg::up(End::SERVER, destination, user),
-                // What goes to nobody that is known is the first client's.
+                // Packets to unknown addresses count as the first client's.
                 None => Leg::down(source, to_user.unwrap_or(0)),
             },
             Middle::Proxy(proxy) => {
@@ -123,7 +123,7 @@ impl Leg {
         Leg { to: End::client(user), user, ..Leg::back(End::client(user), Reach::Server(server)) }
     }
 
-    /// Towards who stands between.
+    /// Route towards the intermediary.
     fn back(to: End, reach: Reach) -> Leg {
         Leg { from: Side::Server, to, reach, user: 0 }
     }
@@ -181,7 +181,7 @@ mod tests {
             is_answered,
             Leg { from: Side::Server, to: proxy, reach: Reach::Server(host), user: 0 }
         );
-        // Past the proxy.
+        // Direct, bypassing the proxy.
         let past = leg(End::client(0), at("10.0.0.1"), host);
         assert_eq!((past.to, past.reach), (End::SERVER, Reach::Past(host)));
         let back = leg(End::SERVER, host, client);
@@ -197,14 +197,14 @@ mod tests {
         let leg = |end, source, destination| places.leg(end, source, destination);
         let up = |to, reach| Leg { from: Side::Client, to, reach, user: 0 };
         let down = |to, reach| Leg { from: Side::Server, to, reach, user: 0 };
-        // Connections to the host end at the near half, which answers in its name.
+        // Connections to the host end at the near half, which replies in its name.
         assert_eq!(leg(End::client(0), client, host), up(near, Reach::Near));
         assert_eq!(leg(near, host, client), down(End::client(0), Reach::Near));
         assert_eq!(leg(near, at_near, at_far), up(far, Reach::Server(at_far)));
         assert_eq!(leg(far, at_far, at_near), down(near, Reach::Server(at_far)));
         assert_eq!(leg(far, at_far, host), up(End::SERVER, Reach::Server(host)));
         assert_eq!(leg(End::SERVER, host, at_far), down(far, Reach::Server(host)));
-        // Past the far half.
+        // Direct, bypassing the far half.
         assert_eq!(leg(near, at_near, host), up(End::SERVER, Reach::Past(host)));
         assert_eq!(leg(End::SERVER, host, at_near), down(near, Reach::Past(host)));
     }

@@ -1,7 +1,7 @@
 //! Removes the queueing discipline of an interface.
 //!
-//! A veth has none. A TAP device gets the machine's default, and `fq` among those paces every flow's packets: what TCP sends would depend on
-//! what the wire is made of.
+//! A veth has none. A TAP device gets the machine's default, and if that is `fq`, it paces every flow's packets: TCP's behaviour would depend on
+//! the kind of wire.
 //!
 //! Source: rtnetlink(7), Linux 6.18 `net/sched/sch_api.c` (`tc_modify_qdisc`), `net/sched/sch_generic.c` (`noqueue_qdisc_ops`).
 
@@ -22,7 +22,7 @@ const KIND: u16 = 1;
 /// `TC_H_ROOT` (`include/uapi/linux/pkt_sched.h`).
 const ROOT: u32 = u32::MAX;
 
-/// Lets an interface of the calling thread's namespace send at once what it is given.
+/// Lets an interface of the calling thread's namespace transmit at once.
 pub(crate) fn remove(interface: &str) -> Result<(), Errno> {
     let index = if_nametoindex(interface)?;
     let fd = socket(
@@ -35,7 +35,7 @@ pub(crate) fn remove(interface: &str) -> Result<(), Errno> {
     let mut answer = [0; 4 * LENGTH];
     let len = recv(fd.as_raw_fd(), &mut answer, MsgFlags::empty())?;
     match refusal(&answer[..len])? {
-        // A kernel without CONFIG_NET_SCHED has but a first-in, first-out queue, which is empty while the device takes everything.
+        // A kernel without CONFIG_NET_SCHED has only a first-in, first-out queue, which is empty while the device takes everything.
         None | Some(Errno::EOPNOTSUPP) => Ok(()),
         Some(errno) => Err(errno),
     }
@@ -47,7 +47,7 @@ fn request(index: u32) -> Vec<u8> {
     message.extend((LENGTH as u32).to_ne_bytes());
     message.extend(libc::RTM_NEWQDISC.to_ne_bytes());
     message.extend((flags as u16).to_ne_bytes());
-    // Sequence number and sender are for whoever asks for more than one thing; family and padding are zero.
+    // Sequence number and sender matter only for several requests; family and padding are zero.
     message.extend([0; 8 + 4]);
     message.extend(index.to_ne_bytes());
     // The kernel chooses a handle.
@@ -60,7 +60,7 @@ fn request(index: u32) -> Vec<u8> {
     message
 }
 
-/// What an acknowledgement says: `nlmsgerr` begins with a negative error number, or zero.
+/// Error number in an acknowledgement: `nlmsgerr` begins with a negative error number, or zero.
 fn refusal(answer: &[u8]) -> Result<Option<Errno>, Errno> {
     let code = answer.get(HEADER..HEADER + 4).and_then(|bytes| bytes.try_into().ok());
     let code = i32::from_ne_bytes(code.ok_or(Errno::EBADMSG)?);

@@ -1,4 +1,4 @@
-//! What a thread needs to be on time.
+//! Scheduling of a thread that has to be on time.
 //!
 //! Source: sched(7), sched_setattr(2), Linux 6.12 `kernel/sched/fair.c` (slices that tasks choose).
 
@@ -9,16 +9,16 @@ use libc::{SCHED_FIFO, SCHED_OTHER, sched_attr, sched_param};
 
 /// Just above ordinary threads, below the kernel's own.
 const PRIORITY: i32 = 2;
-/// The shortest slice that Linux grants: who asks for little is served soon.
+/// The shortest slice that Linux grants: a thread that asks for little runs soon.
 const SLICE: Duration = Duration::from_micros(100);
 
-/// Asks for wake-ups to the nanosecond and, where the caller may, for precedence over all ordinary threads. Returns whether it has that. If not, it
-/// still goes before threads that ask for longer slices, since Linux 6.12.
+/// Asks for wake-ups to the nanosecond and, if the caller may, for precedence over all ordinary threads. Returns true if it has precedence. If
+/// not, it still runs before threads that ask for longer slices, since Linux 6.12.
 pub(crate) fn prioritise() -> bool {
-    // SAFETY: this option takes an integer and touches no memory of ours. Timers would else be late by up to 50 us.
+    // SAFETY: this option takes an integer and touches no memory of ours. Timers would otherwise be late by up to 50 us.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
     let parameter = sched_param { sched_priority: PRIORITY };
-    // SAFETY: the pointer is good during the call, which only reads it; 0 is the calling thread.
+    // SAFETY: the pointer is valid during the call, which only reads it; 0 is the calling thread.
     let is_first = unsafe { libc::sched_setscheduler(0, SCHED_FIFO, &raw const parameter) == 0 };
     if !is_first {
         shorten_slice();
@@ -40,6 +40,6 @@ fn shorten_slice() {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the pointer is good during the call, which only reads `size` bytes; 0 is the calling thread. The C library has no such function.
+    // SAFETY: the pointer is valid during the call, which only reads `size` bytes; 0 is the calling thread. The C library has no such function.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }

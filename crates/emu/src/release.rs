@@ -1,4 +1,4 @@
-//! When packets that are due leave, and which of them together.
+//! Departure of packets that are due, alone or together.
 
 use std::time::Duration;
 
@@ -8,40 +8,40 @@ use crate::links::Arrival;
 use crate::superpacket::Segment;
 use crate::{Side, Topology};
 
-/// How packets are handed to the far end.
+/// Policy of handing packets to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Each by itself, when it is due: the receiver sees what it would see on a wire. Good for some 100 Mbit/s.
+    /// Each packet alone, when it is due: the receiver sees what it would see on a wire. Good for some 100 Mbit/s.
     Exact,
     /// Neighbours of one superpacket that are due leave in one piece, as from a network card with receive offload (GRO).
     Coalesced {
-        /// While packets flow, the emulator wakes no oftener than this, and releases what is due within half of it: packets are early or late by as
-        /// much, not in the mean. A packet alone leaves when it is due.
+        /// While packets flow, the emulator wakes at most this often, and releases packets due within half of it: packets are early or late by
+        /// as much, but not on average. A packet alone leaves when it is due.
         quantum: Duration,
     },
 }
 
 impl Release {
-    /// Above this rate packets come closer than a thread can wake.
+    /// Above this rate packets are closer than a thread can wake.
     const FAST: BitsPerSec = BitsPerSec::mbit(300);
-    /// At 300 Mbit/s six packets.
+    /// Six packets at 300 Mbit/s.
     const QUANTUM: Duration = Duration::from_micros(250);
-    /// What saves processor time at some 100 Mbit/s: less than a third of that which single packets take
+    /// Saves processor time at some 100 Mbit/s: takes less than a third of the time of single packets
     /// (`docs/emulation.md` has the figures), for packets that are at most 0.4 ms early or late.
     pub const THRIFTY: Release = Release::Coalesced { quantum: Duration::from_micros(750) };
 
-    /// What a topology's rates call for: single packets where there is time for it.
+    /// The release that suits a topology's rates: single packets if there is time for them.
     pub fn suiting(topology: &Topology) -> Release {
         let fastest = Side::BOTH.map(|from| topology.peak(from)).into_iter().max();
         match fastest {
-            // Packets without a serialisation time are due together as it is.
+            // Packets without serialisation time are due together anyway.
             Some(BitsPerSec::UNLIMITED) => Release::Coalesced { quantum: Duration::ZERO },
             Some(rate) if rate > Release::FAST => Release::Coalesced { quantum: Release::QUANTUM },
             _ => Release::Exact,
         }
     }
 
-    /// How often the emulator wakes at most while packets flow.
+    /// Minimum interval between wake-ups while packets flow.
     pub(crate) fn quantum(self) -> Duration {
         match self {
             Release::Exact => Duration::ZERO,
@@ -49,20 +49,20 @@ impl Release {
         }
     }
 
-    /// By how much a packet may leave before it is due.
+    /// Maximum time by which a packet may leave before it is due.
     pub(crate) fn earliness(self) -> Duration {
         self.quantum() / 2
     }
 }
 
-/// Packets that will leave in one piece.
+/// Packets that leave in one piece.
 #[derive(Default)]
 pub(crate) struct Train {
     cars: Vec<Arrival<Segment>>,
 }
 
 impl Train {
-    /// Whether `next` can leave together with those that are here.
+    /// Returns true if `next` can leave together with the packets in the train.
     pub(crate) fn takes(&self, next: &Arrival<Segment>, release: Release) -> bool {
         let Some(last) = self.cars.last() else { return true };
         release != Release::Exact && last.marked == next.marked && last.body.precedes(&next.body)

@@ -1,4 +1,4 @@
-//! Where emulations run: a tree of processes of which nothing is left once its root has ended, however it ended.
+//! The process tree of an emulation, which leaves nothing behind when its root ends, for whatever reason.
 //!
 //! ```text
 //!   farlink          the user's process: holds a Sandbox
@@ -9,9 +9,9 @@
 //!
 //! The warden is there because unshare(2) moves only the caller's children to a new PID namespace.
 //!
-//! What ends it all is the kernel: warden and supervisor die with their parents (`PR_SET_PDEATHSIG`), and with the PID namespace's first
-//! process all others (pid_namespaces(7)). Mounts, interfaces and files exist in namespaces and in memory only; they vanish with the last
-//! process in them. The one race that is left, a supervisor that misses its parent's death, is closed by the channel: the supervisor ends
+//! The kernel ends it all: warden and supervisor die with their parents (`PR_SET_PDEATHSIG`), and all others with the PID namespace's first
+//! process (pid_namespaces(7)). Mounts, interfaces and files exist in namespaces and in memory only; they vanish with the last
+//! process in them. The one remaining race, a supervisor that misses its parent's death, is closed by the channel: the supervisor ends
 //! when farlink's end of it is closed.
 //!
 //! Invariant: nothing that a sandbox makes has a name in the machine's own file system or network.

@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where connections come from.
+    /// The side that opens connections.
     Client,
-    /// Where they go.
+    /// The side that accepts them.
     Server,
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
 
     /// Its first IPv4 address.
@@ -23,7 +23,7 @@ impl Side {
         }
     }
 
-    /// Its first IPv6 address: unique local ones (RFC 4193).
+    /// Its first IPv6 address, unique local (RFC 4193).
     pub const fn address_v6(self) -> Ipv6Addr {
         match self {
             Side::Client => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1),
@@ -31,7 +31,7 @@ impl Side {
         }
     }
 
-    /// The other one.
+    /// The opposite side.
     pub const fn peer(self) -> Side {
         match self {
             Side::Client => Side::Server,

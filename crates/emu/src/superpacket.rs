@@ -1,9 +1,9 @@
-//! Segmentation offload, undone and redone: what the kernel hands over in one piece is cut into the packets that a wire would carry.
+//! Segmentation offload, undone and redone: superpackets of the kernel are cut into the packets that a wire would carry.
 //!
 //! A sender's stack passes up to 64 KB down as one "superpacket" and leaves segmenting and checksums to the device. The emulated link
-//! must decide the fate of each packet, so a superpacket is cut when it arrives - in thought: its bytes stay where they are, shared by its
+//! must decide the fate of each packet, so a superpacket is cut on arrival, but only logically: its bytes stay in place, shared by its
 //! packets, and headers are made when packets leave, for one of them or for a run of neighbours that leave together. Checksums stay partial:
-//! the receiving stack trusts them, as with a real device that offloads.
+//! the receiving stack trusts them, as with a real device with offload.
 //!
 //! Source: Linux 6.18 `net/ipv4/tcp_offload.c` (`tcp_gso_segment`), `net/ipv4/udp_offload.c` (`__udp_gso_segment`), `net/ipv4/af_inet.c`
 //! (`inet_gso_segment`), `net/ipv6/ip6_offload.c`. Left out: tunnels, fixed IPv4 identification.
@@ -22,29 +22,29 @@ use crate::vnet::{
     GSO_ECN, GSO_NONE, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CHECKSUM, VnetHeader,
 };
 
-/// What the kernel handed over in one piece: one packet, or several with headers in common.
+/// A frame as the kernel handed it over: one packet, or several with headers in common.
 #[derive(Debug)]
 pub(crate) struct Superpacket {
     header: VnetHeader,
     bytes: Bytes,
     layout: Layout,
-    /// Payload of each packet but the last.
+    /// Payload of each packet except the last.
     size: usize,
-    /// Packets.
+    /// Number of packets.
     count: u32,
 }
 
-/// Why a frame is not carried.
+/// Reason for not carrying a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It is no unicast IP packet: neighbour discovery, router solicitations, multicast.
+    /// Not a unicast IP packet: neighbour discovery, router solicitations, multicast.
     Noise,
-    /// It is one that cannot be cut.
+    /// A packet that cannot be cut.
     Uncut,
 }
 
 impl Superpacket {
-    /// Takes what arrived.
+    /// Parses an arrived frame.
     pub(crate) fn new(header: VnetHeader, bytes: Bytes) -> Result<Superpacket, Unfit> {
         let layout = Layout::of(&bytes).ok_or(Unfit::Noise)?;
         let kind = header.gso_type & !GSO_ECN;
@@ -82,14 +82,14 @@ impl Superpacket {
         &self.bytes
     }
 
-    /// The payload of neighbours.
+    /// Payload range of a run of neighbours.
     fn payload(&self, run: &Range<u32>) -> Range<usize> {
         let at = |index: u32| self.layout.end.min(self.layout.payload + index as usize * self.size);
         let end = if run.end == self.count { self.layout.end } else { at(run.end) };
         at(run.start)..end
     }
 
-    /// Writes the headers of one packet or a run of neighbours to `headers`, and returns what goes before and after them.
+    /// Writes the headers of one packet or a run of neighbours to `headers`; returns the `virtio_net_hdr` before and the payload after them.
     fn head(
         &self,
         run: Range<u32>,
@@ -151,7 +151,7 @@ impl Superpacket {
         write_u16(headers, header + self.checksum_offset(), partial);
     }
 
-    /// The sum over addresses, protocol and length (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    /// Sum over addresses, protocol and length (RFC 9293 section 3.1, RFC 8200 section 8.1).
     fn pseudo_header_sum(&self, headers: &[u8], segment_bytes: usize) -> u16 {
         let protocol = match self.layout.transport {
             Transport::Udp => PROTOCOL_UDP,
@@ -161,7 +161,7 @@ impl Superpacket {
         fold(addresses + u64::from(protocol) + segment_bytes as u64)
     }
 
-    /// Where the checksum lies in the transport's header.
+    /// Offset of the checksum in the transport header.
     fn checksum_offset(&self) -> usize {
         if self.layout.transport == Transport::Udp { 6 } else { 16 }
     }
@@ -210,7 +210,7 @@ impl Segment {
             let start = usize::from(vnet.checksum_start);
             let at = start + usize::from(vnet.checksum_offset);
             if at + 2 <= frame.len() {
-                // The field holds the pseudo header's sum, so that it is summed with the rest. UDP has no checksum of zero (RFC 768).
+                // The field holds the pseudo header's sum, which is thus summed with the rest. UDP has no checksum of zero (RFC 768).
                 let sum = match !ones_sum(&frame[start..]) {
                     0 if self.whole.layout.transport == Transport::Udp => 0xffff,
                     sum => sum,
@@ -221,12 +221,12 @@ impl Segment {
         frame.split_off(ETHERNET)
     }
 
-    /// Whether `next` comes right after this one in the same superpacket, so that both can leave in one piece.
+    /// Returns true if `next` comes right after this one in the same superpacket, so that both can leave in one piece.
     pub(crate) fn precedes(&self, next: &Segment) -> bool {
         Arc::ptr_eq(&self.whole, &next.whole) && self.index + 1 == next.index
     }
 
-    /// The headers and the payload of all packets from this one to `last`, which is a neighbour or itself.
+    /// Headers and payload of all packets from this one to `last`, which is a neighbour or this packet.
     pub(crate) fn through<'a>(
         &'a self,
         last: &Segment,
@@ -310,7 +310,7 @@ mod tests {
             .collect()
     }
 
-    /// Whether the transport's checksum is right, from the packet alone.
+    /// Returns true if the transport checksum is right, judged by the packet alone.
     fn checks(packet: &[u8], protocol: u8) -> bool {
         let (addresses, segment) = match packet[0] >> 4 {
             4 => (&packet[12..20], &packet[20..]),

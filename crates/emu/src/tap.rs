@@ -1,8 +1,8 @@
-//! A TAP device at an end: the end's `eth0`, whose other side is a descriptor that the emulator holds.
+//! A TAP device at an end: the end's `eth0`, whose other side is a descriptor held by the emulator.
 //!
-//! A frame has the same `virtio_net_hdr` before it as on a packet socket: neither the sender's segmentation nor its checksums are undone.
-//! Writing a frame hands it to the end, whose kernel does its work on it within the call. What is missing is the time at which a frame
-//! came in: it is taken to be that at which it is read. The device is there for as long as its descriptor is open.
+//! Frames have the same `virtio_net_hdr` as on a packet socket: neither the sender's segmentation nor its checksums are undone.
+//! Writing a frame hands it to the end, whose kernel processes it within the call. Arrival timestamps are missing:
+//! a frame arrives when it is read. The device exists as long as its descriptor is open.
 //!
 //! Source: Linux 6.18 `Documentation/networking/tuntap.rst`, `drivers/net/tun.c` (`tun_get_user`, `tun_do_read`, `tun_net_xmit`). Left out:
 //! several queues; `IFF_NAPI`, which was measured to cost a quarter more processor time for single packets and to gain nothing.
@@ -27,18 +27,18 @@ use crate::wire::{Arrival, BUFFER_BYTES};
 use crate::{Clock, Error};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
-/// What the kernel need not do itself before it hands a frame over.
+/// Work that the kernel need not do before it hands a frame over.
 const OFFLOADS: c_uint =
     libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
-/// The same of large UDP sends, since Linux 6.2.
+/// The same for large UDP sends, since Linux 6.2.
 const UDP_OFFLOADS: c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
-/// The namespace's table of interfaces with their counters (proc_pid_net(5)): a page of it holds all that an end has.
+/// The namespace's table of interfaces with their counters (proc_pid_net(5)): one page is enough for an end.
 const STATISTICS: &str = "/proc/thread-self/net/dev";
 const STATISTICS_BYTES: usize = 4096;
-/// Dropped while sent, among the numbers of a line.
+/// Index of transmit drops among the numbers of a line.
 const TRANSMIT_DROPS: usize = 11;
 
-/// A TAP device. It vanishes with this and all that was [attached](TapDevice::attach).
+/// A TAP device. It vanishes with this value and all that is [attached](TapDevice::attach).
 #[derive(Debug)]
 pub(crate) struct TapDevice {
     interface: &'static str,
@@ -47,10 +47,10 @@ pub(crate) struct TapDevice {
 }
 
 impl TapDevice {
-    /// Frames that may wait while the emulator is not scheduled, as the device's queue length: as many small ones as a packet socket holds.
+    /// Frames that may wait while the emulator is not scheduled, as the device's queue length: as many small ones as in a packet socket.
     pub(crate) const QUEUE: u32 = 16384;
 
-    /// Makes one in the calling thread's namespace.
+    /// Creates one in the calling thread's namespace.
     pub(crate) fn create(interface: &'static str) -> Result<TapDevice, Error> {
         let fd = make(interface)
             .map_err(Error::system("failed to make a TAP device by way of /dev/net/tun"))?;
@@ -61,7 +61,7 @@ impl TapDevice {
         Ok(TapDevice { interface, fd, statistics })
     }
 
-    /// The device for an emulator. What was sent before is forgotten.
+    /// The device for an emulator. Frames sent before are discarded.
     pub(crate) fn attach(&self) -> Result<Tap, Error> {
         let copied = |error| Error::io("failed to copy a descriptor")(error);
         let device = TapDevice {
@@ -77,13 +77,13 @@ impl TapDevice {
     }
 }
 
-/// The emulator's side of one.
+/// The emulator's side of a TAP device.
 pub(crate) struct Tap {
     device: TapDevice,
-    /// That were counted before.
+    /// Drops counted before.
     drops: u64,
     buffers: Buffers,
-    /// Of what was sent last.
+    /// Headers of the last packet sent.
     headers: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ impl Tap {
         Ok(Some(Arrival::new(clock.now(), self.buffers.take(len))))
     }
 
-    /// Reads a frame; its length.
+    /// Reads a frame; returns its length.
     fn take(&mut self) -> Result<Option<usize>, Error> {
         match read(&self.device.fd, self.buffers.current()) {
             Ok(len) => Ok(Some(len)),
@@ -107,7 +107,7 @@ impl Tap {
         }
     }
 
-    /// Hands the packets from `first` to `last` over at once. False if the interface is down.
+    /// Hands the packets from `first` to `last` over at once. Returns false if the interface is down.
     pub(crate) fn send(
         &mut self,
         first: &Segment,
@@ -139,7 +139,7 @@ impl Tap {
     }
 }
 
-/// Makes one that is gone at once; system calls only.
+/// Creates one that is removed at once; system calls only.
 pub(crate) fn attempt() -> Result<(), Errno> {
     make("farlink0").map(drop)
 }
@@ -147,7 +147,7 @@ pub(crate) fn attempt() -> Result<(), Errno> {
 fn make(interface: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let fd = open(CLONE_DEVICE, flags, Mode::empty())?;
-    // SAFETY: a structure of integers, for which zeros are a value.
+    // SAFETY: a structure of integers, for which zeros are a valid value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     // The last byte stays zero.
     let room = request.ifr_name.len() - 1;
@@ -156,9 +156,9 @@ fn make(interface: &str) -> Result<OwnedFd, Errno> {
     }
     let kind = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
     request.ifr_ifru.ifru_flags = kind as c_short;
-    // SAFETY: the pointer is good during the call, which reads and writes a structure of this type.
+    // SAFETY: the pointer is valid during the call, which reads and writes a structure of this type.
     Errno::result(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
-    // An older kernel cuts datagrams itself.
+    // An older kernel segments datagrams itself.
     offload(&fd, OFFLOADS | UDP_OFFLOADS).or_else(|_| offload(&fd, OFFLOADS))?;
     Ok(fd)
 }
@@ -169,7 +169,7 @@ fn offload(fd: &OwnedFd, offloads: c_uint) -> Result<(), Errno> {
     Errno::result(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD, offloads) }).map(drop)
 }
 
-/// How many frames an interface has dropped instead of sending them, from the text of `/proc/net/dev`.
+/// Number of frames that an interface has dropped instead of sending them, from the text of `/proc/net/dev`.
 fn transmit_drops(text: &str, interface: &str) -> Option<u64> {
     let counts = |line: &'_ str| -> Option<u64> {
         let counts = line.trim_start().strip_prefix(interface)?.strip_prefix(':')?;

@@ -1,4 +1,5 @@
-//! Three namespaces in a row: client - middle - server. There may be several clients, each on a wire of its own, and others between them and the server.
+//! Three namespaces in a row: client - middle - server. There may be several clients, each on its own wire, and
+//! intermediaries between them and the server.
 //!
 //! ```text
 //!   client                            middle                             server
@@ -8,15 +9,15 @@
 //!                                                              fd00:fa:1::/48
 //! ```
 //!
-//! Where there is no veth or no packet socket, each eth0 is a TAP device, and its other side a descriptor of the emulator's (see [`Wire`]).
+//! Without veth or packet sockets, each eth0 is a TAP device, and its other side a descriptor of the emulator (see [`Wire`]).
 //!
 //! The server's side answers for whole networks of addresses, so that each host of a page has its own. The middle has no addresses and routes
-//! nothing; the emulator carries each packet across. Both ends know each other's link address for good: an
-//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on; whoever stands between clients and server, on wires of
-//! their own, have the addresses behind the last of them.
+//! nothing; the emulator carries each packet across. Both ends have permanent entries for each other's link address: an
+//! ARP exchange would cost an emulated round trip. Further clients are 10.0.0.3, 10.0.0.4 and so on; intermediaries between clients and server, on
+//! wires of their own, have the addresses after the last of them.
 //!
-//! The near half of a proxy that splits connections is the clients' way to all servers. What of TCP comes for a server's address is its own there, by a routing table for
-//! what comes in; what it sends goes by the usual one, and so reaches the server. (It is what TPROXY does, without its mark.)
+//! The near half of a split-connection proxy is the clients' route to all servers. TCP packets to a server's address are local there, by a
+//! routing table for incoming packets; outgoing packets take the main table, and so reach the server. (This is what TPROXY does, without its mark.)
 
 mod wiring;
 
@@ -28,23 +29,23 @@ use crate::end::End;
 use crate::{Between, Emulator, Error, NetNamespace, Side, Topology, Wire};
 use wiring::Wiring;
 
-/// The routing table of connections that are led to whoever takes them over.
+/// The routing table of connections that are taken over by the near half.
 const LED: u32 = 100;
-/// Ethernet's, and the least of IPv6 (RFC 8200 section 5).
+/// Ethernet's MTU, and the minimum MTU of IPv6 (RFC 8200 section 5).
 const ETHERNET_MTU: u32 = 1500;
 const IPV6_LEAST_MTU: u32 = 1280;
 
-/// The three namespaces. They vanish with it, and with them whatever a connection left behind.
+/// The three namespaces. They vanish with it, together with all state that connections left behind.
 #[derive(Debug)]
 pub struct Testbed {
     middle: NetNamespace,
-    /// By [`End`].
+    /// Indexed by [`End`].
     ends: Vec<NetNamespace>,
     hosts: Hosts,
     wiring: Wiring,
 }
 
-/// Who is at the ends.
+/// The hosts at the ends.
 #[derive(Clone, Copy, Debug)]
 struct Hosts {
     clients: u32,
@@ -56,7 +57,7 @@ impl Hosts {
         End::all(self.clients + self.between.hosts())
     }
 
-    /// Whether somebody stands between clients and server.
+    /// True for an intermediary between clients and server.
     fn is_between(self, end: End) -> bool {
         end.user().is_some_and(|user| user >= self.clients)
     }
@@ -65,7 +66,7 @@ impl Hosts {
         self.between.halves(self.clients).map(|[near, _]| near)
     }
 
-    /// What a host's TCP is set to.
+    /// TCP settings of a host.
     fn tcp(
         self,
         end: End,
@@ -79,7 +80,7 @@ impl Hosts {
         tcp.as_ref().map(|sides| sides[side as usize].clone())
     }
 
-    /// Those that a host speaks with.
+    /// Hosts that a host talks to.
     fn peers(self, end: End) -> impl Iterator<Item = End> {
         self.all().filter(move |peer| {
             let is_across = peer.side() != end.side();
@@ -88,20 +89,20 @@ impl Hosts {
     }
 }
 
-/// What a [`Testbed`] is to be.
+/// Configuration of a [`Testbed`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The largest packet, such as [`Topology::mtu`]; Ethernet's at most. Where IPv6 does not fit there is none.
+    /// The largest packet, such as [`Topology::mtu`]; at most Ethernet's. If it is too small for IPv6, there is no IPv6.
     pub mtu: u32,
-    /// How many clients there are, all set alike.
+    /// Number of clients, all with the same settings.
     pub clients: u32,
-    /// Who stands between them and the server; a proxy is set as the server is.
+    /// Intermediary between them and the server; a proxy has the server's settings.
     pub between: Between,
-    /// What TCP is set to, first the client's, then the server's; without this it is as namespaces are made.
+    /// TCP settings, first the client's, then the server's; `None` for the defaults of new namespaces.
     pub tcp: Option<[kernel::Settings; 2]>,
-    /// What TCP of the halves of a proxy that splits connections is set to.
+    /// TCP settings of the halves of a split-connection proxy.
     pub halves_tcp: Option<kernel::Settings>,
-    /// What the wires are made of; without a wish veth, or TAP devices where veth or packet sockets lack.
+    /// Kind of wire; `None` for veth, or TAP devices if veth or packet sockets are missing.
     pub wire: Option<Wire>,
 }
 
@@ -113,7 +114,7 @@ impl Default for Setup {
 }
 
 impl Testbed {
-    /// Builds it with Ethernet's MTU; the program needs to be root, if only of its own user namespace (see [`isolated`](crate::isolated)).
+    /// Builds it with Ethernet's MTU; requires root, if only of its own user namespace (see [`isolated`](crate::isolated)).
     pub fn new() -> Result<Testbed, Error> {
         Testbed::build(Setup::default())
     }
@@ -123,12 +124,12 @@ impl Testbed {
         Testbed::build(Setup { mtu, ..Setup::default() })
     }
 
-    /// The same with TCP set to what `settings` say, first the client's, then the server's.
+    /// The same with these TCP settings, first the client's, then the server's.
     pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
         Testbed::build(Setup { mtu, tcp: Some(settings), ..Setup::default() })
     }
 
-    /// Builds what `setup` says.
+    /// Builds it as `setup` specifies.
     ///
     /// # Errors
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
@@ -140,13 +141,13 @@ impl Testbed {
         let ends = ends.collect::<Result<Vec<_>, Error>>()?;
         let wiring = Wiring::lay(wire, &middle, &ends)?;
         let testbed = Testbed { middle, ends, hosts, wiring };
-        // All ends at once: most of the time goes into starting `ip`.
+        // All ends at once: most of the time is spent starting `ip`.
         let made = hosts.all().map(|end| {
             let settings = hosts.tcp(end, &tcp, &halves_tcp);
             let own = testbed.wiring.link_options();
             let commands = commands(end, hosts, mtu.min(ETHERNET_MTU), &own, settings.as_ref());
             testbed.ends[end.number()].spawn(move || {
-                // Nothing speaks that nobody told to: no router solicitations, no link-local addresses.
+                // No unsolicited traffic: no router solicitations, no link-local addresses.
                 write_sysctl("ipv6/conf/default/accept_ra", "0")?;
                 write_sysctl("ipv6/conf/eth0/addr_gen_mode", "1")?;
                 // Programs may bind the addresses of the local networks, as they may with IPv4.
@@ -164,8 +165,8 @@ impl Testbed {
     }
 
     /// An emulator of `topology` between the two ends. Random losses and jitter are drawn from `source`, as in a simulation with the same
-    /// one. What arrives from now on waits until the emulator [runs](Emulator::run). Its clock begins now, and it releases packets
-    /// [exactly](crate::Release::Exact), unless told otherwise.
+    /// one. Packets that arrive from now on wait until the emulator [runs](Emulator::run). Its clock begins now, and it releases packets
+    /// [exactly](crate::Release::Exact) by default.
     ///
     /// # Errors
     /// If an interface is gone.
@@ -173,7 +174,7 @@ impl Testbed {
         Emulator::new(self.wiring.emulator_ends(&self.middle, self.ends.len())?, topology, source)
     }
 
-    /// What the wires are made of.
+    /// Kind of its wires.
     pub fn wire(&self) -> Wire {
         self.wiring.wire()
     }
@@ -200,7 +201,7 @@ impl Testbed {
         &self.ends[proxy.expect("the testbed was set up with a proxy").number()]
     }
 
-    /// The namespaces of the halves of a proxy that splits connections: the near one, and the far one.
+    /// The namespaces of the halves of a split-connection proxy: near, far.
     ///
     /// # Panics
     /// If there are none.
@@ -225,7 +226,7 @@ impl Testbed {
         address.unwrap_or_else(|| panic!("host {index} has no address")).into()
     }
 
-    /// The same of IPv6: fd00:fa:1::1, fd00:fa:1::2 and so on.
+    /// The IPv6 counterpart: fd00:fa:1::1, fd00:fa:1::2 and so on.
     pub fn host_address_v6(index: usize) -> IpAddr {
         let first = u128::from(Ipv6Addr::new(0xfd00, 0xfa, 1, 0, 0, 0, 0, 1));
         Ipv6Addr::from(first + index as u128).into()
@@ -250,7 +251,7 @@ impl Testbed {
     }
 }
 
-/// What makes one end; `own` are options of its interface. Settings of TCP that routes carry are on those that packets to the other end take.
+/// Commands that configure one end; `own` are options of its interface. TCP settings carried by routes are on the routes to the other end.
 fn commands(
     end: End,
     hosts: Hosts,

@@ -1,11 +1,11 @@
-//! What lies between the two sides: named links, and who crosses which.
+//! Named links between the two sides, and the route of each packet.
 //!
 //! ```text
 //!   client -> up -> hop/1/up -> ... [-> origin/3/up] -> server
 //!   client <- down <- hop/1/down <- ... [<- origin/3/down] <- server
 //!
 //!   client -> up -> ... -> proxy -> upstream/up [-> origin/3/up] -> server
-//!   client -> up -> ... -> upstream/up [-> origin/3/up] -> server, past the proxy
+//!   client -> up -> ... -> upstream/up [-> origin/3/up] -> server, bypassing the proxy
 //!
 //!   client -> near/up -> near half -> up -> ... -> far half -> upstream/up [-> origin/3/up] -> server
 //! ```
@@ -22,37 +22,37 @@ use units::BitsPerSec;
 use crate::places::Reach;
 use crate::{Between, Drops, Side};
 
-/// A thread wakes up late by some tens of microseconds: below this there is nothing to look ahead.
+/// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
 const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
-/// What arrives meanwhile must have room in the sockets' buffers: a quarter of a megabyte at 1 Gbit/s.
+/// Packets that arrive meanwhile must fit into the sockets' buffers: a quarter of a megabyte at 1 Gbit/s.
 const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 
 /// Links between client and server side.
 #[derive(Clone, Debug)]
 pub struct Topology {
     links: Vec<NamedLink>,
-    /// For most servers.
+    /// The route of most servers.
     common: Route,
-    /// For servers that have links of their own.
+    /// Routes of servers with links of their own.
     farther: BTreeMap<IpAddr, Route>,
-    /// Each client's, in front of `up` and `down`.
+    /// Radio of each client, in front of `up` and `down`.
     radio: Option<RadioConfig>,
-    /// How many share it.
+    /// Number of clients that share it.
     clients: u32,
-    /// Who stands between clients and servers.
+    /// Intermediary between clients and servers.
     between: Between,
-    /// Between clients and the near half of whoever splits connections.
+    /// Route between clients and the near half of a split-connection proxy.
     near: Route,
 }
 
 /// One link.
 #[derive(Clone, Debug)]
 pub struct NamedLink {
-    /// What it is called.
+    /// Name of the link.
     pub name: String,
-    /// What it is to be.
+    /// Its configuration.
     pub config: LinkConfig,
-    /// What is dropped at its entrance.
+    /// Packets dropped at its entrance.
     pub(crate) drops: Drops,
 }
 
@@ -64,14 +64,14 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// The links of this one and, beyond it, of another.
+    /// The links of this route followed by those of `beyond`.
     fn then(mut self, beyond: &Route) -> Route {
         self.up.extend(&beyond.up);
         self.down.splice(..0, beyond.down.iter().copied());
         self
     }
 
-    /// Those that a packet of one side crosses.
+    /// Links crossed by packets from one side.
     pub(crate) fn from(&self, side: Side) -> &[usize] {
         match side {
             Side::Client => &self.up,
@@ -104,7 +104,7 @@ impl Topology {
             .fold(nearest, |topology, hop| topology.beyond(hop.up.clone(), hop.down.clone()))
     }
 
-    /// Adds a hop for all servers, beyond those that there are. To be called before [`Topology::farther`].
+    /// Adds a hop for all servers, beyond the existing ones. Call before [`Topology::farther`].
     pub fn beyond(mut self, up: LinkConfig, down: LinkConfig) -> Topology {
         let hop = self.common.up.len();
         let (up, down) =
@@ -114,7 +114,7 @@ impl Topology {
         self
     }
 
-    /// Gives one server links of its own, beyond those that it shares with all.
+    /// Gives one server links of its own, beyond those shared by all.
     pub fn farther(
         mut self,
         server: IpAddr,
@@ -128,7 +128,7 @@ impl Topology {
         self
     }
 
-    /// Gives these servers one link each way beyond those that they share with all, in common.
+    /// Gives these servers one shared link each way, beyond the links shared by all.
     pub fn stretched(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -140,8 +140,8 @@ impl Topology {
         self
     }
 
-    /// Puts a proxy at the network's far end, which speaks with these servers over one link each way; clients may speak with them past it.
-    /// It has the address behind the last client's. To be called before [`Topology::farther`].
+    /// Puts a proxy at the network's far end, which talks to these servers over one link each way; clients may bypass it.
+    /// It has the address after the last client's. Call before [`Topology::farther`].
     pub fn proxied(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -152,8 +152,8 @@ impl Topology {
         self.behind_somebody(servers, names, links)
     }
 
-    /// Puts the halves of a proxy that splits connections at the network's two ends. Between clients and the near half lies `nearer`, between the far
-    /// half and these servers `farther`: one link each way, with their names. To be called before [`Topology::farther`].
+    /// Puts the halves of a split-connection proxy at the network's two ends. `nearer` lies between clients and the near half, `farther` between the
+    /// far half and these servers: one link each way, with their names. Call before [`Topology::farther`].
     pub fn split(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -166,7 +166,7 @@ impl Topology {
         self.behind_somebody(servers, names, farther)
     }
 
-    /// Lets one link each way be all that lies between these servers and who stands in front of them.
+    /// Makes one link each way the only ones between these servers and the intermediary in front of them.
     fn behind_somebody(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -185,12 +185,12 @@ impl Topology {
         route.down.insert(0, down);
     }
 
-    /// Who stands between clients and servers.
+    /// Intermediary between clients and servers.
     pub fn intermediary(&self) -> Between {
         self.between
     }
 
-    /// Puts one server at the far end of the first hop. To be called after [`Topology::beyond`].
+    /// Puts one server at the far end of the first hop. Call after [`Topology::beyond`].
     pub fn at_first_hop(mut self, server: IpAddr) -> Topology {
         let Route { up, down } = &self.common;
         let first = |links: &[usize]| links.first().copied().into_iter().collect();
@@ -200,7 +200,7 @@ impl Topology {
         self
     }
 
-    /// Drops these data packets at the entrance of the link called `name`, beside what the link itself does.
+    /// Drops these data packets at the entrance of the link called `name`, in addition to the link's own drops.
     ///
     /// # Panics
     /// If there is no such link.
@@ -210,7 +210,7 @@ impl Topology {
         self
     }
 
-    /// The same for several clients, who share all links, each behind a radio of its own.
+    /// The same for several clients, which share all links, each behind a radio of its own.
     ///
     /// # Panics
     /// Without any client, or with more than 250.
@@ -219,7 +219,7 @@ impl Topology {
         Topology { clients, ..self }
     }
 
-    /// How many clients share it.
+    /// Number of clients that share it.
     pub fn clients(&self) -> u32 {
         self.clients
     }
@@ -239,13 +239,13 @@ impl Topology {
         &self.links
     }
 
-    /// A rate that packets of one side exceed at no time.
+    /// Upper bound of the rate of packets from one side.
     pub(crate) fn peak(&self, from: Side) -> BitsPerSec {
         let rates = self.common.from(from).iter().map(|link| self.links[*link].config.rate.peak());
         rates.min().unwrap_or(BitsPerSec::UNLIMITED)
     }
 
-    /// Half of the time that every packet takes at least, as far as that is of use.
+    /// Half of the minimum transit time of any packet, within useful limits.
     pub(crate) fn lookahead(&self) -> Duration {
         let least = |links: &[usize]| -> Duration {
             links.iter().map(|link| least_delay(&self.links[*link].config)).sum()
@@ -257,7 +257,7 @@ impl Topology {
         if half < LEAST_LOOKAHEAD { Duration::ZERO } else { half.min(MOST_LOOKAHEAD) }
     }
 
-    /// All links; all routes, the common one first; what takes another than that.
+    /// All links; all routes, the common one first; the reaches that take another route.
     pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<Reach, usize>) {
         let mut routes = vec![self.common.clone()];
         let mut numbers = BTreeMap::new();
@@ -283,7 +283,7 @@ impl Topology {
     }
 }
 
-/// What a link takes at least, serialisation apart.
+/// Minimum delay of a link, without serialisation.
 fn least_delay(config: &LinkConfig) -> Duration {
     let varies = match config.jitter.shape {
         JitterShape::Uniform => config.jitter.spread,

@@ -1,4 +1,4 @@
-//! What comes before each frame on a packet socket or a TAP device: what is left to do to it.
+//! Header of each frame on a packet socket or a TAP device: the work left to do on it.
 //!
 //! Source: virtio specification 1.2 section 5.1.6 (`struct virtio_net_hdr`), packet(7) (`PACKET_VNET_HDR`),
 //! `Documentation/networking/tuntap.rst` (`IFF_VNET_HDR`).
@@ -49,7 +49,7 @@ impl VnetHeader {
         bytes
     }
 
-    /// Without segmentation: for one packet.
+    /// The header of a single packet, without segmentation.
     pub(crate) fn whole(self) -> VnetHeader {
         VnetHeader { gso_type: GSO_NONE, gso_size: 0, ..self }
     }

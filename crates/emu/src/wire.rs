@@ -1,4 +1,4 @@
-//! What joins the emulator to an end: the choice, and the emulator's end of it, whichever was made.
+//! Connection of the emulator to an end: the kind, and the emulator's end of it.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -14,22 +14,22 @@ use crate::tap::Tap;
 use crate::vnet::VnetHeader;
 use crate::{Clock, Error};
 
-/// What the wires between the emulator and both ends are made of.
+/// Kind of the wires between the emulator and both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// A veth pair, with a packet socket on the emulator's end. The kernel stamps each frame when it arrives.
     Veth,
-    /// A TAP device at the end, whose descriptor the emulator reads and writes: for machines without veth or packet sockets. A frame has
-    /// arrived when it is read.
+    /// A TAP device at the end, whose descriptor the emulator reads and writes: for machines without veth or packet sockets. The arrival time of a
+    /// frame is the time at which it is read.
     Tap,
 }
 
 impl Wire {
-    /// What is tried in this order where nobody asks for one.
+    /// All kinds, in the order in which they are tried by default.
     pub const ALL: [Wire; 2] = [Wire::Veth, Wire::Tap];
 
-    /// Whether the kernel says when a frame arrived.
+    /// True if the kernel timestamps arrivals.
     pub const fn is_stamped(self) -> bool {
         match self {
             Wire::Veth => true,
@@ -47,7 +47,7 @@ impl fmt::Display for Wire {
     }
 }
 
-/// Something that is no [`Wire`].
+/// Name of an unknown [`Wire`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` should be `veth` or `tap`")]
 pub struct UnknownWire(String);
@@ -72,7 +72,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// Of what the kernel handed over: a `virtio_net_hdr` and the frame.
+    /// Parses the kernel's bytes: a `virtio_net_hdr` and the frame.
     pub(crate) fn new(at: Time, mut bytes: Bytes) -> Arrival {
         let header = bytes.split_to(VnetHeader::LEN.min(bytes.len()));
         let header = header[..].try_into().expect("the kernel puts a header before each frame");
@@ -110,8 +110,8 @@ impl WireEnd {
         }
     }
 
-    /// Hands the packets from `first` to `last`, which are neighbours, to the end at once; its kernel has done its work on them when this
-    /// returns. False if the end does not take them: its interface is down, or its queue full.
+    /// Hands the packets from `first` to `last`, which are neighbours, to the end at once; its kernel has processed them when this
+    /// returns. Returns false if the end refuses them: its interface is down, or its queue full.
     pub(crate) fn send(
         &mut self,
         first: &Segment,
@@ -124,7 +124,7 @@ impl WireEnd {
         }
     }
 
-    /// Frames lost since the last call because nobody took them.
+    /// Frames lost since the last call because they were not read in time.
     pub(crate) fn overruns(&mut self) -> Result<u64, Error> {
         match self {
             WireEnd::Veth(socket) => socket.overruns(),

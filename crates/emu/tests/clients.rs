@@ -1,6 +1,6 @@
-//! Two clients behind one hop, each in a namespace of its own: the kernel's TCP under a scheduler.
+//! Two clients behind one hop, each in its own namespace: the kernel's TCP under a scheduler.
 //!
-//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+//! Each case runs this test program again in its own namespaces, as root if the caller is root and as an ordinary user.
 
 mod inside;
 mod wires;
@@ -14,7 +14,7 @@ use kernel::Settings;
 use net::Network;
 use tcp::Config;
 
-/// At 4 Mbit/s the larger takes 2 s alone.
+/// At 4 Mbit/s the larger one takes 2 s alone.
 const SIZES: [usize; 2] = [1_000_000, 100_000];
 const CELL: &str = "rtt=40ms,down=4mbit,up=4mbit,queue=500pkt,radio=umts,radio.idle_to_dch=100ms";
 
@@ -51,19 +51,19 @@ fn check_all(wire: Wire) {
         assert_eq!(shared.snapshot.radios.len(), 2);
         assert!(shared.snapshot.radios.iter().all(|radio| radio.energy.joules() > 0.0));
     }
-    // Who wants little has half of the rate until he has it.
+    // A client that wants little has half of the rate until it is done.
     assert!(turns.took[1] < Duration::from_millis(1200), "{:?}", turns.took);
     assert!(turns.took[0] > turns.took[1], "{:?}", turns.took);
 }
 
 struct Shared {
-    /// What the server saw of its clients.
+    /// The clients' addresses as seen by the server.
     peers: [IpAddr; 2],
     took: [Duration; 2],
     snapshot: Snapshot,
 }
 
-/// Both clients ask at once.
+/// Both clients send requests at once.
 fn share(wire: Wire, scheduler: &str) -> Shared {
     let settings = Settings::for_config(&Config::default()).unwrap();
     let tcp = Some([settings.clone(), settings]);

@@ -12,9 +12,9 @@ use patience::Attempt;
 use tcp::Config;
 use units::BitsPerSec;
 
-/// Completion may differ by so much, which is 15 ms here: the machine's share is a few wake-ups.
+/// Tolerance of completion times, 15 ms here: the machine's share is a few wake-ups.
 const TOLERANCE: f64 = 0.02;
-/// And by so much on a machine that is never on time.
+/// Tolerance on a machine that is never on time.
 const LOOSE_TOLERANCE: f64 = 0.1;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The emulated link is what its configuration says, measured where packets enter and leave; and every packet is accounted for.
+//! The emulated link matches its configuration, measured where packets enter and leave; and every packet is accounted for.
 
 mod inside;
 mod patience;
@@ -20,7 +20,7 @@ use units::{BitsPerSec, Time};
 const PORT: u16 = 7000;
 const SEED: u64 = 7;
 const PAYLOAD_BYTES: usize = 1200;
-/// A receiver that hears nothing for so long has heard everything: longer than any link here takes.
+/// A receiver that hears nothing for this long has heard everything: longer than the delay of any link here.
 const SILENCE: Duration = Duration::from_millis(400);
 /// Bytes of IP and UDP headers.
 const HEADERS_V4: u64 = 20 + 8;
@@ -65,7 +65,7 @@ fn prove(wire: Wire) {
     an_emulator_that_has_ended_says_so(wire);
 }
 
-/// Datagrams of one side to an address of the other.
+/// Datagrams from one side to an address of the other.
 struct Datagrams {
     wire: Wire,
     from: Side,
@@ -75,7 +75,7 @@ struct Datagrams {
     release: Release,
 }
 
-/// When one packet entered and left.
+/// Entry and departure time of one packet.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
     entered: Time,
@@ -105,7 +105,7 @@ impl Observer for Meter {
     }
 }
 
-/// What was measured, and how many datagrams were received.
+/// The measurements, and the number of datagrams received.
 type Outcome = (Account<Meter>, u64);
 
 /// Sends datagrams over a testbed of its own.
@@ -151,7 +151,7 @@ fn pause(span: Duration) {
 }
 
 /// Repeats a measurement until `judge` agrees, or the emulator was on time and it does not. A late packet can only make a difference, never hide
-/// one. `judge` is told by how much times may be off.
+/// one. `judge` gets the tolerance of times.
 fn measure(
     topology: &Topology,
     datagrams: &Datagrams,
@@ -217,8 +217,8 @@ fn within_one_per_cent(
     holds.then_some(()).ok_or(format!("{what}: {is:?} instead of {should:?}"))
 }
 
-/// As a program at one end sees them. A machine that idles while packets are under way wakes both programs late, by up to 1 ms together, which the
-/// emulator has no part in and which only adds: so the quickest echo of an attempt is judged.
+/// Round trips as seen by a program at one end. A machine that idles while packets are under way wakes both programs late, by up to 1 ms together.
+/// The emulator has no part in this, and it only adds delay: so the quickest echo of an attempt is judged.
 fn round_trips_are_those_configured(wire: Wire, to: IpAddr) {
     let delay = Duration::from_millis(50);
     patience::agree(|| {
@@ -236,7 +236,7 @@ fn round_trips_are_those_configured(wire: Wire, to: IpAddr) {
     });
 }
 
-/// How long datagrams took to the server and back, over links that only delay.
+/// Round trips of datagrams to the server and back, over links that only delay.
 #[expect(clippy::disallowed_methods, reason = "real time")]
 fn echoes(wire: Wire, to: IpAddr, delay: Duration) -> Result<(Vec<Duration>, Snapshot), Error> {
     const COUNT: usize = 15;
@@ -270,7 +270,7 @@ fn echoes(wire: Wire, to: IpAddr, delay: Duration) -> Result<(Vec<Duration>, Sna
     Ok((took, account.snapshot))
 }
 
-/// Two hops that lose at random, the second with a short queue, too.
+/// Two hops with random losses, the second also with a short queue.
 fn every_packet_is_accounted_for(wire: Wire, to: IpAddr) {
     let lossy = |mbit, loss, queue| LinkConfig {
         loss: LossModel::Random(loss),
@@ -309,7 +309,7 @@ fn every_packet_is_accounted_for(wire: Wire, to: IpAddr) {
     });
 }
 
-/// Whether so many of `count` lie in the interval in which they do 999 times of 1000 (the normal approximation).
+/// Checks that `lost` of `count` lies in the 99.9 % interval (the normal approximation).
 fn binomial(name: &str, lost: u64, count: u64, probability: f64) -> Result<(), String> {
     let mean = count as f64 * probability;
     let deviation = (mean * (1.0 - probability)).sqrt();

@@ -1,7 +1,7 @@
-//! The kernel's TCP behind a 3G radio: after a pause it takes a promotion for a loss, and its own counters say so. Pings through an LTE radio take what
-//! is configured.
+//! The kernel's TCP behind a 3G radio: after a pause it mistakes a promotion for a loss, as its own counters show. Pings through an LTE radio take
+//! the configured time.
 //!
-//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+//! Each case runs this test program again in its own namespaces, as root if the caller is root and as an ordinary user.
 
 mod inside;
 
@@ -45,7 +45,8 @@ fn check_all() {
     }
 }
 
-/// The cell of kallio2016, whose pings `farlink link test` has take 22.9 ms on average: 8.1 ms of links, 13 ms to ask for resources, 1.8 ms of repetitions.
+/// The cell of kallio2016, whose pings take 22.9 ms on average in `farlink link test`: 8.1 ms of links, 13 ms for the
+/// resource request, 1.8 ms of repetitions.
 fn check_pings() {
     let testbed = Testbed::new().unwrap();
     let topology = Topology::of(&Network::parse("kallio2016-cell-25prb").unwrap());
@@ -96,26 +97,26 @@ fn ping(address: SocketAddr) -> Result<Vec<Duration>, farlink_emu::Error> {
     Ok(trips.collect())
 }
 
-/// What a pause left behind.
+/// Traces of a pause.
 #[derive(Debug)]
 struct Seen {
     counters: Counters,
     radio: RadioReport,
 }
 
-/// Of the server's namespace, in the pause's second half: `/proc/net/netstat`.
+/// Counters of the server's namespace, in the pause's second half: `/proc/net/netstat`.
 #[derive(Clone, Copy, Debug)]
 struct Counters {
     /// `TCPTimeouts`
     timeouts: u64,
-    /// What the kernel found out to have been needless: by F-RTO (`TCPSpuriousRTOs`) or by timestamps (`TCPLossUndo`).
+    /// Timeouts that the kernel found to be spurious: by F-RTO (`TCPSpuriousRTOs`) or by timestamps (`TCPLossUndo`).
     undone: u64,
-    /// Segments that came twice, as the client told (`TCPDSACKRecv`).
+    /// Duplicate segments reported by the client (`TCPDSACKRecv`).
     doubled: u64,
 }
 
 impl Counters {
-    /// Those of the calling thread's namespace.
+    /// Counters of the calling thread's namespace.
     fn now() -> Counters {
         let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
@@ -164,7 +165,7 @@ fn pause_behind(transport: &str) -> Seen {
     Seen { counters, radio }
 }
 
-/// What happened to the second response.
+/// The counters of the second response.
 fn serve(listener: &TcpListener) -> Counters {
     let (mut stream, _) = listener.accept().unwrap();
     let mut before = Counters::now();

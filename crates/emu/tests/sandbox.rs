@@ -1,7 +1,7 @@
-//! Sandboxes: what is inside, and that nothing is left.
+//! Sandboxes: their inside, and that nothing is left behind.
 //!
-//! The program runs itself in three roles: the tests, an owner of a sandbox that is there to be killed, and the supervisor of either. Where
-//! the machine forbids namespaces all is skipped, and says so; in continuous integration it fails instead.
+//! The program runs itself in three roles: the tests, an owner of a sandbox that is there to be killed, and the supervisor of either. If
+//! the machine forbids namespaces everything is skipped, with a message; in continuous integration it fails instead.
 #![expect(clippy::disallowed_methods, reason = "processes end in the machine's own time")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 const SUPERVISE: &str = "--supervise";
 const OWN: &str = "--own";
-/// How soon the kernel has ended what it must.
+/// Time within which the kernel has to end the processes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn main() {
@@ -51,7 +51,7 @@ fn in_continuous_integration() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// Runs a command as a node and leaves as it did, or with 99 and the error on the channel.
+/// Runs a command as a node and exits with its status, or with 99 and the error on the channel.
 fn supervise(command: &[String]) {
     let supervisor = Supervisor::enter().unwrap_or_else(|error| panic!("{error}"));
     let node = || -> Result<i32, Error> {
@@ -94,7 +94,7 @@ fn own(node: &[String]) {
     let _ = sandbox.wait();
 }
 
-/// What a shell script prints inside, a line each.
+/// Output of a shell script inside, by line.
 fn printed(script: &str) -> Result<Vec<String>, Failed> {
     let (reader, writer) = std::io::pipe()?;
     let mut command = supervisor(&["sh", "-c", script]);
@@ -143,7 +143,7 @@ fn ends_when_dropped() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Kills owners after times that cover everything from their first instruction to long after the node has started.
+/// Kills owners after times that range from their first instruction to long after the node has started.
 fn killed_at_random(times: u32) -> Result<(), Failed> {
     for round in 0..times {
         let marker = Marker::new(&format!("killed-{round}"));
@@ -161,7 +161,7 @@ fn killed_at_random(times: u32) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Marks processes by an argument that no other has.
+/// Marks processes by a unique argument.
 struct Marker(String);
 
 impl Marker {
@@ -169,12 +169,12 @@ impl Marker {
         Marker(format!("farlink-test-{}-{test}", std::process::id()))
     }
 
-    /// A node with a child in a session of its own.
+    /// A node with a child in its own session.
     fn daemon(&self) -> Vec<&str> {
         vec!["sh", "-c", "setsid sleep 300 & sleep 300", &self.0]
     }
 
-    /// Waits until processes with this argument are there, or gone. Others than the node have it too: owner and supervisor.
+    /// Waits until processes with this argument exist, or are gone. Besides the node, owner and supervisor have it too.
     fn await_alive(&self, alive: bool) {
         let started = std::time::Instant::now();
         while self.exists() != alive {

@@ -1,6 +1,6 @@
-//! One flow of the kernel, seen in three ways: by looks at its sockets, by its packets, and by root with `tcp_probe`. They agree.
+//! One flow of the kernel, seen in three ways: by polling its sockets, by its packets, and by root with `tcp_probe`. They agree.
 //!
-//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+//! Each case runs this test program again in its own namespaces, as root if the caller is root and as an ordinary user.
 
 mod inside;
 
@@ -57,7 +57,7 @@ fn compare(privilege: Privilege) {
     assert!(by_probe.abs_diff(by_packets) <= 10 * u64::from(SEGMENT));
     let events = probe.retransmitted_at.len() as u64;
     println!("{events} events of sending again");
-    // An event may be of several segments.
+    // An event may cover several segments.
     assert!((last.retransmitted_segments * 9 / 10..=last.retransmitted_segments).contains(&events));
     let agree = agreement(&looks.samples, &probe.samples);
     println!("{:.1} % of looks show what tcp_probe does", agree * 100.0);
@@ -68,7 +68,7 @@ fn in_flight_bytes(sample: &Sample) -> u64 {
     sample.stats.unacknowledged_bytes.saturating_sub(sample.stats.unsent_bytes)
 }
 
-/// The share of looks whose window and round trip are those of the trace: a segment shows what the one before it has left.
+/// The share of polls whose window and round trip are those of the trace: a segment shows the state that the one before it left.
 fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
     let state = |sample: &Sample| (sample.stats.cwnd, sample.stats.srtt);
     let pairs = looks.iter().filter_map(|look| {
@@ -79,7 +79,7 @@ fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
     pairs.iter().filter(|same| **same).count() as f64 / pairs.len() as f64
 }
 
-/// Fetches over a link whose queue overflows, and watches the server.
+/// Fetches over a link whose queue overflows, and observes the server.
 fn watch(privilege: Privilege) -> Views {
     let settings = Settings::for_config(&Config::default()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();

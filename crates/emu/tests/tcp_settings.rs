@@ -1,6 +1,6 @@
-//! The kernel takes what a transport says: read back from it, and seen on the wire.
+//! The kernel takes a transport's settings: read back from it, and seen on the wire.
 //!
-//! Each case runs this test program again in namespaces of its own, as root where the caller is root and as an ordinary user.
+//! Each case runs this test program again in its own namespaces, as root if the caller is root and as an ordinary user.
 
 mod inside;
 
@@ -22,7 +22,7 @@ const RESPONSE: usize = 600_000;
 const DELAY: Duration = Duration::from_millis(20);
 /// A machine that is busy for a moment spoils one attempt, not all.
 const ATTEMPTS: u32 = 12;
-/// The most that any packet may be late: later ones look lost.
+/// Maximum lateness of any packet: later ones look lost.
 const LATENESS: Duration = Duration::from_millis(20);
 /// Payload of a segment.
 const SEGMENT: u32 = 1448;
@@ -37,15 +37,15 @@ fn as_an_ordinary_user() {
     inside::as_an_ordinary_user("as_an_ordinary_user", check_all);
 }
 
-/// What a fetch under a transport left to see.
+/// Observations of a fetch under a transport.
 struct Fetched {
-    /// Of the packet that was the latest.
+    /// Lateness of the latest packet.
     lateness: Duration,
     passages: Vec<Passage>,
-    /// The server's end when it had been acknowledged.
+    /// The server's end after everything was acknowledged.
     server: TcpInfo,
     congestion_control: String,
-    /// What `ip` tells of the server's interface.
+    /// Output of `ip` on the server's interface.
     link: String,
     /// `SO_SNDBUF` of the server when it accepted.
     sndbuf: i32,
@@ -67,7 +67,7 @@ fn check_all() {
     assert_eq!(fetched.options(), TIMESTAMPS | SACK | WINDOW_SCALING);
     assert_eq!(fetched.rcvbuf, 131_072);
     let acknowledgements = fetched.acknowledgements_per_packet();
-    // Every second but for the first few, on a machine that is not busy.
+    // Every second except for the first few, on a machine that is not busy.
     assert!(acknowledgements < 0.95, "{acknowledgements}");
     assert!(!fetched.link.contains("gso_max_segs 1 "), "bursts leave as one");
     assert!((200_000..1_000_000).contains(&fetched.variance_term()), "{:?}", fetched.server);
@@ -101,7 +101,7 @@ fn check_all() {
     assert_eq!(fetched.congestion_control, "reno");
 }
 
-/// Fetches as `transport` says, until the emulator was on time: what a busy machine delays shows in round trips and bursts.
+/// Fetches with `transport` until the emulator was on time: a busy machine's delays show in round trips and bursts.
 fn fetch(transport: &str, by_ipv6: bool) -> Fetched {
     let mut attempts = (0..ATTEMPTS).map(|number| {
         pause(number);
@@ -111,13 +111,13 @@ fn fetch(transport: &str, by_ipv6: bool) -> Fetched {
     punctual.expect("no attempt was on time: the machine is too busy for this test")
 }
 
-/// Nothing before the first attempt, then longer each time: 16 s in all.
+/// Nothing before the first attempt, then longer each time: 16 s in total.
 #[expect(clippy::disallowed_methods, reason = "the machine is given its own time to come to rest")]
 fn pause(number: u32) {
     std::thread::sleep(Duration::from_millis(250) * number);
 }
 
-/// Fetches over a testbed that is set as `transport` says, and checks that its sysctls were taken.
+/// Fetches over a testbed configured by `transport`, and checks that its sysctls were taken.
 fn fetch_once(transport: &str, by_ipv6: bool) -> Fetched {
     println!("{transport}");
     let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
@@ -192,7 +192,7 @@ fn read(server: std::net::IpAddr) -> i32 {
 }
 
 impl Fetched {
-    /// How many packets of data the server sent before the first answer to them reached it.
+    /// Number of data packets that the server sent before the first acknowledgement of them reached it.
     fn initial_burst(&self) -> usize {
         let of = |side: Side| self.passages.iter().filter(move |passage| passage.from == side);
         let syn = of(Side::Server).find_map(|passage| passage.tcp).expect("the server answers");
@@ -207,14 +207,14 @@ impl Fetched {
         of(Side::Server).filter(is_data).take_while(|packet| packet.arrived < answered).count()
     }
 
-    /// The window that the client's SYN offers, which is not scaled.
+    /// The window advertised in the client's SYN, which is not scaled.
     fn syn_window(&self) -> u32 {
         let mut syns =
             self.passages.iter().filter_map(|passage| passage.tcp).filter(|tcp| tcp.is_syn());
         syns.next().expect("a connection begins with a SYN").window.into()
     }
 
-    /// What the server's timeout adds to the round trip, microseconds; timers count in ticks.
+    /// The variance term of the server's timeout, microseconds; timers count in ticks.
     fn variance_term(&self) -> u32 {
         self.server.rto - self.server.rtt
     }
@@ -223,7 +223,7 @@ impl Fetched {
         self.server.options & (TIMESTAMPS | SACK | WINDOW_SCALING | ECN)
     }
 
-    /// How many acknowledgements the client sent for a full segment.
+    /// Number of acknowledgements by the client per full segment.
     fn acknowledgements_per_packet(&self) -> f64 {
         let is_ack = |passage: &&Passage| {
             passage.from == Side::Client

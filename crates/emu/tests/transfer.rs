@@ -1,4 +1,4 @@
-//! What programs send arrives as it was sent, however the kernel cuts it and the links treat it; and the emulator outlives what programs do.
+//! Data arrives as programs sent it, however the kernel cuts it and the links treat it; and the emulator survives whatever programs do.
 
 mod inside;
 mod wires;
@@ -104,7 +104,7 @@ fn emulator(testbed: &Testbed, link: LinkConfig) -> Emulator {
     testbed.emulator(topology, &Source::new(3, 0)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Looks whether packets are what a wire could carry.
+/// Checks that packets are such as a wire could carry.
 #[derive(Clone, Debug, Default)]
 struct Inspector {
     entered: u64,
@@ -121,7 +121,7 @@ impl Observer for Inspector {
     }
 }
 
-/// Whether the transport's checksum is right (RFC 9293 section 3.1, RFC 8200 section 8.1).
+/// Returns true if the transport checksum is right (RFC 9293 section 3.1, RFC 8200 section 8.1).
 fn checks(packet: &[u8]) -> bool {
     let (addresses, segment, protocol) = match packet[0] >> 4 {
         4 => (&packet[12..20], &packet[20..], packet[9]),
@@ -136,7 +136,7 @@ fn checks(packet: &[u8]) -> bool {
     sum == 0xffff
 }
 
-/// No two stretches of it are alike.
+/// A body in which no two stretches are alike.
 fn body() -> Vec<u8> {
     let mut bytes = vec![0; BODY_BYTES];
     Source::new(1, 0).stream("body").fill(&mut bytes);
@@ -192,7 +192,7 @@ fn datagrams_of_one_call_arrive_one_by_one(wire: Wire, server: IpAddr, release: 
     assert_eq!(snapshot.links[0].stats.delivered_packets, 5);
 }
 
-/// Lets the kernel cut datagrams (`UDP_SEGMENT` in udp(7)).
+/// Makes the kernel segment datagrams (`UDP_SEGMENT` in udp(7)).
 fn segment_by(socket: &UdpSocket, bytes: u16) {
     use nix::sys::socket::{setsockopt, sockopt::UdpGsoSegment};
     setsockopt(socket, UdpGsoSegment, &i32::from(bytes)).expect("Linux can since 4.18");
@@ -219,7 +219,7 @@ fn an_interface_that_goes_down_is_survived(wire: Wire) {
     assert_eq!(emulation.end().snapshot.check(), Err(Invalid::Refused(1)));
 }
 
-/// Nothing carries what is sent before there is an emulator, nor what an earlier one left.
+/// Nothing carries packets sent before there is an emulator, nor those left by an earlier one.
 fn what_was_sent_before_is_not_carried(wire: Wire) {
     let testbed = testbed(wire);
     let say = || {
@@ -241,7 +241,7 @@ fn what_was_sent_before_is_not_carried(wire: Wire) {
     assert_eq!(emulation.end().snapshot.links[0].stats.offered_packets, 1);
 }
 
-/// More than may wait for an emulator that does not run yet.
+/// More frames than may wait for an emulator that is not running yet.
 fn frames_that_nobody_takes_are_counted(wire: Wire) {
     const SENT: u64 = 20_000;
     let testbed = testbed(wire);
@@ -263,7 +263,7 @@ fn frames_that_nobody_takes_are_counted(wire: Wire) {
         std::thread::yield_now();
     }
     let (offered, overruns) = seen();
-    // Among what is lost may be what the ends say by themselves, to all neighbours.
+    // The lost frames may include those that the ends send by themselves, to all neighbours.
     assert!((SENT..SENT + 10).contains(&(offered + overruns)), "{offered} + {overruns}");
     assert!(wire != Wire::Tap || overruns > 0, "all of {offered} fit in the device's queue");
     emulation.end();

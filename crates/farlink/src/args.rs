@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command line: commands and their options.
 
 mod pep;
 mod proxy;
@@ -21,7 +21,7 @@ pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
 
-/// The store that is meant where none is named.
+/// The default store.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
 
 /// Which way of carrying a web page over a slow, far or lossy network is fastest, by how much and why.
@@ -42,11 +42,11 @@ pub enum Command {
     Report(Report),
     /// List the runs of a store.
     Runs(Runs),
-    /// Hold the simulation against the emulation, and the loader against Chromium.
+    /// Compare the simulation with the emulation, and the loader with Chromium.
     Validate(Validate),
-    /// Measure what Chromium's computing costs on this machine, as a device for `--device`.
+    /// Measure the cost of Chromium's computing on this machine, as a device for `--device`.
     Calibrate(Calibrate),
-    /// Published studies: what they claim, run again and judged.
+    /// Published studies: list their claims, re-run and judge them.
     #[command(subcommand)]
     Study(Study),
     /// Pages: list, show, write to disk.
@@ -58,7 +58,7 @@ pub enum Command {
     Link(Link),
     /// Run a program inside an emulated network: the kernel's TCP over farlink's links, without root.
     Shell(Shell),
-    /// What `shell` starts inside its sandbox.
+    /// Run the part of `shell` inside its sandbox.
     #[command(hide = true)]
     ShellInside(Shell),
     /// Run a web proxy: forward, reverse, tunnels (docs/proxy.md).
@@ -66,33 +66,33 @@ pub enum Command {
     /// Accelerate TCP and clear-text HTTP over a satellite: one end on each side of it.
     #[command(subcommand)]
     Pep(Pep),
-    /// Say what this machine can do.
+    /// Report this machine's capabilities.
     Doctor,
-    /// Print the completions of a shell.
+    /// Print completions for a shell.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Work as a process of an emulated journey.
+    /// Run as a process of an emulated journey.
     #[command(hide = true)]
     Emulated {
-        /// Which.
+        /// The role.
         role: String,
     },
-    /// Print a document that is made from the program: docs/cli.md, docs/exit-codes.md.
+    /// Print a document generated from the program: docs/cli.md, docs/exit-codes.md.
     #[command(hide = true)]
     Reference {
-        /// Which document.
+        /// The document.
         document: Document,
     },
 }
 
-/// Documents that are made from the program.
+/// Documents generated from the program.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Document {
     /// Every command with its options.
     Cli,
-    /// What the exit codes mean.
+    /// The meaning of the exit codes.
     ExitCodes,
     /// Every setting of a scenario.
     SettingsTable,
@@ -113,7 +113,7 @@ pub struct Load {
     #[arg(value_hint = ValueHint::AnyPath)]
     pub page: String,
 
-    /// Which page of a HAR that holds several: its number in the file, counted from 1, or its id.
+    /// Page of a HAR that holds several: its number in the file, counted from 1, or its id.
     #[arg(long = "page", value_name = "N|ID", value_hint = ValueHint::Other)]
     pub which: Option<String>,
 
@@ -133,8 +133,8 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
-    /// Write a report of all loads: one HTML file with the answer, the figures, and of the median load of each arm
-    /// the waterfall and what lay below it: windows, what was sent again, the radio, energy (docs/report.md).
+    /// Write a report of all loads: one HTML file with the answer, the figures, and for the median load of each arm
+    /// the waterfall and the layers below it: windows, retransmissions, the radio, energy (docs/report.md).
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
 
@@ -144,9 +144,9 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub pcap: Option<PathBuf>,
 
-    /// Write a trace of the median load of each arm (may be given several times, once a kind; docs/traces.md): `tcp` or
-    /// `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, a file an end; `bodies`, digests of
-    /// what arrived. With several arms, the arm's name goes before the extension.
+    /// Write a trace of the median load of each arm (may be given several times, once per kind; docs/traces.md):
+    /// `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, one file per end;
+    /// `bodies`, digests of the received bodies. With several arms, the arm's name goes before the extension.
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
     pub trace: Vec<String>,
 
@@ -161,7 +161,7 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub film: Option<PathBuf>,
 
-    /// Print one JSON object a visit, one a line, instead of the table.
+    /// Print one JSON object per visit, one per line, instead of the table.
     #[arg(long)]
     pub json: bool,
 
@@ -169,13 +169,13 @@ pub struct Load {
     #[arg(long)]
     pub waterfall: bool,
 
-    /// How many loads to make at once (default: one a core; one of Chromium's).
+    /// Number of concurrent loads (default: one per core; one for Chromium).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
 impl Load {
-    /// Names the page of a HAR that `--page` chooses, as `file.har#2` does.
+    /// Sets the page of a HAR that `--page` chooses, as `file.har#2` does.
     pub fn choose_page(&mut self) -> Result<(), Failure> {
         let Some(which) = self.which.take() else { return Ok(()) };
         let file = self.page.split('~').next().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Load {
     }
 }
 
-/// How a page is loaded.
+/// Options of a page load.
 #[derive(Args)]
 pub struct How {
     #[command(flatten)]
@@ -203,7 +203,7 @@ pub struct How {
     #[arg(long, help_heading = "Network", conflicts_with = "udp")]
     pub block_udp: bool,
 
-    /// Short for --nuisance off: without loss all repetitions are then the same.
+    /// Short for --nuisance off: without loss all repetitions are then identical.
     #[arg(long, help_heading = "World", conflicts_with = "nuisance")]
     pub no_nuisance: bool,
 }
@@ -214,7 +214,7 @@ pub struct Run {
     #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
     pub experiment: PathBuf,
 
-    /// Where results go: a SQLite file, made if it is not there. A run that was interrupted goes on.
+    /// The store for results: a SQLite file, created if missing. An interrupted run is resumed.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
@@ -222,18 +222,18 @@ pub struct Run {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Measure anew even if the store holds this very experiment.
+    /// Measure again even if the store holds this very experiment.
     #[arg(long)]
     pub again: bool,
 
-    /// How many loads to make at once (default: one a core; one of Chromium's).
+    /// Number of concurrent loads (default: one per core; one for Chromium).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Args)]
 pub struct Report {
-    /// Which run, by its number (default: the latest).
+    /// The run, by its number (default: the latest).
     pub run: Option<i64>,
 
     /// The store.
@@ -244,16 +244,17 @@ pub struct Report {
     #[arg(short, long, default_value = "report.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Show the waterfall of this visit: a journey's number, and of which of its visits (0 unless said
-    /// otherwise); may be given several times (default: the median visit of each arm).
+    /// Show the waterfall of this visit: a journey's number and the index of the visit in it (default 0); may be
+    /// given several times (default: the median visit of each arm).
     #[arg(long, value_name = "JOURNEY[:VISIT]")]
     pub visit: Vec<String>,
 
-    /// Also write one line of CSV a visit.
+    /// Also write one line of CSV per visit.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
 
-    /// Also write how servers' windows stood, one line of CSV a sample, as `tcp_probe` tells it: of visits of which that was recorded.
+    /// Also write time series of the servers' windows, one line of CSV per sample as by `tcp_probe`, for visits
+    /// that recorded them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub windows: Option<PathBuf>,
 
@@ -275,7 +276,7 @@ pub struct Validate {
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
 
-    /// Where measurements go: a SQLite file, made if it is not there. A validation that was interrupted goes on.
+    /// The store for measurements: a SQLite file, created if missing. An interrupted validation is resumed.
     #[arg(long, default_value = "farlink-validate.sqlite", value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
@@ -283,16 +284,16 @@ pub struct Validate {
     #[arg(short, long, default_value = "validation.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Measure nothing: judge what the store holds.
+    /// Measure nothing: judge the store's contents.
     #[arg(long, conflicts_with = "again")]
     pub report_only: bool,
 
-    /// Measure everything anew.
+    /// Measure everything again.
     #[arg(long)]
     pub again: bool,
 
-    /// The device that farlink's loader computes as where it is held against Chromium: a file that `farlink calibrate`
-    /// has written, or a profile (default: the scenarios' own).
+    /// The device of farlink's loader where it is compared with Chromium: a file written by `farlink calibrate`, or
+    /// a profile (default: the scenarios' own).
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
     pub device: Option<String>,
 
@@ -300,7 +301,7 @@ pub struct Validate {
     #[arg(long)]
     pub without_chromium: bool,
 
-    /// Emulated loads that go on side by side (default: the suite's). Browsers load one at a time.
+    /// Number of concurrent emulated loads (default: the suite's). Browsers load one at a time.
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
@@ -311,7 +312,7 @@ pub struct Calibrate {
     #[arg(short, long, default_value = "device.toml", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Loads of each page over each protocol; the least time counts.
+    /// Loads of each page over each protocol; the shortest time counts.
     #[arg(short = 'n', long, default_value_t = 5, value_name = "REPS", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repetitions: u32,
 }
@@ -332,14 +333,14 @@ pub struct OnNetworks {
 
 #[derive(Subcommand)]
 pub enum Pages {
-    /// List the pages that have a name.
+    /// List the named pages.
     List,
-    /// Show a page: its hosts, objects and what waits for what.
+    /// Show a page: its hosts, objects and dependencies.
     Show {
         /// A name or a file.
         #[arg(value_hint = ValueHint::AnyPath)]
         page: String,
-        /// Print it as a page file (JSON) instead.
+        /// Print the page as a page file (JSON) instead.
         #[arg(long)]
         json: bool,
     },
@@ -348,7 +349,7 @@ pub enum Pages {
         /// A name or a file.
         #[arg(value_hint = ValueHint::AnyPath)]
         page: String,
-        /// The directory to make.
+        /// The directory to create.
         #[arg(short, long, value_hint = ValueHint::DirPath)]
         output: PathBuf,
     },
@@ -356,7 +357,7 @@ pub enum Pages {
 
 #[derive(Subcommand)]
 pub enum Link {
-    /// Ping, loss test and speed test in virtual time: what is configured beside what is delivered.
+    /// Ping, loss test and speed test in virtual time: configured beside measured values.
     Test(LinkTestArgs),
 }
 
@@ -376,9 +377,9 @@ pub struct LinkTestArgs {
 
 #[derive(Subcommand)]
 pub enum Networks {
-    /// List the networks that have a name.
+    /// List the named networks.
     List,
-    /// Show one: rates, delays, losses, queues, and where they come from.
+    /// Show one: rates, delays, losses, queues, and their sources.
     Show {
         /// A profile, a description or a file.
         network: String,
@@ -387,8 +388,8 @@ pub enum Networks {
 
 #[derive(Args)]
 pub struct Shell {
-    /// A profile (`farlink networks list`), a description or a file, as for `load --network`; several
-    /// lie one behind the other, the first next to the command.
+    /// A profile (`farlink networks list`), a description or a file, as for `load --network`; several are chained,
+    /// the first next to the command.
     #[arg(long, required = true, value_name = "NETWORK")]
     pub network: Vec<String>,
 
@@ -401,16 +402,16 @@ pub struct Shell {
     #[arg(long, value_name = "PORT[=INSIDE_PORT]")]
     pub host_loopback: Vec<HostLoopback>,
 
-    /// Run this at the network's far side, by `sh -c`, for as long as the command runs, which starts once
-    /// it listens: --server 'iperf3 -s'. Its output goes to standard error.
+    /// Run this at the network's far side, by `sh -c`, for as long as the command runs, which starts once the
+    /// server listens: --server 'iperf3 -s'. Its output goes to standard error.
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
 
-    /// Write what the links did as JSON: packets, drops one by one, how punctual the emulator was.
+    /// Write the links' activity as JSON: packets, each drop, the emulator's punctuality.
     #[arg(long, value_name = "OUT.json", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
 
-    /// What to run (default: your shell, with a line that shows what the links do; needs a terminal).
+    /// The command to run (default: your shell, with a status line of the links; needs a terminal).
     #[arg(last = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }

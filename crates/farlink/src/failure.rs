@@ -1,4 +1,4 @@
-//! Failures as people read them: `error: ...`, an empty line, `hint: ...`.
+//! Failures as shown to people: `error: ...`, an empty line, `hint: ...`.
 
 use std::fmt::Display;
 use std::process;
@@ -7,27 +7,27 @@ use anstyle::{AnsiColor, Style};
 use emu::Wire;
 use emu::diagnosis::Refusal;
 
-/// What farlink's exit codes mean.
+/// Exit codes of farlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done.
     Success = 0,
-    /// It ran, and a page did not load or a target was missed.
+    /// The command ran, but a page did not load or a target was missed.
     Failed = 1,
-    /// What was asked for cannot be.
+    /// The request is invalid.
     BadInput = 2,
-    /// The machine refused.
+    /// The machine could not do it.
     Machine = 3,
-    /// What `shell` was to run is there, but not a program.
+    /// The command for `shell` exists, but is not executable.
     CommandNotExecutable = 126,
-    /// What `shell` was to run is not there.
+    /// The command for `shell` does not exist.
     CommandNotFound = 127,
     /// Ctrl-C.
     Interrupted = 130,
 }
 
 impl ExitCode {
-    /// All there are.
+    /// All exit codes.
     pub const ALL: [ExitCode; 7] = [
         ExitCode::Success,
         ExitCode::Failed,
@@ -38,7 +38,7 @@ impl ExitCode {
         ExitCode::Interrupted,
     ];
 
-    /// What it means, for `docs/exit-codes.md`.
+    /// Its meaning, for `docs/exit-codes.md`.
     pub fn meaning(self) -> &'static str {
         match self {
             ExitCode::Success => "Done.",
@@ -74,7 +74,7 @@ impl From<ExitCode> for process::ExitCode {
     }
 }
 
-/// Why a command came to nothing.
+/// The error of a command.
 #[derive(Debug)]
 pub struct Failure {
     code: ExitCode,
@@ -83,17 +83,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What was typed, or a file, is wrong.
+    /// An invalid command line or file.
     pub fn bad_input(message: impl Display) -> Failure {
         Failure { code: ExitCode::BadInput, message: message.to_string(), hint: None }
     }
 
-    /// The machine refused.
+    /// An error of the machine.
     pub fn machine(message: impl Display) -> Failure {
         Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
     }
 
-    /// There is no emulation on this machine, over the wire that was asked for: why, and what mends it.
+    /// No emulation on this machine over the requested wire: the cause, and the remedy.
     pub fn not_emulated(cause: emu::Error, wire: Option<Wire>) -> Failure {
         let refusal = Refusal::explain(cause, wire);
         let remedies: Vec<&str> = refusal.remedies().collect();
@@ -101,19 +101,19 @@ impl Failure {
         Failure::machine(&refusal).hint(hint)
     }
 
-    /// What is to be run is there, but not a program.
+    /// The command to run exists, but is not executable.
     pub fn not_executable(message: impl Display) -> Failure {
         let code = ExitCode::CommandNotExecutable;
         Failure { code, message: message.to_string(), hint: None }
     }
 
-    /// What is to be run is not there.
+    /// The command to run does not exist.
     pub fn not_found(message: impl Display) -> Failure {
         let code = ExitCode::CommandNotFound;
         Failure { code, message: message.to_string(), hint: None }
     }
 
-    /// The same, with what to do about it.
+    /// The same, with advice.
     pub fn hint(mut self, hint: impl Into<Option<String>>) -> Failure {
         self.hint = hint.into();
         self
@@ -124,7 +124,7 @@ impl Failure {
         self.code
     }
 
-    /// Tells it on standard error.
+    /// Prints it to standard error.
     pub fn tell(&self) {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));

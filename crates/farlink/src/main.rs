@@ -1,6 +1,6 @@
-//! The command line: what people type, told well.
+//! The command line of farlink.
 //!
-//! Data goes to standard output, talk to standard error. Exit codes: see [`failure::ExitCode`].
+//! Data goes to standard output, messages to standard error. Exit codes: see [`failure::ExitCode`].
 
 #![forbid(unsafe_code)]
 
@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// A journey allocates about a megabyte and gives all of it back. The system's allocator returns that to
-/// the kernel each time, whose page faults were a quarter of a load's time.
+/// A journey allocates about a megabyte and frees all of it. The system's allocator returns that to the kernel each
+/// time, whose page faults took a quarter of a load's time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

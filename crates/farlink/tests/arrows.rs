@@ -1,4 +1,4 @@
-//! The crates name each other only as `docs/arrows.txt` allows.
+//! Dependencies between the crates are those that `docs/arrows.txt` allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// What the manifests say, development dependencies left out.
+/// The dependencies in the manifests, without development dependencies.
 fn actual() -> BTreeMap<String, BTreeSet<String>> {
     let folders = std::fs::read_dir(root().join("crates")).unwrap();
     folders
@@ -38,7 +38,7 @@ fn actual() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The tables of dependencies: everybody's, and those of one system.
+/// The tables of dependencies: the common one, and those of a target.
 fn dependencies(manifest: &toml::Table) -> Vec<&toml::Table> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let of_targets = targets.into_iter().flat_map(toml::Table::values);

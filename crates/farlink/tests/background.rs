@@ -1,4 +1,4 @@
-//! `--traffic`: what the client sends beside the page, and what it does to radios.
+//! `--traffic`: the client's background traffic, and its effect on radios.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn number(visit: &Value, field: &str) -> f64 {
     visit[field].as_f64().unwrap_or_else(|| panic!("{field}: {visit}"))
 }
 
-/// A server that needs eight seconds for each answer: every response finds a radio that has left its dedicated channel.
+/// A server that takes eight seconds for each answer: every response finds a radio that has left its dedicated channel.
 const PAUSES: &str = "synthetic:6x20KB --network 3g,radio=umts --tcp linux-3.0 --service-time 8s \
                       --tls none --protocol h2 --device zero --no-nuisance -n 1";
 
@@ -22,8 +22,8 @@ fn paused(traffic: &str) -> Value {
     visits(&Desk::new(), &format!("{PAUSES} {traffic}")).remove(0)
 }
 
-/// Erman et al. 2013, section 5.6.1: with pings that keep the radio on its dedicated channel there are (nearly) no retransmissions, and pages
-/// load sooner.
+/// Erman et al. 2013, section 5.6.1: with pings that keep the radio on its dedicated channel there are (nearly) no
+/// retransmissions, and pages load sooner.
 #[test]
 fn pings_keep_a_radio_awake_and_its_server_from_needless_timeouts() {
     let (without, with) = (paused(""), paused("--traffic ping:every=3s,size=320B"));
@@ -34,7 +34,7 @@ fn pings_keep_a_radio_awake_and_its_server_from_needless_timeouts() {
     assert_eq!(number(&with, "retransmits"), 0.0, "{with}");
     let sooner = number(&without, "plt_ms") - number(&with, "plt_ms");
     assert!(sooner > 2000.0 + 2.0 * 1500.0, "{sooner} ms");
-    // A dedicated channel all the time is what that costs: 0.7 W.
+    // The cost: a dedicated channel all the time, 0.7 W.
     let states = with["radio"]["states"].as_array().unwrap();
     assert_eq!(states.len(), 1, "{states:?}");
     assert_eq!(states[0]["state"], "CELL_DCH");
@@ -42,7 +42,7 @@ fn pings_keep_a_radio_awake_and_its_server_from_needless_timeouts() {
     assert!((0.69..0.71).contains(&watts), "{watts}");
 }
 
-/// 84 bytes are too few for a dedicated channel: such pings keep the radio from idleness, not from its shared channel.
+/// 84 bytes are too few for a dedicated channel: such pings keep the radio out of idle, but only on its shared channel.
 #[test]
 fn small_pings_keep_a_shared_channel_only() {
     let small = paused("--traffic ping:every=3s");
@@ -118,7 +118,7 @@ fn it_is_an_axis_of_experiments() {
     assert!(desk.read("report.html").contains("ping:every=3s,size=320B"));
 }
 
-/// A ping of 500 bytes passes a shared channel up, and its answer asks for a dedicated one: the visit's events say so.
+/// A ping of 500 bytes goes up on a shared channel, and its answer triggers a dedicated one: the visit's events show it.
 #[test]
 fn its_packets_are_causes_of_a_radios_states() {
     let desk = Desk::new();

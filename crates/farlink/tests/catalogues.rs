@@ -1,4 +1,4 @@
-//! What farlink knows by name, and what it says of itself.
+//! Named things of farlink: pages, networks and the like, as it lists them.
 
 mod common;
 
@@ -75,7 +75,7 @@ fn shells_get_their_completions() {
             assert!(out.contains(word), "{shell}: {word}");
         }
     }
-    // Where the shell is at hand, it reads its script.
+    // If the shell is installed, it parses its script.
     desk.put("farlink.bash", desk.farlink("completions bash").ok());
     let read = std::process::Command::new("bash").arg("-n").arg(desk.path("farlink.bash")).status();
     assert!(read.is_ok_and(|status| status.success()));

@@ -2,7 +2,7 @@
 
 mod common;
 
-/// Everything here takes as long as it says, on an idle machine.
+/// Real-time tests, which need an idle machine.
 mod real_time {
     use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ mod real_time {
     const LOAD: &str = "load synthetic:10x10KB@2hosts --network rtt=40ms,down=20mbit,up=20mbit --world emu --client chromium -n 1 --no-nuisance --json";
     const OBJECTS: usize = 11;
 
-    /// Whether this machine can emulate and has a Chromium.
+    /// Returns true if this machine can emulate and has a Chromium.
     fn possible(desk: &Desk) -> bool {
         let namespaces = emu::diagnosis::missing(None).is_empty();
         let doctor = desk.farlink("doctor").out;
@@ -24,8 +24,9 @@ mod real_time {
         namespaces && chromium
     }
 
-    /// Loads the page; gives its PLT and on how many connections its objects came. All came by `version`. `None`, visibly, on a machine that is not
-    /// on time in any attempt: without precedence for the emulator a browser takes what it needs.
+    /// Loads the page; returns its PLT and the number of connections for its objects. All came by `version`.
+    /// `None`, visibly, on a machine that is late in every attempt: without precedence for the emulator, a browser
+    /// takes all the CPU it needs.
     #[track_caller]
     fn load(desk: &Desk, arguments: &str, version: &str) -> Option<(f64, usize)> {
         let ran = desk.farlink(&format!("{LOAD} {arguments} --har c.har"));
@@ -47,7 +48,8 @@ mod real_time {
         Some((visit["plt_ms"].as_f64().unwrap(), connections.len()))
     }
 
-    /// What the servers' TCP counted and what the emulator saw the browser send again; with 5 % of all packets lost that is not nothing.
+    /// Counts of the servers' TCP, and retransmissions of the browser seen by the emulator; with 5 % packet loss
+    /// they are not zero.
     #[test]
     fn what_a_browsers_connections_sent_again_is_counted() {
         let desk = Desk::new();
@@ -58,7 +60,7 @@ mod real_time {
         let load = format!(
             "load synthetic:10x100KB --network {network} --protocol h2 --world emu --client chromium -n 1 --json"
         );
-        // A browser's own addresses cost it time: they are asked for only where a load is watched.
+        // Reading a browser's own addresses costs it time: that is done only if a load is observed.
         let ran = desk.farlink(&format!("{load} --report r.html"));
         if ran.out.contains("was not on time in") {
             println!("skipped: too much else runs");
@@ -66,7 +68,7 @@ mod real_time {
         }
         let visit: Value = serde_json::from_str(ran.ok().trim()).unwrap();
         let again = visit["retransmits"].as_u64().expect("it is known");
-        // 700 segments down, of which 35 are lost; some repetitions are lost, too, and some are needless.
+        // 700 segments down, of which 35 are lost; some retransmissions are lost, too, and some are spurious.
         assert!((10..200).contains(&again), "{again}: {visit}");
     }
 
@@ -79,7 +81,7 @@ mod real_time {
         for tls in ["none", "tls13"] {
             let arguments = format!("--protocol h1 --tls {tls} --route proxy");
             if let Some((_, connections)) = load(&desk, &arguments, "HTTP/1.1") {
-                // For each host up to six.
+                // Up to six per host.
                 assert!((2..=12).contains(&connections), "{tls}: {connections}");
             }
         }
@@ -105,7 +107,7 @@ mod real_time {
         }
     }
 
-    /// One host past the proxy, the other through it, whatever the file calls it.
+    /// One host past the proxy, the other through it, whatever name the file gives it.
     #[test]
     fn chromium_goes_by_a_pac_file() {
         let desk = Desk::new();
@@ -141,7 +143,8 @@ mod real_time {
         let cold = load(&desk, route, "HTTP/2");
         let primed = load(&desk, &format!("{route},cache=primed"), "HTTP/2");
         let (Some((cold, _)), Some((primed, _))) = (cold, primed) else { return };
-        // A document that may not be stored costs two round trips beyond the proxy, its objects two more if they are not there.
+        // A document that may not be stored costs two round trips beyond the proxy, its objects two more if they
+        // are not cached.
         assert!(primed + 250.0 < cold, "{primed} ms primed, {cold} ms cold");
     }
 }

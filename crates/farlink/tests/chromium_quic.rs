@@ -1,14 +1,15 @@
-//! A real Chromium over HTTP/3 in the emulated world: every request is, as its own protocol tells, and the servers' ends of its connections are QUIC's.
+//! A real Chromium over HTTP/3 in the emulated world: every request uses it, by its own protocol field, and the
+//! servers' ends of its connections are QUIC's.
 
 mod common;
 
-/// Everything here takes as long as it says, on an idle machine.
+/// Real-time tests, which need an idle machine.
 mod real_time {
     use serde_json::Value;
 
     use crate::common::Desk;
 
-    /// Whether this machine can emulate and has a Chromium.
+    /// Returns true if this machine can emulate and has a Chromium.
     fn possible(desk: &Desk) -> bool {
         let namespaces = emu::diagnosis::missing(None).is_empty();
         let doctor = desk.farlink("doctor").out;

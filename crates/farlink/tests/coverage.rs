@@ -1,4 +1,4 @@
-//! `docs/coverage.md` names files and tests: they exist.
+//! The files and tests named in `docs/coverage.md` exist.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,19 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What stands between backticks in `text`.
+/// The quotations between backticks in `text`.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Whether a quotation is a path of the repository, and not a command or a setting.
+/// Returns true if a quotation is a path of the repository, and not a command or a setting.
 fn is_path(quotation: &str) -> bool {
     quotation.contains('/')
         && !quotation.contains([' ', '=', ','])
         && quotation.chars().next().is_some_and(char::is_alphabetic)
 }
 
-/// What is wrong with a reference `path` or `path::test`.
+/// The error in a reference `path` or `path::test`.
 fn mistake(reference: &str) -> Option<String> {
     let (path, test) = match reference.split_once("::") {
         Some((path, test)) => (path, Some(test)),

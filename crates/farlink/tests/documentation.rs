@@ -1,4 +1,4 @@
-//! The documents say what the code does.
+//! The documents agree with the code.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Everything exists.
+/// A world in which everything exists.
 struct Anything;
 
 impl Catalogue for Anything {
@@ -78,7 +78,7 @@ fn every_column_of_the_store_is_documented() {
     let path = directory.path().join("store");
     drop(Store::create(&path).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
-    // A view names a function of farlink's, which must exist before SQLite lists their columns.
+    // A view uses one of farlink's functions, which must exist before SQLite lists the view's columns.
     let flags = FunctionFlags::SQLITE_UTF8;
     connection.create_scalar_function("proxy_events_json", 1, flags, |_| Ok("[]")).unwrap();
     let tables =

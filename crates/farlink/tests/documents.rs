@@ -1,4 +1,4 @@
-//! Documents that are made from the program say what it says now.
+//! Generated documents are up to date.
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! `farlink load` and `farlink run` in the emulated world: the kernel's TCP over emulated links, in namespaces made without root.
 //!
-//! In real time, so nothing else should run beside them. Where namespaces cannot be made they are skipped visibly, but fail in CI.
+//! The tests run in real time, so nothing else should run beside them. Without namespaces they are skipped visibly,
+//! but fail in CI.
 
 #![expect(clippy::disallowed_methods, reason = "processes run and end in the machine's own time")]
 
@@ -16,16 +17,16 @@ use common::{Desk, Ran, has_tap, journeys, report_rows};
 use remains::{Traces, assert_gone, traces};
 use serde_json::Value;
 
-/// Everything here takes as long as it says, on an idle machine.
+/// Real-time tests, which need an idle machine.
 mod real_time {
     use super::*;
 
-    /// A link on which a load takes long enough to be compared, without losses.
+    /// A link on which a load takes long enough for a comparison, without losses.
     const NETWORK: &str = "rtt=60ms,down=10mbit,up=5mbit,queue=100pkt";
-    /// What takes a machine's own processor is not simulated: a page without compute.
+    /// A page without compute: work of the machine's own processor is not simulated.
     const PAGE: &str = "synthetic:20x10KB";
 
-    /// Whether this machine can emulate at all.
+    /// Returns true if this machine can emulate at all.
     fn possible() -> bool {
         let possible = emu::diagnosis::missing(None).is_empty();
         if !possible {
@@ -55,7 +56,7 @@ mod real_time {
         values[values.len() / 2]
     }
 
-    /// The median of three emulated loads is within a tenth of the simulated one.
+    /// Checks that the median of three emulated loads is within a tenth of the simulated one.
     fn agree(desk: &Desk, how: &[&str]) {
         let sim = plts(&loads(desk, &[how, &["-n", "1"]].concat()))[0];
         let mut emu = plts(&loads(desk, &[how, &["-n", "3", "--world", "emu"]].concat()));
@@ -75,7 +76,7 @@ mod real_time {
         }
     }
 
-    /// A proxy in a namespace of its own, with a stretch behind it.
+    /// A proxy in a separate namespace, with a stretch behind it.
     #[test]
     fn a_proxy_is_the_same_in_both_worlds() {
         if !possible() {
@@ -114,7 +115,8 @@ mod real_time {
         }
     }
 
-    /// Its halves in namespaces of their own: in clear text with what the far end sends unasked, under TLS by splitting alone, with several channels and past it.
+    /// Two halves in separate namespaces: in clear text with responses that the far end sends unasked, under TLS by
+    /// splitting alone, with several channels and past it.
     #[test]
     fn a_pep_is_the_same_in_both_worlds() {
         if !possible() {
@@ -134,7 +136,7 @@ mod real_time {
         }
     }
 
-    /// A terminal that asks for capacity in front of the leg: a grant for the page's first request, frames for what follows.
+    /// A terminal with capacity on demand in front of the leg: a grant for the page's first request, frames for the rest.
     #[test]
     fn a_terminals_pep_is_the_same_in_both_worlds() {
         if !possible() {
@@ -189,7 +191,8 @@ mod real_time {
                 let visits = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
                 visits.collect::<Vec<Value>>()
             };
-            // Where in a cycle of discontinuous reception a packet falls is chance: medians, of visits that each draw their own.
+            // A packet's position in a cycle of discontinuous reception is random: medians, of visits with
+            // independent draws.
             let (sim, emu) = (load("sim", "41"), load("emu", "5"));
             let differ = |measure: fn(&Value) -> f64| {
                 let (sim, emu) = (median(&sim, measure), median(&emu, measure));
@@ -201,7 +204,7 @@ mod real_time {
         }
     }
 
-    /// The kernel's windows, what it sent again as seen on the wire, and the radio, on one page.
+    /// The kernel's windows, its retransmissions as seen on the wire, and the radio, on one page.
     #[test]
     fn a_report_shows_what_lay_below_an_emulated_load() {
         if !possible() {
@@ -220,8 +223,8 @@ mod real_time {
         assert!(stays.iter().any(|stay| stay.contains("FACH to DCH")), "{stays:?}");
     }
 
-    /// Looks at the kernel's connections are for everybody; root sees every segment beside them, also where two networks with the same
-    /// addresses are emulated side by side.
+    /// Any user can sample the kernel's connections; root sees every segment as well, also with two networks of
+    /// equal addresses emulated side by side.
     #[test]
     fn root_traces_the_kernels_connections_by_segment() {
         if !possible() {
@@ -248,7 +251,7 @@ mod real_time {
             assert!((70..400).contains(&probes.len()), "{}", probes.len());
             let largest =
                 |samples: &[&Value]| samples.iter().map(|line| line["cwnd"].as_u64()).max();
-            // Looks see the last growth, too; a segment, how things stood before it.
+            // Samples see the last growth, too; a segment, the state before it.
             assert!(largest(&probes) <= largest(&looks));
             assert!(probes.iter().all(|line| line["rto_ns"].is_null()));
             let at = lines.iter().filter_map(|line| line["at_ns"].as_u64());
@@ -303,7 +306,7 @@ mod real_time {
         assert!(visit["trace_digest"].is_null());
     }
 
-    /// The machine has TAP devices, and veth; the load is to use the former.
+    /// The machine has TAP devices and veth; the load is to use the former.
     #[test]
     fn loads_over_tap_devices_are_those_over_veth_and_say_so() {
         if !possible() || !has_tap() {
@@ -343,7 +346,7 @@ mod real_time {
         may
     }
 
-    /// Root gives up being root for it; anybody else is an ordinary user.
+    /// Root drops its privileges for it; any other tester is an ordinary user.
     #[test]
     fn an_ordinary_user_loads_over_tap_devices() {
         if !possible() || !has_tap() || !anybody_may_open_tun() {
@@ -384,7 +387,7 @@ mod real_time {
         )
     }
 
-    /// `farlink ARGUMENTS`, its temporary files beside the desk's own, all its processes marked.
+    /// `farlink ARGUMENTS`, with its temporary files beside the desk's own and a marker on all its processes.
     fn marked(desk: &Desk, arguments: &str, marker: &str) -> Command {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
         let mut command = desk.command(&arguments);
@@ -400,8 +403,8 @@ mod real_time {
         assert!(files.is_empty(), "temporary files: {files:?}");
     }
 
-    /// The store can be read and everything in it is whole: a journey with its visits, a visit with its emulation. A run that was killed before
-    /// it had made its tables has left a file with none of them.
+    /// Checks that the store is readable and consistent: a journey with its visits, a visit with its emulation. A
+    /// run killed before it had created its tables leaves a file without any.
     fn assert_whole(desk: &Desk) {
         let store = desk.sqlite("farlink.sqlite");
         let text = |sql: &str| store.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -415,7 +418,7 @@ mod real_time {
         assert_eq!(count("SELECT count(*) FROM emulation"), journeys);
     }
 
-    /// Kills a run again and again, at times that look like chance, and lets it come to its end.
+    /// Kills a run repeatedly, at pseudo-random times, and then lets it finish.
     fn killed(times: u32, repetitions: u32) {
         if !possible() {
             return;
@@ -429,7 +432,7 @@ mod real_time {
             let mut run = marked(&desk, "run e.toml -j 2", &marker).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(u64::from(round * 7919 % 1500)));
             seen += traces(&marker).processes;
-            // It may have come to its end.
+            // Fails if the run has finished.
             let _ = run.kill();
             run.wait().unwrap();
             assert_nothing_left(&desk, &marker, &before);
@@ -440,7 +443,7 @@ mod real_time {
         assert!(seen > times as usize, "what is left would have been seen: {seen}");
         assert_eq!(desk.farlink("run e.toml -j 2").code, 0);
         assert_whole(&desk);
-        // Which says that there are tables now.
+        // This shows that there are tables now.
         assert_eq!(journeys(&desk.path("farlink.sqlite")), 2 * u64::from(repetitions));
     }
 
@@ -470,7 +473,8 @@ mod real_time {
             let mut load = marked(&desk, &load, &marker);
             load.envs(environment.iter().copied()).stdout(Stdio::piped());
             let ran = load.output().unwrap();
-            // A shared machine may halt for seconds. A load that was late each time it was tried is a failure that says so, and leaves nothing either.
+            // A shared machine may halt for seconds. A load that was late in each attempt fails with that message,
+            // and leaves nothing either.
             let was_late = String::from_utf8_lossy(&ran.stdout).contains("was not on time in");
             assert!(ran.status.success() || was_late, "{ran:?}");
             late += usize::from(was_late);

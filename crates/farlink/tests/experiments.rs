@@ -1,10 +1,10 @@
-//! `farlink run`, `report` and `runs`: an experiment from its file to a page that can be opened.
+//! `farlink run`, `report` and `runs`: an experiment from its file to an HTML page.
 
 mod common;
 
 use common::{Desk, digest, experiment};
 
-/// Runs the experiment on a desk of its own and gives the digest of the store.
+/// Runs the experiment on a separate desk and returns the digest of the store.
 fn digest_of(arguments: &str) -> String {
     let desk = Desk::new();
     desk.put("e.toml", experiment(3));
@@ -117,7 +117,7 @@ fn two_runs_into_one_store_do_not_meet() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(1));
     desk.farlink("run e.toml").ok();
-    // Whoever runs into a store holds this lock as long as he does.
+    // A process that runs into a store holds this lock until it ends.
     let held = std::fs::File::open(desk.path("farlink.sqlite")).unwrap();
     held.lock().unwrap();
     let ran = desk.farlink("run e.toml --again");

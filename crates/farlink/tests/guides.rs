@@ -1,4 +1,4 @@
-//! Pages of the site that people write by task: docs/start and docs/guides.
+//! Task-oriented pages of the site: docs/start and docs/guides.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,8 @@ fn each_page_is_short_and_says_what_to_read_next() {
     }
 }
 
-/// `farlink` commands that a block shows are run by scripts/readme.sh, but for programs that serve or build until they are stopped.
+/// scripts/readme.sh runs the `farlink` commands in a block, except for programs that serve or build until they are
+/// stopped.
 #[test]
 fn each_command_is_run_unless_it_does_not_end() {
     const NOT_RUN: [&str; 6] = [

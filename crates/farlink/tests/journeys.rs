@@ -1,4 +1,4 @@
-//! Journeys of several visits from the command line: simulated, emulated, and refused where a journey cannot be.
+//! Journeys of several visits from the command line: simulated, emulated, and refused if impossible.
 
 #![expect(clippy::disallowed_methods, reason = "a test may ask whether it runs in CI")]
 
@@ -12,7 +12,7 @@ const SITES: &str = "format = \"farlink-page-list\"\nversion = 1\n\
 
 const NETWORK: &str = "rtt=60ms,down=10mbit,up=5mbit,queue=100pkt";
 
-/// What `farlink load sites.pages.toml --json` with more arguments has measured.
+/// The measurements of `farlink load sites.pages.toml --json` with more arguments.
 fn visits(extra: &[&str]) -> Vec<Value> {
     let desk = Desk::new();
     desk.put("sites.pages.toml", SITES);
@@ -103,7 +103,7 @@ fn what_cannot_be_a_journey_is_refused() {
     refuses("pages show sites.pages.toml", &["a list of pages"]);
 }
 
-/// Everything here takes as long as it says.
+/// Real-time tests.
 mod real_time {
     use super::*;
 
@@ -123,7 +123,7 @@ mod real_time {
             assert_eq!(pages(&simulated), pages(&emulated));
             assert_eq!(emulated.len(), 6);
             for (sim, emu) in ttfbs(&simulated).into_iter().zip(ttfbs(&emulated)) {
-                // To within half a round trip: as many of them.
+                // To within half a round trip: the same number of them.
                 assert!((sim - emu).abs() < 30.0, "keeping {keeps}: {sim} ms and {emu} ms");
             }
             let begun = |visits: &[Value]| visits[5]["started_ms"].as_f64().unwrap();

@@ -1,11 +1,11 @@
-//! `farlink link test`: every link does what it was told, and the proof says so.
+//! `farlink link test`: every link behaves as configured, and the proof shows it.
 
 mod common;
 
 use common::Desk;
 use serde_json::Value;
 
-/// What the test of `network` finds, if it agrees.
+/// The findings of the test of `network`, which must agree.
 #[track_caller]
 fn agrees(desk: &Desk, network: &str) -> Value {
     let ran = desk.run(&["link", "test", network, "--json"]);
@@ -75,7 +75,7 @@ fn a_ping_goes_through_the_radio() {
     assert_eq!(found["radio"], "radio=lte");
     let mean = |ping: &str| found[ping]["mean_ns"].as_f64().expect("pings come back") / 1e6;
     assert!((8.0..8.5).contains(&mean("ping")), "{found}");
-    // "a ping finds about 23 ms" (the profile's note); from rest it pays for the promotion.
+    // "a ping finds about 23 ms" (the profile's note); from idle the promotion is added.
     assert!((22.0..24.0).contains(&mean("radio_ping_awake")), "{found}");
     assert!((268.0..310.0).contains(&mean("radio_ping_from_rest")), "{found}");
     let out = desk.farlink("link test kallio2016-cell-25prb").ok();
@@ -127,7 +127,7 @@ fn a_link_that_never_moves_is_tested_to_its_end() {
     assert!(out.contains("no answer") && out.contains("all once it stands still"), "{out}");
 }
 
-/// The example of `docs/networks.md` is what the command prints; what TCP makes of the link is TCP's affair.
+/// The example of `docs/networks.md` is the command's output; the effect of TCP on the link is not compared.
 #[test]
 fn the_documentation_shows_what_is_printed() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/networks.md");

@@ -25,7 +25,7 @@ fn strings<'a>(visits: &'a [Value], field: &str) -> Vec<&'a str> {
 fn the_answer_comes_first_then_what_was_asked_a_table_and_a_waterfall() {
     let out = Desk::new().farlink(PAGE).ok();
     let text: Vec<&str> = out.lines().collect();
-    // 1.9 % is nothing that anybody would notice, however certain it is.
+    // 1.9 % is not noticeable, however certain it is.
     assert_eq!(text[0], "In load time and first render h2 and h1 are practically the same.");
     assert!(
         text[1].starts_with("  Load time: h2 ") && text[1].contains(" (95 % interval "),
@@ -267,7 +267,7 @@ fn recorded_origins_and_protocols_are_kept() {
     assert_ne!(spoken[0], spoken[1], "{spoken:?}");
 }
 
-/// The bytes that begin a colour.
+/// The bytes at the start of a colour.
 const ESCAPE: &str = "\u{1b}[";
 
 #[test]
@@ -289,7 +289,7 @@ fn colours_are_for_terminals_and_never_against_a_wish() {
 #[test]
 fn a_page_that_does_not_load_is_said_to_and_why() {
     let desk = Desk::new();
-    // 10 bits a second: not within the longest time that a visit may take.
+    // 10 bits a second: too slow for the time limit of a visit.
     let link = "--network rtt=1s,down=10bit,up=10bit,queue=100pkt --protocol h1,h2 -n 1";
     let ran = desk.farlink(&format!("load synthetic:1x10KB {link}"));
     assert_eq!(ran.code, 1, "{}", ran.err);
@@ -329,7 +329,7 @@ fn a_radio_stands_in_front_of_the_link() {
     assert!((1990.0..2010.0).contains(&later), "a promotion of two seconds: {later} ms");
     let record = &radio["radio"];
     assert_eq!((&record["promotions"], &record["radio"]), (&1.into(), &"radio=umts".into()));
-    // The tail: 5 s of CELL_DCH at 0.7 W, less what is over of them, and 12 s of CELL_FACH at 0.35 W.
+    // The tail: 5 s of CELL_DCH at 0.7 W, less the part that is over, and 12 s of CELL_FACH at 0.35 W.
     let tail = record["tail_uj"].as_f64().unwrap() / 1e6;
     assert!((7.3..=7.7).contains(&tail), "{tail}");
     let shown = desk.farlink("networks show 3g,radio=umts").ok();
@@ -390,7 +390,7 @@ fn options_of_closed_sets_complete() {
     assert!(help.contains("[possible values: none, tls10, tls12, tls13]"), "{help}");
 }
 
-/// A page as a HAR: a document, and other objects of it by URL, with how many fields their requests had.
+/// A page as a HAR: a document, and other objects of it by URL, with the number of fields in their requests.
 fn har(objects: &[(&str, usize)]) -> String {
     let entry = |(url, fields): &(&str, usize)| {
         let headers: Vec<Value> = (0..*fields)
@@ -435,7 +435,7 @@ fn a_host_that_no_dns_can_name_is_refused_before_anything_is_loaded() {
     assert!(message.contains(&host), "{message}");
 }
 
-/// SPDY's servers take 128 fields at most, so the second object does not arrive over it.
+/// SPDY's servers accept at most 128 fields, so the second object does not arrive over it.
 #[test]
 fn an_arm_that_loses_an_object_is_named_and_not_ranked() {
     let desk = Desk::new();

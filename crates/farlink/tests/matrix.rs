@@ -1,4 +1,5 @@
-//! Recorded pages over every protocol and security, emulated: what arrives over the kernel's TCP and UDP is what arrives in simulation.
+//! Recorded pages over every protocol and security, emulated: the same bytes arrive over the kernel's TCP and UDP
+//! as in simulation.
 //!
 //! (All pages of the corpus over everything in simulation: the crate `testbed`'s test `corpus`.)
 
@@ -30,17 +31,17 @@ const PAGES: [&str; 10] = [
 const OVER_TCP: &str = "h1.0,h1,h1-pipelined,h2,spdy,spdy/3,spdy/2";
 const OVER_ALL: &str = "h1.0,h1,h1-pipelined,h2,spdy,spdy/3,spdy/2,h3-deployed,h3-matched";
 
-/// Fast and near: it is not the network that is tested. No client's compute: it would only take its time.
+/// Fast and near: the network is not under test. No client compute, which would only take time.
 const REST: &str = "--network rtt=10ms,down=100mbit,up=100mbit --device zero --no-nuisance -n 1";
 
-/// The corpus lies beside the checkout; it is other people's data and not in it.
+/// The corpus lies beside the checkout; it is third-party data and not part of it.
 fn corpus() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let places = ["../shared/data/har", "../../shared/data/har"].into_iter();
     places.map(|place| root.join(place)).find(|place| place.is_dir())
 }
 
-/// Loads a page over everything; the tables of what arrived, by arm.
+/// Loads a page over everything; returns the tables of the arrived bodies, by arm.
 fn arrived(page: &Path, world: &str) -> Vec<(String, String)> {
     let desk = Desk::new();
     for (tls, protocols) in [("none", OVER_TCP), ("tls12", OVER_TCP), ("tls13", OVER_ALL)] {
@@ -54,7 +55,7 @@ fn arrived(page: &Path, world: &str) -> Vec<(String, String)> {
     desk.names().into_iter().map(|name| (name.clone(), desk.read(&name))).collect()
 }
 
-/// Lines without the object's number: requests for one address are answered in turn, whichever of them comes first.
+/// Lines without the object's number: requests for one address are answered in turn, in order of arrival.
 fn contents(table: &str) -> Vec<&str> {
     let mut lines: Vec<&str> =
         table.lines().skip(1).filter_map(|line| Some(line.split_once(',')?.1)).collect();
@@ -86,7 +87,7 @@ fn a_recorded_page_arrives_the_same_over_everything() {
     }
 }
 
-/// Everything here takes as long as it says, on an idle machine.
+/// Real-time tests, which need an idle machine.
 mod real_time {
     use super::*;
 

@@ -1,11 +1,11 @@
-//! Windows and settings of HTTP/2 and SPDY (`--multiplexing`): what they do to a load, from the command line.
+//! Windows and settings of HTTP/2 and SPDY (`--multiplexing`): their effect on a load, from the command line.
 
 mod common;
 
 use common::Desk;
 use serde_json::Value;
 
-/// Six objects of 100 KB over a long path that is fast enough.
+/// Six objects of 100 KB over a long path with ample bandwidth.
 const LOAD: &str = "load synthetic:6x100KB --network rtt=600ms,down=50mbit,up=50mbit,queue=2000pkt \
                     --tls none --device zero --no-nuisance -n 1 --json";
 
@@ -19,7 +19,7 @@ fn plt_ms(desk: &Desk, arguments: &str) -> f64 {
     visit["plt_ms"].as_f64().unwrap_or_else(|| panic!("{visit}"))
 }
 
-/// 600 KB in windows of 64 KiB, one a round trip: ten of them, where Chrome's window costs those of slow start.
+/// 600 KB in windows of 64 KiB, one per round trip: ten of them, while Chrome's window costs only slow start.
 #[test]
 fn a_connections_window_lets_so_much_through_in_a_round_trip() {
     let desk = Desk::new();
@@ -27,7 +27,8 @@ fn a_connections_window_lets_so_much_through_in_a_round_trip() {
         let usual = plt_ms(&desk, &format!("--protocol {protocol}"));
         let narrow = format!("--protocol {protocol} --multiplexing connection-window=64KiB");
         let narrow = plt_ms(&desk, &narrow);
-        // The handshake, the page, and then 600 KB: 14 KB in the first round trip and twice as much in each that follows, or 64 KiB at most.
+        // The handshake, the page, and then 600 KB: 14 KB in the first round trip and twice as much in each that
+        // follows, or at most 64 KiB.
         assert!(usual < 8.5 * 600.0, "{protocol}: {usual} ms");
         assert!(narrow > 10.0 * 600.0, "{protocol}: {narrow} ms, {usual} ms as Chrome has it");
         let fewer = plt_ms(&desk, &format!("--protocol {protocol} --multiplexing streams=1"));
@@ -38,7 +39,7 @@ fn a_connections_window_lets_so_much_through_in_a_round_trip() {
     }
 }
 
-/// What requests cost uncompressed, or with nothing remembered, beside what they cost.
+/// Size of requests uncompressed, or with an empty dynamic table, compared with their normal size.
 #[test]
 fn heads_cost_more_where_nothing_is_remembered() {
     let desk = Desk::new();

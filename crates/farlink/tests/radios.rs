@@ -1,4 +1,4 @@
-//! Radios and satellites as `farlink load` shows them: closed forms of their studies, from the command line.
+//! Radios and satellites in `farlink load`: closed forms of their studies, from the command line.
 
 mod common;
 
@@ -33,7 +33,8 @@ fn a_page_over_a_geostationary_satellite_begins_after_so_many_round_trips() {
     }
 }
 
-/// A request over the satellite and a plan back: 660 ms for the first packet, nothing for those that follow while capacity is kept.
+/// A request over the satellite and a plan back: 660 ms for the first packet, none for the next ones while capacity
+/// is kept.
 #[test]
 fn capacity_on_demand_delays_the_first_packet_alone() {
     let desk = Desk::new();
@@ -46,17 +47,18 @@ fn capacity_on_demand_delays_the_first_packet_alone() {
     let kept = load(",radio=dama,radio.frame=1ms");
     assert!((660.0..663.0).contains(&later(&kept)), "{} ms", later(&kept));
     assert_eq!(kept["radio"]["promotions"], 1);
-    // A terminal that gives its capacity back before the handshake's answer comes must ask again. It has done so already when the SYN was sent
-    // again, after 1 s: the request leaves 660 ms after that, where it would have left at 560 ms.
+    // A terminal that gives its capacity back before the handshake's answer comes must ask again. It has done so
+    // already when the SYN was retransmitted after 1 s: the request leaves 660 ms after that, where it would have
+    // left at 560 ms.
     let lost = load(",radio=dama,radio.frame=1ms,radio.hold=100ms");
     assert!((1100.0 - 1.0..1100.0 + 5.0).contains(&later(&lost)), "{} ms", later(&lost));
     assert_eq!(lost["radio"]["promotions"], 3, "the third for the acknowledgement of the response");
-    // Frames: what is sent waits for the next of them.
+    // Frames: a packet waits for the next of them.
     let framed = load(",radio=dama");
     assert!((660.0..663.0 + 2.0 * 45.0).contains(&later(&framed)), "{} ms", later(&framed));
 }
 
-/// The delays of pings on their way back, by when they left the server: nanoseconds.
+/// The one-way delays of ping answers, by departure time from the server: nanoseconds.
 fn delays_of_answers(desk: &Desk) -> BTreeMap<u64, u64> {
     let arrived = answers(&std::fs::read(desk.path("leo.pcapng")).unwrap());
     let left = answers(&std::fs::read(desk.path("leo.servers.pcapng")).unwrap());
@@ -64,7 +66,7 @@ fn delays_of_answers(desk: &Desk) -> BTreeMap<u64, u64> {
     left.into_iter().filter_map(delay).collect()
 }
 
-/// When the UDP datagrams from port 7 crossed the interface of a capture, by the number that each carries.
+/// Times at which the UDP datagrams from port 7 crossed the interface of a capture, by the number that each carries.
 fn answers(mut file: &[u8]) -> BTreeMap<u64, u64> {
     const ENHANCED_PACKET: u32 = 6;
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -85,7 +87,7 @@ fn answers(mut file: &[u8]) -> BTreeMap<u64, u64> {
     answers
 }
 
-/// Pings through a minute: between the beginnings of the slots all take the same time, and another in the next slot.
+/// Pings through a minute: within a slot all take the same time, and another in the next slot.
 #[test]
 fn a_low_orbits_delay_changes_at_the_borders_of_slots() {
     const SLOT_NS: u64 = 15_000_000_000;
@@ -101,7 +103,7 @@ fn a_low_orbits_delay_changes_at_the_borders_of_slots() {
     assert!(delays.len() > 650, "{} pings", delays.len());
     let mut by_slot: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (left, delay) in delays {
-        // The world's clock began at the beginning of a day.
+        // The world's clock began at the start of a day.
         if left % SLOT_NS > SETTLED_NS {
             by_slot.entry(left / SLOT_NS).or_default().push(delay);
         }
@@ -119,7 +121,7 @@ fn a_low_orbits_delay_changes_at_the_borders_of_slots() {
     assert!(paths.windows(2).filter(|pair| pair[0] != pair[1]).count() >= 3, "{paths:?}");
 }
 
-/// A 3G radio that has been idle: two seconds before the handshake, which its round trips follow.
+/// An idle 3G radio: two seconds before the handshake, followed by the handshake's round trips.
 #[test]
 fn an_idle_3g_radio_costs_two_seconds_before_the_first_byte() {
     let desk = Desk::new();
@@ -134,7 +136,7 @@ fn an_idle_3g_radio_costs_two_seconds_before_the_first_byte() {
     assert!((2000.0..=2640.0 + 1.0).contains(&beyond), "{beyond} ms");
 }
 
-/// Ten seconds or so at 5 Mbit/s and the tail, by Huang et al.'s powers: the worked example with the time that the load really took.
+/// About ten seconds at 5 Mbit/s and the tail, by Huang et al.'s powers: the worked example with the load's actual time.
 #[test]
 fn an_lte_downloads_energy_is_that_of_the_worked_example() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Pages over recorded rates: links that stand still, and files that are edited.
+//! Pages over recorded rates: links that stall, and files that are edited.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{Desk, experiment};
 /// Settings of a network whose downlink follows `trace.txt`.
 const NETWORK: &str = "rtt=40ms,up=5mbit,down.trace=trace.txt";
 
-/// What every load of `page` over that network says of its failure.
+/// The failure of every load of `page` over that network.
 #[track_caller]
 fn fails(trace: &str, network: &str, page: &str) -> String {
     let desk = Desk::new();

@@ -1,5 +1,5 @@
-//! Bad input: each with exit code 2, one message that names the place and what was expected, what to do
-//! about it, and nothing written.
+//! Bad input: each with exit code 2, one message that names the position and the expected input, advice, and
+//! nothing written.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Desk, experiment};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Refuses `farlink ARGUMENTS` on a desk with one file on it, and leaves nothing else there.
+/// Checks that `farlink ARGUMENTS` is refused on a desk with one file on it, and leaves nothing else there.
 #[track_caller]
 fn refuses_file(name: &str, contents: impl AsRef<[u8]>, arguments: &str, parts: &[&str]) {
     let desk = Desk::new();
@@ -18,7 +18,7 @@ fn refuses_file(name: &str, contents: impl AsRef<[u8]>, arguments: &str, parts: 
     assert_eq!(desk.names(), [name]);
 }
 
-/// Refuses `farlink ARGUMENTS` on an empty desk, and leaves it so.
+/// Checks that `farlink ARGUMENTS` is refused on an empty desk, and leaves it empty.
 #[track_caller]
 fn refuses(arguments: &str, parts: &[&str]) {
     let desk = Desk::new();
@@ -317,7 +317,7 @@ fn numbers_that_make_no_sense() {
     );
 }
 
-/// Refuses to run this experiment, and writes nothing: no store is made.
+/// Checks that this experiment is refused, and nothing is written: no store is created.
 #[track_caller]
 fn refuses_experiment(text: &str, parts: &[&str]) {
     refuses_file("e.toml", text, "run e.toml", parts);

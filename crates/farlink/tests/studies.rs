@@ -26,7 +26,7 @@ fn a_study_is_run_and_judged() {
     assert_eq!(page.lines().filter(is_claim).count(), 17, "{page}");
     assert!(page.contains("farlink study report petuchowski2015 --quick"), "how to make it again");
     assert!(desk.read("reports/petuchowski2015-page.html").starts_with("<!"));
-    // Of full runs the store holds none, and says so.
+    // The store holds no full runs, and the report says so.
     let full = desk.farlink("study report petuchowski2015 --store s.sqlite");
     assert!(full.out.contains("open: waits for a run of `page`"), "{}", full.out);
 }
@@ -64,7 +64,7 @@ fn an_emulated_study_is_a_grid_of_its_own() {
     let refused = desk.farlink(there);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("a reduced grid has a laboratory of its own"), "{}", refused.err);
-    // The store is there, and holds no run of it.
+    // The store exists, but holds no run of it.
     let told = desk.farlink("study report bth2013 --world emu --store s.sqlite --markdown v.md");
     assert_eq!(told.code, 0, "{}", told.err);
     let page = desk.read("v.md");

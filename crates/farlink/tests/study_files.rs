@@ -1,11 +1,11 @@
-//! `farlink study import` and `export`: what bth2013's own programs read, and what they stored.
+//! `farlink study import` and `export`: input and output of bth2013's own programs.
 
 mod common;
 
 use common::Desk;
 use serde_json::Value;
 
-/// As the study's case files are written.
+/// A case file in the study's format.
 const CASE: &str = "\
 PROTOCOL=SPDY
 NETWORK=ALL
@@ -57,7 +57,7 @@ fn a_case_file_becomes_an_experiment_and_its_run_documents() {
         let rtt: f64 = document["net_rtt"].as_str().unwrap().parse().unwrap();
         assert!(seconds.iter().all(|load| *load > 4.0 * rtt / 1e3), "{document}");
     }
-    // They are the store's own numbers.
+    // The numbers are the store's own.
     let stored: f64 = desk
         .sqlite("s.sqlite")
         .query_row("select plt_ns / 1e9 from visit order by journey limit 1", [], |row| row.get(0))

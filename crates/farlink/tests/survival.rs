@@ -1,5 +1,5 @@
-//! What survives a run that is stopped in the middle - by Ctrl-C, by a kill, by a full disk - and that the
-//! same command then does the rest: nothing lost, nothing measured twice, the same digest in the end.
+//! Data that survives a run stopped in the middle - by Ctrl-C, by a kill, by a full disk - and the completion by
+//! the same command: nothing lost, nothing measured twice, the same digest in the end.
 
 #![cfg(unix)]
 
@@ -11,11 +11,11 @@ use std::process::{Child, Command, Stdio};
 
 use common::{Desk, Ran, digest, experiment, journeys, sqlite};
 
-/// Enough journeys that one worker is at it for seconds.
+/// Enough journeys to occupy one worker for seconds.
 const REPETITIONS: u32 = 150;
 const ALL: u64 = 4 * REPETITIONS as u64;
 
-/// The digest of the run if nobody stops it.
+/// The digest of an uninterrupted run.
 fn undisturbed(repetitions: u32) -> String {
     let desk = Desk::new();
     desk.put("e.toml", experiment(repetitions));
@@ -40,7 +40,7 @@ fn signal(child: &Child, name: &str) {
     assert!(kill.expect("there is a kill command").success());
 }
 
-/// The same command does the rest, and the result is that of an undisturbed run.
+/// Checks that the same command completes the run, with the result of an uninterrupted one.
 #[track_caller]
 fn goes_on(desk: &Desk, stored: u64) {
     assert!((5..ALL).contains(&stored), "{stored}");
@@ -97,15 +97,15 @@ fn shell(desk: &Desk, script: &str) -> Ran {
     Ran::new(&command.stdin(Stdio::null()).output().unwrap())
 }
 
-/// Journeys that need more room than the disks and files below give.
+/// Journeys that need more space than the disks and files below have.
 const FILLING: u32 = 100;
 
 #[test]
 fn a_file_that_may_not_grow_ends_a_run_and_it_goes_on() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(FILLING));
-    // In units of 512 bytes: 512 KiB. The signal that comes with the limit is ignored, so that the write
-    // fails as it does on a disk.
+    // In units of 512 bytes: 512 KiB. The signal that comes with the limit is ignored, so that the write fails as
+    // it does on a disk.
     let ran = shell(&desk, "trap '' XFSZ; ulimit -f 1024; exec \"$0\" run e.toml");
     stopped_for_want_of_room(&ran, &desk.path("farlink.sqlite"));
     let ran = desk.farlink("run e.toml");
@@ -127,7 +127,7 @@ fn a_full_disk_ends_a_run_and_it_goes_on() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(FILLING));
     std::fs::create_dir(desk.path("disk")).unwrap();
-    // A disk of 512 KiB that nobody else sees and that goes with the shell; then it is given more room.
+    // A private disk of 512 KiB that goes with the shell; later it is enlarged.
     let script = "mount -t tmpfs -o size=512k none disk || exit 77
         \"$0\" run e.toml --store disk/farlink.sqlite 2>first.err; echo $? >first.code
         cp disk/farlink.sqlite* .

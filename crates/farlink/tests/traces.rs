@@ -1,4 +1,4 @@
-//! `farlink load --pcap` and `--trace`: what they write, and that watching changes nothing.
+//! `farlink load --pcap` and `--trace`: the files' contents, and that observation changes nothing.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn a_trace_tells_what_the_visit_counted() {
     }
 }
 
-/// Responses that are more than window and low water mark let go at once.
+/// Responses larger than window and low-water mark together.
 const LARGE: &str = "load synthetic:3x200KB --network rtt=80ms,down=8mbit,up=2mbit -n 1 --json";
 
 #[test]
@@ -68,7 +68,7 @@ fn a_trace_tells_what_lies_above_the_sockets() {
 #[test]
 fn the_documented_keys_are_those_written() {
     let desk = Desk::new();
-    // Small objects and loss show retransmissions, large ones what lies above the sockets.
+    // Small objects and loss show retransmissions, large ones the layers above the sockets.
     documented(&desk, LOAD, &["connection", "sample", "retransmit"]);
     documented(&desk, LARGE, &["held"]);
 }

@@ -1,4 +1,4 @@
-//! Bytes over connections, and drawn sites, by name.
+//! Transfers of bytes over connections, and drawn sites, by name.
 
 mod common;
 
@@ -6,7 +6,8 @@ use common::Desk;
 
 const NETWORK: &str = "rtt=\"100ms\"\ndown=\"100mbit\"\nup=\"100mbit\"\nqueue=\"1000pkt\"\n";
 
-/// Runs a transfer once, without anything that varies: bytes down and up of each connection, its handshake, and the load time, in ms.
+/// Runs a transfer once, without variation: bytes down and up of each connection, its handshake, and the load time,
+/// in ms.
 fn transferred(page: &str) -> (Vec<(u64, u64, f64)>, f64) {
     let desk = Desk::new();
     desk.put(
@@ -35,7 +36,7 @@ fn five_connections_carry_a_fifth_each() {
     let (connections, plt) = transferred("download:50KB/5");
     assert_eq!(connections.len(), 5);
     for (down, _, handshake) in connections {
-        // Heads as small as they can be.
+        // Minimal headers.
         assert!((10_000..10_150).contains(&down), "{down}");
         assert!((100.0..101.0).contains(&handshake), "{handshake}");
     }

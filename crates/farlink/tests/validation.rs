@@ -1,4 +1,4 @@
-//! `farlink validate`: suites, what is refused, and what a store that holds only a part comes to.
+//! `farlink validate`: suites, rejected input, and the judgement of a store that holds only a part.
 
 mod common;
 

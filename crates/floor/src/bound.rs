@@ -1,4 +1,4 @@
-//! From a page to jobs with heads and tails, and so to the floor.
+//! Relaxation of a page to jobs with heads and tails, and the floor computed from them.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{Compute, Discovery, PageLoad, Path, ServiceCurve, Work};
 /// The four floors of a page on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floors {
-    /// The client discovers; its work as given.
+    /// The client discovers the graph; compute as given.
     pub graph: Duration,
-    /// The client discovers; no work.
+    /// The client discovers the graph; no compute.
     pub graph_without_compute: Duration,
-    /// Everything is known at the beginning; the client's work as given.
+    /// Everything is known at the start; the client's compute as given.
     pub oracle: Duration,
-    /// Everything is known at the beginning; no work.
+    /// Everything is known at the start; no compute.
     pub oracle_without_compute: Duration,
 }
 
@@ -47,15 +47,16 @@ impl Floors {
 }
 
 impl Floors {
-    /// Those of a client for whom somebody nearer the hosts finds what the page consists of: as if everything were known at the beginning.
+    /// Floors of a client for which a machine nearer the hosts discovers the page: as if everything were known
+    /// at the start.
     #[must_use]
     pub fn found_for_client(self) -> Floors {
         let Floors { oracle, oracle_without_compute, .. } = self;
         Floors { graph: oracle, graph_without_compute: oracle_without_compute, ..self }
     }
 
-    /// The same where nothing leaves the client for so long from the beginning on. What is served before answers nobody, so the path's curve
-    /// must begin when the wait is over.
+    /// The same floors if nothing leaves the client for `wait` at the start. Service during the wait is
+    /// useless, so the path's curve must begin after it.
     #[must_use]
     pub fn after(self, wait: Duration) -> Floors {
         Floors {
@@ -79,7 +80,7 @@ pub fn floor(
     makespan(bound.jobs(), &path.curve).since(Time::ZERO)
 }
 
-/// A page load on a path, on its way to becoming jobs.
+/// A page load on a path, to be converted to jobs.
 struct Bound<'a, C> {
     load: &'a PageLoad<'a>,
     path: &'a Path<C>,
@@ -103,8 +104,8 @@ impl<C: ServiceCurve> Bound<'_, C> {
         jobs
     }
 
-    /// For each object, the earliest time at which its first byte can be at the bottleneck: what
-    /// its discovery waits for is served at the full rate, as if it were alone.
+    /// For each object, the earliest time at which its first byte can be at the bottleneck: the bytes that
+    /// reveal it are served at the full rate, as if alone.
     fn heads(&self) -> Vec<Time> {
         let objects = &self.load.page.objects;
         let mut heads: Vec<Time> = Vec::with_capacity(objects.len());
@@ -120,7 +121,7 @@ impl<C: ServiceCurve> Bound<'_, C> {
         heads
     }
 
-    /// When an edge's condition can be met at the earliest, and its work be done.
+    /// Earliest time at which an edge's condition can be met and its compute be done.
     fn seen(&self, edge: &Edge, heads: &[Time]) -> Time {
         let leader = edge.object.0 as usize;
         let prefix = prefix_bytes(edge, &self.load.page.objects[leader]);
@@ -141,8 +142,8 @@ impl<C: ServiceCurve> Bound<'_, C> {
         tails
     }
 
-    /// The tails of one object's cuts, first to last: what the bytes up to the cut set off, or the
-    /// bytes up to the next cut and what those set off, whichever takes longer.
+    /// Tails of one object's cuts, first to last: the longer of what the bytes up to the cut set off, and the
+    /// bytes up to the next cut with their own tail.
     fn tails_of(&self, index: usize, onward: &[Duration]) -> Vec<Duration> {
         let cuts = self.needs.cuts(index);
         let mut tails = Vec::with_capacity(cuts.len());
@@ -166,8 +167,8 @@ impl<C: ServiceCurve> Bound<'_, C> {
         tails
     }
 
-    /// The least time from the discovery of an object to the load event. A client that knew the
-    /// object all along has only work left when it comes to it.
+    /// The least time from the discovery of an object to the load event. If the client knew the object all
+    /// along, only compute is left.
     fn onward(&self, index: usize, tails: &[Duration], onward: &[Duration]) -> Duration {
         let cuts = self.needs.cuts(index);
         match self.discovery {

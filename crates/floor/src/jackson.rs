@@ -1,7 +1,7 @@
-//! Jackson's preemptive schedule: of the jobs that are there, serve the one with the largest tail.
+//! Jackson's preemptive schedule: among released jobs, serve the one with the largest tail.
 //!
-//! For one machine, jobs with heads and tails, and preemption allowed, this minimises the latest
-//! `completion + tail` (Carlier 1982, section 2). O(n log n).
+//! For one machine, jobs with heads and tails, and preemption, this minimises the latest `completion + tail`
+//! (Carlier 1982, section 2). O(n log n).
 
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use units::Time;
 
 use super::{ServiceCurve, Work};
 
-/// Work for the bottleneck.
+/// A job for the bottleneck.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// It cannot start before.
+    /// Earliest start.
     pub(super) head: Time,
-    /// What is to be served.
+    /// Amount of service.
     pub(super) work: Work,
-    /// What must pass after its completion.
+    /// Time that must pass after completion.
     pub(super) tail: Duration,
 }
 
-/// A job that may be served: ordered by its tail, so that the heap gives the largest.
+/// A released job, ordered by its tail so that the heap yields the largest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ready {
     tail: Duration,

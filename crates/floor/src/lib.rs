@@ -1,13 +1,12 @@
-//! The floor: how early a page could possibly have loaded on a network.
+//! The floor: a lower bound of a page's load time on a network.
 //!
-//! A lower bound of the page load time, whatever the protocol, the connections, the scheduling and
-//! the transport: no handshakes, no slow start, no loss, no headers above TCP, a bottleneck that
-//! always serves what matters most. What is left is physics: bytes over a rate, propagation, the
-//! server's and the client's own time, and the order in which a page reveals its parts.
+//! It holds for any protocol, connections, scheduling and transport: no handshakes, no slow start, no loss, no
+//! headers above TCP, a bottleneck that always serves what matters most. Only physics is left: bytes over a
+//! rate, propagation, the server's and the client's own time, and the order in which a page reveals its parts.
 //!
-//! The page is relaxed to jobs on one machine, the downlink, each with a head (no earlier can it
-//! start), work, and a tail (that much must follow); the bound is the makespan of Jackson's
-//! preemptive schedule. `docs/floor.md` derives it, proves it and works an example.
+//! The page is relaxed to jobs on one machine, the downlink, each with a head (earliest start), work, and a
+//! tail (time that must follow); the bound is the makespan of Jackson's preemptive schedule. `docs/floor.md`
+//! derives it, proves it and works an example.
 //!
 //! Sources: J. R. Jackson, "Scheduling a production line to minimize maximum tardiness", 1955;
 //! J. Carlier, "The one-machine sequencing problem", 1982 (heads, tails, the preemptive bound).

@@ -1,47 +1,45 @@
-//! The page load whose floor is asked for.
+//! A page load, the input of the floor.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use page::{After, Edge, Object, ObjectId, Page};
 
-/// A page, and what is particular to one load of it.
+/// A page and the parameters of one load of it.
 ///
-/// The page must be the one that was loaded: where think or compute times were varied for a visit,
-/// with the varied values.
+/// The page must be the one that was loaded: with the varied values, if think or compute times were varied for a visit.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLoad<'a> {
-    /// What was loaded.
+    /// The loaded page.
     pub page: &'a Page,
-    /// The client's main-thread time on each object between its arrival and the load event; empty:
-    /// none.
+    /// The client's main-thread time on each object between its arrival and the load event; empty means none.
     pub object_work: &'a [Duration],
-    /// The objects that the browser's cache answered, without asking anybody.
+    /// Objects served from the browser's cache without a request.
     pub from_cache: &'a BTreeSet<ObjectId>,
-    /// The objects that a proxy may answer by itself.
+    /// Objects that a proxy may answer by itself.
     pub at_proxy: &'a BTreeSet<ObjectId>,
 }
 
-/// Who finds out what the page consists of.
+/// Party that discovers the page's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovery {
-    /// The client, as the objects arrive that name others.
+    /// The client, as objects arrive that reference others.
     ByClient,
-    /// Nobody has to: everything is known at the beginning, as if all were pushed.
+    /// None: everything is known at the start, as if all objects were pushed.
     Known,
 }
 
-/// The client's own work.
+/// The client's compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// As the page's edges and the load's object work give it.
+    /// As in the page's edges and the load's object work.
     AsGiven,
     /// None: the client is infinitely fast.
     None,
 }
 
 impl PageLoad<'_> {
-    /// Whether the load event waits for an object by itself. There is none without the document.
+    /// True if the load event waits for the object itself. Without the document there is no load event.
     pub(super) fn blocks(&self, index: usize) -> bool {
         index == 0 || self.page.objects[index].blocks_load
     }
@@ -54,7 +52,7 @@ impl PageLoad<'_> {
         self.at_proxy.contains(&ObjectId(index as u32))
     }
 
-    /// Whether the client works at all.
+    /// True if the client computes at all.
     pub(super) fn has_work(&self) -> bool {
         let edges = self.page.objects.iter().flat_map(|object| &object.waits_for);
         let mut spans =
@@ -62,7 +60,7 @@ impl PageLoad<'_> {
         spans.any(|span| span > Duration::ZERO)
     }
 
-    /// The work between an arrival and the request that it leads to.
+    /// Compute between an arrival and the request that it triggers.
     pub(super) fn edge_work(&self, edge: &Edge, compute: Compute) -> Duration {
         match compute {
             Compute::AsGiven => edge.compute.value,
@@ -70,7 +68,7 @@ impl PageLoad<'_> {
         }
     }
 
-    /// The work between an object's arrival and the load event.
+    /// Compute between an object's arrival and the load event.
     pub(super) fn own_work(&self, index: usize, compute: Compute) -> Duration {
         match compute {
             Compute::AsGiven => self.object_work.get(index).copied().unwrap_or_default(),
@@ -80,8 +78,8 @@ impl PageLoad<'_> {
 }
 
 impl Discovery {
-    /// Whether an object is needed because another was found through it. A client that knows
-    /// everything finds nothing: then only what the load event waits for by itself counts.
+    /// True if an object is needed because another is discovered through it. A client that knows everything
+    /// discovers nothing: only objects that block the load event count.
     pub(super) fn needs(self, leader: usize, load: &PageLoad<'_>) -> bool {
         match self {
             Discovery::ByClient => true,
@@ -90,7 +88,7 @@ impl Discovery {
     }
 }
 
-/// How many bytes of `leader` must have arrived for `edge`.
+/// Bytes of `leader` that must have arrived for `edge`.
 pub(super) fn prefix_bytes(edge: &Edge, leader: &Object) -> u64 {
     match edge.after {
         After::Head => 0,

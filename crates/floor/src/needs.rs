@@ -1,32 +1,30 @@
-//! Which bytes of a page the load event waits for, and what each part of them sets off.
+//! Bytes of a page that the load event waits for, and what each part of them sets off.
 //!
-//! An object that blocks the load event is needed whole. Any other is needed as far as the discovery
-//! of a needed one reaches, and not at all if no needed one waits for it. Each object's needed bytes
-//! are cut where something waits for them.
+//! An object that blocks the load event is needed whole. Any other is needed up to the byte that reveals a
+//! needed one, and not at all if no needed one waits for it. Each object's needed bytes are cut where something
+//! waits for them.
 
 use std::time::Duration;
 
 use super::load::prefix_bytes;
 use super::{Compute, Discovery, PageLoad};
 
-/// The needs of a page, per object, in the order of their positions. An object without cuts is not
-/// needed.
+/// Cuts of each object of a page, ordered by position. An object without cuts is not needed.
 pub(super) struct Needs(Vec<Vec<Cut>>);
 
-/// What happens when an object's bytes up to here have arrived.
+/// Consequences of the arrival of an object's bytes up to `position`.
 pub(super) struct Cut {
-    /// Where in the object's body.
+    /// Offset in the object's body.
     pub(super) position: u64,
-    /// The objects that wait for this, with the client's work in between.
+    /// Objects that wait for this cut, with the client's compute in between.
     pub(super) followers: Vec<(usize, Duration)>,
-    /// The client's work on the object before the load event, if this is the end of an object
-    /// that the load event waits for.
+    /// The client's compute on the object before the load event, if this is the end of an object that blocks it.
     pub(super) last_work: Option<Duration>,
 }
 
 impl Needs {
-    /// What the load event waits for. Edges lead to earlier objects only, so one pass from the last
-    /// to the first sees every follower before what it follows.
+    /// Needs of the load event. Edges lead to earlier objects only, so one pass from the last object to the
+    /// first sees every follower before its leader.
     pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> Needs {
         let objects = &load.page.objects;
         let mut needs: Vec<Vec<Cut>> = objects.iter().map(|_| Vec::new()).collect();
@@ -62,7 +60,7 @@ impl Needs {
     }
 }
 
-/// Sorts cuts by position and makes one of those at the same.
+/// Sorts cuts by position and merges those at the same position.
 fn in_order(cuts: &mut Vec<Cut>) {
     cuts.sort_by_key(|cut| cut.position);
     cuts.dedup_by(|next, cut| {

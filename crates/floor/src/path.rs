@@ -1,4 +1,4 @@
-//! The network as the floor sees it: two delays and a bottleneck.
+//! The network model of the floor: two delays and a bottleneck.
 
 use std::time::Duration;
 
@@ -9,42 +9,41 @@ use units::Time;
 
 use super::{Bottlenecks, ConstantRate, ServiceCurve, Work};
 
-/// IPv4 header (20), TCP header (20) and timestamps (12): what a full packet carries beside its
-/// payload.
+/// IPv4 header (20), TCP header (20) and timestamps (12): overhead of a full packet.
 pub const TCP_IP_HEADER_BYTES: u32 = 52;
 
-/// The way from client to server and back.
+/// The path from client to server and back.
 #[derive(Clone, Debug)]
 pub struct Path<C> {
     /// Propagation from the client to the server.
     pub up_delay: Duration,
     /// Propagation from the bottleneck to the client.
     pub down_delay: Duration,
-    /// What the downlink serves.
+    /// Service curve of the downlink.
     pub curve: C,
     /// The largest packet on the downlink.
     pub mtu_bytes: u32,
-    /// How much of it is not payload.
+    /// Header bytes in such a packet.
     pub header_bytes: u32,
-    /// How far the hosts are from each other.
+    /// Distances of the hosts.
     pub origins: Origins,
-    /// The round trip between the bottleneck's far end and the hosts, beside what their own distance adds: what a proxy answers does not take it.
+    /// Round trip between the bottleneck's far end and the hosts, in addition to the hosts' own distance.
+    /// Responses from a proxy do not take it.
     pub beyond: Duration,
 }
 
-/// How far the hosts of a page are.
+/// Distances of a page's hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origins {
-    /// All as far as the network says.
+    /// All at the network's RTT.
     Equal,
-    /// Each farther by its recorded extra round-trip time, which lies between the bottleneck and
-    /// the host.
+    /// Each farther by its recorded extra round-trip time, which lies between the bottleneck and the host.
     Recorded,
 }
 
 impl Path<ConstantRate> {
-    /// The path over a `network` whose rates are constant. Its losses, queues, uplink rate and jitter can only make a page
-    /// slower, so they do not take part.
+    /// The path over a `network` with constant rates. Losses, queues, uplink rate and jitter can only make a
+    /// page slower, so they are ignored.
     pub fn over(network: &Network, origins: Origins) -> Path<ConstantRate> {
         Path {
             up_delay: network.up_delay(),
@@ -69,21 +68,21 @@ impl Path<Bottlenecks> {
 }
 
 impl<C: ServiceCurve> Path<C> {
-    /// The same with so long a round trip beyond it.
+    /// The same path with a round trip of `beyond` behind it.
     #[must_use]
     pub fn with_beyond(self, beyond: Duration) -> Path<C> {
         Path { beyond, ..self }
     }
 
-    /// The same with so long a round trip in front of it, half of it each way.
+    /// The same path with a round trip of `nearer` in front of it, half of it each way.
     #[must_use]
     pub fn behind(self, nearer: Duration) -> Path<C> {
         let (up_delay, down_delay) = (self.up_delay + nearer / 2, self.down_delay + nearer / 2);
         Path { up_delay, down_delay, ..self }
     }
 
-    /// What `body_bytes` are on the wire if every packet is full. The last packet's fraction costs
-    /// that fraction of a header: never more than in truth.
+    /// Size of `body_bytes` on the wire if every packet is full. The last packet's fraction costs that fraction
+    /// of a header: never more than in reality.
     pub(super) fn work(&self, body_bytes: u64) -> Work {
         let (mtu, payload) = (self.mtu_bytes, self.mtu_bytes.saturating_sub(self.header_bytes));
         let nanobits = u128::from(body_bytes) * 8_000_000_000;

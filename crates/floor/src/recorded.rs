@@ -1,7 +1,7 @@
-//! Bottlenecks in a row of which some have a recorded rate.
+//! Bottlenecks in series, some with a recorded rate.
 //!
-//! What all links together have served by a time is no more than what the slowest has; so the curve is the least of
-//! the links' own, each as if it were always busy from the beginning of the visit on.
+//! The links together have served at most as much by a time as the slowest one; so the curve is the minimum of
+//! the links' own curves, each as if busy from the start of the visit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::{ConstantRate, ServiceCurve, Work};
 /// A byte, as work.
 const BYTE: Work = Work(8_000_000_000);
 
-/// Links in a row.
+/// Links in series.
 #[derive(Clone, Debug)]
 pub struct Bottlenecks(Vec<Bottleneck>);
 
@@ -29,7 +29,7 @@ enum Bottleneck {
 struct Recorded {
     trace: Arc<Trace>,
     start: Time,
-    /// What could have been carried before.
+    /// Capacity before `start`.
     before_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ impl Bottlenecks {
         Bottlenecks(links.collect())
     }
 
-    /// Whether a network has a recorded rate on its way down.
+    /// True if a network has a recorded rate on its downlink.
     pub fn are_in(network: &Network) -> bool {
         network.down_links().any(|link| matches!(link.rate, Rate::Trace(_)))
     }
@@ -74,7 +74,7 @@ impl ServiceCurve for Bottlenecks {
         let spans = self.0.iter().map(|bottleneck| match bottleneck {
             Bottleneck::Constant(rate) => rate.least_time(work),
             Bottleneck::Recorded(recorded) => {
-                // A link that never moves takes for ever, which must still be a summand.
+                // A link that never moves takes for ever; the value must still be summable.
                 const FOR_EVER: Duration = Duration::from_nanos(u64::MAX);
                 recorded.trace.least_time((work.0 / BYTE.0) as u64).min(FOR_EVER)
             }
@@ -84,14 +84,14 @@ impl ServiceCurve for Bottlenecks {
 }
 
 impl Recorded {
-    /// Capacities are in whole bytes; one more than their difference is never less than the truth.
+    /// Capacities are in whole bytes; one more than their difference is never below the true value.
     fn served_by(&self, time: Time) -> Work {
         let until = self.start + time.since(Time::ZERO);
         let bytes = self.trace.capacity_bytes(until).saturating_sub(self.before_bytes);
         Work(u128::from(bytes) * BYTE.0) + BYTE
     }
 
-    /// The earliest time by which so much can have been served: doubling, then halving.
+    /// The earliest time by which `total` can have been served: doubling, then bisection.
     fn time_of(&self, total: Work) -> Time {
         if total == Work(0) {
             return Time::ZERO;
@@ -119,7 +119,7 @@ impl Recorded {
 mod tests {
     use super::*;
 
-    /// 1 Mbit/s for a second, nothing for a second, again and again; and 10 Mbit/s beyond.
+    /// 1 Mbit/s for a second, nothing for a second, repeated; and 10 Mbit/s beyond.
     fn network(directory: &std::path::Path) -> Network {
         let path = directory.join("rate.csv");
         std::fs::write(&path, "second,down_mbit\n0,1\n1,0\n").unwrap();

@@ -1,34 +1,33 @@
-//! What the bottleneck can serve, and when.
+//! Service curve of the bottleneck.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-/// An amount of service, in bits on the wire times 10^-9, so that a rate in bit/s times a time in
-/// ns is exact.
+/// An amount of service, in bits on the wire times 10^-9, so that a rate in bit/s times a time in ns is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Work(pub u128);
 
-/// How much a bottleneck that never idles has served by a time: a non-decreasing function and its
-/// inverse. Times are rounded down, so that rounding can only lower a bound.
+/// Cumulative service of a bottleneck that never idles: a non-decreasing function of time and its inverse.
+/// Times are rounded down, so that rounding can only lower a bound.
 pub trait ServiceCurve {
-    /// What is served from the beginning to `time`.
+    /// Service from the start to `time`.
     fn served_by(&self, time: Time) -> Work;
 
-    /// When `total` has been served since the beginning.
+    /// Time at which `total` has been served since the start.
     fn time_of(&self, total: Work) -> Time;
 
     /// The least time in which `work` can be served, whenever its service begins.
     fn least_time(&self, work: Work) -> Duration;
 
-    /// When `work` is done if it is served alone from `start` on.
+    /// Completion time of `work` if it is served alone from `start` on.
     fn finish(&self, start: Time, work: Work) -> Time {
         self.time_of(self.served_by(start) + work).max(start)
     }
 }
 
-/// A bottleneck whose rate does not vary.
+/// A bottleneck with a constant rate.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantRate(pub BitsPerSec);
 

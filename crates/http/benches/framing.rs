@@ -1,8 +1,8 @@
-//! What SPDY's framing, compression and windows cost beside HTTP/2's: the same exchange over a pipe in memory, both ends on
-//! one thread, ours on the `spdy` crate and ours on the `h2` crate.
+//! CPU cost of SPDY's framing, compression and flow control against HTTP/2's: the same exchange over a pipe in memory,
+//! both ends on one thread, ours on the `spdy` crate and ours on the `h2` crate.
 //!
-//! A connection carries 100 requests at once, with a page's usual heads, answered with 10,000 bytes each. Time is the
-//! thread's CPU time; the arms take turns, the best of the rounds counts. It leaves out TLS and TCP.
+//! A connection carries 100 concurrent requests with a page's usual heads, answered with 10,000 bytes each. Time is the
+//! thread's CPU time; the arms alternate, the best of the rounds counts. TLS and TCP are left out.
 //!
 //! ```text
 //! framing [ROUNDS CONNECTIONS]     by default 20 rounds of 20 connections
@@ -50,7 +50,7 @@ fn main() {
     }
 }
 
-/// The CPU time of one of `times` runs of `work`.
+/// CPU time of `work`, averaged over `times` runs.
 fn timed(times: u32, work: impl Fn()) -> Duration {
     let now = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
@@ -155,7 +155,7 @@ impl Progress for Count {
     }
 }
 
-/// Sends a request.
+/// A client of either protocol.
 trait Client: Clone + 'static {
     fn fetch(self, request: Request<Bytes>) -> impl Future<Output = usize>;
 }
@@ -198,7 +198,7 @@ async fn spdy_ends(client: Pipe, server: Pipe, config: Config) -> spdy::Handle {
     handle
 }
 
-/// One connection's life.
+/// Runs one connection to its end.
 fn exchange<C: Client, F: Future<Output = C>>(ends: impl FnOnce(Pipe, Pipe) -> F) {
     let config = world::real::Config::new(chance::Source::new(1, 0));
     let (client, server) = tokio::io::duplex(64 << 10);

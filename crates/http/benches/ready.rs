@@ -1,7 +1,7 @@
-//! What a ready answer costs an HTTP/1.1 server: requests that lie in memory, answers that are thrown away.
+//! Cost of a ready answer on an HTTP/1.1 server: requests from memory, answers discarded.
 //!
-//! One connection, one thread, no kernel: what is left is our own work. Time is the thread's CPU time; `perf stat -e instructions:u` around
-//! it counts instructions, which a busy machine does not change.
+//! One connection, one thread, no kernel: only our own work remains. Time is the thread's CPU time; `perf stat -e
+//! instructions:u` around it counts instructions, which a busy machine does not change.
 //!
 //! ```text
 //! ready [REQUESTS [AT_ONCE]]     by default 200000 requests, one a read
@@ -61,7 +61,7 @@ impl Handler for Fixed {
     }
 }
 
-/// A client that asks so many times and hears nothing.
+/// A client that sends this many requests and discards the answers.
 struct Asking {
     text: String,
     reads: usize,

@@ -1,5 +1,5 @@
-//! An HTTP/1.1 server that answers everything with the same 1 KiB, on one core: what a request costs
-//! when nothing is looked up. `scripts/bench-gate/run.sh` measures it beside another server.
+//! An HTTP/1.1 server that answers everything with the same 1 KiB, on one core: the cost of a request without any
+//! lookup. `scripts/bench-gate/run.sh` measures it beside another server.
 //!
 //! Usage: `fixed_reply ADDRESS` (default 127.0.0.1:8080)
 

@@ -1,4 +1,4 @@
-//! Accepting connections, whatever they speak.
+//! Accepting connections of any protocol.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,41 +19,41 @@ use crate::wheel::Wheel;
 use crate::{Handler, h1, h2, socks, spdy};
 use tls::{Protocol, Security, Stream};
 
-/// How long a client that has said nothing yet is waited for when the server goes away.
+/// Timeout of clients that have sent nothing yet when the server shuts down.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// As much lies between a tunnel and who serves what is inside it, each way: two records of TLS.
+/// Buffer between a tunnel and the server of its content, each way: two TLS records.
 const TUNNEL_BYTES: usize = 32 << 10;
 
-/// How a server takes connections. Cheap to clone.
+/// Settings with which a server accepts connections. Cheap to clone.
 #[derive(Clone)]
 pub struct Acceptor {
-    /// Its TLS; without, it speaks clear text.
+    /// Its TLS; without, clear text.
     pub tls: Option<tls::Server>,
-    /// What its HTTP/1 connections share.
+    /// Shared state of its HTTP/1 connections.
     pub h1: Rc<h1::server::Core>,
     /// HTTP/2's settings.
     pub h2: h2::settings::Server,
     /// SPDY's settings.
     pub spdy: spdy::Config,
-    /// Whether SPDY is spoken in clear text, and which version by a client that says 3: 3 and 3.1 look alike. The default is not.
+    /// The SPDY version spoken in clear text with a client that says 3 (3 and 3.1 look alike), if SPDY is. The default is none.
     pub spdy_in_clear: Option<spdy::Version>,
-    /// Whether SOCKS is spoken in clear text. The default is not.
+    /// Settings of SOCKS in clear text. The default is off.
     pub socks: socks::server::Entry,
-    /// What its connections of HTTP/2 and SPDY have in common.
+    /// Common state of its HTTP/2 and SPDY connections.
     pub common: Common,
-    /// As much unsent data may lie in TCP before it takes more: what lies there can no longer be reordered.
-    /// `None` leaves it to the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
+    /// Limit of unsent data in TCP before it accepts more: data there can no longer be reordered. `None` leaves it to
+    /// the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
     pub notsent_lowat_bytes: Option<u32>,
 }
 
 impl Acceptor {
-    /// An acceptor with the usual settings, which speaks HTTP/1.1, HTTP/2 and SPDY.
+    /// An acceptor with the usual settings, for HTTP/1.1, HTTP/2 and SPDY.
     pub fn new(security: Security) -> Acceptor {
         Acceptor::with_tls(security, &tls::Settings::default())
     }
 
-    /// The same with other settings of TLS.
+    /// The same with other TLS settings.
     pub fn with_tls(security: Security, settings: &tls::Settings) -> Acceptor {
         let tls = tls::Server::of(security, settings);
         let wheel = Wheel::new();
@@ -70,7 +70,7 @@ impl Acceptor {
     }
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Debug)]
 pub enum Served {
     /// The transport or the TLS handshake failed.
@@ -81,11 +81,11 @@ pub enum Served {
     H2(Result<(), h2::server::Broken>),
     /// A SPDY connection ended: orderly, or broken.
     Spdy(Result<(), spdy::server::Broken>),
-    /// A connection through this server, asked for by SOCKS, ended.
+    /// A connection through this server, requested by SOCKS, ended.
     Socks(socks::server::Ended),
 }
 
-/// What a client speaks.
+/// A client's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoken {
     /// HTTP.
@@ -95,8 +95,8 @@ pub enum Spoken {
 }
 
 impl Acceptor {
-    /// Shakes hands on `tcp` and finds out what the client speaks: by ALPN, or in clear text by its
-    /// first bytes: HTTP/2's preface, SPDY's control frames and SOCKS's greeting resemble no HTTP/1 request.
+    /// Performs the handshake on `tcp` and detects the client's protocol: by ALPN, or in clear text by its first bytes:
+    /// HTTP/2's preface, SPDY's control frames and SOCKS's greeting resemble no HTTP/1 request.
     ///
     /// # Errors
     /// If the transport or the handshake fails.
@@ -112,24 +112,24 @@ impl Acceptor {
         Ok((stream, Spoken::Http(protocol)))
     }
 
-    /// The server goes away: every connection finishes what it has, takes nothing new and ends. Accepting is its owner's to stop.
+    /// Begins a graceful shutdown: every connection finishes its work, takes nothing new and ends. The owner has to stop accepting.
     pub fn drain(&self) {
         self.h1.drain().begin();
         self.common.drain.begin();
     }
 
-    /// Serves one connection to its end; says how that came.
+    /// Serves one connection to its end; returns how it ended.
     pub fn serve<H: Handler>(
         &self,
         tcp: TcpStream,
         handler: Rc<H>,
     ) -> impl Future<Output = Served> {
-        // Boxed before the rest's future is made, which would keep a place for `tcp` for ever.
+        // Boxed before the other future is created, which would reserve space for `tcp` for its whole life.
         let accepting = Box::pin(self.in_time(self.accept(tcp)));
         async move { self.serve_accepted(accepting, handler, &FlowMeter::default()).await }
     }
 
-    /// As [`Acceptor::serve`]; `meter` tells how long flow control of HTTP/2 or SPDY limited it.
+    /// Like [`Acceptor::serve`]; `meter` tells how long flow control of HTTP/2 or SPDY limited the connection.
     pub fn serve_metered<H: Handler>(
         &self,
         tcp: TcpStream,
@@ -139,8 +139,8 @@ impl Acceptor {
         self.serve_accepted(Box::pin(self.in_time(self.accept(tcp))), handler, meter)
     }
 
-    /// The far end of a tunnel that ends here: its client shakes hands by `tls` and is served by a task of its own. `client` is the address
-    /// that handlers are told.
+    /// Server side of an intercepted tunnel: the client's handshake runs by `tls`, in a task of its own. `client` is
+    /// the address reported to handlers.
     pub fn serve_inside<H: Handler>(
         &self,
         tls: tls::Server,
@@ -156,14 +156,14 @@ impl Acceptor {
                 Ok((stream, Spoken::Http(protocol)))
             };
             let accepting = Box::pin(acceptor.in_time(accepting));
-            // A connection that fails is the client's to notice, as over TCP.
+            // A failing connection is the client's to notice, as over TCP.
             acceptor.serve_accepted(accepting, handler, &FlowMeter::default()).await
         }));
         near
     }
 
-    /// Serves the connection that `accepting` gives. Each stage's future is boxed: a connection holds that of its own protocol, not the largest
-    /// of all.
+    /// Serves the connection that `accepting` returns. Each stage's future is boxed: a connection holds that of its own
+    /// protocol, not the largest of all.
     async fn serve_accepted<H: Handler>(
         &self,
         accepting: Pin<Box<impl Future<Output = io::Result<(Stream, Spoken)>>>>,
@@ -198,7 +198,7 @@ impl Acceptor {
         }
     }
 
-    /// What `accepting` gives, for as long as there is patience.
+    /// The output of `accepting`, unless it times out.
     async fn in_time<T>(&self, accepting: impl Future<Output = io::Result<T>>) -> io::Result<T> {
         let Some((timer, patient)) = self.common.timer() else { return accepting.await };
         timer.set(patient.accept_timeout);
@@ -216,7 +216,7 @@ impl Acceptor {
         .await
     }
 
-    /// Reads until the first bytes say what the client speaks.
+    /// Reads until the first bytes identify the client's protocol.
     async fn sniff(&self, mut tcp: TcpStream) -> io::Result<(Stream, Spoken)> {
         let mut bytes = [0; PREFACE.len()];
         let mut buf = ReadBuf::new(&mut bytes);
@@ -235,7 +235,7 @@ impl Acceptor {
         }
     }
 
-    /// What a client speaks whose first bytes are `first`; `None` if more of them are needed.
+    /// The protocol of a client whose first bytes are `first`; `None` if more are needed.
     fn recognise(&self, first: &[u8]) -> Option<Spoken> {
         let protocol = match (first, self.spdy_in_clear) {
             ([], _) | ([0x80], Some(_)) => return None,

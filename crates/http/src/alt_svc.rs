@@ -1,7 +1,7 @@
-//! The field `Alt-Svc` (RFC 7838): where else a server says it can be reached, and by what.
+//! The `Alt-Svc` field (RFC 7838): a server's alternative services.
 //!
-//! Read and written, no more: what a client makes of it is the client's. What cannot be read is an error, which a client ignores: the field
-//! is advice. The frame `ALTSVC` of HTTP/2 (section 4) is not read: browsers do not take part in it.
+//! Parsing and writing only: its use is up to the client. A malformed field is an error, which a client ignores: the
+//! field is advice. The `ALTSVC` frame of HTTP/2 (section 4) is not read: browsers do not support it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,49 +12,49 @@ use thiserror::Error;
 
 use crate::Progress;
 
-/// How long an alternative is good for unless it says otherwise (RFC 7838 section 3.1): 24 hours.
+/// Default freshness of an alternative (RFC 7838 section 3.1): 24 hours.
 pub const USUAL_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the field says.
+/// The content of the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AltSvc {
-    /// All that was said before is void.
+    /// All earlier alternatives are void.
     Clear,
-    /// In place of what was said before: these, the most wanted first.
+    /// These replace all earlier alternatives, in order of preference.
     Services(Vec<Alternative>),
 }
 
 /// One alternative service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
-    /// What is spoken there, as ALPN names it: `h3`.
+    /// The protocol, by its ALPN name: `h3`.
     pub protocol: String,
-    /// The host; none: the one that said so.
+    /// The host; none: the origin's.
     pub host: Option<String>,
     /// The port.
     pub port: u16,
-    /// How long it is good for.
+    /// Its freshness lifetime.
     pub max_age: Duration,
-    /// Whether it outlives a change of the client's network.
+    /// True if it outlives a change of the client's network.
     pub persist: bool,
 }
 
 impl Alternative {
-    /// HTTP/3 at a port of the same host, for the usual time.
+    /// HTTP/3 at a port of the same host, for the default time.
     pub fn h3(port: u16) -> Alternative {
         let protocol = "h3".to_owned();
         Alternative { protocol, host: None, port, max_age: USUAL_MAX_AGE, persist: false }
     }
 }
 
-/// Tells of the field, if there is one. Of several lines the first is taken.
+/// Reports the field, if there is one. Only the first of several lines counts.
 pub(crate) fn tell(fields: &HeaderMap, progress: &mut dyn Progress) {
     if let Some(Ok(field)) = fields.get(ALT_SVC).map(HeaderValue::to_str) {
         progress.alternatives(field);
     }
 }
 
-/// A field that says nothing.
+/// A malformed field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{field}` is not what Alt-Svc can be: {expected} was expected at byte {at}")]
 pub struct AltSvcError {
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(&rest[..end])
     }
 
-    /// RFC 9110 section 5.6.4, with its escapes taken away.
+    /// RFC 9110 section 5.6.4, with its escapes removed.
     fn quoted(&mut self) -> Result<String, AltSvcError> {
         if !self.takes('"') {
             return Err(self.expected("a quotation mark"));
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One that is not known is passed over (RFC 7838 section 3.1).
+    /// Unknown parameters are ignored (RFC 7838 section 3.1).
     fn parameter(&mut self, alternative: &mut Alternative) -> Result<(), AltSvcError> {
         let name = self.token()?;
         if !self.takes('=') {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(said[0].host.as_deref(), Some("alt.example.com"));
         assert_eq!(said[1].max_age, Duration::from_secs(3600));
         assert!(said[1].persist && !said[0].persist);
-        // Section 3: names of ALPN are percent-encoded.
+        // Section 3: ALPN names are percent-encoded.
         assert_eq!(services(r#"w%3Dx%3Ay#z="h:1""#)[0].protocol, "w=x:y#z");
         assert_eq!("clear".parse(), Ok(AltSvc::Clear));
     }

@@ -1,4 +1,4 @@
-//! Opening a connection, whatever it speaks.
+//! Opening a connection of any protocol.
 
 pub(crate) mod hold;
 mod streamed;
@@ -20,17 +20,17 @@ use tls::{ClientSessions, Security, Stream, Version};
 /// A connection to be opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// Where to.
+    /// The address.
     pub address: SocketAddr,
-    /// The tunnel that the proxy at that address is to lead, if there is one. What follows is said of the tunnel's far end.
+    /// The tunnel to request from the proxy at that address, if any. The next fields then apply to the tunnel's far end.
     pub tunnel: Option<Tunnel>,
     /// The server's name, for TLS.
     pub host: String,
-    /// How it is secured.
+    /// Its security.
     pub security: Security,
-    /// What is spoken. In clear text by prior knowledge (RFC 9113 section 3.3), else as ALPN agrees.
+    /// The protocol. In clear text by prior knowledge (RFC 9113 section 3.3), else as ALPN negotiates.
     pub protocol: Protocol,
-    /// Whether requests of HTTP/1.1 follow each other without waiting for responses.
+    /// True if HTTP/1.1 requests are pipelined.
     pub pipelined: bool,
     /// TLS sessions and settings.
     pub sessions: ClientSessions,
@@ -40,16 +40,16 @@ pub struct Opening {
     pub h2: h2::settings::Client,
     /// SPDY's settings.
     pub spdy: spdy::Config,
-    /// Where its header blocks are looked up, for who simulates. The default is nowhere.
+    /// Cache of its header blocks, for simulations. The default is none.
     pub recall: Option<spdy::Recall>,
     /// HTTP/3's settings.
     pub h3: h3::settings::Client,
-    /// Which pushed responses of HTTP/2 and SPDY are wanted; without, they are refused.
+    /// The pushed responses of HTTP/2 and SPDY that are wanted; without, pushes are refused.
     pub wanted: Option<Wanted>,
 }
 
 impl Opening {
-    /// An opening with the usual settings and no sessions to resume.
+    /// An opening with the default settings and no sessions to resume.
     pub fn new(address: SocketAddr, host: &str, security: Security, protocol: Protocol) -> Opening {
         Opening {
             address,
@@ -68,7 +68,7 @@ impl Opening {
         }
     }
 
-    /// The same with the sessions of `sessions`.
+    /// The same with these TLS sessions.
     #[must_use]
     pub fn sessions(self, sessions: &ClientSessions) -> Opening {
         Opening { sessions: sessions.clone(), ..self }
@@ -78,7 +78,7 @@ impl Opening {
 /// A tunnel through a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {
-    /// How the proxy is asked for it.
+    /// The proxy's protocol.
     pub by: TunnelBy,
     /// The host at its far end.
     pub host: String,
@@ -86,7 +86,7 @@ pub struct Tunnel {
     pub port: u16,
 }
 
-/// How a proxy is asked for a tunnel.
+/// The protocol by which a proxy is asked for a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TunnelBy {
     /// By HTTP/1.1's `CONNECT`, in clear text.
@@ -96,7 +96,7 @@ pub enum TunnelBy {
 }
 
 impl Tunnel {
-    /// Has the proxy at the other end of `tcp` lead it.
+    /// Requests the tunnel from the proxy at the other end of `tcp`.
     async fn through(&self, tcp: TcpStream) -> Result<TcpStream, Failure> {
         let Tunnel { by, host, port } = self;
         match by {
@@ -113,71 +113,70 @@ impl Tunnel {
     }
 }
 
-/// How far the opening of a connection has come.
+/// Progress of opening a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Whoever is at the address has answered: the server, or the proxy on the way to it. Not told over QUIC.
+    /// The peer at the address has answered: the server, or the proxy on the way to it. Not reported over QUIC.
     Reached,
-    /// The transport's handshake is done, and the tunnel stands if there is one.
+    /// The transport's handshake is done, and the tunnel, if any, is established.
     Connected,
-    /// TLS's handshake is done. Not told in clear text.
+    /// The TLS handshake is done. Not reported in clear text.
     Secured,
 }
 
-/// Why a connection could not be opened.
+/// The reason that a connection could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// The transport's handshake failed.
     #[error("no connection to {address}: {source}")]
     Connect {
-        /// Where to.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// A proxy leads no tunnel there.
+    /// The proxy refused the tunnel.
     #[error("the proxy at {proxy} leads no tunnel to {}:{}: {source}", tunnel.host, tunnel.port)]
     Tunnel {
-        /// Who was asked.
+        /// The proxy.
         proxy: SocketAddr,
-        /// For what.
+        /// The tunnel.
         tunnel: Tunnel,
-        /// Why not.
+        /// The reason.
         source: Failure,
     },
-    /// TLS's handshake failed.
+    /// The TLS handshake failed.
     #[error("the TLS handshake with `{host}` failed: {source}")]
     Secure {
         /// The server's name.
         host: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The server speaks something else.
+    /// The server speaks another protocol.
     #[error("`{host}` does not speak {wanted}: ALPN agreed on {}", agreed.map_or("nothing", Protocol::name))]
     Protocol {
         /// The server's name.
         host: String,
-        /// What was asked for.
+        /// The requested protocol.
         wanted: Protocol,
-        /// What the server chose.
+        /// The server's choice.
         agreed: Option<Protocol>,
     },
-    /// HTTP/3 was asked for without TLS 1.3.
+    /// HTTP/3 was requested without TLS 1.3.
     #[error(
         "HTTP/3 runs over QUIC, which is secured by TLS 1.3 (RFC 9001) and never by `{security}`: use tls13"
     )]
     Unsecured {
-        /// What was asked for.
+        /// The requested security.
         security: Security,
     },
-    /// The protocol could not be begun.
+    /// The protocol could not be started.
     #[error("failed to begin HTTP: {0}")]
     Begin(#[source] Failure),
 }
 
-/// Opens a connection. `observe` is told of each stage when it is reached and reads the world's clock
-/// if it wants to know when.
+/// Opens a connection. `observe` receives each stage when it is reached and reads the world's clock if it needs the time.
 ///
 /// # Errors
 /// See [`OpenError`].
@@ -227,8 +226,8 @@ pub async fn open(
     };
     if security.is_secure() {
         observe(Stage::Secured);
-        // RFC 9113 section 3.2: HTTP/2 over TLS must be agreed on, and so must SPDY. HTTP/1 may go without. Early data are in the protocol
-        // of the session that is resumed (RFC 8446 section 4.2.10).
+        // RFC 9113 section 3.2: HTTP/2 over TLS must be negotiated, and so must SPDY. HTTP/1 may go without. Early data
+        // use the protocol of the resumed session (RFC 8446 section 4.2.10).
         let agreed = stream.protocol();
         let may_go_without = stream.is_early() || matches!(protocol, Protocol::H10 | Protocol::H1);
         if agreed != Some(protocol) && !(agreed.is_none() && may_go_without) {
@@ -259,7 +258,7 @@ pub async fn open(
 }
 
 impl Connection {
-    /// HTTP on a stream that is open and secured as it should be: what was agreed on by ALPN, else `otherwise`.
+    /// HTTP on an open stream with the right security: the protocol that ALPN negotiated, else `otherwise`.
     ///
     /// # Errors
     /// If the stream fails.
@@ -283,7 +282,7 @@ impl Connection {
     }
 }
 
-/// QUIC's handshake is TLS's: both stages are reached at once.
+/// QUIC includes the TLS handshake: both stages are reached at once.
 async fn open_quic(
     opening: &Opening,
     observe: &mut impl FnMut(Stage),
@@ -299,9 +298,9 @@ async fn open_quic(
 pub enum Connection {
     /// HTTP/1.0 and HTTP/1.1: one request at a time.
     H1(Box<h1::client::Connection<Stream>>),
-    /// HTTP/1.1: shared, several requests at once, answered in their order.
+    /// HTTP/1.1: shared and pipelined, responses in the order of the requests.
     Pipelined(Pipeline<Stream>),
-    /// HTTP/2: shared, any number of requests at once.
+    /// HTTP/2: shared, any number of concurrent requests.
     H2 {
         /// Sends requests.
         handle: h2::Handle,
@@ -344,7 +343,7 @@ impl Connection {
         }
     }
 
-    /// Whether another request may be sent.
+    /// Returns true if another request may be sent.
     pub fn is_reusable(&mut self) -> bool {
         match self {
             Connection::H1(connection) => connection.is_reusable(),
@@ -355,12 +354,12 @@ impl Connection {
         }
     }
 
-    /// Whether requests share it.
+    /// Returns true if requests can share it.
     pub fn is_shared(&self) -> bool {
         !matches!(self, Connection::H1(_))
     }
 
-    /// As many requests as the server takes at once, if requests share the connection and that is known.
+    /// The server's limit of concurrent requests, if requests share the connection and the limit is known.
     pub fn most_requests(&self) -> Option<usize> {
         match self {
             Connection::H2 { handle, .. } => Some(handle.most_streams()),
@@ -368,7 +367,7 @@ impl Connection {
         }
     }
 
-    /// The same connection once more, if requests can share it.
+    /// Another handle of the same connection, if requests can share it.
     pub fn share(&self) -> Option<Connection> {
         match self {
             Connection::H1(_) => None,

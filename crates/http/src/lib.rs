@@ -1,7 +1,8 @@
-//! One client and one server API over every HTTP.
+//! One client and one server API for all HTTP versions.
 //!
-//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, SPDY by our own, HTTP/3 by `h3` on quinn, TLS by
-//! rustls - over the streams and datagrams of whichever world they run in, and through proxies that are asked by `CONNECT` or by SOCKS. This crate knows nothing of pages or experiments.
+//! The stacks are the real ones - HTTP/1.1 by our own codec, HTTP/2 by the `h2` crate, SPDY by our own, HTTP/3 by `h3`
+//! on quinn, TLS by rustls - over the streams and datagrams of either world, and through proxies by `CONNECT` or SOCKS.
+//! This crate knows nothing of pages or experiments.
 
 #![forbid(unsafe_code)]
 

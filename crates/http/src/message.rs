@@ -1,4 +1,4 @@
-//! What a client asks and what it is told while the answer arrives.
+//! A client's request, and the progress reports of its response.
 //!
 //! Requests are `http::Request<Bytes>`: the body is known before it is sent.
 
@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::h2::Group;
 
-/// Fields that speak of an HTTP/1 connection and make a message of HTTP/2 (RFC 9113 section 8.2.2), HTTP/3 (RFC 9114 section 4.2) and
-/// SPDY (draft 3.1 section 3.2.1) malformed, and `Host`, for which those have a place of their own.
+/// Connection-specific fields of HTTP/1, which make a message of HTTP/2 (RFC 9113 section 8.2.2), HTTP/3 (RFC 9114
+/// section 4.2) and SPDY (draft 3.1 section 3.2.1) malformed, and `Host`, which those replace.
 pub(crate) const HTTP1_ONLY: [HeaderName; 7] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -22,8 +22,8 @@ pub(crate) const HTTP1_ONLY: [HeaderName; 7] = [
     HOST,
 ];
 
-/// How urgent a request is: a browser's five levels, the most urgent first. HTTP/1.1 does not
-/// transmit it; each protocol with priorities has its own mapping.
+/// The urgency of a request: a browser's five levels, the most urgent first. HTTP/1.1 does not transmit it; each
+/// protocol with priorities has its own mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Priority {
@@ -34,22 +34,22 @@ pub enum Priority {
     Lowest,
 }
 
-/// How a request is preferred to others: where it queues at this end, and what those protocols are told that carry it beside
-/// the request. RFC 9218's urgency is a field of the request itself.
+/// The precedence of a request: its place in queues at this end, and the priority in protocols that carry it beside the
+/// request. RFC 9218's urgency is a field of the request itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Precedence {
-    /// Where it queues while it waits for a connection or a stream.
+    /// Its level in the queue for a connection or a stream.
     pub level: Priority,
     /// SPDY's three bits: 0, the most urgent, to 7.
     pub spdy: u8,
     /// HTTP/2's weight of RFC 7540: 1 to 256.
     pub weight: u16,
-    /// What it depends on where HTTP/2's requests make groups.
+    /// Its group where HTTP/2's requests form groups.
     pub group: Group,
 }
 
-/// Chrome's mapping of its five levels: to SPDY's bits 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), and those to weights
-/// (`Spdy3PriorityToHttp2Weight`).
+/// Chrome's mapping of its five levels: to SPDY's bits 0 to 4 (`ConvertRequestPriorityToSpdyPriority`), and from those
+/// to weights (`Spdy3PriorityToHttp2Weight`).
 impl From<Priority> for Precedence {
     fn from(level: Priority) -> Precedence {
         let (spdy, weight) = match level {
@@ -63,27 +63,28 @@ impl From<Priority> for Precedence {
     }
 }
 
-/// Told as a response arrives. The callee reads the world's clock if it wants to know when.
+/// Receives reports as a response arrives. The callee reads the world's clock if it needs the time.
 pub trait Progress {
-    /// The request's turn has come: the connection took it (an HTTP/2 request may have waited for the
-    /// number of streams to fall below the server's limit).
+    /// The connection accepted the request (an HTTP/2 request may have waited for the number of streams to fall below
+    /// the server's limit).
     fn admitted(&mut self) {}
     /// The request's last byte was handed to the transport.
     fn sent(&mut self, head_bytes: u64, body_bytes: u64);
     /// The response's head is complete. `head_bytes` is its size on the wire, before TLS.
     fn head(&mut self, status: u16, head_bytes: u64);
-    /// The response's head names alternative services (`Alt-Svc`, RFC 7838), over HTTP/2 and HTTP/3; told before the head itself.
+    /// The response's head names alternative services (`Alt-Svc`, RFC 7838), over HTTP/2 and HTTP/3; reported before
+    /// the head itself.
     fn alternatives(&mut self, _field: &str) {}
     /// A piece of the response's body.
     fn data(&mut self, piece: &[u8]);
 }
 
-/// Whether who sends a head with these fields waits for 100 (Continue) (RFC 9110 section 10.1.1).
+/// Returns true if the sender of a head with these fields waits for 100 (Continue) (RFC 9110 section 10.1.1).
 pub(crate) fn expects_continue(fields: &HeaderMap) -> bool {
     fields.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Why a request has no (whole) response.
+/// The reason that a request has no (complete) response.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The transport failed or closed before a byte of the response: a request without side effects

@@ -1,8 +1,7 @@
-//! Pushed responses at the client (RFC 9113 section 8.4, SPDY 3.3): promised, and claimed by the request that would have asked for them.
+//! Pushed responses at the client (RFC 9113 section 8.4, SPDY 3.3): promised, and claimed by the matching request.
 //!
-//! A promise names a GET. When the browser comes to want just that it takes the response that is under way or there
-//! already, and no request is sent. A promise of what is not wanted is cancelled at once. What nobody claims stays until its
-//! connection ends.
+//! A promise names a GET. When the browser wants exactly that it takes the pushed response, arriving or complete, and
+//! no request is sent. An unwanted promise is cancelled at once. An unclaimed response stays until its connection ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +10,17 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::{Method, Request, Uri};
 
-/// Whether a client wants what it is promised; clones are the same.
+/// A client's decision on promises; clones share it.
 #[derive(Clone)]
 pub struct Wanted(Rc<dyn Fn(&Uri) -> bool>);
 
 impl Wanted {
-    /// It wants what `wants` says: not what it holds already, as a rule.
+    /// Accepts the promises that `wants` selects: usually those that are not cached.
     pub fn new(wants: impl Fn(&Uri) -> bool + 'static) -> Wanted {
         Wanted(Rc::new(wants))
     }
 
-    /// Whether the response to a GET for `uri` is wanted.
+    /// Returns true if the response to a GET for `uri` is wanted.
     pub fn wants(&self, uri: &Uri) -> bool {
         (self.0)(uri)
     }
@@ -33,7 +32,7 @@ impl fmt::Debug for Wanted {
     }
 }
 
-/// What a connection was promised and nobody has claimed.
+/// A connection's unclaimed promises.
 #[derive(Debug)]
 pub struct Promises<T> {
     wanted: Wanted,
@@ -41,13 +40,13 @@ pub struct Promises<T> {
 }
 
 impl<T> Promises<T> {
-    /// None yet.
+    /// No promises yet.
     pub fn new(wanted: Wanted) -> Promises<T> {
         Promises { wanted, waiting: BTreeMap::new() }
     }
 
-    /// Whether a promise of `uri`, made with the answer to a request of `authority`, is to be kept: it is wanted, it is not promised
-    /// already, and the server speaks for that host.
+    /// Returns true if a promise of `uri`, made with the answer to a request of `authority`, is to be kept: it is
+    /// wanted, it is not promised already, and the server is authoritative for that host.
     pub fn takes(&self, uri: &Uri, authority: Option<&str>) -> bool {
         let promised = uri.authority().map(|authority| authority.as_str());
         promised.is_some()
@@ -61,7 +60,7 @@ impl<T> Promises<T> {
         self.waiting.insert(uri.to_string(), promised);
     }
 
-    /// What was promised that `request` would ask for.
+    /// The promise that matches `request`.
     pub fn claim(&mut self, request: &Request<Bytes>) -> Option<T> {
         let is_plain = request.method() == Method::GET && request.body().is_empty();
         is_plain.then(|| self.waiting.remove(&request.uri().to_string())).flatten()

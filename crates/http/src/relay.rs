@@ -1,7 +1,7 @@
-//! Joins two streams: what comes from one goes to the other, until both have ended.
+//! Joins two streams: copies each to the other, until both have ended.
 //!
-//! An end of one direction is passed on and leaves the other open (RFC 9110 section 9.3.6 lets a tunnel end then; TLS and
-//! SSH within it may still have something to say). No buffer is held while nothing moves.
+//! A half-close is passed on and leaves the other direction open (RFC 9110 section 9.3.6 lets a tunnel end then; TLS
+//! and SSH within it may still send). No buffer is held while nothing moves.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,15 +14,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::h1::Buffer;
 use crate::wheel::Timer;
 
-/// Where buffers come from and go to.
+/// A pool of buffers.
 pub(crate) trait Buffers {
-    /// An empty one.
+    /// Lends an empty buffer.
     fn lend(&self) -> Buffer;
-    /// Takes back an empty one.
+    /// Takes back an empty buffer.
     fn take_back(&self, buffer: Buffer);
 }
 
-/// How long nothing may pass.
+/// Idle timeouts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// While both directions are open.
@@ -31,7 +31,7 @@ pub(crate) struct Patience {
     pub(crate) half_closed: Duration,
 }
 
-/// How two streams that were joined came apart.
+/// The end of two joined streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
     /// Both have ended.
@@ -40,7 +40,7 @@ pub(crate) enum Joined {
     Stalled,
 }
 
-/// Joins two streams until they come apart; what is `carried` already goes from the first to the second before anything else.
+/// Joins two streams until they end; bytes already `carried` go from the first to the second before anything else.
 ///
 /// # Errors
 /// If one of them fails.
@@ -81,7 +81,7 @@ where
 /// One direction.
 #[derive(Debug, Default)]
 struct Way {
-    /// Bytes on their way.
+    /// Bytes being moved.
     carried: Option<Buffer>,
     is_unflushed: bool,
     has_ended: bool,
@@ -89,12 +89,12 @@ struct Way {
 }
 
 impl Way {
-    /// A direction in which `carried` is already on its way.
+    /// A direction that already holds `carried`.
     fn carrying(carried: Option<Buffer>) -> Way {
         Way { carried, ..Way::default() }
     }
 
-    /// Moves what can be moved; ready when the end was passed on. `moved` is set if anything was.
+    /// Moves as much as possible; ready when the end has been passed on. `moved` is set if anything was moved.
     fn poll(
         &mut self,
         mut from: Pin<&mut (impl AsyncRead + ?Sized)>,

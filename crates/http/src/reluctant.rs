@@ -1,4 +1,4 @@
-//! A stream for tests that takes what is written to it a little at a time, and has nothing to read.
+//! A test stream that accepts writes a little at a time, and has nothing to read.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,23 +6,23 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Keeps each write apart.
+/// Records each write separately.
 pub(crate) struct Reluctant {
-    /// The most bytes that it takes of each write to come, the last first. With 0 it is not ready.
+    /// The most bytes accepted of each upcoming write, the last first. With 0 it is not ready.
     limits: Vec<usize>,
-    /// The most that it takes of each after those.
+    /// The most accepted of each write after those.
     then: usize,
-    /// What it has taken.
+    /// The bytes accepted.
     pub(crate) writes: Vec<Vec<u8>>,
 }
 
 impl Reluctant {
-    /// Takes as many bytes a write as `limits` say, from the last to the first, and `then` as many of each other.
+    /// Accepts as many bytes per write as `limits` say, from the last to the first, and then `then` per write.
     pub(crate) fn taking(limits: Vec<usize>, then: usize) -> Reluctant {
         Reluctant { limits, then, writes: Vec::new() }
     }
 
-    /// Takes everything.
+    /// Accepts everything.
     pub(crate) fn eager() -> Reluctant {
         Reluctant::taking(Vec::new(), usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! What a server hands to its handler, and what the handler hands back.
+//! The interface between a server and its handler.
 
 mod body;
 mod common;
@@ -35,21 +35,21 @@ pub use crate::acceptor::{Acceptor, Served};
 
 /// Answers requests. One handler serves all connections of a core.
 pub trait Handler: 'static {
-    /// Called when a request has arrived whole: its body, which was counted and dropped, included. Of a `CONNECT` the head
-    /// is the whole.
+    /// Called when a request has arrived completely, including its body, which was counted and dropped. A `CONNECT` is
+    /// complete with its head.
     fn handle(&self, request: RequestHead<'_>) -> Answer;
 
-    /// Called when the head of a request with a body has arrived. Who wants the body answers and reads it meanwhile: it
-    /// comes no faster than it is read. Who gives it back, as is usual, is asked by [`Handler::handle`] at its end.
+    /// Called when the head of a request with a body has arrived. A handler that wants the body answers and reads it meanwhile,
+    /// with backpressure. If the handler returns the body, as is usual, [`Handler::handle`] is called at the body's end.
     ///
     /// # Errors
-    /// The body, if it is not wanted.
+    /// The body, if it is unwanted.
     fn receive(&self, _request: RequestHead<'_>, body: RequestBody) -> Result<Answer, RequestBody> {
         Err(body)
     }
 
-    /// What is pushed with the answer to `request`, in this order, where protocol and client take pushed responses.
-    /// Called before [`Handler::handle`] for the same request.
+    /// Responses to push with the answer to `request`, in this order, if protocol and client support pushes. Called
+    /// before [`Handler::handle`] for the same request.
     fn pushes(&self, _request: RequestHead<'_>) -> Vec<Push> {
         Vec::new()
     }
@@ -57,9 +57,9 @@ pub trait Handler: 'static {
 
 /// An answer, now or later.
 pub enum Answer {
-    /// It is there: nothing is allocated or spawned to send it.
+    /// Ready: nothing is allocated or spawned to send it.
     Ready(Reply),
-    /// It takes time.
+    /// Delayed.
     Later(Later),
 }
 
@@ -67,7 +67,7 @@ pub enum Answer {
 pub type Later = Pin<Box<dyn Future<Output = Response>>>;
 
 impl Answer {
-    /// What `response` will give.
+    /// The answer that `response` will return.
     pub fn later(response: impl Future<Output = impl Into<Response>> + 'static) -> Answer {
         Answer::Later(Box::pin(async move { response.await.into() }))
     }

@@ -1,4 +1,4 @@
-//! What HTTP runs on.
+//! The transport below HTTP.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use tls::Stream;
 
 /// A stream below HTTP.
 pub trait Transport: AsyncRead + AsyncWrite + Unpin {
-    /// Where HTTP notes how many bytes it has ready and has not handed down; `None` if nobody wants to know.
+    /// Receiver of notes on the bytes that HTTP has ready and has not handed down; `None` if they are unwanted.
     fn held(&self) -> Option<HeldNotes>;
 
     /// The address of the other end, if it has one.
@@ -18,10 +18,10 @@ pub trait Transport: AsyncRead + AsyncWrite + Unpin {
         None
     }
 
-    /// The stream's end, when it is dropped, shall be no orderly one.
+    /// Makes the stream end with an error, not cleanly, when it is dropped.
     fn abort(&mut self) {}
 
-    /// Whether nobody else reads what passes.
+    /// Returns true if the stream is confidential.
     fn is_secure(&self) -> bool {
         false
     }
@@ -51,7 +51,7 @@ impl Transport for Stream {
     }
 
     fn abort(&mut self) {
-        // In a tunnel TLS ends without saying so, which its client takes for what it is.
+        // In a tunnel TLS ends without close_notify, which its client recognises as an early end.
         if let Some(tcp) = self.tcp() {
             tcp.abort_on_drop();
         }

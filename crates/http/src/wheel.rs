@@ -1,10 +1,9 @@
 //! A coarse timer wheel: one for all connections of a core.
 //!
-//! A server's timeouts are seconds long, nearly never expire and are put off with every request. So a
-//! timer here is put off by writing one number, without a clock read or a registration; the wheel
-//! looks at a timer only when the slot that it was put in comes round, and moves it on if its
-//! deadline has. Deadlines are late by up to two ticks, never early. (Varghese and Lauck, "Hashed and
-//! hierarchical timing wheels", 1987, scheme 6, with lazy moves.)
+//! A server's timeouts are seconds long, almost never expire and are postponed with every request. So a timer here is
+//! postponed by writing one number, without a clock read or a registration; the wheel looks at a timer only when its
+//! slot comes round, and moves it on if its deadline has moved. Deadlines are late by up to two ticks, never early.
+//! (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987, scheme 6, with lazy moves.)
 //!
 //! One task of the world turns the wheel while any timer is in it.
 
@@ -15,37 +14,36 @@ use std::time::Duration;
 
 use units::Time;
 
-/// The span between two ticks: an error of 0.2 s is nothing to a timeout of seconds, and ten wake-ups a second are
-/// nothing to a core.
+/// Time between two ticks: an error of 0.2 s is insignificant for a timeout of seconds, as are ten wake-ups a second for a core.
 pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_A_SECOND);
 
 const TICKS_A_SECOND: u64 = 10;
 
-/// Slots: timers up to 51 s ahead are looked at once.
+/// Number of slots: timers up to 51 s ahead are looked at once.
 const SLOTS: usize = 512;
 
 /// A tick that never comes.
 const NEVER: u64 = u64::MAX;
 
-/// The wheel. Clones turn together.
+/// The wheel. Clones share it.
 #[derive(Clone)]
 pub struct Wheel(Rc<Inner>);
 
 struct Inner {
-    /// Ticks since the wheel was made, as far as it was turned.
+    /// Ticks since the wheel was created, as far as it was turned.
     now: Cell<u64>,
     slots: RefCell<Vec<Vec<Rc<Entry>>>>,
-    /// How many entries lie in slots.
+    /// Number of entries in slots.
     linked: Cell<usize>,
     turning: Cell<bool>,
 }
 
 struct Entry {
-    /// When it expires, in ticks.
+    /// Its expiry, in ticks.
     deadline: Cell<u64>,
-    /// The tick whose slot it lies in; [`NEVER`] if in none.
+    /// The tick of its slot; [`NEVER`] if in none.
     due: Cell<u64>,
-    /// Its place in that slot.
+    /// Its index in that slot.
     index: Cell<usize>,
     expired: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -81,17 +79,17 @@ impl Wheel {
     }
 }
 
-/// A timeout, to be set again and again.
+/// A reusable timeout.
 pub struct Timer {
     wheel: Rc<Inner>,
     entry: Rc<Entry>,
 }
 
 impl Timer {
-    /// Expires after `span` (and up to two ticks), whatever was set before.
+    /// Sets the timer to expire after `span` (and up to two ticks), replacing any earlier deadline.
     ///
     /// # Panics
-    /// Outside any world, when it is the wheel's first.
+    /// Outside any world, if it is the wheel's first timer.
     pub fn set(&self, span: Duration) {
         // The running tick is partly over: it does not count.
         let deadline = (self.wheel.now.get() + 1).saturating_add(ticks(span));
@@ -103,7 +101,7 @@ impl Timer {
         }
     }
 
-    /// Does not expire any more.
+    /// Clears the deadline.
     pub fn clear(&self) {
         self.entry.deadline.set(NEVER);
         self.entry.expired.set(false);
@@ -170,7 +168,7 @@ impl Inner {
                 _ => expire(&entry),
             }
         }
-        // Its memory is kept, unless a timer a whole turn ahead came to lie in the same slot.
+        // Its memory is kept, unless a timer a whole turn ahead was put into the same slot.
         let place = &mut self.slots.borrow_mut()[slot_of(now)];
         if place.is_empty() {
             *place = slot;
@@ -195,7 +193,7 @@ fn slot_of(tick: u64) -> usize {
     (tick % SLOTS as u64) as usize
 }
 
-/// Turns the wheel in time with the world's clock, until it is empty or gone.
+/// Turns the wheel by the world's clock, until it is empty or gone.
 async fn turn(wheel: Weak<Inner>) {
     let mut next: Time = world::now() + TICK;
     loop {

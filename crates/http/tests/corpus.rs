@@ -1,4 +1,4 @@
-//! Replays the fuzzing corpus: what once was interesting stays tested without a fuzzer.
+//! Replays the fuzzing corpus: earlier findings stay tested without a fuzzer.
 
 mod checks;
 #[path = "checks/pipelined.rs"]

@@ -1,4 +1,4 @@
-//! DNS over simulated links: what a lookup costs, what is asked once, what is lost.
+//! DNS over simulated links: the cost of a lookup, caching, loss.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn lost_questions_are_asked_again() {
             assert_eq!(millis(), seconds * 1_000);
         });
     }
-    // With a half of them lost, the first that arrives is answered.
+    // With half of them lost, the first that arrives is answered.
     let at = with_resolver(0.5, Retry::Chrome, 1.0, |resolver| async move {
         resolver.resolve("www.example.test").await.unwrap();
         millis()
@@ -141,7 +141,7 @@ fn how_a_host_is_spoken_to_is_asked_beside_its_address() {
             ask_of(server, LossModel::NONE, Retry::Chrome, questions, |resolver| async move {
                 let found = resolver.look_up("www.example.test").await.unwrap();
                 assert_eq!((found.address, found.service), (FOUND, told));
-                // The same round trip for all questions.
+                // The same round trip for all queries.
                 assert_eq!(millis(), 101);
             });
         }
@@ -157,12 +157,12 @@ fn an_address_waits_a_little_for_what_else_was_asked() {
         hit_ratio: 1.0,
         miss: Duration::ZERO,
     };
-    // Of the questions for the address and for the service the second is lost.
+    // Of the queries for A and HTTPS the second is lost.
     let loss = LossModel::Listed(Arc::new(DropList::from_text("list", "2").unwrap()));
     ask_of(server, loss, Retry::Chrome, Questions::AAndHttps, |resolver| async move {
         let found = resolver.look_up("www.example.test").await.unwrap();
         assert_eq!((found.address, found.service), (FOUND, None));
-        // A fifth of 101 ms longer.
+        // A fifth of 101 ms later.
         assert_eq!(millis(), 121);
     });
 }

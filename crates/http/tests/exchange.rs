@@ -1,4 +1,4 @@
-//! Exchanges whose bodies come and go piece by piece, over HTTP/1.1 and HTTP/2.
+//! Exchanges with streamed bodies, over HTTP/1.1 and HTTP/2.
 
 mod common;
 
@@ -14,7 +14,7 @@ use farlink_http::server::{Acceptor, Body, BodyError, RequestBody};
 use http::Request;
 use tls::Security;
 
-/// So many pieces of 1,000 bytes, every other one only when asked twice; then perhaps an error.
+/// This many pieces of 1,000 bytes, every other one only on the second poll; then optionally an error.
 struct Pieces {
     left: usize,
     is_ready: bool,

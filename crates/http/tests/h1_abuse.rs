@@ -1,4 +1,4 @@
-//! Clients that abuse HTTP/1: requests that two servers could read differently are refused, and nothing behind them is read.
+//! Clients that abuse HTTP/1: requests that two servers could read differently are refused, and bytes after them are ignored.
 
 mod common;
 
@@ -9,7 +9,7 @@ use farlink_http::h1::server::{Ended, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
-/// Behind each bad request: it must never be answered.
+/// Appended to each bad request: it must never be answered.
 const SMUGGLED: &str = "GET /3 HTTP/1.1\r\nHost: smuggled\r\n\r\n";
 
 async fn exchange(server: &common::Server, text: &[u8]) -> String {
@@ -33,7 +33,7 @@ fn what_two_servers_could_read_differently_is_refused() {
         (of("Content-Length: 0\r\nContent-Length: 0\r\n"), 400),
         (of("Content-Length: 0, 44\r\n"), 400),
         (of("Content-Length: 0,0\r\n"), 400),
-        // Lengths that some read as numbers.
+        // Lengths that some parsers accept as numbers.
         (of("Content-Length: +0\r\n"), 400),
         (of("Content-Length: 0x0\r\n"), 400),
         (of("Content-Length: \r\n"), 400),

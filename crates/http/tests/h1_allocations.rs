@@ -1,4 +1,4 @@
-//! A ready answer allocates nothing: counted by the allocator itself.
+//! A ready answer allocates nothing: counted in the allocator.
 
 mod common;
 
@@ -28,7 +28,7 @@ impl Handler for Noting {
     }
 }
 
-/// Asks `batches` times for `batch` responses at once, from a thread of its own.
+/// Requests `batches` times `batch` responses at once, from a separate thread.
 fn ask(address: std::net::SocketAddr, batch: usize, batches: usize, response_bytes: usize) {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address).expect("the server listens");

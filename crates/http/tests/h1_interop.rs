@@ -1,4 +1,4 @@
-//! Our HTTP/1.1 with other people's: hyper's client and server, and curl.
+//! Interoperability of our HTTP/1.1 with hyper's client and server, and curl.
 
 mod common;
 
@@ -19,7 +19,7 @@ use hyper::body::{Body, Frame, Incoming};
 use hyper_util::rt::TokioIo;
 use world::{TcpListener, TcpStream};
 
-/// A body that hyper must send in chunks, for it does not say how long it is.
+/// A body of unannounced length, which hyper must send in chunks.
 struct Chunks(std::array::IntoIter<&'static str, 3>);
 
 impl Body for Chunks {
@@ -34,7 +34,7 @@ impl Body for Chunks {
     }
 }
 
-/// What hyper's server answers: `/chunked` in three chunks, else how many bytes came.
+/// The answer of hyper's server: `/chunked` in three chunks, else the number of bytes received.
 async fn hyper_answer(
     request: Request<Incoming>,
 ) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
@@ -50,7 +50,7 @@ async fn hyper_answer(
     Ok(response)
 }
 
-/// A client of ours on a server of hyper's.
+/// Our client on a hyper server.
 async fn client_of_hyper() -> Connection<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -106,7 +106,7 @@ fn hypers_client_understands_our_server() {
     });
 }
 
-/// Runs curl on another thread; gives what it wrote.
+/// Runs curl on another thread; returns its output.
 async fn curl(arguments: Vec<String>) -> String {
     let (tell, told) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
@@ -130,7 +130,7 @@ fn curl_understands_our_server() {
         let url = |path: &str| format!("http://{}{path}", server.address);
         let words = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
 
-        // Two on one connection: curl says how many connections it opened for each.
+        // Two on one connection: curl prints the number of connections it opened for each.
         let say = ["-w", "%{http_code} %{size_download} %{num_connects};", "-o", "/dev/null"];
         let mut two = words(&say);
         two.extend([url("/1024"), "-o".to_owned(), "/dev/null".to_owned(), url("/later/50000")]);

@@ -1,4 +1,4 @@
-//! Our HTTP/1.1 client and server with each other, over the kernel's loopback.
+//! Our HTTP/1.1 client against our server, over the kernel's loopback.
 
 mod common;
 
@@ -72,7 +72,7 @@ fn request_bodies_are_counted_and_drained() {
     });
 }
 
-/// What the server sends back to `text` before it closes.
+/// The server's output in answer to `text` before it closes.
 async fn exchange(server: &common::Server, text: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(text).await.unwrap();

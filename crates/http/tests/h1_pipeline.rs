@@ -1,4 +1,4 @@
-//! HTTP/1.1's pipelining client in virtual time: a round trip for many requests, order, and what a broken connection leaves.
+//! HTTP/1.1 pipelining in virtual time: a round trip for many requests, order, and the requests left by a broken connection.
 
 mod common;
 
@@ -25,7 +25,7 @@ use world::{TcpListener, TcpStream};
 const SERVER: &str = "10.0.0.2:80";
 const RTT: Duration = Duration::from_millis(100);
 
-/// Runs a client and a server 100 ms apart. The server gets each connection.
+/// Runs a client and a server 100 ms apart. `server` gets each connection.
 fn simulate<C, S>(client: C, mut server: impl FnMut(TcpStream) -> S + 'static) -> C::Output
 where
     C: Future + 'static,
@@ -59,7 +59,7 @@ async fn connect() -> Pipeline<TcpStream> {
     Pipeline::new(stream, Settings::default())
 }
 
-/// All at once; gives each response and when it was whole.
+/// Fetches all at once; returns each response and its completion time.
 async fn fetch_all(
     pipeline: &Pipeline<TcpStream>,
     targets: &[&str],
@@ -100,7 +100,7 @@ fn many_requests_take_one_round_trip() {
     assert!((RTT..RTT + Duration::from_millis(5)).contains(&last), "{last:?}");
 }
 
-/// The server takes two milliseconds for `/later`, and what was asked behind it waits.
+/// The server takes two milliseconds for `/later`, which delays the requests after it.
 #[test]
 fn a_slow_response_holds_up_those_behind_it() {
     let answers =
@@ -120,7 +120,7 @@ async fn scripted(mut stream: TcpStream, answer: &str) {
     while !matches!(stream.read(&mut [0; 4096]).await, Ok(0) | Err(_)) {}
 }
 
-/// What became of three requests: `ok`, or how they failed.
+/// The outcomes of three requests: `ok`, or the failure.
 fn fates(answer: String) -> (Vec<&'static str>, bool) {
     let fate = |(result, _): &(Result<Seen, Failure>, Time)| match result {
         Ok(_) => "ok",
@@ -148,7 +148,7 @@ fn what_a_server_does_not_answer_may_be_asked_again() {
     assert_eq!(fates(SMALL.to_owned()), (unanswered.to_vec(), false), "it closes after one");
     let closing = SMALL.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     assert_eq!(fates(closing.clone()), (unanswered.to_vec(), false), "it says so");
-    // RFC 9112 section 9.6: what follows such a response is not an answer to anybody.
+    // RFC 9112 section 9.6: bytes after such a response are not an answer.
     assert_eq!(fates(closing + SMALL).0, unanswered, "it goes on all the same");
     let cut = SMALL.replace("length: 2", "length: 9");
     assert_eq!(fates(format!("{SMALL}{cut}")).0, ["ok", "broken", "unanswered"]);

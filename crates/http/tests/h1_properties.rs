@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Fragments that make messages which are nearly right.
+/// Fragments that form nearly valid messages.
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static [u8]> = vec![
         b"GET / HTTP/1.1\r\n",

@@ -52,7 +52,7 @@ fn an_idle_connection_is_closed_in_its_time_and_not_before() {
         }
         world::now().since(last)
     });
-    // 75 s from the response's departure, up to two ticks more, and half a round trip each way less and more.
+    // 75 s from the response's departure, up to two ticks more, plus or minus half a round trip.
     let closed_after = closed_after.unwrap();
     let expected = Duration::from_millis(75_000)..Duration::from_millis(75_220);
     assert!(expected.contains(&closed_after), "{closed_after:?}");

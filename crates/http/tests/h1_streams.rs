@@ -1,4 +1,4 @@
-//! HTTP/1 with bodies that take their time, and tunnels: what is on the wire.
+//! HTTP/1 with streamed bodies and tunnels: the bytes on the wire.
 
 mod common;
 #[path = "common/streams.rs"]
@@ -14,7 +14,7 @@ use streams::{Notes, Streams};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
-/// A server and what its handler saw.
+/// A server and its handler's observations.
 fn serve(settings: Settings) -> (common::Server, Rc<Notes>) {
     let notes = Rc::new(Notes::default());
     (listen(Streams(Rc::clone(&notes)), settings), notes)
@@ -32,7 +32,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-/// What the server sends back to `text` before it closes.
+/// The server's output in answer to `text` before it closes.
 async fn exchange(server: &common::Server, text: &str) -> String {
     let mut stream = open(server, text).await;
     stream.shutdown().await.unwrap();
@@ -86,7 +86,7 @@ fn a_body_that_breaks_off_never_ends_cleanly() {
             assert!(body.len() < 10_001, "{name}");
             assert!(matches!(server.ended().await, Ended::BrokeOff(_)), "{name}");
         }
-        // Where the connection's end is the body's, it is reset.
+        // Where the connection's close would end the body, it is reset instead.
         let mut stream = open(&server, "GET /broken HTTP/1.0\r\n\r\n").await;
         let error = stream.read_to_end(&mut Vec::new()).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
@@ -159,7 +159,8 @@ fn an_expectation_is_met_when_the_body_is_wanted() {
         stream.write_all(b"hi").await.unwrap();
         stream.shutdown().await.unwrap();
         assert!(rest(&mut stream).await.ends_with("\r\n\r\n2"));
-        // Who does not want it answers at once; the client may send it or not, so that the connection is of no more use.
+        // A handler that does not want it answers at once; the client may or may not send it, so that the connection is
+        // not reusable.
         let answer = rest(&mut open(&server, &head("ignore")).await).await;
         assert_eq!(answer, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     });
@@ -193,7 +194,7 @@ fn a_malformed_or_slow_body_is_refused_before_the_answer() {
             let (mut stream, began) = (open(&server, &head).await, world::now());
             for _ in 0..40 {
                 world::sleep(Duration::from_millis(20)).await;
-                // One byte in 20 ms is half of what is asked for.
+                // One byte in 20 ms is half of the required rate.
                 let _ = stream.write_all(b"x").await;
             }
             let mut answer = [0; 28];
@@ -210,7 +211,7 @@ fn a_malformed_or_slow_body_is_refused_before_the_answer() {
 fn a_granted_connect_is_a_tunnel() {
     in_world(async {
         let (server, _) = serve(Settings::default());
-        // What is sent ahead is not lost, and an end of one direction leaves the other open.
+        // Bytes sent ahead are not lost, and the end of one direction leaves the other open.
         let connect = "CONNECT echo:443 HTTP/1.1\r\nHost: echo:443\r\n\r\n";
         let answer = exchange(&server, &format!("{connect}ahead")).await;
         assert_eq!(answer, "HTTP/1.1 200 OK\r\n\r\nhello ahead bye");
@@ -338,13 +339,13 @@ fn a_server_that_goes_away_finishes_what_it_has() {
         world::sleep(Duration::from_millis(5)).await;
         drain.begin();
         world::sleep(Duration::from_millis(50)).await;
-        // A request that was on its way is answered, and is the last.
+        // A request already on its way is answered, and is the last.
         late.write_all(get.as_bytes()).await.unwrap();
         let answer = rest(&mut late).await;
         assert!(
             answer.starts_with("HTTP/1.1 200 OK\r\ncontent-length: 10000\r\nconnection: close\r\n")
         );
-        // What was under way is sent whole.
+        // The response under way is sent completely.
         assert_eq!(rest(&mut busy).await.len(), 10_000 + 42 - 50);
         let began = world::now();
         assert_eq!(rest(&mut idle).await, "");

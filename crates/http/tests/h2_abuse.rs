@@ -1,6 +1,6 @@
-//! Clients and servers that abuse HTTP/2: what they make us hold is bounded, and the connection ends with the right code.
+//! Clients and servers that abuse HTTP/2: the memory that they can claim is bounded, and the connection ends with the right code.
 //!
-//! What h2spec sends (overflowing windows, wrong stream ids, broken header blocks) is tested by `scripts/interop/h2spec`.
+//! The cases of h2spec (overflowing windows, wrong stream ids, broken header blocks) are tested by `scripts/interop/h2spec`.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn resets_that_we_are_made_to_send_end_the_connection() {
 #[test]
 fn who_wants_too_many_answers_is_answered_no_longer() {
     in_world(async {
-        // So many may be sent at once, see `h2/flood.rs`.
+        // Limits of frames sent at once, see `h2/flood.rs`.
         let settings = frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]);
         for (frame, allowed) in [(frame(PING, 0, 0, &[7; 8]), 100), (settings, 39)] {
             let mut client = Hostile::client().await;
@@ -81,7 +81,7 @@ fn requests_that_are_reset_once_they_are_worked_on_end_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
         for stream in (1..800).step_by(2) {
-            // `/later/1` takes the handler 2 ms.
+            // The handler takes 2 ms for `/later/1`.
             let block = [&REQUEST[..6], b"\x08/later/1"].concat();
             client.send(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)).await;
             world::sleep(Duration::from_micros(500)).await;
@@ -91,7 +91,7 @@ fn requests_that_are_reset_once_they_are_worked_on_end_the_connection() {
     });
 }
 
-/// Not for long.
+/// Short timeouts.
 fn impatient() -> Option<Patient> {
     Some(Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() })
 }
@@ -100,7 +100,7 @@ fn impatient() -> Option<Patient> {
 fn who_takes_no_response_is_ended() {
     in_world(async {
         let mut client = Hostile::client_of(impatient()).await;
-        // A window of nothing, and a request for nine bytes.
+        // A window of 0, and a request for nine bytes.
         client.send(&frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0])).await;
         let block = [&REQUEST[..6], b"\x02/9"].concat();
         client.send(&frame(HEADERS, END_STREAM | END_HEADERS, 1, &block)).await;
@@ -139,7 +139,7 @@ fn a_header_block_without_end_ends_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
         let mut bytes = frame(HEADERS, 0, 1, &REQUEST);
-        // `x: yyy...`, 15,900 of them, never indexed; each in a frame of its own.
+        // `x: yyy...`, 15,900 of them, never indexed; each in a separate frame.
         let mut field = vec![0x10, 1, b'x', 0x7f, 0x9d, 0x7b];
         field.resize(6 + 15_900, b'y');
         for _ in 0..1_000 {
@@ -154,7 +154,7 @@ fn a_header_block_without_end_ends_the_connection() {
 fn a_header_block_that_inflates_ends_the_connection() {
     in_world(async {
         let mut client = Hostile::client().await;
-        // A field of 4,000 bytes into the dynamic table, then 10,000 times one byte that stands for it.
+        // A field of 4,000 bytes into the dynamic table, then 10,000 times its one-byte index.
         let mut block = REQUEST.to_vec();
         block.extend([0x40, 1, b'x', 0x7f, 0xa1, 0x1e]);
         block.extend([b'y'; 127 + 0x21 + (0x1e << 7)]);

@@ -1,5 +1,4 @@
-//! HTTP/2 and TLS against others' clients and servers: Node.js, curl, nghttp. A tool that is not
-//! installed is skipped, visibly.
+//! HTTP/2 and TLS against third-party clients and servers: Node.js, curl, nghttp. A tool that is not installed is skipped, visibly.
 
 mod common;
 
@@ -21,7 +20,7 @@ fn asset(name: &str) -> String {
     format!("{}/assets/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether `tool` is there; says so if it is not.
+/// Returns true if `tool` is installed; reports it if it is not.
 #[expect(
     clippy::explicit_write,
     reason = "the harness hides what `eprintln!` says in a test that passes"
@@ -34,7 +33,7 @@ fn has(tool: &str) -> bool {
     found
 }
 
-/// Runs a command while the world goes on; gives what it printed.
+/// Runs a command while the world goes on; returns its output.
 async fn run(mut command: Command) -> String {
     let (tell, told) = channel();
     std::thread::spawn(move || tell.send(command.output()));
@@ -219,7 +218,7 @@ fn nghttp_as_client() {
             let server = listen(Echo, acceptor(security));
             let scheme = if security == Security::None { "http" } else { "https" };
             let mut nghttp = Command::new("nghttp");
-            // It opens its dependency tree of PRIORITY frames first, and pads.
+            // It first opens its dependency tree of PRIORITY frames, and pads.
             nghttp.args(["-nsy", "-m", "50", "-w", "18", "-W", "20", "--padding=16"]);
             nghttp.arg(format!("{scheme}://{}/later/200000", server.address));
             let table = run(nghttp).await;

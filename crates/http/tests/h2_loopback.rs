@@ -73,7 +73,7 @@ fn requests_above_the_servers_limit_wait() {
         let opening =
             Opening::new(server.address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(opening).await;
-        // The limit is known once the server's SETTINGS are there.
+        // The limit is known once the server's SETTINGS have come.
         fetch(&mut connection, &get("/1")).await.unwrap();
         let requests = (0..40).map(|_| get("/later/1000")).collect();
         for seen in fetch_all(&connection, requests).await {
@@ -112,7 +112,7 @@ fn heads_and_statuses() {
             let seen = fetch(&mut connection, &get(&format!("/status/{status}"))).await.unwrap();
             assert_eq!((seen.status, seen.body.len()), (status, 0));
         }
-        // HPACK's table: the name of the host is sent once.
+        // HPACK's table: the host's name is sent once.
         let seen = fetch(&mut connection, &get("/5")).await.unwrap();
         assert!(seen.sent_head < first && seen.sent_head < 20, "{first}, then {seen:?}");
         let relative = Request::builder().uri("/x").body(Bytes::new()).unwrap();
@@ -121,7 +121,7 @@ fn heads_and_statuses() {
     });
 }
 
-/// Opens `security` below `sessions`; tells whether it resumed.
+/// Opens `security` with `sessions`; returns whether it resumed.
 async fn resumed(
     sessions: &ClientSessions,
     address: std::net::SocketAddr,
@@ -196,7 +196,7 @@ fn a_client_that_leaves_early_ends_its_stream_and_then_the_connection() {
         let request = get("/later/50000000");
         let early = world::timeout(Duration::from_millis(30), fetch(&mut share, &request)).await;
         drop(early);
-        // The others are not disturbed, and what the stream had queued does not block them.
+        // The others are not disturbed, and the stream's queued data does not block them.
         for _ in 0..3 {
             assert_eq!(fetch(&mut connection, &get("/40000")).await.unwrap().body.len(), 40_000);
         }
@@ -205,7 +205,7 @@ fn a_client_that_leaves_early_ends_its_stream_and_then_the_connection() {
     });
 }
 
-/// A server by h2 alone, which ends as `end` says after its first response.
+/// An h2 server that ends as `end` says after its first response.
 async fn abrupt(end: End) -> Connection {
     let listener = world::TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -227,7 +227,7 @@ async fn abrupt(end: End) -> Connection {
                     let head = http::Response::new(());
                     let mut body = respond.send_response(head, false).unwrap();
                     body.send_data(Bytes::from_static(b"part"), false).unwrap();
-                    // Once that was written.
+                    // After that was written.
                     drop(world::spawn(async move {
                         world::sleep(Duration::from_millis(20)).await;
                         body.send_reset(::h2::Reason::INTERNAL_ERROR);

@@ -1,4 +1,4 @@
-//! Malformed messages of HTTP/2 end their stream alone (RFC 9113 section 8.1.1), and leave the table of HPACK as both ends know it.
+//! Malformed HTTP/2 messages end only their stream (RFC 9113 section 8.1.1), and leave the two ends' HPACK tables in step.
 
 mod common;
 
@@ -14,10 +14,10 @@ use tls::Security;
 use tokio::io::AsyncReadExt;
 use world::{TcpListener, TcpStream};
 
-/// What begins every request here: `GET http://a`.
+/// The start of every request here: `GET http://a`.
 const START: [u8; 5] = [0x82, 0x86, 0x01, 1, b'a'];
 
-/// A literal without an index for its name; kept in the table or not.
+/// A literal with a literal name; added to the table or not.
 fn literal(is_kept: bool, name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut line = vec![if is_kept { 0x40 } else { 0 }];
     for text in [name, value] {
@@ -34,7 +34,7 @@ fn push_length(length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// `:path: /SIZE`, kept, with the name of the static table: answered with so many bytes.
+/// `:path: /SIZE`, added to the table, with the name of the static table: answered with `size` bytes.
 fn kept_path(size: usize) -> Vec<u8> {
     let path = format!("/{size}");
     [&[0x44, path.len() as u8], path.as_bytes()].concat()
@@ -44,17 +44,17 @@ fn request(stream: u32, lines: &[&[u8]]) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &lines.concat())
 }
 
-/// What became of a stream.
+/// The outcome of a stream.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
-    /// A response with a body of so many bytes came.
+    /// A response with a body of this size came.
     Answered(usize),
     Reset(u32),
     /// The connection ended with this code.
     Ended(u32),
 }
 
-/// What becomes of `stream`, the only one that is open.
+/// The outcome of `stream`, the only open one.
 async fn fate(client: &mut Hostile, stream: u32) -> Fate {
     let code = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().expect("four bytes"));
     loop {
@@ -68,7 +68,7 @@ async fn fate(client: &mut Hostile, stream: u32) -> Fate {
     }
 }
 
-/// Fields that stand in no message, and whether their names do.
+/// Malformed fields, and whether their names are malformed.
 const BAD_FIELDS: [(&[u8], &[u8], bool); 13] = [
     (b"X-Upper", b"1", false),
     (b"with space", b"1", false),
@@ -103,7 +103,7 @@ fn a_malformed_field_ends_its_stream_and_every_entry_keeps_its_place() {
                 if !is_kept {
                     continue;
                 }
-                // The malformed line once more, by its index.
+                // The malformed line again, by its index.
                 client.send(&request(7, &[&START, &[0xbe, 0xbf]])).await;
                 assert_eq!(fate(&mut client, 7).await, Fate::Reset(PROTOCOL_ERROR), "{what}");
                 if !name.starts_with(b":") {
@@ -118,7 +118,7 @@ fn a_malformed_field_ends_its_stream_and_every_entry_keeps_its_place() {
     });
 }
 
-/// What h2 sees by itself.
+/// Detected by h2 itself.
 #[test]
 fn a_malformed_message_of_good_fields_ends_its_stream() {
     let field = |name: &[u8], value: &[u8]| literal(false, name, value);
@@ -164,7 +164,7 @@ fn a_malformed_block_in_many_frames_ends_its_stream() {
             }
             frames.extend(frame(CONTINUATION, END_HEADERS, 1, &[]));
             frames.extend(request(3, &[&START, &[0xc0]]));
-            // In whatever pieces it comes.
+            // However it is cut.
             for piece in frames.chunks(13) {
                 client.send(piece).await;
                 world::sleep(std::time::Duration::from_micros(100)).await;
@@ -189,7 +189,7 @@ fn a_malformed_trailer_ends_its_stream() {
     });
 }
 
-/// What takes a malformed entry's place is as large (RFC 7541 section 4.1), to the byte.
+/// The replacement of a malformed entry has the same size (RFC 7541 section 4.1), to the byte.
 #[test]
 fn a_malformed_entry_drives_others_out_as_it_should() {
     in_world(async {
@@ -212,7 +212,7 @@ fn a_malformed_entry_drives_others_out_as_it_should() {
     });
 }
 
-/// A client of an origin that answers malformed once.
+/// A client of an origin that gives one malformed answer.
 #[test]
 fn a_malformed_response_fails_its_request_alone() {
     in_world(async {

@@ -1,4 +1,4 @@
-//! HTTP/3 in both worlds: what repeats, how many round trips it takes, what it carries.
+//! HTTP/3 in both worlds: repeatability, round trips, content.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn simulate<F: Future + 'static>(
     plan.run(client, main).unwrap()
 }
 
-/// 100 objects of 10,000 bytes at once.
+/// Fetches 100 objects of 10,000 bytes at once.
 async fn page(transport: Transport) -> (Time, Report) {
     let connection = open(opening(SERVER, transport)).await;
     let requests = (0..100).map(|_| get("/10000")).collect();
@@ -105,7 +105,7 @@ fn print_every_arm() {
     println!("\n{}", every_arm());
 }
 
-/// How long the first response takes, from opening the connection, on one connection after the other; they share their sessions.
+/// Time of the first response from the opening of the connection, for successive connections that share their sessions.
 fn first_responses(connections: usize, early_data: bool) -> Vec<Duration> {
     let main = async move {
         let sessions = ClientSessions::default();
@@ -235,7 +235,7 @@ fn losses_are_repaired_and_told() {
     }
 }
 
-/// What one response of 3 MB leaves on a path with a queue of 250 packets.
+/// The report of one 3 MB response on a path with a queue of 250 packets.
 fn bulk(transport: Transport) -> Report {
     let mut stage = plan_over(LinkConfig { queue: QueueLimit::Packets(250), ..link() });
     stage.0.record_series();
@@ -257,7 +257,7 @@ fn the_matched_window_begins_as_tcp_s_and_leaves_slow_start_by_hystart() {
     // 14,480 bytes in packets of 1,200, and 12,000.
     assert_eq!((first(&matched).cwnd, first(&matched).ssthresh), (12, None));
     assert_eq!((first(&deployed).cwnd, first(&deployed).ssthresh), (10, None));
-    // CUBIC grows on after HyStart, and overflows the queue by little; quinn's doubles into it.
+    // CUBIC continues to grow after HyStart, and overflows the queue slightly; quinn's doubles into it.
     let left = server_of(&matched).series.iter().find(|sample| sample.stats.ssthresh.is_some());
     let (early, late) = (matched.drops.len(), deployed.drops.len());
     assert!(left.is_some_and(
@@ -295,8 +295,8 @@ fn bytes_repeat_with_seeded_randomness() {
     assert_ne!(first, seen(2));
 }
 
-/// 100 objects while the client's address changes in the midst of them: when the last has come, how often the server asked whether the client can be
-/// reached, and whether it is heard of from two addresses.
+/// Fetches 100 objects while the client's address changes: returns the time of the last, the number of the server's
+/// path challenges, and whether the client was seen at two addresses.
 async fn moving_page(
     address: SocketAddr,
     transport: Transport,
@@ -326,9 +326,9 @@ fn a_client_that_moves_is_followed() {
         assert_eq!(unasked, 0, "{name}");
         let (moved, asked) = load(Some(Duration::from_millis(500)));
         assert!(asked > 0, "{name}: the server validates the new path");
-        // Packets that were under way to the old address still arrive: a NAT rebinding costs little.
+        // Packets under way to the old address still arrive: a NAT rebinding costs little.
         assert!(moved < stayed + Duration::from_millis(200), "{name}: {stayed:?}, {moved:?}");
-        // One that has come before its handshake was over finds nothing to move.
+        // A migration before the handshake is complete has no effect.
         assert_eq!(load(Some(Duration::from_millis(20))).1, 0, "{name}");
         println!("{name}: {stayed:?} where it stays, {moved:?} where it moves, {asked} challenges");
     }

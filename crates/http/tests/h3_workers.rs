@@ -1,4 +1,4 @@
-//! Several workers behind one port of HTTP/3, each with a thread and a world of its own, and addresses that are to be proven.
+//! Several workers behind one HTTP/3 port, each with its own thread and world, and address validation.
 
 mod common;
 
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 const WORKERS: u16 = 3;
 
-/// Serves at `address` as `worker` until `end` changes; tells the address.
+/// Serves at `address` as `worker` until `end` changes; returns the address.
 fn serve(
     address: SocketAddr,
     acceptor: &Acceptor,
@@ -76,7 +76,7 @@ fn a_client_that_moves_stays_with_its_worker() {
             client.await;
         }
     });
-    // Two in three reach another worker: that all of 24 do not has a chance of 1 in 10^11.
+    // Two in three reach another worker: the chance that none of 24 does is 1 in 10^11.
     assert!(steering.handed_over() > 100, "{} packets", steering.handed_over());
     drop(over);
     threads.into_iter().for_each(|thread| thread.join().unwrap());

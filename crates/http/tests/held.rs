@@ -1,4 +1,4 @@
-//! Where a large message lies while a slow link takes it: in the application, in TLS or in the socket.
+//! Location of a large message while a slow link drains it: in the application, in TLS or in the socket.
 
 mod common;
 
@@ -36,20 +36,20 @@ const ARMS: [(Protocol, Security); 6] = [
 struct Exchange {
     protocol: Protocol,
     security: Security,
-    /// The server's.
+    /// The server's low-water mark.
     notsent_lowat_bytes: Option<u32>,
     /// `SO_SNDBUF` of both ends.
     send_buffer_bytes: u64,
 }
 
 impl Exchange {
-    /// `buffer`: the server's low water mark, and the send buffer of both ends.
+    /// `buffer`: the server's low-water mark, and the send buffer of both ends.
     fn new(protocol: Protocol, security: Security, buffer: (Option<u32>, u64)) -> Exchange {
         let (notsent_lowat_bytes, send_buffer_bytes) = buffer;
         Exchange { protocol, security, notsent_lowat_bytes, send_buffer_bytes }
     }
 
-    /// Sends `request` over a link of 1 Mbit/s, RTT 100 ms; tells of both ends: client, server. `records` the series.
+    /// Sends `request` over a link of 1 Mbit/s, RTT 100 ms; returns both ends: client, server. `records` enables the series.
     fn run(&self, request: Request<Bytes>, records: bool) -> Vec<Endpoint> {
         let mut config = tcp::Config::default();
         config.send_buffer = config.send_buffer.fixed(self.send_buffer_bytes);
@@ -94,13 +94,13 @@ impl Exchange {
     }
 }
 
-/// Bytes that a socket had taken by the end of an instant.
+/// Bytes that a socket had accepted by the end of an instant.
 fn taken(end: &Endpoint, at: Time) -> u64 {
     let stats = |sample: &tcp::Sample| sample.stats.bytes_sent + sample.stats.unsent_bytes;
     end.series.iter().take_while(|sample| sample.at <= at).last().map_or(0, stats)
 }
 
-/// The most that lay in a layer.
+/// The most bytes in a layer.
 fn most(end: &Endpoint, layer: impl Fn(&Held) -> u64) -> u64 {
     end.held.iter().map(layer).max().unwrap_or(0)
 }
@@ -109,8 +109,8 @@ fn most_unsent(end: &Endpoint) -> u64 {
     end.series.iter().map(|sample| sample.stats.unsent_bytes).max().unwrap_or(0)
 }
 
-/// What the layers hold and the socket has taken is always the message and what they added so far; in the end the
-/// socket has taken all of it.
+/// The bytes held by the layers and accepted by the socket always add up to the message and its overhead so far; in the
+/// end the socket has accepted all of it.
 fn assert_conserved(end: &Endpoint, exchange: &Exchange) {
     let Exchange { protocol, security, .. } = exchange;
     let first = end.held.first().expect("something was held").at;
@@ -180,7 +180,7 @@ fn a_small_send_buffer_leaves_messages_of_both_ends_in_the_application() {
 
 #[test]
 fn flow_control_leaves_a_request_in_the_application() {
-    // Until the server's SETTINGS arrive a stream's window has 65,535 bytes (RFC 9113 section 6.9.2).
+    // Before the server's SETTINGS arrive a stream's window is 65,535 bytes (RFC 9113 section 6.9.2).
     let exchange = Exchange::new(Protocol::H2, Security::None, (None, 4 << 20));
     let end = exchange.request();
     assert_conserved(&end, &exchange);

@@ -1,4 +1,4 @@
-//! What a connection holds that rests between requests: counted by the allocator itself, touched or not.
+//! Memory of an idle connection between requests: counted in the allocator, touched or not.
 
 mod common;
 
@@ -13,7 +13,7 @@ use tls::{Protocol, Security};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Serves on a thread of its own until the process ends.
+/// Serves on a separate thread until the process ends.
 fn start(security: Security) -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -28,9 +28,9 @@ fn start(security: Security) -> SocketAddr {
     told.recv().expect("the server listens")
 }
 
-/// Bytes held for each connection that has had a response of 1 KiB and waits.
+/// Bytes held for each connection that has received a response of 1 KiB and is idle.
 fn held_at_rest(protocol: Protocol, security: Security) -> isize {
-    /// The first connections pay for what all share.
+    /// The first connections include the cost of shared state.
     const FIRST: usize = 20;
     const MORE: usize = 100;
     let address = start(security);
@@ -47,7 +47,7 @@ fn held_at_rest(protocol: Protocol, security: Security) -> isize {
             any::fetch(&mut connection, &any::get("/1024")).await.expect("an answer");
             resting.push(connection);
         }
-        // The last connection may still tidy up.
+        // The last connection may still be cleaning up.
         world::sleep(std::time::Duration::from_millis(50)).await;
         let more = held_bytes() - held;
         tell.send(more / MORE as isize).expect("the test waits");
@@ -55,13 +55,13 @@ fn held_at_rest(protocol: Protocol, security: Security) -> isize {
     told.recv().expect("the world has told")
 }
 
-/// One test: the account is one, too.
+/// One test, since the allocation counter is global.
 #[test]
 fn a_connection_at_rest_holds_little() {
     for (protocol, security, most) in [
         (Protocol::H1, Security::None, 4 * 1024),
         (Protocol::H1, Security::Tls13, 12 * 1024),
-        // h2 keeps 28 KiB of buffers, of which a connection at rest has touched the beginning of each.
+        // h2 keeps 28 KiB of buffers; an idle connection has touched the start of each.
         (Protocol::H2, Security::None, 40 * 1024),
         (Protocol::H2, Security::Tls13, 45 * 1024),
     ] {

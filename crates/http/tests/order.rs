@@ -1,4 +1,4 @@
-//! The order of responses over HTTP/2 and HTTP/3: what clients say, and what servers make of it, in virtual time.
+//! The order of responses over HTTP/2 and HTTP/3: clients' signals, and servers' use of them, in virtual time.
 
 mod common;
 
@@ -21,7 +21,7 @@ use world::sim::Plan;
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), 443);
 
-/// Runs `page` over 2 Mbit/s and 100 ms against a server that takes connections so.
+/// Runs `page` over 2 Mbit/s and 100 ms against a server with this acceptor.
 fn simulate<T: 'static>(
     acceptor: impl FnOnce() -> Acceptor + 'static,
     page: impl Future<Output = T> + 'static,
@@ -41,7 +41,7 @@ fn simulate<T: 'static>(
     plan.run(client, page).unwrap()
 }
 
-/// Notes when a response was whole.
+/// Notes the completion time of a response.
 struct Whole(Option<Time>);
 
 impl Progress for Whole {
@@ -52,7 +52,7 @@ impl Progress for Whole {
     }
 }
 
-/// When a style sheet is there that was asked for after 50 images of 20 KB; the client says its tree and, by fields, its urgencies.
+/// Completion time of a style sheet requested after 50 images of 20 KB; the client signals its tree and, by fields, its urgencies.
 fn style_sheet(
     scheduler: Scheduler,
     dependencies: Option<Shape>,
@@ -103,7 +103,7 @@ fn what_is_said_is_heeded_by_who_reads_it() {
         let at = style_sheet(scheduler, tree, fields);
         assert!(at < 1.0, "{scheduler:?}: {at:.2} s");
     }
-    // 1 MB takes 4 s. Of those who do not read, and of those to whom nothing is said, none prefers the sheet.
+    // 1 MB takes 4 s. Schedulers that ignore signals, and those that get none, do not prefer the sheet.
     let last = [
         (Scheduler::Fifo, Some(Shape::Chain), SAID),
         (Scheduler::RoundRobin, Some(Shape::Chain), SAID),
@@ -119,8 +119,8 @@ fn what_is_said_is_heeded_by_who_reads_it() {
 
 #[test]
 fn a_weight_is_a_share() {
-    // All share: the sheet's weight is 256 beside 50 images' of 147, so it has about 1/30 of the link until 20 KB are there, or
-    // all images are.
+    // All share: the sheet's weight is 256 beside 50 images' of 147, so it has about 1/30 of the link until its 20 KB,
+    // or all images, are complete.
     let shared = style_sheet(Scheduler::Tree, Some(Shape::Flat), UNSAID);
     let chained = style_sheet(Scheduler::Tree, Some(Shape::Chain), UNSAID);
     assert!(shared > chained + 1.0, "{shared:.2} s and {chained:.2} s");

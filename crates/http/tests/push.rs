@@ -22,7 +22,7 @@ const PROTOCOLS: [Protocol; 4] = [
 
 const PUSHED: [&str; 3] = ["/a/20000", "/later/300000", "/c/0"];
 
-/// Pushes with `/1000`; notes what it was asked for.
+/// Pushes with `/1000`; notes the requests received.
 #[derive(Clone, Default)]
 struct Pushing(Rc<RefCell<Vec<String>>>);
 
@@ -40,14 +40,15 @@ impl Handler for Pushing {
 }
 
 impl Pushing {
-    /// How often it was asked for each of the pushed.
+    /// Number of requests for each of the pushed resources.
     fn asked(&self) -> [usize; 3] {
         let asked = self.0.borrow();
         PUSHED.map(|path| asked.iter().filter(|target| *target == path).count())
     }
 }
 
-/// Loads a document and then what is pushed with it; gives whether a request was sent for each, and how often the server was asked.
+/// Loads a document and then the pushed resources; returns whether a request was sent for each, and the number of
+/// requests at the server.
 fn load(protocol: Protocol, security: Security, wanted: Option<Wanted>) -> ([bool; 3], [usize; 3]) {
     load_from(Acceptor::new(security), protocol, security, wanted)
 }
@@ -77,7 +78,7 @@ fn load_from(
             assert!(seen.head_bytes > 0, "{protocol} {path}");
             told.borrow_mut()[index] = seen.sent_head > 0;
         }
-        // Claimed once: whoever asks again asks the server.
+        // Claimed once: another request goes to the server.
         let again = fetch(&mut connection, &get(PUSHED[0])).await.unwrap();
         assert!(again.sent_head > 0 && again.body.len() == 20_000);
     });

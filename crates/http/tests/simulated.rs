@@ -1,4 +1,4 @@
-//! HTTP in the simulated world: what repeats from run to run, and from process to process.
+//! HTTP in the simulated world: repeatability from run to run, and from process to process.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn plan() -> (Plan, NodeId, NodeId) {
     (plan, client, server)
 }
 
-/// What a page came to: the time of its last byte, and the trace's digest.
+/// The result of a page load: the time of its last byte, and the trace's digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loaded {
     at: Time,
@@ -156,12 +156,12 @@ fn a_small_window_limits_as_the_arithmetic_says() {
         let now = world::now();
         meter.limited(now).as_secs_f64() / meter.busy(now).as_secs_f64()
     });
-    // 64 KB a window, given back in halves, on a path that holds 125 KB: about half of the time.
+    // Windows of 64 KB, updated in halves, on a path that holds 125 KB: about half of the time.
     let share = share.unwrap();
     assert!((0.3..0.99).contains(&share), "limited for {share} of the time");
 }
 
-/// Hands bytes on, and digests them (FNV-1a).
+/// Relays bytes, and digests them (FNV-1a).
 async fn relay(
     mut from: ReadHalf<TcpStream>,
     mut to: WriteHalf<TcpStream>,
@@ -181,7 +181,7 @@ async fn relay(
     }
 }
 
-/// Loads an object over TLS through a relay that digests every byte; gives the digest.
+/// Loads an object over TLS through a relay that digests every byte; returns the digest.
 fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
     const RELAY: u16 = 4430;
     let [of_client, of_server] = randomness;

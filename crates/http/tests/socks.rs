@@ -1,4 +1,4 @@
-//! SOCKS: what holds of its messages, and a client and a server that speak it in simulation.
+//! SOCKS: properties of its messages, and client against server in simulation.
 
 #[path = "checks/socks.rs"]
 mod checks;
@@ -32,7 +32,7 @@ fn host() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Pieces of messages that are nearly right.
+/// Fragments of nearly valid messages.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static [u8]> = vec![
         b"\x05\x01\x00",
@@ -100,7 +100,7 @@ fn handshake_at_answer(host: &str, port: u16) -> farlink_http::socks::client::Ha
 
 const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 1080);
 
-/// Runs `client` against a server of SOCKS; gives how the connection ended, too.
+/// Runs `client` against a SOCKS server; also returns how the connection ended.
 fn with_server<T: 'static>(
     entry: fn() -> Entry,
     client: impl Future<Output = T> + 'static,
@@ -125,7 +125,7 @@ fn with_server<T: 'static>(
     (said.unwrap(), told.try_recv().expect("the connection has ended"))
 }
 
-/// Leads tunnels to `echo:443`; knows who asks.
+/// Grants tunnels to `echo:443`; checks users.
 #[derive(Default)]
 struct Tunnels(streams::Streams);
 
@@ -143,7 +143,7 @@ impl Handler for Tunnels {
     }
 }
 
-/// Knows `me` by `secret`.
+/// Knows the user `me` with the password `secret`.
 struct Me;
 
 impl Guard for Me {
@@ -152,7 +152,7 @@ impl Guard for Me {
     }
 }
 
-/// Says `words` and hears everything.
+/// Sends `words` and reads everything.
 async fn say(words: Vec<u8>) -> Vec<u8> {
     let mut tcp = TcpStream::connect(PROXY).await.unwrap();
     tcp.write_all(&words).await.unwrap();
@@ -168,7 +168,7 @@ const GRANTED: &[u8] = &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 
 #[test]
 fn what_follows_passes_both_ways() {
-    // All at once: what is sent ahead is not lost.
+    // All at once: bytes sent ahead are not lost.
     let words = [GREETING, TO_ECHO, b"and more"].concat();
     let (heard, served) = with_server(|| Entry::Open, say(words));
     assert_eq!(heard, [&[5, 0][..], GRANTED, b"hello and more bye"].concat());

@@ -22,7 +22,7 @@ use world::sim::Plan;
 
 const SECURITIES: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
 
-/// An acceptor that takes a 3 in clear text for `version`.
+/// An acceptor that takes version 3 in clear text for `version`.
 fn acceptor(security: Security, version: Version) -> Acceptor {
     Acceptor { spdy_in_clear: Some(version), ..Acceptor::new(security) }
 }
@@ -64,7 +64,7 @@ fn each_version_works_with_each_security() {
 fn two_hundred_streams_at_once_keep_their_bodies_apart() {
     for version in Version::ALL {
         in_world(async move {
-            // The server takes 100 at once: the others wait for their turn.
+            // The server accepts 100 at once: the others wait.
             let server = listen(Patterns, Acceptor::new(Security::Tls13));
             let connection = open(opening(server.address, Security::Tls13, version)).await;
             let sizes = |key: usize| key * 1_013 % 60_000;
@@ -86,7 +86,7 @@ fn a_client_that_leaves_early_ends_its_stream_and_then_the_connection() {
         let request = get("/later/50000000");
         let early = world::timeout(Duration::from_millis(30), fetch(&mut share, &request)).await;
         drop(early);
-        // The others are not disturbed, and what the stream had sent does not count against the session's window.
+        // The others are not disturbed, and the data of the stream does not count against the session's window.
         for _ in 0..3 {
             assert_eq!(
                 fetch(&mut connection, &get("/9000000")).await.unwrap().body.len(),
@@ -146,7 +146,7 @@ fn what_is_no_spdy_is_told_as_such() {
         let address = listener.local_addr().unwrap();
         drop(world::spawn(async move {
             let (mut tcp, _) = listener.accept().await.unwrap();
-            // A control frame of SPDY/3 with a length that cannot be.
+            // A SPDY/3 control frame with an impossible length.
             let text = b"\x80\x03\0\x06\0\0\0\x09ping-ping";
             tokio::io::AsyncWriteExt::write_all(&mut tcp, text).await.unwrap();
             world::sleep(Duration::from_secs(5)).await;
@@ -204,7 +204,7 @@ fn the_first_byte_takes_its_round_trips_and_repeats() {
     }
 }
 
-/// How long 2 MB take over a path that holds 1.25 MB, and for which share of that windows held them back.
+/// Time of 2 MB over a path that holds 1.25 MB, and the share of it in which windows limited the sender.
 fn two_megabytes(version: Version, client: Config) -> (f64, f64) {
     let meter = Rc::new(std::cell::RefCell::new(None));
     let told = Rc::clone(&meter);
@@ -242,14 +242,14 @@ fn each_versions_windows_limit_as_the_arithmetic_says() {
     let times = Version::ALL.map(|version| two_megabytes(version, small));
     let [(v31, limited), (v3, _), (v2, free)] = times;
     println!("3.1 {v31:.2} s, 3 {v3:.2} s, 2 {v2:.2} s");
-    // 3.1: at most 64 KB a round trip, and at least half of that, as windows are given back in halves: 30 to 60 of them.
+    // 3.1: at most 64 KB per round trip, and at least half of that, as windows are updated in halves: 30 to 60 of them.
     // 3: twice as much, as there are two streams. 2: TCP alone.
     assert!((3.0..6.3).contains(&v31) && (1.7..2.2).contains(&(v31 / v3)), "{times:?}");
     assert!(v2 < 1.1, "{times:?}");
     assert!(limited > 0.8 && free == 0.0, "{times:?}");
 }
 
-/// Notes when a response was whole.
+/// Notes the completion time of a response.
 struct Whole(Option<Time>);
 
 impl Progress for Whole {
@@ -260,7 +260,7 @@ impl Progress for Whole {
     }
 }
 
-/// When a style sheet is there that was asked for after 50 images of 20 KB, over 2 Mbit/s.
+/// Completion time of a style sheet requested after 50 images of 20 KB, over 2 Mbit/s.
 fn style_sheet(policy: Policy) -> f64 {
     let acceptor = move || {
         let acceptor = acceptor(Security::None, Version::V31);
@@ -290,11 +290,11 @@ fn priorities_have_an_effect() {
     let in_turn = style_sheet(Policy::RoundRobin);
     let last = style_sheet(Policy::InOrder);
     println!("priority {urgent:.2} s, round robin {in_turn:.2} s, in order {last:.2} s");
-    // 1 MB takes 4 s. By priority the sheet waits only for what lies in TCP already.
+    // 1 MB takes 4 s. By priority the sheet waits only for data already in TCP.
     assert!(urgent < 1.0 && in_turn > 3.5 && last > 3.5);
 }
 
-/// Answers with fields that repeat.
+/// Answers with repeated fields.
 struct Site;
 
 impl Handler for Site {

@@ -1,5 +1,5 @@
-//! SPDY against somebody else's client and server: npm `spdy` on Node.js, which `scripts/spdy/check.sh` installs. Where it
-//! is not installed the tests are skipped, visibly.
+//! SPDY against a third-party client and server: npm `spdy` on Node.js, which `scripts/spdy/check.sh` installs. Where
+//! it is not installed the tests are skipped, visibly.
 
 mod common;
 
@@ -21,7 +21,7 @@ use tls::{Identity, Security};
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/spdy/node_modules");
 const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
 
-/// In clear text only 3.1: the server finds out by a WINDOW_UPDATE, the client is told.
+/// In clear text only 3.1: the server detects it by a WINDOW_UPDATE, the client is told.
 const CASES: [(Security, Version); 4] = [
     (Security::None, Version::V31),
     (Security::Tls13, Version::V31),
@@ -29,13 +29,13 @@ const CASES: [(Security, Version); 4] = [
     (Security::Tls12, Version::V2),
 ];
 
-/// As much of a body gets through. npm's `spdy` keeps windows of 64 KB for the streams of version 2, which has none and so never moves
-/// them.
+/// Number of body bytes that get through. npm's `spdy` applies windows of 64 KB to the streams of version 2, which has
+/// none and so never updates them.
 fn most(version: Version, bytes: usize) -> usize {
     if version == Version::V2 { bytes.min(60_000) } else { bytes }
 }
 
-/// Whether npm's `spdy` is there; says so if it is not.
+/// Returns true if npm's `spdy` is installed; reports it if it is not.
 #[expect(
     clippy::explicit_write,
     reason = "the harness hides what `eprintln!` says in a test that passes"
@@ -114,7 +114,7 @@ fn node_as_server() {
             let protocol = Protocol::Spdy(version);
             let opening = Opening::new(address, "any.farlink.test", security, protocol);
             let mut connection = open(opening).await;
-            // Its limit is 100 streams, of which the other half waits here.
+            // Its limit is 100 streams; the other half waits here.
             let size = most(version, 100_000);
             let requests = (0..200).map(|_| get(&format!("/{size}"))).collect();
             for seen in fetch_all(&connection, requests).await {
@@ -131,11 +131,11 @@ fn node_as_server() {
             let mut large = get("/headers");
             large.headers_mut().insert("x-long", "z".repeat(8_000).parse().unwrap());
             assert_eq!(fetch(&mut connection, &large).await.unwrap().body, b"8000");
-            // A push is refused and disturbs nobody.
+            // A push is refused without side effects.
             let seen = fetch(&mut connection, &get("/push")).await.unwrap();
             assert_eq!(seen.status, 200);
             assert_eq!(fetch(&mut connection, &get("/9")).await.unwrap().body.len(), 9);
-            // Who takes pushes need not ask.
+            // A client that accepts pushes need not request them.
             let opening = Opening::new(address, "any.farlink.test", security, protocol);
             let wanted = Some(Wanted::new(|_| true));
             let mut connection = open(Opening { wanted, ..opening }).await;
@@ -179,7 +179,7 @@ for (let i = 0; i < 100; i++)
     });
 "#;
 
-/// Runs a command while the world goes on; gives what it printed.
+/// Runs a command while the world goes on; returns its output.
 async fn run(mut command: Command) -> String {
     let (tell, told) = channel();
     std::thread::spawn(move || tell.send(command.output()));

@@ -1,4 +1,4 @@
-//! Bodies that take their time, and tunnels, over HTTP/2, SPDY and HTTP/3.
+//! Streamed bodies and tunnels, over HTTP/2, SPDY and HTTP/3.
 
 mod common;
 #[path = "common/streams.rs"]
@@ -141,7 +141,7 @@ fn a_request_s_body_is_read_as_it_comes() {
             assert_eq!(seen.status, 200);
             assert!(seen.body == expected, "{} {name}: {}", server.protocol, seen.body.len());
         }
-        // Who does not read it keeps neither the answer nor the connection from going on.
+        // A handler that does not read it delays neither the answer nor the connection.
         for _ in 0..3 {
             let ignored = fetch(&mut client, &post("/ignore", vec![7; 100_000])).await;
             assert_eq!(ignored.map_or(200, |seen| seen.status), 200, "{}", server.protocol);
@@ -207,7 +207,7 @@ fn a_server_that_goes_away_finishes_what_it_has() {
             assert_eq!(task.await.unwrap().body.len(), 10_000, "{}", server.protocol);
         }
         world::sleep(Duration::from_millis(50)).await;
-        // A QUIC connection stays until the client must have got the last.
+        // A QUIC connection stays until the client must have received the last.
         assert!(server.protocol == Protocol::H3 || !client.is_reusable(), "{}", server.protocol);
     });
 }
@@ -220,7 +220,7 @@ fn a_client_without_a_request_is_sent_away() {
                 Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() };
             let server = Server::new(one, Some(patient));
             let mut client = server.client().await;
-            // Longer than that altogether, and longer than a handler takes.
+            // Longer than that in total, and longer than a handler takes.
             for _ in 0..3 {
                 assert_eq!(fetch(&mut client, &get("/pieces")).await.unwrap().status, 200);
                 world::sleep(Duration::from_millis(150)).await;
@@ -251,7 +251,7 @@ fn a_body_that_trickles_is_given_up() {
             });
             let began = world::now();
             let answer = response.await;
-            // The handler sees that the body stalled, or nobody is asked.
+            // The handler sees that the body stalled, or is not called.
             assert!(answer.map_or(400, |response| response.status().as_u16()) == 400, "{target}");
             assert!(world::now() - began < Duration::from_secs(2), "{target}");
             trickle.await;
@@ -259,7 +259,7 @@ fn a_body_that_trickles_is_given_up() {
     });
 }
 
-/// A body that is there at once.
+/// A body that is ready at once.
 struct Hello(bool);
 
 impl Body for Hello {
@@ -269,7 +269,8 @@ impl Body for Hello {
     }
 }
 
-/// The status of the answer to a request by HTTP/2 whose body waits for 100 (Continue), and what `serve` gives, which has read its head.
+/// The status of the answer to an HTTP/2 request whose body waits for 100 (Continue), and the output of `serve`, which
+/// has read its head.
 fn expecting<T: 'static>(serve: impl AsyncFnOnce(&mut Hostile) -> T + 'static) -> (u16, T) {
     let got = Rc::new(Cell::new(None));
     let seen = Rc::clone(&got);
@@ -300,7 +301,7 @@ const OK: [u8; 1] = [0x88];
 #[test]
 fn a_body_waits_until_an_http2_server_wants_it() {
     let (status, kinds) = expecting(async |server| {
-        // What was to come without a word has come when this is answered.
+        // Frames sent without waiting for 100 have come when this is answered.
         server.send(&frame(PING, 0, 0, &[7; 8])).await;
         let mut kinds = vec![server.frame().await.0];
         server.send(&frame(HEADERS, END_HEADERS, 1, &CONTINUE)).await;

@@ -1,4 +1,4 @@
-//! TLS beside its versions: models and whom they refuse, early data, chains, keys, records.
+//! TLS beyond its versions: models and the peers that they refuse, early data, chains, keys, records.
 
 mod common;
 
@@ -74,7 +74,7 @@ fn keys_chains_staples_and_records_of_any_kind_work() {
     });
 }
 
-/// A client's second connection resumes, unless it may not.
+/// A client's second connection resumes, unless that is disabled.
 #[test]
 fn sessions_are_resumed_as_the_settings_say() {
     in_world(async {
@@ -107,7 +107,7 @@ fn early_data_are_answered_over_every_protocol() {
             let settings = Settings { resumption, ..Settings::default() };
             load(Security::Tls13, protocol, &settings).await;
         }
-        // The handshake is not done when the connection is there.
+        // The handshake is incomplete when the connection is returned.
         let settings = Settings { resumption: Resumption::EarlyData, ..Settings::default() };
         let server = listen(Echo, Acceptor::with_tls(Security::Tls13, &settings));
         let sessions = ClientSessions::new(settings);

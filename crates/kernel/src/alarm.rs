@@ -1,6 +1,6 @@
 //! An alarm that rings to the microsecond, as a descriptor that becomes readable.
 //!
-//! Event loops count in milliseconds (epoll_wait(2)); what a client's processor is said to cost is less than one. Source: timerfd_create(2).
+//! Event loops count in milliseconds (epoll_wait(2)); the modelled cost of a client's processor is less than one. Source: timerfd_create(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;

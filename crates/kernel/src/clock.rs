@@ -1,4 +1,4 @@
-//! The clock that processes share.
+//! The clock shared by processes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which connection, and how it moved: for connections that are not our own.
+//! Identity and time series of connections that are not our own.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::sockopt;
 pub struct Connection {
     /// Its own address.
     pub local: SocketAddr,
-    /// The other end's.
+    /// The other end's address.
     pub peer: SocketAddr,
     /// The socket's [number](cookie): two testbeds have the same addresses.
     pub cookie: u64,
@@ -30,14 +30,14 @@ pub fn cookie(socket: impl AsFd) -> Result<u64, Errno> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// How one end moved.
+/// Time series of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Motion {
-    /// Its samples, in time's order.
+    /// Its samples, in chronological order.
     pub samples: Vec<Sample>,
-    /// When it sent something again - a buffer of one segment or several -, where that is seen: a trace sees it, looks do not.
+    /// Times of its retransmissions - a buffer of one segment or several -, if seen: a trace sees them, polls do not.
     pub retransmitted_at: Vec<Time>,
 }
 
-/// Connections, and how each moved.
+/// Connections, and the time series of each.
 pub type Motions = BTreeMap<Connection, Motion>;

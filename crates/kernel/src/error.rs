@@ -1,26 +1,26 @@
-//! What can go wrong between this program and the kernel.
+//! Errors between this program and the kernel.
 
 use std::io;
 
 use nix::errno::Errno;
 
-/// What the kernel refused.
+/// An operation that the kernel refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call.
     #[error("{what}: {errno}")]
     System {
-        /// What was attempted, and what to do about it.
+        /// The attempted operation, and a remedy.
         what: &'static str,
-        /// Why it was refused.
+        /// Reason for the refusal.
         errno: Errno,
     },
     /// A file below `/proc` or `/sys`.
     #[error("{what}: {source}")]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
-        /// Why it failed.
+        /// Cause of the failure.
         source: io::Error,
     },
 }

@@ -1,13 +1,13 @@
-//! What the running kernel lets one see and set of its TCP.
+//! Inspection and configuration of the running kernel's TCP.
 //!
-//! - [`Snapshot`] is one connection at an instant, in the words of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
-//! - [`sender_state`], [`pin_congestion_control`]: the little that a flow sent for comparison needs.
-//! - [`diag`] follows connections that are not ours: a browser's, curl's.
+//! - [`Snapshot`] is one connection at one time, in the terms of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
+//! - [`sender_state`], [`pin_congestion_control`]: the little that a comparison flow needs.
+//! - [`diag`] follows connections of other programs: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
-//! - [`Alarm`] rings to the microsecond; [`give_way`] lets others go first.
-//! - [`Settings`] is what makes a namespace's TCP behave as a [`tcp::Config`] says, or the refusal to.
+//! - [`Alarm`] rings to the microsecond; [`give_way`] lowers the priority of the calling process.
+//! - [`Settings`] are those that make a namespace's TCP behave as a [`tcp::Config`] specifies, or a refusal.
 //!
-//! Linux only. Nothing here needs privilege unless it says so. `unsafe` is allowed: system calls that have no safe wrapper.
+//! Linux only. Nothing here needs privilege unless stated. `unsafe` is allowed: system calls that have no safe wrapper.
 
 mod alarm;
 mod clock;

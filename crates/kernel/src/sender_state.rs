@@ -1,4 +1,4 @@
-//! How a sender of the kernel stands, for flows that are compared with simulated ones packet by packet.
+//! State of a kernel sender, for flows that are compared with simulated ones packet by packet.
 //!
 //! Source: tcp(7), Linux 6.18 `include/uapi/linux/tcp.h`.
 
@@ -25,7 +25,7 @@ pub struct SenderState {
     pub sent: u32,
 }
 
-/// Looks at a connection.
+/// Reads a connection's state.
 pub fn sender_state(stream: &TcpStream) -> Result<SenderState, Error> {
     let info = TcpInfo::of(stream)?;
     Ok(SenderState {

@@ -1,4 +1,4 @@
-//! From looks at a connection to its series.
+//! Time series of a connection from repeated snapshots.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use units::Time;
 
 use crate::Snapshot;
 
-/// Adds what `snapshot` shows to a connection's series, unless nothing has changed since the last look.
+/// Appends `snapshot` to a connection's series, unless nothing has changed since the last one.
 pub fn note_change(series: &mut Vec<Sample>, at: Time, snapshot: &Snapshot) {
     let sample =
         Sample { at, trigger: Trigger::Look, state: snapshot.state(), stats: snapshot.stats() };
@@ -18,7 +18,7 @@ pub fn note_change(series: &mut Vec<Sample>, at: Time, snapshot: &Snapshot) {
     }
 }
 
-/// The part that moves with events alone: clocks run on their own while there is something to send.
+/// The part that changes with events only: limit clocks run on their own while there is something to send.
 fn still(stats: &Stats) -> Stats {
     Stats {
         busy: Duration::ZERO,

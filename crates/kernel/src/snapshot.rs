@@ -1,21 +1,21 @@
-//! One connection of the kernel at an instant, in the words of the simulated TCP.
+//! One connection of the kernel at one time, in the terms of the simulated TCP.
 //!
 //! | [`Stats`] | the kernel's | where they differ |
 //! |---|---|---|
 //! | `bytes_sent` | `bytes_sent - bytes_retrans` | |
-//! | `bytes_received` | `bytes_received` | the kernel counts the peer's FIN; it is taken off here, except from a connection that is closed already, of which nothing tells whether one came |
+//! | `bytes_received` | `bytes_received` | the kernel counts the peer's FIN; it is subtracted here, except from a connection that is closed, where it is unknown whether one came |
 //! | `segments_sent`, `segments_received` | `segs_out`, `segs_in` | |
 //! | `retransmitted_segments`, `retransmitted_bytes` | `total_retrans`, `bytes_retrans` | |
 //! | `delivered_segments` | `delivered - 1` | the kernel counts the handshake's |
 //! | `timeouts` | `total_rto` | |
 //! | `undone_reductions` | | always 0: the kernel counts them for the whole machine only |
 //! | `srtt`, `min_rtt` | `rtt`, `min_rtt` | |
-//! | `rttvar` | `rto >> backoff`, less `rtt` | the timeout's variance term; the kernel tells of the mean deviation instead. To a tick |
+//! | `rttvar` | `rto >> backoff`, less `rtt` | the timeout's variance term; the kernel reports the mean deviation instead. To a tick |
 //! | `rto` | `rto` | to a tick |
 //! | `cwnd`, `ssthresh`, `congestion_state` | `snd_cwnd`, `snd_ssthresh`, `ca_state` | |
 //! | `in_flight` | `unacked - sacked - lost + retrans` | |
-//! | `pacing_rate` | `pacing_rate` | the kernel keeps one for every connection, to size its bursts; taken only where the controller paces by it |
-//! | `established_at` | | always none: whoever opened or accepted the connection knows |
+//! | `pacing_rate` | `pacing_rate` | the kernel keeps one for every connection, to size its bursts; taken only if the controller paces by it |
+//! | `established_at` | | always none: known to the end that opened or accepted the connection |
 //! | `peer_window_bytes` | `snd_wnd` | |
 //! | `unacknowledged_bytes`, `unsent_bytes` | `SIOCOUTQ`, `notsent_bytes` | a FIN that waits counts as a byte in both |
 //! | `busy`, `rwnd_limited`, `sndbuf_limited` | `busy_time`, `rwnd_limited`, `sndbuf_limited` | up to now, not up to the last change; to a tick |
@@ -34,22 +34,22 @@ use crate::{Error, TcpInfo, sockopt};
 /// `TCP_CA_NAME_MAX`
 const NAME_BYTES: usize = 16;
 
-/// What the kernel tells of one connection.
+/// Kernel state of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
-    /// Most of it.
+    /// Most of the state.
     pub info: TcpInfo,
     /// Written and not yet acknowledged.
     pub unacknowledged_bytes: u64,
-    /// Whether its congestion control spaces its segments.
+    /// True if its congestion control paces its segments.
     pub paced: bool,
 }
 
 impl Snapshot {
-    /// Looks at one of our own sockets: three system calls, a few microseconds.
+    /// Reads one of our own sockets: three system calls, a few microseconds.
     ///
     /// # Errors
-    /// If it is no TCP socket.
+    /// If it is not a TCP socket.
     pub fn of(socket: impl AsFd) -> Result<Snapshot, Error> {
         let controller: [u8; NAME_BYTES] =
             sockopt::get(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION)
@@ -61,7 +61,7 @@ impl Snapshot {
         })
     }
 
-    /// Where the connection stands.
+    /// State of the connection.
     pub fn state(&self) -> State {
         // `include/net/tcp_states.h`; 10 is a listener, 12 a request that no socket shows.
         match self.info.state {
@@ -78,7 +78,7 @@ impl Snapshot {
         }
     }
 
-    /// Its counters and estimates; the module's text has the exact meaning of each.
+    /// Its counters and estimates; see the module documentation for the exact meaning of each.
     pub fn stats(&self) -> Stats {
         let info = &self.info;
         let rto = micros(info.rto);
@@ -124,7 +124,7 @@ impl Snapshot {
     }
 }
 
-/// Whether a congestion control, by its name up to the first zero, asks for pacing (`SK_PACING_NEEDED`).
+/// True if a congestion control, by its name up to the first zero, asks for pacing (`SK_PACING_NEEDED`).
 pub(crate) fn paces(name: &[u8]) -> bool {
     name.split(|byte| *byte == 0).next() == Some(b"bbr")
 }
@@ -151,7 +151,7 @@ fn micros(count: u32) -> Duration {
     Duration::from_micros(count.into())
 }
 
-/// The timeout before it was doubled so many times.
+/// The timeout before `backoff` doublings.
 fn unbacked(rto: Duration, backoff: u8) -> Duration {
     rto / (1 << backoff.min(31))
 }

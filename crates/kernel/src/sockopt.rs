@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 use crate::TcpInfo;
 
-/// Plain C data: any bytes are a value, and all of its bytes are initialised.
+/// Plain C data: any bytes are a valid value, and all of its bytes are initialised.
 ///
 /// # Safety
 /// Implement it for integers and for C structures of integers without padding between fields that matter to the kernel.
@@ -29,7 +29,7 @@ unsafe impl<const N: usize> Plain for [u8; N] {}
 /// As the kernel's.
 pub fn set<T: Plain>(socket: impl AsFd, level: c_int, name: c_int, value: T) -> Result<(), Errno> {
     let len = mem::size_of::<T>() as socklen_t;
-    // SAFETY: the pointer is good for `len` bytes during the call, which only reads them.
+    // SAFETY: the pointer is valid for `len` bytes during the call, which only reads them.
     let result = unsafe {
         let value = (&raw const value).cast();
         libc::setsockopt(socket.as_fd().as_raw_fd(), level, name, value, len)
@@ -37,28 +37,28 @@ pub fn set<T: Plain>(socket: impl AsFd, level: c_int, name: c_int, value: T) -> 
     Errno::result(result).map(drop)
 }
 
-/// `getsockopt`; what an older kernel does not fill is zero.
+/// `getsockopt`; bytes that an older kernel does not fill are zero.
 ///
 /// # Errors
 /// As the kernel's.
 pub fn get<T: Plain>(socket: impl AsFd, level: c_int, name: c_int) -> Result<T, Errno> {
     let mut value = MaybeUninit::<T>::zeroed();
     let mut len = mem::size_of::<T>() as socklen_t;
-    // SAFETY: the pointer is good for `len` bytes, and the kernel writes no more than that.
+    // SAFETY: the pointer is valid for `len` bytes, and the kernel writes no more than that.
     let result = unsafe {
         let value = value.as_mut_ptr().cast();
         libc::getsockopt(socket.as_fd().as_raw_fd(), level, name, value, &raw mut len)
     };
     Errno::result(result)?;
-    // SAFETY: all bytes were zeroed, some overwritten; any bytes are a value of a `Plain` type.
+    // SAFETY: all bytes were zeroed, some overwritten; any bytes are a valid value of a `Plain` type.
     Ok(unsafe { value.assume_init() })
 }
 
-/// Reads a value from the beginning of `bytes`; what they are too short for is zero.
+/// Reads a value from the beginning of `bytes`; missing bytes are zero.
 pub(crate) fn from_bytes<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::zeroed();
     let len = bytes.len().min(mem::size_of::<T>());
-    // SAFETY: both pointers are good for `len` bytes and do not overlap; all bytes were zeroed, and any bytes are a value of a
+    // SAFETY: both pointers are valid for `len` bytes and do not overlap; all bytes were zeroed, and any bytes are a valid value of a
     // `Plain` type.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), len);

@@ -1,13 +1,13 @@
-//! `struct tcp_info`, as `TCP_INFO` and `INET_DIAG_INFO` give it.
+//! `struct tcp_info`, as returned by `TCP_INFO` and `INET_DIAG_INFO`.
 //!
-//! Source: Linux 6.18 `include/uapi/linux/tcp.h`, `tcp_get_info`. A kernel fills as much as it knows; the rest is zero: `delivered` came with
+//! Source: Linux 6.18 `include/uapi/linux/tcp.h`, `tcp_get_info`. A kernel fills the fields that it knows; the rest is zero: `delivered` came with
 //! Linux 4.18, `bytes_sent` with 4.19, `snd_wnd` with 5.4, `total_rto` with 6.7.
 
 use std::os::fd::AsFd;
 
 use crate::{Error, sockopt};
 
-/// A connection as the kernel tells of it. Spans are in microseconds unless said otherwise; windows and counts of packets are in segments.
+/// A connection as reported by the kernel. Spans are in microseconds unless stated otherwise; windows and packet counts are in segments.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the kernel's own names, without `tcpi_`")]
@@ -47,7 +47,7 @@ pub struct TcpInfo {
     pub rcv_rtt: u32,
     pub rcv_space: u32,
     pub total_retrans: u32,
-    /// Bytes a second; all ones: no limit.
+    /// Bytes per second; all ones: no limit.
     pub pacing_rate: u64,
     pub max_pacing_rate: u64,
     pub bytes_acked: u64,
@@ -82,21 +82,21 @@ pub struct TcpInfo {
 pub(crate) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl TcpInfo {
-    /// Asks for a socket's.
+    /// Reads a socket's `TCP_INFO`.
     ///
     /// # Errors
-    /// If it is no TCP socket.
+    /// If it is not a TCP socket.
     pub fn of(socket: impl AsFd) -> Result<TcpInfo, Error> {
         sockopt::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO)
             .map_err(Error::system("failed to read TCP_INFO"))
     }
 
-    /// The slow start threshold, once it was set.
+    /// The slow start threshold, if it was ever set.
     pub fn ssthresh(&self) -> Option<u32> {
         (self.snd_ssthresh < INFINITE_SSTHRESH).then_some(self.snd_ssthresh)
     }
 
-    /// Segments believed in the network (`tcp_packets_in_flight`).
+    /// Segments believed to be in the network (`tcp_packets_in_flight`).
     pub fn in_flight(&self) -> u32 {
         let left = self.sacked.saturating_add(self.lost);
         self.unacked.saturating_sub(left).saturating_add(self.retrans)

@@ -1,4 +1,4 @@
-//! Connections of the machine's own loopback, seen from outside of their sockets.
+//! Connections of the machine's own loopback, observed without access to their sockets.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -68,7 +68,7 @@ fn connections_are_followed_to_their_end() {
     assert!(motions[&ours].samples.is_sorted_by_key(|sample| sample.at));
 }
 
-/// What no look has seen, the notices tell.
+/// The notices report what no poll has seen.
 #[test]
 fn what_ends_between_two_looks_is_not_lost() {
     let follower = Follower::start(Duration::from_secs(3600), monotonic()).unwrap();

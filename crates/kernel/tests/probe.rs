@@ -1,4 +1,4 @@
-//! Traces come and go: nothing is left of one, even if its process was killed. What they show is compared in `crates/emu/tests/tcp_series.rs`.
+//! Traces come and go: none leaves anything behind, even if its process was killed. Their content is compared in `crates/emu/tests/tcp_series.rs`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ fn wanted(port: u16) -> Wanted {
     Wanted { ports: vec![port], segment_bytes: 1448 }
 }
 
-/// How many instances a process has. Looking from a mount namespace of its own, for tracefs may not be mounted.
+/// Number of instances of a process. Looks from its own mount namespace, for tracefs may not be mounted.
 fn instances(process: u32) -> usize {
     let script = "grep -q ' /sys/kernel/tracing ' /proc/mounts || mount -t tracefs t /sys/kernel/tracing; ls /sys/kernel/tracing/instances";
     let output = Command::new("unshare").args(["-m", "sh", "-c", script]).output().unwrap();
@@ -23,7 +23,7 @@ fn instances(process: u32) -> usize {
     names.lines().filter(|name| name.starts_with(&format!("farlink-{process}-"))).count()
 }
 
-/// In one test, for others' traces would be counted.
+/// In one test, since other tests' traces would be counted.
 #[test]
 fn root_traces_and_leaves_nothing_behind() {
     #[expect(clippy::disallowed_methods, reason = "the test tells itself what it is to do")]

@@ -1,4 +1,4 @@
-//! What a packet costs on a link, in nanoseconds of wall clock:
+//! Cost of a packet on a link, in nanoseconds of wall-clock time:
 //! `cargo run --release -p farlink-net --example link_speed [WHICH]`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the real clock")]

@@ -1,13 +1,15 @@
-//! The rate of an LTE cell's user, from the share of the cell that he has.
+//! Rate of an LTE cell's user, from its share of the cell.
 //!
-//! `lte:10mhz/17prb/cqi12/2layers`: a cell so wide, so many of its physical resource blocks in each subframe of a millisecond, a channel
-//! so good (or a modulation and coding scheme: `mcs20`), so many spatial layers. A subframe carries a transport block a layer; its size is
-//! 3GPP TS 36.213's table 7.1.7.2.1-1 at the count of blocks and the index that the scheme has. Down, that is table 7.1.7.1-1's; up, where
-//! a device has one layer, and blocks by products of 2, 3 and 5 (SC-FDMA), table 8.6.1-1's.
+//! `lte:10mhz/17prb/cqi12/2layers`: bandwidth of the cell, physical resource blocks in each subframe of a
+//! millisecond, channel quality (or a modulation and coding scheme: `mcs20`), spatial layers. A subframe carries one
+//! transport block per layer; its size is 3GPP TS 36.213's table 7.1.7.2.1-1 at the number of blocks and the scheme's
+//! index. The index comes from table 7.1.7.1-1 on the downlink and from table 8.6.1-1 on the uplink, where a device
+//! has one layer and blocks come in products of 2, 3 and 5 (SC-FDMA).
 //!
-//! This is what the physical layer carries. Headers of the layers between (about 1 %), control channels of the uplink and the limits of
-//! devices' categories are not taken off, and repetitions cost time ([`Harq`](crate::Harq)), not rate. Of three or four layers two
-//! share a codeword, whose block has a size of its own (7.1.7.2.2), taken here as two blocks' (the same to about a hundredth).
+//! This is the physical layer's rate. Headers of the layers between (about 1 %), control channels of the uplink and the
+//! limits of device categories are not subtracted; repetitions cost time ([`Harq`](crate::Harq)), not rate. With
+//! three or four layers, two share a codeword, whose block has a size of its own (7.1.7.2.2), approximated by two
+//! blocks' (the same to about a hundredth).
 
 use thiserror::Error;
 use units::BitsPerSec;
@@ -22,10 +24,10 @@ mod transport_block;
 
 pub use share::CellShare;
 
-/// What a share of a cell begins with.
+/// Prefix of a share of a cell.
 const PREFIX: &str = "lte:";
 
-/// A rate in a direction as typed: `10mbit`, `384kbit`, or a share of an LTE cell.
+/// Parses a rate in one direction: `10mbit`, `384kbit`, or a share of an LTE cell.
 ///
 /// # Errors
 /// If it is neither.
@@ -36,10 +38,10 @@ pub fn parse_rate(direction: Direction, text: &str) -> Result<BitsPerSec, ValueE
     }
 }
 
-/// Why a text is not a share of an LTE cell.
+/// Reasons why a text is not a share of an LTE cell.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CellError {
-    /// A part that means nothing.
+    /// An unknown part.
     #[error(
         "`{part}` is no part of a share of an LTE cell; write `lte:10mhz`, `lte:10mhz/17prb/cqi12` or `lte:25prb/mcs20/1layer`"
     )]
@@ -47,76 +49,76 @@ pub enum CellError {
         /// The part.
         part: String,
     },
-    /// The same thing twice.
+    /// A quantity stated twice.
     #[error("a share of an LTE cell states its {what} once")]
     Twice {
-        /// Which.
+        /// The quantity.
         what: &'static str,
     },
-    /// Neither bandwidth nor blocks.
+    /// Neither bandwidth nor blocks given.
     #[error(
         "a share of an LTE cell states a bandwidth or resource blocks: write `lte:10mhz` or `lte:25prb`"
     )]
     NoBlocks,
-    /// No cell is that wide (TS 36.104 section 5.6).
+    /// No cell has this bandwidth (TS 36.104 section 5.6).
     #[error("no LTE cell is {text} wide; there are {}", share::bandwidths())]
     Bandwidth {
-        /// What was typed.
+        /// The input.
         text: String,
     },
-    /// The table ends.
+    /// Beyond the end of the table.
     #[error("{blocks} resource blocks: a user has 1prb to 110prb")]
     Blocks {
-        /// What was asked for.
+        /// Number requested.
         blocks: u32,
     },
-    /// A user cannot have more than there is.
+    /// More blocks than the cell has.
     #[error("a cell of {bandwidth} has {all} resource blocks, no {blocks}")]
     OverCell {
         /// The cell.
         bandwidth: &'static str,
-        /// What it has.
+        /// Number of blocks that it has.
         all: u32,
-        /// What was asked for.
+        /// Number requested.
         blocks: u32,
     },
-    /// SC-FDMA's counts of blocks (TS 36.211 section 5.3.3).
+    /// A number of blocks that SC-FDMA does not allow (TS 36.211 section 5.3.3).
     #[error(
         "an uplink's resource blocks come in products of 2, 3 and 5: {less}prb or {more}prb, not {blocks}"
     )]
     UplinkBlocks {
-        /// What was asked for.
+        /// Number requested.
         blocks: u32,
-        /// The next that is allowed below,
+        /// The next allowed number below,
         less: u32,
         /// and above.
         more: u32,
     },
-    /// No such scheme.
+    /// Unknown modulation and coding scheme.
     #[error("mcs{mcs}: modulation and coding schemes are mcs0 to mcs28")]
     Mcs {
-        /// What was asked for.
+        /// Scheme requested.
         mcs: u32,
     },
-    /// No such channel quality; at 0 nothing can be sent.
+    /// Unknown channel quality; at 0 nothing can be sent.
     #[error("cqi{cqi}: channel qualities are cqi1 to cqi15")]
     Cqi {
-        /// What was asked for.
+        /// Quality requested.
         cqi: u32,
     },
-    /// A device reports the quality of its downlink.
+    /// A CQI for the uplink: devices report the quality of their downlink only.
     #[error("an uplink has no CQI, for the cell itself measures it; write its scheme: mcs20")]
     UplinkCqi,
-    /// No such number of layers.
+    /// Unsupported number of layers.
     #[error("{layers} layers: a downlink has 1layer to 4layers")]
     Layers {
-        /// What was asked for.
+        /// Number requested.
         layers: u32,
     },
-    /// One antenna sends.
+    /// Several layers for the uplink, where one antenna sends.
     #[error("{layers} layers: an uplink has 1layer")]
     UplinkLayers {
-        /// What was asked for.
+        /// Number requested.
         layers: u32,
     },
 }
@@ -136,7 +138,7 @@ mod tests {
         parse_rate(direction, text).unwrap_err().to_string()
     }
 
-    /// The studies' cell of 25 blocks and its limits of 17 and 4, 2x2.
+    /// The studies' cell of 25 blocks and its limits of 17 and 4 blocks, 2x2.
     #[test]
     fn shares_of_a_cell_have_the_tables_rates() {
         for (mcs, rates) in [
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(mbit(Up, "lte:5mhz"), 10.68);
         assert_eq!(mbit(Up, "lte:25prb/mcs20/1layer"), 10.68);
         assert_eq!(mbit(Up, "lte:20prb"), 8.504);
-        // Table 8.6.1-1 keeps QPSK one scheme longer: index 10 is mcs10's there, mcs11's down.
+        // Table 8.6.1-1 keeps QPSK for one more scheme: index 10 is mcs10 on the uplink, mcs11 on the downlink.
         assert_eq!(mbit(Up, "lte:25prb/mcs10"), 4.392);
         assert_eq!(mbit(Down, "lte:25prb/mcs10/1layer"), 4.008);
         // Category 3's largest block, 51,024 bits.

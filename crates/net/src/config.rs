@@ -1,4 +1,4 @@
-//! What one direction of a network is made of.
+//! Configuration of one direction of a network.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,44 +8,44 @@ use units::BitsPerSec;
 
 use crate::{Channels, Handover, Handovers, Harq, LossModel, Rate, Scheduler};
 
-/// One direction of a network: plain data, as a profile or a person states it.
+/// One direction of a network: plain data, as stated by a profile or a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// How fast it serialises.
+    /// Serialisation rate.
     pub rate: Rate,
     /// Propagation, one way.
     pub delay: Duration,
-    /// How propagation varies.
+    /// Variation of propagation.
     pub jitter: Jitter,
-    /// Which packets may overtake others.
+    /// Packets that may overtake others.
     pub reorder: Reorder,
-    /// How much may wait for the serialiser.
+    /// Limit of the queue in front of the serialiser.
     pub queue: QueueLimit,
-    /// Who is dropped or marked while packets wait.
+    /// Queue management: which packets are dropped or marked while packets wait.
     pub management: Management,
-    /// Which user is served next. Where users have a queue each, the limit and the management are those of each queue.
+    /// Scheduling among users. If each user has a queue, limit and management apply to each queue.
     pub scheduler: Scheduler,
-    /// How good each user's channel is.
+    /// Channel quality of each user.
     pub channels: Channels,
-    /// When users are handed over to another cell, if they are.
+    /// Handovers of users to another cell, if any.
     pub handover: Option<Handover>,
-    /// Which packets are lost, decided for each *before* the queue, as dummynet does: a lost packet
-    /// takes neither room nor rate.
+    /// Loss model, decided for each packet *before* the queue, as in dummynet: a lost packet takes neither room nor
+    /// rate.
     pub loss: LossModel,
-    /// Probability that a packet enters twice.
+    /// Probability that a packet is duplicated.
     pub duplicate: f64,
-    /// The largest IP packet that the link carries, in bytes.
+    /// Largest IP packet that the link carries, in bytes.
     pub mtu: u32,
-    /// Whose order of events and whose clock the link follows.
+    /// Emulator whose order of events and clock the link follows.
     pub emulator: Emulator,
-    /// How what it carries is repeated, on the link of an LTE cell: the radio says so, no setting of the link.
+    /// Repetitions on the link of an LTE cell; set by the radio, not by a setting of the link.
     pub harq: Option<Harq>,
-    /// The nuisance model's extra delay of each packet.
+    /// Extra delay of each packet by the nuisance model.
     pub processing_jitter: ProcessingJitter,
 }
 
 impl LinkConfig {
-    /// A link that has a rate, a delay and a droptail queue, and harms no packet otherwise.
+    /// A link with a rate, a delay and a droptail queue, without other impairments.
     pub fn new(rate: impl Into<Rate>, delay: Duration, queue: QueueLimit) -> LinkConfig {
         LinkConfig {
             rate: rate.into(),
@@ -66,32 +66,32 @@ impl LinkConfig {
         }
     }
 
-    /// The handovers of a user, if there are any: where there is one queue for all, all are handed over together.
+    /// Handovers of a user, if any; users that share one queue are handed over together.
     pub fn handovers(&self, source: Source, user: u32) -> Option<Handovers> {
         let user = if self.scheduler == Scheduler::Fifo { 0 } else { user };
         self.handover.map(|config| Handovers::of(config, source, user))
     }
 
-    /// A link that delays and does nothing else.
+    /// A link that only delays.
     pub fn delay(delay: Duration) -> LinkConfig {
         LinkConfig::new(BitsPerSec::UNLIMITED, delay, QueueLimit::Unlimited)
     }
 }
 
-/// How much may wait for the serialiser. The packet in service does not count, as in dummynet.
+/// Queue limit in front of the serialiser. The packet in service does not count, as in dummynet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// So many packets; one more is too much.
+    /// At most this many packets.
     Packets(u32),
-    /// So many bytes of whole packets, as Linux's `bfifo` counts: a packet that would go over is
-    /// too much.
+    /// At most this many bytes of whole packets, as Linux's `bfifo` counts: a packet that would exceed the limit is
+    /// dropped.
     Bytes(u64),
-    /// Nothing is ever dropped for want of room.
+    /// No limit: nothing is dropped for want of room.
     Unlimited,
 }
 
 impl QueueLimit {
-    /// Whether `more` bytes have room beside so many packets and bytes.
+    /// Returns true if there is room for `more` bytes beside `packets` and `bytes`.
     #[inline]
     pub(crate) fn has_room(self, packets: usize, bytes: u64, more: u32) -> bool {
         match self {
@@ -101,7 +101,7 @@ impl QueueLimit {
         }
     }
 
-    /// Whether so many packets and bytes are within the limit.
+    /// Returns true if `packets` and `bytes` are within the limit.
     pub(crate) fn holds(self, packets: usize, bytes: u64) -> bool {
         match self {
             QueueLimit::Packets(limit) => packets <= limit as usize,
@@ -111,24 +111,24 @@ impl QueueLimit {
     }
 }
 
-/// Who is dropped, or marked with ECN, while packets wait.
+/// Queue management: which packets are dropped, or marked with ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Management {
     /// The packet that finds the queue full.
     DropTail,
     /// The oldest packet, when the queue is full.
     DropHead,
-    /// Whoever waits when the delay was too high for too long (RFC 8289).
+    /// Waiting packets, after the delay was too high for too long (RFC 8289).
     Codel(Codel),
-    /// The same for each flow, and flows take turns (RFC 8290).
+    /// CoDel for each flow, with flows served in turn (RFC 8290).
     FqCodel(Codel),
     /// Arriving packets, with a probability that follows the delay (RFC 8033).
     Pie(Pie),
 }
 
 impl Management {
-    /// How much may wait if nobody says otherwise: `DEFAULT_CODEL_LIMIT` (`sch_codel.c`), `sch->limit`
-    /// of `sch_fq_codel.c`, `pie_params_init`; 100 packets where there is no custom.
+    /// Default queue limit: `DEFAULT_CODEL_LIMIT` (`sch_codel.c`), `sch->limit` of `sch_fq_codel.c`,
+    /// `pie_params_init`; 100 packets where there is no customary value.
     pub(crate) fn default_queue(self) -> QueueLimit {
         match self {
             Management::DropTail | Management::DropHead => QueueLimit::Packets(100),
@@ -141,11 +141,11 @@ impl Management {
 /// CoDel's parameters, by default those of RFC 8289 section 4.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codel {
-    /// The delay that is acceptable for as long as one likes.
+    /// Delay that is acceptable indefinitely.
     pub target: Duration,
-    /// For how long it may be higher: about the largest usual round trip.
+    /// Time for which the delay may exceed the target: about the largest usual round trip.
     pub interval: Duration,
-    /// Whether packets that know ECN are marked instead of being dropped.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -159,9 +159,9 @@ impl Default for Codel {
 /// PIE's parameters, by default those of RFC 8033 section 5.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pie {
-    /// The delay that is aimed at.
+    /// Target delay.
     pub target: Duration,
-    /// Whether packets that know ECN are marked instead of being dropped.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -171,7 +171,7 @@ impl Default for Pie {
     }
 }
 
-/// How propagation varies from packet to packet. A delay below zero is zero.
+/// Variation of propagation from packet to packet. A delay below zero is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     /// Half the width, or the standard deviation.
@@ -181,7 +181,7 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// It does not.
+    /// No variation.
     pub const NONE: Jitter = Jitter { spread: Duration::ZERO, shape: JitterShape::Uniform };
 }
 
@@ -195,28 +195,27 @@ pub enum JitterShape {
     Normal,
 }
 
-/// Which packets may overtake others. Without this, jitter keeps their order: a packet waits for the
-/// one before it.
+/// Packets that may overtake others. Otherwise jitter keeps their order: a packet waits for the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reorder {
     /// None.
     Never,
-    /// Those whom jitter makes faster than the one before, as with netem.
+    /// Packets that jitter makes faster than the one before, as in netem.
     ByJitter,
-    /// Each with this probability skips its propagation, as with netem's `reorder P` (`gap 1`).
+    /// Each packet with this probability skips its propagation, as in netem's `reorder P` (`gap 1`).
     Jump(f64),
 }
 
-/// Whose order of events and whose clock a link follows.
+/// Emulator whose order of events and clock a link follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulator {
     /// Exact: loss, queue, serialisation, delay, each to the nanosecond.
     Farlink,
     /// Dummynet of FreeBSD and its Linux port (`ipfw3`): the same order, in ticks.
     Dummynet {
-        /// What it counts time in: 1 ms, or a tick of FreeBSD (10 ms at `kern.hz=100`).
+        /// Unit of time: 1 ms, or a tick of FreeBSD (10 ms at `kern.hz=100`).
         tick: Duration,
-        /// How often its timer runs: a jiffy of Linux (4 ms at HZ 250), a tick of FreeBSD.
+        /// Period of its timer: a jiffy of Linux (4 ms at HZ 250), a tick of FreeBSD.
         timer: Duration,
     },
     /// Linux's netem with `delay`, `rate` and `limit` in one qdisc.
@@ -227,11 +226,10 @@ impl Emulator {
     /// Dummynet's tick at its `hz` of 1000.
     pub(crate) const DEFAULT_TICK: Duration = Duration::from_millis(1);
 
-    /// The timer of dummynet on a Linux of HZ 250.
+    /// Period of dummynet's timer on Linux at HZ 250.
     pub(crate) const DEFAULT_TIMER: Duration = Duration::from_millis(4);
 
-    /// How much may wait if nobody says otherwise, where the emulator has a custom: 50 slots
-    /// (dummynet), 1000 packets (netem).
+    /// Default queue limit of the emulator, if it has one: 50 slots (dummynet), 1000 packets (netem).
     pub(crate) fn default_queue(self) -> Option<QueueLimit> {
         match self {
             Emulator::Farlink => None,
@@ -241,9 +239,9 @@ impl Emulator {
     }
 }
 
-/// A random delay of each packet, which breaks the phase effects of a deterministic simulation
-/// (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992: a processing
-/// time of up to one service time of the bottleneck). Packets keep their order.
+/// Random delay of each packet, which breaks the phase effects of a deterministic simulation (Floyd and Jacobson, "On
+/// Traffic Phase Effects in Packet-Switched Gateways", 1992: a processing time of up to one service time of the
+/// bottleneck). Packets keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ProcessingJitter {
     /// None: every packet takes exactly the configured delay.
@@ -253,11 +251,11 @@ pub enum ProcessingJitter {
     UpToOneSerialisation,
 }
 
-/// Ethernet's payload, and so the Internet's usual MTU.
+/// Ethernet's payload size, and so the Internet's usual MTU.
 pub(crate) const DEFAULT_MTU_BYTES: u32 = 1500;
 
 impl fmt::Display for QueueLimit {
-    /// As [`Network::parse`](crate::Network::parse) reads it: `64pkt`, `64KB`, `unlimited`.
+    /// In the form that [`Network::parse`](crate::Network::parse) reads: `64pkt`, `64KB`, `unlimited`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             QueueLimit::Packets(n) => write!(f, "{n}pkt"),

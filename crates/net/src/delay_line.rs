@@ -1,7 +1,7 @@
-//! Packets on their way: a queue ordered by arrival.
+//! Delay line: packets in propagation, ordered by arrival.
 //!
-//! Has room for any number, as dummynet's delay line does (netem's limit counts these too: a
-//! difference that matters when the bandwidth-delay product exceeds the limit).
+//! Has no limit, as dummynet's delay line (netem's limit counts these packets too: a difference that matters when the
+//! bandwidth-delay product exceeds the limit).
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use units::Time;
 
 use crate::Delivered;
 
-/// What has left the serialiser and has not arrived.
+/// Packets that have left the serialiser and have not arrived.
 pub(crate) struct DelayLine<P> {
     packets: VecDeque<InFlight<P>>,
     last_arrival: Time,
@@ -17,10 +17,10 @@ pub(crate) struct DelayLine<P> {
 
 struct InFlight<P> {
     arrives: Time,
-    // A [`Delivered`], in fields: as one value it is first written aside and then copied.
+    // A [`Delivered`], field by field: a whole value would first be built elsewhere and then copied.
     wire_bytes: u32,
     congestion_experienced: bool,
-    /// Whether a later packet arrives before it.
+    /// True if a later packet arrives before it.
     is_late: bool,
     body: P,
 }
@@ -33,12 +33,12 @@ impl<P> InFlight<P> {
     }
 }
 
-/// Whether a packet may overtake those ahead of it.
+/// Permission to overtake packets ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It arrives after them.
+    /// The packet arrives after those ahead.
     Kept,
-    /// It arrives when it arrives.
+    /// The packet arrives at its own time.
     Free,
 }
 
@@ -47,8 +47,8 @@ impl<P> DelayLine<P> {
         DelayLine { packets: VecDeque::new(), last_arrival: Time::ZERO }
     }
 
-    /// A packet that arrives at `arrives`, but, if order is kept, not before those ahead of it. Returns
-    /// when it will.
+    /// Adds a packet that arrives at `arrives` but, if order is kept, not before those ahead of it. Returns its
+    /// actual arrival time.
     #[inline(always)]
     pub(crate) fn push(&mut self, arrives: Time, order: Order, packet: Delivered<P>) -> Time {
         if order == Order::Free && arrives < self.last_arrival {
@@ -68,7 +68,7 @@ impl<P> DelayLine<P> {
         self.packets.insert(behind, InFlight::new(arrives, packet));
     }
 
-    /// The next packet, if it has arrived by `now`, and whether a later one came before it.
+    /// Removes the next packet if it has arrived by `now`, and tells whether a later one came before it.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Delivered<P>, bool)> {
         if self.next_arrival()? > now {
@@ -79,7 +79,7 @@ impl<P> DelayLine<P> {
         Some((Delivered { wire_bytes, congestion_experienced, body }, is_late))
     }
 
-    /// When the next packet arrives; `None` if none ever does.
+    /// Arrival time of the next packet; `None` if none will ever arrive.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.packets.front().map(|packet| packet.arrives).filter(|at| *at < Time::NEVER)

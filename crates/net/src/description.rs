@@ -1,13 +1,13 @@
 //! Network as typed: `cable`, `rtt=100ms,down=10mbit,up=5mbit`, or `cable,rtt=600ms`.
 //!
-//! Every program that takes a network from a person reads it here, so that it is accepted or refused in the same words everywhere.
+//! All programs parse networks here, so that they accept and refuse input in the same words.
 
 use units::pairs::{Pair, pairs};
 
 use crate::spec::{Setting, Spec, is_setting};
 use crate::{Place, QueueLimit, SpecError, ValueError};
 
-/// A base and settings, each of them readable and none set twice. Whether they make a network is still to be seen.
+/// A base and settings, all parseable and none set twice. They may still not make a valid network.
 #[derive(Debug)]
 pub struct Description {
     base: Option<String>,
@@ -19,12 +19,12 @@ pub struct Description {
 pub enum QueueSetting {
     /// A limit.
     Limit(QueueLimit),
-    /// So many bandwidth-delay products of the bottleneck.
+    /// A multiple of the bottleneck's bandwidth-delay product.
     Bdp(f64),
 }
 
 impl Description {
-    /// Reads a profile's or file's name, settings, or a name with settings that replace its own.
+    /// Parses the name of a profile or file, settings, or a name with settings that override its own.
     pub fn parse(text: &str) -> Result<Description, SpecError> {
         let text = text.trim();
         let is_file = |name: &str| name.ends_with(".toml");
@@ -45,7 +45,7 @@ impl Description {
         Ok(Description { base: is_base.then(|| first.to_owned()), settings })
     }
 
-    /// Reads the value of one setting.
+    /// Parses the value of one setting.
     pub fn of_setting(key: &str, value: &str) -> Result<Description, SpecError> {
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
         let settings = vec![Setting { place: Place::Typed, key, value }];
@@ -53,7 +53,7 @@ impl Description {
         Ok(Description { base: None, settings })
     }
 
-    /// The profile's name or file.
+    /// Name of the profile or file.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
@@ -65,7 +65,7 @@ impl Description {
 }
 
 impl QueueSetting {
-    /// Reads `64pkt`, `64KB`, `unlimited` or `2bdp`.
+    /// Parses `64pkt`, `64KB`, `unlimited` or `2bdp`.
     pub fn parse(text: &str) -> Result<QueueSetting, ValueError> {
         match text.trim().to_ascii_lowercase().strip_suffix("bdp") {
             Some(number) => {
@@ -91,7 +91,7 @@ fn setting(Pair { key, value }: Pair<'_>) -> Result<Setting, SpecError> {
     }
 }
 
-/// Every value can be read. Files are left alone.
+/// Checks that every value can be parsed. Files are not opened.
 fn check(settings: &[Setting]) -> Result<(), SpecError> {
     let is_file = |setting: &&Setting| setting.key.ends_with("loss_file");
     let mut others: Vec<Setting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
@@ -99,7 +99,7 @@ fn check(settings: &[Setting]) -> Result<(), SpecError> {
     Spec::from_settings(&others)?.check_rates()
 }
 
-/// Takes `queue=2bdp` out of the settings: it is worked out from all the others.
+/// Removes `queue=2bdp` from the settings, as it depends on all the others.
 pub(crate) fn take_bdp(settings: &mut Vec<Setting>) -> Result<Option<f64>, SpecError> {
     let is_bdp = |setting: &Setting| {
         setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")

@@ -1,4 +1,4 @@
-//! Why a text is not a network.
+//! Errors of parsing a network.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use units::parse::ParseError;
 
 use crate::{CellError, DropListError, ImpossibleRadio, TraceError};
 
-/// Why a text is not a network. Each message says what to write instead.
+/// Reasons why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
 pub enum SpecError {
     /// Neither a profile's name nor a list of settings.
@@ -18,27 +18,27 @@ pub enum SpecError {
         Suggestion(.nearest)
     )]
     UnknownProfile {
-        /// What was asked for.
+        /// The input.
         name: String,
-        /// The name that looks most like it.
+        /// Most similar known name.
         nearest: Option<String>,
     },
-    /// A setting that networks do not have.
+    /// An unknown setting.
     #[error("{place}: a network has no setting `{key}`{} (settings: {known})", Suggestion(.nearest))]
     UnknownKey {
-        /// Where.
+        /// Its position.
         place: Place,
-        /// What was written.
+        /// The input.
         key: String,
-        /// The key that looks most like it.
+        /// Most similar known key.
         nearest: Option<String>,
-        /// All there are.
+        /// All known keys.
         known: String,
     },
-    /// The same setting, twice.
+    /// A setting given twice.
     #[error("{place}: `{key}` is set twice")]
     Twice {
-        /// Where the second is.
+        /// Position of the second.
         place: Place,
         /// The setting.
         key: String,
@@ -46,29 +46,29 @@ pub enum SpecError {
     /// A setting without a value.
     #[error("{place}: `{text}` is not of the form key=value, for example rtt=100ms")]
     NotASetting {
-        /// Where.
+        /// Its position.
         place: Place,
-        /// What was written.
+        /// The input.
         text: String,
     },
-    /// A value that its setting cannot take.
+    /// An invalid value.
     #[error("{place}: {key}: {reason}")]
     BadValue {
-        /// Where.
+        /// Its position.
         place: Place,
         /// The setting.
         key: String,
-        /// Why not, and what would be accepted.
+        /// The reason, and the accepted form.
         reason: Box<ValueError>,
     },
-    /// A setting that every network needs.
+    /// A missing mandatory setting.
     #[error("{origin}: `{key}` is missing; add {example}")]
     Missing {
         /// The text or file.
         origin: String,
         /// The setting.
         key: &'static str,
-        /// How to write it.
+        /// An example of it.
         example: &'static str,
     },
     /// Two settings that exclude each other.
@@ -76,103 +76,103 @@ pub enum SpecError {
     Conflict {
         /// The text or file.
         origin: String,
-        /// The one.
+        /// The first setting.
         setting: &'static str,
-        /// The other.
+        /// The second setting.
         with: &'static str,
     },
-    /// Farther hops are numbered without gaps, so that a forgotten one is noticed.
+    /// A gap in the numbers of farther hops, which reveals a forgotten one.
     #[error(
         "{origin}: there is a `hop.{number}` but no `hop.{expected}`; hops count from 1, away from the client"
     )]
     HopGap {
         /// The text or file.
         origin: String,
-        /// The hop that is there.
+        /// The hop that is present.
         number: u32,
-        /// The first that is not.
+        /// The first one missing.
         expected: u32,
     },
-    /// The file is not TOML.
+    /// The file is not valid TOML.
     #[error("{place}: not valid TOML: {reason}")]
     Toml {
-        /// Where the parser stopped.
+        /// Position at which the parser stopped.
         place: Place,
-        /// What it says.
+        /// Its message.
         reason: String,
     },
     /// The file cannot be read.
     #[error("failed to read the network file {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
-/// Why a value does not fit its setting.
+/// Reasons why a value does not fit its setting.
 #[derive(Debug, Error)]
 pub enum ValueError {
-    /// No radio is called that.
+    /// Unknown radio.
     #[error("there is no radio `{name}`{} (radios: {known})", Suggestion(.nearest))]
     UnknownRadio {
-        /// What was asked for.
+        /// The input.
         name: String,
-        /// The name that looks most like it.
+        /// Most similar known name.
         nearest: Option<String>,
-        /// All there are.
+        /// All known radios.
         known: String,
     },
-    /// Radios of this kind have no such setting.
+    /// A setting that radios of this kind do not have.
     #[error("the radio `{name}` has no setting `{key}`{} (settings: {known})", Suggestion(.nearest))]
     UnknownRadioSetting {
         /// The radio.
         name: String,
-        /// What was set.
+        /// The setting.
         key: String,
-        /// The setting that looks most like it.
+        /// Most similar known setting.
         nearest: Option<String>,
-        /// All there are.
+        /// All known settings.
         known: String,
     },
-    /// There can be no such radio.
+    /// A contradictory radio.
     #[error(transparent)]
     ImpossibleRadio(#[from] ImpossibleRadio),
-    /// No LTE cell has such a share.
+    /// Not a share of an LTE cell.
     #[error(transparent)]
     Cell(#[from] CellError),
-    /// The quantity cannot be read.
+    /// The quantity cannot be parsed.
     #[error(transparent)]
     Quantity(#[from] ParseError),
-    /// The quantity can be read and makes no sense here.
+    /// The quantity is out of range.
     #[error("`{text}` is out of range: {range}")]
     OutOfRange {
-        /// What was written.
+        /// The input.
         text: String,
-        /// What is allowed.
+        /// The allowed range.
         range: &'static str,
     },
-    /// Not a value of the right form.
+    /// A value of the wrong form.
     #[error("`{text}` is not {expected}")]
     Form {
-        /// What was written.
+        /// The input.
         text: String,
-        /// What would be.
+        /// The expected form.
         expected: &'static str,
     },
-    /// The file that is named is not a trace.
+    /// The named file is not a trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The file that is named is not a list of losses.
+    /// The named file is not a list of losses.
     #[error(transparent)]
     DropList(#[from] DropListError),
 }
 
-/// A position in what was read.
+/// A position in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In a list of settings as typed on a command line.
+    /// In a list of settings on a command line.
     Typed,
     /// In a file. Lines and columns (in characters) count from 1.
     File {
@@ -186,8 +186,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// The file that is called `name` here: beside the file in which the name stands, or from the working
-    /// directory on.
+    /// Path of the file that is called `name` at this place: relative to the file in which the name stands, or to the
+    /// working directory.
     pub(crate) fn relative(&self, name: &str) -> PathBuf {
         match self {
             Place::Typed => PathBuf::from(name),
@@ -208,7 +208,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// `, did you mean ...?`, or nothing.
+/// `, did you mean ...?`, or empty.
 struct Suggestion<'a>(&'a Option<String>);
 
 impl fmt::Display for Suggestion<'_> {
@@ -220,8 +220,8 @@ impl fmt::Display for Suggestion<'_> {
     }
 }
 
-/// The candidate most like `text`, if any is near enough to have been meant: Jaro-Winkler forgives
-/// a changed ending more than a changed beginning, as typing errors in names do.
+/// The candidate most similar to `text`, if similar enough to have been meant: Jaro-Winkler forgives a changed ending
+/// more than a changed beginning, as suits typing errors in names.
 pub(crate) fn nearest<'a>(
     text: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -1,27 +1,28 @@
-//! Handovers: a device on its way from one cell to the next is without a connection for a moment.
+//! Handovers: a device that moves from one cell to the next is disconnected for a moment.
 //!
-//! They come at even distances from a first one that is drawn, each with a length of its own, alike for both directions. During one nothing of
-//! that user is served. What waits for it is passed on to the next cell - LTE's over X2, lossless relocation in UMTS - or lost with the old one.
-//! The cells are alike; that the next one has other users, or that a radio in front of the link would rest meanwhile, is left out.
-//! Where several users are behind a link with one queue for all they are handed over together, as in a train.
+//! Handovers are evenly spaced from a random first one, each with a length of its own, the same for both directions.
+//! During a handover the user is not served. Its queued packets are forwarded to the next cell - over X2 in LTE, by
+//! lossless relocation in UMTS - or lost with the old one. Cells are alike; other users in the next cell, and a radio
+//! in front of the link that would rest meanwhile, are not modelled. If several users share one queue they are handed
+//! over together, as in a train.
 //!
-//! Interruptions of 30 to 50 ms are usual in LTE, up to 300 ms and more in UMTS and between radio technologies.
+//! Typical interruptions are 30 to 50 ms in LTE, up to 300 ms and more in UMTS and between radio technologies.
 
 use std::time::Duration;
 
 use chance::Source;
 use units::Time;
 
-/// When a device is handed over, and what that costs.
+/// Interval and cost of a device's handovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// From the beginning of one to the beginning of the next.
+    /// Interval between the beginnings of two handovers.
     pub every: Duration,
     /// The shortest interruption,
     pub least: Duration,
     /// and the longest: less than `every`.
     pub most: Duration,
-    /// Whether what waits is passed on; otherwise it is lost.
+    /// True if queued packets are forwarded, false if they are lost.
     pub lossless: bool,
 }
 
@@ -31,7 +32,7 @@ pub struct Handovers {
     config: Handover,
     source: Source,
     user: u32,
-    /// When the first one begins.
+    /// Beginning of the first handover.
     phase: Duration,
 }
 
@@ -45,29 +46,29 @@ pub struct Interruption {
 }
 
 impl Handovers {
-    /// Those of `user`, drawn from streams named after him. Each has a stream of its own, so that it hangs on nothing but its number.
+    /// Handovers of `user`, each from its own random stream, so that it depends on nothing but its number.
     pub fn of(config: Handover, source: Source, user: u32) -> Handovers {
         let phase = source.stream(&format!("handover/{user}/phase")).span(config.every);
         Handovers { config, source, user, phase }
     }
 
-    /// What they are.
+    /// Parameters of the handovers.
     pub fn config(&self) -> Handover {
         self.config
     }
 
-    /// The one that goes on at `at`.
+    /// The handover in progress at `at`.
     pub fn at(&self, at: Time) -> Option<Interruption> {
         let last = self.interruption(self.begun_by(at).checked_sub(1)?);
         (last.ends > at).then_some(last)
     }
 
-    /// When the next one after `at` begins.
+    /// Beginning of the next handover after `at`.
     pub fn next_after(&self, at: Time) -> Time {
         self.interruption(self.begun_by(at)).begins
     }
 
-    /// Those that begin from `since` on and before `until`.
+    /// Handovers that begin in `since..until`.
     pub fn between(&self, since: Time, until: Time) -> impl Iterator<Item = Interruption> {
         let first = self.begun_by(since).saturating_sub(1);
         let from_first = (first..).map(|number| self.interruption(number));
@@ -76,7 +77,7 @@ impl Handovers {
             .take_while(move |one| one.begins < until)
     }
 
-    /// How many have begun by `at`.
+    /// Number of handovers begun by `at`.
     fn begun_by(&self, at: Time) -> u64 {
         let first = Time::ZERO + self.phase;
         let every = u64::try_from(self.config.every.as_nanos()).unwrap_or(u64::MAX).max(1);

@@ -1,14 +1,13 @@
 //! Links as sans-IO state machines, and the named networks made of them.
 //!
-//! A [`Link`] is one direction of a path: loss, a queue, a serialiser with a constant rate or a recorded
-//! one ([`Trace`]), and a delay line, in this order, which is dummynet's. It is told the time and never
-//! asks: [`Link::handle`] takes a packet, [`Link::poll`] gives those that have arrived,
-//! [`Link::deadline`] says when to poll next, [`Link::fallen`] who was dropped after all. A [`Network`] is
-//! such links, one a direction and hop, with a name and a source: one of the [`profiles`], or
-//! [parsed](Network::parse) from what a person typed.
+//! A [`Link`] is one direction of a path: loss, a queue, a serialiser with a constant rate or a recorded one
+//! ([`Trace`]), and a delay line, in dummynet's order. It reads no clock: [`Link::handle`] takes a packet,
+//! [`Link::poll`] returns those that have arrived, [`Link::deadline`] says when to poll next, [`Link::fallen`]
+//! returns packets dropped after they were accepted. A [`Network`] consists of such links, one per direction and hop,
+//! with a name and a source: one of the [`profiles`], or [parsed](Network::parse) from text.
 //!
-//! What the model leaves out: frames below IP are not counted, packets are never corrupted, losses do not
-//! depend on rate or delay, a user's channel does not vary in time, and the two directions do not share a medium.
+//! Not modelled: framing below IP, corruption of packets, losses that depend on rate or delay, channels that vary in
+//! time, media shared by both directions.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
 //! One direction of a network: loss, queue, serialiser, delay line.
 //!
-//! The order is dummynet's (`ip_dn_io.c`): a packet is lost first, dropped for want of room next, then
-//! serialised, then delayed; behind an LTE radio what was serialised may be repeated first. What carries it is one of four: a plain queue and the two imitated emulators
-//! decide all of a packet's fate when it enters, so a packet costs one timer at most, its arrival; a queue that is managed, or shared
-//! by users who take turns, decides when the serialiser is free, so there service is an event, too.
+//! The order is dummynet's (`ip_dn_io.c`): a packet is lost, dropped for want of room, serialised and delayed, in
+//! this order; behind an LTE radio it may be repeated after serialisation. There are four carriers: a plain queue and
+//! the two imitated emulators decide all of a packet's fate when it enters, so a packet costs at most one timer, its
+//! arrival; a queue that is managed, or shared by users in turn, decides when the serialiser is free, so service is
+//! an event, too.
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ use managed::Managed;
 use netem::Netem;
 use transport_blocks::TransportBlocks;
 
-/// One direction of a network, carrying packets whose bodies `P` it never looks at.
+/// One direction of a network, carrying packets with opaque bodies `P`.
 pub struct Link<P> {
     mtu: u32,
     loss: Loss,
@@ -46,7 +47,7 @@ pub struct Link<P> {
     stats: LinkStats,
 }
 
-/// What takes packets to the far end.
+/// Transport of packets to the far end.
 enum Carrier<P> {
     Fifo(Fifo),
     Managed(Box<Managed<P>>, Box<Propagation>),
@@ -54,20 +55,20 @@ enum Carrier<P> {
     Netem(Box<Netem>),
 }
 
-/// What became of a packet that was handed to a link.
+/// Outcome of handing a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// It is on its way. A managed queue may still drop it: see [`Link::fallen`].
+    /// The packet is on its way. A managed queue may still drop it: see [`Link::fallen`].
     Queued,
-    /// It will not arrive.
+    /// The packet will not arrive.
     Dropped(DropCause),
 }
 
-/// Why a packet was dropped.
+/// Reasons why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DropCause {
-    /// Random or listed loss, or a handover that passes nothing on.
+    /// Random or listed loss, or a handover without forwarding.
     Loss,
     /// No room in the queue.
     QueueFull,
@@ -77,21 +78,21 @@ pub enum DropCause {
     TooBig,
 }
 
-/// The nuisance model's delays.
+/// Delays of the nuisance model.
 struct Processing {
     jitter: ProcessingJitter,
     stream: Stream,
 }
 
-/// Decides which packets enter twice.
+/// Decides which packets are duplicated.
 struct Duplication {
     probability: f64,
     stream: Stream,
 }
 
 impl<P: Clone + Send + 'static> Link<P> {
-    /// An idle link. Its random streams are `link/NAME/loss` and so on, one a purpose, so that what one
-    /// direction draws shifts nothing in the other.
+    /// Creates an idle link. Its random streams are `link/NAME/loss` and so on, one per purpose, so that draws of one
+    /// direction shift nothing in the other.
     pub fn new(config: LinkConfig, source: &Source, name: &str) -> Link<P> {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         Link {
@@ -107,7 +108,7 @@ impl<P: Clone + Send + 'static> Link<P> {
         }
     }
 
-    /// A packet enters at `now`, which never goes back.
+    /// Takes a packet at `now`, which never goes back.
     #[inline]
     pub fn handle(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         let bytes = packet.wire_bytes;
@@ -126,8 +127,8 @@ impl<P: Clone + Send + 'static> Link<P> {
         self.admit(now, packet, body)
     }
 
-    /// A packet that enters twice. Netem's order (`netem_enqueue`): a loss takes one of the two; if there
-    /// is none the copy goes first, and can be lost in its own right.
+    /// Handles a duplicated packet in netem's order (`netem_enqueue`): a loss takes one of the two; otherwise the
+    /// copy goes first, and can be lost in its own right.
     #[cold]
     fn handle_twice(&mut self, now: Time, packet: Packet, body: P, is_lost: bool) -> Verdict {
         let bytes = packet.wire_bytes;
@@ -140,7 +141,7 @@ impl<P: Clone + Send + 'static> Link<P> {
         self.admit(now, packet, body)
     }
 
-    /// Each carrier's arm is a straight line of its own: the first carries millions of packets a second.
+    /// Each carrier's arm is straight-line code: the first carries millions of packets a second.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
         match &mut self.carrier {
@@ -170,7 +171,7 @@ impl<P: Clone + Send + 'static> Link<P> {
 }
 
 impl<P> Link<P> {
-    /// The next packet that has arrived at the far end by `now`.
+    /// Returns the next packet that has arrived at the far end by `now`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
         self.serve_until(now);
@@ -180,8 +181,8 @@ impl<P> Link<P> {
         Some(packet)
     }
 
-    /// When the next thing happens: an arrival, or, in a managed queue, a service. `None` if nothing is on
-    /// its way, and if the link stands still for ever.
+    /// Time of the next event: an arrival, or, in a managed queue, a service. `None` if nothing is on its way, and if
+    /// the link stalls for ever.
     pub fn deadline(&self) -> Option<Time> {
         let arrival = self.delay_line.next_arrival();
         match &self.carrier {
@@ -190,13 +191,13 @@ impl<P> Link<P> {
         }
     }
 
-    /// The next packet that was accepted and then dropped by queue management, or to make room, oldest
-    /// first. To be asked after each [`Link::handle`] and [`Link::poll`].
+    /// Returns the next packet that was accepted and then dropped by queue management, or to make room, oldest first.
+    /// To be called after each [`Link::handle`] and [`Link::poll`].
     pub fn fallen(&mut self) -> Option<Fallen<P>> {
         self.fallen.pop_front()
     }
 
-    /// Packets that were accepted and have neither been polled nor dropped.
+    /// Number of packets that were accepted and neither polled nor dropped.
     pub fn in_flight(&self) -> usize {
         let waiting = match &self.carrier {
             Carrier::Managed(queue, _) => queue.packets(),
@@ -221,7 +222,7 @@ impl<P> Link<P> {
         self.settle(now, packet, body, crossing)
     }
 
-    /// A packet's fate was decided when it entered.
+    /// Accounts for a packet whose fate was decided when it entered.
     #[inline(always)]
     fn settle(
         &mut self,
@@ -288,7 +289,7 @@ impl<P> Link<P> {
         }
     }
 
-    /// What repetitions on the air add to the way of a packet that entered at `since`.
+    /// Extra delay by repetitions on the air of a packet that entered at `since`.
     #[inline(always)]
     fn repeated(&mut self, since: Time, crossing: &Crossing) -> Duration {
         match &mut self.blocks {

@@ -1,7 +1,7 @@
-//! Loss that has nothing to do with the queue: on the radio, in a bad cable.
+//! Loss independent of the queue: on the radio, in a bad cable.
 //!
-//! Each direction has its own model and its own random stream. A lost packet is gone before the queue,
-//! as with dummynet's `plr` and netem's `loss`: it takes neither room nor rate.
+//! Each direction has its own model and its own random stream. A packet is lost before the queue, as with dummynet's
+//! `plr` and netem's `loss`: it takes neither room nor rate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ pub use drop_list::{DropList, DropListError};
 pub use timed::TimedGilbertElliott;
 use timed::TimedState;
 
-/// Which packets a link loses.
+/// Loss model of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LossModel {
-    /// Each with this probability, for itself: dummynet's `plr`, netem's `loss random`.
+    /// Each packet with this probability, independently: dummynet's `plr`, netem's `loss random`.
     Random(f64),
     /// In bursts of packets: netem's `loss gemodel`.
     GilbertElliott(GilbertElliott),
     /// In bursts of time.
     TimedGilbertElliott(TimedGilbertElliott),
-    /// Those that a file lists.
+    /// Packets listed in a file.
     Listed(Arc<DropList>),
 }
 
-/// The Gilbert-Elliott model: a good and a bad state, each with a probability of loss (Elliott,
-/// "Estimates of Error Rates for Codes on Burst-Noise Channels", 1963), with the parameters of netem's
-/// `loss gemodel P R 1-H 1-K`. The states change per packet, not per second: see [`TimedGilbertElliott`].
+/// The Gilbert-Elliott model: a good and a bad state, each with a probability of loss (Elliott, "Estimates of Error
+/// Rates for Codes on Burst-Noise Channels", 1963), with the parameters of netem's `loss gemodel P R 1-H 1-K`. The
+/// states change per packet, not per second: see [`TimedGilbertElliott`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
-    /// Probability to go from the good state to the bad one, a packet (`p`).
+    /// Probability per packet of going from the good state to the bad one (`p`).
     pub to_bad: f64,
-    /// Probability to go back (`r`); bursts last `1 / r` packets on average.
+    /// Probability per packet of going back (`r`); bursts last `1 / r` packets on average.
     pub to_good: f64,
     /// Probability of loss in the bad state (`1-h`).
     pub loss_in_bad: f64,
@@ -45,10 +45,10 @@ pub struct GilbertElliott {
 }
 
 impl LossModel {
-    /// Nothing is lost.
+    /// No loss.
     pub const NONE: LossModel = LossModel::Random(0.0);
 
-    /// The share of packets that is lost in the long run; `None` for a list, which has none.
+    /// Long-run share of packets lost; `None` for a list.
     pub fn mean(&self) -> Option<f64> {
         match self {
             LossModel::Random(probability) => Some(*probability),
@@ -58,14 +58,14 @@ impl LossModel {
         }
     }
 
-    /// Whether no packet is ever lost.
+    /// Returns true if no packet is ever lost.
     pub fn is_none(&self) -> bool {
         self.mean() == Some(0.0)
     }
 }
 
 impl GilbertElliott {
-    /// The share of packets that is lost in the long run: each state's loss by its share of the time.
+    /// Long-run share of packets lost: each state's loss weighted by its share of the time.
     pub fn mean(&self) -> f64 {
         match self.to_bad + self.to_good {
             0.0 => self.loss_in_good,
@@ -75,7 +75,7 @@ impl GilbertElliott {
 }
 
 impl fmt::Display for LossModel {
-    /// For people: `1 %`, `1 % in bursts`, `1 % in bursts of 80ms`, `as losses.txt lists`.
+    /// Human-readable form: `1 %`, `1 % in bursts`, `1 % in bursts of 80ms`, `as losses.txt lists`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| format!("{} %", (share * 1e8).round() / 1e6);
         match self {
@@ -99,8 +99,8 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The losses of the link `name`, drawn a packet from `link/NAME/loss`, and bursts of time from
-    /// `link/NAME/bursts`: two arms of a comparison meet the same bursts whatever they send.
+    /// Losses of the link `name`, drawn per packet from `link/NAME/loss`, and bursts of time from `link/NAME/bursts`:
+    /// two arms of a comparison meet the same bursts whatever they send.
     pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> Loss {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         let timed = match &model {
@@ -112,8 +112,8 @@ impl Loss {
         Loss { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
     }
 
-    /// Whether the next packet, which comes at `now`, is lost. Draws as often whatever the
-    /// probabilities are, so that networks that differ in them alone see the same numbers.
+    /// Returns true if the next packet, which arrives at `now`, is lost. Makes the same number of draws whatever the
+    /// probabilities are, so that networks which differ only in them see the same numbers.
     #[inline]
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
         match &self.model {
@@ -138,8 +138,8 @@ impl Loss {
     }
 }
 
-/// `loss_gilb_ell` of Linux's `sch_netem.c`: the state changes first, the loss is drawn in the state
-/// that the packet found.
+/// `loss_gilb_ell` of Linux's `sch_netem.c`: the state changes first; the loss is drawn in the state that the packet
+/// found.
 fn step(model: &GilbertElliott, is_bad: &mut bool, stream: &mut Stream) -> bool {
     let (leave, loss) = match *is_bad {
         false => (model.to_bad, model.loss_in_good),
@@ -180,7 +180,7 @@ mod tests {
         );
     }
 
-    /// With `r = 1 - p` the state forgets itself: the Bernoulli model (tc-netem(8)).
+    /// With `r = 1 - p` the state has no memory: the Bernoulli model (tc-netem(8)).
     #[test]
     fn without_memory_it_is_random_loss() {
         let model =

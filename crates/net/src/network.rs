@@ -1,4 +1,4 @@
-//! What lies between client and server: links, a name, and where the numbers come from.
+//! The path between client and server: links, a name, and the source of the numbers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,29 +12,29 @@ use crate::{LinkConfig, LossModel, QueueLimit, RadioConfig, Rate, SpecError, pro
 
 mod text;
 
-/// A network: a profile, or one that a person described.
+/// A network: a profile, or one described by a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// The profile's or file's name; of a custom network, its settings.
+    /// Name of the profile or file; of a custom network, its settings.
     pub name: String,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: String,
-    /// The hop next to the client, upwards: from the client to the server.
+    /// The hop next to the client, uplink: from the client to the server.
     pub up: LinkConfig,
-    /// The same hop downwards: from the server to the client.
+    /// The same hop, downlink: from the server to the client.
     pub down: LinkConfig,
-    /// Farther hops, away from the client: a backhaul, the way to the server.
+    /// Farther hops, away from the client: a backhaul, the path to the server.
     pub beyond: Vec<Hop>,
     /// The client's radio, in front of the hop next to it: packets pass it before they enter `up` and `down`.
     pub radio: Option<RadioConfig>,
-    /// What a reader of a result must know: values that the source does not give, and our choices.
+    /// Caveats for readers of a result: values that the source does not give, and our choices.
     pub notes: Vec<String>,
 }
 
 /// A hop of a network beyond the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
-    /// What it is called.
+    /// Name of the hop.
     pub name: String,
     /// From the client to the server.
     pub up: LinkConfig,
@@ -46,15 +46,15 @@ impl Network {
     /// The network that `text` names or describes:
     ///
     /// - a profile: `3g`, `sitespeed:3g`;
-    /// - settings: `rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt`. `rtt`, `down` and `up` must
-    ///   be there. `loss`, `queue` and `mtu` hold for *each* direction (`loss=1%` loses 1 % of the
+    /// - settings: `rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt`. `rtt`, `down` and `up` are
+    ///   required. `loss`, `queue` and `mtu` hold for *each* direction (`loss=1%` loses 1 % of the
     ///   packets on their way up and 1 % on their way down); `down.loss`, `up.queue` and so on for
     ///   one. The round-trip time is split in halves, or set as `up.delay` and `down.delay`. Without
     ///   `queue`, 100 packets may wait, and a note says so. `hop.1.rtt`, `hop.1.down.rate` and so on
-    ///   describe farther hops; what is not said of them does nothing. `docs/networks.md` has all
+    ///   describe farther hops; settings not given have no effect. `docs/networks.md` has all
     ///   settings;
     /// - a file with the same settings, whose name ends in `.toml`;
-    /// - a profile or file with changes: `cable,rtt=600ms`. What is not said is the profile's.
+    /// - a profile or file with changes: `cable,rtt=600ms`. Everything else is the profile's.
     pub fn parse(text: &str) -> Result<Network, SpecError> {
         let text = text.trim();
         let described = Description::parse(text)?;
@@ -68,9 +68,9 @@ impl Network {
         }
     }
 
-    /// The network that a TOML text describes; `file_name` stands in messages. Beside the settings
-    /// of [`Network::parse`], it may have `name`, `source` and `notes`; those of one direction may
-    /// be a table: `[down]` with `rate`, `delay`, `loss`, `queue`, `mtu`.
+    /// Parses a network in TOML; `file_name` appears in messages. Beside the settings of [`Network::parse`], it may
+    /// have `name`, `source` and `notes`; those of one direction may be a table: `[down]` with `rate`, `delay`,
+    /// `loss`, `queue`, `mtu`.
     pub fn from_toml(file_name: &str, text: &str) -> Result<Network, SpecError> {
         let toml = TomlText::new(file_name, text);
         let table = toml.parse()?;
@@ -92,34 +92,34 @@ impl Network {
         self.down_links().map(|link| link.delay).sum()
     }
 
-    /// A rate that no second of the way from the server to the client exceeds.
+    /// Upper bound of the rate from the server to the client in any second.
     pub fn down_peak(&self) -> BitsPerSec {
         self.down_links().map(|link| link.rate.peak()).min().unwrap_or(BitsPerSec::UNLIMITED)
     }
 
-    /// The largest packet that all hops carry from the server to the client.
+    /// Largest packet that all hops carry from the server to the client.
     pub fn down_mtu(&self) -> u32 {
         self.down_links().map(|link| link.mtu).min().unwrap_or(u32::MAX)
     }
 
-    /// The links upwards, from the client on.
+    /// The uplinks, the client's first.
     pub fn up_links(&self) -> impl Iterator<Item = &LinkConfig> {
         std::iter::once(&self.up).chain(self.beyond.iter().map(|hop| &hop.up))
     }
 
-    /// The links downwards, the client's first.
+    /// The downlinks, the client's first.
     pub fn down_links(&self) -> impl Iterator<Item = &LinkConfig> {
         std::iter::once(&self.down).chain(self.beyond.iter().map(|hop| &hop.down))
     }
 
-    /// The files that its links were read from: traces and lists of losses, from the client on, each as often as it is
+    /// Files that its links were read from: traces and lists of losses, from the client on, each as often as it is
     /// used.
     pub fn files(&self) -> Vec<&str> {
         self.up_links().chain(self.down_links()).flat_map(files_of).collect()
     }
 
-    /// What a reader must know of the queue: that the source does not state it, or that nobody gave one.
-    /// `None` where it is part of what the network is.
+    /// The caveat on the queue: that the source does not state it, or that none was given. `None` if the queue is
+    /// part of the network's definition.
     pub fn queue_caveat(&self) -> Option<&str> {
         let is_about_queue =
             |note: &&String| note.starts_with("queue:") || note.starts_with("no queue given");
@@ -135,7 +135,7 @@ impl Network {
         let (ups, downs): (Vec<_>, Vec<_>) =
             beyond.iter_mut().map(|hop| (&mut hop.up, &mut hop.down)).unzip();
         for links in [std::iter::once(up).chain(ups), std::iter::once(down).chain(downs)] {
-            // The first of several equals: nearest to the client.
+            // The first of several equals is nearest to the client.
             if let Some(bottleneck) = links.min_by_key(|link| link.rate.mean()) {
                 set_queue_bdp(bottleneck, rtt, factor);
             }
@@ -147,7 +147,7 @@ impl Network {
         self
     }
 
-    /// This network as far as the far end of so many of its hops, counted from the client: of one at the least.
+    /// This network cut off after its first `hops` hops, counted from the client; at least one.
     #[must_use]
     pub fn up_to(&self, hops: usize) -> Network {
         let mut near = self.clone();
@@ -155,7 +155,7 @@ impl Network {
         near
     }
 
-    /// Its links alone: what is left when the client's radio, and what it makes of the link next to it, is taken away.
+    /// The links without the client's radio and its effects on the link next to it.
     pub fn without_radio(mut self) -> Network {
         self.radio = None;
         (self.up.harq, self.down.harq) = (None, None);
@@ -169,7 +169,7 @@ impl Network {
         }
     }
 
-    /// What is left of a table once its name, source and notes are taken out must be settings.
+    /// Builds a network from a table; apart from its name, source and notes, everything must be a setting.
     pub(crate) fn from_table<'t>(
         toml: &TomlText<'t>,
         mut table: Table<'t>,
@@ -214,8 +214,8 @@ impl Network {
         })
     }
 
-    /// This network with other settings, under the name `name`. A note that begins with a setting's
-    /// name (`queue: not stated; ...`) goes when that setting is replaced.
+    /// This network with other settings, under the name `name`. A note that begins with a setting's name
+    /// (`queue: not stated; ...`) is dropped when that setting is replaced.
     fn changed(
         self,
         name: &str,
@@ -237,7 +237,7 @@ impl Network {
     }
 }
 
-/// The files that one link was read from.
+/// Files that a link was read from.
 fn files_of(link: &LinkConfig) -> impl Iterator<Item = &str> {
     let trace = match &link.rate {
         Rate::Trace(trace) => Some(trace.origin()),

@@ -1,6 +1,6 @@
-//! What a link sees of a packet, and what comes out at its far end.
+//! Packets as a link sees them, at its near and its far end.
 //!
-//! A link never looks into a packet's body. What queue management needs of it travels beside.
+//! A link never looks into a packet's body. The metadata that queue management needs travels beside it.
 
 use units::Time;
 
@@ -11,17 +11,17 @@ use crate::DropCause;
 pub struct Packet {
     /// Its IP length.
     pub wire_bytes: u32,
-    /// A hash of its addresses and ports: what FQ-CoDel tells flows apart by.
+    /// Hash of its addresses and ports, by which FQ-CoDel tells flows apart.
     pub flow: u32,
-    /// Whether its sender understands ECN (RFC 3168, ECT(0) or ECT(1)): queue management may mark it
-    /// instead of dropping it.
+    /// True if its sender supports ECN (RFC 3168, ECT(0) or ECT(1)): queue management may mark it instead of dropping
+    /// it.
     pub ect: bool,
-    /// Which of the link's users it comes from or goes to, from 0: what schedulers and handovers tell users apart by.
+    /// The link's user that it comes from or goes to, from 0, for schedulers and handovers.
     pub user: u32,
 }
 
 impl Packet {
-    /// A packet of the only user and the only flow there are, whose sender does not understand ECN.
+    /// A packet of the only user and the only flow, whose sender does not support ECN.
     pub fn new(wire_bytes: u32) -> Packet {
         Packet { wire_bytes, flow: 0, ect: false, user: 0 }
     }
@@ -32,21 +32,21 @@ impl Packet {
 pub struct Delivered<P> {
     /// Its IP length.
     pub wire_bytes: u32,
-    /// Whether queue management marked it (RFC 3168, CE) instead of dropping it.
+    /// True if queue management marked it (RFC 3168, CE) instead of dropping it.
     pub congestion_experienced: bool,
-    /// What the link was given to carry.
+    /// The body that the link was given.
     pub body: P,
 }
 
 /// A packet that was dropped after it had been accepted: by queue management, or to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fallen<P> {
-    /// When.
+    /// Time of the drop.
     pub at: Time,
     /// Its IP length.
     pub wire_bytes: u32,
-    /// Why.
+    /// Cause of the drop.
     pub cause: DropCause,
-    /// What the link was given to carry.
+    /// The body that the link was given.
     pub body: P,
 }

@@ -12,7 +12,7 @@ use crate::{Network, SpecError};
 const FILE: &str = "profiles.toml";
 const TEXT: &str = include_str!("../data/profiles.toml");
 
-/// The profiles that farlink knows, in the order in which its data file lists them.
+/// The built-in profiles, in the order of the data file.
 pub fn profiles() -> &'static Profiles {
     static PROFILES: LazyLock<Profiles> = LazyLock::new(|| match Profiles::read() {
         Ok(profiles) => profiles,
@@ -21,13 +21,13 @@ pub fn profiles() -> &'static Profiles {
     &PROFILES
 }
 
-/// A table of named networks, with other names for some of them.
+/// A table of named networks, with aliases for some of them.
 pub struct Profiles {
     networks: Vec<Network>,
     aliases: BTreeMap<String, String>,
 }
 
-/// Networks that people ask for and of which there is no profile, with the profile that comes closest.
+/// Commonly requested networks without a profile, with the closest profile.
 const RELATED: [(&str, &str); 4] =
     [("5g", "lte"), ("nr", "lte"), ("wifi", "cable"), ("fibre", "fios")];
 
@@ -37,19 +37,19 @@ impl Profiles {
         self.networks.iter()
     }
 
-    /// Other names, each with the profile that it means.
+    /// Aliases, each with the profile that it stands for.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str()))
     }
 
-    /// The profile called `name` (in any case), or of which that is an alias.
+    /// The profile with the name or alias `name`, ignoring case.
     pub fn get(&self, name: &str) -> Option<&Network> {
         let name = name.to_ascii_lowercase();
         let name = self.aliases.get(&name).unwrap_or(&name);
         self.networks.iter().find(|network| network.name == *name)
     }
 
-    /// The name that looks most like `name`.
+    /// The known name closest to `name`.
     pub fn nearest(&self, name: &str) -> Option<String> {
         let related = RELATED.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         if let Some((_, profile)) = related {
@@ -59,7 +59,7 @@ impl Profiles {
         nearest(name, names.chain(self.aliases.keys().map(String::as_str)))
     }
 
-    /// The file is a list of collections, each with a source and notes for all its profiles.
+    /// Parses the file, a list of collections, each with a source and notes for all its profiles.
     fn read() -> Result<Profiles, SpecError> {
         let toml = TomlText::new(FILE, TEXT);
         let mut file = toml.parse()?;
@@ -141,7 +141,7 @@ mod tests {
         assert!(names.iter().all(|name| *name == name.to_ascii_lowercase()));
     }
 
-    /// sitespeed.io took WebPageTest's round-trip times for twice what they are.
+    /// sitespeed.io took WebPageTest's round-trip times for twice their value.
     #[test]
     fn sitespeeds_round_trips_are_half_of_webpagetests() {
         let pairs = [

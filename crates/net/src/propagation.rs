@@ -1,4 +1,4 @@
-//! How long a packet is on its way once it has been serialised.
+//! Propagation: time from the end of serialisation to arrival.
 
 use chance::Stream;
 use units::Time;
@@ -6,7 +6,7 @@ use units::Time;
 use crate::delay_line::Order;
 use crate::{Jitter, JitterShape, LinkConfig, Reorder};
 
-/// A delay, perhaps with jitter.
+/// A delay, possibly with jitter.
 pub(crate) struct Propagation {
     delay_ns: u64,
     jitter: Jitter,
@@ -20,7 +20,7 @@ impl Propagation {
         Propagation { delay_ns: delay.as_nanos() as u64, jitter, reorder, stream }
     }
 
-    /// When the next packet, which sets out at `from`, arrives, and whether it may overtake others.
+    /// Arrival time of the next packet, which departs at `from`, and whether it may overtake others.
     #[inline]
     pub(crate) fn next(&mut self, from: Time) -> (Time, Order) {
         let arrives = self.delayed(from);
@@ -32,7 +32,7 @@ impl Propagation {
         }
     }
 
-    /// When the next packet, which sets out at `from`, arrives. A link without jitter draws nothing.
+    /// Arrival time of the next packet, which departs at `from`. A link without jitter draws nothing.
     #[inline]
     pub(crate) fn delayed(&mut self, from: Time) -> Time {
         let delay_ns = match self.jitter.spread.is_zero() {
@@ -56,7 +56,7 @@ impl Propagation {
         }
     }
 
-    /// Whether the next packet skips everything that delays it (netem's `reorder`).
+    /// Returns true if the next packet skips everything that delays it (netem's `reorder`).
     pub(crate) fn jumps(&mut self) -> bool {
         matches!(self.reorder, Reorder::Jump(probability) if self.stream.happens(probability))
     }

@@ -1,4 +1,4 @@
-//! Queues: what waits for the server, and who must go when too much does.
+//! Queue disciplines: which packets wait for the server, and which are dropped.
 
 mod backlog;
 mod codel;

@@ -1,12 +1,13 @@
 //! A device's radio: the state machine between a device and the link of its cell.
 //!
-//! Packets of both directions pass the radio before they enter their link: up from the device, down at the base station. What
-//! the radio's state makes of them is delay - a promotion, a shared channel of little rate, a receiver that sleeps - and
-//! never loss; each direction keeps its order. The machines are [`Umts`] (3G RRC), [`Lte`] (LTE RRC with DRX), [`Wifi`]
-//! (power save), and of satellites [`Dama`] (capacity on demand) and [`Leo`] (paths that change); every change of state is noted with the packet that caused it, so that the time in each state, and
-//! with it the energy, follows.
+//! Packets of both directions pass the radio before they enter their link: uplink packets at the device, downlink
+//! packets at the base station. The radio's state only delays them - a promotion, a shared channel of low rate, a
+//! sleeping receiver - and never loses any; each direction keeps its order. The machines are [`Umts`] (3G RRC),
+//! [`Lte`] (LTE RRC with DRX), [`Wifi`] (power save), and for satellites [`Dama`] (capacity on demand) and [`Leo`]
+//! (changing paths). Every state change is logged with the packet that caused it, from which the time in each state,
+//! and the energy, follow.
 //!
-//! Like a link, a radio is told the time and never asks.
+//! Like a link, a radio reads no clock: callers pass the time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub use wifi::Wifi;
 
 use journal::Journal;
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
@@ -54,25 +55,25 @@ pub enum Way {
 }
 
 impl Way {
-    /// Both.
+    /// Both directions.
     pub const BOTH: [Way; 2] = [Way::Up, Way::Down];
 }
 
-/// A radio as a profile or a person states it.
+/// A radio as stated by a profile or a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
-    /// The name of the preset that it is, or was made from.
+    /// Name of the preset that it is, or was derived from.
     pub name: String,
-    /// What was changed of that, as typed.
+    /// Changes from the preset, as typed.
     pub changes: BTreeMap<String, String>,
-    /// Its states.
+    /// State machine.
     pub technology: Technology,
-    /// What they cost.
+    /// Power of its states and cost of transfers.
     pub power: Power,
 }
 
 impl RadioConfig {
-    /// How its cell's link repeats blocks, if it does.
+    /// Repetitions of blocks on its cell's link, if any.
     pub fn harq(&self) -> Option<Harq> {
         match &self.technology {
             Technology::Lte(lte) => Some(lte.harq).filter(|harq| harq.failure > 0.0),
@@ -88,21 +89,21 @@ pub enum Technology {
     Umts(Umts),
     /// LTE.
     Lte(Lte),
-    /// A wireless LAN's station that saves power.
+    /// A station of a wireless LAN in power save mode.
     Wifi(Wifi),
     /// A satellite terminal with capacity on demand.
     Dama(Dama),
-    /// A path over satellites in low orbits.
+    /// A path over satellites in low Earth orbit.
     Leo(Leo),
 }
 
 impl RadioConfig {
-    /// Whether it belongs to a terminal with a network of its own behind it, not to a device.
+    /// Returns true if it belongs to a terminal with a network of its own behind it, not to a device.
     pub fn is_terminals(&self) -> bool {
         matches!(self.technology, Technology::Dama(_) | Technology::Leo(_))
     }
 
-    /// How long after the last packet it has come to rest.
+    /// Time from the last packet until the radio is at rest.
     pub fn longest_tail(&self) -> Duration {
         match &self.technology {
             Technology::Umts(umts) => umts.dch_inactivity + umts.fach_inactivity,
@@ -113,7 +114,7 @@ impl RadioConfig {
         }
     }
 
-    /// What the first packet from a device whose radio is at rest waits for at the least.
+    /// Minimum wait of the first packet from a device whose radio is at rest.
     pub fn least_first_wait(&self) -> Duration {
         match &self.technology {
             Technology::Umts(umts) => umts.idle_to_dch,
@@ -127,48 +128,48 @@ impl RadioConfig {
 /// A packet that has left the radio and enters its link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed<P> {
-    /// When.
+    /// Time at which it left.
     pub at: Time,
-    /// Which way it goes.
+    /// Its direction.
     pub way: Way,
-    /// What its link must know.
+    /// Metadata for its link.
     pub packet: Packet,
-    /// What the radio was given to carry.
+    /// The body that the radio was given.
     pub body: P,
 }
 
 /// The states of one kind of radio. Instants never go back.
 trait Machine: Send {
-    /// The state now.
+    /// Current state.
     fn state(&self) -> RadioState;
 
-    /// What a packet that comes to the radio waits for, whatever the state will be: a grant. `alone` if none of its direction
-    /// waits before it.
+    /// Delay of a packet that arrives at the radio, regardless of later states: a grant. `alone` if none of its
+    /// direction waits before it.
     fn delay(&mut self, _now: Time, _way: Way, _alone: bool) -> Duration {
         Duration::ZERO
     }
 
-    /// A packet has come to the radio. The new state, if it is another.
+    /// Handles the arrival of a packet. Returns the new state, if it changes.
     fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
 
-    /// When the first packet of a direction may leave, if the state does not change before: `ready` is when nobody of its direction and
-    /// nothing of its own was before it any more. `None`: not in this state.
+    /// Time at which the first packet of a direction may leave if the state does not change before; `ready` is the
+    /// time from which no packet ahead of it and no delay of its own holds it back. `None`: not in this state.
     fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time>;
 
-    /// A packet has left. The new state, if it is another.
+    /// Handles the departure of a packet. Returns the new state, if it changes.
     fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
 
-    /// When the state changes by itself.
+    /// Time of the next spontaneous state change.
     fn timer(&self) -> Option<Time>;
 
-    /// It does: `now` is what [`timer`](Machine::timer) said.
+    /// Performs that change: `now` is the time returned by [`timer`](Machine::timer).
     fn fire(&mut self, now: Time) -> RadioState;
 
-    /// A machine in the same state.
+    /// A copy of the machine in the same state.
     fn twin(&self) -> Box<dyn Machine>;
 }
 
-/// A radio carrying packets whose bodies `P` it never looks at.
+/// A radio carrying packets with opaque bodies `P`.
 pub struct Radio<P> {
     machine: Box<dyn Machine>,
     lanes: [Lane<P>; 2],
@@ -178,18 +179,18 @@ pub struct Radio<P> {
     now: Time,
 }
 
-/// The packets of one direction that wait, and when the first may leave.
+/// Waiting packets of one direction, and the time at which the first may leave.
 struct Lane<P> {
-    /// Each with the earliest time at which it may leave.
+    /// Each with its earliest departure time.
     waiting: VecDeque<(Time, Packet, P)>,
-    /// When the last one left, or the state changed.
+    /// Time of the last departure or state change.
     ready: Time,
-    /// In the present state.
+    /// Departure time of the first packet in the current state.
     release: Option<Time>,
 }
 
 impl<P> Radio<P> {
-    /// A radio that has been idle for long. Its random streams are `radio/NAME/...`.
+    /// Creates a radio that has been idle for long. Its random streams are `radio/NAME/...`.
     pub fn new(config: &RadioConfig, source: &Source, name: &str) -> Radio<P> {
         let stream = |purpose: &str| source.stream(&format!("radio/{name}/{purpose}"));
         let machine: Box<dyn Machine> = match &config.technology {
@@ -210,7 +211,7 @@ impl<P> Radio<P> {
         }
     }
 
-    /// A packet comes to the radio at `now`, which never goes back.
+    /// Takes a packet at `now`, which never goes back.
     pub fn handle(&mut self, now: Time, way: Way, packet: Packet, body: P) {
         self.serve_until(now);
         let lane = &mut self.lanes[way as usize];
@@ -224,13 +225,13 @@ impl<P> Radio<P> {
         self.serve_until(now);
     }
 
-    /// The next packet that has left by `now`, in time's order.
+    /// Returns the next packet that has left by `now`, in chronological order.
     pub fn poll(&mut self, now: Time) -> Option<Passed<P>> {
         self.serve_until(now);
         self.passed.pop_front()
     }
 
-    /// When to poll next. `None` if nobody waits and the state will not change.
+    /// Time of the next poll. `None` if no packet waits and the state will not change.
     pub fn deadline(&self) -> Option<Time> {
         match self.passed.front() {
             Some(passed) => Some(passed.at),
@@ -238,23 +239,22 @@ impl<P> Radio<P> {
         }
     }
 
-    /// How many packets wait.
+    /// Number of waiting packets.
     pub fn waiting(&self) -> usize {
         self.lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>() + self.passed.len()
     }
 
-    /// Every change of state so far, in time's order.
+    /// All state changes so far, in chronological order.
     pub fn transitions(&self) -> &[Transition] {
         self.journal.transitions()
     }
 
-    /// What the radio has spent from `since` until `until`, and where.
+    /// Energy spent from `since` until `until`, by state and transfer.
     pub fn energy(&self, since: Time, until: Time) -> Energy {
         self.power.spent(&self.journal, since, until)
     }
 
-    /// What the radio will spend from `now` on until it has come to rest, if no packet comes: its tail. What it costs at rest is not
-    /// counted.
+    /// Tail energy: spent from `now` until the radio is at rest, if no packet comes. The cost at rest is not counted.
     pub fn tail(&self, now: Time) -> Energy {
         let mut machine = self.machine.twin();
         let mut journal = Journal::new(machine.state());
@@ -267,7 +267,7 @@ impl<P> Radio<P> {
         self.power.spent(&journal, now, end)
     }
 
-    /// Does what is due.
+    /// Processes everything due by `now`.
     fn serve_until(&mut self, now: Time) {
         while let Some((at, what)) = self.next()
             && at <= now
@@ -283,8 +283,8 @@ impl<P> Radio<P> {
         self.now = self.now.max(now);
     }
 
-    /// What happens next: a packet leaves, or (`None`) the state changes. What happens at the same time happens in this order: the state, then
-    /// up, then down.
+    /// The next event: a departure, or (`None`) a state change. Simultaneous events are processed in this order:
+    /// state, uplink, downlink.
     fn next(&self) -> Option<(Time, Option<Way>)> {
         let releases = Way::BOTH.map(|way| (self.lanes[way as usize].release, Some(way)));
         let all = [(self.machine.timer(), None)].into_iter().chain(releases);
@@ -303,7 +303,7 @@ impl<P> Radio<P> {
         self.lanes[way as usize].plan(&*self.machine, way);
     }
 
-    /// Notes a change of state, if there is one, after which everybody waits for something else.
+    /// Logs a state change, if there is one, and recomputes all departures.
     fn changed(&mut self, at: Time, state: Option<RadioState>, cause: Option<Cause>) {
         let Some(state) = state else { return };
         self.journal.note(at, state, cause);
@@ -317,8 +317,8 @@ impl<P> Radio<P> {
         }
     }
 
-    /// A packet may wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing passes: then it asks anew, as
-    /// if it came now.
+    /// A packet may still wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing
+    /// passes: it then asks again, as if it arrived now.
     fn ask_again(&mut self, at: Time) {
         let stranded = Way::BOTH.into_iter().find_map(|way| {
             let lane = &self.lanes[way as usize];

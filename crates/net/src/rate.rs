@@ -1,4 +1,4 @@
-//! How fast a link serialises: at one rate, or as a trace says.
+//! Rate of a link: constant or traced.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use units::BitsPerSec;
 
 use crate::Trace;
 
-/// A link's rate, counted over IP packets (no link-layer framing).
+/// A link's rate, in IP bits (no link-layer framing).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
-    /// The same at all times.
+    /// A constant rate.
     Constant(BitsPerSec),
-    /// As recorded.
+    /// A recorded rate.
     Trace(Arc<Trace>),
 }
 
 impl Rate {
-    /// No limit: serialisation takes no time.
+    /// Unlimited: serialisation takes no time.
     pub const UNLIMITED: Rate = Rate::Constant(BitsPerSec::UNLIMITED);
 
-    /// The rate in the long run.
+    /// Long-run mean rate.
     pub fn mean(&self) -> BitsPerSec {
         match self {
             Rate::Constant(rate) => *rate,
@@ -28,8 +28,8 @@ impl Rate {
         }
     }
 
-    /// A rate that the link exceeds at no time (over stretches of a second or more, where a trace
-    /// consists of single packets).
+    /// Upper bound of the rate at any time (over stretches of a second or more, if a trace consists of single
+    /// packets).
     pub fn peak(&self) -> BitsPerSec {
         match self {
             Rate::Constant(rate) => *rate,
@@ -45,7 +45,7 @@ impl From<BitsPerSec> for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// For people: `1.6 Mbit/s`, `trace walk.txt (mean 1.6 Mbit/s)`.
+    /// Human-readable form: `1.6 Mbit/s`, `trace walk.txt (mean 1.6 Mbit/s)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rate::Constant(rate) => rate.fmt(f),

@@ -1,4 +1,4 @@
-//! Puts packets on the wire one after the other, as fast as the rate allows.
+//! Serialises packets one after the other at the link's rate.
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use units::{BitsPerSec, Time};
 use crate::trace::{OpportunityCursor, Shape};
 use crate::{Rate, Trace};
 
-/// A server of one queue. Where service never begins or never ends, the instant is [`Time::NEVER`].
+/// Server of one queue. If service never begins or never ends, the instant is [`Time::NEVER`].
 #[derive(Clone)]
 pub(crate) enum Server {
-    /// Busy for each packet's length over the rate. Most packets are as long as the one before: its length and
-    /// nanoseconds are kept, which saves a division.
+    /// Busy for each packet's length over the rate. Most packets are as long as the one before, so the last length
+    /// and its nanoseconds are cached, which saves a division.
     Constant { rate: BitsPerSec, free_at: Time, last: (u32, u64) },
-    /// Busy for as long as a trace's rates, or its opportunities, need.
+    /// Busy for as long as a trace's rates, or its opportunities, require.
     Traced { trace: Arc<Trace>, free_at: Time, cursor: OpportunityCursor },
 }
 
-/// A packet's time at the server.
+/// Service of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Service {
-    /// When it left the queue.
+    /// Time at which it left the queue.
     pub(crate) starts: Time,
-    /// When its last byte was through.
+    /// Time at which its last byte was sent.
     pub(crate) ends: Time,
 }
 
 impl Service {
-    /// A service that never comes to its end.
+    /// A service that never ends.
     const NEVER: Service = Service { starts: Time::NEVER, ends: Time::NEVER };
 }
 
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Whether a packet may be served in parts: an opportunity of a trace is for a packet.
+    /// Returns true if a packet may be served in parts: an opportunity of a trace is for a whole packet.
     pub(crate) fn divides(&self) -> bool {
         match self {
             Server::Constant { .. } => true,
@@ -64,7 +64,7 @@ impl Server {
         }
     }
 
-    /// When a packet that waits since `since`, behind no other, would leave the queue.
+    /// Time at which a packet that waits since `since`, behind no other, would leave the queue.
     #[inline]
     pub(crate) fn starts(&self, since: Time) -> Time {
         match self {

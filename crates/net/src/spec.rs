@@ -1,8 +1,7 @@
-//! From settings as typed (`rtt=100ms`, `down.loss=1%`) to the links of a network.
+//! Conversion of settings as typed (`rtt=100ms`, `down.loss=1%`) to the links of a network.
 //!
-//! A command line and a TOML file differ only in where a setting stands, so both end up here. What was
-//! typed is a [`Spec`], every part optional; what it comes to is [`Links`], complete, with a note for
-//! everything that had to be assumed.
+//! A command line and a TOML file differ only in the position of a setting, so both end up here. A [`Spec`] holds
+//! what was typed, every part optional; [`Links`] is the complete result, with a note for every assumption.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use side::Side;
 pub(crate) use values::queue;
 pub use values::rtt as parse_rtt;
 
-/// A key and its value, and where they stand.
+/// A key, its value and their position.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) place: Place,
@@ -31,14 +30,14 @@ pub(crate) struct Setting {
     pub(crate) value: String,
 }
 
-/// What was typed so far, of a whole network or of one of its farther hops.
+/// Settings typed so far, of a whole network or of one of its farther hops.
 #[derive(Default)]
 pub(crate) struct Spec {
     rtt: Option<Duration>,
     both: Side,
     up: Side,
     down: Side,
-    /// A farther hop's name.
+    /// Name of a farther hop.
     name: Option<String>,
     /// Farther hops, by number, from 1.
     hops: BTreeMap<u32, Spec>,
@@ -46,7 +45,7 @@ pub(crate) struct Spec {
     handover: HandoverSpec,
 }
 
-/// Complete links, and what was assumed.
+/// Complete links, and the assumptions made.
 pub(crate) struct Links {
     pub(crate) up: LinkConfig,
     pub(crate) down: LinkConfig,
@@ -55,7 +54,7 @@ pub(crate) struct Links {
     pub(crate) notes: Vec<String>,
 }
 
-/// What can be set for one direction (`down.loss`) and, but for the first two, for both (`loss`).
+/// Settings of one direction (`down.loss`) and, except for the first two, of both (`loss`).
 const FIELDS: [&str; 18] = [
     "rate",
     "delay",
@@ -77,10 +76,10 @@ const FIELDS: [&str; 18] = [
     "timer",
 ];
 
-/// Hops beyond the first that a network may have.
+/// Maximum number of hops beyond the first.
 const MOST_HOPS: u32 = 9;
 
-/// Whether a network has a setting of this name.
+/// Returns true if networks have a setting of this name.
 pub fn is_setting(key: &str) -> bool {
     let of_hop = |key: &str| match key.strip_prefix("hop.").and_then(|rest| rest.split_once('.')) {
         Some((number, field)) => {
@@ -102,7 +101,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
     }
 }
 
-/// All settings there are, in a few words.
+/// Summary of all settings.
 pub fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
     format!(
@@ -110,12 +109,12 @@ pub fn known_settings() -> String {
     )
 }
 
-/// Whether a hop has a setting of this name.
+/// Returns true if hops have a setting of this name.
 fn is_own(key: &str) -> bool {
     keys().any(|known| known == key)
 }
 
-/// Every key of a hop. `down` is short for `down.rate`, and `rtt` is halved between the directions.
+/// All keys of a hop. `down` is short for `down.rate`, and `rtt` is split evenly between the directions.
 fn keys() -> impl Iterator<Item = String> {
     let both = ["rtt", "down", "up"].into_iter().chain(FIELDS.into_iter().skip(2));
     let one = ["down", "up"].into_iter();
@@ -127,7 +126,7 @@ fn keys() -> impl Iterator<Item = String> {
 }
 
 impl Spec {
-    /// The settings together; the first bad one is the error.
+    /// Combines the settings; the first bad one is the error.
     pub(crate) fn from_settings(settings: &[Setting]) -> Result<Spec, SpecError> {
         let mut spec = Spec::default();
         for setting in settings {
@@ -136,15 +135,15 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Whether the rates can be read, each in its direction. Traces are not opened.
+    /// Checks that the rates can be parsed, each in its direction. Traces are not opened.
     pub(crate) fn check_rates(&self) -> Result<(), SpecError> {
         let directions = [(&self.down, Direction::Down), (&self.up, Direction::Up)];
         directions.into_iter().try_for_each(|(side, direction)| side.check_rate(direction))?;
         self.hops.values().try_for_each(Spec::check_rates)
     }
 
-    /// What was typed, over what is there: a setting replaces the base's own. A new `rtt` is split in
-    /// halves even if the base's was not.
+    /// Overlays the typed settings on `base`: a setting replaces the base's own. A new `rtt` is split in halves even
+    /// if the base's was not.
     pub(crate) fn over(mut self, base: &Network) -> Result<Spec, SpecError> {
         self.radio.fill(base.radio.as_ref());
         self.handover.fill(base.down.handover);
@@ -171,7 +170,7 @@ impl Spec {
         Ok(self)
     }
 
-    /// The links. `origin` names the text in the message about what is missing.
+    /// Resolves the links. `origin` names the text in messages about missing settings.
     pub(crate) fn resolve(mut self, origin: &str) -> Result<Links, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
         let delays = self.delays().ok_or_else(|| missing("rtt", "rtt=100ms"))?;
@@ -209,7 +208,7 @@ impl Spec {
         Ok(links)
     }
 
-    /// A farther hop: what is not said of it does nothing.
+    /// Resolves a farther hop; settings not given have no effect.
     fn resolve_hop(self, origin: &str, number: u32) -> Result<(Hop, Vec<String>), SpecError> {
         let delays = self.delays().unwrap_or_else(|| {
             let zero = Duration::ZERO;
@@ -223,7 +222,7 @@ impl Spec {
         Ok((Hop { name, up: links.up, down: links.down }, links.notes))
     }
 
-    /// One way up and down; `None` if not both are given.
+    /// One-way delays up and down; `None` unless both are given.
     fn delays(&self) -> Option<(Duration, Duration)> {
         match (self.rtt, self.up.delay, self.down.delay) {
             (Some(rtt), up, down) => Some((up.unwrap_or(rtt / 2), down.unwrap_or(rtt - rtt / 2))),
@@ -267,7 +266,7 @@ impl Spec {
         Some(format!("no queue given{where_}: {limit}"))
     }
 
-    /// Sets `key`, which is `setting`'s without a hop's prefix.
+    /// Sets `key`, which is `setting`'s without the hop's prefix.
     fn set(&mut self, setting: &Setting, key: &str) -> Result<(), SpecError> {
         if let Some(rest) = key.strip_prefix("hop.") {
             return self.set_hop(setting, rest);
@@ -291,7 +290,7 @@ impl Spec {
         side.set(setting, field)
     }
 
-    /// `rest` is what follows `hop.`: a number and a setting of a hop.
+    /// Sets a setting of a hop. `rest` is the text after `hop.`: a number and a key.
     fn set_hop(&mut self, setting: &Setting, rest: &str) -> Result<(), SpecError> {
         let numbered = rest.split_once('.').and_then(|(number, key)| {
             let number = number.parse().ok().filter(|number| (1..=MOST_HOPS).contains(number))?;

@@ -1,4 +1,4 @@
-//! What a link did: the proof that it was what its configuration says.
+//! Statistics of a link, which prove that it matches its configuration.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use units::BitsPerSec;
 
 use crate::DropCause;
 
-/// Totals since the link was made. Bytes are those of IP packets.
+/// Totals since the link was created. Bytes are those of IP packets.
 ///
 /// At any time `offered + duplicated = delivered + dropped + in flight`, in packets and in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStats {
-    /// Packets handed to the link.
+    /// Packets offered to the link.
     pub offered_packets: u64,
-    /// Bytes handed to the link.
+    /// Bytes offered to the link.
     pub offered_bytes: u64,
-    /// Copies that the link made.
+    /// Copies made by the link.
     pub duplicated_packets: u64,
     /// Bytes of these copies.
     pub duplicated_bytes: u64,
@@ -24,7 +24,7 @@ pub struct LinkStats {
     pub delivered_packets: u64,
     /// Bytes taken out at the far end.
     pub delivered_bytes: u64,
-    /// Packets dropped by random or listed loss, or by handovers that pass nothing on.
+    /// Packets dropped by random or listed loss, or by handovers without forwarding.
     pub lost_packets: u64,
     /// Packets dropped because the queue was full.
     pub queue_full_packets: u64,
@@ -38,23 +38,23 @@ pub struct LinkStats {
     pub marked_packets: u64,
     /// Packets that arrived after one that had entered later (RFC 4737 section 4).
     pub reordered_packets: u64,
-    /// Packets that were served, or will be for certain.
+    /// Packets served, or certain to be.
     pub served_packets: u64,
     /// Bytes of these.
     pub served_bytes: u64,
-    /// Their service times.
+    /// Total service time of these.
     pub busy: Nanos,
     /// Packets that had to wait for the serialiser.
     pub waited_packets: u64,
-    /// How long the served packets waited.
+    /// Queueing times of served packets.
     pub waited: Spread,
-    /// How long the served packets took from end to end without that: service, propagation, jitter.
+    /// End-to-end times of served packets without queueing: service, propagation, jitter.
     pub unqueued: Spread,
-    /// How long they took in all.
+    /// Their total end-to-end times.
     pub one_way: Spread,
-    /// The most packets that waited at once (the one in service not counted).
+    /// Maximum number of packets waiting at once (without the one in service).
     pub max_queue_packets: u64,
-    /// The most bytes that waited at once.
+    /// Maximum number of bytes waiting at once.
     pub max_queue_bytes: u64,
 }
 
@@ -63,17 +63,17 @@ pub struct LinkStats {
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// As a span.
+    /// The sum as a duration.
     pub fn span(self) -> Duration {
         Duration::from_nanos(self.0)
     }
 }
 
-/// How long something took: the least, the most, and all together, in nanoseconds.
+/// Summary of a time: minimum, maximum and total, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     total: u64,
-    /// The least; `u64::MAX` if there was none.
+    /// Minimum; `u64::MAX` if there was none.
     least: u64,
     most: u64,
 }
@@ -85,17 +85,17 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// All together.
+    /// Total.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total)
     }
 
-    /// The least of all; zero if there was none.
+    /// Minimum; zero if there was none.
     pub fn least(&self) -> Duration {
         Duration::from_nanos(if self.least == u64::MAX { 0 } else { self.least })
     }
 
-    /// The most of all.
+    /// Maximum.
     pub fn most(&self) -> Duration {
         Duration::from_nanos(self.most)
     }
@@ -114,16 +114,16 @@ impl LinkStats {
         self.lost_packets + self.queue_full_packets + self.managed_packets + self.too_big_packets
     }
 
-    /// The rate at which bytes were served while the serialiser was busy: it equals the configured rate
-    /// if the link is what it claims to be and its users' channels are perfect. `None` before the first service, and on a link without a
-    /// rate limit. With a trace of opportunities, waiting for the first one counts as queueing.
+    /// Rate at which bytes were served while the serialiser was busy: it equals the configured rate if the link is
+    /// correct and its users' channels are perfect. `None` before the first service, and on an unlimited link. With a
+    /// trace of opportunities, waiting for the first one counts as queueing.
     pub fn service_rate(&self) -> Option<BitsPerSec> {
         let bits = u128::from(self.served_bytes) * 8;
         let nanos = u128::from(self.busy.0);
         (nanos > 0).then(|| BitsPerSec(((bits * 1_000_000_000 + nanos / 2) / nanos) as u64))
     }
 
-    /// The mean of one of the spreads over all served packets.
+    /// Mean of one of the spreads over all served packets.
     pub fn mean(&self, spread: &Spread) -> Option<Duration> {
         (self.served_packets > 0).then(|| Duration::from_nanos(spread.total / self.served_packets))
     }
@@ -149,7 +149,7 @@ impl LinkStats {
         }
     }
 
-    /// A packet waited, kept the server busy, and was on the link in all, for so many nanoseconds.
+    /// Counts a served packet: its waiting time, its service time and its total time on the link, in nanoseconds.
     #[inline]
     pub(crate) fn serve(&mut self, bytes: u32, waited: u64, service: u64, all: u64) {
         self.served_packets += 1;

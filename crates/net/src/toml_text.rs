@@ -1,6 +1,6 @@
-//! Reads settings out of TOML, each with the line and column where it stands.
+//! Reads settings from TOML, each with its line and column.
 //!
-//! serde is not used for this: its errors would name neither a position nor a neighbouring key.
+//! serde is not used for this: its errors would state neither a position nor a similar key.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::error::ValueError;
 use crate::spec::Setting;
 use crate::{Place, SpecError};
 
-/// A TOML text that knows its name.
+/// A TOML text with its name.
 pub(crate) struct TomlText<'t> {
     name: &'t str,
     text: &'t str,
 }
 
-/// A table of a TOML text, to be taken apart key by key.
+/// A table of a TOML text, to be consumed key by key.
 pub(crate) type Table<'t> = DeTable<'t>;
 
 impl<'t> TomlText<'t> {
@@ -32,7 +32,7 @@ impl<'t> TomlText<'t> {
         Ok(table.into_inner())
     }
 
-    /// Takes a string out of `table`, if it is there.
+    /// Takes a string out of `table`, if present.
     pub(crate) fn take_string(
         &self,
         table: &mut Table<'t>,
@@ -45,7 +45,7 @@ impl<'t> TomlText<'t> {
         }
     }
 
-    /// Takes a list of strings out of `table`; empty if it is not there.
+    /// Takes a list of strings out of `table`; empty if absent.
     pub(crate) fn take_strings(
         &self,
         table: &mut Table<'t>,
@@ -65,8 +65,8 @@ impl<'t> TomlText<'t> {
             .collect()
     }
 
-    /// All of `table` as settings; a table `down` in it gives the keys `down.rate` and so on, a list of
-    /// tables `hop` the keys `hop.1.rtt` and so on.
+    /// All of `table` as settings; a table `down` in it yields the keys `down.rate` and so on, a list of tables `hop`
+    /// the keys `hop.1.rtt` and so on.
     pub(crate) fn settings(&self, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
         let mut settings = Vec::new();
         for (key, value) in table {
@@ -91,7 +91,7 @@ impl<'t> TomlText<'t> {
         Ok(settings)
     }
 
-    /// A table's settings, each under the name of the table.
+    /// A table's settings, each prefixed with the table's name.
     fn nested(&self, name: &str, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
         let inner = self.settings(table)?.into_iter();
         Ok(inner.map(|s| Setting { key: format!("{name}.{}", s.key), ..s }).collect())

@@ -1,15 +1,14 @@
-//! A recorded rate: what a link could carry, and when.
+//! A recorded rate: capacity of a link over time.
 //!
-//! Two shapes. A list of **opportunities** says at which instants a packet may leave, as Mahimahi
-//! records cellular links: an opportunity carries up to 1504 bytes counted as Mahimahi counts them
-//! (an IP packet and the four bytes that a TUN device puts before it, `link_queue.cc`,
-//! `PACKET_SIZE`), a larger packet takes several, small ones share one, and what nobody uses is
-//! wasted. A list of **segments** says how long which rate holds; it hides how the rate varies within
-//! a segment.
+//! There are two forms. A list of **opportunities** states the instants at which a packet may leave, as Mahimahi
+//! records cellular links: an opportunity carries up to 1504 bytes as Mahimahi counts them (an IP packet and the four
+//! bytes that a TUN device puts before it, `link_queue.cc`, `PACKET_SIZE`); a larger packet takes several, small ones
+//! share one, and unused ones are wasted. A list of **segments** states rates and how long each holds; it hides
+//! variation within a segment.
 //!
-//! A trace begins when its link does. At its end it repeats, or the link stands still for ever, as
-//! with Mahimahi's `--once`: a recording says nothing of what came after it. A link that stands still
-//! has no deadline, so whoever waits for it needs a time limit of their own.
+//! A trace begins when its link does. At its end it repeats, or the link stalls for ever, as with Mahimahi's
+//! `--once`: a recording says nothing about the time after it. A stalled link has no deadline, so whatever waits for
+//! it needs a time limit of its own.
 
 use std::fmt;
 use std::time::Duration;
@@ -40,7 +39,7 @@ pub struct Trace {
     shape: Shape,
 }
 
-/// How the recording says what could be carried.
+/// Form of the recording.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Shape {
     /// Instants at which a packet may leave.
@@ -55,17 +54,17 @@ impl Trace {
         &self.origin
     }
 
-    /// How the file was to be read.
+    /// Options for reading the file.
     pub fn options(&self) -> TraceOptions {
         self.options
     }
 
-    /// What was recognised in the file and taken from it.
+    /// Description of what was recognised in the file and taken from it.
     pub fn taken(&self) -> &str {
         &self.taken
     }
 
-    /// How long it lasts before it repeats or ends.
+    /// Duration before it repeats or ends.
     pub fn duration(&self) -> Duration {
         match &self.shape {
             Shape::Opportunities(opportunities) => opportunities.period(),
@@ -73,7 +72,7 @@ impl Trace {
         }
     }
 
-    /// Its mean rate. Of opportunities: 1500 bytes each.
+    /// Mean rate. An opportunity counts as 1500 bytes.
     pub fn mean(&self) -> BitsPerSec {
         match &self.shape {
             Shape::Opportunities(opportunities) => opportunities.mean(),
@@ -81,7 +80,7 @@ impl Trace {
         }
     }
 
-    /// The highest rate of a segment, or of any second of opportunities.
+    /// Highest rate of a segment, or of any second of opportunities.
     pub fn peak(&self) -> BitsPerSec {
         match &self.shape {
             Shape::Opportunities(opportunities) => opportunities.peak(),
@@ -89,8 +88,7 @@ impl Trace {
         }
     }
 
-    /// The least time in which so many bytes of full packets can be carried, whenever that begins: never more than
-    /// the truth.
+    /// Lower bound of the time to carry `bytes` of full packets, whenever that begins.
     pub fn least_time(&self, bytes: u64) -> Duration {
         match &self.shape {
             Shape::Opportunities(opportunities) => opportunities.least_time(bytes),
@@ -101,7 +99,7 @@ impl Trace {
         }
     }
 
-    /// What a link that is always busy can carry by `until`, in bytes of full packets.
+    /// Bytes of full packets that an always busy link can carry by `until`.
     pub fn capacity_bytes(&self, until: Time) -> u64 {
         match &self.shape {
             Shape::Opportunities(opportunities) => opportunities.capacity_bytes(until),
@@ -109,8 +107,8 @@ impl Trace {
         }
     }
 
-    /// From when on the link stands still for ever: from the beginning if it never moves, from the end if it does not
-    /// begin anew. `None`: it always moves again.
+    /// Time from which the link stalls for ever: the beginning if it never moves, the end if it does not repeat.
+    /// `None`: it always moves again.
     pub fn stands_still_from(&self) -> Option<Time> {
         match self.mean().0 {
             0 if self.peak().0 == 0 => Some(Time::ZERO),
@@ -134,7 +132,7 @@ impl fmt::Debug for Trace {
 }
 
 impl fmt::Display for Trace {
-    /// As a network's setting `trace` reads it: the file, then how to read it.
+    /// In the form of a network's setting `trace`: the file, then its options.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin, self.options)
     }

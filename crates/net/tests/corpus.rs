@@ -1,5 +1,5 @@
-//! Every recording of a corpus of published link traces, if it is there: each is read, by its content, and its mean
-//! rate is what the corpus says.
+//! Checks every recording of a corpus of published link traces, if present: it is recognised by its content, and its
+//! mean rate is what the corpus states.
 
 use std::fs;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use farlink_net::{Direction, RateUnit, Trace, TraceOptions};
 
-/// Beside the workspace, or one folder farther up.
+/// Folder of the corpus, beside the workspace or one level farther up.
 fn corpus() -> Option<PathBuf> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     ["../shared/data", "../../shared/data"]
@@ -16,7 +16,8 @@ fn corpus() -> Option<PathBuf> {
         .find(|place| place.join("MANIFEST.tsv").exists())
 }
 
-/// The mean in Mbit/s over the lines `seconds MByte/s` of a file, and over the time for which each holds: until the next.
+/// Means in Mbit/s of the lines `seconds MByte/s` of a file: over lines, and weighted by the time until the next
+/// line.
 fn means(path: &std::path::Path) -> (f64, f64) {
     let bytes = fs::read(path).expect("a listed file is there");
     let mut text = String::new();
@@ -52,7 +53,7 @@ fn all_recordings_are_read_and_have_their_mean_rate() {
         files += 1;
         let way =
             if row[direction].starts_with("uplink") { Direction::Up } else { Direction::Down };
-        // What no such file says of itself.
+        // The unit, which no such file states.
         let unit = (row[units] == "s, MByte/s").then_some(RateUnit::Mbyte);
         let options = TraceOptions { unit, once: false };
         match Trace::read(&corpus.join(row[path]), way, options) {
@@ -62,8 +63,8 @@ fn all_recordings_are_read_and_have_their_mean_rate() {
                 let found = trace.mean().0 as f64 / 1e6;
                 let mut expected = stated;
                 if unit.is_some() {
-                    // Puffer's lines lie irregularly, one a video chunk. The manifest's mean is over lines, a
-                    // link's is over time: each is worked out here.
+                    // Puffer's lines are irregular, one per video chunk. The manifest's mean is over lines, a link's
+                    // is over time: both are computed here.
                     let (by_line, by_time) = means(&corpus.join(row[path]));
                     assert!((by_line - stated).abs() <= 0.01 * stated, "{}: {by_line}", row[path]);
                     expected = by_time;

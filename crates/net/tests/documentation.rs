@@ -1,4 +1,4 @@
-//! `docs/networks.md` shows the profiles as they are, and its examples work.
+//! Checks that `docs/networks.md` shows the profiles as they are, and that its examples work.
 
 use std::fs;
 

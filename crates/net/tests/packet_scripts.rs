@@ -1,5 +1,5 @@
-//! Every file of `scripts/` is a test of one link: what comes out of it, exactly when, and what is dropped.
-//! The language is described in `docs/packet-scripts.md`.
+//! Runs every file of `scripts/` as a test of one link: exact times of its output, and drops. The language is
+//! described in `docs/packet-scripts.md`.
 
 use std::process::ExitCode;
 

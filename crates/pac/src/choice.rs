@@ -1,8 +1,8 @@
-//! What a PAC file answers: `PROXY host:port; DIRECT`.
+//! Answers of PAC files: `PROXY host:port; DIRECT`.
 
 use std::fmt;
 
-/// What is to be asked for a URL: the first entry of a file's answer. The others are for a proxy that does not answer.
+/// Route for a URL: the first entry of a file's answer. The others are for a proxy that does not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The URL's own host.
@@ -14,15 +14,15 @@ pub enum Choice {
 /// A proxy as PAC files name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProxyAt {
-    /// How it is spoken to.
+    /// Keyword of its protocol.
     pub word: Word,
-    /// Its name or address; of IPv6 in brackets.
+    /// Its name or address; an IPv6 address is in brackets.
     pub host: String,
     /// Its port.
     pub port: u16,
 }
 
-/// How a proxy is spoken to, by its word in PAC files.
+/// Protocol of the connection to a proxy, by its keyword in PAC files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
     /// In clear text.
@@ -32,7 +32,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// The port where none is said, as Chromium has it.
+    /// The default port, as in Chromium.
     fn usual_port(self) -> u16 {
         match self {
             Word::Proxy => 80,
@@ -54,7 +54,7 @@ impl Choice {
     /// The first entry of an answer. An empty answer means none, as in Chromium (`ProxyList::SetFromPacString`).
     ///
     /// # Errors
-    /// What is wrong with it: "`SOCKS a:1080` names ...".
+    /// The error in it: "`SOCKS a:1080` names ...".
     pub(crate) fn read(answer: &str) -> Result<Choice, String> {
         let first = answer.split(';').map(str::trim).find(|entry| !entry.is_empty());
         let Some(entry) = first else { return Ok(Choice::Direct) };

@@ -1,4 +1,4 @@
-//! A PAC file that runs: QuickJS with what browsers give such a file.
+//! PAC engine: QuickJS with the functions that browsers provide.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -11,22 +11,23 @@ use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Runtime, Val
 
 use super::{Choice, PacError, Script, shown};
 
-/// What browsers give a file, as a function of what it is made from.
+/// The functions that browsers provide, as a function of the host's primitives.
 const HELPERS: &str = include_str!("../assets/helpers.js");
 
-/// The function that a file has.
+/// The function that a file must define.
 const FIND: &str = "FindProxyForURL";
 
-/// The engine looks up after so many turns of loops and calls (`JS_INTERRUPT_COUNTER_INIT` in QuickJS).
+/// Steps, loop turns and calls, between two interrupt callbacks of the engine (`JS_INTERRUPT_COUNTER_INIT` in QuickJS).
 const STEPS_A_LOOK: u64 = 10_000;
-/// As often it may look up while a file does one thing: some tenths of a second.
+/// Maximum interrupt callbacks per task of a file: some tenths of a second.
 const LOOKS: u64 = 1_000;
-/// As much memory a file may use.
+/// Memory limit of a file.
 const MEBIBYTES: usize = 16;
-/// As deep functions may call each other, in bytes of the thread's stack.
+/// Stack limit, in bytes of the thread's stack.
 const STACK: usize = 256 << 10;
 
-/// The language without what tells of the machine: no clock but the date's, no references by which one sees memory being freed.
+/// The language without features that expose the machine: no clock except the date's, no weak references, which
+/// reveal when memory is freed.
 type Language = (
     intrinsic::Date,
     intrinsic::Eval,
@@ -39,26 +40,26 @@ type Language = (
     intrinsic::Promise,
 );
 
-/// From a host's name to its address.
+/// Resolves a host's name to its address.
 pub type Resolve = dyn Fn(&str) -> Option<IpAddr>;
 
-/// What a file can ask of the browser that runs it.
+/// Environment of a file in the browser that runs it.
 pub struct Surroundings {
     /// The address of a host, if it has one.
     pub resolve: Box<Resolve>,
     /// The browser's own address.
     pub own: IpAddr,
-    /// What `Math.random` draws from.
+    /// Source of randomness for `Math.random`.
     pub random: Stream,
     /// The date, since 1970.
     pub now: Duration,
 }
 
-/// A PAC file that runs. What it keeps from call to call is kept, as in a browser.
+/// A running PAC file. Its state persists between calls, as in a browser.
 pub struct Engine {
     name: String,
     context: Context,
-    /// How often the engine has looked up since it was last asked for something.
+    /// Number of interrupt callbacks since the start of the current task.
     looks: Rc<Cell<u64>>,
 }
 
@@ -66,7 +67,7 @@ impl Engine {
     /// Runs the file, which defines its function.
     ///
     /// # Errors
-    /// If it is no JavaScript, throws an exception, has no such function or goes beyond its limits.
+    /// If it is not JavaScript, throws an exception, lacks the function or exceeds its limits.
     pub fn start(script: &Script, surroundings: Surroundings) -> Result<Engine, PacError> {
         let name = script.name.clone();
         let failed = |error: rquickjs::Error| PacError::Engine {
@@ -89,10 +90,10 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What the file answers for a URL of this host, which it sees as Chromium [shows](shown) it.
+    /// The file's answer for a URL of this host, which it sees as Chromium [shows](shown) it.
     ///
     /// # Errors
-    /// If it throws an exception, goes beyond its limits or answers with what means nothing here.
+    /// If it throws an exception, exceeds its limits or gives an unsupported answer.
     pub fn find(&self, url: &str, host: &str) -> Result<Choice, PacError> {
         let url = shown(url);
         let answer = self.context.with(|ctx| self.ask(&ctx, &url, host))?;
@@ -120,7 +121,7 @@ impl Engine {
         self.function(ctx).map(drop)
     }
 
-    /// The answer, or what else it is.
+    /// The answer, or the kind of value returned instead.
     fn ask(
         &self,
         ctx: &Ctx<'_>,
@@ -144,7 +145,7 @@ impl Engine {
         found.map_err(|_| PacError::NoFunction { name: self.name.clone() })
     }
 
-    /// What the engine calls the file. It takes no zero bytes, which no path holds.
+    /// The file's name for the engine, without zero bytes, which no path has.
     fn file(&self) -> String {
         self.name.replace('\0', "")
     }
@@ -180,7 +181,7 @@ impl Engine {
     }
 }
 
-/// A thrown value that is no exception.
+/// A thrown value that is not an exception.
 fn text_of(value: &Value<'_>) -> String {
     match value.as_string().map(rquickjs::String::to_string) {
         Some(Ok(text)) => format!("`{text}`"),

@@ -1,10 +1,10 @@
-//! Why a PAC file gives no answer.
+//! Errors of PAC files.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why a PAC file gives no answer. The message is one sentence that names the file and, where it is known, the line.
+/// The reason for a missing answer. The message is one sentence that names the file and, if known, the line.
 #[derive(Debug, Error)]
 pub enum PacError {
     /// There is no such file, or it may not be read.
@@ -15,56 +15,56 @@ pub enum PacError {
         /// Why.
         error: io::Error,
     },
-    /// It is larger than browsers take.
+    /// The file is larger than browsers accept.
     #[error("the PAC file {name} is larger than 1 MiB, which is as much as browsers read")]
     TooLarge {
         /// Its path.
         name: String,
     },
-    /// It is no JavaScript, or throws an exception.
+    /// The file is not JavaScript, or throws an exception.
     #[error("the PAC file {name}{}: {message}", at(*line))]
     Script {
         /// Its path.
         name: String,
         /// The line, counted from 1.
         line: Option<u32>,
-        /// What the engine says: "`TypeError: x is not a function`".
+        /// The engine's message: "`TypeError: x is not a function`".
         message: String,
     },
-    /// It has no function that could be asked.
+    /// The file defines no function to call.
     #[error("the PAC file {name} has no function `FindProxyForURL`")]
     NoFunction {
         /// Its path.
         name: String,
     },
-    /// It does not come to an end.
+    /// The file does not terminate.
     #[error("the PAC file {name} was still at work after {steps} steps: {task}")]
     Endless {
         /// Its path.
         name: String,
-        /// After so many turns of loops and calls.
+        /// Number of steps, loop turns and calls, until it was stopped.
         steps: u64,
-        /// What it was at: "it asks for http://a.test/".
+        /// The current task: "it asks for http://a.test/".
         task: String,
     },
-    /// It uses more memory than is good.
+    /// The file exceeds its memory limit.
     #[error("the PAC file {name} uses more than {mebibytes} MiB: {task}")]
     Greedy {
         /// Its path.
         name: String,
         /// The limit.
         mebibytes: usize,
-        /// What it was at.
+        /// The current task.
         task: String,
     },
-    /// It answers with something that means nothing here.
+    /// The file gives an unsupported answer.
     #[error("the PAC file {name} answered for {url}: {problem}")]
     Answer {
         /// Its path.
         name: String,
-        /// What it was asked for.
+        /// The URL asked about.
         url: String,
-        /// What is wrong with it: "`SOCKS a:1` names a proxy of SOCKS, ...".
+        /// The problem: "`SOCKS a:1` names a proxy of SOCKS, ...".
         problem: String,
     },
     /// The engine itself failed.
@@ -72,7 +72,7 @@ pub enum PacError {
     Engine {
         /// Its path.
         name: String,
-        /// What the engine says.
+        /// The engine's message.
         message: String,
     },
 }

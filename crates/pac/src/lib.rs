@@ -1,10 +1,12 @@
-//! Proxy auto-configuration: which proxy, or none, a browser's PAC file names for a URL.
+//! Proxy auto-configuration: the proxy, if any, that a browser's PAC file names for a URL.
 //!
-//! A PAC file is JavaScript with one function, `FindProxyForURL(url, host)` (Netscape, 1996). It runs in QuickJS, with the helper functions that browsers give it
-//! (`assets/helpers.js`) and within limits of steps and memory, so that no file keeps a load from ending. The same file, seed and calls give the same
-//! answers: chance is a stream's, the date stands still, and there is no other clock.
+//! A PAC file is JavaScript with one function, `FindProxyForURL(url, host)` (Netscape, 1996). It runs in QuickJS,
+//! with the helper functions that browsers provide (`assets/helpers.js`) and within limits of steps and memory, so
+//! that no file prevents a load from ending. The same file, seed and calls give the same answers: random numbers
+//! come from a seeded stream, the date stands still, and there is no other clock.
 //!
-//! It leaves out what asks for the calendar (`weekdayRange`, `dateRange`, `timeRange`: a call is refused by name), and Microsoft's functions for IPv6 (`...Ex`).
+//! It leaves out calendar functions (`weekdayRange`, `dateRange`, `timeRange`: a call is refused by name), and
+//! Microsoft's functions for IPv6 (`...Ex`).
 
 #![forbid(unsafe_code)]
 

@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use super::PacError;
 
-/// As large a file is read, in bytes: Chromium's limit (`kDefaultMaxResponseBytes` in `net/proxy_resolution/pac_file_fetcher_impl.cc`).
+/// Maximum size of a file, in bytes: Chromium's limit (`kDefaultMaxResponseBytes` in
+/// `net/proxy_resolution/pac_file_fetcher_impl.cc`).
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A PAC file, read but not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// What errors call it.
+    /// The file's name in errors.
     pub name: String,
-    /// What it says.
+    /// The source text.
     pub text: Arc<str>,
 }
 
 impl Script {
-    /// The file at `path`. Bytes that are not UTF-8 are taken for Latin-1, as browsers do.
+    /// The file at `path`. Bytes that are not UTF-8 are taken for Latin-1, as in browsers.
     ///
     /// # Errors
     /// If it cannot be read, or is larger than a mebibyte.
@@ -36,7 +37,7 @@ impl Script {
         Ok(Script::new(path, text.trim_start_matches('\u{feff}')))
     }
 
-    /// A file of this name that says this.
+    /// A file of this name with this text.
     pub fn new(name: &str, text: &str) -> Script {
         Script { name: name.to_owned(), text: text.into() }
     }

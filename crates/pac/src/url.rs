@@ -1,7 +1,8 @@
-//! What a PAC file is shown of a URL.
+//! URLs as shown to PAC files.
 
-/// The URL as Chromium shows it to a file (`SanitizeUrl` in `net/proxy_resolution/configured_proxy_resolution_service.cc`): of an `https` one neither path nor
-/// query, of none a fragment.
+/// The URL as Chromium shows it to a file (`SanitizeUrl` in
+/// `net/proxy_resolution/configured_proxy_resolution_service.cc`): an `https` URL without path and query, any URL
+/// without fragment.
 pub fn shown(url: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
     let Some(rest) = url.strip_prefix("https://") else { return url.to_owned() };

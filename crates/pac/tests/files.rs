@@ -1,4 +1,4 @@
-//! PAC files that run: what they answer, and what is refused.
+//! Running PAC files: their answers, and refusals.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -24,13 +24,13 @@ fn start(text: &str) -> Result<Engine, PacError> {
     Engine::start(&Script::new("dir/proxy.pac", text), surroundings(1))
 }
 
-/// What an expression comes to, as a file sees it.
+/// The value of an expression, as a file sees it.
 fn value(expression: &str) -> String {
     value_by(1, expression)
 }
 
 fn value_by(seed: u64, expression: &str) -> String {
-    // An answer's word is shown where it is none.
+    // An answer whose keyword is invalid is quoted in the error.
     let text = format!("function FindProxyForURL(url, host) {{ return '=' + ({expression}); }}");
     let engine = Engine::start(&Script::new("x", &text), surroundings(seed)).unwrap();
     let error = engine.find("http://www.shop.test/a?b", "www.shop.test").unwrap_err().to_string();
@@ -45,7 +45,8 @@ fn port(engine: &Engine, url: &str, host: &str) -> Option<u16> {
     }
 }
 
-/// Values as the functions' definition has them (Netscape, "Navigator Proxy Auto-Config File Format", March 1996), whose examples are the first of each.
+/// Values as in the functions' definition (Netscape, "Navigator Proxy Auto-Config File Format", March 1996), whose
+/// examples come first for each.
 #[test]
 fn helpers_are_those_of_browsers() {
     for (expression, expected) in [
@@ -197,7 +198,7 @@ fn no_file_works_for_ever_or_takes_all_memory() {
     assert!(error.contains("uses more than 16 MiB: it is run for the first time"), "{error}");
 }
 
-/// After an error the file can be asked again.
+/// After an error the file can be called again.
 #[test]
 fn steps_are_counted_by_the_call() {
     let text = "function FindProxyForURL(url, host) { if (host == 'slow') for (;;) {}\n\

@@ -1,10 +1,11 @@
-//! Reasons to distrust what a page tells, each with what to do about it. A recording that cannot answer a question says so before the answer.
+//! Reasons to distrust a page's source, each with advice. A recording that cannot answer a question says so before
+//! the answer.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a page's source.
+/// Fault of a page's source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Caution {
@@ -22,30 +23,30 @@ pub enum Caution {
     },
     /// Most responses have no size.
     NoSizes {
-        /// How many.
+        /// Number of these.
         without: usize,
-        /// Of how many.
+        /// Number of all responses.
         of: usize,
     },
     /// The page was recorded with a warm cache.
     WarmCache {
         /// Responses that came from the browser's cache.
         cached: usize,
-        /// Responses that confirmed what the browser's cache held (304).
+        /// Responses that confirmed the browser's cached copy (304).
         revalidated: usize,
-        /// Of how many.
+        /// Number of all responses.
         of: usize,
     },
-    /// Time spans were left out that make no sense.
+    /// Implausible time spans were left out.
     OddSpans {
-        /// How many.
+        /// Number of these.
         count: usize,
         /// The first: entry, field, value.
         first: String,
     },
 }
 
-/// Where recording is explained.
+/// Guide to recording.
 const GUIDE: &str = "docs/save-a-har.md";
 
 impl fmt::Display for Caution {

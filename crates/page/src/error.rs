@@ -1,13 +1,13 @@
-//! Why a page could not be had.
+//! Errors of opening, reading and writing pages.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a page could not be opened, read or written.
+/// Reasons why a page could not be opened, read or written.
 ///
-/// Messages complete "failed to open the page: ..." and say what to do where there is something.
+/// Messages complete "failed to open the page: ..." and say what to do, if anything.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The name is neither a generator, nor a study's page, nor a file.
@@ -16,28 +16,28 @@ pub enum Error {
         did_you_mean(.suggestion)
     )]
     UnknownPage {
-        /// What was asked for.
+        /// The input.
         spec: String,
-        /// The nearest name, if one is near.
+        /// Most similar name, if one is similar enough.
         suggestion: Option<String>,
     },
-    /// An address, where a recording is meant.
+    /// An address instead of a recording.
     #[error(
         "`{spec}` is an address, and farlink loads recordings: save the page's requests as HAR in your browser \
          (docs/save-a-har.md) and give the file"
     )]
     Address {
-        /// What was asked for.
+        /// The input.
         spec: String,
     },
-    /// The name of a generator is right, its parameters are not.
+    /// A generator's name with invalid parameters.
     #[error("`{spec}`: {problem}; write {example}")]
     BadSpec {
-        /// What was asked for.
+        /// The input.
         spec: String,
-        /// What is wrong with it.
+        /// The error.
         problem: String,
-        /// A spec that would have been accepted.
+        /// A valid spec.
         example: &'static str,
     },
     /// The file system refused.
@@ -45,31 +45,31 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What it said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The compressed file ends early or is damaged.
+    /// The compressed file is truncated or damaged.
     #[error("{name}: not a whole gzip file ({detail}); fetch or compress it again")]
     Gzip {
         /// The file.
         name: String,
-        /// What the decompressor said.
+        /// The decompressor's message.
         detail: String,
     },
-    /// The file inflates to more than is reasonable.
+    /// The file inflates to an unreasonable size.
     #[error("{name}: inflates to more than {limit_bytes} bytes, which no HAR of one page does")]
     TooLarge {
         /// The file.
         name: String,
-        /// The most that is read.
+        /// Maximum size that is read.
         limit_bytes: u64,
     },
-    /// The file is something else than a HAR.
+    /// The file has another format than HAR.
     #[error("{name}: this is {what}")]
     OtherFormat {
         /// The file.
         name: String,
-        /// What it is, and what to do.
+        /// The format, and what to do.
         what: &'static str,
     },
     /// The file is not JSON.
@@ -81,7 +81,7 @@ pub enum Error {
         line: usize,
         /// Counted from 1.
         column: usize,
-        /// What the parser said.
+        /// The parser's message.
         detail: String,
     },
     /// JSON, but not a HAR.
@@ -92,7 +92,7 @@ pub enum Error {
     NotHar {
         /// The file.
         name: String,
-        /// What a HAR has and this has not.
+        /// The missing part.
         missing: String,
     },
     /// A HAR without a single entry.
@@ -106,22 +106,22 @@ pub enum Error {
     NothingLeft {
         /// The file.
         name: String,
-        /// How many there were.
+        /// Number of entries.
         entries: usize,
-        /// How many were skipped for which reason.
+        /// Number of skipped entries for each reason.
         reasons: String,
     },
-    /// The page that was asked for is not in the HAR.
+    /// The requested page is not in the HAR.
     #[error("{name}: there is no page `{wanted}` in it; it has {known}")]
     NoSuchPage {
         /// The file.
         name: String,
         /// The page's id.
         wanted: String,
-        /// The ids there are.
+        /// The known ids.
         known: String,
     },
-    /// One field of one entry is wrong.
+    /// A field of an entry is invalid.
     #[error("{name}: entry {entry} (counted from 0), {field}: {problem}")]
     Entry {
         /// The file.
@@ -130,40 +130,40 @@ pub enum Error {
         entry: usize,
         /// The field's path within the entry.
         field: String,
-        /// What is wrong with it and what was expected.
+        /// The error, and the expected form.
         problem: String,
     },
-    /// A page file of ours is not as the format says.
+    /// A farlink page file is invalid.
     #[error("{name}: {problem}")]
     PageFile {
         /// The file.
         name: String,
-        /// What is wrong and what was expected.
+        /// The error, and the expected form.
         problem: String,
     },
-    /// A list of pages is not as the format says.
+    /// A list of pages is invalid.
     #[error("{name}: {problem}")]
     PageList {
         /// The file.
         name: String,
-        /// What is wrong and what was expected.
+        /// The error, and the expected form.
         problem: String,
     },
-    /// A list of pages stands where one page is meant.
+    /// A list of pages instead of one page.
     #[error("{name}: a list of pages, where one page is meant; name one of them")]
     NotOnePage {
         /// The file.
         name: String,
     },
-    /// A file of priors, or its table, is not as the format says.
+    /// A file of priors, or its table, is invalid.
     #[error("{name}: {problem}")]
     Priors {
         /// The file.
         name: String,
-        /// What is wrong and what was expected.
+        /// The error, and the expected form.
         problem: String,
     },
-    /// The directory to write to is in use.
+    /// The target directory is not empty.
     #[error("{} is not empty; choose another directory or ask to replace it", .path.display())]
     NotEmpty {
         /// The directory.
@@ -174,7 +174,7 @@ pub enum Error {
     NotWritable {
         /// The page's name.
         page: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
 }
@@ -183,7 +183,7 @@ fn did_you_mean(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
-/// The candidate nearest to what was typed, if it is near enough to be meant.
+/// The candidate most similar to the input, if similar enough to have been meant.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,

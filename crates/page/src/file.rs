@@ -1,8 +1,7 @@
-//! Page files: a page as farlink keeps it, JSON with a format number.
+//! Page files: farlink's own format for pages, JSON with a format number.
 //!
-//! `{"format": "farlink-page", "version": 3, "page": {...}}`; `docs/pages.md` lists the keys. A newer
-//! version is refused and so is an unknown key: a page that is half understood gives figures that
-//! are wrong in silence.
+//! `{"format": "farlink-page", "version": 3, "page": {...}}`; `docs/pages.md` lists the keys. Newer versions and
+//! unknown keys are refused: a page that is half understood yields silently wrong results.
 
 use std::fs;
 use std::path::Path;
@@ -12,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::nearest;
 use crate::{Error, Page, rendering};
 
-/// The version that is written, and the newest that is read.
+/// Version that is written, and the newest that is read.
 pub const VERSION: u32 = 3;
 
-/// The first version that says what blocks the first paint.
+/// First version that states which objects block the first paint.
 const FIRST_WITH_RENDERING: u32 = 3;
 
 const FORMAT: &str = "farlink-page";
@@ -37,19 +36,19 @@ struct Read {
     page: Page,
 }
 
-/// What tells a page file from others, and its age.
+/// Format and version of a page file.
 #[derive(Deserialize)]
 struct Head {
     format: String,
     version: Option<u64>,
 }
 
-/// Whether `text` claims to be a page file.
+/// Returns true if `text` claims to be a page file.
 pub(crate) fn is_page_file(text: &[u8]) -> bool {
     serde_json::from_slice::<Head>(text).is_ok_and(|head| head.format == FORMAT)
 }
 
-/// The page as the text of a page file.
+/// Serialises a page.
 pub fn to_text(page: &Page) -> String {
     let mut text =
         serde_json::to_string_pretty(&Written { format: FORMAT, version: VERSION, page })
@@ -58,7 +57,7 @@ pub fn to_text(page: &Page) -> String {
     text
 }
 
-/// Reads the text of a page file. `name` begins the messages.
+/// Parses the text of a page file. `name` begins the messages.
 pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
     let wrong = |problem: String| Error::PageFile { name: name.to_owned(), problem };
     let head: Head = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
@@ -83,7 +82,7 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
     Ok(page)
 }
 
-/// Writes a page file; what stood at `path` is replaced at once or not at all.
+/// Writes a page file; an existing file at `path` is replaced atomically.
 pub fn save(page: &Page, path: &Path) -> Result<(), Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut partial = path.as_os_str().to_owned();
@@ -94,7 +93,7 @@ pub fn save(page: &Page, path: &Path) -> Result<(), Error> {
         .map_err(io)
 }
 
-/// The JSON reader's message, with the key that was probably meant.
+/// The JSON parser's message, with the key that was probably meant.
 fn explained(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let mut quoted = message.split('`').skip(1).step_by(2);

@@ -1,4 +1,4 @@
-//! The graph itself: hosts, objects, and edges that say what an object waits for.
+//! The graph itself: hosts, objects, and edges for their dependencies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,19 +18,19 @@ pub struct HostId(pub u32);
 
 /// A page: objects in the order in which they were first seen, the document first.
 ///
-/// Invariants, checked by [`Page::check`]: there is at least one object; an edge names an object
-/// that comes earlier in the list (so the graph has no cycles); object 0 has no edges. Of a page it is the
-/// only one without; of a transfer over several connections none has any.
+/// Invariants, checked by [`Page::check`]: there is at least one object; an edge names an object that comes earlier
+/// in the list (so the graph has no cycles); object 0 has no edges. In a page every other object has edges; in a
+/// transfer over several connections none has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// The name it goes by in tables: `synthetic:100x10KB`, a HAR's file name.
+    /// Display name: `synthetic:100x10KB`, a HAR's file name.
     pub name: String,
-    /// Where it comes from and what was inferred, for people.
+    /// Source and inferences, human-readable.
     pub origin: String,
-    /// The hosts that serve it.
+    /// Hosts that serve it.
     pub hosts: Vec<Host>,
-    /// What it consists of.
+    /// Its objects.
     pub objects: Vec<Object>,
     /// Entries of the source that are not part of the page, with the reason.
     pub skipped: Vec<Skipped>,
@@ -39,27 +39,27 @@ pub struct Page {
     pub cautions: Vec<Caution>,
 }
 
-/// An origin, as a browser groups connections by: name, port and scheme (RFC 6454 section 4).
+/// An origin, by which browsers group connections: name, port and scheme (RFC 6454 section 4).
 ///
-/// Hosts of one name are ports of one [machine](Page::machines).
+/// Hosts of the same name are ports of one [machine](Page::machines).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// The name, without a port.
     pub name: String,
-    /// The port, where URLs state one that is not their scheme's.
+    /// The port, if URLs state one other than their scheme's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Whether it is an `http:` origin of a page whose document is reached over TLS: loaded in clear,
-    /// whatever the rest is secured by. A page whose document is `http:` itself has none.
+    /// True for an `http:` origin of a page whose document is reached over TLS: loaded in the clear, whatever secures
+    /// the rest. A page whose document is `http:` itself has none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_clear: bool,
     /// Round-trip time to this host beyond the page's nearest host, as recorded. Used by
     /// `--origins recorded`; zero otherwise.
     pub extra_rtt: Estimate,
-    /// The protocol it spoke when recorded: `h1`, `h2`, `h3`, `spdy`.
+    /// Protocol when recorded: `h1`, `h2`, `h3`, `spdy`.
     pub recorded_protocol: Option<String>,
-    /// Whether it was reached over TLS when recorded.
+    /// True if it was reached over TLS when recorded.
     pub recorded_tls: bool,
 }
 
@@ -69,122 +69,121 @@ pub struct Host {
 pub struct Object {
     /// The full URL.
     pub url: String,
-    /// Who serves it.
+    /// Host that serves it.
     pub host: HostId,
-    /// Path and query, as they stand in the request line.
+    /// Path and query, as in the request line.
     pub path: String,
     /// `GET`, `POST`, ...
     pub method: String,
-    /// What the response is.
+    /// Kind of the response.
     pub kind: Kind,
     /// The response's status code.
     pub status: u16,
     /// Size of the request head as HTTP/1.1 text (request line, headers, empty line).
     pub request_header_bytes: u32,
-    /// The request's fields in their order, names in lower case, where the source lists them.
+    /// Fields of the request in their order, names in lower case, if the source lists them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request_fields: Vec<(String, String)>,
     /// Size of the request's body.
     pub request_body_bytes: u64,
     /// Size of the response head as HTTP/1.1 text.
     pub response_header_bytes: u32,
-    /// How the two head sizes were come by (the less certain of the two).
+    /// Provenance of the two head sizes (the less certain of the two).
     pub header_provenance: Provenance,
     /// Size of the response's body as it crosses the wire (encoded).
     pub body_bytes: u64,
-    /// Which field of the source `body_bytes` was taken from.
+    /// Field of the source that `body_bytes` was taken from.
     pub body_source: BodySource,
-    /// The server's time from the request's arrival to the first byte of its answer.
+    /// Server think time, from the request's arrival to the first byte of its response.
     pub think: Estimate,
-    /// All of these must have happened before the object is discovered.
+    /// Dependencies, all of which must be met before the object is discovered.
     pub waits_for: Vec<Edge>,
-    /// The priority a browser gave it (or would give it).
+    /// Priority that a browser gave it (or would give it).
     pub priority: Priority,
-    /// Whether the load event waits for it.
+    /// True if the load event waits for it.
     pub blocks_load: bool,
-    /// Whether the first paint waits for it: a style sheet or a synchronous script before the content
-    /// of the main document, or what such a sheet imports.
+    /// True if the first paint waits for it: a style sheet or a synchronous script before the content of the main
+    /// document, or an import of such a sheet.
     #[serde(default)]
     pub blocks_render: bool,
-    /// Whether a browser may answer it from its cache on a second visit, without asking.
+    /// True if a browser may answer it from its cache on a second visit, without asking.
     pub cacheable: bool,
 }
 
-/// A thing that an object waits for.
+/// A dependency of an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
     /// The object whose arrival reveals this one.
     pub object: ObjectId,
-    /// How much of it must have arrived.
+    /// Part of it that must have arrived.
     pub after: After,
-    /// The client's work between that arrival and the request (parsing, a script's run). Where an
-    /// object waits for several, each edge carries the same span: it runs from the last arrival.
+    /// The client's work between that arrival and the request (parsing, a script's run). If an object waits for
+    /// several, each edge carries the same span: it runs from the last arrival.
     pub compute: Estimate,
-    /// How it is known that the one waits for the other: stated by the source (an initiator, a
-    /// redirect), read in a recorded body, inferred (from a Referer or from timings), or our default (the document).
+    /// Evidence of the dependency: stated by the source (an initiator, a redirect), read in a recorded body, inferred
+    /// (from a Referer or from timings), or our default (the document).
     pub provenance: Provenance,
 }
 
 /// A point in the arrival of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum After {
-    /// The response's head (a redirect's target is known then).
+    /// The response's head (which reveals a redirect's target).
     Head,
-    /// So many bytes of the body; all of it, should it have fewer.
+    /// This many bytes of the body, or all of it if it has fewer.
     Bytes(u64),
     /// The whole body.
     End,
 }
 
-/// Which field of a source a body's size was taken from.
+/// Field of a source that a body's size was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum BodySource {
-    /// The bytes that crossed the wire (`_transferSize`, WebPageTest's `_bytesIn`) less the head.
+    /// Bytes on the wire (`_transferSize`, WebPageTest's `_bytesIn`) less the head.
     TransferSize,
     /// HAR's `response.bodySize`.
     BodySize,
-    /// The response's `Content-Length`, where nothing was sent because a cache answered.
+    /// The response's `Content-Length`, if nothing was sent because a cache answered.
     ContentLength,
-    /// HAR's `response.content.size`: decoded, hence too large where the body was compressed.
+    /// HAR's `response.content.size`: decoded, hence too large if the body was compressed.
     ContentSize,
     /// The response has no body by its method or status (HEAD, 1xx, 204, 304).
     NoBody,
-    /// Nothing states it: taken as empty.
+    /// Not stated: taken as empty.
     Unknown,
-    /// A generator chose it, or a study states it.
+    /// Chosen by a generator, or stated by a study.
     Specified,
 }
 
-/// A span with where it comes from.
+/// A time span and its provenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The value.
     #[serde(rename = "value_ns", with = "nanos")]
     pub value: Duration,
-    /// How it was come by.
+    /// Its provenance.
     pub provenance: Provenance,
 }
 
-/// How a value was come by.
+/// Provenance of a value.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub enum Provenance {
-    /// The source states it, or it is the plain difference of two values that the source states for
-    /// the same exchange.
+    /// Stated by the source, or the plain difference of two values that the source states for the same exchange.
     Measured,
     /// Read in the text of a recorded body.
     Read,
-    /// Worked out from other values that the source states.
+    /// Derived from other values that the source states.
     Inferred,
     /// Neither stated nor inferable: our default.
     #[default]
     Defaulted,
 }
 
-/// What a response is, as far as a browser's scheduling and work depend on it.
+/// Kind of a response, as far as a browser's scheduling and work depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -214,32 +213,32 @@ pub enum Priority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
-    /// Its URL, cut to something readable.
+    /// Its URL, shortened for display.
     pub url: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why an entry of the source is not part of the page.
+/// Reasons why an entry of the source is not part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SkipReason {
-    /// `data:`, `blob:`, a WebSocket, an extension: nothing that HTTP carries.
+    /// `data:`, `blob:`, a WebSocket, an extension: not carried by HTTP.
     NotHttp,
-    /// It was aborted, blocked or failed before a status of 200 or above came.
+    /// Aborted, blocked or failed before a status of 200 or above arrived.
     NoFinalResponse,
-    /// It belongs to another page of the same file.
+    /// Part of another page of the same file.
     OtherPage,
-    /// The browser answered it from its own memory of an earlier entry: no request was made.
+    /// Answered by the browser's own memory of an earlier entry: no request was made.
     FromCache,
-    /// The browser redirected by itself (HSTS, an extension): no request was made.
+    /// Redirected by the browser itself (HSTS, an extension): no request was made.
     InternalRedirect,
-    /// It was requested before the page's document (a browser's own traffic).
+    /// Requested before the page's document (a browser's own traffic).
     BeforeDocument,
-    /// A CONNECT to a proxy: it opened a way for requests that stand in entries of their own.
+    /// A CONNECT to a proxy: it opened a tunnel for requests with entries of their own.
     Tunnel,
-    /// A service worker's own request for what the page asked it for: one exchange, told twice.
+    /// A service worker's own request on behalf of the page: one exchange, recorded twice.
     WorkerFetch,
-    /// It was given up before its answer was whole.
+    /// Aborted before its response was complete.
     Aborted,
 }
 
@@ -278,12 +277,12 @@ mod nanos {
 }
 
 impl Estimate {
-    /// A value the source states.
+    /// A value stated by the source.
     pub fn measured(value: Duration) -> Estimate {
         Estimate { value, provenance: Provenance::Measured }
     }
 
-    /// A value worked out from others.
+    /// A value derived from others.
     pub fn inferred(value: Duration) -> Estimate {
         Estimate { value, provenance: Provenance::Inferred }
     }
@@ -295,7 +294,8 @@ impl Estimate {
 }
 
 impl Host {
-    /// How requests to this port name it: with the port, unless that is the scheme's own (RFC 9110 section 4.2.3).
+    /// Authority in requests to this port: with the port, unless that is the scheme's default (RFC 9110 section
+    /// 4.2.3).
     pub fn authority(&self, scheme: &str, port: u16) -> String {
         match (scheme, port) {
             ("http", 80) | ("https", 443) => self.name.clone(),
@@ -303,7 +303,7 @@ impl Host {
         }
     }
 
-    /// Whether both are one origin.
+    /// Returns true if both are one origin.
     pub fn is_same_origin(&self, other: &Host) -> bool {
         self.name.eq_ignore_ascii_case(&other.name)
             && (self.port, self.in_clear) == (other.port, other.in_clear)
@@ -316,13 +316,13 @@ impl Page {
         &self.objects[0]
     }
 
-    /// What is asked for at once: the document, or all of a transfer.
+    /// Objects requested at once: the document, or all of a transfer.
     pub fn roots(&self) -> impl Iterator<Item = ObjectId> + '_ {
         let all = self.objects.iter().zip(0..);
         all.filter(|(object, _)| object.waits_for.is_empty()).map(|(_, index)| ObjectId(index))
     }
 
-    /// Whether it is bytes over connections and no page: nothing waits for anything.
+    /// Returns true if it is a transfer over connections and not a page: no object waits for another.
     pub fn is_transfer(&self) -> bool {
         self.objects.len() > 1 && self.objects.iter().all(|object| object.waits_for.is_empty())
     }
@@ -332,7 +332,7 @@ impl Page {
         &self.hosts[object.host.0 as usize]
     }
 
-    /// The machine of each host: the first host of the same name, since one name has one address.
+    /// Machine of each host: the first host of the same name, since one name has one address.
     pub fn machines(&self) -> Vec<usize> {
         let mut first = BTreeMap::new();
         let hosts = self.hosts.iter().enumerate();
@@ -341,12 +341,12 @@ impl Page {
             .collect()
     }
 
-    /// All bodies together, as they cross the wire.
+    /// Total size of all bodies on the wire.
     pub fn body_bytes(&self) -> u64 {
         self.objects.iter().map(|o| o.body_bytes).sum()
     }
 
-    /// Checks the invariants that everything downstream relies on; the message names the object.
+    /// Checks the invariants that other code relies on; the message names the object.
     pub fn check(&self) -> Result<(), String> {
         if self.objects.is_empty() {
             return Err("the page has no objects".to_owned());

@@ -1,7 +1,7 @@
-//! The object graph of a web page, and where pages come from: HAR files, generators, studies, draws from totals.
+//! The object graph of a web page, and sources of pages: HAR files, generators, studies, draws from totals.
 //!
-//! A page says what must be fetched and what waits for what. It knows nothing of networks,
-//! protocols or results. [`open`] takes whatever a person may name a page by.
+//! A page states the objects to fetch and their dependencies. It knows nothing of networks, protocols or results.
+//! [`open`] accepts any name of a page.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Lists of pages: what a journey goes through, in a TOML file with a format number.
+//! Lists of pages, which a journey goes through: a TOML file with a format number.
 //!
 //! ```toml
 //! format = "farlink-page-list"
@@ -6,9 +6,10 @@
 //! pages = ["site-01.json", "sites.toml#7/3", "bth2013"]   # relative to this file, or names
 //! ```
 //!
-//! A newer version is refused and so is an unknown key: a list that is half understood is another journey.
+//! Newer versions and unknown keys are refused: a list that is half understood is another journey.
 //!
-//! All sites of a draw are a list without such a file, `sites.toml#*/3`, `erman2013-sites#*/3`; and so are those from one to another: `erman2013-sites#1-4/3`.
+//! All sites of a draw form a list without such a file, `sites.toml#*/3`, `erman2013-sites#*/3`; so does a range of
+//! them: `erman2013-sites#1-4/3`.
 
 use std::path::Path;
 
@@ -17,12 +18,12 @@ use serde::Deserialize;
 use crate::draw::{self, Sites};
 use crate::{Error, generate, load, transform};
 
-/// The version that is read.
+/// Version that is read.
 pub const VERSION: u32 = 1;
 
 const FORMAT: &str = "farlink-page-list";
 
-/// The most pages of one list. Each page's hosts are servers of the journey's.
+/// Maximum number of pages in a list. Each page's hosts are servers of the journey's.
 const MOST: usize = 1000;
 
 /// A list of pages.
@@ -35,9 +36,9 @@ pub struct List {
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// As it is written there.
+    /// Name as written in the list.
     pub name: String,
-    /// What [`open`](crate::open()) takes.
+    /// Spec for [`open`](crate::open()).
     pub spec: String,
 }
 
@@ -51,26 +52,26 @@ struct Read {
     pages: Vec<String>,
 }
 
-/// What tells a list from other files, and its age.
+/// Format and version of a list.
 #[derive(Deserialize)]
 struct Head {
     format: Option<toml::Value>,
     version: Option<toml::Value>,
 }
 
-/// What tells a list from pages, and from the priors that pages are drawn from.
+/// Suffix that distinguishes lists from pages, and from the priors that pages are drawn from.
 const ENDING: &str = ".pages.toml";
 
-/// Whether `spec` names a list rather than a page.
+/// Returns true if `spec` names a list rather than a page.
 pub fn is_list(spec: &str) -> bool {
     spec.ends_with(ENDING) || draw::names_several(spec)
 }
 
 impl List {
-    /// Reads the list that `spec` names: a file, or several sites of a draw. Its pages are not opened.
+    /// Opens the list that `spec` names: a file, or several sites of a draw. Its pages are not opened.
     ///
     /// # Errors
-    /// If there is none, or it is not as the format says.
+    /// If there is none, or it is invalid.
     pub fn open(spec: &str) -> Result<List, Error> {
         match spec.rsplit_once('#') {
             Some((sites, which)) if draw::names_several(spec) => List::of_draw(sites, which),
@@ -78,7 +79,7 @@ impl List {
         }
     }
 
-    /// Several sites of one draw, each called as it would be by itself.
+    /// Several sites of one draw, each with the name that it has by itself.
     fn of_draw(sites: &str, which: &str) -> Result<List, Error> {
         let several = match draw::shipped(sites) {
             Some(shipped) => shipped.sites().several_of(which)?,
@@ -100,10 +101,10 @@ impl List {
         List::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Reads the text of a list; files are looked for in `folder`. `name` begins the messages.
+    /// Parses the text of a list; files are relative to `folder`. `name` begins the messages.
     ///
     /// # Errors
-    /// If it is not as the format says.
+    /// If the text is invalid.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<List, Error> {
         let wrong = |problem: String| Error::PageList { name: name.to_owned(), problem };
         let head: Head = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -129,7 +130,7 @@ impl List {
 }
 
 impl Listed {
-    /// A generated or drawn page goes by its name, whatever is done to it; anything else is a file.
+    /// A page of a list: generated and drawn pages, transformed or not, are opened by name, anything else as a file.
     fn in_folder(name: String, folder: &Path) -> Result<Listed, Error> {
         let plain = transform::untransformed(&name).unwrap_or(&name);
         let is_drawn =

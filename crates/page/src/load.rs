@@ -1,4 +1,4 @@
-//! A file's bytes, inflated if it is gzip; a bomb is refused.
+//! Reader of files, which inflates gzip and refuses bombs.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -8,19 +8,19 @@ use flate2::read::MultiGzDecoder;
 
 use crate::Error;
 
-/// The most that is read from one file, inflated or not. The largest HARs of single pages, with all
-/// bodies inside, stay under 200 MB.
+/// Maximum size read from one file, inflated or not. The largest HARs of single pages, with all bodies inside, stay
+/// under 200 MB.
 const LIMIT_BYTES: u64 = 512 << 20;
 
 /// RFC 1952 section 2.3.1: the first two bytes of a gzip member.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// What messages and tables call the file.
+/// Name of the file in messages and tables.
 pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The text in `path`. Whether it is compressed is told by its first bytes, not by its name.
+/// The bytes of `path`, inflated if they are gzip by their first bytes (not by the name).
 pub(crate) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut stored = Vec::new();

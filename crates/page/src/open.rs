@@ -1,4 +1,4 @@
-//! Opens a page by whatever a person names it by: a generator, a study's page, a file.
+//! Opens a page by name: a generator, a study's page, a file.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use crate::{Error, Page, draw, file, generate, har, is_list, load, transform};
 /// One page of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogueEntry {
-    /// What [`open`] takes.
+    /// Spec for [`open`].
     pub name: String,
-    /// One line.
+    /// Description, in one line.
     pub description: String,
-    /// All bodies together.
+    /// Total size of all bodies.
     pub body_bytes: u64,
-    /// How many objects.
+    /// Number of objects.
     pub requests: usize,
-    /// How many servers.
+    /// Number of servers.
     pub hosts: usize,
 }
 
-/// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a
-/// file: a HAR (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a page file
-/// of ours, or a draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). What is to be done to it may follow: `bth2013~sprite~shard=4`.
+/// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a file: a HAR
+/// (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a farlink page file, or a
+/// draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). Transforms may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
     match plain(spec) {
         Some(page) => transform::apply(spec, open_plain(page)?),
@@ -30,7 +30,7 @@ pub fn open(spec: &str) -> Result<Page, Error> {
     }
 }
 
-/// The name of the page that something is done to, unless `spec` is a file that is called so.
+/// Name of the page without its transforms; `None` if there are none or `spec` itself is a file.
 fn plain(spec: &str) -> Option<&str> {
     transform::untransformed(spec).filter(|_| !Path::new(spec).is_file())
 }
@@ -55,7 +55,7 @@ fn open_plain(spec: &str) -> Result<Page, Error> {
     }
 }
 
-/// The files that the page `spec` names is made of; none for a page that its name determines.
+/// Files that the page `spec` is read from; none for a page that its name determines.
 pub fn files(spec: &str) -> Vec<PathBuf> {
     let spec = plain(spec).unwrap_or(spec);
     let file = |name: &str| Path::new(name).is_file().then(|| PathBuf::from(name));
@@ -103,7 +103,7 @@ fn names() -> impl Iterator<Item = String> {
     studies.chain(generate::kallio_names())
 }
 
-/// All pages that have a name of their own, and one example of the synthetic ones.
+/// All named pages, and examples of the synthetic ones.
 pub fn catalogue() -> Vec<CatalogueEntry> {
     let synthetic = ["synthetic:100x10KB".to_owned(), "synthetic:100x10KB@4hosts".to_owned()];
     synthetic.into_iter().chain(names()).map(|name| entry(&name)).collect()

@@ -1,25 +1,24 @@
-//! Marks what blocks the first paint of a page: the style sheets and synchronous scripts that stand
-//! before the content of the main document, and what such sheets import.
+//! Marks the objects that block the first paint of a page: style sheets and synchronous scripts before the content of
+//! the main document, and imports of such sheets.
 //!
-//! Browsers paint nothing before a style sheet of the head is there (HTML standard, section 4.2.4.3,
-//! "implicitly potentially render-blocking"), and their parser stops at a script without `async` or
-//! `defer` (section 4.12.1). Not blocking are: what scripts insert, what frames ask for, sheets of
-//! another medium, scripts and sheets behind content, whatever the load event does not wait for.
+//! Browsers paint nothing before a style sheet of the head has arrived (HTML standard, section 4.2.4.3, "implicitly
+//! potentially render-blocking"), and their parser stops at a script without `async` or `defer` (section 4.12.1). Not
+//! blocking are: objects inserted by scripts, requests of frames, sheets of another medium, scripts and sheets after
+//! content, and objects that the load event does not wait for.
 //!
-//! Where a document's text is at hand, it says which references block. Where it is not, the order of
-//! references and their priorities tell: Chromium asks for a synchronous script of the head with
-//! High, for a deferred or an inserted one with Low, for a sheet of another medium with VeryLow
-//! (`third_party/blink/renderer/platform/loader/fetch/resource_fetcher.cc`).
+//! The text of a document, if available, tells which references block. Otherwise the order of references and their
+//! priorities do: Chromium requests a synchronous script of the head with High, a deferred or inserted one with Low,
+//! a sheet of another medium with VeryLow (`third_party/blink/renderer/platform/loader/fetch/resource_fetcher.cc`).
 
 use crate::{After, Edge, Kind, Object, ObjectId, Page, Priority};
 
-/// So many images may stand in a head, as preloads. Content begins with the next one.
+/// Maximum number of images in a head, as preloads. Content begins with the next one.
 const PRELOADED_IMAGES: usize = 2;
 
-/// Says what is known of whether each object blocks the first paint.
+/// Known values of whether each object blocks the first paint.
 pub(crate) type Stated = [Option<bool>];
 
-/// Marks the objects of `page`; `stated` has one entry an object, or none at all.
+/// Marks the objects of `page`; `stated` has one entry per object, or none at all.
 pub(crate) fn mark(page: &mut Page, stated: &Stated) {
     let order = Order::of(page, stated);
     for index in 1..page.objects.len() {
@@ -33,13 +32,13 @@ pub(crate) fn mark(page: &mut Page, stated: &Stated) {
     }
 }
 
-/// A place in the main document; objects of one byte come in the order of their requests.
+/// A place in the main document; objects at the same byte are in the order of their requests.
 type Place = (u64, usize);
 
-/// What the main document shows, in its order.
+/// Visible content of the main document, in its order.
 struct Order {
-    /// Where its first reference stands, going by requests. What is said to stand before that and was
-    /// requested later has been written into the document by a script.
+    /// Place of its first reference, by order of requests. A reference that precedes it and was requested later was
+    /// written into the document by a script.
     first: Option<Place>,
     /// Images, media and frames.
     shown: Vec<Place>,
@@ -57,7 +56,7 @@ impl Order {
         Order { first, shown: shown.filter_map(|index| place(page, index)).collect() }
     }
 
-    /// Whether no more is shown before the object than a head may preload: by the order of requests,
+    /// Returns true if no more is shown before the object than a head may preload, both by the order of requests,
     /// which is a parser's, and by the places in the document.
     fn stands_before_content(&self, page: &Page, index: usize) -> bool {
         let Some(own) = place(page, index) else { return false };
@@ -68,7 +67,7 @@ impl Order {
     }
 }
 
-/// Where the main document names the object, directly or by a redirect.
+/// Place at which the main document names the object, directly or by a redirect.
 fn place(page: &Page, index: usize) -> Option<Place> {
     let [edge] = page.objects[index].waits_for.as_slice() else { return None };
     let parent = edge.object.0 as usize;
@@ -89,13 +88,13 @@ fn bytes(edge: &Edge, whole: u64) -> u64 {
     }
 }
 
-/// Whether rendering or parsing waits for objects of this kind and priority.
+/// Returns true if rendering or parsing waits for objects of this kind and priority.
 fn is_waited_for(object: &Object) -> bool {
     let is_urgent = matches!(object.priority, Priority::Highest | Priority::High);
     is_urgent && matches!(object.kind, Kind::Stylesheet | Kind::Script)
 }
 
-/// Whether a sheet that blocks imports it.
+/// Returns true if a blocking sheet imports the object.
 fn is_imported(page: &Page, object: &Object) -> bool {
     let imports = |edge: &Edge| {
         let parent = &page.objects[edge.object.0 as usize];
@@ -106,7 +105,7 @@ fn is_imported(page: &Page, object: &Object) -> bool {
 }
 
 impl Page {
-    /// The document that the page's redirects lead to.
+    /// The document at the end of the page's redirects.
     pub fn document(&self) -> ObjectId {
         let mut document = ObjectId(0);
         for (object, index) in self.objects.iter().zip(0..).skip(1) {
@@ -134,7 +133,7 @@ mod tests {
         Edge { object: ObjectId(object), after, compute: Estimate::default(), provenance }
     }
 
-    /// A document of 1,000 bytes with these, each after one edge.
+    /// A document of 1,000 bytes with these objects, each after one edge.
     fn page(objects: &[(Kind, Priority, Edge)]) -> Page {
         let mut page = crate::open("synthetic:1x1KB").unwrap();
         let sample = page.objects.remove(1);

@@ -1,4 +1,4 @@
-//! A page as a table for people: objects, what they wait for, and how each figure was come by.
+//! A page as a human-readable table: objects, their dependencies, and the provenance of each value.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::{After, Edge, Estimate, Host, Object, Page, Provenance, Summary};
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a>(pub &'a Page);
 
-/// Longer URLs are cut.
+/// Maximum length of URLs before they are cut.
 const URL_CHARS: usize = 60;
 
 impl fmt::Display for Table<'_> {
@@ -96,7 +96,7 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     writeln!(f)
 }
 
-/// Name and port, as URLs have them.
+/// Name and port, as in URLs.
 fn authority(host: &Host) -> String {
     match host.port {
         None => host.name.clone(),
@@ -156,7 +156,7 @@ fn mark(provenance: Provenance) -> &'static str {
     }
 }
 
-/// `url`, cut in the middle where it is long: both ends tell more than either half.
+/// `url`, cut in the middle if long: both ends tell more than either half.
 pub(crate) fn middle_cut(url: &str) -> String {
     let chars: Vec<char> = url.chars().collect();
     if chars.len() <= URL_CHARS {

@@ -1,30 +1,30 @@
-//! Counts over a page: how much of it is measured.
+//! Counts over a page by provenance.
 
 use std::collections::BTreeMap;
 
 use crate::{BodySource, Page, Provenance, SkipReason};
 
-/// How many values of one sort were come by in which way.
+/// Number of values of one sort, by provenance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stated by the source.
     pub measured: usize,
     /// Read in recorded bodies.
     pub read: usize,
-    /// Worked out.
+    /// Derived from other values.
     pub inferred: usize,
     /// Our default.
     pub defaulted: usize,
 }
 
-/// What a page consists of and how much of that its source states.
+/// Contents of a page, and the share of them that its source states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Objects.
     pub requests: usize,
     /// Servers.
     pub hosts: usize,
-    /// All bodies as they cross the wire.
+    /// Total size of all bodies on the wire.
     pub body_bytes: u64,
     /// Edges of the graph.
     pub edges: Counts,
@@ -34,7 +34,7 @@ pub struct Summary {
     pub headers: Counts,
     /// Objects that the load event waits for.
     pub blocking: usize,
-    /// Where bodies' sizes were taken from.
+    /// Sources of the bodies' sizes.
     pub body_sources: BTreeMap<BodySource, usize>,
     /// Entries of the source that are not objects.
     pub skipped: BTreeMap<SkipReason, usize>,
@@ -54,7 +54,7 @@ impl Counts {
         counts
     }
 
-    /// All of them.
+    /// Total.
     pub fn total(&self) -> usize {
         self.measured + self.read + self.inferred + self.defaulted
     }

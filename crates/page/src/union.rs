@@ -1,21 +1,22 @@
-//! Several pages as those see them who serve them: hosts that several pages name are one, and so are objects that several pages ask for.
+//! Several pages as their servers see them: hosts that several pages name are one, and so are objects that several
+//! pages request.
 //!
-//! A server does not know which page a request belongs to. Where two pages have one URL with different responses - a page that was recorded twice, generated pages of
-//! different sizes - the later page's is given a parameter of its own (`page=2`), so that each page gets what it is made of, and no cache takes one for
-//! the other.
+//! A server does not know which page a request belongs to. If two pages have one URL with different responses - a
+//! page that was recorded twice, generated pages of different sizes - the later page's gets a parameter of its own
+//! (`page=2`), so that each page gets its own response, and no cache mixes them up.
 
 use std::collections::BTreeMap;
 
 use crate::{HostId, Object, Page};
 
-/// Pages with all that serves them.
+/// Pages with everything that serves them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Union {
-    /// All hosts and objects. No browser loads it: only its first document's objects wait for anything.
+    /// All hosts and objects. Never loaded by a browser: only its first document's objects wait for anything.
     pub whole: Page,
     /// The pages, in their order, with some URLs changed.
     pub members: Vec<Member>,
-    /// What was changed, for people: one sentence each.
+    /// Changes made, human-readable: one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -24,20 +25,20 @@ pub struct Union {
 pub struct Member {
     /// The page.
     pub page: Page,
-    /// Which host of the whole each of its hosts is.
+    /// Index of each of its hosts in the whole.
     pub hosts: Vec<usize>,
-    /// Which object of the whole each of its objects is.
+    /// Index of each of its objects in the whole.
     pub objects: Vec<usize>,
 }
 
-/// What tells requests apart, as far as a server sees: host, method, path.
+/// Key by which a server distinguishes requests: host, method, path.
 type Key = (usize, String, String);
 
 impl Union {
-    /// The pages together, called `name`.
+    /// Combines the pages under the name `name`.
     ///
     /// # Panics
-    /// If there is no page.
+    /// If `pages` is empty.
     pub fn of(name: &str, pages: Vec<Page>) -> Union {
         let mut pages = pages.into_iter();
         let first = pages.next().expect("a journey has a page");
@@ -92,7 +93,7 @@ impl Union {
         self.members.push(Member { page, hosts, objects });
     }
 
-    /// The whole's host of this origin. What was recorded of it first holds.
+    /// The whole's host of this origin. Its first recorded properties are kept.
     fn host(&mut self, host: &crate::Host) -> usize {
         let hosts = &mut self.whole.hosts;
         hosts.iter().position(|known| known.is_same_origin(host)).unwrap_or_else(|| {
@@ -102,7 +103,7 @@ impl Union {
     }
 }
 
-/// The objects of each request. What a page asks for several times has an object for each.
+/// Objects of each request. A request that a page makes several times has one object for each.
 fn requests(page: &Page, host: impl Fn(usize) -> usize) -> BTreeMap<Key, Vec<usize>> {
     let mut all: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     for (index, object) in page.objects.iter().enumerate() {
@@ -121,7 +122,7 @@ fn is_same_response(one: &Object, other: &Object) -> bool {
     response(one) == response(other)
 }
 
-/// Gives an object a URL of its own. The size of its request's head is the page's and stays.
+/// Gives an object a URL of its own. Its request head keeps the page's size.
 fn rename(object: &mut Object, number: usize) {
     let parameter = |text: &str| {
         let (text, fragment) = text.split_once('#').map_or((text, None), |(t, f)| (t, Some(f)));

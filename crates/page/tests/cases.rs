@@ -1,11 +1,11 @@
-//! HARs as other tools write them, where they are at hand: all load as the page that they hold, or are refused by name.
+//! HARs of other tools, if present: each loads as the page that it holds, or is refused by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use farlink_page::{Host, open};
 
-/// Requests of the page in each file whose name begins so.
+/// Number of requests of the page in files with this prefix.
 const REQUESTS: [(&str, usize); 12] = [
     ("02-", 5),
     ("05-", 5),
@@ -27,10 +27,10 @@ fn folder() -> Option<PathBuf> {
     beside.map(|folder| workspace.join(folder)).find(|folder| folder.is_dir())
 }
 
-/// Name, port, and whether it is loaded in clear.
+/// Name, port, and whether it is loaded in the clear.
 type Origin = (&'static str, Option<u16>, bool);
 
-/// Hosts of the page in each file whose name begins so.
+/// Hosts of the page in files with this prefix.
 const HOSTS: [(&str, &[Origin]); 2] = [
     (
         "24-host-07",

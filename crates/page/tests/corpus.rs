@@ -1,10 +1,10 @@
-//! The corpus of real HARs, where it is at hand: all load, and every entry is accounted for.
+//! The corpus of real HARs, if present: all load, and every entry is accounted for.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// The folder of published HARs beside the checkout, if it is there.
+/// Folder of published HARs beside the checkout, if present.
 fn corpus() -> Option<PathBuf> {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     ["../shared/data", "../../shared/data"]
@@ -13,15 +13,15 @@ fn corpus() -> Option<PathBuf> {
         .find(|folder| folder.join("MANIFEST.tsv").is_file())
 }
 
-/// What the corpus's own list says of a file.
+/// The corpus's own record of a file.
 struct Listed {
     entries: usize,
-    /// All `_transferSize`s, and how many entries have one.
+    /// Sum of all `_transferSize`s, and the number of entries that have one.
     transfer_bytes: f64,
     with_transfer: usize,
 }
 
-/// The HARs by file, from the corpus's own list.
+/// HARs by file, from the corpus's own list.
 fn listed(manifest: &str) -> BTreeMap<String, Listed> {
     let mut rows = manifest.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let header = rows.next().unwrap();
@@ -73,8 +73,8 @@ fn every_har_loads_and_every_entry_is_accounted_for() {
         );
         assert_eq!(summary.requests + page.skipped.len(), listed.entries, "{file}");
         assert!(summary.body_bytes > 0, "{file}");
-        // Where all entries state their transfer, the bodies are that less some heads. (WebPageTest's
-        // `_bytesIn` holds handshakes as well.)
+        // If all entries state their transfer, the bodies sum to that less some heads. (WebPageTest's `_bytesIn`
+        // includes handshakes as well.)
         if listed.with_transfer == listed.entries && !file.contains("-wpt") {
             let share = summary.body_bytes as f64 / listed.transfer_bytes;
             assert!((0.93..=1.01).contains(&share), "{file}: {share}");

@@ -1,4 +1,4 @@
-//! Wrong and hostile input: every refusal names the place, and nothing panics.
+//! Invalid and hostile input: every refusal names the place, and nothing panics.
 
 use farlink_page::har::{self, Options};
 use farlink_page::{
@@ -34,7 +34,7 @@ fn entry(url: &str, started_ms: u32, kind: &str) -> Value {
     })
 }
 
-/// A HAR of five entries with something of everything in it.
+/// A HAR of five entries with a bit of everything.
 fn small() -> Value {
     let mut document = entry("https://a.test/", 0, "text/html");
     document["_resourceType"] = json!("document");
@@ -319,7 +319,7 @@ fn a_body_is_counted_once_and_its_source_kept() {
     assert_eq!(sized(&|e| e["request"]["method"] = json!("HEAD")), (0, NoBody));
 }
 
-/// A path into the small HAR: at each level, which child (modulo their number).
+/// Replaces a value in the small HAR; `path` selects a child (modulo their number) at each level.
 fn mutate(value: &mut Value, path: &[usize], with: &Value) {
     let Some((step, rest)) = path.split_first() else {
         *value = with.clone();

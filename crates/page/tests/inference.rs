@@ -1,4 +1,4 @@
-//! Recordings without initiators: how much of their graph is found again.
+//! Recordings without initiators: the share of their graph that is recovered.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use farlink_page::har::{self, Options};
 use farlink_page::{After, Page, Provenance};
 use serde_json::{Value, json};
 
-/// The recordings beside the checkout, if they are there.
+/// Recordings beside the checkout, if present.
 fn recordings() -> Vec<PathBuf> {
     let workspace = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folders = ["../shared/data/har", "../../shared/data/har"].map(|f| workspace.join(f));
@@ -30,7 +30,7 @@ fn text(file: &PathBuf) -> Vec<u8> {
     text
 }
 
-/// The recording as a tool would have written it that knows of no initiators.
+/// The recording as written by a tool without initiators.
 fn stripped(text: &[u8]) -> Vec<u8> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut har: Value = serde_json::from_slice(text).unwrap();
@@ -44,7 +44,7 @@ fn read(text: &[u8]) -> Page {
     har::parse("a.har", text, &Options::default()).unwrap()
 }
 
-/// What an object waits for, redirects aside, as the recording states it.
+/// Recorded dependencies of an object, redirects aside.
 fn parents(page: &Page, object: usize, stated_alone: bool) -> BTreeSet<usize> {
     let edges = page.objects[object].waits_for.iter();
     let edges = edges.filter(|edge| edge.after != After::Head);

@@ -1,23 +1,23 @@
 //! The same page recorded over round trips of 20 ms and of 200 ms gives the same graph.
 //!
-//! The recordings are made by a little model of a browser and a network that shares no code with
-//! the reader: bodies arrive in slow-start flights, connections cost round trips, a far host costs
-//! more of them, and the document's children are requested as its bytes come in.
+//! The recordings come from a small model of a browser and a network that shares no code with the reader: bodies
+//! arrive in slow-start flights, connections cost round trips, a far host costs more of them, and the document's
+//! children are requested as its bytes arrive.
 
 use farlink_page::har::{self, Options};
 use farlink_page::{After, Kind, ObjectId, Page, Provenance};
 use serde_json::{Value, json};
 
-/// How much the recording tool tells.
+/// Detail of the recording tool.
 #[derive(Clone, Copy, PartialEq)]
 enum Tool {
     /// Initiators with lines, and redirects.
     Initiators,
     /// Initiators without lines.
     NoLines,
-    /// Only what the request carries: a Referer.
+    /// Only the request's own information: a Referer.
     Referers,
-    /// Nothing but timings.
+    /// Only timings.
     Nothing,
 }
 
@@ -34,7 +34,7 @@ struct Thing {
 
 enum Reveals {
     Head,
-    /// So many bytes of a document with lines of [`LINE_BYTES`].
+    /// This many bytes of a document with lines of [`LINE_BYTES`].
     Byte(u64),
     End,
 }
@@ -105,7 +105,7 @@ fn things() -> Vec<Thing> {
     things
 }
 
-/// Milliseconds from the first byte until `bytes` have come.
+/// Milliseconds from the first byte until `bytes` have arrived.
 fn arrival(bytes: u64, rtt: f64) -> f64 {
     let (mut sent, mut flight, mut at) = (0, INITIAL_WINDOW, 0.0);
     while sent + flight < bytes {
@@ -116,7 +116,7 @@ fn arrival(bytes: u64, rtt: f64) -> f64 {
     at + (bytes - sent) as f64 / BYTES_PER_MS
 }
 
-/// The page as a tool would record it over this round trip.
+/// The page as recorded by a tool over this round trip.
 fn recording(rtt: f64, tool: Tool) -> Vec<u8> {
     let things = things();
     let mut opened: Vec<String> = Vec::new();
@@ -185,7 +185,7 @@ fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 5], tool: Too
                 "stack": {"callFrames": [{"url": parent.url, "lineNumber": 4}]}});
         }
         (Tool::Referers, _) => {
-            // A script's request names the document, a sheet's the sheet.
+            // A script's request names the document as its referrer, a sheet's names the sheet.
             let by_sheet = parent.mime == "text/css";
             let referer = if by_sheet { parent.url } else { "http://www.a.test/" };
             entry["request"]["headers"] = json!([{"name": "Referer", "value": referer}]);
@@ -197,8 +197,8 @@ fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 5], tool: Too
 
 fn read(rtt: f64, tool: Tool) -> Page {
     let mut page = har::parse("model.har", &recording(rtt, tool), &Options::default()).unwrap();
-    // Objects are in the order of their requests, which the network may change; the graph is the
-    // same if it is under names. Renumber by URL.
+    // Objects are in the order of their requests, which the network may change; the graphs are equal if they are
+    // under URLs. Renumber by URL.
     let mut order: Vec<usize> = (1..page.objects.len()).collect();
     order.sort_by_key(|at| page.objects[*at].url.clone());
     order.insert(0, 0);

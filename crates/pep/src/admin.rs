@@ -1,4 +1,4 @@
-//! The operator's port: `/metrics` for Prometheus, `/health`. Not for clients: it has no password.
+//! The operator's port: `/metrics` for Prometheus, `/health`. Not for clients: access is not authenticated.
 
 use std::rc::Rc;
 
@@ -12,7 +12,8 @@ use world::TcpListener;
 
 use crate::counters::Counters;
 
-/// Answers the operator on `listener`, for ever. `is_well` says whether the other end is there, as far as this one can tell.
+/// Answers the operator on `listener`, for ever. `is_well` returns true if the other end is there, as far as this one can
+/// tell.
 pub async fn tell(
     listener: TcpListener,
     counters: Rc<Counters>,
@@ -37,7 +38,7 @@ impl<W: Fn() -> bool + 'static> Handler for Admin<W> {
         Answer::Ready(match (request.method, request.target) {
             ("GET", "/metrics") => text(StatusCode::OK, self.counters.text()),
             ("GET", "/health") if (self.is_well)() => text(StatusCode::OK, "ok\n".to_owned()),
-            // Clients are served all the same, past the proxy.
+            // Clients are still served, past the proxy.
             ("GET", "/health") => {
                 text(StatusCode::SERVICE_UNAVAILABLE, "the far end is gone\n".to_owned())
             }

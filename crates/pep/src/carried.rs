@@ -1,4 +1,4 @@
-//! How many streams of a QUIC connection are being carried.
+//! Counter of the streams that a QUIC connection carries.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// What was opened before its end was known may come late: more than two round trips over a geostationary satellite and a repair.
+/// Time in which streams that were opened before the far end was known to go may still arrive: more than two round trips over a
+/// geostationary satellite and a repair.
 const STRAGGLERS: Duration = Duration::from_secs(2);
 
-/// A count of streams. Clones are the same.
+/// A count of streams. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Carried(Rc<Inner>);
 
@@ -19,7 +20,7 @@ struct Inner {
     changed: Notify,
 }
 
-/// One of them, until it is dropped.
+/// One counted stream, until it is dropped.
 pub(crate) struct One(Carried);
 
 impl Carried {
@@ -28,7 +29,7 @@ impl Carried {
         One(self.clone())
     }
 
-    /// Waits until there is none, and none has come for a while.
+    /// Waits until there are no streams, and none has arrived for a while.
     pub(crate) async fn none(&self) {
         loop {
             while self.0.count.get() > 0 {

@@ -1,4 +1,4 @@
-//! The configuration files of `farlink pep local` and `farlink pep remote`: what may be typed, and what comes of it.
+//! Configuration files of `farlink pep local` and `farlink pep remote`: their syntax, and the resolved settings.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,65 +22,65 @@ pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{path} cannot be read: {cause}", path = path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: std::io::Error,
     },
-    /// Not TOML, or not what is expected there. The reader shows the place.
+    /// Not TOML, or not what is expected there. The TOML reader's message shows the place.
     #[error("{path}: {cause}", path = path.display())]
     Malformed {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// Place and problem.
         cause: toml::de::Error,
     },
-    /// A value that cannot be.
+    /// An invalid value.
     #[error("{path}: {field}: {problem}", path = path.display())]
     Value {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
 
-/// What `farlink pep local` is to do.
+/// Resolved configuration of `farlink pep local`.
 #[derive(Debug)]
 pub struct LocalPlan {
     /// The near end's settings.
     pub settings: local::Settings,
     /// Its key, and the far end's.
     pub keys: (PrivateKey, PublicKey),
-    /// Where it listens, and for whom.
+    /// Its listeners.
     pub listeners: Vec<Listener>,
-    /// Where it tells of itself.
+    /// Address of its metrics.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Where a near end listens.
+/// A listener of a near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// The address.
     pub at: SocketAddr,
-    /// Where its connections go.
+    /// Destination of its connections.
     pub target: Target,
-    /// Whether the kernel hands over connections to other addresses (`TPROXY`).
+    /// True if the kernel hands over connections to other addresses (`TPROXY`).
     pub transparent: bool,
 }
 
-/// What `farlink pep remote` is to do.
+/// Resolved configuration of `farlink pep remote`.
 #[derive(Debug)]
 pub struct RemotePlan {
     /// The far end's settings.
     pub settings: remote::Settings,
     /// Its key, and the near end's.
     pub keys: (PrivateKey, PublicKey),
-    /// Where it listens for near ends.
+    /// Address to listen on for near ends.
     pub listen: SocketAddr,
-    /// Where it tells of itself.
+    /// Address of its metrics.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -123,7 +123,7 @@ struct InterceptFile {
     by: By,
 }
 
-/// How the kernel leads connections to the near end.
+/// Means by which the kernel redirects connections to the near end.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum By {
@@ -145,7 +145,7 @@ struct LegFile {
     congestion: Option<String>,
 }
 
-/// What `[leg]` may say that carries it.
+/// Values of `[leg]` for its transport.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum OverFile {
@@ -184,7 +184,7 @@ struct PrefetchFile {
     compression: Option<CompressionFile>,
 }
 
-/// What `[prefetch]` may say of compression.
+/// Values of `[prefetch]` for compression.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum CompressionFile {
@@ -204,7 +204,7 @@ impl LocalPlan {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read or is not right.
+    /// If it cannot be read or is invalid.
     pub fn load(path: &Path) -> Result<LocalPlan, ConfigError> {
         LocalPlan::parse(path, &read(path)?)
     }
@@ -244,7 +244,7 @@ impl RemotePlan {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read or is not right.
+    /// If it cannot be read or is invalid.
     pub fn load(path: &Path) -> Result<RemotePlan, ConfigError> {
         RemotePlan::parse(path, &read(path)?)
     }
@@ -270,7 +270,7 @@ fn read(path: &Path) -> Result<String, ConfigError> {
         .map_err(|cause| ConfigError::Unreadable { path: path.to_owned(), cause })
 }
 
-/// The file whose values are read.
+/// The file that is being read.
 struct At<'a>(&'a Path);
 
 impl At<'_> {
@@ -345,7 +345,7 @@ impl At<'_> {
         Ok(settings)
     }
 
-    /// A leg over QUIC: the congestion control of our own TCP.
+    /// Settings of a leg over QUIC: the congestion control of our own TCP.
     fn quic(&self, file: &LegFile) -> Result<Quic, ConfigError> {
         let mut tcp = tcp::Config { slow_start_after_idle: false, ..tcp::Config::default() };
         if let Some(name) = &file.congestion {
@@ -385,7 +385,7 @@ impl At<'_> {
         })
     }
 
-    /// A key's file is named from the directory of the file that names it.
+    /// The path of a key's file is relative to the file that names it.
     fn keys(&self, own: &Path, peer: &str) -> Result<(PrivateKey, PublicKey), ConfigError> {
         let beside = self.0.parent().unwrap_or(Path::new("")).join(own);
         let own = read(&beside)?.parse().map_err(|error| self.wrong("key", error))?;

@@ -1,4 +1,4 @@
-//! What an end has done, for its metrics.
+//! Counters of an end, for its metrics.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -18,54 +18,54 @@ impl Count {
         self.0.set(self.0.get() + more);
     }
 
-    /// So much.
+    /// The current value.
     pub fn get(&self) -> u64 {
         self.0.get()
     }
 }
 
-/// What one end has done. The far end counts its part of the same: what it does not do stays 0.
+/// Counters of one end. The far end counts its part of the same: counters of things that it does not do stay 0.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Connections that were split.
     pub split: Count,
-    /// Connections that went past the proxy because a rule says so.
+    /// Connections that went past the proxy because of a rule.
     pub bypassed: Count,
-    /// Connections that went past it because the far end was gone or full.
+    /// Connections that went past the proxy because the far end was gone or full.
     pub failed_open: Count,
     /// Split connections that did not come to an orderly end.
     pub broken: Count,
-    /// What was refused: addresses out of reach, malformed requests.
+    /// Refusals: addresses out of reach, malformed requests.
     pub refused: Count,
     /// Payload handed to the leg.
     pub sent_bytes: Count,
-    /// Payload that came by the leg.
+    /// Payload received over the leg.
     pub received_bytes: Count,
-    /// Requests of clear-text HTTP that were answered by way of the far end.
+    /// Requests of clear-text HTTP that were answered through the far end.
     pub fetched: Count,
-    /// Those of them whose answer was there, or on its way, before they were asked.
+    /// Fetched requests whose answer was there, or on its way, before the request.
     pub answered_early: Count,
-    /// What the far end sent unasked.
+    /// Promises of the far end: objects sent unasked.
     pub promised: Count,
-    /// What of that nobody asked for in time.
+    /// Promised objects that were not requested in time.
     pub wasted: Count,
     /// Body bytes that compression kept off the leg.
     pub saved_bytes: Count,
-    /// Round trips over the leg that clients did not wait for, times what one takes: a handshake answered here, a response that was
-    /// there already. An estimate, and a sum over connections: pages overlap them.
+    /// Round trips over the leg that clients did not wait for, times the duration of one: a handshake answered here, a response
+    /// that was there already. An estimate, and a sum over connections: pages overlap them.
     pub saved_ms: Count,
-    /// What forward error correction has done; nothing where the leg has none.
+    /// Counters of forward error correction; zero if the leg has none.
     pub fec: Arc<Counts>,
 }
 
 impl Counters {
-    /// Those of an end with this leg.
+    /// Counters of an end with this leg.
     pub(crate) fn of(leg: &leg::Settings) -> Counters {
         let fec = leg.over.fec().map(|fec| Arc::clone(&fec.counts)).unwrap_or_default();
         Counters { fec, ..Counters::default() }
     }
 
-    /// `trips` round trips of `rtt` were not waited for.
+    /// Records `trips` round trips of `rtt` that were not waited for.
     pub(crate) fn save_trips(&self, trips: u32, rtt: Duration) {
         self.saved_ms.add((trips * rtt).as_millis() as u64);
     }
@@ -114,7 +114,7 @@ impl Counters {
         ]
     }
 
-    /// As text for Prometheus (exposition format 0.0.4).
+    /// The metrics in Prometheus's text format (exposition format 0.0.4).
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, help, value) in self.all() {

@@ -1,20 +1,20 @@
-//! How an end comes to its end: in order, or at once.
+//! Shutdown of an end: in order, or at once.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Tells an end of the proxy to end. Clones tell the same; it may be told from another thread.
+/// Handle to shut down an end of the proxy. Clones share it; it may be used from another thread.
 #[derive(Clone, Debug)]
 pub struct Ending(Arc<watch::Sender<Stage>>);
 
-/// How far the end has come.
+/// Stage of the shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Running,
-    /// Nothing new is taken.
+    /// Nothing new is accepted.
     Draining,
-    /// What is left breaks off.
+    /// Remaining connections are broken off.
     Over,
 }
 
@@ -25,12 +25,12 @@ impl Default for Ending {
 }
 
 impl Ending {
-    /// Nothing new is taken from now on; what is there may go on to its end.
+    /// Accepts nothing new from now on; existing connections may go on to their ends.
     pub fn drain(&self) {
         self.to(Stage::Draining);
     }
 
-    /// Everything breaks off.
+    /// Breaks everything off.
     pub fn end(&self) {
         self.to(Stage::Over);
     }
@@ -43,12 +43,12 @@ impl Ending {
         });
     }
 
-    /// Whether it has come so far.
+    /// Returns true if the stage has been reached.
     pub(crate) fn has_reached(&self, stage: Stage) -> bool {
         *self.0.borrow() >= stage
     }
 
-    /// Waits until it has come so far.
+    /// Waits until the stage is reached.
     pub(crate) async fn reached(&self, stage: Stage) {
         let mut stages = self.0.subscribe();
         // The sender lives as long as `self`.

@@ -1,11 +1,11 @@
 //! A performance enhancing proxy for satellite links, in two halves (RFC 3135: distributed, at the transport and the application layer).
 //!
-//! The near end, [`Local`], stands where the clients are; the far end, [`Remote`], beyond the satellite. Between them lies the [`leg`]:
+//! The near end, [`Local`], is on the clients' side; the far end, [`Remote`], beyond the satellite. Between them is the [`leg`]:
 //! TLS 1.3 with each end's key pinned at the other, and in it HTTP/2; over TCP or over QUIC.
 //!
 //! TCP connections are split: acknowledged at the near end, carried by the leg, opened again at the far end to the address that the client
-//! asked for. Plain GETs in clear text are trapped, and their pages fetched at the far end with what they embed ([`http`]). What is secured
-//! passes as it is. `docs/pep.md` says what splitting breaks.
+//! requested. Plain GETs in clear text are trapped, and their pages fetched at the far end with the objects they embed ([`http`]).
+//! Encrypted traffic passes unchanged. `docs/pep.md` describes what splitting breaks.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! The near end: where clients are, before the satellite.
+//! The near end: on the clients' side of the satellite.
 //!
-//! Connections to certain ports are looked into: a plain GET in clear text is answered by [split HTTP](crate::http). All else is split TCP.
+//! On certain ports HTTP is inspected: a plain GET in clear text is answered by [split HTTP](crate::http). All else is split TCP.
 //!
-//! It accepts a connection at once, in the server's stead, and carries it by the leg. If the far end is gone or full, or a rule says so, it
-//! connects directly: then the connection crosses the satellite as if there were no proxy.
+//! The near end accepts a connection at once, on behalf of the server, and carries it by the leg. If the far end is gone or full, or a rule
+//! says so, it connects directly: then the connection crosses the satellite as if there were no proxy.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -22,28 +22,30 @@ use crate::race::race;
 use crate::rules::within;
 use crate::split::{self, Ask, Ended, Splice};
 
-/// How a near end is set.
+/// Settings of a near end.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The far end's address.
     pub far: SocketAddr,
-    /// How many connections the leg has: of TCP, more lose less to one lost packet, and take more than one connection's share.
+    /// Number of the leg's connections: with TCP, more lose less to one lost packet, and take more than one connection's
+    /// share.
     pub channels: usize,
     /// The leg.
     pub leg: leg::Settings,
-    /// Connections to these go past the proxy.
+    /// Networks whose connections go past the proxy.
     pub bypass: Vec<IpNet>,
-    /// Connections to these ports are looked into. None: TCP alone is split.
+    /// Ports on which HTTP is inspected. None: TCP alone is split.
     pub http_ports: Vec<u16>,
-    /// How long a connection may be silent.
+    /// Idle timeout of connections.
     pub idle: Duration,
 }
 
-/// How long a client may be silent at first before it counts as one whose server speaks first.
+/// Time for a client to send its first bytes, after which the server is assumed to speak first.
 const FIRST_WORD: Duration = Duration::from_secs(3);
 
 impl Settings {
-    /// As usual, with the far end at `far`: one channel, nothing bypassed, HTTP on port 80, silence of a quarter of an hour.
+    /// Default settings with the far end at `far`: one channel, nothing bypassed, HTTP on port 80, an idle timeout of a
+    /// quarter of an hour.
     pub fn new(far: SocketAddr) -> Settings {
         Settings {
             far,
@@ -56,12 +58,12 @@ impl Settings {
     }
 }
 
-/// Where a listener's connections are to go.
+/// Destination of a listener's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// To this address: a port forward.
+    /// This address: a port forward.
     Fixed(SocketAddr),
-    /// To where their clients wanted: the kernel leads them here (`REDIRECT`, `TPROXY`).
+    /// The original destination: the kernel redirects connections here (`REDIRECT`, `TPROXY`).
     Asked,
 }
 
@@ -74,23 +76,23 @@ pub struct Local {
     ending: Ending,
 }
 
-/// How a connection is carried, and why so.
+/// Way of carrying a connection, and the reason.
 enum Way {
     Split(Lease),
     Direct(Past),
 }
 
-/// Why a connection goes past the proxy.
+/// Reason for bypassing the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Past {
-    /// A rule says so.
+    /// A rule.
     Bypassed,
     /// The far end is gone or full.
     NoFarEnd,
 }
 
 impl Local {
-    /// Starts the leg. Connections that come before it stands go directly.
+    /// Starts the leg. Connections that come before it is established go directly.
     pub fn start(settings: Settings, connector: &Connector) -> Rc<Local> {
         let leg = Leg::start(settings.far, settings.channels, connector, &settings.leg);
         let counters = Rc::new(Counters::of(&settings.leg));
@@ -98,32 +100,32 @@ impl Local {
         Rc::new(Local { settings, leg, store, counters, ending: Ending::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn counters(&self) -> &Rc<Counters> {
         &self.counters
     }
 
-    /// Whether the far end is there.
+    /// Returns true if the far end is there.
     pub fn is_up(&self) -> bool {
         self.leg.is_up()
     }
 
-    /// Waits until the leg stands with all its channels, for the first time.
+    /// Waits until the leg is established with all its channels, for the first time.
     pub async fn stood(&self) {
         self.leg.stood().await;
     }
 
-    /// The shortest round trip to the far end that was seen; zero before the first.
+    /// The shortest round-trip time to the far end; zero before the first measurement.
     pub fn rtt(&self) -> Duration {
         self.leg.rtt()
     }
 
-    /// Tells it to end.
+    /// The handle to shut it down.
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// Carries what `listener` accepts, until it is told to end and what is there has ended.
+    /// Carries connections that `listener` accepts, until it is told to end and all of them have ended.
     pub async fn serve(self: Rc<Local>, listener: TcpListener, target: Target) {
         let listening_at = listener.local_addr().ok();
         let carry = |tcp: TcpStream| {
@@ -141,7 +143,7 @@ impl Local {
         port::serve(listener, &self.ending, carry).await;
     }
 
-    /// Where `tcp` is to go; nowhere if the kernel did not lead it here: then it would come back for ever.
+    /// The destination of `tcp`; `None` if the kernel did not redirect it here: connecting there would loop for ever.
     fn target(
         &self,
         tcp: &TcpStream,
@@ -168,7 +170,7 @@ impl Local {
         }
     }
 
-    /// Answers what can be, and passes on the rest.
+    /// Answers the requests that it can, and passes on the rest.
     async fn trap(&self, mut front: Front, target: SocketAddr) {
         let Some(client) = front.peer().map(|peer| peer.ip()) else { return };
         let asking = Asking {
@@ -206,13 +208,13 @@ impl Local {
                     let (tcp, unread) = front.into_unread();
                     return self.pass_unread(tcp, target, unread).await;
                 }
-                // Dropped, the connection is reset.
+                // Dropping the connection resets it.
                 Answered::Broken => return self.counters.broken.add(1),
             }
         }
     }
 
-    /// Carries `tcp`, of which `first` was read already.
+    /// Carries `tcp`, from which `first` was read already.
     async fn pass_unread(&self, tcp: TcpStream, target: SocketAddr, first: Bytes) {
         match self.way(target) {
             Way::Split(lease) => self.split(tcp, target, lease, first).await,
@@ -231,14 +233,14 @@ impl Local {
         self.leg.lease().map_or(Way::Direct(Past::NoFarEnd), Way::Split)
     }
 
-    /// Carries `tcp` by the leg, behind what was read of it already.
+    /// Carries `tcp` by the leg, behind the bytes that were read from it already.
     async fn split(&self, tcp: TcpStream, target: SocketAddr, lease: Lease, first: Bytes) {
         let Ok(mut sender) = lease.sender().await else {
             return self.pass(tcp, target, first, Past::NoFarEnd).await;
         };
         let request = Ask::Tunnel(target).into_request().expect("an address can be asked for");
         let Ok((answer, stream)) = sender.send_request(request, false) else {
-            // The leg broke in this very moment; nothing was sent.
+            // The leg has just been lost; nothing was sent.
             tcp.abort();
             return self.counters.broken.add(1);
         };

@@ -1,6 +1,7 @@
-//! A port of one end: takes in who comes until the end is told to drain, and then who has knocked already.
+//! A port of one end: accepts connections until the end is told to drain, and then completes handshakes under way.
 //!
-//! Two processes may listen at one address for a while: an end that is to be replaced drains while its successor takes in who comes.
+//! Two processes may listen at one address for a while: an end that is being replaced drains while its successor accepts new
+//! connections.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,17 +13,17 @@ use world::{JoinHandle, TcpListener, TcpStream};
 use crate::ending::{Ending, Stage};
 use crate::race::{First, race};
 
-/// How long handshakes that have begun may take to end. Who knocks meanwhile gets no answer, and knocks again a second after (RFC 6298).
+/// Time for handshakes under way to complete. New clients get no answer meanwhile, and retransmit their SYN after a second (RFC 6298).
 const LAST_HANDSHAKES: Duration = Duration::from_millis(800);
 
-/// Carries each connection that `listener` accepts as `carry` says, until `ending` says so and all that was taken in has ended.
+/// Runs `carry` for each connection that `listener` accepts, until `ending` drains and all accepted connections have ended.
 pub(crate) async fn serve<F>(listener: TcpListener, ending: &Ending, carry: impl Fn(TcpStream) -> F)
 where
     F: Future<Output = ()> + 'static,
 {
     let mut port = Port { carry, carried: Vec::new() };
     port.take_in(&listener, ending.reached(Stage::Draining)).await;
-    // Who waits to be accepted believes to be connected: with the port they would be thrown out.
+    // Clients in the accept queue consider themselves connected: closing the port would reset them.
     if listener.refuse_handshakes().is_ok() {
         port.take_in(&listener, race(world::sleep(LAST_HANDSHAKES), ending.reached(Stage::Over)))
             .await;
@@ -36,10 +37,10 @@ where
     }
 }
 
-/// How long it may take to tell those who were there that it is over.
+/// Time to notify the clients that it is over.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The same with connections of QUIC. They come by the port, so that it stays until they have ended; who knocks meanwhile is refused.
+/// The same with QUIC connections. They use the port, so it stays open until they have ended; new ones are refused meanwhile.
 pub(crate) async fn serve_quic<F>(
     listener: bare::Listener,
     ending: &Ending,
@@ -80,7 +81,7 @@ impl<C: Fn(TcpStream) -> F, F: Future<Output = ()> + 'static> Port<C> {
         loop {
             match race(listener.accept(), &mut end).await {
                 First::One(Ok((tcp, _))) => self.take(tcp),
-                // Out of descriptors, most likely: what ends in the meantime gives some back.
+                // Out of descriptors, most likely: connections that end meanwhile free some.
                 First::One(Err(_)) => world::sleep(Duration::from_millis(100)).await,
                 First::Other(_) => return,
             }

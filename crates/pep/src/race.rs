@@ -4,13 +4,13 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-/// Which was first, and what it gave.
+/// The future that completed first, with its output.
 pub(crate) enum First<A, B> {
     One(A),
     Other(B),
 }
 
-/// Runs both until one is done, and drops what was passed by value. `one` is asked first, each time.
+/// Runs both until one completes, and drops futures passed by value. `one` is polled first, each time.
 pub(crate) async fn race<A: Future, B: Future>(one: A, other: B) -> First<A::Output, B::Output> {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| {

@@ -1,6 +1,6 @@
-//! The far end: where servers are, beyond the satellite.
+//! The far end: on the servers' side of the satellite.
 //!
-//! It connects to the address that a client asked for and to no other, and to that only within its [`Reach`].
+//! It connects to the address that a client requested and to no other, and only within its [`Reach`].
 
 use std::future::poll_fn;
 use std::io;
@@ -26,23 +26,23 @@ use crate::race::{First, race};
 use crate::rules::Reach;
 use crate::split::{self, Ask, Ended, Splice};
 
-/// How a far end is set.
+/// Settings of a far end.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The leg.
     pub leg: leg::Settings,
-    /// Where it connects to.
+    /// Destinations that it may connect to.
     pub reach: Reach,
-    /// How long a connection may be silent.
+    /// Idle timeout of connections.
     pub idle: Duration,
-    /// How long a server may take to accept a connection.
+    /// Timeout for connecting to a server.
     pub connect: Duration,
-    /// What is fetched unasked.
+    /// Limits of prefetching.
     pub http: http::Settings,
 }
 
 impl Default for Settings {
-    /// Everywhere but to itself; silence of a quarter of an hour, ten seconds to connect.
+    /// All destinations but itself; an idle timeout of a quarter of an hour, ten seconds to connect.
     fn default() -> Settings {
         Settings {
             leg: leg::Settings::default(),
@@ -64,7 +64,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// A far end that serves nobody yet.
+    /// A far end that does not serve yet.
     pub fn new(settings: Settings, acceptor: Acceptor) -> Rc<Remote> {
         let counters = Rc::new(Counters::of(&settings.leg));
         let Settings { http, connect, .. } = settings;
@@ -73,17 +73,17 @@ impl Remote {
         Rc::new(Remote { settings, acceptor, fetcher, counters, ending: Ending::default() })
     }
 
-    /// What it has done.
+    /// Its counters.
     pub fn counters(&self) -> &Rc<Counters> {
         &self.counters
     }
 
-    /// Tells it to end.
+    /// The handle to shut it down.
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// Listens for near ends at `address`, in the way of its leg.
+    /// Listens for near ends at `address`, on its leg's transport.
     ///
     /// # Errors
     /// If the address is taken or not ours.
@@ -91,7 +91,7 @@ impl Remote {
         leg::Port::bind(address, &self.acceptor, &self.settings.leg)
     }
 
-    /// Serves the near ends that connect to `port`, until it is told to end and what is there has ended.
+    /// Serves the near ends that connect to `port`, until it is told to end and all connections have ended.
     pub async fn serve(self: Rc<Remote>, port: leg::Port) {
         match port {
             leg::Port::Tcp(listener) => {
@@ -124,7 +124,7 @@ impl Remote {
         Ok(())
     }
 
-    /// The same with a QUIC connection and all its streams.
+    /// Serves a QUIC connection and all its streams, likewise.
     async fn streams(self: &Rc<Remote>, incoming: bare::Incoming) -> io::Result<()> {
         let settings = &self.settings.leg;
         let first = async {
@@ -155,7 +155,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Serves a connection until the near end is gone. Whatever is first: the connection is dropped and its streams break.
+    /// Serves a connection until it ends or the near end is gone; then the connection is dropped and its streams break.
     async fn attend<T>(self: &Rc<Remote>, mut connection: h2::server::Connection<T, Bytes>)
     where
         T: AsyncRead + AsyncWrite + Unpin,
@@ -164,7 +164,7 @@ impl Remote {
         race(self.requests(connection), leg::until_gone(pings, &self.settings.leg)).await;
     }
 
-    /// Serves what comes by `connection` until it is lost, or has been told to end and is empty.
+    /// Serves the requests on `connection` until it is lost, or has been told to end and is empty.
     async fn requests<T>(self: &Rc<Remote>, mut connection: h2::server::Connection<T, Bytes>)
     where
         T: AsyncRead + AsyncWrite + Unpin,
@@ -231,7 +231,7 @@ impl Remote {
     }
 }
 
-/// Answers with nothing but a status; `None` if the stream is gone.
+/// Answers with a status only; `None` if the stream is gone.
 fn answer(
     respond: &mut SendResponse<Bytes>,
     status: StatusCode,

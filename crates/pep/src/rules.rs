@@ -1,21 +1,21 @@
-//! Which addresses the proxy has to do with.
+//! Rules on addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 
-/// Where the far end connects to, when it is asked.
+/// Destinations that the far end may connect to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Only there, if any networks are named.
+    /// Only these networks, if any are named.
     pub only: Vec<IpNet>,
-    /// Of the addresses that belong to the far end itself and its neighbours, these: see [`Reach::allows`].
+    /// Exceptions for addresses that belong to the far end itself and its neighbours: see [`Reach::allows`].
     pub also: Vec<IpNet>,
 }
 
 impl Reach {
-    /// Whether the far end may connect to `target`. Loopback, link-local, unspecified, broadcast and multicast addresses mean something else
-    /// at the far end than where they were asked for: they are refused unless named in `also`.
+    /// Returns true if the far end may connect to `target`. Loopback, link-local, unspecified, broadcast and multicast addresses have
+    /// another meaning at the far end than at the client: they are refused unless named in `also`.
     pub fn allows(&self, target: SocketAddr) -> bool {
         let address = target.ip().to_canonical();
         let named = self.only.is_empty() || within(&self.only, address);
@@ -23,7 +23,7 @@ impl Reach {
     }
 }
 
-/// Whether `address` lies in one of `networks`. IPv4 in IPv6 (`::ffff:10.0.0.1`) is IPv4.
+/// Returns true if `address` is in one of `networks`. IPv4-mapped IPv6 (`::ffff:10.0.0.1`) counts as IPv4.
 pub(crate) fn within(networks: &[IpNet], address: IpAddr) -> bool {
     let address = address.to_canonical();
     networks.iter().any(|network| network.contains(&address))

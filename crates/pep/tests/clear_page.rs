@@ -1,4 +1,4 @@
-//! What split HTTP leaves of a clear-text page (RTT 620 ms): the same bytes, in fewer round trips.
+//! Effect of split HTTP on a clear-text page (RTT 620 ms): the same bytes, in fewer round trips.
 
 mod common;
 
@@ -19,11 +19,11 @@ use world::{TcpListener, TcpStream};
 const HTML: &str = "<!doctype html><link rel=stylesheet href=/style.css><script src=/code.js></script>\
     <p>Text that is long enough for compression to be of use, of use, of use.</p>\
     <img src=/0.png><img src=/1.png><img src=/2.png><img src=/3.png>";
-/// In the order in which a browser asks for them; the last is found in the style sheet.
+/// In the order of a browser's requests; the last is found in the style sheet.
 const OBJECTS: [&str; 7] =
     ["/style.css", "/code.js", "/0.png", "/1.png", "/2.png", "/3.png", "/back.png"];
 
-/// A site, which notes what it was asked for and with what cookies.
+/// A site that records its requests and their cookies.
 #[derive(Clone, Default)]
 struct Site(Rc<RefCell<Vec<(String, String)>>>);
 
@@ -112,7 +112,7 @@ async fn connect(to: SocketAddr) -> Connection<TcpStream> {
     Connection::new(TcpStream::connect(to).await.unwrap(), client::Settings::default())
 }
 
-/// A page by one connection, as a client without parallel connections loads it.
+/// Timing of a page over one connection, loaded by a client without parallel connections.
 struct Load {
     first_byte: Duration,
     page: Duration,
@@ -161,7 +161,7 @@ fn a_page_takes_one_round_trip_and_its_objects_none() {
             "first byte {:?} -> {:?}, all {:?} -> {:?}",
             bare.first_byte, split.first_byte, bare.all, split.all
         );
-        // Each object was asked for once, unasked ones with the cookie that the page had set.
+        // Each object was requested once, unasked ones with the cookie that the page had set.
         let asked = site.0.borrow();
         assert_eq!(asked.len(), 1 + OBJECTS.len(), "{asked:?}");
         assert!(asked[1..].iter().all(|(_, cookie)| cookie == "seen=1"), "{asked:?}");
@@ -179,7 +179,7 @@ fn lost_packets_change_no_bytes() {
     }
 }
 
-/// What was fetched unasked is for requests that it would have answered, and for no others.
+/// Pushed answers are used for requests that they would have answered, and for no others.
 #[test]
 fn other_cookies_and_conditions_are_asked_for_themselves() {
     for leg in LEGS {
@@ -252,7 +252,7 @@ fn uploads_pass_unread() {
     }
 }
 
-/// What was cut off must not look whole, and who comes next is served.
+/// A truncated answer must not look complete, and later clients are served.
 #[test]
 fn a_far_end_that_dies_in_the_middle_of_a_body_is_noticed() {
     for leg in LEGS {

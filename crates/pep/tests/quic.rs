@@ -1,4 +1,4 @@
-//! What a leg over QUIC promises beside what every leg does: losses are repaired together and hold up nothing else; parity spares their repair.
+//! Properties of a leg over QUIC beyond those of every leg: losses are repaired together and hold up nothing else; parity avoids their repair.
 
 mod common;
 
@@ -10,12 +10,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::Time;
 use world::{TcpListener, TcpStream};
 
-/// What each connection brings: two of them fit into the leg's first window of 64 packets.
+/// Bytes of each connection: two of them fit into the leg's first window of 64 packets.
 const BYTES: usize = 40_000;
-/// What the links take to send a few packets.
+/// Time that the links take to send a few packets.
 const LITTLE: Duration = Duration::from_millis(250);
 
-/// A satellite whose downlink loses these packets, and no others.
+/// A satellite whose downlink loses exactly these packets.
 fn losing(leg: Leg, packets: &str) -> Sky {
     let list = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(list.path(), packets).unwrap();
@@ -32,7 +32,7 @@ fn losing(leg: Leg, packets: &str) -> Sky {
     })
 }
 
-/// When something came by a client's connection.
+/// Times of arrivals on a client's connection.
 async fn receive() -> Vec<Time> {
     let mut stream = TcpStream::connect(at("10.0.0.2", 7)).await.unwrap();
     let (mut all, mut came) = (Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ async fn receive() -> Vec<Time> {
     came
 }
 
-/// The longest that nothing came to either of two clients, once something has.
+/// The longest time without arrivals at either of two clients, after the first.
 async fn longest_gap_of_two() -> Duration {
     let [one, other] = [world::spawn(receive()), world::spawn(receive())];
     let mut came = one.await;
@@ -52,20 +52,21 @@ async fn longest_gap_of_two() -> Duration {
     came.windows(2).map(|two| two[1].since(two[0])).max().unwrap()
 }
 
-/// How long one client's connection takes.
+/// Duration of one client's connection.
 async fn one_takes() -> Duration {
     let began = world::now();
     receive().await.last().unwrap().since(began)
 }
 
-/// How many packets the far end has sent again.
+/// Number of packets retransmitted by the far end.
 fn sent_again() -> u64 {
     let report = world::sim::report().unwrap();
     let far = report.endpoints.iter().find(|end| end.local == at("10.1.0.1", 9400)).unwrap();
     far.stats.as_ref().unwrap().retransmitted_segments
 }
 
-/// What SNACK is for: an acknowledgement reports every hole (RFC 9000 section 19.3.1), so that one round trip repairs them all.
+/// The purpose of SNACK: an acknowledgement reports every hole (RFC 9000 section 19.3.1), so that one round trip repairs them
+/// all.
 #[test]
 fn several_losses_of_one_window_are_repaired_in_one_round_trip() {
     let whole = losing(Leg::Quic, "").run(one_takes());
@@ -86,12 +87,12 @@ fn a_loss_holds_up_its_own_stream_alone() {
 
 #[test]
 fn what_parity_restores_is_not_sent_again() {
-    // One of each group: there are eleven datagrams from parity to parity.
+    // One of each group: the distance from parity to parity is eleven datagrams.
     let sky = losing(Leg::Fec, "15 26 37 48 59");
     let fec = Arc::clone(&sky.fec);
     let again = sky.run(async {
         longest_gap_of_two().await;
-        // Long enough for losses to be found.
+        // Long enough for losses to be detected.
         world::sleep(2 * RTT).await;
         sent_again()
     });

@@ -26,7 +26,7 @@ fn in_world(test: impl Future<Output = ()>) {
     world::real::run(config, world::timeout(Duration::from_secs(30), test)).unwrap().unwrap();
 }
 
-/// A server that sends back what it was sent, at its end.
+/// A server that echoes its input after the input's end.
 fn echo() -> SocketAddr {
     let (listener, address) = bind();
     drop(world::spawn(async move {
@@ -42,7 +42,7 @@ fn echo() -> SocketAddr {
     address
 }
 
-/// What carries the leg: TCP, QUIC, and QUIC with parity.
+/// Transports of the leg: TCP, QUIC, and QUIC with parity.
 fn legs() -> [Over; 3] {
     let quic = |fec| {
         let transport = Transport::matching(&tcp::Config::default());
@@ -52,7 +52,7 @@ fn legs() -> [Over; 3] {
     [Over::Tcp, quic(None), quic(Some(fec))]
 }
 
-/// A far end that lets in who has the key of seed 1, and connects to loopback if told so.
+/// A far end that accepts the key of seed 1, and connects to loopback if `reaches_loopback`.
 fn far_end(leg: &Over, reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
     let mut settings = remote::Settings::default();
     settings.leg.over = leg.clone();

@@ -12,7 +12,7 @@ use common::{LEGS, RTT, Sky, at, near, pattern, server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
 
-/// Answers each connection with what it sent, at its end.
+/// Echoes the input of each connection after the input's end.
 async fn echo() {
     let listener = TcpListener::bind(server()).unwrap();
     loop {
@@ -31,7 +31,7 @@ async fn round_trip(to: SocketAddr, bytes: usize) -> io::Result<bool> {
     let sent = pattern(bytes);
     let mut stream = TcpStream::connect(to).await?;
     stream.write_all(&sent).await?;
-    // Half of the connection ends here; the answer is still to come.
+    // This half of the connection ends here; the answer is still to come.
     stream.shutdown().await?;
     let mut received = Vec::new();
     stream.read_to_end(&mut received).await?;
@@ -72,7 +72,7 @@ fn many_connections_pass_at_once() {
     }
 }
 
-/// Connecting costs a round trip of the network by the client, and none over the satellite.
+/// Connecting costs a round trip in the client's network, and none over the satellite.
 #[test]
 fn the_near_end_accepts_and_an_echo_takes_one_round_trip() {
     for leg in LEGS {
@@ -109,7 +109,7 @@ fn a_refusal_at_the_far_end_becomes_a_reset() {
     }
 }
 
-/// What the server says before it breaks off is no whole answer, and must not look like one.
+/// A server's output before a reset is not a whole answer, and must not look like one.
 #[test]
 fn resets_pass_in_both_directions() {
     for leg in LEGS {
@@ -141,7 +141,8 @@ fn resets_pass_in_both_directions() {
     }
 }
 
-/// A client that reads nothing stops its own server, after a stream's window and the buffers on the way, and nobody else.
+/// A client that reads nothing stops its own server, after a stream's window and the buffers on the way, and no other
+/// connection.
 #[test]
 fn a_slow_reader_stops_its_writer_and_nobody_else() {
     for leg in LEGS {
@@ -167,7 +168,7 @@ fn a_slow_reader_stops_its_writer_and_nobody_else() {
         });
         assert!(same);
         // The window, two TCP send buffers (4 MiB at most each, by the simulated kernel) and two receive buffers (6 MiB at most).
-        // Without an end to it, 120 s of 1 Mbit/s alone would be 15 MB.
+        // Without a bound, 120 s of 1 Mbit/s alone would be 15 MB.
         assert!(written.get() < 12 << 20, "{} bytes were written", written.get());
     }
 }
@@ -223,7 +224,7 @@ fn a_far_end_that_drains_lets_what_it_carries_end() {
         });
         assert!(same);
         let ended_at = ended_at.expect("it ends when it is empty");
-        // Not before the answer was on its way: a second of it may lie in the satellite's queue.
+        // Not before the answer was on its way: a second of it may be in the satellite's queue.
         assert!(ended_at >= answered_at - 3 * RTT, "{ended_at:?}, answered {answered_at:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What splitting leaves of a secured page's first byte (RTT 620 ms): TCP's round trip is gone, TLS's and HTTP's remain.
+//! Effect of splitting on an encrypted page's first byte (RTT 620 ms): TCP's round trip is gone, TLS's and HTTP's remain.
 
 mod common;
 
@@ -34,7 +34,7 @@ async fn serve(security: Security) {
     }
 }
 
-/// When the response's head came.
+/// Arrival of the response's head.
 #[derive(Default)]
 struct FirstByte(Option<units::Time>);
 
@@ -61,7 +61,7 @@ fn first_byte(leg: Leg, to: SocketAddr, security: Security, version: Version) ->
     })
 }
 
-/// Round trips, and a little for what the links take to send some 4 KB.
+/// Asserts a number of round trips, with a margin for sending some 4 KB over the links.
 fn assert_trips(took: Duration, trips: u32) {
     let bounds = trips * RTT..trips * RTT + Duration::from_millis(150);
     assert!(bounds.contains(&took), "{took:?} is not {trips} round trips of {RTT:?}");

@@ -1,4 +1,5 @@
-//! Windows of the satellite leg that are exhausted, simulated: who fills one waits, nobody else does, and nothing hangs or is lost.
+//! Exhausted windows of the satellite leg, simulated: a stream that fills its window waits, others do not, and nothing hangs or is
+//! lost.
 
 mod common;
 
@@ -11,14 +12,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use world::{TcpListener, TcpStream};
 
-/// A stream's window on the leg: the least that HTTP/2 begins with.
+/// A stream's window on the leg: HTTP/2's initial window.
 const WINDOW_BYTES: u32 = 65_535;
-/// More than the window and all buffers on the way hold.
+/// More bytes than the window and all buffers on the way hold.
 const MUCH: usize = 4 << 20;
-/// By then every buffer on the way is full: 4 MiB would take 36 s down and 275 s up.
+/// Time by which every buffer on the way is full: 4 MiB would take 36 s down and 275 s up.
 const FULL: Duration = Duration::from_secs(200);
 
-/// Both ends, with `streams` streams of the least window.
+/// Both ends, with `streams` streams of the smallest window.
 fn narrow(leg: Leg, streams: u32) -> Sky {
     let set = move |leg: &mut farlink_pep::leg::Settings| {
         (leg.streams, leg.stream_window_bytes) = (streams, WINDOW_BYTES);
@@ -31,7 +32,7 @@ fn narrow(leg: Leg, streams: u32) -> Sky {
         .with_near_end(move |settings| set(&mut settings.leg))
 }
 
-/// Answers on port 7 what it was sent, at its end.
+/// Echoes the input on port 7 after the input's end.
 async fn echo() {
     let listener = TcpListener::bind(at(SERVER, 7)).unwrap();
     loop {
@@ -56,7 +57,7 @@ async fn comes_back(bytes: usize) -> bool {
     sent == received
 }
 
-/// Writes `MUCH` in pieces, which `written` counts, and then says that it is the end.
+/// Writes `MUCH` in pieces, counted in `written`, and then ends its direction.
 async fn write_much(stream: &mut TcpStream, written: &Cell<usize>) {
     for piece in pattern(MUCH).chunks(10_000) {
         stream.write_all(piece).await.unwrap();
@@ -65,7 +66,7 @@ async fn write_much(stream: &mut TcpStream, written: &Cell<usize>) {
     stream.shutdown().await.unwrap();
 }
 
-/// Waits until the writer stands still; gives how much it could write.
+/// Waits until the writer is blocked; returns the number of bytes written.
 async fn stands_still(written: &Cell<usize>) -> usize {
     world::sleep(FULL).await;
     let stood_at = written.get();
@@ -98,7 +99,7 @@ fn a_download_that_is_not_read_exhausts_its_window_and_hangs_nobody() {
     }
 }
 
-/// Clients that send much to servers which read nothing before they are told to, and then everything.
+/// Clients that upload `MUCH` to servers which read nothing until they are told to, and then everything.
 fn uploads(sky: Sky, uploads: usize, meanwhile: impl AsyncFnOnce() + 'static) {
     let (go, received) = (Rc::new(Notify::new()), Rc::new(RefCell::new(Vec::new())));
     let (told, put) = (Rc::clone(&go), Rc::clone(&received));
@@ -153,7 +154,7 @@ fn a_huge_upload_that_is_not_read_exhausts_its_window_and_hangs_nobody() {
     }
 }
 
-/// Nor does it when no stream is left: who comes next goes directly.
+/// Nothing hangs when no stream is left, either: the next connection goes directly.
 #[test]
 fn uploads_that_exhaust_every_stream_hang_nobody() {
     for leg in LEGS {

@@ -1,10 +1,10 @@
-//! A server that answers with bodies of fixed sizes, prepared once: what a cache hit costs when finding it
-//! costs nothing. `scripts/proxy-bench/run.sh` measures it beside other servers.
+//! A server that answers with bodies of fixed sizes, prepared once: the cost of a cache hit without the
+//! lookup. `scripts/proxy-bench/run.sh` measures it beside other servers.
 //!
 //! Usage: `prepared_replies [ADDRESS [none|tls12|tls13]]` (default 127.0.0.1:8080, none)
 //!
-//! `/1`, `/10` and `/20` are of so many KiB. HTTP/1.1, HTTP/2 and SPDY, by ALPN or by the client's first bytes; one
-//! thread. The certificate is RSA, as the others' in the comparison.
+//! `/1`, `/10` and `/20` have bodies of as many KiB. HTTP/1.1, HTTP/2 and SPDY, by ALPN or by the client's first
+//! bytes; one thread. The certificate is RSA, like those of the other servers in the comparison.
 
 use std::error::Error;
 use std::net::SocketAddr;

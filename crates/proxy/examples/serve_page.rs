@@ -2,11 +2,10 @@
 //!
 //! Usage: `serve_page PAGE [ADDRESS [none|tls12|tls13 [PROTOCOL]]]` (default 127.0.0.1:8080, none, h2)
 //!
-//! PAGE is whatever `farlink load` takes. Its objects have bytes that make a browser load them all, its
-//! hosts answer at one address. PROTOCOL `h1` offers HTTP/1.1 only; `h2` both, in clear text by the
-//! client's first bytes. Over UDP alone, with TLS 1.3: `h3-deployed`; `h3-matched` to the TCP of Linux 6; `h3-as-quic-go`: NewReno and 32 packets at
-//! first. The certificate is RSA: browsers take no Ed25519. A browser that is to find all
-//! hosts here and trust the certificate is, for example:
+//! PAGE is any page that `farlink load` takes. Its objects have bytes that make a browser load them all, its hosts answer at one address. PROTOCOL
+//! `h1` offers HTTP/1.1 only; `h2` both, in clear text by the client's first bytes. Over UDP alone, with TLS 1.3: `h3-deployed`; `h3-matched` to the
+//! TCP of Linux 6; `h3-as-quic-go`: NewReno and an initial window of 32 packets. The certificate is RSA: browsers do not accept Ed25519. For
+//! example, a browser finds all hosts here and trusts the certificate with:
 //!
 //! `chromium --host-resolver-rules="MAP * 127.0.0.1:8443" --ignore-certificate-errors https://HOST/`
 
@@ -54,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is spoken.
+/// Protocols offered.
 enum Offer {
     Tcp(Vec<Protocol>),
     Quic(Transport),

@@ -1,8 +1,8 @@
-//! The fields of messages that pass: which are taken off, which are put on (RFC 9110 sections 7.6 and 11.7).
+//! Fields of forwarded messages: removal and addition (RFC 9110 sections 7.6 and 11.7).
 //!
-//! Fields of the connection go no further, and neither do those that `Connection` names. What frames a message (`Content-Length`,
-//! `Transfer-Encoding`) each protocol writes itself. Names and values become `http`'s types, which hold no CR, LF or NUL: nothing that
-//! passes here can be read as two messages.
+//! Fields of the connection are not forwarded, nor are those that `Connection` names. Each protocol writes the framing of a message
+//! (`Content-Length`, `Transfer-Encoding`) itself. Names and values become `http`'s types, which hold no CR, LF or NUL: no forwarded
+//! message can be parsed as two.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -18,8 +18,8 @@ use thiserror::Error;
 
 use crate::target::Scheme;
 
-/// Fields that speak of the connection, or frame the message (RFC 9110 section 7.6.1, RFC 9112 section 6, RFC 9113 section 8.2.2).
-/// `Expect` and `Upgrade` are offered to the next hop anew where it can take them up; credentials for this proxy are for this proxy.
+/// Fields of the connection or of message framing (RFC 9110 section 7.6.1, RFC 9112 section 6, RFC 9113 section 8.2.2). `Expect` and
+/// `Upgrade` are offered anew to the next hop where it supports them; credentials for this proxy stay here.
 const OF_THE_CONNECTION: [HeaderName; 13] = [
     http::header::CONNECTION,
     http::header::CONTENT_LENGTH,
@@ -40,19 +40,19 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Fields by which proxies tell of clients.
+/// Fields in which proxies describe clients.
 pub(crate) const OF_CLIENTS: [HeaderName; 4] =
     [FORWARDED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO];
 
-/// A field that cannot be passed on.
+/// A field that cannot be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a field is malformed")]
 pub struct MalformedField;
 
-/// Takes up `fields` as they arrived, in their order.
+/// Collects `fields` in the order of arrival.
 ///
 /// # Errors
-/// If a name or a value is none.
+/// If a name or a value is malformed.
 pub fn gather<'a>(
     fields: impl Iterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<HeaderMap, MalformedField> {
@@ -66,8 +66,8 @@ pub fn gather<'a>(
     Ok(gathered)
 }
 
-/// Joins the `Cookie` fields into one. HTTP/2, HTTP/3 and SPDY may cut it into several, which no origin of HTTP/1.1 must see (RFC 9113
-/// section 8.2.3, RFC 9114 section 4.2.1).
+/// Joins the `Cookie` fields into one. HTTP/2, HTTP/3 and SPDY may split it, but an HTTP/1.1 origin must see one (RFC 9113 section
+/// 8.2.3, RFC 9114 section 4.2.1).
 fn join_cookies(fields: &mut HeaderMap) {
     let mut pairs = fields.get_all(COOKIE).iter();
     if let (Some(first), Some(second)) = (pairs.next(), pairs.next()) {
@@ -81,7 +81,7 @@ fn join_cookies(fields: &mut HeaderMap) {
     }
 }
 
-/// Takes off what does not go further.
+/// Removes fields that are not forwarded.
 pub fn strip(fields: &mut HeaderMap) {
     let named: Vec<HeaderName> = fields
         .get_all(CONNECTION)
@@ -89,24 +89,24 @@ pub fn strip(fields: &mut HeaderMap) {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
-        // RFC 9110 section 7.6.1: a field that all recipients need is not the connection's, whoever says so.
+        // RFC 9110 section 7.6.1: a field that all recipients need is not the connection's, even if `Connection` names it.
         .filter(|name| *name != HOST && *name != VIA)
         .collect();
     let goes_on = |name: &HeaderName| !OF_THE_CONNECTION.contains(name) && !named.contains(name);
-    // Removing one by one would change the order of the others.
+    // Rebuilt, since removing one by one would change the order of the others.
     let kept = fields.iter().filter(|(name, _)| goes_on(name));
     *fields = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
 }
 
-/// The protocol by which a client offers to go on (RFC 9110 section 7.8), unless that is HTTP/2 in clear text, which nobody has any more
-/// (RFC 9113 section 3.1).
+/// The protocol that a client offers to switch to (RFC 9110 section 7.8), unless that is HTTP/2 in clear text, which is obsolete (RFC
+/// 9113 section 3.1).
 pub fn offered_protocol(fields: &HeaderMap) -> Option<HeaderValue> {
     let is_offer = fields.get_all(CONNECTION).iter().any(|value| has_member(value, "upgrade"));
     let offered = fields.get(UPGRADE).filter(|value| is_offer && !has_member(value, "h2c"));
     offered.cloned()
 }
 
-/// Whether a client waits until its body is wanted (RFC 9110 section 10.1.1).
+/// Returns true if a client waits for 100 (Continue) before it sends its body (RFC 9110 section 10.1.1).
 pub fn expects_continue(fields: &HeaderMap) -> bool {
     fields.get_all(EXPECT).iter().any(|value| has_member(value, "100-continue"))
 }
@@ -121,26 +121,26 @@ fn has_member(list: &HeaderValue, name: &str) -> bool {
 pub struct Via(String);
 
 impl Via {
-    /// A name that no other proxy has, for one that was given none.
+    /// A unique random name, for a proxy that was given none.
     pub fn random_pseudonym() -> String {
         let mut bytes = [0; 4];
         SystemRandom::new().fill(&mut bytes).expect("a system that a proxy runs on has randomness");
         format!("farlink-{:08x}", u32::from_be_bytes(bytes))
     }
 
-    /// A proxy called `pseudonym`, which no other on the way is.
+    /// A proxy called `pseudonym`, which must be unique on the way.
     pub fn new(pseudonym: &str) -> Via {
         Via(pseudonym.to_owned())
     }
 
-    /// Whether a message with `fields` has been here before: then it goes round in a loop.
+    /// Returns true if a message with `fields` has passed this proxy before: then it is in a loop.
     pub fn has_passed(&self, fields: &HeaderMap) -> bool {
         let values = fields.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
         let mut members = values.flat_map(|value| value.split(','));
         members.any(|member| member.split_whitespace().nth(1) == Some(self.0.as_str()))
     }
 
-    /// Adds this proxy behind those that the message has passed already; `received` is the version that it came in.
+    /// Appends this proxy to those that the message has passed; `received` is the version of the incoming message.
     pub fn add(&self, fields: &mut HeaderMap, received: Version) {
         let version = match received {
             Version::HTTP_10 => "1.0",
@@ -161,10 +161,10 @@ impl Via {
     }
 }
 
-/// What origins are told of clients.
+/// Disclosure of clients to origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Disclosure {
-    /// What the client says of itself, and nothing more.
+    /// Only what the client itself sends.
     #[default]
     Nothing,
     /// `X-Forwarded-For`, `-Proto` and `-Host`.
@@ -173,23 +173,23 @@ pub enum Disclosure {
     Forwarded,
 }
 
-/// A client, and what it asked.
+/// A client, and the target of its request.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
     /// Its address.
     pub address: IpAddr,
-    /// How it asked.
+    /// Scheme of its request.
     pub scheme: Scheme,
-    /// The host that it asked for, with its port.
+    /// The requested host, with its port.
     pub host: &'a str,
 }
 
 impl Disclosure {
-    /// Tells of `client`. What a client in `trusted` says of others before it is kept, what any other says is replaced. Gives whether all
-    /// that is told is this proxy's own word.
+    /// Describes `client` to the origin. Information from a client in `trusted` on others before it is kept, any other client's is
+    /// replaced. Returns true if the description is entirely this proxy's own.
     ///
     /// # Errors
-    /// Never for hosts that were read as such.
+    /// Never for hosts that were parsed as such.
     pub fn tell(
         self,
         fields: &mut HeaderMap,
@@ -218,19 +218,19 @@ impl Disclosure {
         Ok(is_own)
     }
 
-    /// The field in which proxies stand behind each other.
+    /// The field in which proxies append clients to a chain.
     fn chain(self) -> HeaderName {
         if self == Disclosure::Forwarded { FORWARDED } else { X_FORWARDED_FOR }
     }
 
-    /// The chain with this client at its end.
+    /// The chain with this client appended.
     fn link(self, mut known: String, address: IpAddr, client: &Client<'_>) -> String {
         if !known.is_empty() {
             known.push_str(", ");
         }
         let written = match (self, address) {
             (Disclosure::Forwarded, IpAddr::V6(_)) => {
-                // RFC 7239 section 6: an IPv6 address stands in brackets, and those in quotes.
+                // RFC 7239 section 6: an IPv6 address is written in brackets and quotes.
                 write!(known, "for=\"[{address}]\"")
             }
             (Disclosure::Forwarded, IpAddr::V4(_)) => write!(known, "for={address}"),

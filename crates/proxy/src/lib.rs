@@ -1,8 +1,8 @@
 //! Servers: the origin, which answers with a page's objects, and the proxy, which stands between it and its clients.
 //!
-//! Both are ordinary async code over [`world`]: what is simulated is what ships. The proxy's decisions are functions without IO -
-//! [`target`], [`access`], [`fields`], [`forward::route`], [`pac`] - its connections to origins are [`upstream`]'s, what it tells
-//! of requests is [`journal`]'s.
+//! Both are ordinary async code over [`world`]: the simulated code is the code that ships. The proxy's decisions are functions
+//! without IO - [`target`], [`access`], [`fields`], [`forward::route`], [`pac`]; [`upstream`] has its connections to origins,
+//! [`journal`] its records of requests.
 
 #![forbid(unsafe_code)]
 

@@ -23,13 +23,12 @@ pub use self::push::PushPolicy;
 pub use self::site::Site;
 pub use self::virtual_hosts::VirtualHosts;
 
-/// How many requests a server works on at once, and how long it takes beside an object's own think
-/// time.
+/// Number of requests a server works on at once, and its service time beside an object's own think time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Workers {
     /// Requests worked on at once; `None` for no limit.
     pub count: Option<usize>,
-    /// What each takes.
+    /// Service time of each.
     pub service_time: Duration,
 }
 
@@ -39,15 +38,15 @@ pub struct Origin {
     host: usize,
     workers: Option<Rc<Semaphore>>,
     service_time: Duration,
-    /// A factor on each object's think time: the nuisance model's.
+    /// A factor on each object's think time, from the nuisance model.
     think_factors: Rc<[f64]>,
-    /// How often each repeated request was answered.
+    /// Number of answers to each repeated request.
     answered: Vec<Cell<usize>>,
     push: PushPolicy,
 }
 
 impl Origin {
-    /// The host at index `host` of the site's page. `think_factors` has one entry an object.
+    /// The host at index `host` of the site's page. `think_factors` has one entry per object.
     pub fn new(site: Arc<Site>, host: usize, workers: Workers, think_factors: Rc<[f64]>) -> Origin {
         Origin {
             answered: site.counters(host),
@@ -60,7 +59,7 @@ impl Origin {
         }
     }
 
-    /// The same, which pushes objects with their document.
+    /// The same origin, which pushes objects with their document.
     #[must_use]
     pub fn with_push(self, push: PushPolicy) -> Origin {
         Origin { push, ..self }
@@ -113,33 +112,33 @@ async fn work(workers: Option<Rc<Semaphore>>, time: Duration, reply: Reply) -> R
     reply
 }
 
-/// Where and how an origin listens.
+/// Address and settings of an origin's listener.
 #[derive(Clone)]
 pub struct Listen {
     /// The address.
     pub address: SocketAddr,
-    /// Its protocol, its TLS and what each is set to.
+    /// Its protocol, its TLS and the settings of each.
     pub acceptor: server::Acceptor,
-    /// What is done with the same port of UDP.
+    /// Use of the same UDP port.
     pub udp: UdpPort,
 }
 
-/// What a server does with a port of UDP.
+/// A server's use of a UDP port.
 #[derive(Clone)]
 pub enum UdpPort {
-    /// Nothing: there is none.
+    /// Closed.
     Closed,
-    /// It speaks HTTP/3.
+    /// HTTP/3.
     H3(h3::Acceptor),
-    /// What comes is dropped without a word, as by a firewall in front of it.
+    /// Datagrams are silently dropped, as by a firewall in front of it.
     Deaf,
 }
 
 impl Listen {
-    /// Takes the ports; from then on clients are not refused.
+    /// Binds the ports; from then on clients are not refused.
     ///
     /// # Errors
-    /// If the address cannot be listened on.
+    /// If the address cannot be bound.
     pub fn bind(self) -> io::Result<Listening> {
         let Listen { address, acceptor, udp } = self;
         let tcp = world::TcpListener::bind(address)?;
@@ -163,7 +162,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Serves for ever; each connection over TCP is watched by one of `meters`.
+    /// Serves for ever; each TCP connection is watched by one of `meters`.
     ///
     /// # Errors
     /// If a listener fails.
@@ -176,18 +175,18 @@ impl Listening {
     }
 }
 
-/// How long flow control held back each connection, by the client's address.
+/// Time that flow control held back each connection, by the client's address.
 #[derive(Clone, Default)]
 pub struct Meters(Rc<RefCell<BTreeMap<SocketAddr, Rc<FlowMeter>>>>);
 
 impl Meters {
-    /// How long HTTP's windows held back the connection with `client` so far.
+    /// Time that HTTP's windows held back the connection with `client` so far.
     pub fn limited(&self, client: SocketAddr) -> Duration {
         let meters = self.0.borrow();
         meters.get(&client).map_or(Duration::ZERO, |meter| meter.limited(world::now()))
     }
 
-    /// How long HTTP's windows held back each connection so far, by the client's address.
+    /// Time that HTTP's windows held back each connection so far, by the client's address.
     pub fn all(&self) -> Vec<(SocketAddr, Duration)> {
         let now = world::now();
         let meters = self.0.borrow();
@@ -204,18 +203,18 @@ impl Meters {
 /// Listens and serves for ever; each connection is watched by one of `meters`.
 ///
 /// # Errors
-/// If the address cannot be listened on, or the listener fails.
+/// If the address cannot be bound, or the listener fails.
 pub async fn run<H: Handler>(listen: Listen, handler: Rc<H>, meters: Meters) -> io::Result<()> {
     listen.bind()?.serve(handler, meters).await
 }
 
-/// Takes QUIC connections, each served by a task of its own, until the socket fails. How long windows of HTTP/3 held it back is not known:
-/// they are QUIC's.
+/// Accepts QUIC connections, each served by a task of its own, until the socket fails. The time that windows of HTTP/3 held them back is
+/// unknown: they are QUIC's.
 async fn serve_quic<H: Handler>(listener: h3::Listener, handler: Rc<H>) {
     while let Some(incoming) = listener.accept().await {
         let handler = Rc::clone(&handler);
         world::spawn(async move {
-            // A connection that fails is the client's to notice; the server has nobody to tell.
+            // A failed connection is the client's to notice; the server has no one to report it to.
             let _ = incoming.serve(handler).await;
         });
     }
@@ -245,7 +244,7 @@ async fn serve_metered<H: Handler>(
         let acceptor = acceptor.clone();
         let handler = Rc::clone(&handler);
         world::spawn(async move {
-            // A connection that fails is the client's to notice; the server has nobody to tell.
+            // A failed connection is the client's to notice; the server has no one to report it to.
             let _ = acceptor.serve_metered(stream, handler, &meter).await;
         });
     }

@@ -1,8 +1,8 @@
-//! Fields by which a client can speak for somebody else: say that it is another client, or ask for another host, path or method than
-//! it was judged and is cached by.
+//! Override fields: a client could use them to pose as another client, or to request another host, path or method than the proxy has
+//! judged and cached.
 //!
-//! Origins behind this proxy do not see them, unless a proxy sends them whose word is taken. What becomes a variable of CGI or WSGI has
-//! underscores for hyphens (RFC 3875 section 4.1.18), so `X_Real_IP` counts as `X-Real-IP`.
+//! Origins behind this proxy receive them only from trusted proxies. Variables of CGI or WSGI have underscores for hyphens (RFC 3875
+//! section 4.1.18), so `X_Real_IP` counts as `X-Real-IP`.
 
 use http::HeaderMap;
 use http::header::HeaderName;
@@ -11,7 +11,7 @@ use http::header::HeaderName;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overrides(Vec<HeaderName>);
 
-/// What servers and frameworks are known to heed.
+/// Fields that servers and frameworks are known to honour.
 const USUAL: [&str; 26] = [
     "cf-connecting-ip",
     "client-ip",
@@ -53,12 +53,12 @@ impl Overrides {
         Overrides(names)
     }
 
-    /// Takes them off.
+    /// Removes them.
     pub fn strip(&self, fields: &mut HeaderMap) {
         let found: Vec<HeaderName> =
             fields.keys().filter(|name| self.covers(name)).cloned().collect();
         if !found.is_empty() {
-            // Removing one by one would change the order of the others.
+            // Rebuilt, since removing one by one would change the order of the others.
             let kept = fields.iter().filter(|(name, _)| !found.contains(name));
             *fields = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         }
@@ -69,7 +69,7 @@ impl Overrides {
     }
 }
 
-/// Whether two names are one variable.
+/// Returns true if two names are the same variable.
 fn is_same(one: &str, other: &str) -> bool {
     let folded = |byte: u8| if byte == b'_' { b'-' } else { byte };
     one.len() == other.len() && one.bytes().map(folded).eq(other.bytes().map(folded))

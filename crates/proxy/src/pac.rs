@@ -1,58 +1,58 @@
 //! Proxy auto-configuration: the file by which browsers choose a proxy for each URL.
 //!
-//! A PAC file is JavaScript with one function, `FindProxyForURL(url, host)` (Netscape, 1996; browsers agree on no more than that). What is built here
-//! chooses by host and by type, which a URL shows by its extension only, and spreads requests over several proxies: in turn, as
-//! the studies with 20 ports did, or by a hash of the URL, which keeps an object at one proxy. Browsers may run the file in
-//! several threads at once, each with a turn of its own.
+//! A PAC file is JavaScript with one function, `FindProxyForURL(url, host)` (Netscape, 1996; browsers agree on no more than that). The file built
+//! here chooses by host and by type, which a URL shows by its extension only, and spreads requests over several proxies: in turn, as the studies with
+//! 20 ports did, or by a hash of the URL, which keeps an object at one proxy. Browsers may run the file in several threads at once, each with a turn
+//! of its own.
 
 use serde::Serialize;
 
-/// What a PAC file is to say.
+/// Settings of a PAC file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pac {
-    /// Hosts that are asked without a proxy. A name that begins with a dot means all below it.
+    /// Hosts for direct connections. A name that begins with a dot means all names below it.
     pub direct_hosts: Vec<String>,
-    /// Whether names without a dot are asked without a proxy.
+    /// True to connect directly to names without a dot.
     pub direct_plain_names: bool,
-    /// Which proxies are chosen for what; the first rule that fits counts.
+    /// Proxies by host and type; the first matching rule counts.
     pub rules: Vec<Rule>,
-    /// Where no rule fits.
+    /// Proxies if no rule matches.
     pub proxies: Vec<String>,
-    /// How one of several proxies is chosen.
+    /// Choice among several proxies.
     pub spread: Spread,
-    /// Whether a URL is asked without a proxy where none answers.
+    /// True to connect directly if no proxy answers.
     pub direct_fallback: bool,
 }
 
 /// Proxies for some URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// Hosts, as in [`Pac::direct_hosts`]; none means any.
+    /// Hosts, as in [`Pac::direct_hosts`]; empty for any.
     pub hosts: Vec<String>,
-    /// Extensions of paths, without the dot; none means any.
+    /// Extensions of paths, without the dot; empty for any.
     pub types: Vec<String>,
-    /// The proxies, each as PAC writes it: `PROXY host:port`, `HTTPS host:port`.
+    /// The proxies in PAC syntax: `PROXY host:port`, `HTTPS host:port`.
     pub proxies: Vec<String>,
 }
 
-/// How one of several proxies is chosen.
+/// Choice among several proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// Each request takes the next.
+    /// Each request uses the next.
     #[default]
     InTurn,
-    /// The same URL takes the same.
+    /// The same URL always uses the same.
     ByUrl,
 }
 
 /// The media type of PAC files.
 pub const MEDIA_TYPE: &str = "application/x-ns-proxy-autoconfig";
 
-/// What does not change from file to file.
+/// The constant part of the file.
 const FUNCTIONS: &str = include_str!("../assets/find_proxy.js");
 
 impl Pac {
-    /// The file. Where neither a rule nor a choice of all names a proxy, `own` is meant: the proxy that serves the file.
+    /// The text of the file. If no proxies are configured, `own` is used: the proxy that serves the file.
     pub fn text(&self, own: &str) -> String {
         let usual = match self.proxies.is_empty() {
             true => vec![own.to_owned()],
@@ -83,7 +83,7 @@ impl Pac {
     }
 }
 
-/// JSON is JavaScript, whatever the strings hold.
+/// JSON is valid JavaScript, whatever the strings contain.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("strings and lists serialise")
 }
@@ -123,7 +123,7 @@ mod tests {
         assert!(pac.text("PROXY a:1").contains(r#"["\"];alert(1)//"]"#));
     }
 
-    /// What Node.js makes of the file; nothing where there is none.
+    /// Node.js's result for the file; `None` if Node.js is missing.
     fn evaluated(pac: &Pac, calls: &str) -> Option<String> {
         let script = format!("{}\nconsole.log([{calls}].join('|'));", pac.text("PROXY own:3128"));
         match Command::new("node").arg("-e").arg(script).output() {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What farlink's own engine makes of the file: the first entry of each answer.
+    /// Result of farlink's own engine for the file: the first entry of each answer.
     fn chosen(pac: &Pac, asked: &[(&str, &str)]) -> Vec<String> {
         let surroundings = ::pac::Surroundings {
             resolve: Box::new(|_| None),

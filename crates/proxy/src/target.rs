@@ -1,11 +1,11 @@
-//! What a request to a proxy asks for (RFC 9112 section 3.2, RFC 9113 section 8.3.1).
+//! Target of a request to a proxy (RFC 9112 section 3.2, RFC 9113 section 8.3.1).
 //!
-//! Borrowed from the request's head; nothing here allocates. Only `http` and `https` are known. What could be understood in
-//! two ways is refused rather than guessed: user information, ports that are no numbers, bytes that no host has.
+//! Borrowed from the request's head; nothing here allocates. Only `http` and `https` are known. Ambiguous input is refused
+//! rather than guessed: user information, ports that are not numbers, bytes that no host has.
 
 use thiserror::Error;
 
-/// How an origin is spoken to.
+/// Scheme of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// In clear text.
@@ -23,7 +23,7 @@ impl Scheme {
         }
     }
 
-    /// The port that is meant where none is named (RFC 9110 section 4.2).
+    /// The default port (RFC 9110 section 4.2).
     pub fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -50,21 +50,21 @@ pub struct Authority<'a> {
     pub port: Option<u16>,
 }
 
-/// What is asked for.
+/// Target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// A resource of any origin: what forward proxies are asked for.
+    /// A resource of any origin: the form for forward proxies.
     Absolute {
-        /// How the origin is spoken to.
+        /// Scheme of the origin.
         scheme: Scheme,
         /// The origin.
         authority: Authority<'a>,
         /// Path and query; empty, or without its slash before the query, where the URI has no path.
         path: &'a str,
     },
-    /// A resource of the server that is asked: what reverse proxies are asked for.
+    /// A resource of this server: the form for reverse proxies.
     Local {
-        /// The host that the client believes to ask; none in HTTP/1.0.
+        /// The requested host; none in HTTP/1.0.
         authority: Option<Authority<'a>>,
         /// Path and query.
         path: &'a str,
@@ -75,7 +75,7 @@ pub enum Target<'a> {
     Server,
 }
 
-/// Why a request's target is refused.
+/// Reason for refusing a request's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// Not `http` and not `https`.
@@ -84,10 +84,10 @@ pub enum TargetError {
     /// The host or the port is malformed.
     #[error("the host or its port is malformed")]
     Authority,
-    /// A user in the target: it would end in logs, and hides which host is meant.
+    /// User information in the target: it would end up in logs, and obscures the host.
     #[error("the target names a user")]
     UserInformation,
-    /// A tunnel to no port.
+    /// A tunnel without a port.
     #[error("CONNECT names no port")]
     NoPort,
     /// None of the forms.
@@ -96,8 +96,8 @@ pub enum TargetError {
 }
 
 impl<'a> Target<'a> {
-    /// What `method` asks for with `target`; `authority` is the `Host` field or the `:authority` pseudo-field, and `scheme` the
-    /// `:scheme` pseudo-field, which HTTP/1 has not.
+    /// The target of a request with `method` and `target`; `authority` is the `Host` field or the `:authority` pseudo-field,
+    /// and `scheme` the `:scheme` pseudo-field, which HTTP/1 lacks.
     ///
     /// # Errors
     /// If the target is malformed or ambiguous.
@@ -136,7 +136,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A path with its query, which has no fragment (RFC 9112 section 3.2.1) and no bytes outside visible ASCII.
+/// Checks a path with its query: no fragment (RFC 9112 section 3.2.1) and no bytes outside visible ASCII.
 fn path(text: &str) -> Result<&str, TargetError> {
     match text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
         true => Ok(text),
@@ -145,7 +145,7 @@ fn path(text: &str) -> Result<&str, TargetError> {
 }
 
 impl<'a> Authority<'a> {
-    /// Reads `host[:port]` (RFC 3986 section 3.2).
+    /// Parses `host[:port]` (RFC 3986 section 3.2).
     ///
     /// # Errors
     /// If it is malformed or names a user.
@@ -168,7 +168,7 @@ impl<'a> Authority<'a> {
         if is_host(host) { Ok(Authority { text, host, port }) } else { Err(TargetError::Authority) }
     }
 
-    /// The host as names are looked up: an IPv6 address without its brackets.
+    /// The host for name lookups: an IPv6 address without its brackets.
     pub fn bare_host(&self) -> &'a str {
         bare(self.host)
     }
@@ -184,8 +184,8 @@ fn port(digits: &str) -> Option<u16> {
     is_number.then(|| digits.parse().ok()).flatten().filter(|port| *port > 0)
 }
 
-/// Whether this can be a host: an IPv6 address in brackets, or the letters of names and IPv4 addresses. RFC 3986 allows more in
-/// names; no host on the internet has it, and different programs read it differently.
+/// Returns true if this can be a host: an IPv6 address in brackets, or the letters of names and IPv4 addresses. RFC 3986 allows
+/// more in names; no host on the internet uses it, and programs parse it differently.
 fn is_host(host: &str) -> bool {
     /// RFC 1035 section 2.3.4.
     const MOST_BYTES: usize = 255;

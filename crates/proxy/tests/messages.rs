@@ -1,5 +1,4 @@
-//! What passes through a reverse proxy, message by message, in virtual time: an origin that speaks by a script, and clients that speak raw
-//! HTTP/1.1 or HTTP/2.
+//! Messages forwarded by a reverse proxy, in virtual time: a scripted origin, and clients that speak raw HTTP/1.1 or HTTP/2.
 
 mod bench;
 
@@ -11,7 +10,7 @@ use farlink_proxy::target::Scheme;
 use farlink_proxy::upstream::Destination;
 use http::Request;
 
-/// The fields of the answer's head, and its body, if that is all that came.
+/// The status of the answer and its body, if that is all that came.
 fn answer(text: &str) -> (u16, String) {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
@@ -106,13 +105,13 @@ fn a_body_is_asked_for_by_the_origin() {
     let (text, heads) = bench.run(waits());
     assert!(text.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created"), "{text}");
     assert_eq!(field(&heads[0], "expect"), "100-continue");
-    // One that never heard of it gets the body after a second.
+    // An origin that does not know 100 (Continue) gets the body after a second.
     let deaf = |_: &str| {
         vec![Step::Await("hello"), Step::say("HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n")]
     };
     let (text, _) = Bench::reverse(deaf).run(waits());
     assert!(text.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created"), "{text}");
-    // One that does not want it spares the client's line.
+    // An origin that does not want the body spares the client's link.
     let refusing =
         |_: &str| vec![Step::say("HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno")];
     let (text, _) = Bench::reverse(refusing).run(h1(WAITING));
@@ -155,7 +154,7 @@ fn a_websocket_passes() {
     assert_eq!(field(&chat, "sec-websocket-accept"), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     assert!(chat.ends_with("\r\n\r\nwelcome,pong"), "{chat}");
     assert_eq!(field(&heads[1], "connection"), "upgrade");
-    // HTTP/2 is not offered on: the origin would answer the proxy in a language that it does not expect.
+    // HTTP/2 is not offered to the origin, which would answer the proxy in an unexpected protocol.
     assert_eq!(answer(&h2c), (200, "page".to_owned()), "{h2c}");
 }
 
@@ -233,7 +232,7 @@ fn what_is_stale_stands_in_for_an_error() {
     assert_eq!(bodies, expected);
 }
 
-/// RFC 9213: for caches that belong to the origin, so not for what passes through a forward proxy.
+/// RFC 9213: targeted fields are for caches that belong to the origin, so not for a forward proxy.
 #[test]
 fn an_origin_can_address_the_cache_before_it() {
     let fields = "cache-control: no-store\r\ncdn-cache-control: max-age=60\r\n";
@@ -258,7 +257,7 @@ fn an_origin_can_address_the_cache_before_it() {
 
 #[test]
 fn what_can_never_be_stored_is_not_said_to_be() {
-    // With its bookkeeping it is more than the 64 KiB that an object may take.
+    // With its bookkeeping it exceeds the 64 KiB that an object may take.
     let bench =
         Bench::reverse(|_| ok("cache-control: max-age=60\r\n", &"x".repeat((1 << 16) - 100)));
     let (text, _) = bench.with_cache().run(h1("GET / HTTP/1.1\r\nhost: a.test\r\n\r\n"));
@@ -302,7 +301,7 @@ fn clients_speak_for_nobody_else() {
     assert_eq!(field(&heads[0], "x-real-ip"), "6.6.6.6");
 }
 
-/// A parent leads to everything that is not asked of it in clear text.
+/// A parent provides tunnels to everything but origins in clear text.
 #[test]
 fn a_parent_leads_tunnels() {
     let parent = |head: &str| match head.starts_with("CONNECT") {
@@ -327,7 +326,7 @@ fn a_parent_leads_tunnels() {
     assert!(page.ends_with("through the parent"), "{page}");
     assert!(heads[0].starts_with("CONNECT far.test:443 HTTP/1.1\r\n"), "{}", heads[0]);
     assert!(heads[1].starts_with("GET http://far.test/x HTTP/1.1\r\n"), "{}", heads[1]);
-    // An origin over TLS: here a reverse one.
+    // An origin over TLS, here behind a reverse proxy.
     let tls =
         |_: &str| vec![Step::say("HTTP/1.1 200 OK\r\n\r\n"), Step::Await("far.test"), Step::Close];
     let mut bench = Bench::reverse(tls).with_parent();

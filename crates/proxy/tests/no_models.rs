@@ -1,4 +1,4 @@
-//! The proxy has no way to modelled TLS, which encrypts nothing.
+//! The proxy cannot use modelled TLS, which encrypts nothing.
 
 use std::path::Path;
 

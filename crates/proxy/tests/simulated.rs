@@ -1,4 +1,4 @@
-//! The proxy in virtual time: what ships is what is simulated.
+//! The proxy in virtual time: the simulated code is the code that ships.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,7 +29,7 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PROXY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const ORIGIN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 
-/// Answers with what may be stored for a minute, and counts.
+/// Answers with a response that may be stored for a minute, and counts.
 struct Counting(RefCell<u32>);
 
 impl Handler for Counting {
@@ -42,7 +42,7 @@ impl Handler for Counting {
     }
 }
 
-/// Keeps what it is told.
+/// A journal that keeps its entries.
 #[derive(Default)]
 struct Kept(RefCell<Vec<Entry>>);
 
@@ -97,7 +97,8 @@ async fn serve_origin() {
     origin::serve(listener, Acceptor::new(Security::None), handler).await.expect("it serves");
 }
 
-/// Fetches `paths` one after the other by HTTP/2, whose targets are absolute by nature; gives the bodies and how long each took.
+/// Fetches `paths` one after the other by HTTP/2, whose targets are always absolute; returns the bodies and the duration of
+/// each.
 async fn fetch(paths: &[&str]) -> Vec<(String, Duration)> {
     let opening = Opening::new(at(PROXY, 3128), "proxy", Security::None, Protocol::H2);
     let mut connection = client::open(opening, &mut |_| {}).await.expect("a connection");
@@ -144,7 +145,7 @@ fn a_hit_saves_the_way_to_the_origin_and_repeats_to_the_bit() {
     let outcomes: Vec<_> = entries.iter().map(|entry| entry.outcome.clone()).collect();
     assert_eq!(outcomes, [Outcome::Passed, Outcome::Hit, Outcome::Passed]);
     let millis: Vec<_> = fetched.iter().map(|(_, time)| time.as_millis()).collect();
-    // The hit: one round trip to the proxy. The miss after it: one more to the origin, whose connection is there.
+    // The hit: one round trip to the proxy. The miss after it: one more to the origin, over an existing connection.
     assert!((100..105).contains(&millis[1]), "{millis:?}");
     assert!((140..146).contains(&millis[2]), "{millis:?}");
     let first = entries[2].times;

@@ -1,15 +1,16 @@
-//! Head-of-line blocking on pipelined connections, worked out from a visit's objects.
+//! Head-of-line blocking on pipelined connections, derived from a visit's objects.
 //!
-//! HTTP/1.1 answers in the order of requests (RFC 9112 section 9.3.2), so a response waits until all in front of it are whole, however ready
-//! it is. Of an object's `wait` this is the part in which one in front of it was not: the most that pipelining can have cost it, for the
-//! response would have taken some of that time by itself. Protocols that multiplex have no such order, and a connection that carries one request at a
-//! time has nothing in front. What a lost packet holds up within TCP is not seen here.
+//! HTTP/1.1 answers in the order of requests (RFC 9112 section 9.3.2), so a response waits until all in front of it
+//! are complete, even if it is ready. The time reported is the part of an object's `wait` during which a response in
+//! front of it was incomplete: an upper bound on the cost of pipelining, since the response would have taken some of that time
+//! anyway. Multiplexing protocols have no such order, and a connection that carries one request at a time has nothing
+//! in front. Blocking within TCP behind a lost packet is not visible here.
 
 use std::collections::BTreeMap;
 
 use crate::ObjectRecord;
 
-/// How long (ns) each object waited behind others on its connection, in the order of `objects`.
+/// Time (ns) that each object waited behind others on its connection, in the order of `objects`.
 pub fn waited_behind(objects: &[ObjectRecord]) -> Vec<u64> {
     let mut behind = vec![0; objects.len()];
     let in_order = |(_, object): &(usize, &ObjectRecord)| object.protocol == "h1";
@@ -32,7 +33,7 @@ pub fn waited_behind(objects: &[ObjectRecord]) -> Vec<u64> {
     behind
 }
 
-/// When the request had been handed to the transport.
+/// Instant at which the request had been handed to the transport.
 fn sent_at(object: &ObjectRecord) -> u64 {
     let phases = &object.phases;
     object.discovered_at_ns + phases.total_ns() - phases.wait_ns - phases.receive_ns
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_response_waits_for_those_that_were_asked_for_before() {
-        // Asked for at 10, 11 and 50; the first is whole at 110, the second at 115, the third waits for it from 50 on.
+        // Requested at 10, 11 and 50; the first completes at 110, the second at 115; the third waits for it from 50
+        // on.
         let mut objects = [
             object(0, 10, 90, 10),
             object(0, 50, 70, 5),

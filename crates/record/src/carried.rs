@@ -1,38 +1,38 @@
-//! What a performance enhancing proxy carried during a visit.
+//! Traffic that a performance enhancing proxy (PEP) carried during a visit.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the near end of a PEP did: connections, payload, and what split HTTP made of requests.
+/// Counters of a PEP's near end: connections, payload, and requests handled by split HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Connections that were split.
+    /// Split connections.
     pub split: u64,
-    /// Connections that went past it, as a rule says.
+    /// Connections bypassed by rule.
     pub bypassed: u64,
-    /// Connections that went past it for want of a far end.
+    /// Connections bypassed for want of a far end.
     pub failed_open: u64,
-    /// Split connections and answers that broke off.
+    /// Split connections and responses that were aborted.
     pub broken: u64,
     /// Payload of split connections that was handed to the leg.
     pub sent_bytes: u64,
-    /// Payload that came by the leg: of split connections, and of answers.
+    /// Payload received over the leg: of split connections, and of responses.
     pub received_bytes: u64,
-    /// Requests that were trapped and answered.
+    /// Requests that were intercepted and answered.
     pub fetched: u64,
-    /// Those of them whose answer had been sent unasked.
+    /// Part of `fetched` whose responses had been pushed in advance.
     pub answered_early: u64,
-    /// Objects that the far end sent unasked.
+    /// Objects that the far end pushed.
     pub promised: u64,
-    /// Those of them that nobody asked for in time.
+    /// Part of `promised` that was not requested in time.
     pub wasted: u64,
-    /// An estimate of the round trips that nobody waited for, in milliseconds, summed over connections.
+    /// Estimated round trips avoided, in milliseconds, summed over connections.
     pub saved_ms: u64,
 }
 
 impl Carried {
-    /// What was done since it was `before`.
+    /// Difference from the earlier state `before`.
     #[must_use]
     pub fn since(&self, before: &Carried) -> Carried {
         let (mut since, before) = (*self, before.counts());
@@ -42,7 +42,7 @@ impl Carried {
         since
     }
 
-    /// What the detail of an [event](crate::EventKind::Pep) says; `None` if it is none of these.
+    /// Parses the detail of an [event](crate::EventKind::Pep); `None` if it has another form.
     pub fn read(detail: &str) -> Option<Carried> {
         let mut carried = Carried::default();
         let mut items = detail.split(SEPARATOR);
@@ -77,7 +77,7 @@ impl Carried {
 const SEPARATOR: &str = ", ";
 
 impl fmt::Display for Carried {
-    /// As it is [read](Carried::read).
+    /// In the form that [`read`](Carried::read) parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (name, count)) in self.counts().into_iter().enumerate() {
             let separator = if index == 0 { "" } else { SEPARATOR };

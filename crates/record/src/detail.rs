@@ -1,4 +1,4 @@
-//! What the details of events say: text for people that reports take apart again.
+//! Details of events: human-readable text that reports parse again.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use std::fmt;
 pub struct SentAgain<'a> {
     /// `client` or `server`.
     pub sender: &'a str,
-    /// Why, in words.
+    /// The reason, in words.
     pub cause: &'a str,
-    /// Whether it turned out that what was sent before had arrived, or would have.
+    /// True if the original turned out to have arrived, or would have.
     pub needless: bool,
 }
 
@@ -18,7 +18,7 @@ pub struct SentAgain<'a> {
 pub struct RadioChange<'a> {
     /// The new state, in the words of its standard.
     pub state: &'a str,
-    /// What brought it about: `a timer`, `a packet of 40 bytes up`.
+    /// The trigger: `a timer`, `a packet of 40 bytes up`.
     pub cause: &'a str,
 }
 
@@ -26,7 +26,7 @@ const NEEDLESS: &str = ", needless";
 const BY: &str = ", by ";
 
 impl<'a> SentAgain<'a> {
-    /// What a detail says; `None` if it is none of these.
+    /// Parses a detail; `None` if it has another form.
     pub fn read(detail: &'a str) -> Option<SentAgain<'a>> {
         let (told, needless) = match detail.strip_suffix(NEEDLESS) {
             Some(told) => (told, true),
@@ -45,7 +45,7 @@ impl fmt::Display for SentAgain<'_> {
 }
 
 impl<'a> RadioChange<'a> {
-    /// What a detail says; `None` if it is none of these.
+    /// Parses a detail; `None` if it has another form.
     pub fn read(detail: &'a str) -> Option<RadioChange<'a>> {
         let (state, cause) = detail.split_once(BY)?;
         Some(RadioChange { state, cause })

@@ -1,22 +1,22 @@
-//! What an emulated visit says of its emulation: whether its times can be believed.
+//! Punctuality of an emulated visit, which tells whether its times are credible.
 
 use serde::{Deserialize, Serialize};
 
-/// How punctual the emulator was, from the beginning of the journey to the end of the visit.
+/// Punctuality of the emulator, from the beginning of the journey to the end of the visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulationRecord {
-    /// Packets that it delivered.
+    /// Packets delivered.
     pub delivered_packets: u64,
-    /// Half of them were delivered no later than this after they were due.
+    /// Median lateness of deliveries, past their due times.
     pub late_p50_ns: u64,
-    /// 99 of 100.
+    /// 99th percentile of lateness.
     pub late_p99_ns: u64,
-    /// All of them.
+    /// Maximum lateness.
     pub late_max_ns: u64,
-    /// Whether the emulator's thread had precedence over ordinary threads.
+    /// True if the emulator's thread had real-time priority.
     pub realtime: bool,
-    /// How often the journey was emulated until the emulator was on time; 1 if it was at once.
+    /// Attempts at emulating the journey until the emulator was on time; 1 if the first succeeded.
     pub attempts: u32,
-    /// The kernel whose TCP it was: `uname -r`.
+    /// Kernel that provided TCP: `uname -r`.
     pub kernel: String,
 }

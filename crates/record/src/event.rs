@@ -1,23 +1,23 @@
-//! Things that happened at an instant and belong to no single object's phases.
+//! Instantaneous events that belong to no single object's phases.
 
 use serde::{Deserialize, Serialize};
 
 /// One event of a visit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at_ns: u64,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
     /// The object concerned, as an index into the page.
     pub object: Option<u32>,
     /// The connection concerned, as an index into the visit's connections.
     pub connection: Option<u32>,
-    /// More, for people.
+    /// Further detail, human-readable.
     pub detail: String,
 }
 
-/// The kinds of events. The names are what the store holds.
+/// Kinds of events. The store holds their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EventKind {
     /// The visit began (navigation start).
@@ -32,20 +32,21 @@ pub enum EventKind {
     Radio,
     /// A packet was lost on a link.
     Loss,
-    /// A segment was sent again; the detail says why.
+    /// A segment was retransmitted; the detail gives the reason.
     Retransmit,
-    /// A request reached the proxy; the detail says what became of it there.
+    /// A request reached the proxy; the detail gives its outcome there.
     Proxied,
-    /// The proxy opened a connection to an origin, or a PEP did; the detail says what it carried.
+    /// A proxy or PEP opened a connection to an origin; the detail says what it carried.
     Upstream,
-    /// A PEP has carried the visit; the detail says what that came to.
+    /// A PEP carried the visit; the detail holds its counters.
     Pep,
-    /// A connection of a PEP's leg, since when the visit had it; the detail says what it had carried at the visit's end.
+    /// A connection of a PEP's leg, from the time the visit had it; the detail says what it had carried by the
+    /// visit's end.
     Leg,
 }
 
 impl EventKind {
-    /// The name that the store holds.
+    /// Name of the kind in the store.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::Start => "start",

@@ -1,8 +1,7 @@
-//! What a visit leaves behind.
+//! Records of visits.
 //!
-//! Plain data and nothing else: the loader and the world write it; the store, HAR export, statistics
-//! and reports read it. All times are nanoseconds, `_at_ns` since the journey's world began, `_ns`
-//! spans.
+//! Plain data only: written by the loader and the world, read by the store, HAR export, statistics and reports. All
+//! times are nanoseconds: `_at_ns` counts from the beginning of the journey's world, `_ns` is a span.
 
 #![forbid(unsafe_code)]
 

@@ -1,54 +1,54 @@
-//! One direction of the network during a visit: what was configured beside what was delivered.
+//! One direction of the network during a visit: configured against delivered.
 
 use serde::{Deserialize, Serialize};
 
-/// The proof of a link, over one visit. Bytes are those of IP packets.
+/// Account of a link over one visit. Bytes are those of IP packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRecord {
-    /// Which link: `down`, `up`, or that of a hop beyond.
+    /// Name of the link: `down`, `up`, or that of a farther hop.
     pub name: String,
-    /// The rate of its description, the mean of a trace; `None`: no limit.
+    /// Configured rate, the mean of a trace; `None`: unlimited.
     pub configured_bit_per_s: Option<u64>,
-    /// The propagation of its description, one way.
+    /// Configured propagation delay, one way.
     pub configured_delay_ns: u64,
-    /// The loss of its description in the long run, in packets of 10^9; `None`: losses are listed.
+    /// Configured long-run loss, in packets of 10^9; `None`: losses are listed.
     pub configured_loss_ppb: Option<u64>,
-    /// Packets handed to it.
+    /// Packets offered to the link.
     pub offered_packets: u64,
-    /// Bytes handed to it.
+    /// Bytes offered to the link.
     pub offered_bytes: u64,
-    /// Copies that it made.
+    /// Duplicates made by the link.
     pub duplicated_packets: u64,
-    /// Packets that arrived.
+    /// Packets delivered.
     pub delivered_packets: u64,
-    /// Bytes that arrived.
+    /// Bytes delivered.
     pub delivered_bytes: u64,
     /// Packets lost at random or by a list.
     pub lost_packets: u64,
-    /// Packets dropped for want of room.
+    /// Packets dropped because the queue was full.
     pub queue_full_packets: u64,
     /// Packets dropped by queue management while there was room.
     pub managed_packets: u64,
-    /// Packets dropped because they were larger than the MTU.
+    /// Packets dropped because they exceeded the MTU.
     pub too_big_packets: u64,
     /// Packets marked with ECN.
     pub marked_packets: u64,
     /// Packets that were overtaken.
     pub reordered_packets: u64,
-    /// Bytes served while it was busy, over that time; `None`: it never was, or has no limit.
+    /// Bytes served while the link was busy, over that time; `None` if it never was or is unlimited.
     pub delivered_bit_per_s: Option<u64>,
-    /// How long it was busy.
+    /// Total busy time of the link.
     pub busy_ns: u64,
-    /// How long packets waited for it, all together.
+    /// Total queueing time of packets.
     pub waited_ns: u64,
-    /// The least time that a packet took from end to end without waiting: service and propagation.
+    /// Minimum end-to-end time of a packet without queueing: service and propagation.
     pub least_unqueued_ns: u64,
-    /// The mean of these times.
+    /// Mean end-to-end time without queueing.
     pub mean_unqueued_ns: u64,
-    /// The longest that a packet took from end to end.
+    /// Maximum one-way time of a packet, end to end.
     pub most_one_way_ns: u64,
-    /// The most packets that waited at once.
+    /// Maximum queue length, in packets.
     pub max_queue_packets: u64,
-    /// The most bytes that waited at once.
+    /// Maximum queue length, in bytes.
     pub max_queue_bytes: u64,
 }

@@ -1,8 +1,8 @@
-//! One object's life.
+//! Timing and sizes of one object.
 
 use serde::{Deserialize, Serialize};
 
-/// One request as the client saw it.
+/// One request as seen by the client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRecord {
     /// Index in the page.
@@ -11,21 +11,21 @@ pub struct ObjectRecord {
     pub url: String,
     /// `GET`, ...
     pub method: String,
-    /// The kind of response, as the page's `Kind` is spelt (`Document`, `Image`, ...).
+    /// Kind of response, spelt as the page's `Kind` (`Document`, `Image`, ...).
     pub kind: String,
-    /// The status received; 0 if none was.
+    /// HTTP status received; 0 if none was.
     pub status: u16,
     /// `h1`, `h2`, ...; `cache` if the browser's cache answered.
     pub protocol: String,
-    /// Which connection carried it, as an index into the visit's connections.
+    /// Connection that carried it, as an index into the visit's connections.
     pub connection: Option<u32>,
-    /// Whether that connection had been opened for an earlier object.
+    /// True if that connection had been opened for an earlier object.
     pub reused: bool,
-    /// When the client knew that it wanted the object.
+    /// Time at which the client discovered the object.
     pub discovered_at_ns: u64,
-    /// Where the time from discovery to the last byte went.
+    /// Breakdown of the time from discovery to the last byte.
     pub phases: Phases,
-    /// When the client's work on it (parsing, decoding, running) was done.
+    /// Time at which the client's work on it (parsing, decoding, running) was done.
     pub done_at_ns: u64,
     /// Request head as it crossed the wire, before TLS.
     pub request_header_bytes: u64,
@@ -35,12 +35,12 @@ pub struct ObjectRecord {
     pub response_header_bytes: u64,
     /// Response body as it crossed the wire, before TLS.
     pub body_bytes: u64,
-    /// The priority it was asked for with (`Highest` ... `Lowest`).
+    /// Request priority (`Highest` ... `Lowest`).
     pub priority: String,
-    /// Whether the first paint waits for it.
+    /// True if the object blocks the first paint.
     #[serde(default)]
     pub blocks_render: bool,
-    /// Why it failed, if it did.
+    /// Error message, if the request failed.
     pub error: Option<String>,
 }
 
@@ -50,24 +50,24 @@ pub struct ObjectRecord {
 /// the request; `dns`, `connect` and `tls` are zero on a reused connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Waiting for a connection or for the browser's permission.
+    /// Waiting for a connection or for the browser's scheduler.
     pub blocked_ns: u64,
     /// Resolving the name.
     pub dns_ns: u64,
-    /// TCP's handshake.
+    /// TCP handshake.
     pub connect_ns: u64,
-    /// TLS's handshake.
+    /// TLS handshake.
     pub tls_ns: u64,
     /// Handing the request to the transport.
     pub send_ns: u64,
-    /// From there to the first byte of the response.
+    /// Waiting for the first byte of the response, after the request was handed over.
     pub wait_ns: u64,
     /// From the first byte to the last.
     pub receive_ns: u64,
 }
 
 impl Phases {
-    /// From discovery to the last byte.
+    /// Time from discovery to the last byte.
     pub fn total_ns(&self) -> u64 {
         self.blocked_ns
             + self.dns_ns

@@ -1,8 +1,8 @@
-//! What a browser showed, and when. Only a real browser has it.
+//! Paint metrics of a real browser.
 
 use serde::{Deserialize, Serialize};
 
-/// Spans since navigation start; `None`: it did not happen, or was not measured.
+/// Spans since navigation start; `None` if the event did not happen or was not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paint {
     /// The document was parsed (`DOMContentLoaded`).
@@ -13,6 +13,6 @@ pub struct Paint {
     pub first_contentful_paint_ns: Option<u64>,
     /// The largest text or image until the visit's end (W3C Largest Contentful Paint).
     pub largest_contentful_paint_ns: Option<u64>,
-    /// The mean time at which the viewport's parts looked as they did in the end, from a filmstrip.
+    /// The mean time at which the viewport's parts reached their final look, from a filmstrip (Speed Index).
     pub speed_index_ns: Option<u64>,
 }

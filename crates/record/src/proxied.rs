@@ -1,44 +1,44 @@
-//! What a proxy did for one request: the steps of erman2013's Figure 8.
+//! A proxy's handling of one request: the steps of erman2013's Figure 8.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What a proxy did for one request, by its own clock, which is the journey's.
+/// A proxy's handling of one request, timed by the proxy's own clock, which is the journey's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proxied {
-    /// Who asked, if that is known. Not told in the detail: a visit's events are its client's.
+    /// Address of the client, if known. Not part of the detail: a visit's events are its client's.
     pub client: Option<IpAddr>,
-    /// How many proxies stood between the client and this one.
+    /// Number of proxies between the client and this one.
     pub behind: u32,
-    /// What was asked for.
+    /// URL requested.
     pub url: String,
-    /// When the request was there.
+    /// Arrival of the request.
     pub asked_at_ns: u64,
-    /// When the origin's response began to arrive, if an origin was asked.
+    /// Arrival of the first byte of the origin's response, if an origin was asked.
     pub origin_first_ns: Option<u64>,
-    /// When it had arrived whole.
+    /// Arrival of the last byte of the origin's response.
     pub origin_last_ns: Option<u64>,
-    /// When the response began to be sent to the client.
+    /// Time at which the first byte of the response was sent to the client.
     pub client_first_ns: Option<u64>,
-    /// When the last of it was handed to the transport.
+    /// Time at which the last byte was handed to the transport.
     pub client_last_ns: Option<u64>,
-    /// What became of it, in the words of the proxy's log: `passed`, `hit`, `tunnelled`, ...
+    /// Outcome, in the words of the proxy's log: `passed`, `hit`, `tunnelled`, ...
     pub outcome: String,
 }
 
 impl Proxied {
-    /// The detail of its [event](crate::EventKind::Proxied): spans since the request was there, in nanoseconds.
+    /// The detail of its [event](crate::EventKind::Proxied): spans since the request's arrival, in nanoseconds.
     pub fn detail(&self) -> String {
         self.to_string()
     }
 
-    /// What a detail says of a request that was there at `asked_at_ns`; `None` if it is none of these.
+    /// Parses the detail of a request that arrived at `asked_at_ns`; `None` if it has another form.
     pub fn read(asked_at_ns: u64, detail: &str) -> Option<Proxied> {
         let mut proxied = Proxied { asked_at_ns, ..Proxied::default() };
         let mut rest = detail;
-        // The URL comes last: it may hold anything.
+        // The URL comes last, as it may contain anything.
         while !rest.starts_with(URL) {
             let (step, behind) = rest.split_once(SEPARATOR)?;
             let (name, value) = step.split_once(' ')?;

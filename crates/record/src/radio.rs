@@ -1,33 +1,33 @@
-//! What the client's radio did during a visit.
+//! Activity of the client's radio during a visit.
 
 use serde::{Deserialize, Serialize};
 
 /// A radio's account, from navigation start to the visit's end. Energies are microjoules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RadioRecord {
-    /// The radio, as a network's settings say it: `radio=umts`.
+    /// The radio, as written in a network's settings: `radio=umts`.
     pub radio: String,
-    /// How often it had to get better connected, with packets waiting.
+    /// Number of promotions to a better connected state, with packets waiting.
     pub promotions: u32,
-    /// All that it spent during the visit.
+    /// Total energy spent during the visit.
     pub energy_uj: u64,
-    /// Of that on sending, beside what its states cost.
+    /// Part of it spent on sending, on top of the cost of states.
     pub up_uj: u64,
-    /// On receiving.
+    /// Part of it spent on receiving.
     pub down_uj: u64,
-    /// What it spends after the visit until it has come to rest, if nothing else is sent: the visit's tail.
+    /// Tail energy: spent after the visit until the radio is at rest, if nothing else is sent.
     pub tail_uj: u64,
-    /// The states that it was in.
+    /// States that the radio was in.
     pub states: Vec<RadioStateRecord>,
 }
 
-/// One state's share.
+/// Time and energy of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RadioStateRecord {
-    /// Which, in the words of its standard.
+    /// Name of the state, in the words of its standard.
     pub state: String,
-    /// For how long in all.
+    /// Total time in it.
     pub span_ns: u64,
-    /// What it cost.
+    /// Energy spent in it.
     pub energy_uj: u64,
 }

@@ -11,24 +11,24 @@ use crate::{
 pub struct VisitRecord {
     /// Position in its journey, from 0.
     pub index: u32,
-    /// Whether the browser's cache was empty (`cold`) or held an earlier visit (`warm`).
+    /// State of the browser's cache: empty (`cold`) or holding an earlier visit (`warm`).
     pub view: String,
-    /// Which page of the journey's list; `None` where it has but one.
+    /// Page of the journey's list; `None` if the journey has a single page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
-    /// When navigation started.
+    /// Time of navigation start.
     pub started_at_ns: u64,
-    /// How it ended.
+    /// Result of the load.
     pub outcome: Outcome,
-    /// From navigation start to the first byte of the first response that is not a redirect.
+    /// Time from navigation start to the first byte of the first response that is not a redirect.
     pub ttfb_ns: Option<u64>,
-    /// One a request, in the page's order.
+    /// One per request, in the page's order.
     pub objects: Vec<ObjectRecord>,
-    /// In the order in which they were opened.
+    /// In the order of opening.
     pub connections: Vec<ConnectionRecord>,
-    /// What each link of the network was to be and what it did; those of the access first.
+    /// Configuration and measurements of each link of the network; those of the access first.
     pub links: Vec<LinkRecord>,
-    /// In time's order.
+    /// In chronological order.
     pub events: Vec<Event>,
     /// IP bytes that the client's access link delivered to it.
     pub wire_bytes_down: u64,
@@ -41,21 +41,21 @@ pub struct VisitRecord {
     /// Digest of every packet's arrival time, direction and size (sim only): equal digests mean
     /// equal traces.
     pub trace_digest: Option<u64>,
-    /// How punctual the emulator was (emu only).
+    /// Punctuality of the emulator (emu only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulation: Option<EmulationRecord>,
-    /// What the browser showed, and when (a real browser only).
+    /// Paint metrics (a real browser only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paint: Option<Paint>,
-    /// What the client's radio did (networks with a radio only).
+    /// Activity of the client's radio (networks with a radio only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioRecord>,
-    /// How it went over time (where the experiment wants that recorded).
+    /// Time series (where the experiment records them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
 }
 
-/// How a visit ended.
+/// Result of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The load event fired this long after navigation start.
@@ -63,9 +63,9 @@ pub enum Outcome {
         /// Page load time.
         plt_ns: u64,
     },
-    /// It did not, and why.
+    /// The load event did not fire.
     Failed {
-        /// One sentence.
+        /// The reason, in one sentence.
         reason: String,
     },
 }
@@ -79,7 +79,7 @@ impl VisitRecord {
         }
     }
 
-    /// Retransmitted segments, both directions; `None` where that is not known of every connection.
+    /// Retransmitted segments, both directions; `None` unless known for every connection.
     pub fn retransmits(&self) -> Option<u64> {
         self.connections.iter().map(ConnectionRecord::retransmits).sum()
     }

@@ -9,19 +9,19 @@ use store::{JourneyRow, VisitRow};
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What was run.
+    /// The scenario.
     pub scenario: Scenario,
     /// `cold` or `warm`.
     pub view: String,
-    /// Which page of the journey's list; `None` where it has but one.
+    /// The page within the journey's list; `None` if it has only one.
     pub page: Option<String>,
-    /// Its place among the arms of the comparison.
+    /// Index of its arm in the comparison.
     pub arm: usize,
-    /// Its place among the conditions.
+    /// Index of its condition.
     pub condition: usize,
-    /// Its visits with the load that each is, in that order.
+    /// Its visits, each with the load that it is, in the order of loads.
     pub visits: Vec<(Load, VisitRow)>,
-    /// What their radios did.
+    /// The records of their radios.
     pub radios: Radios,
     /// Journeys that left no visit.
     pub journeys_failed: u64,
@@ -29,25 +29,26 @@ pub struct Cell {
     pub shortfall: Shortfall,
 }
 
-/// Which load of a cell a visit is: loads of the same repetition, client and turn are paired across arms.
+/// Identity of a visit among a cell's loads: loads of the same repetition, client and turn are paired across
+/// arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Load {
     /// The repetition.
     pub repetition: u32,
     /// The client's number.
     pub client: u32,
-    /// Which of his visits to the page it is, in a journey that comes back to it.
+    /// Number of the client's visit to this page, in a journey that returns to it.
     pub turn: u32,
 }
 
-/// What a cell's visits come to. Times are milliseconds.
+/// Statistics of a cell's visits. Times are milliseconds.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// Page load times of the visits that loaded.
     pub plt: Sample,
     /// The interval of their median.
     pub interval: Result<Interval, NoInterval>,
-    /// The median floor (the client discovers), if one was worked out.
+    /// The median floor (the client discovers), if it was computed.
     pub floor: Option<f64>,
     /// Median time to first byte.
     pub ttfb: Option<f64>,
@@ -63,12 +64,12 @@ pub struct Described {
     pub connections: f64,
     /// Median bytes received, IP headers included.
     pub wire_bytes_down: f64,
-    /// Median number of retransmitted segments; `None` where that is not known.
+    /// Median number of retransmitted segments; `None` if unknown.
     pub retransmits: Option<f64>,
 }
 
 impl Cell {
-    /// The cell of a visit, without it.
+    /// The cell that a visit belongs to, still empty.
     pub fn new(journey: &JourneyRow, visit: &VisitRow) -> Cell {
         let (view, page) = (visit.view.clone(), visit.page.clone());
         Cell { view, page, ..Cell::without_visits(journey) }
@@ -117,12 +118,12 @@ impl Cell {
         self.loaded().map(|(_, visit, _)| visit.requests_failed).sum()
     }
 
-    /// True if a browser that paints loaded it.
+    /// True if it was loaded by a browser that paints.
     pub fn paints(&self) -> bool {
         self.visits.iter().any(|(_, visit)| visit.first_contentful_paint_ns.is_some())
     }
 
-    /// The loaded visit whose page load time lies closest to the median; the earliest of equals.
+    /// The loaded visit whose page load time lies closest to the median; the earliest in case of a tie.
     pub fn median_visit(&self) -> Option<&VisitRow> {
         let median = Sample::new(self.loaded().map(|(_, _, plt)| plt))?.median();
         let distance = |plt: f64| (plt - median).abs();
@@ -131,7 +132,7 @@ impl Cell {
             .map(|(_, visit, _)| visit)
     }
 
-    /// What the loaded visits come to; `None` if none loaded.
+    /// Statistics of the loaded visits; `None` if none loaded.
     pub fn describe(&self, seed: u64) -> Option<Described> {
         let plt = Sample::new(self.loaded().map(|(_, _, plt)| plt))?;
         let median = |of: &dyn Fn(&VisitRow) -> Option<f64>| {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::summary::Summary;
 use super::waterfall::{PHASES, Waterfall};
 
-/// Everything the scripts need. Times are milliseconds.
+/// All data that the scripts need. Times are milliseconds.
 #[derive(Serialize)]
 pub struct Charts<'a> {
     arms: &'a [String],

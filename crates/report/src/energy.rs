@@ -1,4 +1,4 @@
-//! What radios spent, cell by cell.
+//! Energy of radios, cell by cell.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use super::number::{count, grouped};
 use super::summary::Summary;
 use statistics::Sample;
 
-/// The accounts of one cell's visits.
+/// The radio records of one cell's visits.
 #[derive(Clone, Debug, Default)]
 pub struct Radios(Vec<RadioRecord>);
 
 impl Radios {
-    /// Adds a visit's.
+    /// Adds the record of a visit.
     pub fn take(&mut self, radio: RadioRecord) {
         self.0.push(radio);
     }
@@ -24,7 +24,7 @@ impl Radios {
         Some(Sample::new(self.0.iter().map(of))?.median())
     }
 
-    /// The states that any visit was in, with the median of their spans in seconds.
+    /// The states that occurred in any visit, with the median time spent in each, in seconds.
     fn states(&self) -> Vec<(String, f64)> {
         let mut names: Vec<&str> =
             self.0.iter().flat_map(|r| &r.states).map(|s| s.state.as_str()).collect();
@@ -74,7 +74,7 @@ fn row(summary: &Summary, cell: &Cell) -> Option<String> {
     Some(row + "</tr>")
 }
 
-/// Joules to three digits.
+/// Joules to three significant digits.
 fn energy(joules: f64) -> String {
     match joules {
         j if j >= 99.95 => grouped(j.round() as u64),

@@ -1,4 +1,4 @@
-//! Text made safe for the places it is put in.
+//! Escaping of text for its context.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What every HTML file of farlink's is made of: styles, scripts and data inside, nothing asked of anybody.
+//! Frame of every HTML file that farlink writes: styles, scripts and data are inline, nothing is fetched.
 
 use super::escape::html;
 
@@ -6,21 +6,21 @@ const STYLE: &str = include_str!("../assets/report.css");
 const D3: &str = include_str!("../assets/d3.min.js");
 const PLOT: &str = include_str!("../assets/plot.umd.min.js");
 
-/// Nothing may be fetched from anywhere; what is inline may be used.
+/// Content security policy: no fetches, inline content only.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// A document's own parts.
+/// The parts that differ between documents.
 pub struct Frame<'a> {
-    /// What it is called; plain text.
+    /// Title, as plain text.
     pub title: &'a str,
-    /// The version of farlink that measured; plain text.
+    /// The version of farlink that measured, as plain text.
     pub version: &'a str,
     /// Its body, as HTML.
     pub sections: &'a str,
-    /// What its charts are drawn from, as JSON that is safe in a script element.
+    /// Data of its charts, as JSON that is safe in a script element.
     pub data: &'a str,
-    /// What draws them.
+    /// Script that draws them.
     pub script: &'static str,
 }
 

@@ -17,7 +17,7 @@ use statistics::percent;
 const SCRIPT: &str =
     concat!(include_str!("../assets/mechanism.js"), include_str!("../assets/report.js"));
 
-/// The most conditions whose best arms are printed on paper.
+/// Maximum number of conditions whose best arms are printed on paper.
 const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.
@@ -117,7 +117,7 @@ fn what_was_run(summary: &Summary) -> String {
     )
 }
 
-/// Whether emulated times are the network's.
+/// Section on the punctuality of the emulator.
 fn emulation(summary: &Summary) -> String {
     let facts = summary.punctuality.facts();
     if facts.is_empty() {

@@ -1,15 +1,15 @@
-//! A scenario as named properties: what is fixed, what varies, and what is being compared.
+//! Properties of a scenario, by name: fixed, varying, and compared ones.
 
 use scenario::{Push, Scenario, Scheduler, Tls, View};
 
 use super::number::plain;
 
-/// What a property is to the question.
+/// Role of a property in the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// One of the ways that are compared: protocol, security, connections, TCP's settings.
+    /// A way that is compared: protocol, security, connections, settings of TCP.
     Arm,
-    /// The circumstances under which they are compared.
+    /// A circumstance under which ways are compared.
     Condition,
 }
 
@@ -18,19 +18,20 @@ pub enum Role {
 pub struct Key {
     /// Its name, for people.
     pub name: &'static str,
-    /// What it is to the question.
+    /// Its role in the question.
     pub role: Role,
-    /// Its value, for people, unit included; empty if the property does not concern the scenario.
+    /// Its value, for people, unit included; empty if the property does not apply to the scenario.
     pub text: String,
     /// Its value as a number with its unit, if it can span an axis.
     pub number: Option<f64>,
     /// The number's unit.
     pub unit: &'static str,
-    /// The value as part of a label that does not say the name: "h2", "TLS 1.3", "RTT 100 ms".
+    /// The value as part of a label without the property's name: "h2", "TLS 1.3", "RTT 100 ms".
     pub label: String,
 }
 
-/// All properties of a visit's scenario, in the order in which a reader asks for them; `page` is that of its list.
+/// All properties of a visit's scenario, in the order in which a reader asks for them; `page` is the visit's
+/// page within a list.
 pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Key> {
     let mut keys = Keys(Vec::with_capacity(24));
     keys.page(scenario, page);
@@ -42,7 +43,7 @@ pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Key> {
 struct Keys(Vec<Key>);
 
 impl Keys {
-    /// What was visited, and how it was come to.
+    /// The visited page, and the way that led to it.
     fn page(&mut self, scenario: &Scenario, page: Option<&str>) {
         let role = Role::Condition;
         let spec = scenario.page.spec.as_str();
@@ -61,7 +62,7 @@ impl Keys {
         });
         let is_one = scenario.visits_each() == 1 || scenario.client.view != View::Cold;
         let mut tell = |name, text: String, label: String| match is_one {
-            // They say nothing of a single visit.
+            // Not meaningful for a single visit.
             true => self.name(name, role, "", String::new()),
             false => self.name(name, role, &text, label),
         };
@@ -196,7 +197,7 @@ impl Keys {
         self.order(scenario);
     }
 
-    /// In which order responses come.
+    /// The order of responses.
     fn order(&mut self, scenario: &Scenario) {
         let Scenario { serving, priorities, stack, .. } = scenario;
         let role = Role::Arm;
@@ -217,7 +218,8 @@ impl Keys {
         self.0.push(Key { name, role, text: text.to_owned(), number: None, unit: "", label });
     }
 
-    /// A property of some arms: where it does not `concern` one it has no value and tells nothing apart.
+    /// A property of some arms: where it does not apply (`concerns` is false), it has no value and does not
+    /// distinguish arms.
     fn arms_own(&mut self, concerns: bool, name: &'static str, text: &str, label: String) {
         match concerns {
             true => self.name(name, Role::Arm, text, label),
@@ -225,7 +227,7 @@ impl Keys {
         }
     }
 
-    /// A condition of the stretch between the proxy's place and the hosts.
+    /// A condition of the stretch between the proxy and the hosts.
     fn beyond(
         &mut self,
         name: &'static str,
@@ -238,7 +240,7 @@ impl Keys {
         self.0.push(Key { name, role: Role::Condition, text, number, unit, label });
     }
 
-    /// A condition whose value is a number; `None` is what the network profile says.
+    /// A numeric condition; `None` stands for the network profile's value.
     fn quantity(&mut self, name: &'static str, number: Option<f64>, unit: &'static str) {
         let text = number.map_or(PROFILE.to_owned(), |n| format!("{} {unit}", plain(n)));
         let label = format!("{name} {text}");
@@ -246,7 +248,7 @@ impl Keys {
     }
 }
 
-/// What is not said is as the network's profile says.
+/// Text for a value that is left to the network's profile.
 const PROFILE: &str = "as the profile";
 
 #[cfg(test)]
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
     use scenario::{NetworkSpec, Protocol};
 
-    /// The value of a property for a protocol with everything turned that it has.
+    /// The value of a property for a protocol with all its options turned on.
     fn text(protocol: Protocol, name: &str) -> String {
         let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
         scenario.stack.protocol = protocol;

@@ -1,12 +1,12 @@
-//! A report: one HTML file that holds everything it needs, made from the store.
+//! A report: one self-contained HTML file, made from the store.
 //!
-//! Every figure is computed here, in Rust, from stored visits, and stands in a table; the charts are
-//! drawn from the same figures by Observable Plot, whose code is part of the file. Without scripts the
-//! answers and tables are still there. A content security policy keeps the file from asking the network
-//! for anything.
+//! Every figure is computed here, in Rust, from stored visits, and stands in a table; the charts are drawn from
+//! the same figures by Observable Plot, whose code is part of the file. Without scripts, answers and tables
+//! remain. A content security policy keeps the file from accessing the network.
 //!
-//! One thing the store does not have: how the windows of connections moved. The few visits that a report shows in full are watched
-//! once more for it ([`Observe`]), which shows nothing unless it leaves the same record as the one stored.
+//! The store lacks one thing: the windows of connections over time. The few visits that a report shows in full
+//! are observed once more for it ([`Observe`]); windows are shown only if that leaves the same record as the
+//! stored one.
 
 #![forbid(unsafe_code)]
 
@@ -45,13 +45,13 @@ pub enum ReportError {
     /// The run has nothing to show.
     #[error("run {run} holds no journeys yet; run the experiment first")]
     Empty {
-        /// Which run.
+        /// The run.
         run: i64,
     },
 }
 
-/// The report of `run`, with the waterfalls of `visits`; with none named, the median visit of each arm
-/// under the first condition is shown. `observe` shows their journeys once more.
+/// The report of `run`, with the waterfalls of `visits`; if empty, the median visit of each arm under the first
+/// condition is shown. `observe` runs their journeys once more.
 pub fn html(
     store: &Store,
     run: RunId,

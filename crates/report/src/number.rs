@@ -1,9 +1,9 @@
-//! Numbers as people read them.
+//! Numbers for people.
 
-/// U+202F, the narrow space that parts thousands and units.
+/// U+202F, the narrow no-break space that separates thousands and units.
 const NARROW: char = '\u{202f}';
 
-/// A whole number, its thousands apart.
+/// A whole number with separated thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -25,7 +25,7 @@ pub fn ms(value: f64) -> String {
     }
 }
 
-/// A count that may be a median between two.
+/// A count, possibly fractional as a median between two.
 pub fn count(value: f64) -> String {
     match value.fract() == 0.0 {
         true => grouped(value.max(0.0) as u64),

@@ -1,6 +1,7 @@
-//! The pages of a list together: what each arm takes for all of them.
+//! The pages of a list together: sums for each arm over all of them.
 //!
-//! Medians are by page, over repetitions; here they are summed up over the pages, so that each page counts once however often it was visited.
+//! Medians are by page, over repetitions; they are summed over the pages, so that each page counts once however
+//! often it was visited.
 
 use std::fmt::Write;
 
@@ -25,16 +26,16 @@ struct Together {
     failures: u64,
 }
 
-/// An arm's pages by one moment. A page of which the arm lost anything is not among them.
+/// An arm's pages by one moment, without pages of which the arm lost anything.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Sum {
     /// The median of each page, in milliseconds.
     medians: Vec<f64>,
-    /// On how many pages no other arm has a smaller median.
+    /// Number of pages on which no other arm has a smaller median.
     first_on: usize,
 }
 
-/// The section; empty if no journey went through a list.
+/// The section; empty unless a journey went through a list.
 pub fn section(summary: &Summary) -> String {
     let rows = rows(summary);
     if rows.is_empty() {
@@ -82,7 +83,7 @@ impl Sum {
         self.medians.iter().sum()
     }
 
-    /// Counts a page: the arm's median among those of all arms.
+    /// Counts a page, given the arm's median and those of all arms.
     fn count(&mut self, median: Option<f64>, rivals: impl Iterator<Item = f64>) {
         let Some(median) = median else { return };
         self.medians.push(median);
@@ -90,7 +91,7 @@ impl Sum {
     }
 }
 
-/// The least sum under the same condition, over as many pages: sums of different pages say nothing of each other.
+/// The least sum under the same condition over as many pages: sums over different pages are not comparable.
 fn least(rows: &[Together], row: &Together, moment: fn(&Together) -> &Sum) -> f64 {
     let alike = rows.iter().filter(|other| {
         other.condition == row.condition && moment(other).medians.len() == moment(row).medians.len()
@@ -98,7 +99,7 @@ fn least(rows: &[Together], row: &Together, moment: fn(&Together) -> &Sum) -> f6
     alike.map(|other| moment(other).total()).fold(f64::INFINITY, f64::min)
 }
 
-/// In the order of conditions and arms.
+/// The rows in the order of conditions and arms.
 fn rows(summary: &Summary) -> Vec<Together> {
     let mut rows: Vec<Together> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.page.is_some()) {
@@ -133,13 +134,13 @@ struct Medians {
     render: Option<f64>,
 }
 
-/// Those of a cell that lost nothing.
+/// The medians of a cell that lost nothing.
 fn medians(summary: &Summary, cell: &Cell) -> Option<Medians> {
     let described = cell.describe(summary.run.seed).filter(|_| cell.shortfall.is_nothing())?;
     Some(Medians { load: described.plt.median(), render: described.first_render })
 }
 
-/// A condition's label but for the page.
+/// A condition's label without the page.
 fn without_page(keys: &[Key]) -> String {
     let labels = keys.iter().filter(|key| key.name != PAGE).map(|key| key.label.as_str());
     labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! Whether the emulator of a run was on time: what makes its page load times the network's.
+//! Punctuality of a run's emulator: only if it is on time are page load times the network's.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use record::EmulationRecord;
 
 use super::number::{grouped, ms};
 
-/// What the emulators of a run's visits come to.
+/// Totals over the emulators of a run's visits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Punctuality {
     visits: u64,
@@ -19,7 +19,7 @@ pub struct Punctuality {
 }
 
 impl Punctuality {
-    /// Counts one visit's.
+    /// Counts the emulator of one visit.
     pub fn take(&mut self, visit: &EmulationRecord) {
         self.visits += 1;
         self.packets += visit.delivered_packets;
@@ -30,7 +30,7 @@ impl Punctuality {
         self.kernels.insert(visit.kernel.clone());
     }
 
-    /// Name and value of each; none if nothing was emulated.
+    /// Name and value of each; empty if nothing was emulated.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         if self.visits == 0 {
             return Vec::new();

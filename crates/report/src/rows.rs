@@ -1,4 +1,4 @@
-//! The rows behind a plot, as CSV: the script reads them out of the document, people and other programs too.
+//! The rows behind a plot, as CSV: read out of the document by the script, by people and by other programs.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! A run, read once and put in order: arms, conditions, cells, notes.
+//! A run, read once and arranged into arms, conditions, cells, notes.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,36 @@ use super::keys::{self, Key, Role};
 use super::pages;
 use super::punctuality::Punctuality;
 
-/// A run in the terms of its question.
+/// A run, arranged by its question.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The run's own row.
     pub run: RunRow,
-    /// What is the same for every visit: name and value.
+    /// Properties that are the same for every visit: name and value.
     pub fixed: Vec<(&'static str, String)>,
-    /// What varies: name and values, in order of appearance.
+    /// Properties that vary: name and values, in order of appearance.
     pub varied: Vec<(&'static str, Vec<String>)>,
     /// The ways that are compared.
     pub arms: Vec<String>,
-    /// The circumstances.
+    /// The conditions under which they are compared.
     pub conditions: Vec<Condition>,
     /// The properties of conditions that are numbers everywhere and vary: candidates for an x axis, the
     /// one with the most values first.
     pub axes: Vec<Axis>,
     /// All cells, by condition and arm.
     pub cells: Vec<Cell>,
-    /// What journeys said, each with how many said it.
+    /// Notes of journeys, each with its number of occurrences.
     pub notes: Vec<(String, u64)>,
-    /// Why visits and journeys failed, each with how often.
+    /// Reasons why visits and journeys failed, each with its number of occurrences.
     pub failures: Vec<(String, u64)>,
-    /// How far emulators were on time.
+    /// Punctuality of the emulators.
     pub punctuality: Punctuality,
 }
 
-/// The circumstances of a comparison.
+/// A condition of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What tells it from the others: "RTT 100 ms".
+    /// A label that distinguishes it: "RTT 100 ms".
     pub label: String,
     /// Its varied properties, in order: name, label and number.
     pub keys: Vec<Key>,
@@ -96,14 +96,14 @@ impl Summary {
             .collect()
     }
 
-    /// Connections that flow control limited for over 1 % of their busy time, all visits together.
+    /// Number of connections that flow control limited for over 1 % of their busy time, over all visits.
     pub fn connections_flow_limited(&self) -> u64 {
         let visits = self.cells.iter().flat_map(|cell| &cell.visits);
         visits.map(|(_, visit)| visit.connections_flow_limited).sum()
     }
 }
 
-/// Sentences, counted; and what emulators were like.
+/// Counts of notes and failures, and punctuality of the emulators.
 #[derive(Default)]
 struct Tally {
     notes: BTreeMap<String, u64>,
@@ -166,7 +166,7 @@ fn gather_cells(
         cell.visits.push((Load { repetition: journey.repetition, client, turn }, visit));
     }
     for journey in journeys.iter().filter(|j| j.failure.is_some()) {
-        // It is counted once, with the first of the cells that its visits would be in.
+        // Counted once, with the first of the cells that its visits would be in.
         let known = cells.iter_mut().find(|((cell, ..), _)| *cell == journey.cell);
         match known {
             Some((_, cell)) => cell.lose(journey),
@@ -180,12 +180,12 @@ fn gather_cells(
     Ok(cells.into_values().collect())
 }
 
-/// How often each client of a journey has visited each page with the same cache.
+/// Number of visits so far by each client of a journey to each page with the same cache.
 #[derive(Default)]
 struct Turns(BTreeMap<(u64, u32, Option<String>, String), u32>);
 
 impl Turns {
-    /// Which visit it is of its client to its page.
+    /// Number of this visit among those of its client to its page.
     fn next(&mut self, visit: &VisitRow, client: u32) -> u32 {
         let key = (visit.key.journey, client, visit.page.clone(), visit.view.clone());
         let turn = self.0.entry(key).or_default();
@@ -194,15 +194,15 @@ impl Turns {
     }
 }
 
-/// Which properties vary over the cells, and which of them make arms.
+/// Varying properties of the cells, and the subset that defines arms.
 struct Grid {
     /// The properties of each cell.
     rows: Vec<Vec<Key>>,
     /// For each property, the distinct values in order of appearance.
     values: Vec<Vec<String>>,
-    /// The varying properties that tell arms apart.
+    /// The varying properties that distinguish arms.
     arm_columns: Vec<usize>,
-    /// The varying properties that tell conditions apart.
+    /// The varying properties that distinguish conditions.
     condition_columns: Vec<usize>,
 }
 
@@ -216,8 +216,8 @@ impl Grid {
         let is_arm = |column: &usize| rows[0][*column].role == Role::Arm;
         let (mut arm_columns, mut condition_columns): (Vec<usize>, Vec<usize>) =
             (0..columns).filter(varies).partition(is_arm);
-        // Where no stack or transport is compared, something else is: the first property that is a
-        // name (a device, a browser), pages aside.
+        // If no stack or transport is compared, the first property that is a name (a device, a browser), except
+        // the page, defines the arms.
         if arm_columns.is_empty() {
             let is_name =
                 |c: &usize| rows[0][*c].number.is_none() && rows[0][*c].name != pages::PAGE;
@@ -227,7 +227,7 @@ impl Grid {
         Grid { rows, values, arm_columns, condition_columns }
     }
 
-    /// Gives each cell its arm and condition; the arms' labels and the conditions.
+    /// Assigns each cell its arm and condition; returns the arms' labels and the conditions.
     fn place(&self, cells: &mut [Cell]) -> (Vec<String>, Vec<Condition>) {
         let mut arms: Vec<String> = Vec::new();
         let mut conditions: Vec<Condition> = Vec::new();
@@ -269,7 +269,7 @@ impl Grid {
     }
 }
 
-/// The distinct values of a column, in order of appearance, of those that it concerns.
+/// The distinct values of a column, in order of appearance, without rows to which the property does not apply.
 fn distinct(rows: &[Vec<Key>], column: usize) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for text in rows.iter().map(|row| &row[column].text).filter(|text| !text.is_empty()) {
@@ -284,7 +284,7 @@ fn label(row: &[Key], columns: &[usize]) -> String {
     labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Where `item` stands in `list`, at its end if it is new.
+/// Index of `item` in `list`; it is appended if new.
 fn place<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     list.iter().position(|known| *known == item).unwrap_or_else(|| {
         list.push(item);

@@ -1,4 +1,4 @@
-//! The report's tables: every figure that a chart shows, and those that none does.
+//! The report's tables: every figure of a chart, and those without one.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::waterfall::{PHASES, Waterfall};
 use crate::answer::{Answer, Gap, Moment, Standing, span};
 use statistics::{Comparison, percent};
 
-/// One row a cell.
+/// One row per cell.
 pub fn cells(summary: &Summary) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures\"><thead><tr>\
@@ -52,7 +52,7 @@ struct Sight {
     of: fn(&Described) -> Option<f64>,
 }
 
-/// The columns that some cell has: a browser paints, the loader estimates.
+/// The columns for which some cell has values: a browser paints, the loader estimates.
 fn sights(summary: &Summary) -> Vec<Sight> {
     let paints = summary.cells.iter().any(Cell::paints);
     let render = if paints { "first cont.<br>paint, ms" } else { "first render<br>(est.), ms" };
@@ -115,7 +115,7 @@ fn arm_label(summary: &Summary, arm: usize) -> String {
     format!("<span class=\"arm a{}\"></span>{}", arm % ARM_COLOURS, html(&summary.arms[arm]))
 }
 
-/// How many colours `report.css` has for arms.
+/// Number of arm colours in `report.css`.
 const ARM_COLOURS: usize = 16;
 
 fn condition_label(summary: &Summary, condition: usize) -> String {
@@ -178,7 +178,7 @@ pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
     table
 }
 
-/// Every arm against every other by load time: how far the arm of the row is ahead of that of the column.
+/// Every arm against every other by load time: the lead of the row's arm over the column's.
 pub fn pairwise(summary: &Summary, answer: &Answer) -> String {
     let (order, matrix) = verdicts::matrix(summary, answer);
     let headings: String =
@@ -209,7 +209,7 @@ fn ahead(comparison: &Comparison) -> String {
     }
 }
 
-/// One row an object.
+/// One row per object.
 pub fn objects(waterfall: &Waterfall) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures\"><thead><tr><th>object</th><th>kind</th>\

@@ -13,12 +13,12 @@ fn report_of(plan: &Plan) -> String {
     html(&filled.store, filled.run, &[], &unseen).unwrap()
 }
 
-/// There is nothing to see of toys.
+/// Toys cannot be observed.
 fn unseen(_: &Scenario, _: u64) -> Result<Arc<Observed>, String> {
     Err("a toy".to_owned())
 }
 
-/// The report without the libraries, which hold every word there is.
+/// The report without the libraries, which contain every word.
 fn own_text(report: &str) -> &str {
     &report[..report.find("<script>").expect("the libraries are there")]
 }
@@ -54,7 +54,7 @@ fn what_cannot_be_seen_again_is_said() {
     let report = report_of(&toy::plan(2));
     let text = own_text(&report);
     assert_eq!(text.matches("the visit cannot be simulated again (a toy)").count(), 2);
-    // What the store knows is there all the same.
+    // Data from the store is there all the same.
     assert!(text.contains("<pre id=\"resent-0\""));
     assert!(text.contains("<pre id=\"stays-0\""));
     assert!(!text.contains("<pre id=\"windows-0\""));

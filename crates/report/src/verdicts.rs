@@ -10,7 +10,7 @@ use statistics::Comparison;
 /// The answers of a run.
 #[derive(Clone, Debug)]
 pub struct Verdicts {
-    /// One a condition, in their order.
+    /// One per condition, in their order.
     pub answers: Vec<Answer>,
 }
 
@@ -35,7 +35,7 @@ impl Verdicts {
     }
 }
 
-/// Every arm against every other by load time, in the order of the ranking: their places, and the comparisons.
+/// Every arm against every other by load time, in the order of the ranking: their indices, and the comparisons.
 pub fn matrix(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
     let arms = arms(summary, 0);
     let order: Vec<usize> =
@@ -58,7 +58,7 @@ fn arms(summary: &Summary, condition: usize) -> Vec<Arm> {
         .collect()
 }
 
-/// A cell without its name.
+/// The arm of a cell, without its name.
 fn arm(cell: &Cell) -> Arm {
     let loads = cell.visits.iter().filter_map(|(load, visit)| {
         let times = Times {

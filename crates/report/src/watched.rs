@@ -1,4 +1,4 @@
-//! A stored visit, watched once more.
+//! Repeated observation of a stored visit.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use scenario::{Scenario, World};
 use store::JourneyRow;
 use testbed::tour::{Observed, ObservedVisit};
 
-/// Shows the journey of a scenario and seed with everything that crossed its wires; or says why that cannot be had.
+/// Observes the journey of a scenario and seed with everything that crossed its wires; or states why it cannot.
 pub type Observe<'a> = dyn Fn(&Scenario, u64) -> Result<Arc<Observed>, String> + 'a;
 
-/// The journey behind a row, once more.
+/// Observes the journey behind a row once more.
 ///
 /// # Errors
-/// Why it cannot be had, for people.
+/// The reason why it cannot be observed, for people.
 pub fn again(journey: &JourneyRow, observe: &Observe<'_>) -> Result<Arc<Observed>, String> {
     observe(&journey.scenario, journey.seed).map_err(|why| match journey.scenario.world {
         World::Sim => format!("How windows moved cannot be shown: the visit cannot be simulated again ({why})."),
@@ -27,7 +27,7 @@ pub fn again(journey: &JourneyRow, observe: &Observe<'_>) -> Result<Arc<Observed
 /// The visit that left `record`.
 ///
 /// # Errors
-/// If the journey's visit is another one than it was.
+/// If the journey's visit differs from the stored one.
 pub fn visit<'a>(
     journey: &JourneyRow,
     observed: &'a Observed,

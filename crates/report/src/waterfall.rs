@@ -10,25 +10,25 @@ use super::mechanism::Mechanism;
 use super::summary::Summary;
 use super::{Observe, ReportError, watched};
 
-/// The phases of an object, in time's order. Names and colours are the same in chart and table.
+/// The phases of an object, in order of time. Names and colours are the same in chart and table.
 pub const PHASES: [&str; 7] = ["blocked", "dns", "connect", "tls", "send", "wait", "receive"];
 
 /// A visit's waterfall. Times are milliseconds since navigation start.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waterfall {
-    /// Which visit it is, for people.
+    /// Identification of the visit, for people.
     pub title: String,
-    /// What would run it again, for people.
+    /// Data to run it again, for people.
     pub identity: String,
     /// The load event, if it fired.
     pub plt: Option<f64>,
-    /// The physical floor, if it was worked out.
+    /// The physical floor, if it was computed.
     pub floor: Option<f64>,
-    /// The objects in the order in which they were discovered.
+    /// The objects in order of discovery.
     pub objects: Vec<Row>,
-    /// The doings of its transport.
+    /// The mechanism below it.
     pub mechanism: Mechanism,
-    /// All that was measured.
+    /// The full record.
     #[serde(skip)]
     pub record: VisitRecord,
 }
@@ -38,9 +38,9 @@ pub struct Waterfall {
 pub struct Row {
     /// The full URL.
     pub url: String,
-    /// Its last part, to label the row with.
+    /// The last part of the URL, which labels the row.
     pub name: String,
-    /// The host it came from.
+    /// Host that it came from.
     pub host: String,
     /// Kind of response.
     pub kind: String,
@@ -50,13 +50,13 @@ pub struct Row {
     pub carrier: String,
     /// Body bytes on the wire.
     pub bytes: u64,
-    /// Discovery.
+    /// Time of discovery.
     pub start: f64,
-    /// How long each of [`PHASES`] took.
+    /// Duration of each of [`PHASES`].
     pub phases: [f64; 7],
-    /// When the client was done with it.
+    /// Time at which the client was done with it.
     pub done: f64,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: Option<String>,
 }
 
@@ -131,7 +131,7 @@ fn host(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// The last part of a URL's path, or `/`, cut to what fits beside a row.
+/// The last part of a URL's path, or `/`, shortened to fit beside a row.
 fn short_name(url: &str) -> String {
     const LONGEST: usize = 28;
     let bare = url.split(['?', '#']).next().unwrap_or(url);

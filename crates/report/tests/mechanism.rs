@@ -1,5 +1,5 @@
-//! The mechanism that Erman et al. (2013) describe, and the report's picture of it: a pause on 3G, a promotion that the server takes for a
-//! loss, a window that does not recover.
+//! The mechanism that Erman et al. (2013) describe, and its picture in the report: a pause on 3G, a promotion
+//! that the server takes for a loss, a window that does not recover.
 
 extern crate testbed as farlink_testbed;
 
@@ -31,7 +31,7 @@ fn scenario(server: &str, page: &str, network: &str) -> Scenario {
     scenario
 }
 
-/// What the server sent again after the pause, which lasts ten seconds.
+/// Retransmissions of the server after the pause, which lasts ten seconds.
 fn sent_again_late(record: &VisitRecord) -> Vec<SentAgain<'_>> {
     let pause = record.started_at_ns + 10_000_000_000;
     let late = record.events.iter().filter(|event| event.at_ns > pause);

@@ -1,7 +1,8 @@
-//! Background traffic: what the client sends beside the page, again and again.
+//! Background traffic: periodic packets or requests of the client beside the page.
 //!
-//! Its text is `ping:every=3s,size=320B`; several flows are joined by `+`, and `none` is none at all. Pings keep a radio awake
-//! (Erman et al. 2013, section 5.6.1); beacons are what analytics and advertisements of open pages send (section 5.7).
+//! Its text is `ping:every=3s,size=320B`; several flows are joined by `+`, and `none` is no flow. Pings keep a
+//! radio awake (Erman et al. 2013, section 5.6.1); beacons are sent by analytics and advertisements of open
+//! pages (section 5.7).
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -17,9 +18,9 @@ use super::ChoiceError;
 use crate::choice;
 
 choice! {
-    /// What is sent.
+    /// Kind of a flow.
     pub enum FlowKind, "traffic" {
-        /// A packet that the far end sends back.
+        /// A packet that the far end echoes.
         Ping = "ping",
         /// A small HTTP request, answered without a body.
         Beacon = "beacon",
@@ -27,77 +28,77 @@ choice! {
     not_yet {}
 }
 
-/// One thing that is sent again and again.
+/// One periodic flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
-    /// What.
+    /// Kind of the flow.
     pub kind: FlowKind,
-    /// The time from one to the next.
+    /// The period.
     pub every: Duration,
-    /// A ping's IP packet; a beacon's body.
+    /// Size of a ping's IP packet, or of a beacon's body.
     pub size_bytes: u64,
 }
 
-/// All that is sent beside a page. The order in which flows were typed does not matter.
+/// All background flows of a client. The order in which flows were typed does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundTraffic(Vec<Flow>);
 
-/// Why a text is no background traffic.
+/// Error of parsing background traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrafficError {
-    /// Nothing that is known.
+    /// An unknown kind.
     #[error(transparent)]
     Kind(#[from] ChoiceError),
-    /// A setting that does not exist, or is not written as one.
+    /// An unknown setting, or text that is not `key=value`.
     #[error("`{text}` is no setting of a {kind}; there are `every=10s` and `size=1KB`")]
     Setting {
-        /// Of what.
+        /// The flow's kind.
         kind: FlowKind,
-        /// What was typed.
+        /// The text as typed.
         text: String,
     },
-    /// It does not say how often.
+    /// A flow without a period.
     #[error("a {kind} must say how often: `{kind}:every=10s`")]
     NoPeriod {
-        /// Of what.
+        /// The flow's kind.
         kind: FlowKind,
     },
     /// A value that cannot be read.
     #[error("`{key}` of a {kind}: {source}")]
     Value {
-        /// Of what.
+        /// The flow's kind.
         kind: FlowKind,
-        /// Which setting.
+        /// The setting.
         key: &'static str,
-        /// What is wrong with it.
+        /// The parse error.
         source: parse::ParseError,
     },
     /// The same setting twice.
     #[error("`{key}` of a {kind} is set twice; keep one")]
     Twice {
-        /// Of what.
+        /// The flow's kind.
         kind: FlowKind,
-        /// Which setting.
+        /// The setting.
         key: String,
     },
     /// A value out of range.
     #[error("`{key}` of a {kind} cannot be `{value}`: it is from {least} to {most}")]
     Range {
-        /// Of what.
+        /// The flow's kind.
         kind: FlowKind,
-        /// Which setting.
+        /// The setting.
         key: &'static str,
-        /// What was typed.
+        /// The value as typed.
         value: String,
-        /// The least that is accepted,
+        /// The least accepted value,
         least: String,
-        /// and the most.
+        /// and the largest.
         most: String,
     },
 }
 
 impl TrafficError {
-    /// What to do about it, as a sentence.
+    /// Advice on fixing it, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             TrafficError::Kind(error) => error.hint(),
@@ -110,7 +111,7 @@ impl TrafficError {
 const PERIODS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 impl FlowKind {
-    /// What it has if nothing is said: `ping` of iputils sends 56 bytes behind headers of 28; a beacon's size is a guess.
+    /// Default size: `ping` of iputils sends 56 bytes behind headers of 28; a beacon's size is a guess.
     const fn default_size(self) -> u64 {
         match self {
             FlowKind::Ping => 84,
@@ -118,8 +119,8 @@ impl FlowKind {
         }
     }
 
-    /// A ping has headers and crosses any path in one piece (the least MTU of IPv6, RFC 8200 section 5); a beacon is at most what
-    /// `sendBeacon` takes.
+    /// Allowed sizes. A ping has headers and crosses any path unfragmented (the least MTU of IPv6, RFC 8200
+    /// section 5); a beacon is at most what `sendBeacon` accepts.
     const fn sizes(self) -> RangeInclusive<u64> {
         match self {
             FlowKind::Ping => 28..=1280,
@@ -129,7 +130,7 @@ impl FlowKind {
 }
 
 impl BackgroundTraffic {
-    /// Whether there is none.
+    /// True if there is no flow.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }
@@ -139,7 +140,7 @@ impl BackgroundTraffic {
         &self.0
     }
 
-    /// The same with the flows of `other`.
+    /// The same flows, and those of `other`.
     #[must_use]
     pub fn and(mut self, other: BackgroundTraffic) -> BackgroundTraffic {
         self.0.extend(other.0);
@@ -242,16 +243,16 @@ impl<'de> Deserialize<'de> for BackgroundTraffic {
 }
 
 impl BackgroundTraffic {
-    /// How long it goes on before the first visit, so that it is as if it had always been going on: longer than any of the timers by which
-    /// radios come to rest (UMTS: 5 s and 12 s).
+    /// Duration of the traffic before the first visit, so that it seems to have run forever: longer than any
+    /// inactivity timer of radios (UMTS: 5 s and 12 s).
     pub const LEAD: Duration = Duration::from_secs(20);
 
-    /// How long it goes on before the first visit.
+    /// Duration of this traffic before the first visit.
     pub fn lead(&self) -> Duration {
         if self.is_none() { Duration::ZERO } else { Self::LEAD }
     }
 
-    /// What a reader of results must know of it.
+    /// A note for readers of results.
     pub fn note(&self) -> Option<String> {
         (!self.is_none()).then(|| {
             format!(

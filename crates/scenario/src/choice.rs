@@ -1,39 +1,39 @@
 //! Closed sets of names (`h1`, `tls13`, `cubic`), read and written in one spelling.
 //!
-//! A name may be *known but not supported yet*: it belongs to the project's vocabulary, so that whoever
-//! types it learns why it is refused instead of being told that it is a typing error.
+//! A name may be *known but not supported yet*: it belongs to the project's vocabulary, so that typing it
+//! yields the reason for its refusal rather than a report of a typing error.
 
 use thiserror::Error;
 
-/// Why a word is not one of the choices.
+/// Error of parsing one of the choices.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceError {
-    /// Nobody has heard of it.
+    /// An unknown name.
     #[error("unknown {what} `{text}`; known: {known}")]
     Unknown {
-        /// What was asked for: "protocol".
+        /// Kind of name: "protocol".
         what: &'static str,
-        /// What was typed.
+        /// The text as typed.
         text: String,
-        /// What could have been typed.
+        /// The known names.
         known: String,
         /// The closest known name, if one is close.
         nearest: Option<String>,
     },
-    /// It is a name of the field, but this version cannot do it.
+    /// A name of the field that this version does not support.
     #[error("{what} `{text}` is not supported yet: {reason}")]
     NotYet {
-        /// What was asked for.
+        /// Kind of name.
         what: &'static str,
-        /// What was typed.
+        /// The text as typed.
         text: String,
-        /// What is missing.
+        /// Reason for the missing support.
         reason: &'static str,
     },
 }
 
 impl ChoiceError {
-    /// What to do about it, as a sentence.
+    /// Advice on fixing it, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             ChoiceError::Unknown { nearest, .. } => {
@@ -44,7 +44,7 @@ impl ChoiceError {
     }
 }
 
-/// The one of `known` that `text` was probably meant to be.
+/// The name in `known` that is closest to `text`, if one is similar.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let text = text.to_lowercase();
     known
@@ -55,7 +55,8 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name.to_owned())
 }
 
-/// Declares an enum whose variants have one name each, everywhere; but one that was renamed keeps its `stored` name in canonical texts. Names under `also` are understood and written as what they mean.
+/// Declares an enum whose variants have one name each, everywhere; a renamed variant keeps its `stored` name in
+/// canonical texts. Names under `also` are aliases, written back as the name that they stand for.
 #[macro_export]
 macro_rules! choice {
     (@stored $name:literal) => { $name };
@@ -83,12 +84,12 @@ macro_rules! choice {
                 $type::ALL.iter().map(|choice| choice.name()).collect()
             }
 
-            /// The name it goes by.
+            /// The choice's name.
             pub const fn name(self) -> &'static str {
                 match self { $( $type::$variant => $name, )+ }
             }
 
-            /// The name in a scenario's canonical text, which digests are taken over: that of the first version.
+            /// The name in a scenario's canonical text, which digests cover: that of the first version.
             const fn stored_name(self) -> &'static str {
                 match self { $( $type::$variant => $crate::choice!(@stored $name $(, $stored)?), )+ }
             }
@@ -151,7 +152,7 @@ mod tests {
     use crate::{H3Discovery, Protocol, Tls};
 
     choice! {
-        /// Has one name of the future.
+        /// Has one name reserved for the future.
         enum Vehicle, "vehicle" {
             Cart = "cart",
         }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::choice;
 
 choice! {
-    /// What the browser's cache holds when a visit begins.
+    /// State of the browser's cache at the start of a visit.
     pub enum View, "view" {
-        /// Nothing.
+        /// Empty.
         Cold = "cold",
-        /// What an earlier, unmeasured load of the same page left.
+        /// As an earlier, unmeasured load of the same page left it.
         Warm = "warm",
         /// A cold visit, then a warm one in the same journey.
         Both = "both",
@@ -18,7 +18,7 @@ choice! {
 }
 
 choice! {
-    /// How far away the hosts are.
+    /// Distances of the hosts.
     pub enum Origins, "origins" {
         /// All at the network's RTT.
         Equal = "equal",
@@ -29,7 +29,7 @@ choice! {
 }
 
 choice! {
-    /// Which program loads the page.
+    /// Program that loads the page.
     #[derive(Default)]
     pub enum Program, "client" {
         /// farlink's own page loader, by a browser's policy.
@@ -44,12 +44,12 @@ choice! {
 /// The client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Client {
-    /// What its CPU costs: the name of a device profile, or the path of a file that holds one.
+    /// CPU costs: the name of a device profile, or the path of a file that holds one.
     pub device: String,
-    /// Digest of that file, so that a changed one is another cell. Left out of the text where there is none.
+    /// Digest of that file, so that a changed file is another cell. Omitted from the text if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_digest: Option<String>,
-    /// Every cost of the device times this.
+    /// Factor on every cost of the device.
     pub cpu_multiplier: f64,
     /// The name of a browser policy.
     pub browser: String,
@@ -57,7 +57,7 @@ pub struct Client {
     pub view: View,
     /// Hosts whose objects are not loaded, sorted.
     pub blocked_hosts: Vec<String>,
-    /// What loads the page. Left out of the text where it is the loader, as it was when there was nothing else.
+    /// Program that loads the page. Omitted from the text for the loader, which was once the only one.
     #[serde(default, skip_serializing_if = "Program::is_loader")]
     pub program: Program,
 }
@@ -71,11 +71,11 @@ impl Program {
 /// The origin servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// How far away they are.
+    /// Distances of the hosts.
     pub origins: Origins,
-    /// Requests that one host serves at once; `None` is without limit.
+    /// Concurrent requests at one host; `None` is without limit.
     pub workers: Option<u32>,
-    /// What a worker is busy for with one request, beyond the page's own think time.
+    /// Time that a request occupies a worker, in addition to the page's own think time.
     pub service_time_ns: u64,
 }
 

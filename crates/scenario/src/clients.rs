@@ -1,4 +1,5 @@
-//! Several clients on one network: each has a device, a radio and a page load of its own, and all share the hop behind the radios.
+//! Several clients on one network: each has a device, a radio and a page load of its own, and all share the hop
+//! behind the radios.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,66 +11,66 @@ use units::parse;
 use crate::choice;
 
 choice! {
-    /// What one more client does for as long as the others load their pages.
+    /// Activity of one more client while the others load their pages.
     #[derive(Default)]
     pub enum CrossTraffic, "cross traffic" {
-        /// There is none.
+        /// No further client.
         #[default]
         None = "none" (stored "nobody"),
-        /// It downloads without end, over one connection.
+        /// Endless download over one connection.
         Download = "download",
-        /// It uploads without end, over one connection.
+        /// Endless upload over one connection.
         Upload = "upload",
     }
     not_yet {}
 }
 
-/// How many clients there are, and when each begins.
+/// Number of clients and their start times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clients {
-    /// So many load the page.
+    /// Number of clients that load the page.
     pub count: u32,
-    /// What one more client does, which begins first.
+    /// Activity of one more client, which begins first.
     #[serde(rename = "beside")]
     pub cross_traffic: CrossTraffic,
-    /// What lies between one's beginning and the next one's.
+    /// Time between successive starts.
     pub start_spacing: Spacing,
 }
 
-/// What lies between one beginning and the next.
+/// Time between successive starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// Nothing.
+    /// None.
     #[default]
     Together,
-    /// So many nanoseconds.
+    /// A fixed number of nanoseconds.
     Ns(u64),
-    /// A time drawn for each, evenly from nothing to twice so many nanoseconds.
+    /// Drawn for each client, uniformly from zero to twice this number of nanoseconds.
     DrawnNs(u64),
 }
 
-/// Why a text is not a spacing.
+/// Error of parsing a spacing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{text}` is not what lies between two beginnings: write `500ms`, or `drawn 500ms` for up to twice that, evenly drawn{why}"
 )]
 pub struct SpacingError {
-    /// What was typed.
+    /// The text as typed.
     pub text: String,
     why: String,
 }
 
 impl Clients {
-    /// The most clients at once.
+    /// The largest number of clients.
     pub const MOST: u32 = 100;
 
-    /// Whether there is but the one that there always is.
+    /// True if there is only the one default client.
     pub fn is_one_alone(&self) -> bool {
         *self == Clients::default()
     }
 
-    /// How many devices share the network.
+    /// Number of devices that share the network.
     pub fn users(&self) -> u32 {
         self.count + u32::from(self.cross_traffic != CrossTraffic::None)
     }
@@ -85,7 +86,7 @@ impl Spacing {
     /// Reads `500ms`, `drawn 500ms` or `0ms`.
     ///
     /// # Errors
-    /// If it is none of these.
+    /// If the text is none of these.
     pub fn parse(text: &str) -> Result<Spacing, SpacingError> {
         let (span, of): (&str, fn(u64) -> Spacing) = match text.trim().strip_prefix("drawn ") {
             Some(span) => (span, Spacing::DrawnNs),
@@ -104,7 +105,7 @@ impl Spacing {
 }
 
 impl fmt::Display for Spacing {
-    /// As [`Spacing::parse`] reads it.
+    /// In the form that [`Spacing::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Spacing::Together => f.write_str("0ms"),

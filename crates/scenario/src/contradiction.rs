@@ -1,11 +1,11 @@
-//! What no world can run: combinations of a scenario that contradict each other, each with what to do instead.
+//! Contradictory combinations of settings, which no world can run, each with an alternative.
 
 use super::{
     H3Discovery, Origins, Program, Protocol, Release, Scenario, Scheduler, Serving, Tls, View,
     World,
 };
 
-/// A combination that cannot be, and why.
+/// A forbidden combination, and the reason.
 type Rule = (bool, &'static str);
 
 fn first<const N: usize>(rules: [Rule; N]) -> Option<&'static str> {
@@ -13,7 +13,7 @@ fn first<const N: usize>(rules: [Rule; N]) -> Option<&'static str> {
 }
 
 impl Scenario {
-    /// Why no world can run it, if none can.
+    /// The reason why no world can run the scenario, or `None` if one can.
     pub fn contradiction(&self) -> Option<&'static str> {
         let (protocol, program) = (self.stack.protocol, self.client.program);
         self.of_protocol()
@@ -27,7 +27,7 @@ impl Scenario {
             .or_else(|| self.of_world())
     }
 
-    /// What its protocol has nothing to do with.
+    /// Settings that do not apply to the protocol.
     fn of_protocol(&self) -> Option<&'static str> {
         let protocol = self.stack.protocol;
         let is_quic = protocol.is_quic();
@@ -59,7 +59,7 @@ impl Scenario {
         ])
     }
 
-    /// What a real Chromium is not told, but decides by itself.
+    /// Settings that a real Chromium does not accept, because it decides by itself.
     fn of_chromium(&self) -> Option<&'static str> {
         if self.client.program != Program::Chromium {
             return None;
@@ -96,7 +96,7 @@ impl Scenario {
         ])
     }
 
-    /// Why its responses cannot be sent in the order that is asked for.
+    /// The reason why responses cannot be sent in the requested order.
     fn of_order(&self) -> Option<&'static str> {
         let protocol = self.stack.protocol;
         let (is_spdy, is_h1) = (protocol.is_spdy(), protocol.is_h1());
@@ -141,7 +141,7 @@ impl Scenario {
         }
     }
 
-    /// What a journey of several visits cannot be.
+    /// Journeys of several visits that are not supported.
     fn of_journey(&self) -> Option<&'static str> {
         let chromium = self.client.program == Program::Chromium;
         if chromium && !(self.page.pages.is_empty() && self.journey.is_usual()) {
@@ -168,7 +168,7 @@ impl Scenario {
         ])
     }
 
-    /// What its world, or a real Chromium in it, cannot do.
+    /// Combinations that the world, or a real Chromium in it, does not support.
     fn of_world(&self) -> Option<&'static str> {
         let protocol = self.stack.protocol;
         let chromium = self.client.program == Program::Chromium;

@@ -1,53 +1,53 @@
-//! How the client comes to speak HTTP/3, and whether it can.
+//! Discovery of HTTP/3 by the client, and reachability over UDP.
 
 use serde::{Deserialize, Serialize};
 
 use crate::choice;
 
 choice! {
-    /// How a client comes to know that a server speaks HTTP/3.
+    /// Mechanism by which a client learns that a server speaks HTTP/3.
     #[derive(Default)]
     pub enum H3Discovery, "h3-discovery" {
-        /// It knows beforehand (RFC 9113 section 3.3 has the term).
+        /// Known in advance (term of RFC 9113 section 3.3).
         #[default]
         PriorKnowledge = "prior-knowledge" (stored "straight"),
-        /// A response over HTTP/2 says so (`Alt-Svc`, RFC 7838); then QUIC races TCP.
+        /// Announced in a response over HTTP/2 (`Alt-Svc`, RFC 7838); then QUIC races TCP.
         AltSvc = "alt-svc",
-        /// The HTTPS record, which DNS gives with the address (RFC 9460), says so; then QUIC races TCP at once.
+        /// Announced in the HTTPS record, which DNS returns with the address (RFC 9460); then QUIC races TCP at once.
         HttpsRecord = "https-record",
     }
     not_yet {}
 }
 
 choice! {
-    /// What becomes of UDP on the way to the servers.
+    /// Treatment of UDP on the path to the servers.
     #[derive(Default)]
     pub enum Udp, "udp" {
         /// It passes.
         #[default]
         Open = "open",
-        /// It is dropped in front of the servers, without a word.
+        /// Silently dropped in front of the servers.
         Blocked = "blocked",
     }
     not_yet {}
 }
 
-/// Both.
+/// Discovery and reachability of HTTP/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovery {
-    /// How HTTP/3 is found.
+    /// Mechanism of discovery.
     pub h3: H3Discovery,
-    /// Whether it can be reached.
+    /// Treatment of UDP, which decides reachability.
     pub udp: Udp,
 }
 
 impl Discovery {
-    /// Whether it is as it was when there was no choice.
+    /// True if both are at their defaults.
     pub fn is_usual(&self) -> bool {
         *self == Discovery::default()
     }
 
-    /// What a reader of results must know.
+    /// A note for readers of results.
     pub fn note(self) -> Option<String> {
         let found = match self.h3 {
             H3Discovery::PriorKnowledge => None,

@@ -6,10 +6,10 @@ use crate::experiment::{Catalogue, Refusal};
 use crate::settings::{Applies, Change, SETTINGS, Setting, property, setting};
 use crate::{NetworkSpec, Scenario};
 
-/// The largest grid. A larger one is likelier a slip than a plan.
+/// The largest grid. A larger one is more likely a slip than a plan.
 pub const MOST_CELLS: usize = 1_000_000;
 
-/// A setting with the values that it takes.
+/// A setting with its values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// The setting's key.
@@ -18,41 +18,41 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Scenarios, those of an axis further back lying closer together.
+/// Scenarios in grid order; later axes vary faster.
 #[derive(Debug)]
 pub struct Grid {
-    /// What can be run.
+    /// Cells that can be run.
     pub cells: Vec<Scenario>,
-    /// What cannot.
+    /// Cells that cannot.
     pub skipped: Vec<Skipped>,
 }
 
 /// Cells that no world can run, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// Number of cells.
     pub cells: usize,
-    /// What varied settings the first of them has.
+    /// Varied settings of the first of them.
     pub first: String,
-    /// Why not, and what to do instead.
+    /// The reason, and an alternative.
     pub reason: &'static str,
 }
 
-/// Why axes make no grid.
+/// Error of building a grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GridError {
-    /// Which axis.
+    /// Index of the axis.
     pub axis: usize,
-    /// Which of its values; `None` is the axis as a whole.
+    /// Index of its value; `None` is the axis as a whole.
     pub value: Option<usize>,
-    /// What is wrong.
+    /// The fault.
     pub fault: GridFault,
 }
 
-/// What is wrong with an axis.
+/// Fault of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GridFault {
-    /// A value that is not one, or that contradicts the rest.
+    /// A value that is invalid, or that contradicts the rest.
     Refused(Refusal),
     /// The same value twice.
     Twice,
@@ -62,7 +62,7 @@ pub enum GridFault {
     TooLarge(usize),
 }
 
-/// Whether there is a setting with this key, one of a network's own included.
+/// True if there is a setting with this key, including a network's own settings.
 pub fn is_key(key: &str) -> bool {
     setting(key).is_some() || network_key(key).is_some()
 }
@@ -80,7 +80,7 @@ fn network_key(key: &str) -> Option<&str> {
     key.strip_prefix("network.").filter(|own| net::is_setting(own))
 }
 
-/// An axis whose values were read.
+/// An axis with its parsed values.
 struct Read<'a> {
     axis: &'a Axis,
     applies: Option<Applies>,
@@ -94,7 +94,8 @@ impl Read<'_> {
 }
 
 impl Grid {
-    /// The product of `axes`, which stand in the order of [`SETTINGS`]. A setting acts on the cells that it concerns alone.
+    /// The product of `axes`, which must be in the order of [`SETTINGS`]. A setting acts only on the cells to
+    /// which it applies.
     pub fn of(axes: &[Axis], catalogue: &dyn Catalogue) -> Result<Grid, GridError> {
         let read = read(axes, catalogue)?;
         let mut acted = vec![false; axes.len()];
@@ -124,7 +125,7 @@ impl Grid {
 }
 
 impl Skipped {
-    /// A sentence for people: "2 cells are left out (route pep, protocol h3-matched): a PEP ...".
+    /// A sentence for readers: "2 cells are left out (route pep, protocol h3-matched): a PEP ...".
     pub fn sentence(&self) -> String {
         let Skipped { cells, first, reason } = self;
         let (cells, beginning) = match cells {
@@ -135,7 +136,7 @@ impl Skipped {
     }
 }
 
-/// Reasons in the order in which they were met.
+/// Skipped cells by reason, in order of occurrence.
 #[derive(Default)]
 struct Skips(Vec<Skipped>);
 
@@ -171,10 +172,10 @@ fn count(axes: &[Axis]) -> Result<usize, GridError> {
     Ok(count)
 }
 
-/// Reads every value of every axis; none stands twice.
+/// Reads every value of every axis and rejects duplicates.
 fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<Read<'a>>, GridError> {
     let mut probe = Scenario::new("", NetworkSpec::default());
-    // Divisible by all that a downlink is divided by in earnest.
+    // Divisible by every divisor of a downlink that occurs in practice.
     probe.network.down_bit_per_s = Some(1 << 40);
     let mut all = Vec::with_capacity(axes.len());
     for (number, axis) in axes.iter().enumerate() {
@@ -207,7 +208,7 @@ fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<Read<'a>>
     Ok(all)
 }
 
-/// Which value of each axis the cell `number` has: the last axis varies fastest.
+/// Value index of each axis for the cell `number`: the last axis varies fastest.
 fn chosen(axes: &[Axis], mut number: usize) -> Vec<usize> {
     let mut chosen = vec![0; axes.len()];
     for (place, axis) in chosen.iter_mut().zip(axes).rev() {
@@ -217,7 +218,7 @@ fn chosen(axes: &[Axis], mut number: usize) -> Vec<usize> {
     chosen
 }
 
-/// The cell with these values; `None` if it differs from another by a setting alone that does not concern it.
+/// The cell with these values; `None` if it differs from another only by a setting that does not apply to it.
 fn cell(read: &[Read<'_>], chosen: &[usize], acted: &mut [bool]) -> Option<Scenario> {
     let mut cell = Scenario::new("", NetworkSpec::default());
     let both = || read.iter().zip(chosen).enumerate();
@@ -246,7 +247,7 @@ fn told(axes: &[Axis], chosen: &[usize]) -> String {
     varied.collect::<Vec<_>>().join(", ")
 }
 
-/// A setting that was given and acts on nothing is a mistake.
+/// Rejects a setting that was given but acts on no cell.
 fn idle(read: &[Read<'_>], acted: &[bool]) -> Result<(), GridError> {
     let usual = Scenario::new("", NetworkSpec::default());
     for (number, (axis, acted)) in read.iter().zip(acted).enumerate() {
@@ -264,7 +265,7 @@ fn idle(read: &[Read<'_>], acted: &[bool]) -> Result<(), GridError> {
     Ok(())
 }
 
-/// The error of a grid in which nothing can be run: at the setting without which the first cell could be.
+/// The error of a grid without a runnable cell, placed at the setting whose removal makes the first cell runnable.
 fn impossible(read: &[Read<'_>], chosen: &[usize], reason: &'static str) -> GridError {
     let without = |left: usize| {
         let kept = |number: &usize| *number != left;
@@ -288,7 +289,7 @@ fn impossible(read: &[Read<'_>], chosen: &[usize], reason: &'static str) -> Grid
     refused(culprit, None, reason, None)
 }
 
-/// Every network of the grid, whole.
+/// Checks every network of the grid as a whole.
 fn check_networks(
     axes: &[Axis],
     cells: &mut [Scenario],

@@ -1,22 +1,22 @@
-//! What fills requests' heads.
+//! Contents of request heads.
 
 use crate::choice;
 
 choice! {
-    /// What requests say of themselves.
+    /// Header fields of requests.
     #[derive(Default)]
     pub enum RequestHeads, "request-heads" {
-        /// A few fields, and a cookie that makes up the page's size.
+        /// A few fields, and a cookie that pads them to the size in the page.
         #[default]
         Sized = "sized",
-        /// The fields of the recording; where there are none, those that the browser sends.
+        /// The recorded fields; if there are none, those that the browser sends.
         Recorded = "recorded",
     }
     not_yet {}
 }
 
 impl RequestHeads {
-    /// Whether they are as they were when there was no choice.
+    /// True for the default.
     pub fn is_usual(&self) -> bool {
         *self == RequestHeads::default()
     }

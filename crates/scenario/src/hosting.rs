@@ -1,22 +1,22 @@
-//! How many machines serve a page.
+//! Number of machines that serve a page.
 
 use crate::choice;
 
 choice! {
-    /// Where the page's hosts are.
+    /// Placement of the page's hosts on machines.
     #[derive(Default)]
     pub enum Hosting, "hosting" {
         /// Each on a machine of its own.
         #[default]
         Apart = "apart",
-        /// All on one, at one address, with one certificate and the same workers.
+        /// All on one machine, at one address, with one certificate and the same workers.
         Together = "together",
     }
     not_yet {}
 }
 
 impl Hosting {
-    /// Whether it is what it was when there was no choice.
+    /// True if each host has a machine of its own, the default.
     pub fn is_apart(&self) -> bool {
         *self == Hosting::Apart
     }

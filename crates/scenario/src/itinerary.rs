@@ -1,4 +1,4 @@
-//! What a journey of several visits is: how often its pages are gone through, in which order, how quickly, and what outlives a visit.
+//! A journey of several visits: number of rounds, order of pages, pace, and state kept between visits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,73 +9,73 @@ use units::parse;
 
 use super::knobs::KnobError;
 
-/// The way through a page, or the pages of a list.
+/// Sequence of visits to a page, or to the pages of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Itinerary {
-    /// How often they are gone through.
+    /// Number of rounds through the pages.
     pub times: u32,
-    /// In which order.
+    /// Order of the pages.
     pub order: PageOrder,
-    /// When the next visit begins.
+    /// Start of the next visit.
     pub pace: Pace,
-    /// What outlives a visit.
+    /// State kept between visits.
     pub keeps: Keeps,
 }
 
-/// In which order the pages of a list are visited.
+/// Order in which the pages of a list are visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageOrder {
-    /// As the list has them.
+    /// In the list's order.
     #[default]
     Listed,
-    /// Shuffled once for an experiment: every arm and every repetition has the same order. With the seed that it is drawn from; a plan gives its own where none is
-    /// said.
+    /// Shuffled once for an experiment: every arm and every repetition has the same order. Holds the seed; if
+    /// none is given, the plan's own is used.
     Drawn(Option<u64>),
     /// Shuffled for each repetition; arms are paired.
     DrawnAnew,
 }
 
-/// When the next visit begins.
+/// Start of the next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// So long after the last one ended: all of its page had arrived, or it had failed.
+    /// This long after the end of the last one: all of its page had arrived, or it had failed.
     Think(Duration),
-    /// So long after the last one began; at once if it took longer.
+    /// This long after the start of the last one; at once if it took longer.
     Every(Duration),
 }
 
-/// What outlives a visit. The radio's state always does: it is the network's.
+/// State kept between visits. The radio's state, as part of the network, is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeps {
     /// The browser with its open connections: it is not closed between visits.
     pub connections: bool,
-    /// TLS sessions, and what servers have said of other ways to them (`Alt-Svc`).
+    /// TLS sessions, and alternative services announced by servers (`Alt-Svc`).
     pub sessions: bool,
-    /// What TCP at both ends remembers of the other.
+    /// TCP metrics of the peer, at both ends.
     pub metrics: bool,
     /// The browser's cache.
     pub cache: bool,
-    /// The addresses that DNS gave.
+    /// Addresses resolved by DNS.
     pub names: bool,
 }
 
-/// The names of what may be kept, in the order in which they are written.
+/// Names of the kinds of state, in the order in which they are written.
 const KINDS: [&str; 5] = ["connections", "sessions", "metrics", "cache", "names"];
 
-/// How "nothing" is written.
+/// Text for keeping nothing.
 const NOTHING: &str = "nothing";
 
-/// Reading takes ten seconds.
+/// Default think time: reading takes ten seconds.
 const THINK: Duration = Duration::from_secs(10);
 
-/// The longest pause. Longer ones are likelier a slip than a plan.
+/// The longest pause. A longer one is more likely a slip than a plan.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 impl Itinerary {
-    /// The most often that pages are gone through.
+    /// The largest number of rounds.
     pub const MOST_TIMES: u32 = 1000;
 
-    /// Whether it says nothing: a page is visited once.
+    /// True for the default: a page is visited once.
     pub fn is_usual(&self) -> bool {
         *self == Itinerary::default()
     }
@@ -105,11 +105,11 @@ impl Default for Keeps {
 }
 
 impl Keeps {
-    /// Each visit is made by a machine that knows nothing.
+    /// No state: each visit starts from a fresh machine.
     pub const NOTHING: Keeps =
         Keeps { connections: false, sessions: false, metrics: false, cache: false, names: false };
 
-    /// Whether each of [`KINDS`] is kept.
+    /// For each of [`KINDS`], true if it is kept.
     fn all(&self) -> [bool; 5] {
         [self.connections, self.sessions, self.metrics, self.cache, self.names]
     }
@@ -220,7 +220,7 @@ impl fmt::Display for Keeps {
     }
 }
 
-/// As people write it, also in a scenario's text.
+/// Serialises through the text form, also in a scenario's text.
 macro_rules! as_text {
     ($($type:ty),+) => { $(
         impl Serialize for $type {

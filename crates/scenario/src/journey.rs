@@ -7,39 +7,39 @@ use record::VisitRecord;
 
 use crate::Scenario;
 
-/// All that determines one journey (with the version of farlink).
+/// Everything that determines one journey (with the version of farlink).
 #[derive(Clone, Debug, PartialEq)]
 pub struct JourneyPlan {
-    /// Place in the plan, from 0: cell by cell, repetition by repetition, whatever the order of
-    /// execution. It keys the journey's rows.
+    /// Position in the plan, from 0: cell by cell, repetition by repetition, whatever the order of execution.
+    /// It keys the journey's rows.
     pub position: u64,
-    /// Which scenario of the plan, from 0.
+    /// Index of the scenario in the plan.
     pub cell: u32,
-    /// Which repetition, from 0. A label: chance depends on `seed` alone.
+    /// Index of the repetition. A label: randomness depends on `seed` alone.
     pub repetition: u32,
     /// The seed of all the journey's random streams.
     pub seed: u64,
-    /// What to run.
+    /// The scenario to run.
     pub scenario: Arc<Scenario>,
 }
 
-/// What a journey leaves behind.
+/// Result of a journey.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JourneyResult {
     /// Its visits, in order.
     pub visits: Vec<MeasuredVisit>,
-    /// What a reader must know: what was modelled, defaulted or not shaped. One sentence each.
+    /// Notes for readers: anything modelled, defaulted or not shaped. One sentence each.
     pub notes: Vec<String>,
-    /// Why the journey ended early, if it did.
+    /// Reason for an early end of the journey, if it ended early.
     pub failure: Option<String>,
 }
 
 /// A visit with its physical limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredVisit {
-    /// What happened.
+    /// Record of the visit.
     pub record: VisitRecord,
-    /// The lower bounds of its PLT; `None` where no bound was worked out.
+    /// Lower bounds of its PLT; `None` if none was computed.
     pub floors: Option<Floors>,
 }
 
@@ -70,8 +70,8 @@ impl<F: Fn(&JourneyPlan) -> JourneyResult + Sync> Execute for F {
 
 /// The seed of repetition `repetition` of every arm of a plan with this `seed`.
 ///
-/// The first repetition has the plan's own seed, so that any journey can be run again alone by giving
-/// its seed to a plan of one repetition. Seeds have 63 bits: SQLite and TOML hold them as they are.
+/// The first repetition has the plan's own seed, so that any journey can be rerun alone by giving its seed to a
+/// plan of one repetition. Seeds have 63 bits, which SQLite and TOML can hold.
 pub fn seed_of(seed: u64, repetition: u32) -> u64 {
     match repetition {
         0 => seed,

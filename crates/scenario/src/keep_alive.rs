@@ -1,7 +1,7 @@
-//! How long origins keep a connection of HTTP/1.1 open, and for how many requests.
+//! Keep-alive of HTTP/1.1 at origins: idle timeout and requests per connection.
 //!
-//! A server that closes first sends its FIN late, into a radio that has come to rest; one that answers few requests on a connection makes
-//! browsers open new ones, and tells those that pipeline that it cannot be trusted with it.
+//! A server that closes first sends its FIN late, into an idle radio; one that answers few requests per
+//! connection makes browsers open new ones, and tells pipelining clients not to trust it with pipelining.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,21 +12,22 @@ use units::parse;
 
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 
-/// `idle=5s,requests=100`. What is not said is as servers here have it: 75 s (nginx's `keepalive_timeout`), and any number of requests.
+/// `idle=5s,requests=100`. Defaults are those of the servers here: 75 s (nginx's `keepalive_timeout`), and any
+/// number of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// An idle connection is closed after so long.
+    /// Idle timeout of a connection.
     pub idle: Option<Duration>,
-    /// A connection is closed after so many requests.
+    /// Number of requests after which a connection is closed.
     pub requests: Option<u32>,
 }
 
-/// Servers' timers are coarse: 0.2 s are nothing to a second.
+/// Lower limit. Servers' timers are coarse: 0.2 s matter little against a second.
 const LEAST_IDLE: Duration = Duration::from_secs(1);
 const MOST_IDLE: Duration = Duration::from_secs(3600);
 
 impl KeepAlive {
-    /// Whether all is as servers here have it.
+    /// True if all is at the servers' defaults.
     pub fn is_usual(&self) -> bool {
         *self == KeepAlive::default()
     }
@@ -63,7 +64,7 @@ impl FromStr for KeepAlive {
 }
 
 impl fmt::Display for KeepAlive {
-    /// As it is read; nothing where all is usual.
+    /// In the form that is read; empty if all is at its default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let idle = self.idle.map(|span| match span.subsec_nanos() {
             0 => format!("idle={}s", span.as_secs()),

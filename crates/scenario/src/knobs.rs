@@ -3,64 +3,64 @@
 use thiserror::Error;
 use units::pairs::{Pair, Twice, pairs};
 
-/// What a list of knobs turns: each at most once, what is not named stays as it is.
+/// Settings that a list of knobs turns: each at most once; those not named keep their values.
 pub(super) trait Knobs: Default {
-    /// What one of them is called: "QUIC knob".
+    /// Name of one knob in messages: "QUIC knob".
     const ONE: &'static str;
-    /// All that there are, for people.
+    /// All knobs, for messages.
     const ALL: &'static str;
 
-    /// Turns one of them.
+    /// Sets one knob.
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem>;
 }
 
-/// Why one knob cannot be turned so.
+/// Reason why one knob cannot be set.
 pub(super) enum KnobProblem {
-    /// There is none of this name.
+    /// No knob of this name.
     Unknown,
-    /// It takes something else.
+    /// A value of another form is expected.
     Expected(&'static str),
-    /// It can be wanted, and cannot be had.
+    /// A valid request that is not supported.
     Refused(&'static str),
 }
 
-/// A text that turns no knobs.
+/// Error of parsing a list of knobs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KnobError {
-    /// There is no such knob.
+    /// No knob of this name.
     #[error("no {one} is called `{name}`; there are {all}")]
     Unknown {
-        /// What a knob is called.
+        /// Name of one knob.
         one: &'static str,
-        /// What was written.
+        /// The name as typed.
         name: String,
-        /// Those that there are.
+        /// All knobs.
         all: &'static str,
     },
     /// A value that the knob does not take.
     #[error("the {one} `{knob}` cannot be `{value}`: it takes {expected}")]
     BadValue {
-        /// What a knob is called.
+        /// Name of one knob.
         one: &'static str,
         /// The knob.
         knob: String,
-        /// What was written.
+        /// The value as typed.
         value: String,
-        /// What may be written.
+        /// The expected value.
         expected: &'static str,
     },
     /// A knob is set twice.
     #[error("the {one} `{knob}` is set twice; keep one")]
     Twice {
-        /// What a knob is called.
+        /// Name of one knob.
         one: &'static str,
         /// The knob.
         knob: String,
     },
-    /// It can be wanted, and cannot be had.
+    /// A valid request that is not supported.
     #[error("{0}")]
     Refused(&'static str),
-    /// What stands in front of the knobs is not what can stand there.
+    /// Invalid text in front of the knobs.
     #[error("{0}")]
     Head(String),
 }
@@ -89,7 +89,7 @@ impl KnobProblem {
     }
 }
 
-/// One of a set of names.
+/// Looks a value up in a closed set of names.
 pub(super) fn one_of<T: Copy>(
     value: &str,
     names: &[(&'static str, T)],
@@ -99,7 +99,7 @@ pub(super) fn one_of<T: Copy>(
     named.map(|(_, known)| *known).ok_or(KnobProblem::Expected(expected))
 }
 
-/// The name of one of them.
+/// The name of a value in a closed set.
 pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
     let named = names.iter().find(|(_, known)| known == value);
     named.expect("every choice has a name").0
@@ -114,12 +114,12 @@ pub(super) fn on_or_off(value: &str) -> Result<bool, KnobProblem> {
     }
 }
 
-/// As it is written.
+/// Inverse of `on_or_off`.
 pub(super) const fn switch(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// The text of those that are turned.
+/// Joins the knobs that are set.
 pub(super) fn list<const N: usize>(turned: [Option<String>; N]) -> String {
     turned.into_iter().flatten().collect::<Vec<_>>().join(",")
 }

@@ -1,9 +1,9 @@
 //! Scenarios, the experiments that span grids of them, and the plan of journeys they come to.
 //!
-//! A [`Scenario`] is page x network x stack x transport x client x server x world, fully specified.
-//! It is typed data with one canonical text, which is the identity of a cell: two scenarios are the same
-//! cell if and only if their texts are equal, and the text stands beside every journey in the store. [`experiment`] turns a TOML file into a [`Plan`]; an [`Execute`]
-//! runs its journeys, one at a time.
+//! A [`Scenario`] is page x network x stack x transport x client x server x world, fully specified. It is typed
+//! data with one canonical text, which is the identity of a cell: two scenarios are the same cell if and only
+//! if their texts are equal, and the store holds the text beside every journey. [`experiment`] turns a TOML
+//! file into a [`Plan`]; an [`Execute`] runs its journeys, one at a time.
 
 #![forbid(unsafe_code)]
 

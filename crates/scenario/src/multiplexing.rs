@@ -1,4 +1,4 @@
-//! What is turned in the protocols that carry many requests on one connection of TCP: HTTP/2 and SPDY.
+//! Settings of the protocols that multiplex requests on one TCP connection: HTTP/2 and SPDY.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,38 +8,39 @@ use serde::{Deserialize, Serialize};
 use super::Protocol;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 
-/// Knobs of HTTP/2 and SPDY: `stream-window=64KB,connection-window=64KB`. What is not turned is as Chrome has it, and its servers.
+/// Knobs of HTTP/2 and SPDY: `stream-window=64KB,connection-window=64KB`. Unset knobs are as in Chrome and the
+/// servers here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Multiplexing {
-    /// How much of one response the client lets a server send ahead of its reader: SETTINGS_INITIAL_WINDOW_SIZE.
+    /// Client's receive window per stream: SETTINGS_INITIAL_WINDOW_SIZE.
     pub stream_window_bytes: Option<u32>,
-    /// The same of all responses on a connection.
+    /// Client's receive window per connection.
     pub connection_window_bytes: Option<u32>,
-    /// How many requests a server takes at once on a connection: SETTINGS_MAX_CONCURRENT_STREAMS.
+    /// Concurrent requests that a server accepts on a connection: SETTINGS_MAX_CONCURRENT_STREAMS.
     pub streams: Option<u32>,
-    /// How much each end remembers of the header fields that it has received: SETTINGS_HEADER_TABLE_SIZE, HTTP/2's alone.
+    /// Size of each end's table of received header fields: SETTINGS_HEADER_TABLE_SIZE, HTTP/2 only.
     pub header_table_bytes: Option<u32>,
-    /// Whether SPDY compresses its header blocks.
+    /// True if SPDY compresses its header blocks.
     pub header_compression: Option<bool>,
 }
 
-/// A connection's window is this large before anything is said (SPDY/3.1 section 2.6.8; a byte less in HTTP/2, RFC 9113 section 6.9.2), and cannot
-/// be made smaller.
+/// A connection's initial window (SPDY/3.1 section 2.6.8; a byte less in HTTP/2, RFC 9113 section 6.9.2), which
+/// cannot be made smaller.
 const LEAST_CONNECTION_WINDOW: u64 = 1 << 16;
 /// The largest window (RFC 9113 section 6.9.1).
 const LARGEST_WINDOW: u64 = (1 << 31) - 1;
-/// More than this no server lets a peer make it remember.
+/// Upper limit of the table that servers let a peer request.
 const LARGEST_TABLE: u64 = 1 << 20;
 
 const UPGRADE: &str = "HTTP/2 is spoken in clear text by prior knowledge here: RFC 9113 (section 3.1) has withdrawn the upgrade from HTTP/1.1, and the HTTP/2 library has no way to begin with it";
 
 impl Multiplexing {
-    /// Whether no knob is turned.
+    /// True if no knob is set.
     pub fn is_usual(&self) -> bool {
         *self == Multiplexing::default()
     }
 
-    /// Why `protocol` cannot be set so, if it cannot.
+    /// The reason why `protocol` does not support these settings, if it does not.
     pub fn contradiction(&self, protocol: Protocol) -> Option<&'static str> {
         let Multiplexing {
             stream_window_bytes, connection_window_bytes, header_table_bytes, ..

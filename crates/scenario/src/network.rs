@@ -1,7 +1,7 @@
-//! What a scenario says of its network: a named profile, single properties, or one changed by the other.
+//! A scenario's network specification: a named profile, single properties, or a profile changed by properties.
 //!
-//! This is the *specification*; what the named profile holds is the `net` crate's affair. Quantities are
-//! kept as numbers so that `100ms` and `0.1s` are one cell and a report can draw an axis.
+//! This is the *specification*; the `net` crate resolves the named profile. Quantities are kept as numbers so
+//! that `100ms` and `0.1s` are one cell and a report can draw an axis.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +15,8 @@ use units::{BitsPerSec, parse};
 pub struct NetworkSpec {
     /// A profile's name or a link file.
     pub base: Option<String>,
-    /// Digest of all files that the network is read from - the one that `base` names, traces, lists of
-    /// losses -, so that a changed file is another cell. `None` if there are none.
+    /// Digest of all files that the network is read from - the one that `base` names, traces, lists of losses
+    /// -, so that a changed file is another cell. `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_digest: Option<String>,
     /// Round-trip propagation delay.
@@ -38,13 +38,13 @@ pub struct NetworkSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// So many packets.
+    /// A number of packets.
     Packets(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// Nothing is dropped for want of room.
+    /// No limit: nothing is dropped.
     Unlimited,
-    /// So many thousandths of the bottleneck's bandwidth-delay product.
+    /// Thousandths of the bottleneck's bandwidth-delay product.
     BdpThousandths(u64),
 }
 
@@ -57,7 +57,7 @@ impl NetworkSpec {
         Description::of_setting(key, text)?.try_into()
     }
 
-    /// Takes over what `properties` states.
+    /// Overwrites with the properties that are set.
     pub fn overlay(&mut self, properties: &NetworkSpec) {
         let NetworkSpec {
             base,
@@ -86,7 +86,7 @@ impl NetworkSpec {
         Description::parse(text)?.try_into()
     }
 
-    /// Takes one property as a number where it has one.
+    /// Stores one property as a number if it has a field.
     fn put(&mut self, key: &str, value: &str) -> Result<(), ValueError> {
         match key {
             "rtt" => self.rtt_ns = Some(net::parse_rtt(value)?.as_nanos() as u64),

@@ -9,8 +9,8 @@ use crate::journey::{JourneyPlan, seed_of};
 use crate::{PageOrder, Scenario, choice};
 
 choice! {
-    /// In which order journeys are executed. In simulation it changes nothing but what an interrupted
-    /// run has got; on real machines it decides what a drift of the machine is mistaken for.
+    /// Order in which journeys are executed. In simulation it matters only to an interrupted run; on real
+    /// machines it decides what a drift of the machine is mistaken for.
     pub enum Order, "order" {
         /// All repetitions of a cell, then the next cell.
         Blocked = "blocked",
@@ -33,15 +33,15 @@ pub struct Plan {
     skipped: Vec<Skipped>,
 }
 
-/// The version of farlink that a plan is made and executed by.
+/// The version of farlink that makes and executes a plan.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Plan {
     /// A plan over `cells`.
     ///
     /// # Panics
-    /// If there are no cells, no repetitions, or the seed has 64 bits: whoever reads an experiment
-    /// refuses those with a place in the file.
+    /// If there are no cells, no repetitions, or the seed has 64 bits: the reader of an experiment refuses those with
+    /// a place in the file.
     pub fn new(
         name: impl Into<String>,
         seed: u64,
@@ -62,7 +62,7 @@ impl Plan {
         Plan { name: name.into(), seed, repetitions, order, cells, skipped: Vec::new() }
     }
 
-    /// What it is called.
+    /// The plan's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -74,7 +74,7 @@ impl Plan {
         Plan { cells, ..self.clone() }
     }
 
-    /// The same plan, which says what it leaves out.
+    /// The same plan with the combinations that it leaves out.
     #[must_use]
     pub fn without(self, skipped: Vec<Skipped>) -> Plan {
         Plan { skipped, ..self }
@@ -91,12 +91,12 @@ impl Plan {
         Plan { name, ..self }
     }
 
-    /// The seed of all.
+    /// The plan's seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// How often each scenario is run.
+    /// Number of repetitions of each scenario.
     pub fn repetitions(&self) -> u32 {
         self.repetitions
     }
@@ -111,7 +111,7 @@ impl Plan {
         &self.cells
     }
 
-    /// How many journeys there are.
+    /// Number of journeys.
     pub fn journey_count(&self) -> u64 {
         self.cells.len() as u64 * u64::from(self.repetitions)
     }
@@ -147,8 +147,8 @@ impl Plan {
         order
     }
 
-    /// Identifies what the plan measures, in hexadecimal: equal digests mean equal rows. It covers the
-    /// version of farlink, the seed, the repetitions and every scenario; not the name, nor the order.
+    /// Digest of what the plan measures, in hexadecimal: equal digests mean equal rows. It covers the version
+    /// of farlink, the seed, the repetitions and every scenario; not the name, nor the order.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut field = |text: &str| {

@@ -1,4 +1,4 @@
-//! Which mapping of resource types to priorities a client has.
+//! The client's mapping of resource types to priorities.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct PrioritiesRef {
     /// The name of a mapping, or the path of a file that holds one.
     pub name: String,
-    /// Digest of that file, so that a changed one is another cell.
+    /// Digest of that file, so that a changed file is another cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What is turned in QUIC beside its arm.
+//! Settings of QUIC beside its arm.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,20 +11,21 @@ use units::parse;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 use super::network::duration_text;
 
-/// QUIC's knobs: `cc=newreno,iw=32,0rtt=off,migrate-at=2s`. What is not turned is as the arm has it.
+/// QUIC's knobs: `cc=newreno,iw=32,0rtt=off,migrate-at=2s`. Unset knobs are as in the arm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quic {
-    /// Congestion control at both ends: the arm's own kind of it.
+    /// Congestion control at both ends, in the arm's own implementation.
     pub congestion: Option<QuicCongestion>,
     /// The initial window of both ends, in packets of 1,200 bytes (RFC 9002 section 7.2).
     pub initial_window_packets: Option<u32>,
-    /// Whether a resumed connection sends requests with its first flight (RFC 9001 section 4.6).
+    /// True if a resumed connection sends requests with its first flight (RFC 9001 section 4.6).
     pub early_data: Option<bool>,
-    /// When the client's port changes under its connections, in nanoseconds since the world's beginning, which is the first visit's.
+    /// Time at which the client's port changes under its connections, in nanoseconds since the start of the
+    /// world, which is that of the first visit.
     pub migrate_at_ns: Option<u64>,
 }
 
-/// Congestion controls that QUIC can be told to use.
+/// Congestion controls that QUIC can be set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicCongestion {
     /// CUBIC: quinn's, without HyStart, or our TCP's, with it.
@@ -48,16 +49,16 @@ const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone 
 const WHEN: &str = "say when the client's address changes: migrate-at=2s";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
 
-/// No page takes longer.
+/// Upper limit of the migration time: no page takes longer.
 const LATEST_MOVE: Duration = Duration::from_secs(3_600);
 
 impl Quic {
-    /// Whether no knob is turned.
+    /// True if no knob is set.
     pub fn is_usual(&self) -> bool {
         *self == Quic::default()
     }
 
-    /// What a reader of results must know.
+    /// A note for readers of results.
     pub fn note(&self) -> Option<String> {
         let at = Duration::from_nanos(self.migrate_at_ns?);
         Some(format!(

@@ -1,6 +1,7 @@
-//! What is recorded of a visit over time, beside what every store holds.
+//! Optional time series of a visit, in addition to what every store holds.
 //!
-//! It changes nothing that is measured, but the results: a store of 12,000 visits would be ten times as large with it.
+//! Recording does not affect measurements, only the size of results: with it a store of 12,000 visits is ten
+//! times as large.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,45 +11,45 @@ use serde::{Deserialize, Serialize};
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 use super::{Scenario, World};
 
-/// `windows,throughput,packets,radio,departures`, as many of them as are wanted; nothing unless said.
+/// Any of `windows,throughput,packets,radio,departures`; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// How the servers' ends of connections stood.
+    /// State of the servers' ends of connections.
     pub windows: bool,
-    /// What the client got and sent in each tenth of a second.
+    /// Bytes that the client received and sent in each tenth of a second.
     pub throughput: bool,
-    /// How large packets were.
+    /// Sizes of packets.
     pub packets: bool,
     /// Changes of the radio's state, also between visits.
     pub radio: bool,
-    /// When responses left the end that the client is connected to.
+    /// Times at which responses left the end that the client is connected to.
     pub departures: bool,
 }
 
 impl Recording {
-    /// Whether nothing is recorded.
+    /// True if nothing is recorded.
     pub fn is_nothing(&self) -> bool {
         *self == Recording::default()
     }
 
-    /// Whether it takes connections' series.
+    /// True if it needs connections' series.
     pub fn needs_movements(self) -> bool {
         self.windows || self.departures
     }
 
-    /// Whether it takes packets' arrivals.
+    /// True if it needs packets' arrivals.
     pub fn needs_arrivals(self) -> bool {
         self.throughput || self.packets || self.radio
     }
 
-    /// Why it cannot be had, if it cannot.
+    /// The reason why it cannot be recorded, if it cannot.
     pub(super) fn contradiction(self, scenario: &Scenario) -> Option<&'static str> {
         (self.needs_movements() && scenario.stack.protocol.is_quic()).then_some(
             "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched",
         )
     }
 
-    /// What a reader of results must know of it.
+    /// A note for readers of results.
     pub fn note(self, world: World) -> Option<String> {
         (!self.is_nothing() && world == World::Emu)
             .then(|| format!("nothing of {self} is recorded: the simulated world alone does that"))
@@ -85,7 +86,7 @@ impl FromStr for Recording {
 }
 
 impl fmt::Display for Recording {
-    /// As it is read; nothing where nothing is recorded.
+    /// In the form that is read; empty if nothing is recorded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |is_wanted: bool, name: &str| is_wanted.then(|| name.to_owned());
         f.write_str(&knobs::list([

@@ -1,6 +1,7 @@
-//! How the client finds the addresses of hosts.
+//! Resolution of host names by the client.
 //!
-//! Its text is `off` - a hosts file, as in most studies - or `on`, or settings of DNS: `at=far-end,think=2ms,hit=80%,miss=60ms,ask=a,retry=glibc,prefetch=on`.
+//! Its text is `off` - a hosts file, as in most studies - or `on`, or settings of DNS:
+//! `at=far-end,think=2ms,hit=80%,miss=60ms,ask=a,retry=glibc,prefetch=on`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,36 +14,36 @@ use units::parse;
 use super::knobs::{self, KnobError, KnobProblem, Knobs, name_of, on_or_off, one_of, switch};
 use super::network::duration_text;
 
-/// How names become addresses.
+/// Source of hosts' addresses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Resolution {
-    /// By a hosts file: at once, and without packets.
+    /// A hosts file: at once, and without packets.
     #[default]
     Hosts,
-    /// By DNS over the network.
+    /// DNS over the network.
     Dns(Dns),
 }
 
 /// DNS over the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dns {
-    /// Where the resolver is.
+    /// Place of the resolver.
     pub at: ResolverPlace,
-    /// What each of its answers takes, in nanoseconds.
+    /// Time to each of its answers, in nanoseconds.
     pub think_ns: u64,
-    /// How probable it is that its cache holds a host's records when the client first asks for them.
+    /// Probability that its cache holds a host's records when the client first asks for them.
     pub hit_ratio: f64,
-    /// What it takes to get those that are not there, in nanoseconds.
+    /// Time to fetch records that are not cached, in nanoseconds.
     pub miss_ns: u64,
-    /// What the client asks for.
+    /// Record types that the client asks for.
     pub ask: Records,
-    /// When it asks again.
+    /// Retransmission rule of the client.
     pub retry: RetryRule,
-    /// Whether it asks for the hosts that the document names as soon as it sees them.
+    /// True if the client resolves the hosts that the document names as soon as it sees them.
     pub prefetch: bool,
 }
 
-/// Where a resolver is.
+/// Place of a resolver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolverPlace {
     /// At the far end of the first hop: the access network's own.
@@ -51,7 +52,7 @@ pub enum ResolverPlace {
     FarEnd,
 }
 
-/// What a client asks for.
+/// Record types that a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Records {
     /// IPv4 addresses.
@@ -60,7 +61,7 @@ pub enum Records {
     AAndAaaa,
 }
 
-/// When a client asks again.
+/// Retransmission timeout of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryRule {
     /// Chrome's: after 1 s.
@@ -70,8 +71,8 @@ pub enum RetryRule {
 }
 
 impl Default for Dns {
-    /// A resolver of the access network that everybody uses: it knows every name and answers within a millisecond. What a name takes that it does
-    /// not know is a guess (of some servers to be asked, at 30 ms each).
+    /// A popular resolver of the access network: it has every name cached and answers within a millisecond. The
+    /// time of a cache miss is a guess (several servers to ask, at 30 ms each).
     fn default() -> Dns {
         Dns {
             at: ResolverPlace::FirstHop,
@@ -90,7 +91,7 @@ const PLACES: [(&str, ResolverPlace); 2] =
 const RECORDS: [(&str, Records); 2] = [("a", Records::A), ("a+aaaa", Records::AAndAaaa)];
 const RULES: [(&str, RetryRule); 2] = [("chrome", RetryRule::Chrome), ("glibc", RetryRule::Glibc)];
 
-/// Longer than any client waits.
+/// Upper limit: longer than any client waits.
 const SPANS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
 
 fn span(value: &str) -> Result<u64, KnobProblem> {
@@ -124,12 +125,12 @@ impl Knobs for Dns {
 }
 
 impl Resolution {
-    /// Whether names cost nothing.
+    /// True if names cost nothing.
     pub fn is_by_hosts(&self) -> bool {
         *self == Resolution::Hosts
     }
 
-    /// DNS's settings, if names are resolved by it.
+    /// Settings of DNS, if names are resolved by it.
     pub fn dns(&self) -> Option<&Dns> {
         match self {
             Resolution::Hosts => None,
@@ -160,7 +161,7 @@ impl fmt::Display for Resolution {
 }
 
 impl fmt::Display for Dns {
-    /// With all settings, so that the text means the same whatever the defaults become.
+    /// With all settings, so that the text keeps its meaning if defaults change.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Dns { at, think_ns, hit_ratio, miss_ns, ask, retry, prefetch } = self;
         let [at, ask] = [name_of(&PLACES, at), name_of(&RECORDS, ask)];

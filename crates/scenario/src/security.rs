@@ -1,4 +1,4 @@
-//! What is turned in TLS beside its version.
+//! Settings of TLS beside its version.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,36 +10,36 @@ use units::parse;
 use super::knobs::{self, KnobError, KnobProblem, Knobs, list, name_of, on_or_off, one_of, switch};
 use super::{Program, Protocol, Tls};
 
-/// TLS's knobs: `resume=session,chain=4KB,key=rsa-2048,staple=1.5KB,records=dynamic,false-start=on`. What is not turned is as it has always been: a
-/// client that knows no server, Ed25519 with a chain of 2,656 bytes, no OCSP response, records of 16 KB.
+/// TLS's knobs: `resume=session,chain=4KB,key=rsa-2048,staple=1.5KB,records=dynamic,false-start=on`. Defaults:
+/// a client that knows no server, Ed25519 with a chain of 2,656 bytes, no OCSP response, records of 16 KB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Security {
-    /// Which sessions the client resumes.
+    /// Sessions that the client resumes.
     pub resume: Option<Resume>,
-    /// The bytes of certificates that servers send.
+    /// Size of the servers' certificate chain, in bytes.
     pub chain_bytes: Option<u32>,
-    /// The key that they are for.
+    /// Key of the certificate.
     pub key: Option<CertificateKey>,
-    /// The bytes of the OCSP response that servers staple to them.
+    /// Size of the stapled OCSP response, in bytes.
     pub staple_bytes: Option<u32>,
-    /// How much servers put into a record.
+    /// Size of the servers' records.
     pub records: Option<RecordSize>,
-    /// Whether the client sends its first request with its Finished (RFC 7918).
+    /// True if the client sends its first request with its Finished (RFC 7918).
     pub false_start: Option<bool>,
 }
 
-/// Which sessions a client resumes.
+/// Sessions that a client resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// None, not even those of its own other connections.
     Never,
-    /// Those of an earlier visit, too: it has spoken with each host before.
+    /// Also those of an earlier visit: it has connected to each host before.
     Session,
-    /// The same, and requests leave with its first flight (TLS 1.3; RFC 8446 section 2.3).
+    /// The same, and requests are sent in its first flight (TLS 1.3; RFC 8446 section 2.3).
     EarlyData,
 }
 
-/// Keys that servers can have.
+/// Key types of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateKey {
     /// Ed25519: 64 bytes a signature.
@@ -50,12 +50,12 @@ pub enum CertificateKey {
     EcdsaP256,
 }
 
-/// How much a server puts into a record.
+/// Size of a server's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordSize {
-    /// As much as this, in bytes.
+    /// A fixed number of bytes.
     Fixed(u32),
-    /// Little first, then more (`tls::Records::Dynamic`).
+    /// Small first, then larger (`tls::Records::Dynamic`).
     Dynamic,
 }
 
@@ -67,23 +67,23 @@ const KEYS: [(&str, CertificateKey); 3] = [
     ("ecdsa-p256", CertificateKey::EcdsaP256),
 ];
 
-/// A record must be worth its header, and holds no more than this (RFC 8446 section 5.1).
+/// A record must be worth its header, and holds at most this much (RFC 8446 section 5.1).
 const RECORDS: (u32, u32) = (64, 16_384);
-/// A certificate with its OCSP response is one message of one record.
+/// A certificate with its OCSP response must fit into one message of one record.
 const MOST_STAPLE_BYTES: u32 = 4_000;
 
 impl Security {
-    /// Whether no knob is turned.
+    /// True if no knob is set.
     pub fn is_usual(&self) -> bool {
         *self == Security::default()
     }
 
-    /// Whether the client has spoken with each host before its first visit.
+    /// True if the client has connected to each host before its first visit.
     pub fn is_acquainted(&self) -> bool {
         matches!(self.resume, Some(Resume::Session | Resume::EarlyData))
     }
 
-    /// Why `tls` below `protocol` cannot be as it is wanted, if it cannot.
+    /// The reason why `tls` below `protocol` does not support these settings, if it does not.
     pub fn contradiction(
         &self,
         protocol: Protocol,

@@ -1,11 +1,11 @@
-//! How servers send what they have: in which order, in which pieces.
+//! Servers' sending of responses: order and framing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::choice;
 
 choice! {
-    /// Which response sends next on a connection that several share.
+    /// Scheduler of responses that share a connection.
     pub enum Scheduler, "scheduler" {
         /// One after the other, in the order of their responses.
         Fifo = "fifo",
@@ -15,20 +15,20 @@ choice! {
         Strict = "strict",
         /// By RFC 7540's tree of dependencies and weights.
         Tree = "tree",
-        /// By RFC 9218: urgency, and in turn or not as `i` says.
+        /// By RFC 9218: by urgency, and round-robin or not as `i` says.
         Rfc9218 = "rfc9218",
     }
     not_yet {}
 }
 
 choice! {
-    /// Which objects of a document's own host are pushed with it (HTTP/2, SPDY). A client of farlink's takes them then.
+    /// Objects of a document's own host that are pushed with it (HTTP/2, SPDY). farlink's client accepts them then.
     pub enum Push, "push" {
         /// None; the client refuses what is pushed.
         None = "none",
         /// Style sheets.
         Css = "css",
-        /// What blocks rendering: style sheets, and scripts that are asked for ahead of images.
+        /// Render-blocking objects: style sheets, and scripts that are requested ahead of images.
         Blocking = "blocking",
         /// All.
         All = "all",
@@ -36,46 +36,46 @@ choice! {
     not_yet {}
 }
 
-/// What is set at the servers' end of a connection; what is not set is as the protocol's server has it.
+/// Settings of the servers' end of a connection; unset ones are as in the protocol's server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
-    /// Which response sends next.
+    /// Scheduler of responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
-    /// The most payload of one DATA frame, in bytes.
+    /// The largest payload of one DATA frame, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_bytes: Option<u32>,
-    /// How much may lie unsent in TCP before it takes more (`TCP_NOTSENT_LOWAT`).
+    /// Limit of unsent data in TCP's send buffer (`TCP_NOTSENT_LOWAT`).
     #[serde(rename = "unsent", default, skip_serializing_if = "Option::is_none")]
     pub notsent_lowat: Option<NotsentLowat>,
-    /// What is pushed; `None` is nothing.
+    /// Objects that are pushed; `None` is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<Push>,
 }
 
-/// A limit of what lies unsent in TCP, where it can no longer be reordered.
+/// Limit of unsent data in TCP's send buffer, where it can no longer be reordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotsentLowat {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u32),
-    /// As many as the send buffer takes: Linux's default.
+    /// The whole send buffer: Linux's default.
     Unlimited,
 }
 
 impl Serving {
-    /// The sizes that a DATA frame may be limited to: a frame of the size that every peer takes (RFC 9113 section 4.2) at most.
+    /// Allowed limits of a DATA frame: at most the size that every peer accepts (RFC 9113 section 4.2).
     pub const FRAME_BYTES: std::ops::RangeInclusive<u32> = 256..=16_384;
 
-    /// The limits that may be set for what lies unsent.
+    /// Allowed limits of unsent data.
     pub const NOTSENT_BYTES: std::ops::RangeInclusive<u32> = 1_024..=(1 << 30);
 
-    /// Whether nothing is set.
+    /// True if nothing is set.
     pub fn is_usual(&self) -> bool {
         *self == Serving::default()
     }
 
-    /// The size of frames, as it is typed: `4KB`.
+    /// Parses a frame size: `4KB`.
     ///
     /// # Errors
     /// One sentence.
@@ -85,7 +85,7 @@ impl Serving {
 }
 
 impl NotsentLowat {
-    /// `16KB`, or `unlimited`.
+    /// Parses `16KB`, or `unlimited`.
     ///
     /// # Errors
     /// One sentence.

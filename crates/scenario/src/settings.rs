@@ -1,7 +1,7 @@
-//! Table of settings: each is written down once, in one row.
+//! Table of settings: each is defined once, in one row.
 //!
-//! Command-line options, keys of experiment files, CSV columns and messages are loops over [`SETTINGS`]. A new setting is a row
-//! here, a field of [`Scenario`], and the code that it acts on.
+//! Command-line options, keys of experiment files, CSV columns and messages are loops over [`SETTINGS`]. A new
+//! setting is a row here, a field of [`Scenario`], and the code that it acts on.
 
 mod arms;
 mod conditions;
@@ -19,25 +19,25 @@ use crate::experiment::{Catalogue, Refusal};
 pub struct Setting {
     /// Path in an experiment file: `stack.protocol`.
     pub key: &'static str,
-    /// Command-line option without its dashes; `None` where only files have it.
+    /// Command-line option without its dashes; `None` if only files have it.
     pub option: Option<&'static str>,
     /// Name of its CSV column.
     pub column: &'static str,
-    /// Heading that it stands under in help.
+    /// Heading in help.
     pub group: &'static str,
     /// One line for help.
     pub help: &'static str,
     /// Placeholder of its value in help.
     pub value_name: &'static str,
-    /// What holds if nothing is said, as text; empty where that is nothing.
+    /// Default value, as text; empty if there is none.
     pub default: &'static str,
-    /// Whether it is compared, or a circumstance of comparisons.
+    /// Role in comparisons: an arm, or a condition.
     pub role: Role,
-    /// What a value looks like.
+    /// Form of a value.
     pub kind: Kind,
-    /// How several values are given on the command line.
+    /// Form of several values on the command line.
     pub lists: Lists,
-    /// The setting whose text holds it, too.
+    /// The setting whose text also holds it.
     pub within: Option<&'static str>,
     /// Scenarios that it acts on; `None` is all.
     pub applies: Option<Applies>,
@@ -49,16 +49,16 @@ pub struct Setting {
 /// Role of a setting in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// One of the ways that are compared: protocol, security, TCP's settings.
+    /// A compared alternative: protocol, security, TCP's settings.
     Arm,
-    /// A circumstance under which they are compared.
+    /// A condition under which they are compared.
     Condition,
 }
 
 /// Form of a value.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// Text that its reader understands.
+    /// Text that its reader parses.
     Text,
     /// A number, or text with one: `4`, `"4x"`.
     Number,
@@ -75,32 +75,32 @@ pub enum Kind {
 pub enum Lists {
     /// `--protocol h1,h2`
     Commas,
-    /// `--network 3g --network 4g`, because a value has commas of its own.
+    /// `--network 3g --network 4g`, because a value contains commas.
     Repeated,
 }
 
 /// Scenarios that a setting acts on.
 #[derive(Clone, Copy)]
 pub struct Applies {
-    /// Whether it acts on this one.
+    /// Returns true if it acts on this scenario.
     pub to: fn(&Scenario) -> bool,
-    /// What none is where it acts on none: "nothing here runs on QUIC".
+    /// Explanation if it acts on no scenario: "nothing here runs on QUIC".
     pub otherwise: &'static str,
-    /// What to do then.
+    /// Advice in that case.
     pub remedy: &'static str,
 }
 
-/// A value, ready to be put into scenarios.
+/// A parsed value, ready to be put into scenarios.
 pub type Change = Box<dyn Fn(&mut Scenario)>;
 
 type Read = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
 
-/// All settings. Those that come later vary faster in a grid, so that the arms of one comparison lie side by side.
+/// All settings. Later ones vary faster in a grid, so that the arms of one comparison are adjacent.
 pub static SETTINGS: LazyLock<Vec<Setting>> =
     LazyLock::new(|| conditions::ROWS.iter().chain(arms::ROWS).copied().collect());
 
 impl Setting {
-    /// Reads a value.
+    /// Parses a value.
     pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, Refusal> {
         if let Kind::Whole(least, most) = self.kind {
             let number = text.trim().parse::<i64>().ok();
@@ -112,7 +112,7 @@ impl Setting {
         (self.read)(text.trim(), catalogue)
     }
 
-    /// The value in `scenario`, as [`Setting::read`] reads it; empty where nothing is set.
+    /// The value in `scenario`, in the form that [`Setting::read`] reads; empty if unset.
     pub fn get(&self, scenario: &Scenario) -> String {
         (self.get)(scenario)
     }
@@ -122,12 +122,12 @@ impl Setting {
         (self.cell)(scenario)
     }
 
-    /// Whether it acts on `scenario`.
+    /// Returns true if it acts on `scenario`.
     pub fn applies(&self, scenario: &Scenario) -> bool {
         self.applies.is_none_or(|applies| (applies.to)(scenario))
     }
 
-    /// The names that it takes, if they are a closed set.
+    /// The names that it accepts, if they are a closed set.
     pub fn names(&self) -> Vec<&'static str> {
         match &self.kind {
             Kind::Names(names) => names(),
@@ -142,7 +142,7 @@ pub fn setting(key: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.key == key)
 }
 
-/// A row with everything else as most have it.
+/// A row with everything else at its most common value.
 const fn row(
     key: &'static str,
     option: &'static str,

@@ -1,4 +1,4 @@
-//! What carries the page: protocol, security and connection policy.
+//! Protocol stack of the page: protocol, security and connection policy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use crate::choice;
 choice! {
     /// The application protocol.
     pub enum Protocol, "protocol" {
-        /// HTTP/1.0 without keep-alive (RFC 1945): a connection a request.
+        /// HTTP/1.0 without keep-alive (RFC 1945): one request per connection.
         H10 = "h1.0",
         /// HTTP/1.1 with keep-alive (RFC 9112).
         H1 = "h1",
-        /// HTTP/1.1 with requests sent before those in front are answered (RFC 9112 section 9.3.2).
+        /// HTTP/1.1 with requests sent before earlier ones are answered (RFC 9112 section 9.3.2).
         H1Pipelined = "h1-pipelined",
         /// HTTP/2 (RFC 9113).
         H2 = "h2",
         /// SPDY/3.1.
         Spdy = "spdy",
-        /// SPDY/3, without a window for the session.
+        /// SPDY/3, without a session window.
         Spdy3 = "spdy/3",
         /// SPDY/2, without flow control.
         Spdy2 = "spdy/2",
         /// HTTP/3 (RFC 9114) over QUIC as a library deploys it: quinn with its own congestion control, windows and timers.
         H3Deployed = "h3-deployed",
-        /// HTTP/3 over QUIC that is set as TCP is: congestion control, initial window, acknowledgements.
+        /// HTTP/3 over QUIC that is configured like TCP: congestion control, initial window, acknowledgements.
         H3Matched = "h3-matched",
-        /// What each host spoke when the page was recorded: an arm of its own.
+        /// The protocol that each host spoke when the page was recorded: an arm of its own.
         Recorded = "recorded",
     }
     not_yet {}
@@ -46,39 +46,39 @@ choice! {
 }
 
 impl Protocol {
-    /// Whether requests follow each other on connections of HTTP/1.1, at some hosts at least.
+    /// True if connections of HTTP/1.1 carry several requests, at some hosts at least.
     pub const fn keeps_alive(self) -> bool {
         matches!(self, Protocol::H1 | Protocol::H1Pipelined | Protocol::Recorded)
     }
 
-    /// Whether it is a version of SPDY.
+    /// True for any version of SPDY.
     pub const fn is_spdy(self) -> bool {
         matches!(self, Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
     }
 
-    /// Whether servers can push responses that were not asked for.
+    /// True if servers can push responses.
     pub const fn pushes(self) -> bool {
         self.is_multiplexed()
     }
 
-    /// Whether it is HTTP/1, which does not multiplex.
+    /// True for HTTP/1, which does not multiplex.
     pub const fn is_h1(self) -> bool {
         matches!(self, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined)
     }
 
-    /// Whether it runs over QUIC rather than TCP.
+    /// True if it runs over QUIC rather than TCP.
     pub const fn is_quic(self) -> bool {
         matches!(self, Protocol::H3Deployed | Protocol::H3Matched)
     }
 
-    /// Whether it carries many requests at once on a connection of TCP.
+    /// True if it multiplexes requests on a TCP connection.
     pub const fn is_multiplexed(self) -> bool {
         matches!(self, Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2)
     }
 }
 
 choice! {
-    /// What secures a connection.
+    /// Security layer of a connection.
     pub enum Tls, "tls" {
         /// Clear text.
         None = "none",
@@ -103,15 +103,15 @@ choice! {
 /// Protocol, security and connection policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
-    /// What is spoken.
+    /// The application protocol.
     pub protocol: Protocol,
-    /// What secures it.
+    /// The security layer.
     pub tls: Tls,
-    /// How many connections the client may have to one host; `None` is the browser policy's number.
+    /// Largest number of connections to one host; `None` is the browser policy's number.
     pub connections_per_host: Option<u32>,
-    /// How many connections it may have in all; `None` is the browser policy's number.
+    /// Largest number of connections in all; `None` is the browser policy's number.
     pub connections_total: Option<u32>,
-    /// How many requests may be on a pipelined connection; `None` is the browser policy's number.
+    /// Largest number of requests on a pipelined connection; `None` is the browser policy's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline_depth: Option<u32>,
 }

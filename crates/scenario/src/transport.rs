@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// TCP's settings: what the servers use, and what the client uses.
+/// TCP's settings at the servers and at the client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct Transport {
@@ -21,15 +21,15 @@ pub struct Transport {
 pub struct Tcp(tcp::Config);
 
 impl Transport {
-    /// Both sides alike.
+    /// Equal settings on both sides.
     pub fn both(tcp: Tcp) -> Transport {
         Transport { server: tcp.clone(), client: tcp }
     }
 
-    /// Turns a knob of both sides.
+    /// Sets a knob on both sides.
     ///
     /// # Errors
-    /// If there is no such knob, or it does not take the value.
+    /// If there is no such knob, or it does not accept the value.
     pub fn set(&mut self, knob: &str, value: &str) -> Result<(), tcp::SpecError> {
         for side in [&mut self.server, &mut self.client] {
             side.0.set(knob, value)?;
@@ -53,7 +53,7 @@ impl Tcp {
         knob.get(&self.0)
     }
 
-    /// What a reader of a result must know of the model behind these settings.
+    /// A note for readers of results on the model behind these settings.
     pub fn note(&self) -> Option<String> {
         let generation = self.0.generation;
         (!generation.has_living_reference()).then(|| {
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Tcp {
     }
 }
 
-/// A transport as stores hold it: both sides, or the three knobs of the time when there was one generation.
+/// A transport as stored: both sides, or the three knobs of older versions with only one generation.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Stored {

@@ -10,7 +10,7 @@ use super::{
 use crate::choice;
 
 choice! {
-    /// Which clock and network a journey runs on.
+    /// Clock and network of a journey.
     pub enum World, "world" {
         /// Virtual time over simulated links and TCP.
         Sim = "sim",
@@ -21,7 +21,7 @@ choice! {
 }
 
 impl World {
-    /// What was done in it: "simulated".
+    /// The world as an adjective: "simulated".
     pub const fn title(self) -> &'static str {
         match self {
             World::Sim => "simulated",
@@ -31,26 +31,25 @@ impl World {
 }
 
 choice! {
-    /// Whether start phase, server time, compute and packet processing vary from repetition to
-    /// repetition, as they do on real machines.
+    /// Variation of start phase, server time, compute and packet processing between repetitions, as on real machines.
     pub enum Nuisance, "nuisance" {
-        /// They vary, seeded.
+        /// Seeded variation.
         On = "on",
-        /// They do not: without loss every repetition is the same.
+        /// No variation: without loss all repetitions are equal.
         Off = "off",
     }
     not_yet {}
 }
 
 choice! {
-    /// How the emulated world hands packets to the far end.
+    /// Release of packets to the far end in the emulated world.
     #[derive(Default)]
     pub enum Release, "release" {
-        /// Each by itself, when it is due, as on a wire.
+        /// One by one, when due, as on a wire.
         #[default]
         Single = "single",
-        /// Neighbours in one piece and up to 0.4 ms early or late, as from a network card that merges what it
-        /// receives: a third of the processor time.
+        /// Adjacent packets in one piece and up to 0.4 ms early or late, as from a network card that coalesces
+        /// received packets: a third of the processor time.
         Coalesced = "coalesced",
     }
     not_yet {}
@@ -62,93 +61,98 @@ impl Release {
     }
 }
 
-/// Which page, and which version of it.
+/// A page and its version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageRef {
-    /// How it was asked for: a generator (`synthetic:100x10KB`), a name, a HAR's path.
+    /// The page as typed: a generator (`synthetic:100x10KB`), a name, a HAR's path.
     pub spec: String,
-    /// Digest of the file it was read from, so that a changed file is another cell. `None` for a page
-    /// that its name determines.
+    /// Digest of the file it was read from, so that a changed file is another cell. `None` for a page that its
+    /// name determines.
     pub digest: Option<String>,
-    /// The names of the pages of a list, in its order. Left out of the text where there is but one page.
+    /// Names of the pages of a list, in its order. Omitted from the text for a single page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<String>,
 }
 
-/// Everything that determines a load but the seed and the version of farlink.
+/// Everything that determines a load except the seed and the version of farlink.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// What is loaded.
+    /// The page that is loaded.
     pub page: PageRef,
-    /// What lies between.
+    /// The network between client and servers.
     pub network: NetworkSpec,
-    /// What carries it.
+    /// The protocol stack.
     pub stack: Stack,
     /// TCP's settings.
     pub transport: Transport,
-    /// What is turned in QUIC, for a protocol that runs on it. Left out of the text where nothing is.
+    /// Settings of QUIC, for a protocol that runs on it. Omitted from the text if none is set.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
     pub quic: Quic,
-    /// What is turned in HTTP/2 or SPDY. Left out of the text where nothing is.
+    /// Settings of HTTP/2 or SPDY. Omitted from the text if none is set.
     #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
     pub multiplexing: Multiplexing,
-    /// How HTTP/3 is found. Left out of the text where it is known beforehand, as it was when there was no choice.
+    /// Discovery of HTTP/3. Omitted from the text for prior knowledge, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Discovery::is_usual")]
     pub discovery: Discovery,
-    /// What requests say of themselves. Left out of the text where they are made by size, as they were when there was no choice.
+    /// Header fields of requests. Omitted from the text if they are made by size, the behaviour before there
+    /// was a choice.
     #[serde(default, skip_serializing_if = "RequestHeads::is_usual")]
     pub request_heads: RequestHeads,
-    /// Who loads it.
+    /// The client that loads it.
     pub client: Client,
-    /// How many do. Left out of the text where it is one alone, as it was when there was no choice.
+    /// Number of clients. Omitted from the text for a single one, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Clients::is_one_alone")]
     pub clients: Clients,
-    /// Who serves it.
+    /// The servers.
     pub server: Server,
-    /// How long servers keep connections of HTTP/1.1. Left out of the text where nothing is said of it.
+    /// Keep-alive of HTTP/1.1 at servers. Omitted from the text if nothing is set.
     #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
     pub keep_alive: KeepAlive,
-    /// On how many machines. Left out of the text where each host has its own.
+    /// Placement of hosts on machines. Omitted from the text if each host has its own.
     #[serde(default, skip_serializing_if = "Hosting::is_apart")]
     pub hosting: Hosting,
-    /// By what the client prefers one object to another; `None` is the page's own priorities, of which HTTP/2 and HTTP/3 are told nothing.
+    /// The client's mapping of priorities; `None` is the page's own priorities, which are not signalled in
+    /// HTTP/2 and HTTP/3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priorities: Option<PrioritiesRef>,
-    /// How servers send. Left out of the text where nothing is set.
+    /// Sending by servers. Omitted from the text if nothing is set.
     #[serde(default, skip_serializing_if = "Serving::is_usual")]
     pub serving: Serving,
-    /// Whether repetitions vary.
+    /// Variation between repetitions.
     pub nuisance: Nuisance,
-    /// Which clock.
+    /// Clock and network.
     pub world: World,
-    /// How its emulator releases packets. Left out of the text where they leave one by one, as they did when there was no choice.
+    /// Release of packets by the emulator. Omitted from the text for single packets, the behaviour before there
+    /// was a choice.
     #[serde(default, skip_serializing_if = "Release::is_single")]
     pub release: Release,
-    /// What the client sends beside the page. Left out of the text where that is nothing, as it was when there was no choice.
+    /// Background traffic of the client. Omitted from the text if there is none, the behaviour before there was
+    /// a choice.
     #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
     pub traffic: BackgroundTraffic,
-    /// What is turned in TLS. Left out of the text where nothing is, as it was when there was no choice.
+    /// Settings of TLS. Omitted from the text if none is set, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Security::is_usual")]
     pub security: Security,
-    /// How names become addresses. Left out of the text where a hosts file says it, as it was when there was no choice.
+    /// Resolution of names. Omitted from the text for a hosts file, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
     pub resolution: Resolution,
-    /// How requests get to the page's hosts. Left out of the text where that is straight on, as it was when there was no choice.
+    /// Route of requests to the page's hosts. Omitted from the text for the direct route, the behaviour before
+    /// there was a choice.
     #[serde(default, skip_serializing_if = "Route::is_usual")]
     pub route: Route,
-    /// Digest of the PAC file that the route names, so that a changed one is another cell.
+    /// Digest of the PAC file that the route names, so that a changed file is another cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pac_digest: Option<String>,
-    /// The way through the pages. Left out of the text where it says nothing, as it was when each journey had one page.
+    /// Sequence of visits. Omitted from the text for the default, the behaviour when each journey had one page.
     #[serde(default, skip_serializing_if = "Itinerary::is_usual")]
     pub journey: Itinerary,
-    /// What is recorded over time. Left out of the text where nothing is, as it was when there was no choice.
+    /// Recorded time series. Omitted from the text if there are none, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Recording::is_nothing")]
     pub record: Recording,
 }
 
 impl PageRef {
-    /// The page that its name determines.
+    /// A page that its name determines.
     pub fn named(spec: impl Into<String>) -> PageRef {
         PageRef { spec: spec.into(), digest: None, pages: Vec::new() }
     }
@@ -187,14 +191,15 @@ impl Scenario {
         }
     }
 
-    /// How many visits each client makes that are measured.
+    /// Number of measured visits per client.
     pub fn visits_each(&self) -> u32 {
         let pages = self.page.pages.len().max(1) as u32;
         let views = if self.client.view == View::Both { 2 } else { 1 };
         views * pages * self.journey.times
     }
 
-    /// The client that made the visit with this index, and which of his visits it was: visits of a journey are numbered client by client.
+    /// The client that made the visit with this index, and the number of the visit among the client's: visits
+    /// of a journey are numbered client by client.
     pub fn who(&self, visit: u32) -> (u32, u32) {
         let each = self.visits_each();
         (visit / each, visit % each)

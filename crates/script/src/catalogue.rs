@@ -1,6 +1,6 @@
-//! Lists of the words that scripts can use, for the documentation.
+//! Lists of the words of scripts, for the documentation.
 
-/// What `expect` can ask of an endpoint: name and meaning.
+/// The quantities that `expect` can check at an endpoint: name and meaning.
 pub fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
     crate::endpoint::quantities()
 }

@@ -1,14 +1,14 @@
-//! Reads one line, character by character, and remembers where each thing stood.
+//! Reads one line, character by character, and tracks positions.
 
 use std::ops::Range;
 
 use crate::problem::Problem;
 
-/// A place in one line of a script, its comment cut off.
+/// A position in one line of a script, its comment cut off.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
     line: &'a str,
-    /// Where the line begins in the text.
+    /// Offset of the line in the text.
     base: usize,
     at: usize,
 }
@@ -31,18 +31,18 @@ impl<'a> Cursor<'a> {
         self.rest().is_empty()
     }
 
-    /// The next character that is no space.
+    /// The next non-space character.
     pub(crate) fn peek(&mut self) -> Option<char> {
         self.skip_spaces();
         self.rest().chars().next()
     }
 
-    /// The very next character, be it a space.
+    /// True if the very next character is `wanted`, spaces included.
     pub(crate) fn next_is(&self, wanted: char) -> bool {
         self.rest().starts_with(wanted)
     }
 
-    /// Goes past `token` if it is next.
+    /// Skips `token` if it is next.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.skip_spaces();
         let found = self.rest().starts_with(token);
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Goes past `word` if that is the next whole word.
+    /// Skips `word` if it is the next whole word.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = self.clone();
         let found = ahead.word() == word;
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         rest
     }
 
-    /// A whole number; `what` names it in the message.
+    /// A whole number; `what` names it in the error message.
     pub(crate) fn number(&mut self, what: &str) -> Result<u64, Problem> {
         let from = self.mark();
         let digits = self.take_while(|c| c.is_ascii_digit());
@@ -95,13 +95,13 @@ impl<'a> Cursor<'a> {
         digits.parse().map_err(|_| too_big())
     }
 
-    /// Where the next thing begins.
+    /// Position of the next non-space character.
     pub(crate) fn mark(&mut self) -> usize {
         self.skip_spaces();
         self.at
     }
 
-    /// The place from a mark to here.
+    /// The span from a mark to here.
     pub(crate) fn since(&self, mark: usize) -> Range<usize> {
         self.base + mark..self.base + self.at
     }
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         self.base + indent..self.base + self.line.len()
     }
 
-    /// The next thing is not `expected`.
+    /// Error: the next token is not `expected`.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Problem {
         let from = self.mark();
         let found = self.clone().take_while(|c| !c.is_whitespace() && c != ',').to_owned();
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         Problem::new(span, message).label("here")
     }
 
-    /// Nothing may follow.
+    /// Fails unless the line ends here.
     pub(crate) fn finish(&mut self) -> Result<(), Problem> {
         if self.is_at_end() { Ok(()) } else { Err(self.unexpected("the end of the line")) }
     }

@@ -24,7 +24,7 @@ pub(crate) use condition::quantities;
 pub(crate) use grammar::steps;
 pub(crate) use settings::Settings;
 
-/// What is done to an endpoint.
+/// Input to an endpoint.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A segment arrives.
@@ -54,7 +54,7 @@ impl fmt::Display for Sent {
     }
 }
 
-/// The endpoint under test, and what its peer would know.
+/// The endpoint under test, and its peer's state.
 pub(crate) struct Endpoint {
     config: Arc<Config>,
     connection: Option<Connection>,
@@ -62,17 +62,17 @@ pub(crate) struct Endpoint {
     expected: Expectation,
 }
 
-/// What an arriving segment carries where the script does not say.
+/// Default fields of an arriving segment.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Behind all that the peer has sent.
+    /// End of all data sent by the peer.
     next: u64,
-    /// The acknowledgement and window that it stated last.
+    /// Its last acknowledgement and window.
     ack: u64,
     window_bytes: u64,
-    /// The timestamp of what left the endpoint last; none without the option.
+    /// The timestamp of the last segment from the endpoint; none without the option.
     echo: Option<Time>,
-    /// Nothing has left the endpoint: the peer cannot know what it will offer.
+    /// Nothing has left the endpoint yet: the peer cannot know the options that it will offer.
     first: bool,
 }
 
@@ -146,7 +146,7 @@ impl Subject for Endpoint {
         Some(Sent(segment))
     }
 
-    /// Timers may run for minutes: a script ends where it likes.
+    /// Timers may run for minutes: a script may end at any point.
     fn unfinished(&self) -> Option<String> {
         None
     }

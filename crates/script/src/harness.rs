@@ -1,4 +1,4 @@
-//! Makes each script of a directory a test case of its own.
+//! Makes each script of a directory a separate test case.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::script::run;
 
-/// The `main` of a test target without libtest's harness: runs every `.pkt` file of `directory` as the test that has
-/// its name, with libtest's command line.
+/// The `main` of a test target without libtest's harness: runs every `.pkt` file of `directory` as a test of the
+/// same name, with libtest's command line.
 pub fn test_directory(directory: &str) -> ExitCode {
     let scripts = match scripts(Path::new(directory)) {
         Ok(scripts) if !scripts.is_empty() => scripts,

@@ -1,7 +1,7 @@
-//! Packet scripts: what is done to a sans-IO part, what must come out of it, and when.
+//! Packet scripts: inputs to a sans-IO component, its expected outputs, and their times.
 //!
-//! A script is a text file in the spirit of packetdrill (Cardwell et al., USENIX ATC 2013): one line an event, a time
-//! in front. It drives one endpoint of TCP or one direction of a link in virtual time, to the nanosecond:
+//! A script is a text file in the spirit of packetdrill (Cardwell et al., USENIX ATC 2013): one event per line, preceded by its
+//! time. It drives one endpoint of TCP or one direction of a link in virtual time, to the nanosecond:
 //!
 //! ```text
 //! tcp "Three duplicates start fast retransmission"
@@ -13,13 +13,13 @@
 //! +0    expect ca_state=Recovery, ssthresh=7
 //! ```
 //!
-//! Silence is asserted: whatever leaves must be expected by a line, at its time. `docs/packet-scripts.md` has the grammar.
+//! Silence is asserted: every output must be expected by a line, at its time. `docs/packet-scripts.md` has the grammar.
 //!
-//! Where to look: `script` reads a file, `when` its times, `cursor` its characters; `subject` says what a part under
-//! test can do and `stage` drives it through the events; `endpoint` and `link` are the two subjects, each with its own
-//! vocabulary; `problem` shows what is wrong, `harness` makes each file a test, `catalogue` lists the words.
+//! Modules: `script` reads a file, `when` its times, `cursor` its characters; `subject` is the interface of a component under
+//! test and `stage` drives it through the events; `endpoint` and `link` are the two subjects, each with its own
+//! vocabulary; `problem` reports errors, `harness` makes each file a test, `catalogue` lists the words.
 //!
-//! What it leaves out: packetdrill runs real kernels and checks bytes on the wire; here nothing is encoded, sequence
+//! Left out: packetdrill runs real kernels and checks bytes on the wire; here nothing is encoded, sequence
 //! numbers begin with 0 at the SYN, and timestamps are instants of the script's own clock.
 
 #![forbid(unsafe_code)]

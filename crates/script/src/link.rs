@@ -14,7 +14,7 @@ use crate::subject::Subject;
 pub(crate) use grammar::steps;
 pub(crate) use settings::Settings;
 
-/// Queues that tell flows apart take them by the upper ten bits of their hash.
+/// Queues with flow isolation use the upper ten bits of the flow hash.
 const FLOW_SHIFT: u32 = 22;
 
 /// A packet goes in.
@@ -38,7 +38,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Out { id: u64, marked: bool },
@@ -85,7 +85,7 @@ impl Wire {
     }
 }
 
-/// A link has no state that a script could ask for: packets tell all.
+/// A link has no state to check in a script: its packets show everything.
 pub(crate) enum Nothing {}
 
 impl fmt::Display for Nothing {

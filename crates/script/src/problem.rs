@@ -1,4 +1,4 @@
-//! What is wrong with a script or with what it tests, shown beside the line.
+//! Errors in a script or in the component under test, shown beside the line.
 
 use std::fmt;
 use std::io;
@@ -8,29 +8,29 @@ use std::path::PathBuf;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;
 
-/// Why a script failed.
+/// Cause of a script's failure.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The file cannot be read.
     #[error("failed to read the script {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The text is not a script.
     #[error("{0}")]
     Syntax(Report),
-    /// What came out is not what the script says.
+    /// The output does not match the script.
     #[error("{0}")]
     Unmet(Report),
 }
 
-/// A message beside the line it is about. `Display` draws both, without colours.
+/// A message beside the line that it is about. `Display` draws both, without colours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub message: String,
     /// The line, from 1.
     pub line: usize,
@@ -45,15 +45,15 @@ impl fmt::Display for Report {
     }
 }
 
-/// Something wrong at a place, before it is drawn.
+/// An error at a position, before it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     message: String,
     /// Bytes of the text.
     span: Range<usize>,
-    /// Stands under the place.
+    /// Label under the position.
     label: String,
-    /// What to do, or what happened before.
+    /// Help, or the preceding events.
     notes: Vec<Note>,
 }
 
@@ -80,7 +80,7 @@ impl Problem {
         self
     }
 
-    /// What led there, a line each.
+    /// Adds the events before the problem, a line each.
     #[must_use]
     pub(crate) fn before(mut self, events: &[String]) -> Problem {
         if !events.is_empty() {
@@ -89,7 +89,7 @@ impl Problem {
         self
     }
 
-    /// Draws the problem beside the text that `name` holds.
+    /// Draws the problem beside `text`; `name` is the name of the text.
     pub(crate) fn report(self, name: &str, text: &str) -> Report {
         let start = self.span.start.min(text.len());
         let before = &text[..start];
@@ -118,7 +118,7 @@ impl Problem {
     }
 }
 
-/// `did you mean ...?` if one of `known` is near enough to have been meant, else all of them.
+/// `did you mean ...?` if one of `known` is close enough to have been meant, otherwise all of them.
 pub(crate) fn suggestion<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
@@ -138,8 +138,8 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// Zero unless one may have been meant for the other. Jaro-Winkler forgives a changed ending; two letters that changed
-/// places in a short word want the edit distance.
+/// Zero unless one may have been meant for the other. Jaro-Winkler forgives a changed ending; two transposed letters
+/// in a short word need the edit distance.
 fn likeness(word: &str, candidate: &str) -> f64 {
     let beginnings = strsim::jaro_winkler(word, candidate);
     let edits = strsim::normalized_damerau_levenshtein(word, candidate);

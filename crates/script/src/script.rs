@@ -1,6 +1,6 @@
-//! A script: what it tests, its title, its settings, its events.
+//! A script: its subject, its title, its settings, its events.
 //!
-//! The first line names the part under test and the title: `tcp "..."` or `link "..."`. Lines of `config` may follow,
+//! The first line names the component under test and the title: `tcp "..."` or `link "..."`. Lines of `config` may follow,
 //! then the events.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::problem::{Failure, Problem, Report, suggestion};
 use crate::stage::Stage;
 use crate::subject::Step;
 
-/// A script that was read without errors.
+/// A script that was parsed without errors.
 pub struct Script {
     name: String,
     text: String,
@@ -21,13 +21,13 @@ pub struct Script {
     play: Play,
 }
 
-/// What the script drives, ready to run.
+/// The component that the script drives, ready to run.
 enum Play {
     Endpoint(endpoint::Settings, Vec<Step<endpoint::Endpoint>>),
     Link(Box<link::Settings>, Vec<Step<link::Wire>>),
 }
 
-/// A line without its comment, and where it stands.
+/// A line without its comment, and its position.
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
     pub(crate) base: usize,
@@ -39,7 +39,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// One setting of the part under test, and where it stands.
+/// One setting of the component under test, and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) text: String,
@@ -56,19 +56,19 @@ pub fn run(path: &Path) -> Result<(), Failure> {
 }
 
 impl Script {
-    /// Reads a script; `name` stands in messages.
+    /// Parses a script; `name` is used in messages.
     pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
         let (title, play) =
             parse(text).map_err(|problem| Failure::Syntax(problem.report(name, text)))?;
         Ok(Script { name: name.to_owned(), text: text.to_owned(), title, play })
     }
 
-    /// What the script is about, in one sentence.
+    /// Title of the script, one sentence.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Runs it from the beginning.
+    /// Runs the script from the beginning.
     pub fn run(&self) -> Result<(), Failure> {
         let outcome = match &self.play {
             Play::Endpoint(settings, steps) => Stage::new(settings.endpoint()).run(steps),
@@ -108,7 +108,7 @@ fn parse(text: &str) -> Result<(String, Play), Problem> {
     Ok((title, play))
 }
 
-/// The lines with something on them.
+/// The non-empty lines.
 fn lines(text: &str) -> Vec<Line<'_>> {
     let mut base = 0;
     let mut lines = Vec::new();
@@ -122,7 +122,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     lines
 }
 
-/// A comment goes from `//` to the end of the line; a title may contain slashes.
+/// Removes a comment, which goes from `//` to the end of the line; a title may contain slashes.
 fn without_comment(line: &str) -> &str {
     let mut quoted = false;
     for (at, c) in line.char_indices() {
@@ -162,7 +162,7 @@ fn parse_header<'a>(line: &Line<'a>) -> Result<(&'a str, String), Problem> {
     }
 }
 
-/// What stands between the commas behind `config`.
+/// The settings after `config`, separated by commas.
 fn settings(line: &Line<'_>) -> Result<Vec<Setting>, Problem> {
     let mut cursor = line.cursor();
     cursor.eat_word("config");

@@ -1,7 +1,7 @@
 //! Drives a subject through a script's events in virtual time.
 //!
-//! The clock goes from event to event and stops at each of the subject's deadlines on the way. It cannot go past
-//! anything that left the subject without being expected. Of a timer and an input in one instant the timer comes first.
+//! The clock goes from event to event and stops at each of the subject's deadlines on the way. It cannot pass
+//! an output of the subject that was not expected. If a timer and an input have the same time, the timer comes first.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -12,17 +12,17 @@ use crate::problem::Problem;
 use crate::subject::{Event, Step, Subject};
 use crate::when::{When, seconds};
 
-/// A subject whose deadline does not move for so many wake-ups will not move on at all.
+/// A subject whose deadline does not move for this many wake-ups is stuck.
 const MOST_WAKEUPS: u32 = 100_000;
-/// How much of what happened is told when something goes wrong.
+/// Number of past events that are shown with an error.
 const HISTORY: usize = 12;
 
-/// A subject, its clock, and what left it and is not yet accounted for.
+/// A subject, its clock, and its outputs not yet accounted for.
 pub(crate) struct Stage<S: Subject> {
     subject: S,
     now: Time,
     left: VecDeque<(Time, S::Left)>,
-    /// How often the subject was woken in this very instant.
+    /// Number of wake-ups of the subject at the current time.
     wakeups: u32,
     history: VecDeque<String>,
 }
@@ -38,7 +38,7 @@ impl<S: Subject> Stage<S> {
         }
     }
 
-    /// Performs all events; the first that is not met is the error.
+    /// Performs all events; fails at the first that is not met.
     pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), Problem> {
         for step in steps {
             self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
@@ -78,7 +78,7 @@ impl<S: Subject> Stage<S> {
         }
     }
 
-    /// Goes to the end of `when`.
+    /// Advances to the end of `when`.
     fn advance(&mut self, when: When) -> Result<(), Wrong> {
         let until = *when.from(self.now).end();
         if until < self.now {
@@ -89,7 +89,7 @@ impl<S: Subject> Stage<S> {
         match self.left.front() {
             Some((at, left)) if *at < until => Err(Wrong::extra(*at, left)),
             _ => {
-                // What leaves in this very instant may be expected by the lines that follow.
+                // Outputs at this very time may be expected by the lines that follow.
                 while self.wake(until)? {}
                 self.now = until;
                 Ok(())
@@ -123,7 +123,7 @@ impl<S: Subject> Stage<S> {
         Ok(())
     }
 
-    /// Wakes the subject at its next deadline if that is no later than `until`.
+    /// Wakes the subject at its next deadline if it is no later than `until`.
     fn wake(&mut self, until: Time) -> Result<bool, Wrong> {
         let Some(due) = self.subject.deadline().filter(|due| *due <= until) else {
             return Ok(false);
@@ -153,7 +153,7 @@ impl<S: Subject> Stage<S> {
     }
 }
 
-/// What is not as the script says, and how.
+/// A mismatch with the script.
 struct Wrong {
     message: String,
     detail: String,

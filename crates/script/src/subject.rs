@@ -1,4 +1,4 @@
-//! What a part under test can do, whatever it is.
+//! Interface of a component under test.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -7,30 +7,30 @@ use units::Time;
 
 use crate::when::When;
 
-/// A sans-IO part together with the words that scripts use for it.
+/// A sans-IO component together with the words that scripts use for it.
 pub(crate) trait Subject {
-    /// What a script does to it.
+    /// An action of a script on it.
     type Input: Display;
-    /// What a script expects to leave it.
+    /// An output that a script expects.
     type Output: Display;
-    /// What a script asks of its state.
+    /// A check of its state in a script.
     type Check: Display;
-    /// What leaves it.
+    /// An actual output.
     type Left: Display;
 
-    /// Does it. An error says why that is impossible.
+    /// Performs an input. An error tells why that is impossible.
     fn apply(&mut self, now: Time, input: &Self::Input) -> Result<(), String>;
-    /// When it wants to be woken.
+    /// Time of its next wake-up.
     fn deadline(&self) -> Option<Time>;
     /// Wakes it.
     fn handle_timeout(&mut self, now: Time);
-    /// What leaves next.
+    /// Returns the next output.
     fn poll(&mut self, now: Time) -> Option<Self::Left>;
-    /// What must not be left inside at the end of a script.
+    /// State that must not be left inside at the end of a script.
     fn unfinished(&self) -> Option<String>;
-    /// Compares. An error says what differs.
+    /// Compares an output. An error tells the difference.
     fn compare(&mut self, expected: &Self::Output, left: &Self::Left) -> Result<(), String>;
-    /// Compares its state. An error says what differs.
+    /// Checks its state. An error tells the difference.
     fn check(&self, check: &Self::Check) -> Result<(), String>;
 }
 
@@ -38,17 +38,17 @@ pub(crate) trait Subject {
 pub(crate) struct Step<S: Subject + ?Sized> {
     pub(crate) when: When,
     pub(crate) event: Event<S>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub(crate) span: Range<usize>,
 }
 
-/// What an event is.
+/// Kind of an event.
 pub(crate) enum Event<S: Subject + ?Sized> {
-    /// Something is done to the subject.
+    /// An input to the subject.
     Input(S::Input),
-    /// Something leaves it.
+    /// An output of the subject.
     Output(S::Output),
-    /// Its state is looked at.
+    /// A check of its state.
     Check(S::Check),
     /// Time passes and nothing leaves.
     Quiet,

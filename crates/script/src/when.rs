@@ -1,7 +1,7 @@
 //! Times in scripts: `0.250`, `250ms`, `+0`, `+40ms`, `0.240~0.260`.
 //!
-//! A bare number is seconds. A plus counts from the event before. Times are exact to the nanosecond unless a tilde
-//! joins the earliest and the latest that will do.
+//! A bare number is seconds. A plus counts from the preceding event. Times are exact to the nanosecond unless a tilde
+//! joins the earliest and the latest time permitted.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use units::Time;
 use crate::cursor::Cursor;
 use crate::problem::Problem;
 
-/// When an event happens.
+/// Time of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct When {
     earliest: Instant,
@@ -31,7 +31,7 @@ const UNITS: [(&str, u64); 5] =
     [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1), ("min", 60_000_000_000)];
 
 impl When {
-    /// In the same instant as the event before.
+    /// At the same time as the preceding event.
     pub(crate) const AT_ONCE: When =
         When { earliest: Instant::After(Duration::ZERO), latest: Instant::After(Duration::ZERO) };
 
@@ -43,12 +43,12 @@ impl When {
         self.earliest == self.latest
     }
 
-    /// The instants that will do, `now` being that of the event before.
+    /// The times permitted, `now` being that of the preceding event.
     pub(crate) fn from(self, now: Time) -> RangeInclusive<Time> {
         self.earliest.from(now)..=self.latest.from(now)
     }
 
-    /// A time in front of an event, if there is one: nothing means at once.
+    /// A time in front of an event, if there is one: default is at once.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<When, Problem> {
         if !cursor.peek().is_some_and(|c| c.is_ascii_digit() || c == '+' || c == '.') {
             return Ok(When::AT_ONCE);
@@ -128,7 +128,7 @@ fn decimal(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(u128::from(digits(whole)?) * u128::from(factor) + parts).ok()
 }
 
-/// A time as scripts write it, in seconds without needless zeros.
+/// A time in the notation of scripts, in seconds without needless zeros.
 pub(crate) fn seconds(time: Time) -> String {
     let nanos = time.as_nanos();
     let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);

@@ -1,4 +1,4 @@
-//! `docs/packet-scripts.md` tells the truth: its scripts pass, its lists are complete, its failure looks like that.
+//! `docs/packet-scripts.md` is correct: its scripts pass, its lists are complete, its example of a failure is accurate.
 
 use farlink_script::{Failure, Script, causes_of_drops, quantities};
 

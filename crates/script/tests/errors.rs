@@ -1,8 +1,8 @@
-//! What is said about scripts that are wrong.
+//! Error messages of faulty scripts.
 
 use farlink_script::{Failure, Script};
 
-/// The message, where it points, and all of it.
+/// The message, its position, and the whole text.
 fn refusal(text: &str) -> (String, (usize, usize), String) {
     match Script::parse("test.pkt", text) {
         Err(Failure::Syntax(report)) => {
@@ -21,7 +21,7 @@ fn refused_line(line: &str) -> (String, usize, String) {
     (message, column, all)
 }
 
-/// What goes wrong when a script is run.
+/// The failure of a script when it is run.
 fn failure(text: &str) -> (String, usize, String) {
     let script = Script::parse("test.pkt", text).unwrap_or_else(|failure| panic!("{failure}"));
     match script.run() {

@@ -1,4 +1,4 @@
-//! Whatever the text is, reading and running it ends in an answer.
+//! Reading and running terminates with a result, whatever the text is.
 
 use farlink_script::Script;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn play(text: &str) {
     }
 }
 
-/// Words of the language and what lies between them.
+/// Words of the language and separators.
 fn token() -> impl Strategy<Value = String> {
     let fixed = [
         "+0",
@@ -102,7 +102,7 @@ proptest! {
         play(&format!("{header}{}", tokens.join(" ")));
     }
 
-    /// What is shown of a segment is itself a line that expects it.
+    /// The text shown for a segment is itself a line that expects it.
     #[test]
     fn what_is_shown_can_be_expected(segments in 1usize..10) {
         let start = "tcp \"T\"\nhandshake server 100ms\n";

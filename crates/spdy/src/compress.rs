@@ -1,8 +1,8 @@
-//! Compression of header blocks (2.6.10.1): one zlib stream a direction, begun with the version's dictionary and flushed
-//! at the end of each block.
+//! Compression of header blocks (2.6.10.1): one zlib stream per direction, which starts with the version's
+//! dictionary and is flushed at the end of each block.
 //!
-//! Both ends must feed every block of a direction through its context, in order: a block that is skipped leaves the
-//! context wrong for all that follow.
+//! Both ends must feed every block of a direction through its context, in order: a skipped block corrupts the
+//! context for all later ones.
 
 use std::fmt;
 
@@ -11,35 +11,35 @@ use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Statu
 
 use crate::Version;
 
-/// How header blocks are compressed. The peer inflates either without being told.
+/// Compression of header blocks. The peer inflates either kind without being told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// With zlib's most thorough search in a window of 2 KiB and the least memory, as Chrome did: its framer's
+    /// Zlib's most thorough search in a window of 2 KiB with the least memory, as in Chrome's framer:
     /// `kCompressorLevel`, `kCompressorWindowSizeInBits` and `kCompressorMemLevel`.
     #[default]
     Deflate,
-    /// Not at all: the zlib stream holds stored blocks. nginx's default (`spdy_headers_comp 0`), and what others chose
+    /// None: the zlib stream holds stored blocks. nginx's default (`spdy_headers_comp 0`), and the choice of others
     /// when the CRIME attack read cookies from the sizes of compressed blocks.
     Stored,
 }
 
 const LEVEL: i32 = 9;
 const WINDOW_BITS: i32 = 11;
-/// A deflate block holds at most 127 literals and matches, which suits heads; more memory would have zlib clear 48 KiB
-/// for each.
+/// A deflate block holds at most 127 literals and matches, which suits heads; with more memory zlib would clear 48
+/// KiB for each.
 const MEMORY_LEVEL: i32 = 1;
 
-/// The largest window that there is, for a peer may use it.
+/// The maximum window, because a peer may use it.
 const PEER_WINDOW_BITS: u8 = 15;
 
-/// As much goes into or out of zlib at once: more than most heads.
+/// Size of zlib's input and output buffers: more than most heads.
 const PIECE_BYTES: usize = 1024;
 
 /// Compresses the blocks of one direction.
 pub struct Deflater(Deflate);
 
 impl Deflater {
-    /// A fresh context.
+    /// Creates a new context.
     pub fn new(version: Version, compression: Compression) -> Deflater {
         let level = match compression {
             Compression::Deflate => LEVEL,
@@ -65,7 +65,7 @@ impl Deflater {
             let made = (self.0.total_out() - begun_out) as usize;
             block = &block[(self.0.total_in() - begun_in) as usize..];
             out.extend_from_slice(&piece[..made]);
-            // Room that is left over says that the flush is complete.
+            // Space left over means that the flush is complete.
             if block.is_empty() && (made < piece.len() || status == Status::BufError) {
                 return;
             }
@@ -79,16 +79,16 @@ impl fmt::Debug for Deflater {
     }
 }
 
-/// Why a block could not be inflated. The context is lost: the session must end.
+/// Inflate error. The context is lost: the session must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InflateError {
-    /// It is no zlib stream, or one with another dictionary.
+    /// The block is not a zlib stream, or uses another dictionary.
     #[error("the header block is not compressed as the protocol says")]
     Corrupt,
-    /// It inflates to more than this end takes.
+    /// The block inflates to more than this end's limit.
     #[error("the header block inflates to more than {limit} bytes")]
     TooLarge {
-        /// What this end takes.
+        /// This end's limit.
         limit: usize,
     },
 }
@@ -101,14 +101,14 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// A fresh context for blocks that inflate to at most `limit` bytes each.
+    /// Creates a context for blocks that inflate to at most `limit` bytes each.
     pub fn new(version: Version, limit: usize) -> Inflater {
         let zlib = Inflate::new(true, PEER_WINDOW_BITS);
         Inflater { zlib, dictionary: version.dictionary(), limit }
     }
 
-    /// Puts the inflated `block` into `out`, whose content is replaced. Never more than the limit is held, however much
-    /// the block would become.
+    /// Replaces the contents of `out` with the inflated `block`. Memory use is bounded by the limit, whatever the
+    /// block's inflated size.
     ///
     /// # Errors
     /// See [`InflateError`].
@@ -129,9 +129,9 @@ impl Inflater {
                     let set = self.zlib.set_dictionary(self.dictionary);
                     set.map_err(|_| InflateError::Corrupt)?;
                 }
-                // A stream that ends could carry no further block.
+                // A stream that has ended cannot carry another block.
                 Err(_) | Ok(Status::StreamEnd) => return Err(InflateError::Corrupt),
-                // Room that is left over says that nothing more comes of what was taken.
+                // Space left over means that the input gives no more output.
                 Ok(_) if made == piece.len() => {}
                 Ok(_) if block.is_empty() => return Ok(()),
                 Ok(Status::BufError) => return Err(InflateError::Corrupt),

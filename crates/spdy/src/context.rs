@@ -1,4 +1,5 @@
-//! One direction's compression context: it computes, or recalls for as long as it is fed as others were before it.
+//! One direction's compression context: it computes results, or recalls them as long as its input is that of an
+//! earlier context.
 
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
@@ -9,18 +10,18 @@ use crate::compress::{Deflater, InflateError, Inflater};
 use crate::recall::{Beginning, Place, Recall};
 use crate::{Compression, Version};
 
-/// What computes.
+/// A compressor or decompressor.
 pub(crate) trait Coder: Sized {
-    /// What it begins with.
+    /// Its initial parameters.
     type Setup: Copy + Debug;
-    /// Why a block cannot be coded. The context is lost then.
+    /// The error of a block that cannot be coded. The context is lost then.
     type Error: Debug;
 
     fn begin(setup: Self::Setup) -> Self;
 
     fn beginning(setup: Self::Setup) -> Beginning;
 
-    /// Puts what `block` becomes into `out`, whose content is replaced.
+    /// Replaces the contents of `out` with the result of `block`.
     fn code(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), Self::Error>;
 }
 
@@ -68,13 +69,13 @@ enum State<C: Coder> {
     Recalling(Recalling<C>),
 }
 
-/// It computes, and others may learn from it.
+/// The coder at work; others may learn its results.
 struct Computing<C> {
     coder: C,
     place: Option<Place>,
 }
 
-/// All that it has had was known: nothing has been computed.
+/// Recall only: all blocks so far were known, and nothing has been computed.
 struct Recalling<C: Coder> {
     setup: C::Setup,
     place: Place,
@@ -82,7 +83,7 @@ struct Recalling<C: Coder> {
 }
 
 impl<C: Coder> Context<C> {
-    /// A fresh context, which recalls if it is given wherefrom.
+    /// Creates a context, which recalls results from `recall` if given.
     pub(crate) fn new(setup: C::Setup, recall: Option<&Recall>) -> Context<C> {
         Context(match recall {
             None => State::Computing(Computing { coder: C::begin(setup), place: None }),
@@ -93,7 +94,7 @@ impl<C: Coder> Context<C> {
         })
     }
 
-    /// Puts what `block` becomes into `out`, whose content is replaced.
+    /// Replaces the contents of `out` with the result of `block`.
     pub(crate) fn code(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), C::Error> {
         match &mut self.0 {
             State::Computing(computing) => computing.code(block, out),
@@ -113,7 +114,7 @@ impl<C: Coder> Context<C> {
 impl<C: Coder> Computing<C> {
     fn code(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), C::Error> {
         let coded = self.coder.code(block, out);
-        // A context that has failed is lost, and what it says no longer to be learnt.
+        // A failed context is lost, and its results are no longer learnt.
         let place = self.place.take().filter(|_| coded.is_ok());
         self.place = place.and_then(|place| place.learn(block, out));
         coded
@@ -128,7 +129,7 @@ impl<C: Coder> Recalling<C> {
         is_known
     }
 
-    /// What computes on from here: its past is computed once more.
+    /// Starts computing: the blocks so far are coded once more.
     fn wake(&mut self) -> Computing<C> {
         let mut coder = C::begin(self.setup);
         let mut out = Vec::new();

@@ -3,8 +3,8 @@
 //! ```text
 //! number of pairs | length of name | name | length of value | value | ...
 //! ```
-//! Numbers have 16 bits in version 2 and 32 since version 3. A name stands once; several values of one name are joined by
-//! NUL.
+//! Numbers have 16 bits in version 2 and 32 since version 3. A name occurs once; several values of one name are
+//! joined by NUL.
 
 use std::ops::Range;
 
@@ -25,25 +25,25 @@ struct Pair {
     value: Range<usize>,
 }
 
-/// What is wrong with a header block. The stream that it is for must be reset (2.6.10).
+/// Error in a header block. Its stream must be reset (2.6.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
-    /// The lengths in it do not add up to its size.
+    /// The lengths in the block do not add up to its size.
     #[error("the header block's lengths do not fit its size")]
     Framing,
-    /// More pairs than this end takes.
+    /// The block has more pairs than this end's limit.
     #[error("the header block has more than {limit} fields")]
     TooMany {
-        /// What this end takes.
+        /// This end's limit.
         limit: usize,
     },
-    /// A name is empty, has upper-case letters or is no ASCII text.
+    /// A name is empty, has upper-case letters or is not ASCII.
     #[error("a name in the header block is empty or not lower-case ASCII")]
     Name,
-    /// A name stands twice.
+    /// A name occurs twice.
     #[error("a name stands twice in the header block")]
     Duplicate,
-    /// A value is empty where it may not be: beside another value, or at all in version 2.
+    /// A value is empty where this is not allowed: beside another value, or at all in version 2.
     #[error("a value in the header block is empty")]
     EmptyValue,
     /// A name or value is too long for the version's lengths.
@@ -52,7 +52,7 @@ pub enum FieldError {
 }
 
 impl Fields {
-    /// No fields, and room for those of a usual head.
+    /// Creates an empty list, with capacity for a usual head.
     pub fn new() -> Fields {
         Fields { text: Vec::with_capacity(512), pairs: Vec::with_capacity(16) }
     }
@@ -62,7 +62,7 @@ impl Fields {
         self.push_all(name, [value]);
     }
 
-    /// The same, to be chained.
+    /// Adds a field; for chaining.
     #[must_use]
     pub fn with(mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Fields {
         self.push(name, value);
@@ -92,17 +92,17 @@ impl Fields {
         start..self.text.len()
     }
 
-    /// How many fields there are.
+    /// Number of fields.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Every name with its value; several values have NUL between them.
+    /// Every name with its value; several values are separated by NUL.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> + Clone {
         self.pairs
             .iter()
@@ -115,21 +115,21 @@ impl Fields {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The values that stand in `value`.
+    /// The individual values in `value`.
     pub fn values(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         value.split(|byte| *byte == 0)
     }
 
-    /// Whether these fields obey the rules of `version`.
+    /// Checks the rules of `version`.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first violated rule.
     pub fn check(&self, version: Version) -> Result<(), FieldError> {
         for (index, (name, value)) in self.iter().enumerate() {
             check_name(name)?;
             check_value(value, version)?;
             let mut earlier = self.pairs[..index].iter().map(|pair| &pair.name);
-            // Few names are as long as another: most are told apart without reading them.
+            // Few names have equal lengths: most comparisons need not read them.
             if earlier.any(|it| it.len() == name.len() && self.text[it.clone()] == *name) {
                 return Err(FieldError::Duplicate);
             }
@@ -137,10 +137,10 @@ impl Fields {
         Ok(())
     }
 
-    /// Appends the block of these fields, as `version` writes it.
+    /// Appends the block of these fields, in the format of `version`.
     ///
     /// # Errors
-    /// If they break a rule of the version; nothing is appended.
+    /// If they violate a rule of the version; nothing is appended.
     pub fn write(&self, version: Version, block: &mut Vec<u8>) -> Result<(), FieldError> {
         self.check(version)?;
         let width = Width::of(version);
@@ -157,7 +157,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Reads a whole block of `version` that has at most `limit` fields.
+    /// Reads a complete block of `version` with at most `limit` fields.
     ///
     /// # Errors
     /// See [`FieldError`].
@@ -204,7 +204,7 @@ fn check_value(value: &[u8], version: Version) -> Result<(), FieldError> {
     if value.is_empty() && may_be_empty {
         return Ok(());
     }
-    // Neither end is NUL, nor do two follow each other. Most values are one: that is seen without looking at each byte.
+    // No NUL at either end, no two in a row. Most values are single: that is detected without checking each byte.
     let has_empty = || Fields::values(value).any(<[u8]>::is_empty);
     let is_broken = value.is_empty() || (value.contains(&0) && has_empty());
     if is_broken { Err(FieldError::EmptyValue) } else { Ok(()) }

@@ -1,6 +1,6 @@
-//! Frames (2.2, 2.6): their bytes, without their meaning for a session.
+//! Frames (2.2, 2.6): their encoding, without their meaning for a session.
 //!
-//! Header blocks stay compressed here: what a frame holds can be told without the state of a session.
+//! Header blocks stay compressed here: frames can be parsed without the state of a session.
 
 mod parse;
 mod reader;
@@ -19,22 +19,22 @@ pub use self::write::{
 
 use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
 
-/// Every frame begins with 8 bytes.
+/// Size of every frame's head.
 pub const HEAD_BYTES: usize = 8;
 
-/// The most that a frame's length can say.
+/// Maximum length of a frame.
 pub const MAX_LENGTH: usize = 0xff_ffff;
 
 /// A frame, or a piece of a DATA frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A piece of a DATA frame: told as it arrives, whether or not the rest is there.
+    /// A piece of a DATA frame, returned as it arrives, even if the rest is missing.
     Data {
         /// Its stream.
         stream: StreamId,
         /// The piece.
         payload: Bytes,
-        /// It is the last that the sender sends on the stream.
+        /// True for the sender's last piece on the stream.
         fin: bool,
     },
     /// Opens a stream.
@@ -47,52 +47,52 @@ pub enum Frame {
     RstStream {
         /// Its stream.
         stream: StreamId,
-        /// Why.
+        /// The status code.
         reason: ResetReason,
     },
-    /// What its sender wants the session to be like.
+    /// Session parameters of the sender.
     Settings(Settings),
-    /// Nothing; in version 2 only.
+    /// No operation; in version 2 only.
     Noop,
-    /// To be sent back.
+    /// To be echoed.
     Ping(u32),
-    /// Its sender takes no new streams.
+    /// The sender accepts no new streams.
     GoAway {
-        /// The last stream that it took.
+        /// The last stream that it accepted.
         last: StreamId,
-        /// Why. In version 2 always "OK", which is not written.
+        /// The status code. In version 2 always "OK", which is not encoded.
         reason: CloseReason,
     },
-    /// Its sender takes more DATA.
+    /// The sender accepts more DATA.
     WindowUpdate {
-        /// Of this stream; of the session if it is 0.
+        /// The stream; 0 for the session.
         stream: StreamId,
-        /// So many bytes more.
+        /// Number of additional bytes.
         delta: u32,
     },
     /// A client certificate, since version 3.
     Credential,
-    /// A SYN_STREAM of another version: that stream must be reset, all else of other versions ignored (draft 2,
-    /// "Protocol versioning").
+    /// A SYN_STREAM of another version: that stream must be reset, all other frames of other versions ignored
+    /// (draft 2, "Protocol versioning").
     OtherVersion(StreamId),
-    /// A frame of a type that nobody has defined, or of another version: to be ignored.
+    /// A frame of an undefined type, or of another version: to be ignored.
     Unknown,
 }
 
-/// What opens a stream (2.6.1).
+/// Parameters of a new stream (2.6.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SynStream {
     /// The new stream.
     pub stream: StreamId,
     /// The stream that it belongs to; 0 for none.
     pub associated: StreamId,
-    /// How urgent it is.
+    /// Priority of the stream.
     pub priority: Priority,
-    /// In version 3 the client certificate that it speaks for; 0 for none.
+    /// In version 3 the slot of the client certificate that applies to it; 0 for none.
     pub slot: u8,
-    /// Its sender sends nothing more on it.
+    /// True if the sender sends nothing more on it.
     pub fin: bool,
-    /// Its recipient may send nothing on it.
+    /// True if the recipient may send nothing on it.
     pub unidirectional: bool,
     /// Its fields, compressed.
     pub block: Bytes,
@@ -103,29 +103,29 @@ pub struct SynStream {
 pub struct Block {
     /// The stream.
     pub stream: StreamId,
-    /// Its sender sends nothing more on it.
+    /// True if the sender sends nothing more on it.
     pub fin: bool,
     /// The fields, compressed.
     pub block: Bytes,
 }
 
-/// Why bytes are no frames. What follows them cannot be read.
+/// Framing error. Nothing after it can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// A control frame is larger than this end takes.
+    /// A control frame is larger than this end's limit.
     #[error("a {kind} frame has {length} bytes; at most {limit} are taken")]
     TooLarge {
-        /// What kind of frame it is.
+        /// Type of the frame.
         kind: &'static str,
-        /// What it says that it has.
+        /// Its length.
         length: usize,
-        /// What this end takes.
+        /// This end's limit.
         limit: usize,
     },
     /// A control frame's length is wrong for its type.
     #[error("a {kind} frame has {length} bytes, which cannot be")]
     Length {
-        /// What kind of frame it is.
+        /// Type of the frame.
         kind: &'static str,
         /// Its length.
         length: usize,
@@ -161,7 +161,7 @@ impl Kind {
         Kind::Credential,
     ];
 
-    /// The type of this number, if `version` has it.
+    /// The type with this number, if `version` has it.
     fn find(number: u16, version: Version) -> Option<Kind> {
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u16 == number)?;
         let exists = match kind {
@@ -192,7 +192,7 @@ const FLAG_FIN: u8 = 0x01;
 const FLAG_UNIDIRECTIONAL: u8 = 0x02;
 const FLAG_CLEAR_SETTINGS: u8 = 0x01;
 
-/// `bit` if it is to be set.
+/// `bit` if `is_set`, else 0.
 fn flag(bit: u8, is_set: bool) -> u8 {
     if is_set { bit } else { 0 }
 }

@@ -1,14 +1,14 @@
-//! How HTTP's messages lie in header blocks (3.2): names of each version, nothing else.
+//! Mapping of HTTP's messages to header blocks (3.2): the names in each version, nothing else.
 //!
-//! A request has a method, a scheme, a host, a path and a version beside its fields, a response a status and a version. Since
-//! version 3 their names begin with a colon. Version 2 has `url`, a path or a whole URL, and the
-//! ordinary `host` field.
+//! A request has a method, a scheme, a host, a path and a version in addition to its fields, a response a status
+//! and a version. Since version 3 their names begin with a colon. Version 2 has `url`, a path or a whole URL, and
+//! the ordinary `host` field.
 
 use thiserror::Error;
 
 use crate::{Fields, Version};
 
-/// What stands in a request's block beside its fields.
+/// Special fields of a request's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct RequestLine<'a> {
@@ -53,12 +53,12 @@ fn names(version: Version) -> &'static Names {
 
 const HTTP: &str = "HTTP/1.1";
 
-/// Something that a block must hold is missing from it or makes no sense.
+/// A mandatory field of a block is missing or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the header block has no (valid) `{0}`")]
 pub struct Missing(pub &'static str);
 
-/// The beginning of a request's block; its fields are to be pushed behind it.
+/// The beginning of a request's block; the other fields are to be pushed after it.
 pub fn request(version: Version, line: RequestLine<'_>) -> Fields {
     let names = names(version);
     Fields::new()
@@ -84,8 +84,8 @@ pub fn pushed(version: Version, scheme: &str, host: &str, path: &str) -> Fields 
     Fields::new().with(names.host, host).with(names.path, path).with(names.scheme, scheme)
 }
 
-/// The block of a pushed stream that holds the head of its response, too: `head`, the block of a response. It names the method beside
-/// what 3.3.1 demands, because npm's `spdy` does not take it otherwise.
+/// The block of a pushed stream that also holds the head of its response: `head`, the block of a response. It
+/// includes the method in addition to the mandatory fields of 3.3.1, because npm's `spdy` requires it.
 pub fn pushed_with(
     version: Version,
     scheme: &str,
@@ -99,7 +99,7 @@ pub fn pushed_with(
     fields
 }
 
-/// The URL that a pushed stream answers (3.3.1): scheme, host and path.
+/// The URL of a pushed response (3.3.1): scheme, host and path.
 ///
 /// # Errors
 /// If the block lacks one of them.
@@ -112,15 +112,15 @@ pub fn read_pushed(version: Version, fields: &Fields) -> Result<[&[u8]; 3], Miss
     let whole = split_url(path).filter(|_| version == Version::V2);
     match whole {
         Some(whole) => Ok(whole.into()),
-        // In version 2 the URL has to be whole; npm's `spdy` sends its parts there, too.
+        // In version 2 the URL has to be whole; npm's `spdy` sends its parts in version 2, too.
         None => Ok([find(names.scheme)?, find(names.host)?, path]),
     }
 }
 
-/// What a request asks for.
+/// The request line of a block.
 ///
 /// # Errors
-/// If the block lacks what must be there: such a request is answered with 400.
+/// If the block lacks a mandatory field: such a request is answered with 400.
 pub fn read_request(version: Version, fields: &Fields) -> Result<RequestLine<'_>, Missing> {
     let names = names(version);
     let find = |name: &'static str| {
@@ -134,13 +134,14 @@ pub fn read_request(version: Version, fields: &Fields) -> Result<RequestLine<'_>
     let path = find(names.path)?;
     let host = find(names.host);
     if method == b"CONNECT" {
-        // As Chrome asked its SPDY proxies: the path is host and port, and there is no scheme.
+        // Chrome's format for its SPDY proxies: the path is host and port, and there is no scheme.
         return Ok(RequestLine { method, scheme: b"", host: path, path });
     }
     if version != Version::V2 {
         return Ok(RequestLine { method, scheme: find(names.scheme)?, host: host?, path });
     }
-    // "The host:port portion of the HTTP URL is the definitive host"; Chrome sent a path there and the host beside it.
+    // "The host:port portion of the HTTP URL is the definitive host"; Chrome sent only a path there, and the host
+    // as a separate field.
     let scheme = find(names.scheme).unwrap_or(b"http");
     match split_url(path) {
         Some((scheme, host, path)) => Ok(RequestLine { method, scheme, host, path }),
@@ -176,7 +177,7 @@ pub fn read_status(version: Version, fields: &Fields) -> Result<u16, Missing> {
     Ok(digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0')))
 }
 
-/// Whether `name` is one of those that are no fields of HTTP: to be left out when a block becomes a message.
+/// Returns true if `name` is not an HTTP field: to be left out when a block is converted to a message.
 pub fn is_special(version: Version, name: &[u8]) -> bool {
     let names = names(version);
     let all = [names.method, names.scheme, names.host, names.path, names.version, names.status];

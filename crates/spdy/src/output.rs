@@ -1,12 +1,12 @@
-//! Bytes that wait to be sent: small ones copied, bodies shared.
+//! Output queue: small pieces copied, bodies shared.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// A queue of bytes for the transport. Frame heads and control frames lie in one growing buffer, the payload of DATA
-/// frames is shared with whoever gave it: nothing is allocated for a DATA frame once the queue has grown to its size.
+/// A queue of bytes for the transport. Frame heads and control frames are in one growing buffer, the payload of
+/// DATA frames is shared with its owner: a DATA frame allocates nothing once the queue has grown to its size.
 #[derive(Debug, Default)]
 pub struct Output {
     small: BytesMut,
@@ -17,23 +17,24 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Piece {
-    /// As many of the small bytes.
+    /// Number of bytes in the buffer of small pieces.
     Small(usize),
     Body(Bytes),
 }
 
 impl Output {
-    /// How many bytes wait.
+    /// Number of queued bytes.
     pub fn len(&self) -> usize {
         self.remaining
     }
 
-    /// Whether none wait.
+    /// Returns true if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.remaining == 0
     }
 
-    /// Puts the first pieces, at most `most` bytes of them, into `slices`, for a vectored write; gives how many they are.
+    /// Fills `slices` with the first pieces, at most `most` bytes of them, for a vectored write; returns the number
+    /// of pieces.
     pub fn slices<'a>(&'a self, most: usize, slices: &mut [IoSlice<'a>]) -> usize {
         let (mut small, mut left, mut filled) = (&self.small[..], most, 0);
         for (slot, piece) in slices.iter_mut().zip(&self.pieces) {
@@ -56,24 +57,24 @@ impl Output {
         filled
     }
 
-    /// Everything that waits, in one buffer.
+    /// All queued bytes, in one buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut slices = vec![IoSlice::new(&[]); self.pieces.len()];
         self.slices(usize::MAX, &mut slices);
         slices.iter().flat_map(|slice| slice.iter().copied()).collect()
     }
 
-    /// How many bytes were ever queued: the position of the end.
+    /// Total bytes ever queued: the position of the end.
     pub fn queued(&self) -> u64 {
         self.passed + self.remaining as u64
     }
 
-    /// How many bytes were ever taken: the position of the beginning.
+    /// Total bytes ever taken: the position of the beginning.
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Queues what `write` appends.
+    /// Queues the bytes that `write` appends.
     pub(crate) fn write(&mut self, write: impl FnOnce(&mut BytesMut)) {
         let before = self.small.len();
         write(&mut self.small);
@@ -91,10 +92,10 @@ impl Output {
         self.pieces.push_back(Piece::Body(body));
     }
 
-    /// The first `bytes` have been taken.
+    /// Removes the first `bytes`, which the transport has taken.
     ///
     /// # Panics
-    /// If fewer wait: the transport cannot have taken what it was not given.
+    /// If fewer are queued: the transport cannot have taken bytes that it was not given.
     pub(crate) fn advance(&mut self, bytes: usize) {
         assert!(bytes <= self.remaining, "the transport took more than there was");
         self.remaining -= bytes;

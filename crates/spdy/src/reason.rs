@@ -1,4 +1,4 @@
-//! Why a stream was reset and why a session was ended: the status codes.
+//! Status codes of resets of streams and ends of sessions.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl ResetReason {
     pub const PROTOCOL_ERROR: ResetReason = ResetReason(1);
     /// A frame came for a stream that is not active.
     pub const INVALID_STREAM: ResetReason = ResetReason(2);
-    /// The stream was refused before any of it was processed: it may be asked for again.
+    /// The stream was refused before any processing: it may be retried.
     pub const REFUSED_STREAM: ResetReason = ResetReason(3);
     /// The recipient does not speak the version of the SYN_STREAM.
     pub const UNSUPPORTED_VERSION: ResetReason = ResetReason(4);
@@ -32,7 +32,7 @@ impl ResetReason {
     /// The frame is larger than this end takes. Since version 3.
     pub const FRAME_TOO_LARGE: ResetReason = ResetReason(11);
 
-    /// The status as `version` knows it: what version 2 lacks is a PROTOCOL_ERROR there.
+    /// The status in `version`: codes that version 2 lacks become PROTOCOL_ERROR there.
     pub(crate) fn in_version(self, version: Version) -> ResetReason {
         match version {
             Version::V2 if self > ResetReason::FLOW_CONTROL_ERROR => ResetReason::PROTOCOL_ERROR,

@@ -1,8 +1,10 @@
-//! What header blocks became, for contexts that are fed alike: it is looked up instead of computed again.
+//! Results of header blocks, for contexts with the same input: looked up instead of computed again.
 //!
-//! What a context makes of a block depends on nothing but how it began and the blocks so far. Who speaks the same over and over, as a simulation that
-//! loads a page a hundred times, hands all its sessions one [`Recall`]. It is a tree: a step from the root is a first block, a path the history of a
-//! context, and blocks are compared whole. A session that is given none (see [`Session::new`](crate::Session::new)) keeps nothing and looks nothing up.
+//! A context's result for a block depends only on its initial parameters and the blocks so far. A program that
+//! repeats the same exchange, as a simulation that loads a page a hundred times, gives all its sessions one
+//! [`Recall`]. It is a tree: a step from the root is a first block, a path the history of a context, and blocks are
+//! compared in full. A session without one (see [`Session::new`](crate::Session::new)) stores nothing and looks
+//! nothing up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,18 +13,18 @@ use bytes::Bytes;
 
 use crate::{Compression, Version};
 
-/// What contexts have made of their blocks, up to a number of bytes. Clones share it.
+/// Results of contexts, up to a total size. Clones share it.
 #[derive(Clone)]
 pub struct Recall(Arc<Mutex<Tree>>);
 
 impl Recall {
-    /// One that holds about `limit` bytes at most: when they are full it forgets all, and contexts compute from then on.
+    /// Creates one of about `limit` bytes: when full it forgets everything, and contexts compute from then on.
     pub fn new(limit: usize) -> Recall {
         let (nodes, roots) = (Vec::new(), Vec::new());
         Recall(Arc::new(Mutex::new(Tree { nodes, roots, bytes: 0, limit, generation: 0 })))
     }
 
-    /// The place of a context that begins.
+    /// The position of a new context.
     pub(crate) fn begin(&self, beginning: Beginning) -> Place {
         let mut tree = self.tree();
         let node = tree.root(beginning);
@@ -40,26 +42,27 @@ impl fmt::Debug for Recall {
     }
 }
 
-/// How a context begins: all that its results depend on beside its blocks.
+/// Initial parameters of a context: all that its results depend on besides its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// It compresses.
+    /// A compressor.
     Deflater(Version, Compression),
-    /// It inflates, to so many bytes a block at most.
+    /// A decompressor, with this limit in bytes per block.
     Inflater(Version, usize),
 }
 
-/// Where a context stands: behind the blocks that it has had.
+/// Position of a context: after the blocks so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     recall: Recall,
-    /// The tree's when it came here: a place in a tree that has been forgotten leads nowhere.
+    /// Generation of the tree at that time: a position in a forgotten tree is invalid.
     generation: u64,
     node: usize,
 }
 
 impl Place {
-    /// Goes on over `block`, if that is known here: puts what it became into `out`, whose content is replaced, and gives the block.
+    /// Advances over `block`, if that is known here: replaces the contents of `out` with its result, and returns
+    /// the block.
     pub(crate) fn recall(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Bytes> {
         let tree = self.recall.tree();
         let node = tree.follow(self, block)?;
@@ -70,32 +73,32 @@ impl Place {
         Some(node.block.clone())
     }
 
-    /// Goes on over `block`, which became `result`; `None` if there is no place for that.
+    /// Advances over `block` with its `result`; `None` if there is no space for it.
     pub(crate) fn learn(self, block: &[u8], result: &[u8]) -> Option<Place> {
         let node = self.recall.tree().learn(&self, block, result)?;
         Some(Place { node, ..self })
     }
 }
 
-/// About what a node takes beside its bytes: itself, its entry in another, what allocators add.
+/// Approximate overhead of a node: itself, its entry in another, the allocator's.
 const NODE_BYTES: usize = 160;
 
 struct Tree {
     nodes: Vec<Node>,
-    /// Each with its node.
+    /// Initial parameters, each with its node.
     roots: Vec<(Beginning, usize)>,
-    /// What the nodes take.
+    /// Size of the nodes.
     bytes: usize,
     limit: usize,
-    /// How many times all has been forgotten.
+    /// Number of times that everything has been forgotten.
     generation: u64,
 }
 
 struct Node {
-    /// The block that leads here, and what it became.
+    /// The block that leads here, and its result.
     block: Bytes,
     result: Box<[u8]>,
-    /// The nodes behind it, in the order of their blocks.
+    /// The next nodes, in the order of their blocks.
     next: Vec<usize>,
 }
 
@@ -115,13 +118,13 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Where `block` leads from `place`.
+    /// The node that `block` leads to from `place`.
     fn follow(&self, place: &Place, block: &[u8]) -> Option<usize> {
         let is_current = place.generation == self.generation;
         is_current.then(|| self.position(place.node, block).ok()).flatten()
     }
 
-    /// The node behind `node` that `block` leads to, or where in its order there is to be one.
+    /// The node that `block` leads to from `node`, or the position at which to insert it.
     fn position(&self, node: usize, block: &[u8]) -> Result<usize, usize> {
         let next = &self.nodes[node].next;
         let found = next.binary_search_by(|next| self.nodes[*next].block[..].cmp(block));

@@ -1,20 +1,20 @@
-//! Which stream sends its DATA next.
+//! Scheduling of the streams' DATA.
 
 use std::collections::BTreeSet;
 
 use crate::{Priority, StreamId};
 
-/// How streams take turns.
+/// Order of the streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// The most urgent first; streams of one priority take turns, a DATA frame each. What the protocol asks for (2.3.3).
+    /// The most urgent first; streams of one priority take turns, a DATA frame each. The protocol's own rule (2.3.3).
     #[default]
     Priority,
-    /// The most urgent first; streams of one priority one after the other. mod_spdy.
+    /// The most urgent first; streams of one priority sequentially. mod_spdy.
     PriorityInOrder,
-    /// All take turns, whatever their priority.
+    /// All take turns, regardless of priority.
     RoundRobin,
-    /// One after the other, whatever their priority.
+    /// Sequentially, regardless of priority.
     InOrder,
 }
 
@@ -31,7 +31,7 @@ impl Policy {
     }
 }
 
-/// A stream's place in the queue.
+/// A stream's position in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     level: u8,
@@ -52,23 +52,23 @@ impl Schedule {
         Schedule { policy, ready: BTreeSet::new(), turns: 0 }
     }
 
-    /// A place behind all others of its level, for a stream's whole life.
+    /// A position after all others of its level, for a stream's whole life.
     pub(crate) fn place(&mut self, stream: StreamId, priority: Priority) -> Place {
         self.turns += 1;
         Place { level: self.policy.level(priority), turn: self.turns, stream }
     }
 
-    /// The stream of this place may send.
+    /// Adds the stream of this position, which may send.
     pub(crate) fn insert(&mut self, place: Place) {
         self.ready.insert(place);
     }
 
-    /// The stream of this place has nothing (more) to send, or may not.
+    /// Removes the stream of this position, which has nothing (more) to send, or may not.
     pub(crate) fn remove(&mut self, place: Place) {
         self.ready.remove(&place);
     }
 
-    /// The stream has sent a frame: its next place.
+    /// Moves the stream after a sent frame; returns its next position.
     pub(crate) fn after_turn(&mut self, place: Place) -> Place {
         if !self.policy.takes_turns() {
             return place;

@@ -1,9 +1,9 @@
-//! One end of a connection (2.1): its streams, windows, header contexts and what waits to be sent.
+//! One end of a connection (2.1): its streams, windows, header contexts and queued output.
 //!
-//! It does no I/O. [`Session::receive`] takes the bytes that came and the time, [`Session::poll_event`] tells what they
-//! meant; commands queue frames in an [`Output`]; [`Session::produce`] puts DATA frames behind them, in the order of a
-//! [`Policy`](crate::Policy), and [`Session::advance`] says how much the transport has taken. What lies in the output can no longer be
-//! reordered: produce little at a time.
+//! It does no I/O. [`Session::receive`] takes received bytes and the time, [`Session::poll_event`] returns their
+//! meaning; commands queue frames in an [`Output`]; [`Session::produce`] appends DATA frames, in the order of a
+//! [`Policy`](crate::Policy), and [`Session::advance`] reports the bytes taken by the transport. Bytes in the
+//! output can no longer be reordered: produce little at a time.
 
 mod error;
 mod event;
@@ -31,16 +31,16 @@ use crate::{
     Version,
 };
 
-/// Which end it is.
+/// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It began the connection; its streams have odd numbers.
+    /// The end that began the connection; its streams have odd numbers.
     Client,
-    /// The other; its streams, which are pushed, have even numbers.
+    /// The other end; its streams, which are pushed, have even numbers.
     Server,
 }
 
-/// A frame with a head that was queued.
+/// A queued frame with a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The new stream.
@@ -65,29 +65,29 @@ pub struct Session {
     receive_window: Option<ReceiveWindow>,
     /// The initial size of windows that this end fills.
     initial_window: u32,
-    /// As many streams may this end have open.
+    /// Maximum streams opened by this end.
     allowed_streams: u32,
     pings: Pings,
     floods: Floods,
     life: Life,
     events: VecDeque<Event>,
     output: Output,
-    /// Where in the output streams end.
+    /// Positions in the output at which streams end.
     endings: VecDeque<(u64, StreamId)>,
 }
 
-/// How far a session's end has come.
+/// State of a session's end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
-    /// The peer takes no new streams.
+    /// True if the peer accepts no new streams.
     peer_goes: bool,
-    /// This end takes none.
+    /// True if this end accepts none.
     this_goes: bool,
-    /// It is over.
+    /// True if the session is over.
     failed: bool,
 }
 
-/// PINGs of this end.
+/// State of PINGs sent by this end.
 #[derive(Debug)]
 struct Pings {
     next: u32,
@@ -95,12 +95,12 @@ struct Pings {
 }
 
 impl Session {
-    /// A session that has just begun: what it has to say first waits in its output.
+    /// Creates a session, with its first frames in the output.
     pub fn new(role: Role, version: Version, config: Config) -> Session {
         Session::recalling(role, version, config, None)
     }
 
-    /// The same; what its header blocks become it looks up in `recall`, if that is given.
+    /// The same, with results of header blocks looked up in `recall`, if given.
     pub fn recalling(
         role: Role,
         version: Version,
@@ -150,47 +150,47 @@ impl Session {
         }
     }
 
-    /// The version that is spoken.
+    /// The protocol version.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// What it is set to.
+    /// Its configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What has happened next.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What waits to be sent.
+    /// The bytes to be sent.
     pub fn output(&self) -> &Output {
         &self.output
     }
 
-    /// Whether this end may open streams, one of them at once.
+    /// Returns true if this end may open a stream now.
     pub fn has_room(&self) -> bool {
         self.is_open() && self.streams.ours() < self.allowed_streams as usize
     }
 
-    /// As many streams may this end have open at once.
+    /// Maximum concurrent streams opened by this end.
     pub fn allowed_streams(&self) -> u32 {
         self.allowed_streams
     }
 
-    /// Whether neither end has said that the session ends.
+    /// Returns true if neither end has announced the session's end.
     pub fn is_open(&self) -> bool {
         !(self.life.failed || self.life.peer_goes || self.life.this_goes)
     }
 
-    /// Whether the session has failed: nothing more is read or said.
+    /// Returns true if the session has failed: nothing more is read or sent.
     pub fn has_failed(&self) -> bool {
         self.life.failed
     }
 
-    /// How many streams are open, those of both ends.
+    /// Number of open streams, of both ends.
     pub fn open_streams(&self) -> usize {
         self.streams.len()
     }
@@ -222,8 +222,8 @@ impl Session {
         self.begin(syn, state)
     }
 
-    /// Pushes a response for the request on `associated`, which must be open: its stream is this end's alone. Send it
-    /// before what lets the client discover it.
+    /// Pushes a response for the request on `associated`, which must be open: the stream is unidirectional. Send it
+    /// before the data by which the client discovers it.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -278,7 +278,7 @@ impl Session {
         Ok(opened)
     }
 
-    /// Answers a stream that the peer opened; gives the frame's size on the wire. With `fin` nothing follows.
+    /// Answers a stream that the peer opened; returns the frame's size on the wire. With `fin` nothing follows.
     ///
     /// # Errors
     /// See [`CommandError`].
@@ -291,7 +291,7 @@ impl Session {
         self.send_block(stream, fields, fin, frame::syn_reply)
     }
 
-    /// Sends more fields on a stream; gives the frame's size on the wire. With `fin` nothing follows.
+    /// Sends more fields on a stream; returns the frame's size on the wire. With `fin` nothing follows.
     ///
     /// # Errors
     /// See [`CommandError`].
@@ -325,7 +325,7 @@ impl Session {
         Ok(block.wire_bytes(self.version))
     }
 
-    /// Queues `data` on a stream; with `fin` nothing follows. [`Session::produce`] sends it when its turn comes.
+    /// Queues `data` on a stream; with `fin` nothing follows. [`Session::produce`] sends it in its turn.
     ///
     /// # Errors
     /// [`CommandError::Closed`] if the stream is gone or ended.
@@ -336,7 +336,7 @@ impl Session {
         Ok(())
     }
 
-    /// The owner has used `bytes` of a stream's data: the peer may send as many more.
+    /// Releases `bytes` of a stream's data, which the owner has used: the peer may send as many more.
     pub fn consume(&mut self, stream: StreamId, bytes: usize) {
         if let Some(state) = self.streams.get_mut(stream)
             && state.receiving == Half::Open
@@ -357,7 +357,7 @@ impl Session {
         self.put(|out, version| frame::window_update(out, version, stream, delta));
     }
 
-    /// Ends a stream abruptly. One that is gone already stays gone.
+    /// Resets a stream. No effect if it is gone already.
     pub fn reset(&mut self, stream: StreamId, reason: ResetReason) {
         if self.streams.remove(stream).is_some() {
             self.send_reset(stream, reason);
@@ -369,23 +369,23 @@ impl Session {
         self.put(|out, version| frame::rst_stream(out, version, stream, reason));
     }
 
-    /// Asks for a sign of life; gives the id that [`Event::Pong`] will have.
+    /// Sends a PING; returns the id of the matching [`Event::Pong`].
     pub fn ping(&mut self) -> u32 {
         let id = self.pings.next;
-        // "It can wrap and start re-using IDs": odd and even stay apart.
+        // "It can wrap and start re-using IDs": odd and even ids stay separate.
         self.pings.next = id.wrapping_add(2);
         self.pings.unanswered.push_back(id);
         self.put(|out, version| frame::ping(out, version, id));
         id
     }
 
-    /// Sends SETTINGS beside those that this session sends itself: bandwidths, or values that are to be kept or
-    /// were. It does not change what this end obeys.
+    /// Sends SETTINGS in addition to the session's own: bandwidths, or values to be kept or returned. It does not
+    /// change the limits that this end enforces.
     pub fn send_settings(&mut self, settings: &Settings) {
         self.put(|out, version| frame::settings(out, version, settings));
     }
 
-    /// Says that this end takes no new streams; those that are open go on.
+    /// Announces that this end accepts no new streams; open ones continue.
     pub fn go_away(&mut self, reason: CloseReason) {
         if !self.life.this_goes {
             self.life.this_goes = true;
@@ -409,11 +409,11 @@ impl Session {
         self.events.push_back(Event::Failed(error));
     }
 
-    /// Checks and compresses `fields`. Once this has been called the block must be sent: the peer's context depends on it.
+    /// Checks and compresses `fields`. The block must then be sent: the peer's context depends on it.
     fn compress(&mut self, fields: &Fields) -> Result<Bytes, FieldError> {
         self.scratch.clear();
         fields.write(self.version, &mut self.scratch)?;
-        // Compression makes a block at most a little longer.
+        // Compression makes a block only slightly longer, if at all.
         if self.scratch.len() > frame::MAX_LENGTH / 2 {
             return Err(FieldError::TooLong);
         }
@@ -422,7 +422,7 @@ impl Session {
         Ok(block.into())
     }
 
-    /// What was queued last ends `stream`.
+    /// Marks the end of the output as the end of `stream`.
     fn note_ending(&mut self, stream: StreamId) {
         self.endings.push_back((self.output.queued(), stream));
     }

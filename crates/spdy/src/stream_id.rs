@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Names a stream in its session: 31 bits, odd if the client opened it, even if the server did (2.3.2).
+/// Identifies a stream in its session: 31 bits, odd if the client opened it, even if the server did (2.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(u32);
 
@@ -10,7 +10,7 @@ impl StreamId {
     /// No stream; in a WINDOW_UPDATE of SPDY/3.1 the session.
     pub const ZERO: StreamId = StreamId(0);
 
-    /// The stream of this number. The first bit is reserved and dropped.
+    /// The stream with this number. The first bit is reserved and dropped.
     pub fn new(number: u32) -> StreamId {
         StreamId(number & 0x7fff_ffff)
     }
@@ -20,12 +20,12 @@ impl StreamId {
         self.0
     }
 
-    /// Whether it is one of the client's.
+    /// Returns true if it is one of the client's.
     pub fn is_clients(self) -> bool {
         self.0 % 2 == 1
     }
 
-    /// Whether it is 0.
+    /// Returns true if it is 0.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }

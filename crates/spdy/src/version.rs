@@ -1,4 +1,4 @@
-//! The three versions that were deployed, and what tells them apart, as data.
+//! The three deployed versions, and their differences, as data.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use std::fmt;
 pub enum Version {
     /// SPDY/2, Chrome 6 to 27: lengths of 16 bits in header blocks, four priorities, no flow control.
     V2,
-    /// SPDY/3, Chrome 16 to 32: lengths of 32 bits, `:path` and its kin, eight priorities, a window for each stream.
+    /// SPDY/3, Chrome 16 to 32: lengths of 32 bits, `:path` and similar names, eight priorities, a window for each
+    /// stream.
     V3,
     /// SPDY/3.1, Chrome 28 to 50: SPDY/3 with a window for the session too.
     V31,
@@ -17,7 +18,7 @@ impl Version {
     /// Every version, the preferred first.
     pub const ALL: [Version; 3] = [Version::V31, Version::V3, Version::V2];
 
-    /// Its name, which is also what ALPN calls it: `spdy/3.1`.
+    /// Its name, which is also its ALPN id: `spdy/3.1`.
     pub fn name(self) -> &'static str {
         match self {
             Version::V2 => "spdy/2",
@@ -34,17 +35,17 @@ impl Version {
         }
     }
 
-    /// Whether each stream has a flow-control window.
+    /// Returns true if each stream has a flow-control window.
     pub fn has_stream_windows(self) -> bool {
         self != Version::V2
     }
 
-    /// Whether the session has one as well.
+    /// Returns true if the session has a flow-control window.
     pub fn has_session_window(self) -> bool {
         self == Version::V31
     }
 
-    /// The least urgent priority: 3 bits of it, in version 2 only 2.
+    /// The least urgent priority: 7, of 3 bits; in version 2 only 3, of 2 bits.
     pub fn lowest_priority(self) -> u8 {
         match self {
             Version::V2 => 3,
@@ -52,7 +53,7 @@ impl Version {
         }
     }
 
-    /// What header compression starts from (2.6.10.1).
+    /// The dictionary of header compression (2.6.10.1).
     pub fn dictionary(self) -> &'static [u8] {
         match self {
             Version::V2 => include_bytes!("../data/dictionary-2.bin"),

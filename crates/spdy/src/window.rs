@@ -1,9 +1,9 @@
 //! Flow-control windows (2.6.8): one for each stream since version 3, one for the session in version 3.1.
 
-/// What every window is before anybody says otherwise: 64 KB.
+/// The default size of every window: 64 KB.
 pub(crate) const INITIAL_WINDOW: u32 = 65_536;
 
-/// No window may be greater: 2^31 - 1.
+/// The maximum size of a window: 2^31 - 1.
 const GREATEST: i64 = 0x7fff_ffff;
 
 /// A window that this end may fill with DATA. A smaller initial size may make it negative.
@@ -19,7 +19,7 @@ impl SendWindow {
         SendWindow(bytes.into())
     }
 
-    /// How much may be sent.
+    /// Number of bytes that may be sent.
     pub(crate) fn available(self) -> usize {
         self.0.max(0) as usize
     }
@@ -28,22 +28,22 @@ impl SendWindow {
         self.0 -= bytes as i64;
     }
 
-    /// A WINDOW_UPDATE, or another initial size, moves it by `delta`.
+    /// Changes the window by `delta`, after a WINDOW_UPDATE or another initial size.
     pub(crate) fn shift(&mut self, delta: i64) -> Result<(), Overflow> {
         self.0 += delta;
         if self.0 > GREATEST { Err(Overflow) } else { Ok(()) }
     }
 }
 
-/// A window that the peer may fill. What has been consumed is given back once it is half the window: Chrome does so.
+/// A window that the peer may fill. Consumed bytes are returned once they are half the window, as in Chrome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveWindow {
     size: u32,
-    /// What the peer may still send.
+    /// Number of bytes that the peer may still send.
     available: i64,
-    /// Consumed and not yet given back.
+    /// Number of bytes consumed and not yet returned.
     owed: u32,
-    /// By so much a peer may overshoot that has not yet heard that the window is smaller than the protocol's initial one.
+    /// Excess allowed to a peer that has not yet learnt that the window is smaller than the protocol's initial one.
     tolerance: i64,
 }
 
@@ -57,13 +57,13 @@ impl ReceiveWindow {
         ReceiveWindow { size, available: size.into(), owed: 0, tolerance }
     }
 
-    /// The peer has sent `bytes`.
+    /// Counts `bytes` received from the peer.
     pub(crate) fn receive(&mut self, bytes: usize) -> Result<(), Overrun> {
         self.available -= bytes as i64;
         if self.available < -self.tolerance { Err(Overrun) } else { Ok(()) }
     }
 
-    /// `bytes` of that have been consumed; gives the WINDOW_UPDATE that is due.
+    /// Counts `bytes` consumed; returns the WINDOW_UPDATE that is due.
     pub(crate) fn consume(&mut self, bytes: usize) -> Option<u32> {
         self.owed += bytes as u32;
         if self.owed == 0 || self.owed < self.size / 2 {

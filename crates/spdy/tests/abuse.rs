@@ -1,4 +1,4 @@
-//! What a hostile or broken peer is told, with bounded memory.
+//! Answers to a hostile or broken peer, with bounded memory.
 
 mod common;
 
@@ -14,7 +14,7 @@ use farlink_spdy::{
     Role, Session, SessionError, StreamId, Version,
 };
 
-/// A peer that writes what it likes, with a header context that works.
+/// A peer that writes any frames, with a working header context.
 struct Hostile {
     version: Version,
     deflater: Deflater,
@@ -22,7 +22,7 @@ struct Hostile {
 }
 
 impl Hostile {
-    /// Against a server (`Role::Server`) or a client.
+    /// A peer of a server (`Role::Server`) or a client.
     fn against(role: Role, version: Version, config: Config) -> Hostile {
         let deflater = Deflater::new(version, Compression::Deflate);
         let mut session = Session::new(role, version, config);
@@ -159,7 +159,7 @@ fn a_block_that_breaks_the_rules_resets_its_stream_only() {
         let block = hostile.packed(plain);
         hostile.send_syn(&syn(stream, block));
         hostile.expect_reset(stream, ResetReason::PROTOCOL_ERROR);
-        // The context is whole: the next stream opens.
+        // The context is intact: the next stream opens.
         hostile.open(stream + 2);
         assert!(matches!(events(&mut hostile.session)[..], [Event::Opened { .. }]));
     }
@@ -223,7 +223,7 @@ fn who_overruns_a_window_is_stopped() {
     hostile.send_data(1, 65_537);
     hostile.expect_reset(1, ResetReason::FLOW_CONTROL_ERROR);
     hostile.open(3);
-    // What the reset stream had sent was passed over, and so given back.
+    // Data of the reset stream were ignored, and their bytes returned to the window.
     hostile.send_data(3, 65_536);
     hostile.open(5);
     hostile.send_data(5, 40_000);
@@ -276,7 +276,7 @@ fn pushes_that_may_not_be() {
     let mut hostile = Hostile::client(Version::V31);
     push(&mut hostile, 2, 3, true);
     hostile.expect_reset(2, ResetReason::INVALID_STREAM);
-    // One of five lacks the flag that it must have, which is forgiven.
+    // One of five lacks the mandatory flag, which is tolerated.
     for stream in 3..8 {
         push(&mut hostile, 2 * stream, 1, stream > 3);
     }
@@ -303,7 +303,7 @@ fn client_certificates_are_refused() {
     hostile.expect_reset(1, ResetReason::INVALID_CREDENTIALS);
     hostile.send(Bytes::from_static(b"\x80\x03\0\x0a\0\0\0\x02\0\x01"));
     hostile.expect_end(SessionError::Credential, 1);
-    // 3.1 has no slots: that byte says nothing.
+    // 3.1 has no slots: that byte is ignored.
     let mut hostile = Hostile::server(Version::V31);
     let syn = hostile.syn(1);
     hostile.send_syn(&SynStream { slot: 1, ..syn });
@@ -360,7 +360,7 @@ fn floods_of_pings_settings_and_nothing() {
             hostile.send(frame.clone());
             assert!(!hostile.session.has_failed(), "{what}");
         }
-        // In a second a quarter of them is forgiven.
+        // A quarter of them is refilled per second.
         for _ in 0..limit / 4 {
             hostile.send_at(1, frame.clone());
         }

@@ -1,4 +1,4 @@
-//! A DATA frame allocates nothing, neither where it is sent nor where it is received: counted by the allocator itself.
+//! A DATA frame allocates nothing, neither at the sender nor at the receiver: counted by the allocator itself.
 
 mod common;
 
@@ -24,13 +24,13 @@ fn a_data_frame_allocates_nothing() {
             pair.server.send(stream, vec![7; 200_000].into(), true).unwrap();
         }
         let (mut frames, mut counted) = (0, 0);
-        // The first round grows what is kept.
+        // The first round grows the buffers.
         for round in 0.. {
             let before = count();
             pair.server.produce(20_000);
             let bytes = pair.server.output().len();
             let after_sending = count();
-            // What a transport does is not counted.
+            // The transport's allocations are not counted.
             let carried = Bytes::from(pair.server.output().to_vec());
             let before_receiving = count();
             pair.server.advance(bytes);

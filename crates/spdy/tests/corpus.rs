@@ -1,4 +1,4 @@
-//! Replays the fuzzing corpus: what once was interesting stays tested without a fuzzer.
+//! Replays the fuzzing corpus: once interesting inputs stay tested without a fuzzer.
 
 #[path = "checks/block.rs"]
 mod block;

@@ -1,4 +1,4 @@
-//! Exchanges between two sessions of this crate, and frames that zlib's own library compressed.
+//! Exchanges between two sessions of this crate, and frames compressed by the zlib library.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn a_request_and_its_response_in_every_version() {
     }
 }
 
-/// SYN_STREAMs that zlib 1.3 compressed as Chrome did: level 9, a window of 2^11, memLevel 1, a sync flush.
+/// SYN_STREAMs compressed by zlib 1.3 as in Chrome: level 9, a window of 2^11, memLevel 1, a sync flush.
 #[test]
 fn what_zlib_itself_has_compressed_is_read() {
     let captured = [
@@ -133,7 +133,7 @@ fn the_most_urgent_stream_sends_first() {
     assert_eq!(order(Policy::InOrder), [1, 1, 3, 3, 5, 5, 7, 7]);
 }
 
-/// How much a server can send to a client of `windows` (stream, session) that consumes nothing.
+/// Number of bytes that a server can send to a client of `windows` (stream, session) that consumes nothing.
 fn unconsumed(version: Version, windows: (u32, u32), streams: u32) -> usize {
     let client = Config {
         stream_window_bytes: windows.0,
@@ -154,7 +154,7 @@ fn unconsumed(version: Version, windows: (u32, u32), streams: u32) -> usize {
     assert_eq!(limited, pair.server.queued() > 0);
     let events = news(&mut pair.client);
     let sent = (0..streams).map(|n| data(&events, id(2 * n + 1)).0.len()).sum();
-    // Whoever consumes gets the rest.
+    // After consumption the rest arrives.
     let mut received = sent;
     let mut pending = events;
     while received < 300_000 * streams as usize {
@@ -175,13 +175,13 @@ fn unconsumed(version: Version, windows: (u32, u32), streams: u32) -> usize {
 #[test]
 fn windows_hold_back_what_each_version_says() {
     let initial = (65_536, 65_536);
-    // Version 2 has none, 3 one a stream, 3.1 one for the session as well.
+    // Version 2 has no windows, 3 one per stream, 3.1 one for the session as well.
     assert_eq!(unconsumed(Version::V2, initial, 2), 600_000);
     assert_eq!(unconsumed(Version::V3, initial, 2), 131_072);
     assert_eq!(unconsumed(Version::V31, initial, 2), 65_536);
     assert_eq!(unconsumed(Version::V31, (100_000, 1 << 20), 2), 200_000);
     assert_eq!(unconsumed(Version::V31, (1 << 20, 400_000), 2), 400_000);
-    // Smaller than the initial one: the server has heard of it before it sends.
+    // Smaller than the initial one: the server knows it before it sends.
     assert_eq!(unconsumed(Version::V3, (10_000, 65_536), 3), 30_000);
 }
 
@@ -192,7 +192,7 @@ fn a_window_that_shrinks_below_what_was_sent_goes_negative() {
     let fields = get(Version::V3, "/");
     let stream = pair.client.open(&fields, Priority::HIGHEST, false).unwrap().stream;
     pair.client.send(stream, vec![0; 200_000].into(), true).unwrap();
-    // The client sends what the initial window allows before it hears of the smaller one.
+    // The client sends a full initial window before it learns of the smaller one.
     pair.run();
     assert_eq!(pair.client.queued(), 200_000 - 65_536);
     for event in events(&mut pair.server) {
@@ -201,7 +201,7 @@ fn a_window_that_shrinks_below_what_was_sent_goes_negative() {
         }
     }
     pair.run();
-    // The last 512 bytes are less than half a window: they are not given back yet.
+    // The last 512 bytes are less than half a window: they are not returned yet.
     assert_eq!(pair.client.queued(), 200_000 - 65_536 - ((16 << 10) - 512));
 }
 

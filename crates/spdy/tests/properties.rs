@@ -1,4 +1,4 @@
-//! Properties of sessions: any bytes, any cut, any order of commands.
+//! Properties of sessions: any bytes, any segmentation, any order of commands.
 
 mod checks;
 mod common;
@@ -14,7 +14,7 @@ use farlink_spdy::{
 };
 use proptest::prelude::*;
 
-/// A frame of a peer that knows the protocol and means no good.
+/// A frame of a malicious peer that knows the protocol.
 #[derive(Clone, Debug)]
 enum Move {
     Syn { stream: u32, associated: u32, flags: u8 },
@@ -114,7 +114,7 @@ proptest! {
         checks::check_session(&[&[kind, cut], &bytes_of(version, &moves)[..]].concat());
     }
 
-    /// Whatever the windows, the chunks, the policy and the pace: every body arrives whole and in order.
+    /// For any windows, chunks, policy and pace: every body arrives completely and in order.
     #[test]
     fn bodies_arrive_whole(
         version in prop::sample::select(Version::ALL.to_vec()),

@@ -1,4 +1,4 @@
-//! Sessions that recall say the same, byte for byte, as sessions that compute.
+//! Sessions that recall send the same bytes as sessions that compute.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::*;
 use farlink_spdy::{Compression, Config, Event, Recall, Role, Session, StreamId, Version};
 use proptest::prelude::*;
 
-/// A client and a server, and everything that they have said and understood.
+/// A client and a server, with everything that they have sent and received.
 struct Talk {
     version: Version,
     ends: [Session; 2],
@@ -21,9 +21,9 @@ impl Talk {
         Talk { version, ends: [Role::Client, Role::Server].map(session), account: Vec::new() }
     }
 
-    /// A request and its answer.
+    /// Makes a request and answers it.
     fn ask(&mut self, path: u8) {
-        // What is long, repeats itself and differs little, as heads do.
+        // Long, repetitive and similar, as heads are.
         let tail = "/a/page/of/many".repeat(usize::from(path));
         let fields = get(self.version, &format!("/{path}{tail}"));
         let opened = self.ends[0].open(&fields, farlink_spdy::Priority::HIGHEST, true);
@@ -36,7 +36,7 @@ impl Talk {
         }
     }
 
-    /// The server is told what is no header block.
+    /// Sends the server bytes that are not a header block.
     fn spoil(&mut self, bytes: &[u8]) {
         let stream = StreamId::new(u32::MAX >> 1);
         let frame = raw(|out| {
@@ -60,18 +60,18 @@ impl Talk {
     }
 }
 
-/// What is done with one of several connections.
+/// An action on one of several connections.
 #[derive(Clone, Debug)]
 enum Move {
     Ask(u8),
     Spoil(Vec<u8>),
-    /// It is given up, and another one begun.
+    /// Drops it and begins another one.
     Renew,
 }
 
 fn moves() -> impl Strategy<Value = Vec<(usize, Move)>> {
     let one = prop_oneof![
-        // Few paths, so that contexts agree for a while and part then.
+        // Few paths, so that contexts agree for a while and then diverge.
         20 => (0u8..3).prop_map(Move::Ask),
         1 => prop::collection::vec(any::<u8>(), 0..20).prop_map(Move::Spoil),
         4 => Just(Move::Renew),
@@ -79,7 +79,7 @@ fn moves() -> impl Strategy<Value = Vec<(usize, Move)>> {
     prop::collection::vec((0usize..3, one), 0..120)
 }
 
-/// The account of `moves` on three connections.
+/// The log of `moves` on three connections.
 fn account(
     version: Version,
     config: Config,
@@ -111,7 +111,7 @@ proptest! {
         let config = Config { compression, ..Config::SERVER };
         let computed = account(version, config, None, &moves);
         let recall = Recall::new(limit);
-        // Once while it learns, once when it has.
+        // Once while it learns, once with everything learnt.
         for _ in 0..2 {
             let recalled = account(version, config, Some(&recall), &moves);
             prop_assert_eq!(&recalled, &computed);

@@ -1,7 +1,7 @@
 //! Two arms of an experiment, repetition by repetition.
 //!
-//! Repetition r of either arm has the same seed, hence the same losses and nuisances, so pairs are
-//! drawn together: what both arms suffer alike cancels.
+//! Repetition r of either arm has the same seed, hence the same losses and nuisances, so pairs are drawn
+//! together: effects common to both arms cancel.
 
 use chance::Source;
 
@@ -17,23 +17,23 @@ pub struct Pair {
     pub second: f64,
 }
 
-/// What two arms come to.
+/// Result of comparing two arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Who is ahead, if anybody is for certain.
+    /// The arm that is certainly ahead, if any.
     pub verdict: Verdict,
-    /// By how much the median of the arm ahead lies below the other's, as a fraction of the other's.
+    /// Amount by which the median of the arm ahead lies below the other's, as a fraction of the other's.
     pub advantage: f64,
-    /// Whether it is the second arm that is ahead in the median.
+    /// True if the second arm is ahead in the median.
     pub second_ahead: bool,
     /// The interval of the advantage, or why there is none.
     pub interval: Result<Interval, NoInterval>,
 }
 
-/// Who is ahead.
+/// The arm that is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The first arm: the interval excludes zero, or there is no chance in it at all.
+    /// The first arm: the interval excludes zero, or nothing varies at all.
     First,
     /// The second arm, likewise.
     Second,

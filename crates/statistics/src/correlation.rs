@@ -1,4 +1,4 @@
-//! How far two lists of values go together.
+//! Correlation of two lists of values.
 
 use super::Sample;
 use super::ranks::ranks;
@@ -30,7 +30,7 @@ pub fn spearman(first: &[f64], second: &[f64]) -> Option<f64> {
     pearson(&ranks(first), &ranks(second))
 }
 
-/// With two pairs either correlation is 1 or -1, whatever they are.
+/// With two pairs either correlation is 1 or -1, whatever the values.
 const FEWEST: usize = 3;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! From where on along an axis one arm is ahead of another.
+//! The point along an axis from which one arm is ahead of another.
 //!
-//! Studies read crossovers off a grid: "SPDY wins from 300 objects on". So the answer is a point of the
-//! grid: the first at which the first arm is ahead and from which on it stays ahead but for few
-//! exceptions - one, or a tenth of the points beyond, whichever is more, and always fewer than those at
-//! which it is ahead. Between grid points the curves' lines are intersected. How sure either is says a
-//! bootstrap of the repetitions at every point.
+//! Studies read crossovers off a grid: "SPDY wins from 300 objects on". So the answer is a point of the grid:
+//! the first at which the first arm is ahead and from which on it stays ahead but for few exceptions - one, or
+//! a tenth of the points beyond, whichever is more, and always fewer than those at which it is ahead. Between
+//! grid points the curves' lines are intersected. A bootstrap of the repetitions at every point gives the
+//! uncertainty of both.
 
 use chance::{Source, Stream};
 
@@ -14,26 +14,26 @@ use super::{LEVEL, NoInterval, Pair, RESAMPLES};
 /// One point of the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridPoint {
-    /// Where on the axis.
+    /// Position on the axis.
     pub x: f64,
     /// The repetitions of both arms there; less is better.
     pub pairs: Vec<Pair>,
 }
 
-/// Where the first arm gets ahead.
+/// The point at which the first arm gets ahead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     /// The first grid point from which on it stays ahead.
     pub at: f64,
-    /// Where the lines between medians meet, before that grid point; the point itself if it is the grid's
-    /// first: the true crossing may lie before it.
+    /// The point where the lines between medians meet, before that grid point. For the grid's first point it is
+    /// that point itself: the true crossing may lie before it.
     pub between: f64,
 }
 
 /// A crossover and its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossover {
-    /// Where the medians cross; `None` if the first arm does not stay ahead anywhere on the grid.
+    /// The crossing of the medians; `None` if the first arm does not stay ahead anywhere on the grid.
     pub crossing: Option<Crossing>,
     /// The share of resamples in which there is a crossover at all.
     pub share: f64,
@@ -63,19 +63,19 @@ pub fn crossover(grid: &[GridPoint], seed: u64) -> Option<Crossover> {
     }
 }
 
-/// The crossing of a curve of (x, lead), the lead being by how much the first arm is ahead there; `None` if it does
-/// not stay ahead.
+/// The crossing of a curve of (x, lead), the lead being the amount by which the first arm is ahead there;
+/// `None` if it does not stay ahead.
 pub fn crossing(leads: &[(f64, f64)]) -> Option<Crossing> {
     first_crossing(&leads.iter().map(|(x, lead)| Lead { x: *x, lead: *lead }).collect::<Vec<_>>())
 }
 
-/// By how much the first arm is ahead at a point: below zero, behind.
+/// The lead of the first arm at a point; negative if it is behind.
 struct Lead {
     x: f64,
     lead: f64,
 }
 
-/// The leads of the medians of those pairs that `choose` takes at each point.
+/// The leads of the medians at each point, over the pairs that `choose` takes there.
 fn leads(grid: &[GridPoint], mut choose: impl FnMut(&GridPoint) -> Vec<usize>) -> Vec<Lead> {
     let lead = |point: &GridPoint| {
         let chosen = choose(point);
@@ -98,15 +98,15 @@ fn first_crossing(leads: &[Lead]) -> Option<Crossing> {
     Some(Crossing { at: point.x, between })
 }
 
-/// Whether the first arm is ahead at the first of these points and stays so.
+/// True if the first arm is ahead at the first of these points and stays so.
 fn stays_ahead(from: &[Lead]) -> bool {
     let behind = from.iter().filter(|point| point.lead <= 0.0).count();
     let beyond = from.len() - 1;
     from[0].lead > 0.0 && behind <= (beyond / 10).max(1) && 2 * behind < from.len()
 }
 
-/// The crossovers of resamples, each point's repetitions drawn for themselves: they share seeds, but
-/// points are different loads.
+/// The crossovers of resamples. Each point's repetitions are drawn independently: they share seeds, but points
+/// are different loads.
 fn resampled(grid: &[GridPoint], seed: u64) -> Result<Vec<Option<f64>>, NoInterval> {
     let copies = |point: &GridPoint| point.pairs.iter().all(|pair| *pair == point.pairs[0]);
     if grid.iter().all(|point| point.pairs.len() > 1 && copies(point)) {
@@ -124,7 +124,7 @@ fn resampled(grid: &[GridPoint], seed: u64) -> Result<Vec<Option<f64>>, NoInterv
     Ok((0..RESAMPLES).map(|_| once(&mut stream)).collect())
 }
 
-/// The middle 95 % of crossovers, those that there are not behind all others.
+/// The middle 95 % of crossovers; missing ones are sorted behind all others.
 fn middle(mut drawn: Vec<Option<f64>>) -> (Option<f64>, Option<f64>) {
     let beyond = f64::INFINITY;
     drawn.sort_by(|a, b| a.unwrap_or(beyond).total_cmp(&b.unwrap_or(beyond)));

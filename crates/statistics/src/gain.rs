@@ -1,15 +1,15 @@
-//! What a change of times comes to, in both ways of counting.
+//! Gain from a change of times, as speed-up and as reduction.
 //!
-//! "60 % faster" may say that 16 s became 10 s (a speed-up: 16 / 10 - 1) or that 10 s became 4 s (a
-//! reduction: 1 - 4 / 10). Studies use either and do not always say which; here both are always
-//! available, from one ratio. Their order is the same, so an interval of the ratio is one of both.
+//! "60 % faster" may mean that 16 s became 10 s (a speed-up: 16 / 10 - 1) or that 10 s became 4 s (a reduction:
+//! 1 - 4 / 10). Studies use either and do not always say which; here both are always available, from one ratio.
+//! Their order is the same, so an interval of the ratio is one of both.
 
 use chance::Source;
 
 use super::bootstrap::{enough, interval, median};
 use super::{Interval, NoInterval, Pair};
 
-/// A time before over the time after, above 1 if the change gained something.
+/// Time before over time after, above 1 if the change was an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Gain {
     ratio: f64,
@@ -27,12 +27,12 @@ impl Gain {
         self.ratio
     }
 
-    /// By which fraction speed has grown: 0.6 is "60 % faster", 3 is "300 %"; below 0 if it has shrunk.
+    /// Fractional increase in speed: 0.6 is "60 % faster", 3 is "300 %"; below 0 if it has decreased.
     pub fn speed_up(self) -> f64 {
         self.ratio - 1.0
     }
 
-    /// By which fraction time has shrunk: 0.6 is "60 % less"; never 1, below 0 if it has grown.
+    /// Fractional decrease in time: 0.6 is "60 % less"; never 1, below 0 if it has increased.
     pub fn reduction(self) -> f64 {
         1.0 - 1.0 / self.ratio
     }

@@ -1,4 +1,4 @@
-//! What may be concluded from repetitions.
+//! Conclusions from repetitions.
 //!
 //! Medians and percentiles describe; intervals say how far a repetition of the whole experiment might
 //! lie from here. A simulator without chance repeats itself exactly: such a sample has no spread, and
@@ -32,8 +32,8 @@ pub use sample::{Interval, NoInterval, Sample};
 /// The level of every interval here.
 pub const LEVEL: f64 = 0.95;
 
-/// How often a bootstrap draws a sample anew. The ends of a 95 % interval are then the 50th values from
-/// either side: enough that their own scatter is small beside the interval.
+/// Number of resamples in a bootstrap. The ends of a 95 % interval are then the 50th values from either side:
+/// enough that their own scatter is small beside the interval.
 pub const RESAMPLES: usize = 2_000;
 
 /// The fewest values for which a median has an interval: the range of n values covers the median with

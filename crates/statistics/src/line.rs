@@ -5,18 +5,18 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Interval, LEVEL};
 
-/// A straight line, and how well it is known.
+/// A straight line, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// How much y rises for a unit of x.
+    /// Increase of y per unit of x.
     pub slope: f64,
     /// y at x = 0.
     pub intercept: f64,
     /// The share of y's variance that the line explains; 1 where y does not vary.
     pub r_squared: f64,
-    /// Covers the slope at the level of [`LEVEL`].
+    /// Interval of the slope at the level of [`LEVEL`].
     pub slope_interval: Interval,
-    /// The same of the intercept.
+    /// Interval of the intercept, likewise.
     pub intercept_interval: Interval,
 }
 

@@ -1,28 +1,28 @@
-//! The Mann-Whitney U test: whether values of one sample tend to be larger than those of another,
-//! whatever their distributions (Mann and Whitney, "On a test of whether one of two random variables is
-//! stochastically larger than the other", 1947).
+//! The Mann-Whitney U test of the tendency of one sample's values to be larger than another's, whatever their
+//! distributions (Mann and Whitney, "On a test of whether one of two random variables is stochastically larger
+//! than the other", 1947).
 //!
-//! Without ties and with few values the probability is exact, from the number of orders that have each
-//! U; else it is that of the normal distribution, with the correction for ties (Lehmann,
-//! "Nonparametrics", section 1.4) and for continuity. Always two-sided.
+//! Without ties and with few values the probability is exact, from the number of orders that have each U;
+//! otherwise it is that of the normal distribution, with the correction for ties (Lehmann, "Nonparametrics",
+//! section 1.4) and for continuity. Always two-sided.
 
 use statrs::function::erf::erfc;
 
 use super::ranks::{ranks, ties};
 
-/// The most values, of both samples together, for which the probability is counted out: the number of
-/// orders, at most C(50, 25) = 1.26e14, is then exact in a float.
+/// Maximum number of values, of both samples together, for an exact probability: the number of orders, at most
+/// C(50, 25) = 1.26e14, is then exact in a float.
 const EXACT_UP_TO: usize = 50;
 
-/// What the test says.
+/// Result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MannWhitney {
     /// The pairs in which the first sample's value is larger, equal ones counting half.
     pub u: f64,
-    /// The same as a share of all pairs: how probable it is that a value of the first sample exceeds one
-    /// of the second. One half: neither tends to be larger.
+    /// The same as a share of all pairs: the probability that a value of the first sample exceeds one of the
+    /// second. One half: neither tends to be larger.
     pub share: f64,
-    /// The probability of a U as far from its mean or farther, were both samples drawn alike.
+    /// The probability of a U at least as far from its mean, if both samples had the same distribution.
     pub p: f64,
 }
 
@@ -53,7 +53,7 @@ fn exact(n: usize, m: usize, u: usize) -> f64 {
     tail as f64 / total as f64
 }
 
-/// In how many orders of `n` and `m` values U is 0, 1, ..., n m: the coefficients of the Gaussian
+/// Number of orders of `n` and `m` values for which U is 0, 1, ..., n m: the coefficients of the Gaussian
 /// binomial coefficient, the product of (1 - q^(m+i)) / (1 - q^i) over i from 1 to n.
 fn orders_by_u(n: usize, m: usize) -> Vec<u64> {
     let degree = n * m;
@@ -70,7 +70,7 @@ fn orders_by_u(n: usize, m: usize) -> Vec<u64> {
     counts.into_iter().map(i64::unsigned_abs).collect()
 }
 
-/// The same by the normal distribution, for any values.
+/// The same probability by the normal distribution, for any values.
 fn normal(n: f64, m: f64, u: f64, ties: &[usize]) -> f64 {
     let all = n + m;
     let tied: f64 = ties.iter().map(|group| *group as f64).map(|t| t * (t * t - 1.0)).sum();

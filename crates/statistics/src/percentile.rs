@@ -1,21 +1,21 @@
-//! Percentiles, by the definitions that programs have.
+//! Percentiles, by the definitions of various programs.
 //!
-//! "The 95th percentile of 20 loads" is the largest load, the second largest or something between, by
-//! who computes it; studies seldom say. The rules are numbered as in Hyndman and Fan, "Sample quantiles
-//! in statistical packages" (1996).
+//! "The 95th percentile of 20 loads" is the largest load, the second largest or something between, depending on
+//! the definition; studies seldom say which. The rules are numbered as in Hyndman and Fan, "Sample quantiles in
+//! statistical packages" (1996).
 
 use super::Sample;
 
-/// How a percentile is come by.
+/// Definition of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PercentileRule {
-    /// Type 1: the smallest value that at least such a share of the values do not exceed (SQL's
+    /// Type 1: the smallest value that at least this share of the values do not exceed (SQL's
     /// `percentile_disc`).
     NearestRank,
     /// Type 6: interpolated at `q (n + 1)` (Weibull; Minitab, SPSS, Excel's `PERCENTILE.EXC`).
     Weibull,
-    /// Type 7: interpolated at `q (n - 1) + 1`; what [`Sample::quantile`] does (R, NumPy, Excel's
-    /// `PERCENTILE`, SQL's `percentile_cont`).
+    /// Type 7: interpolated at `q (n - 1) + 1`, as in [`Sample::quantile`] (R, NumPy, Excel's `PERCENTILE`,
+    /// SQL's `percentile_cont`).
     Linear,
     /// Type 8: interpolated at `q (n + 1/3) + 1/3`, approximately unbiased for the median of the
     /// quantile, whatever the distribution; the authors' own advice.
@@ -35,7 +35,7 @@ impl Sample {
         }
     }
 
-    /// The value at a place counted from 1, between two places interpolated, beyond the ends the ends'.
+    /// The value at a position counted from 1, interpolated between two positions, clamped at the ends.
     fn at_place(&self, place: f64) -> f64 {
         let values = self.values();
         let place = place.clamp(1.0, values.len() as f64) - 1.0;

@@ -1,5 +1,5 @@
-//! Intervals and percentiles as the studies computed them, whatever one thinks of them: to compare like
-//! with like. Our own conclusions come from [`Sample::mean_interval`] and the bootstrap.
+//! Intervals and percentiles as the studies computed them, regardless of their merit: to compare like with
+//! like. Our own conclusions come from [`Sample::mean_interval`] and the bootstrap.
 
 use super::{Interval, NoInterval, Sample};
 

@@ -1,4 +1,4 @@
-//! Ranks of values, and how many are tied.
+//! Ranks of values, and sizes of ties.
 
 /// The rank of each value, from 1; equal values share the mean of their ranks ("midranks").
 pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
@@ -12,12 +12,12 @@ pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// How many values each group of equal ones has, in order; a value that is alone is a group of 1.
+/// The size of each group of equal values, in order; a single value is a group of 1.
 pub(super) fn ties(values: &[f64]) -> Vec<usize> {
     ordered(values).chunk_by(|a, b| values[*a] == values[*b]).map(<[usize]>::len).collect()
 }
 
-/// The places of the values, the smallest value's first.
+/// The indices of the values in ascending order of value.
 fn ordered(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));

@@ -1,4 +1,4 @@
-//! A sample and what describes it.
+//! A sample and its descriptive statistics.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;
@@ -20,18 +20,18 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Why there is no interval.
+/// Reason why there is no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoInterval {
     /// All values are the same.
     #[error("no spread: every repetition is the same")]
     NoSpread,
-    /// The values are too few.
+    /// Too few values.
     #[error("needs at least {need} repetitions; you ran {have}")]
     TooFew {
-        /// How many there are.
+        /// Number of values.
         have: usize,
-        /// How many there must be.
+        /// Minimum number.
         need: usize,
     },
 }
@@ -52,7 +52,7 @@ impl Sample {
         &self.sorted
     }
 
-    /// Whether the values differ at all.
+    /// Returns true if the values differ at all.
     pub fn has_spread(&self) -> bool {
         self.sorted.first() != self.sorted.last()
     }
@@ -70,8 +70,8 @@ impl Sample {
         (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
     }
 
-    /// The `q`-quantile, `q` in 0..=1, interpolated between the two nearest values (type 7 of Hyndman
-    /// and Fan, "Sample quantiles in statistical packages", 1996: what R, NumPy and Excel do).
+    /// The `q`-quantile, `q` in 0..=1, interpolated between the two nearest values (type 7 of Hyndman and Fan,
+    /// "Sample quantiles in statistical packages", 1996: the default of R, NumPy and Excel).
     pub fn quantile(&self, q: f64) -> f64 {
         let place = q.clamp(0.0, 1.0) * (self.sorted.len() - 1) as f64;
         let below = place.floor() as usize;

@@ -7,7 +7,7 @@ use farlink_statistics::{
 };
 use serde_json::{Map, Value};
 
-/// The least accuracy, relative to the value, or absolute below 1.
+/// The required accuracy, relative to the value, or absolute below 1.
 const TOLERANCE: f64 = 1e-9;
 
 fn reference(part: &str) -> Map<String, Value> {

@@ -8,8 +8,7 @@ use crate::runner::execute_guarded;
 use scenario::Plan;
 use scenario::{Execute, JourneyPlan, JourneyResult};
 
-/// The results of every journey of `plan`, in the plan's order, worked out on `workers` threads;
-/// fewer if `cancel` was raised.
+/// The results of every journey of `plan`, in the plan's order, computed on `workers` threads; fewer if `cancel` was set.
 pub fn collect(
     plan: &Plan,
     execute: &dyn Execute,

@@ -1,9 +1,10 @@
 //! Records whose fields are a table's columns, name by name.
 
-/// Says once which fields of a record a row holds beside its key: their names as ` , a, b`, their values, and how they are read.
+/// Declares once the fields of a record that a row holds beside its key: their names as ` , a, b`, their values,
+/// and the reading of them.
 macro_rules! columns {
     ($record:ident: $($field:ident)+) => {
-        /// As an SQL statement lists them after the key.
+        /// The fields as an SQL statement lists them after the key.
         const FIELDS: &str = concat!($(", ", stringify!($field)),+);
 
         fn values(record: &$record) -> Vec<&dyn rusqlite::ToSql> {
@@ -22,7 +23,7 @@ use rusqlite::{ToSql, Transaction};
 
 use super::StoreError;
 
-/// Puts a row into `table`: the columns of its key and others, with their values in order.
+/// Inserts a row into `table`: the columns of its key and others, with their values in order.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     table: &str,

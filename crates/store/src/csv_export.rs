@@ -1,4 +1,4 @@
-//! A run as CSV (RFC 4180): a row a visit, with the scenario beside each, or a row a sample of a window.
+//! A run as CSV (RFC 4180): a row per visit, with the scenario beside each, or a row per sample of a window.
 
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), Cs
     let journeys = store.journeys(run)?;
     let mut writer = csv::Writer::from_writer(out);
     for (number, visit) in store.visits(run)?.iter().enumerate() {
-        // Journeys come in the plan's order, so they can be searched by position.
+        // Journeys are in the plan's order, so they can be searched by position.
         let found = journeys.binary_search_by_key(&visit.key.journey, |j| j.position);
         let journey = found.map(|index| &journeys[index]).map_err(|_| StoreError::Damaged {
             what: format!("a visit belongs to journey {}, which is not there", visit.key.journey),
@@ -41,7 +41,7 @@ pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), Cs
     Ok(())
 }
 
-/// How a server's end of a connection stood, and whose it was.
+/// State of a server's end of a connection, and its visit.
 #[derive(Serialize)]
 struct WindowRow<'a> {
     run: i64,
@@ -61,7 +61,8 @@ struct WindowRow<'a> {
     retransmits: u64,
 }
 
-/// Writes the windows of the visits of `run` to `out`, a row a sample, as far as they were recorded; gives how many samples there are.
+/// Writes the windows of the visits of `run` to `out`, a row per sample, if they were recorded; returns the number
+/// of samples.
 pub fn write_windows(store: &Store, run: RunId, out: impl Write) -> Result<u64, CsvError> {
     let mut writer = csv::Writer::from_writer(out);
     let mut samples = 0;
@@ -275,7 +276,7 @@ mod tests {
             let column = of(setting.column);
             let (one, other) = (first(2 * number), first(2 * number + 1));
             assert_ne!(one[column], other[column], "{}", setting.key);
-            // The value reads back, so that a row says how it was made.
+            // The value can be parsed again, so that a row documents its scenario.
             let value = setting.get(&cells[2 * number]);
             let mut again = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
             let change = setting.read(&value, &library);

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{StoreError, proxied, schema, series};
 
-/// An open store. One process writes at a time; SQLite sees to it.
+/// An open store. SQLite allows one writing process at a time.
 #[derive(Debug)]
 pub struct Store {
     pub(super) connection: Connection,
@@ -23,7 +23,7 @@ impl Store {
         connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the store at `path`; an older format is migrated, a newer one refused.
+    /// Opens the store at `path`; an older format is migrated, a newer one rejected.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         if !path.exists() {
             return Err(StoreError::Absent { path: path.to_owned() });
@@ -36,7 +36,7 @@ impl Store {
         if path.exists() { Store::open(path) } else { Store::create(path) }
     }
 
-    /// A store without a file, which lasts as long as it is held.
+    /// A store without a file, which lasts until it is dropped.
     pub fn in_memory() -> Result<Store, StoreError> {
         let path = PathBuf::from("the memory");
         let prepared = Connection::open_in_memory().map_err(StoreError::from);
@@ -46,12 +46,12 @@ impl Store {
         }
     }
 
-    /// Where the file lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `result` with its error told apart by what it means to this file's owner.
+    /// `result` with its error classified by its meaning to this file's owner.
     pub(super) fn explain<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         result.map_err(|error| error.at(&self.path))
     }

@@ -1,4 +1,4 @@
-//! One value over all that a run measured.
+//! One value over all measurements of a run.
 //!
 //! Two runs of one experiment have equal digests if and only if they hold equal rows; facts of the wall
 //! clock, the run's number and the bytes of the compression do not count.
@@ -10,23 +10,23 @@ use super::{RunId, Store, StoreError, VisitKey, emulation, links, objects, paint
 /// The digest's own format, hashed first.
 const FORMAT: &str = "farlink run 1";
 
-/// A table's part in the digest: which columns, in which order.
+/// A table's part in the digest: its columns, in order.
 struct Part {
     table: &'static str,
     key: &'static str,
     columns: fn() -> String,
     order: &'static str,
-    /// Which rows have something to say there.
+    /// Condition on the rows that have data.
     only: &'static str,
 }
 
-/// The table whose rows are hashed together with the events that are packed elsewhere, as if they all stood there.
+/// The table whose rows are hashed together with the packed events, as if all were in it.
 const EVENTS: &str = "event";
 
-/// All rows have.
+/// Condition for all rows.
 const ALL: &str = "TRUE";
 
-/// What counts. A column of the schema that is not listed here must be in the list that the test below excuses.
+/// The digested columns. A column of the schema that is not listed here must be in the exceptions of the test below.
 const PARTS: [Part; 12] = [
     Part {
         table: "run",
@@ -78,7 +78,7 @@ const PARTS: [Part; 12] = [
         order: "journey, visit, sequence",
         only: ALL,
     },
-    // These last, so that a run of an older format, which has no such rows, keeps its digest.
+    // These come last, so that a run of an older format, which has no such rows, keeps its digest.
     Part {
         table: "link",
         key: "run_id",
@@ -114,7 +114,7 @@ const PARTS: [Part; 12] = [
         order: "journey, visit, state",
         only: ALL,
     },
-    // So does one whose journeys have but one page.
+    // The same holds for a run whose journeys have only one page.
     Part {
         table: "visit",
         key: "run_id",
@@ -122,7 +122,7 @@ const PARTS: [Part; 12] = [
         order: "journey, visit",
         only: "page IS NOT NULL",
     },
-    // And one of which nothing was recorded over time.
+    // And for a run without recorded time series.
     Part {
         table: "visit",
         key: "run_id",
@@ -163,7 +163,7 @@ fn hash_part(
         hash_bytes(hasher, b'r', table.as_bytes());
         for (index, name) in names.iter().enumerate() {
             match row.get_ref(index)? {
-                // What is in them counts, not how it is packed.
+                // The contents count, not the packing.
                 ValueRef::Text(texts) if name == "objects" => {
                     let texts = String::from_utf8_lossy(texts);
                     hash_bytes(hasher, b'o', objects::to_json(&texts)?.as_bytes());
@@ -178,7 +178,7 @@ fn hash_part(
     Ok(())
 }
 
-/// The columns are those of the table's part.
+/// Hashes the events; the columns are those of the table's part.
 fn hash_events(store: &Store, run: RunId, hasher: &mut blake3::Hasher) -> Result<(), StoreError> {
     let sql = "SELECT journey, visit FROM visit WHERE run_id = ?1 ORDER BY journey, visit";
     let keys = store
@@ -212,7 +212,7 @@ fn hash_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
     }
 }
 
-/// A tagged, length-prefixed field, so that no two rows hash alike by running into each other.
+/// Hashes a tagged, length-prefixed field, so that adjacent rows cannot be confused.
 fn hash_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
     hasher.update(&[tag]);
     hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -223,7 +223,8 @@ fn hash_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Facts of the wall clock, of the machine, the numbers that a store hands out, what counts as events, and what follows from the objects.
+    /// Facts of the wall clock, of the machine, numbers assigned by the store, contents counted as events, and
+    /// values derived from the objects.
     const NOT_COUNTED: [&str; 15] = [
         "visit.object_list",
         "visit.proxy_events",

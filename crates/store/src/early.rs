@@ -1,11 +1,11 @@
-//! Early metrics: how soon a page has *something*, worked out from the graph's arrivals.
+//! Early metrics: time until a page has *something*, computed from the graph's arrivals.
 //!
-//! ByteIndex and ObjectIndex (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of web
-//! users", 2016) are the area above the curve of completed bytes or objects over time: the mean
-//! arrival, by bytes or by objects. They are models of what a person sees, not measurements: nothing
-//! is painted here. The first render is a proxy in the same sense: the document has begun to arrive,
-//! and everything that blocks its first paint ([`page::Object::blocks_render`]) is worked off. The load
-//! event waits for all of that, so the first render never comes after it.
+//! ByteIndex and ObjectIndex (Bocchi, De Cicco, Rossi, "Measuring the quality of experience of web users", 2016)
+//! are the area above the curve of completed bytes or objects over time: the mean arrival, by bytes or by objects.
+//! They are models of a person's perception, not measurements: nothing is painted here. The first render is a proxy
+//! in the same sense: the document has begun to arrive, and everything that blocks its first paint
+//! ([`page::Object::blocks_render`]) has been processed. The load event waits for all of that, so the first render
+//! never comes after it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct EarlyMetrics {
     pub byte_index: Duration,
     /// The mean arrival of an object.
     pub object_index: Duration,
-    /// When the page could first be rendered.
+    /// Time at which the page could first be rendered.
     pub first_render: Duration,
 }
 
@@ -48,7 +48,7 @@ impl EarlyMetrics {
     }
 }
 
-/// The first render since navigation start: as a browser painted it, else as it is estimated.
+/// The first render since navigation start: as painted by a browser, else as estimated.
 pub fn first_render_ns(visit: &VisitRecord) -> Option<u64> {
     match &visit.paint {
         Some(paint) => paint.first_contentful_paint_ns,

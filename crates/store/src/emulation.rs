@@ -11,7 +11,7 @@ columns! {
     delivered_packets late_p50_ns late_p99_ns late_max_ns realtime attempts kernel
 }
 
-/// As the digest names them.
+/// The columns as the digest names them.
 pub(super) fn digested() -> String {
     format!("journey, visit{FIELDS}")
 }
@@ -27,7 +27,7 @@ pub(super) fn insert(
 }
 
 impl Store {
-    /// How punctual a visit's emulator was; `None` if the visit was not emulated.
+    /// Punctuality of a visit's emulator; `None` if the visit was not emulated.
     pub fn emulation(&self, key: VisitKey) -> Result<Option<EmulationRecord>, StoreError> {
         let sql = "SELECT * FROM emulation WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
         Ok(self.rows(sql, key.params(), read)?.pop())

@@ -1,4 +1,4 @@
-//! Why the store could not do what it was asked; each message says what survives.
+//! Errors of the store; each message says which data survive.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ pub enum StoreError {
     /// There is no file.
     #[error("there is no store at {}; `farlink run` creates one", .path.display())]
     Absent {
-        /// Where it was looked for.
+        /// Path of the missing file.
         path: PathBuf,
     },
     /// There is a file already.
     #[error("{} exists already; name another file", .path.display())]
     Exists {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
     },
     /// The file is something else.
     #[error("{} is not a farlink store; nothing was changed in it", .path.display())]
     NotAStore {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
     },
     /// The file was written before the first release.
@@ -32,7 +32,7 @@ pub enum StoreError {
          into another file (nothing was changed in it)", .path.display()
     )]
     Unreleased {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
     },
     /// The file was written by a later version.
@@ -41,7 +41,7 @@ pub enum StoreError {
          use a newer farlink (nothing was changed in it)", .path.display()
     )]
     Newer {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
         /// Its format.
         found: u32,
@@ -54,9 +54,9 @@ pub enum StoreError {
          write there (what was stored before is kept)", .path.display()
     )]
     Unwritable {
-        /// Where it lies or was to lie.
+        /// Its path.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
     /// No space is left.
@@ -65,25 +65,25 @@ pub enum StoreError {
          not: make room and run the same command again to do the rest", .path.display()
     )]
     Full {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
     },
-    /// Somebody else is writing.
+    /// Another process is writing.
     #[error("{} is in use by another program; wait for it or name another store", .path.display())]
     Busy {
-        /// Where it lies.
+        /// Its path.
         path: PathBuf,
     },
-    /// A row holds what no farlink wrote.
+    /// A row's contents were not written by any farlink.
     #[error("the store is damaged: {what}")]
     Damaged {
-        /// Which row and why.
+        /// The row, and the reason.
         what: String,
     },
     /// There is no such run.
     #[error("the store holds no run {run}; `farlink runs` lists those it holds")]
     NoSuchRun {
-        /// What was asked for.
+        /// The requested run.
         run: i64,
     },
     /// Anything else that SQLite reports.
@@ -92,7 +92,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The same error, told apart by what SQLite's code means to whoever owns the file at `path`.
+    /// The same error, classified by the meaning of SQLite's code to the owner of the file at `path`.
     pub(super) fn at(self, path: &Path) -> StoreError {
         let StoreError::Sqlite(source) = self else { return self };
         let path = path.to_owned();

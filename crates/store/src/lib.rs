@@ -1,9 +1,9 @@
-//! The store: one SQLite file that holds runs and all that they measured.
+//! The store: one SQLite file that holds runs and all their measurements.
 //!
-//! One process writes, through the handful of verbs of [`Store`]; anybody reads, with farlink or with
-//! any SQLite tool. The schema is documented in `docs/store.md`. Rows are keyed by their place in the
-//! plan, so that neither the number of workers nor the order of completion shows in the contents;
-//! facts of the wall clock stand in table `run` alone.
+//! One process writes, through the handful of verbs of [`Store`]; any process can read, with farlink or with any
+//! SQLite tool. The schema is documented in `docs/store.md`. Rows are keyed by their place in the plan, so that
+//! neither the number of workers nor the order of completion shows in the contents; facts of the wall clock are in
+//! table `run` alone.
 
 #![forbid(unsafe_code)]
 

@@ -14,7 +14,7 @@ columns! {
     least_unqueued_ns mean_unqueued_ns most_one_way_ns max_queue_packets max_queue_bytes
 }
 
-/// As the digest names them.
+/// The columns as the digest names them.
 pub(super) fn digested() -> String {
     format!("journey, visit, link{FIELDS}")
 }
@@ -32,7 +32,7 @@ pub(super) fn insert(
 }
 
 impl Store {
-    /// The links of a visit: what they were to be and what they did. None in a store of before format 2.
+    /// The links of a visit: configured and delivered values. None in a store of before format 2.
     pub fn links(&self, key: VisitKey) -> Result<Vec<LinkRecord>, StoreError> {
         let sql = "SELECT * FROM link WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY link";

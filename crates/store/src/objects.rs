@@ -1,6 +1,8 @@
-//! The requests of a visit as two JSON texts, each an object with one array a column, which any SQLite tool opens (the view `object`).
+//! The requests of a visit as two JSON texts, each an object with one array per column, which any SQLite tool can
+//! read (the view `object`).
 //!
-//! One text holds what the requests of a page have in common from visit to visit, and is stored once; the other holds how they went.
+//! One text holds the properties that are the same in all visits of a page, and is stored once; the other holds the
+//! timings.
 
 use record::{ObjectRecord, Phases};
 use rusqlite::{OptionalExtension, Transaction};
@@ -11,7 +13,7 @@ use super::{StoreError, packed};
 
 const WHAT: &str = "object timings";
 
-/// The columns that a page's visits have in common.
+/// The columns common to all visits of a page.
 const COMMON: [&str; 8] = [
     "object",
     "url",
@@ -23,13 +25,13 @@ const COMMON: [&str; 8] = [
     "blocks_render",
 ];
 
-/// SQL for both texts of a visit, each on a line: JSON without white space has no ends of lines.
+/// SQL for both texts of a visit, each on one line: JSON without white space has no newlines.
 pub const TEXTS: &str = "(SELECT columns FROM object_list WHERE id = visit.object_list) || char(10) || visit.objects AS objects";
 
 /// Declares the columns once: the struct, both directions, and one row of the digest.
 macro_rules! columns {
     ($( $column:ident: $type:ty = $($path:ident).+; )+) => {
-        /// By column.
+        /// The requests by column.
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Columns {
@@ -147,16 +149,16 @@ fn empty() -> ObjectRecord {
     }
 }
 
-/// The requests of a visit as they are stored.
+/// The requests of a visit in their stored form.
 pub struct Texts {
-    /// What they have in common with other visits of the page.
+    /// The part common to all visits of the page.
     pub common: String,
-    /// How they went.
+    /// The visit's own part.
     pub own: String,
 }
 
 impl Texts {
-    /// Those of a visit's objects.
+    /// The texts of a visit's objects.
     pub fn of(objects: &[ObjectRecord]) -> Texts {
         Columns::of(objects).texts()
     }
@@ -189,14 +191,14 @@ pub fn decode(texts: &str) -> Result<Vec<ObjectRecord>, StoreError> {
     Ok((0..columns.object.len()).map(|row| columns.record(row)).collect())
 }
 
-/// The objects of both [texts](TEXTS) as a JSON array of objects: what the digest is taken over.
+/// The objects of both [texts](TEXTS) as a JSON array of objects: the input of the digest.
 pub fn to_json(texts: &str) -> Result<String, StoreError> {
     let columns = Columns::parse(texts)?;
     let rows: Vec<Flat<'_>> = (0..columns.object.len()).map(|row| columns.flat(row)).collect();
     Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
 }
 
-/// The number of the list of this text, which is stored if it is new.
+/// The number of the list with this text, which is stored if it is new.
 pub fn list(transaction: &Transaction<'_>, common: &str) -> Result<i64, StoreError> {
     let digest = digest(common);
     let sql = "SELECT id FROM object_list WHERE digest = ?1";

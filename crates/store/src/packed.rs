@@ -1,6 +1,7 @@
-//! Rows of a visit as one blob: one byte of version, then a raw DEFLATE stream of a JSON object that has one array a column.
+//! Rows of a visit as one blob: one byte of version, then a raw DEFLATE stream of a JSON object with one array per
+//! column.
 //!
-//! Columns compress to about a third of what rows would take, because like values lie together.
+//! Columns compress to about a third of the size of rows, because similar values are adjacent.
 
 use std::io::{Read, Write};
 
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::StoreError;
 
-/// Nothing that a visit leaves behind inflates to more; a larger blob is damaged.
+/// Maximum inflated size: no visit's data are larger, so a larger blob is damaged.
 const LARGEST_BYTES: u64 = 256 << 20;
 
 /// The blob of these columns.
@@ -23,7 +24,7 @@ pub fn pack(version: u8, columns: &impl Serialize) -> Vec<u8> {
     encoder.finish().expect("a vector takes all bytes")
 }
 
-/// The columns of a blob of one of these versions, and which; `what` they are, for messages.
+/// The columns of a blob of one of these versions, and its version; `what` names them in messages.
 pub fn unpack<T: DeserializeOwned>(
     blob: &[u8],
     versions: &[u8],
@@ -46,16 +47,16 @@ pub fn unpack<T: DeserializeOwned>(
     Ok((*found, columns))
 }
 
-/// A blob that nobody packed.
+/// The error of a blob that was not written by this code.
 pub fn damaged(what: &str, why: String) -> StoreError {
     StoreError::Damaged { what: format!("{what}: {why}") }
 }
 
-/// A number of which there are differences, modulo its size.
+/// A number with differences, modulo its size.
 pub trait Stepped: Copy + Default {
-    /// From `last` to this.
+    /// Difference from `last` to this.
     fn since(self, last: Self) -> Self;
-    /// This, `step` further on.
+    /// This number plus `step`.
     fn after(self, step: Self) -> Self;
 }
 
@@ -74,7 +75,7 @@ macro_rules! stepped {
 
 stepped!(u32 u64);
 
-/// Numbers as differences from the one before, which are small and alike where numbers rise.
+/// Replaces numbers by differences from the one before, which are small and similar if numbers rise.
 pub fn to_steps<'a, T: Stepped + 'a>(numbers: impl IntoIterator<Item = &'a mut T>) {
     let mut last = T::default();
     for number in numbers {
@@ -83,7 +84,7 @@ pub fn to_steps<'a, T: Stepped + 'a>(numbers: impl IntoIterator<Item = &'a mut T
     }
 }
 
-/// The numbers again.
+/// Restores the numbers.
 pub fn from_steps<'a, T: Stepped + 'a>(steps: impl IntoIterator<Item = &'a mut T>) {
     let mut last = T::default();
     for step in steps {

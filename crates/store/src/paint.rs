@@ -11,7 +11,7 @@ columns! {
     dom_content_loaded_ns first_paint_ns first_contentful_paint_ns largest_contentful_paint_ns speed_index_ns
 }
 
-/// As the digest names them.
+/// The columns as the digest names them.
 pub(super) fn digested() -> String {
     format!("journey, visit{FIELDS}")
 }
@@ -27,7 +27,7 @@ pub(super) fn insert(
 }
 
 impl Store {
-    /// What a visit's browser showed, and when; `None` if it was no real browser.
+    /// A visit's paints; `None` if it was not a real browser.
     pub fn paint(&self, key: VisitKey) -> Result<Option<Paint>, StoreError> {
         let sql = "SELECT * FROM paint WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
         Ok(self.rows(sql, key.params(), read)?.pop())

@@ -1,8 +1,8 @@
-//! The events at a proxy - what became of each request there, which connections it opened - as one blob a visit, and the SQL
-//! function that opens it.
+//! The events at a proxy - the fate of each request there, the connections it opened - as one blob per visit, and
+//! the SQL function that reads it.
 //!
-//! There are more of them than of all other events together, and few questions are about them. Instants, sequence numbers
-//! and objects are stored as differences from the row before that has one.
+//! They outnumber all other events together, and are rarely queried. Instants, sequence numbers and objects are
+//! stored as differences from the previous row that has one.
 
 use record::{Event, EventKind};
 use rusqlite::Connection;
@@ -14,7 +14,7 @@ use super::{StoreError, packed, read};
 const VERSION: u8 = 1;
 const WHAT: &str = "events at the proxy";
 
-/// An event with its place among all of its visit's.
+/// An event with its position among all of its visit's.
 pub type Placed = (u64, Event);
 
 /// Version 1, by column.
@@ -29,7 +29,7 @@ struct Columns {
     detail: Vec<String>,
 }
 
-/// One row as SQL sees it.
+/// One row as seen by SQL.
 #[derive(Serialize)]
 struct Flat<'a> {
     sequence: u64,
@@ -40,12 +40,12 @@ struct Flat<'a> {
     detail: &'a str,
 }
 
-/// Whether an event lies in the blob rather than in the table.
+/// Returns true if an event is stored in the blob rather than in the table.
 pub fn is_packed(event: &Event) -> bool {
     matches!(event.kind, EventKind::Proxied | EventKind::Upstream)
 }
 
-/// The blob of those of a visit's events that belong there, if there are any.
+/// The blob of a visit's packed events, if there are any.
 pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
     let mut columns = Columns::default();
     for (sequence, event) in (0..).zip(events).filter(|(_, event)| is_packed(event)) {
@@ -102,7 +102,7 @@ fn flat((sequence, event): &Placed) -> Flat<'_> {
     }
 }
 
-/// Makes `proxy_events_json(blob)` known to SQL on this connection.
+/// Registers `proxy_events_json(blob)` as an SQL function of this connection.
 pub fn register(connection: &Connection) -> Result<(), rusqlite::Error> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("proxy_events_json", 1, flags, |context| {

@@ -6,7 +6,7 @@ use rusqlite::{ToSql, Transaction};
 use super::columns;
 use super::{Store, StoreError, VisitKey};
 
-/// The radio's own columns; its states are rows of their own.
+/// The radio's own columns; its states are separate rows.
 mod whole {
     use record::RadioRecord;
 
@@ -70,12 +70,12 @@ mod state {
 
 use whole::Whole;
 
-/// As the digest names the radio's columns.
+/// The radio's columns as the digest names them.
 pub(super) fn digested() -> String {
     format!("journey, visit{}", whole::COLUMNS)
 }
 
-/// As the digest names its states'.
+/// The states' columns as the digest names them.
 pub(super) fn digested_states() -> String {
     format!("journey, visit{}", state::COLUMNS)
 }
@@ -103,7 +103,7 @@ pub(super) fn insert(
 }
 
 impl Store {
-    /// What a visit's radio did; `None` if the network has none.
+    /// The record of a visit's radio; `None` if the network has none.
     pub fn radio(&self, key: VisitKey) -> Result<Option<RadioRecord>, StoreError> {
         let sql = "SELECT * FROM radio WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
         let Some(whole) = self.rows(sql, key.params(), Whole::read)?.pop() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The verbs that read.
+//! Reading.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Params, Row};
 use super::proxied::{self, Placed};
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, objects};
 
-/// A row of table `visit`, with the paints that a comparison asks for.
+/// A row of table `visit`, with the paint times used in comparisons.
 const VISIT: &str = "SELECT v.*, p.first_contentful_paint_ns, p.largest_contentful_paint_ns, p.speed_index_ns
      FROM visit AS v LEFT JOIN paint AS p ON p.run_id = v.run_id AND p.journey = v.journey AND p.visit = v.visit";
 
@@ -24,13 +24,13 @@ impl Store {
         rows.pop().ok_or(StoreError::NoSuchRun { run: run.0 })
     }
 
-    /// The latest run of the plan with this digest: what to resume, or what need not be run again.
+    /// The latest run of the plan with this digest: one to resume, or one that need not be run again.
     pub fn run_of_plan(&self, plan_digest: &str) -> Result<Option<RunRow>, StoreError> {
         let sql = "SELECT * FROM run WHERE plan_digest = ?1 ORDER BY id";
         Ok(self.rows(sql, [plan_digest], RunRow::read)?.pop())
     }
 
-    /// Where in its plan the run has journeys stored.
+    /// Positions in the plan of the run's stored journeys.
     pub fn stored_positions(&self, run: RunId) -> Result<BTreeSet<u64>, StoreError> {
         let sql = "SELECT position FROM journey WHERE run_id = ?1";
         let rows = self.rows(sql, [run.0], |row| Ok(row.get(0)?))?;
@@ -67,7 +67,7 @@ impl Store {
         objects::decode(&texts.ok_or_else(|| no_such_visit(key))?)
     }
 
-    /// The connections of a visit, in the order in which they were opened.
+    /// The connections of a visit, in the order of their opening.
     pub fn connections(&self, key: VisitKey) -> Result<Vec<ConnectionRecord>, StoreError> {
         let sql = "SELECT * FROM connection WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY connection";
@@ -79,7 +79,7 @@ impl Store {
         Ok(self.placed_events(key)?.into_iter().map(|(_, event)| event).collect())
     }
 
-    /// The same with their places: those that have rows of their own, and those that are packed.
+    /// The events with their positions: those with rows of their own, and the packed ones.
     pub(super) fn placed_events(&self, key: VisitKey) -> Result<Vec<Placed>, StoreError> {
         let sql = "SELECT * FROM event WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY sequence";
@@ -94,7 +94,7 @@ impl Store {
         Ok(placed)
     }
 
-    /// A visit's whole record, as it was stored.
+    /// A visit's complete record, as stored.
     pub fn record(&self, key: VisitKey) -> Result<VisitRecord, StoreError> {
         let sql = format!("{VISIT} WHERE v.run_id = ?1 AND v.journey = ?2 AND v.visit = ?3");
         let mut rows = self.rows(&sql, key.params(), VisitRow::read)?;
@@ -189,7 +189,7 @@ fn event(row: &Row<'_>) -> Result<Placed, StoreError> {
     Ok((row.get("sequence")?, event))
 }
 
-/// The kind with this name, in a store that is whole.
+/// The kind with this name; an error if the store is damaged.
 pub(super) fn known_kind(name: &str) -> Result<EventKind, StoreError> {
     event_kind(name).ok_or_else(|| StoreError::Damaged { what: format!("event kind `{name}`") })
 }

@@ -1,4 +1,4 @@
-//! What the store's tables hold, as types.
+//! Rows of the store's tables, as types.
 
 use rusqlite::Row;
 use serde::Serialize;
@@ -11,28 +11,28 @@ use scenario::Scenario;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct RunId(pub i64);
 
-/// Facts of the wall clock and the machine: they identify nothing and stand in table `run` alone.
+/// Facts of the wall clock and the machine: they identify nothing and are in table `run` alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFacts {
     /// The experiment file's text as executed, overrides included, if there was a file.
     pub experiment: Option<String>,
-    /// The command that was typed, ready to be typed again.
+    /// The command line, ready to be typed again.
     pub command: String,
-    /// What it runs on, for people.
+    /// The platform, for people.
     pub machine: String,
-    /// How many journeys run at once.
+    /// Number of concurrent journeys.
     pub workers: u32,
-    /// When it started (RFC 3339).
+    /// Start time (RFC 3339).
     pub started_at: String,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// Journeys are being executed, or the process that did so was killed.
     Running,
-    /// It was stopped in order; it can be resumed.
+    /// The run was stopped in order; it can be resumed.
     Interrupted,
     /// Every journey is stored.
     Complete,
@@ -84,7 +84,7 @@ pub struct VisitKey {
     pub visit: u32,
 }
 
-/// A row of table `visit` without the object timings, with what its browser painted.
+/// A row of table `visit` without the object timings, with its browser's paint times.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // docs/store.md
 pub struct VisitRow {
@@ -115,7 +115,7 @@ pub struct VisitRow {
 }
 
 impl RunState {
-    /// The name that the store holds.
+    /// The name in the store.
     pub fn name(self) -> &'static str {
         match self {
             RunState::Running => "running",
@@ -225,13 +225,13 @@ impl VisitRow {
         })
     }
 
-    /// The first render: as a browser painted it, else as the loader estimates it.
+    /// The first render: as painted by a browser, else as estimated by the loader.
     pub fn first_render_ns(&self) -> Option<u64> {
         self.first_contentful_paint_ns.or(self.model_first_render_ns)
     }
 }
 
-/// The floors; all four are there or none is.
+/// The floors; either all four exist or none.
 fn read_floors(row: &Row<'_>) -> Result<Option<Floors>, rusqlite::Error> {
     let Some(graph_ns) = row.get("floor_graph_ns")? else { return Ok(None) };
     Ok(Some(Floors {

@@ -1,8 +1,8 @@
 //! Maps an executor over a plan's journeys: workers compute, one writer stores.
 //!
-//! Each worker is a thread that runs one journey at a time, to its end. Results come to the calling
-//! thread, which alone writes. What is stored depends on the plan only, never on the number of workers
-//! or on who finished first; a run that was stopped goes on where it stopped.
+//! Each worker is a thread that runs one journey at a time, to its end. Results come to the calling thread, the
+//! only one that writes. The stored rows depend on the plan only, never on the number of workers or the order of
+//! completion; a stopped run resumes where it stopped.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,23 +14,23 @@ use crate::{RunId, Store, StoreError};
 use scenario::grid::Skipped;
 use scenario::{Execute, JourneyPlan, JourneyResult, Plan};
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Journeys stored, those of earlier attempts included.
     pub done: u64,
     /// Journeys planned.
     pub total: u64,
-    /// Journeys of this attempt that failed or hold a visit that did.
+    /// Journeys of this attempt that failed or have a failed visit.
     pub failed: u64,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Every journey is stored.
     Complete,
-    /// It was cancelled; what had begun was finished and stored.
+    /// It was cancelled; journeys already begun were finished and stored.
     Interrupted {
         /// Journeys stored.
         done: u64,
@@ -41,8 +41,8 @@ pub enum Ended {
 
 /// Executes the journeys of `plan` that `run` does not hold yet, on `workers` threads (at least one).
 ///
-/// `cancel` may be set by anybody at any time: then no further journey begins. `progress` is called
-/// once before the first journey and after each that was stored.
+/// `cancel` may be set by any thread at any time: then no further journey begins. `progress` is called once before
+/// the first journey and after each stored one.
 pub fn run(
     store: &mut Store,
     run: RunId,
@@ -59,7 +59,7 @@ pub fn run(
     progress(state);
 
     let work = Work { plan, execute, queue: &queue, next: AtomicUsize::new(0), cancel };
-    // A short queue: workers wait for a writer that falls behind rather than fill the memory.
+    // A short queue: workers wait for a slow writer rather than fill the memory.
     let (sender, receiver) = sync_channel(2 * workers.max(1));
     thread::scope(|scope| {
         for _ in 0..workers.max(1) {
@@ -75,10 +75,10 @@ pub fn run(
     })
 }
 
-/// A journey with what came of it.
+/// A journey with its result.
 type Finished = (JourneyPlan, JourneyResult);
 
-/// What the workers share.
+/// State shared by the workers.
 struct Work<'a> {
     plan: &'a Plan,
     execute: &'a dyn Execute,
@@ -88,7 +88,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// One worker: journeys until there are none, until cancelled, or until nobody takes the results.
+    /// Runs one worker: journeys until there are none, until cancelled, or until the receiver is gone.
     fn run(&self, results: &SyncSender<Finished>) {
         while !self.cancel.load(Ordering::Relaxed) {
             let turn = self.next.fetch_add(1, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn has_failed(result: &JourneyResult) -> bool {
     result.failure.is_some() || result.visits.iter().any(|v| v.record.plt_ns().is_none())
 }
 
-/// The journey's result, with what its plan leaves out; a panic is a failed one, and the other journeys go on.
+/// The journey's result, with the plan's omissions; a panic is a failed one, and the other journeys go on.
 pub(crate) fn execute_guarded(
     execute: &dyn Execute,
     plan: &Plan,
@@ -135,7 +135,7 @@ pub(crate) fn execute_guarded(
 }
 
 fn guarded(execute: &dyn Execute, journey: &JourneyPlan) -> JourneyResult {
-    // The journey owns all that it touches, and a result that panicked is dropped whole.
+    // The journey owns all data that it touches, and a result that panicked is dropped whole.
     catch_unwind(AssertUnwindSafe(|| execute.execute(journey))).unwrap_or_else(|panic| {
         let failure = format!("farlink broke an invariant of its own: {}", panic_text(&*panic));
         JourneyResult { failure: Some(failure), ..JourneyResult::default() }

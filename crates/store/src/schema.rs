@@ -1,7 +1,7 @@
-//! The schema, and how an older one becomes this one.
+//! The schema, and migrations from older ones.
 //!
-//! The format's number is SQLite's `user_version`. Each step below raises it by one; a new store goes
-//! through all of them, so there is one way to every format.
+//! The format's number is SQLite's `user_version`. Each step below raises it by one; a new store goes through all
+//! of them, so there is one path to every format.
 
 use rusqlite::Connection;
 
@@ -10,7 +10,7 @@ use super::StoreError;
 /// `application_id` of a farlink store: "farK".
 pub const APPLICATION_ID: i32 = 0x6661_724b;
 
-/// That of stores before the first release, whose formats are read no more.
+/// `application_id` of stores before the first release, whose formats are no longer supported.
 pub const UNRELEASED: i32 = 0x6661_726c;
 
 /// The steps from format n to n + 1.

@@ -1,5 +1,5 @@
--- The schema of a store; docs/store.md explains it. Columns that end in `_ns` are nanoseconds: spans, or with `_at_ns` instants since the
--- journey's world began.
+-- The schema of a store; docs/store.md explains it. Columns named `_ns` are nanoseconds: spans, or with `_at_ns`
+-- instants since the journey's world began.
 
 CREATE TABLE run (
     id              INTEGER PRIMARY KEY,
@@ -34,14 +34,14 @@ CREATE TABLE journey (
     PRIMARY KEY (run_id, position)
 ) STRICT;
 
--- What the requests of a page have in common from visit to visit: a JSON object with one array a column.
+-- Properties of a page's requests that are the same in all visits: a JSON object with one array per column.
 CREATE TABLE object_list (
     id      INTEGER PRIMARY KEY,
     digest  TEXT NOT NULL UNIQUE,
     columns TEXT NOT NULL
 ) STRICT;
 
--- `objects` is JSON like that of `object_list`: how the requests went.
+-- `objects` is JSON like that of `object_list`: the timings of the requests.
 CREATE TABLE visit (
     run_id                         INTEGER NOT NULL,
     journey                        INTEGER NOT NULL,
@@ -232,7 +232,7 @@ SELECT v.run_id, v.journey, v.visit,
        o.key IN (SELECT value FROM json_each(l.columns, '$.blocks_render')) AS blocks_render
 FROM visit AS v JOIN object_list AS l ON l.id = v.object_list, json_each(l.columns, '$.object') AS o;
 
--- The views below open packed columns by functions that farlink alone has.
+-- The views below read packed columns by functions that farlink alone has.
 CREATE VIEW proxy_event AS
 SELECT v.run_id, v.journey, v.visit,
        e.value ->> 'sequence'   AS sequence,

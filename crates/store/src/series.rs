@@ -1,6 +1,7 @@
-//! How visits went over time, as one blob a visit, and the SQL function that opens it.
+//! Time series of visits, as one blob per visit, and the SQL function that reads it.
 //!
-//! Numbers are stored as signed differences from the row before: windows and timers stand still most of the time, and instants lie close together.
+//! Numbers are stored as signed differences from the previous row: windows and timers are constant most of the
+//! time, and instants are close together.
 
 use record::{Departure, Interval, PacketSize, RadioStep, Series, WindowSample};
 use rusqlite::Connection;
@@ -24,7 +25,7 @@ struct Packed {
     departures: Departures,
 }
 
-/// Rows by column: which fields are numbers, kept as steps, and which are kept as they are.
+/// Rows by column: fields that are numbers, kept as differences, and fields that are kept unchanged.
 macro_rules! columns {
     ($columns:ident of $row:ident: steps $($step:ident)+; plain $($plain:ident: $type:ty)*) => {
         #[derive(Serialize, Deserialize)]
@@ -112,7 +113,7 @@ pub fn decode(blob: &[u8]) -> Result<Series, StoreError> {
     })
 }
 
-/// The whole of it as text: what of it counts in a digest.
+/// All series as text: the input of a digest.
 pub fn to_json(blob: &[u8]) -> Result<String, StoreError> {
     Ok(json(&decode(blob)?))
 }
@@ -134,7 +135,7 @@ fn json(rows: &impl Serialize) -> String {
     serde_json::to_string(rows).expect("numbers and strings serialise")
 }
 
-/// Makes `series_json(blob, name)` known to SQL on this connection.
+/// Registers `series_json(blob, name)` as an SQL function of this connection.
 pub fn register(connection: &Connection) -> Result<(), rusqlite::Error> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("series_json", 2, flags, |context| {
@@ -145,7 +146,7 @@ pub fn register(connection: &Connection) -> Result<(), rusqlite::Error> {
 }
 
 impl Store {
-    /// How a visit went over time, if that was recorded.
+    /// Time series of a visit, if they were recorded.
     pub fn series(&self, key: VisitKey) -> Result<Option<Series>, StoreError> {
         let sql = "SELECT series FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
         let blobs = self.rows(sql, key.params(), |row| Ok(row.get::<_, Option<Vec<u8>>>(0)?))?;
@@ -159,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// Something of everything.
+    /// A series of each kind.
     fn some(at_ns: u64, cwnd: u32, bytes: u64) -> Series {
         let window = WindowSample { at_ns, cwnd, ssthresh: Some(7), ..WindowSample::default() };
         let step = RadioStep { at_ns, from: "IDLE".to_owned(), ..RadioStep::default() };

@@ -17,7 +17,7 @@ fn fill(store: &mut Store, plan: &Plan, order: impl Iterator<Item = u64>) -> Run
     run
 }
 
-/// Every row of a run as text, `run` aside.
+/// Every row of a run as text, except table `run`.
 fn dump(store: &Store) -> Vec<String> {
     let mut all = Vec::new();
     for table in ["journey", "visit", "connection", "event", "object"] {
@@ -86,7 +86,7 @@ fn a_single_changed_timing_changes_the_digest() {
     assert_ne!(store.digest(first).unwrap(), store.digest(second).unwrap());
 }
 
-/// What nobody could count is unknown in the store, in the exported table and in the report's cell, and never 0.
+/// Unknown counts are unknown in the store, in the exported table and in the report's cell, and never 0.
 #[test]
 fn what_nobody_counted_is_not_zero() {
     let directory = tempfile::tempdir().unwrap();
@@ -260,13 +260,13 @@ fn a_store_from_before_the_first_release_is_refused_and_left_alone() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// Where the stores of past formats lie.
+/// Path of the fixture of a past format.
 fn fixture(format: u32) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/store-{format}.db"))
 }
 
-/// Writes the fixture of the present format. Run by hand when a format is new, and never again for that
-/// format: `cargo test -p farlink-store write_fixture -- --ignored`.
+/// Writes the fixture of the present format. Run by hand for a new format, and never again for that format: `cargo
+/// test -p farlink-store write_fixture -- --ignored`.
 #[test]
 #[ignore = "writes a committed file"]
 fn write_fixture() {

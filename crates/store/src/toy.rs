@@ -1,4 +1,4 @@
-//! A toy executor for tests: deterministic, quick, and of the right shape. Its numbers mean nothing.
+//! A toy executor for tests: deterministic, fast, and with realistic types. Its numbers mean nothing.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,7 @@ pub fn plan(repetitions: u32) -> Plan {
     Plan::new("toy", 1, repetitions, Order::Blocked, cells(&["synthetic:24x10KB"], &[50, 200]))
 }
 
-/// Two protocols a page and round-trip time.
+/// Two protocols per page and round-trip time.
 pub fn cells(pages: &[&str], rtts_ms: &[u64]) -> Vec<Scenario> {
     let mut cells = Vec::new();
     for page in pages {
@@ -59,7 +59,7 @@ impl Execute for Toy {
     }
 }
 
-/// One visit in the making.
+/// One visit under construction.
 struct Load {
     rtt_ns: u64,
     serialisation_ns: u64,
@@ -295,7 +295,7 @@ fn connection(load: &Load, lane: u32, objects: &[ObjectRecord], plt_ns: u64) -> 
     }
 }
 
-/// A store in a directory of its own that goes with it.
+/// A store in a temporary directory that is removed with it.
 pub struct FilledStore {
     _directory: tempfile::TempDir,
     /// The store.
@@ -304,7 +304,7 @@ pub struct FilledStore {
     pub run: RunId,
 }
 
-/// What a toy run's `run` row says.
+/// Facts for a toy run's `run` row.
 pub fn facts() -> RunFacts {
     RunFacts {
         experiment: None,

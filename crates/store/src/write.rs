@@ -1,4 +1,4 @@
-//! The verbs that write. Each is one transaction: it happened or it did not.
+//! Writing. Each verb is one atomic transaction.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Store {
         self.explain(result)
     }
 
-    /// Goes on with `run`: from now on it counts as running, with these workers and this command.
+    /// Resumes `run`: from now on it counts as running, with these workers and this command.
     pub fn resume_run(&mut self, run: RunId, facts: &RunFacts) -> Result<(), StoreError> {
         let result = self.connection.execute(
             "UPDATE run SET state = 'running', finished_at = NULL, digest = NULL,
@@ -34,7 +34,7 @@ impl Store {
         self.explain(result.map(|_| ()).map_err(StoreError::from))
     }
 
-    /// Stores what a journey left behind, all of it or nothing.
+    /// Stores a journey's result, all of it or nothing.
     pub fn put_journey(
         &mut self,
         run: RunId,
@@ -190,7 +190,7 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Objects that were asked of a server.
+/// Number of objects requested from a server.
 fn requests(record: &VisitRecord) -> u64 {
     record.objects.iter().filter(|o| o.protocol != "cache").count() as u64
 }

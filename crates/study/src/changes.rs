@@ -1,8 +1,9 @@
-//! What was changed in a study's set-up after its claims had first been judged.
+//! Changes to a study's set-up after its claims were first judged.
 //!
-//! A set-up is written before any claim can be evaluated. What is changed later could have been changed for the verdicts' sake, so it
-//! is listed in `changes.toml` with its reason and the verdicts that it moved. The list begins with the hash of the set-up that was
-//! judged first and must lead to the hash of the one that is there: a change that is not listed is refused.
+//! A set-up is written before any claim can be evaluated. Later changes could have been made for the sake of
+//! the verdicts, so each is listed in `changes.toml` with its reason and the verdicts that it moved. The list
+//! begins with the hash of the set-up that was judged first and must lead to the hash of the current one: an
+//! unlisted change is refused.
 
 use serde::Deserialize;
 
@@ -11,17 +12,17 @@ use super::{Study, StudyError, known_format, typed};
 /// The file of the list.
 pub(super) const FILE: &str = "changes.toml";
 
-/// The hexadecimal digits by which a set-up is named.
+/// Number of hexadecimal digits that identify a set-up.
 pub const DIGITS: usize = 16;
 
-/// The set-ups that a study has had, from the one that was judged first.
+/// The history of a study's set-up, from the one that was judged first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The hash of the set-up that was judged first, by its first digits.
     pub first: String,
-    /// What was changed since, oldest first.
+    /// The changes since, oldest first.
     pub changes: Vec<Change>,
-    /// Whether they lead to the set-up that is there.
+    /// True if they lead to the current set-up.
     pub are_complete: bool,
 }
 
@@ -29,26 +30,26 @@ pub struct Changes {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The hash that the set-up has since.
+    /// The hash of the set-up after it.
     pub to: String,
-    /// What was changed.
+    /// Description of the change.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The verdicts that are others since.
+    /// The verdicts that it changed.
     #[serde(default)]
     pub moved: Vec<Moved>,
 }
 
-/// Claims whose verdict was moved alike.
+/// Claims whose verdict changed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {
     /// The verdict before.
     pub from: String,
-    /// The verdict since.
+    /// The verdict after.
     pub to: String,
-    /// Whose.
+    /// The claims.
     pub claims: Vec<String>,
 }
 
@@ -62,10 +63,10 @@ struct Raw {
 }
 
 impl Changes {
-    /// The list of `study`; a study without one has the set-up that it began with.
+    /// The list of `study`; a study without one still has its first set-up.
     ///
     /// # Errors
-    /// A text that is no such list, or one that names a claim that is not the study's.
+    /// An invalid list, or one that names a claim that the study does not have.
     pub(super) fn of(study: &Study) -> Result<Changes, StudyError> {
         let hash = study.setup_digest()[..DIGITS].to_owned();
         let Some(text) = study.files.get(FILE) else {

@@ -1,5 +1,5 @@
-//! The machine-readable core of a claim's criterion. It is often narrower than the criterion, which is
-//! what a claim is judged by; `studies/README.md` says what each test means.
+//! The machine-readable core of a claim's criterion. It is often narrower than the criterion, by which the
+//! claim is judged; `studies/README.md` defines each test.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[serde(tag = "test", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "fields are the keys that studies/README.md explains")]
 pub enum Check {
-    /// `a` stays better than `b` from an x on that lies in the band.
+    /// `a` stays better than `b` from some x on, and that x lies in the band.
     Crossover {
         a: String,
         b: String,
@@ -88,23 +88,23 @@ pub enum Check {
     },
     /// Arms in the order of their values, the least first.
     Order { expect: Vec<String> },
-    /// There is such a case.
+    /// At least one such case exists.
     Exists { quantity: String },
-    /// Nothing can be tested. (With braces: serde would take any key beside a plain name.)
+    /// Nothing can be tested. (With braces: for a plain name, serde would accept any key beside it.)
     None {},
 }
 
-/// Up or down.
+/// Direction of a trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// It rises.
+    /// Rising.
     Up,
-    /// It falls.
+    /// Falling.
     Down,
 }
 
-/// From a least to a greatest value.
+/// A closed range of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// The least.
@@ -114,7 +114,7 @@ pub struct Band {
 }
 
 impl Check {
-    /// The band that it tests, if it has one.
+    /// The band that it tests, if any.
     pub fn band(&self) -> Option<Band> {
         match *self {
             Check::Crossover { low, high, .. }
@@ -128,7 +128,7 @@ impl Check {
         }
     }
 
-    /// Which of its fields says what cannot be, and why.
+    /// The invalid field, and why it is invalid.
     pub(super) fn mistake(&self) -> Option<(&'static str, String)> {
         if let Some(Band { low, high }) = self.band().filter(|band| band.low > band.high) {
             return Some(("check.low", format!("{low} is above check.high, {high}")));
@@ -152,7 +152,8 @@ impl Check {
         share.map(|share| ("check.min_share_pct", format!("{share} is no share in per cent")))
     }
 
-    /// At which share of cells or points it must hold, in per cent; none: in the aggregate.
+    /// Least share of cells or points at which it must hold, in per cent; `None`: it must hold in the
+    /// aggregate.
     pub fn least_share_percent(&self) -> Option<f64> {
         match *self {
             Check::Ratio { min_share_pct, .. }

@@ -6,7 +6,7 @@ use super::{Check, StudyError};
 use scenario::choice;
 
 choice! {
-    /// How far the source supports a claim.
+    /// Strength of the source's support for a claim.
     pub enum Strength, "strength" {
         /// Measured, and shown by a table or stated without reservation.
         Strong = "strong",
@@ -21,27 +21,27 @@ choice! {
 }
 
 choice! {
-    /// What kind of statement a claim is.
+    /// Kind of statement.
     pub enum Kind, "kind" {
-        /// From where on one arm is ahead.
+        /// The point from which one arm is ahead.
         Crossover = "crossover",
-        /// How two quantities relate.
+        /// The ratio of two quantities.
         Ratio = "ratio",
-        /// Which is ahead.
+        /// The arm that is ahead.
         Ordering = "ordering",
-        /// How large something is.
+        /// The size of something.
         Magnitude = "magnitude",
-        /// How something is spread.
+        /// The spread of something.
         Distribution = "distribution",
-        /// What goes with what.
+        /// Things that go together.
         Correlation = "correlation",
-        /// Where a curve goes.
+        /// The course of a curve.
         Trend = "trend",
-        /// That there is no effect.
+        /// The absence of an effect.
         Absence = "absence",
-        /// Why.
+        /// A cause.
         Mechanism = "mechanism",
-        /// Of what something is made.
+        /// The parts that something consists of.
         Composition = "composition",
     }
     not_yet {}
@@ -54,29 +54,29 @@ pub struct Claim {
     pub id: String,
     /// The fact that it is about; claims of one fact stand or fall together.
     pub fact: String,
-    /// Whether it says again what went into the laboratory.
+    /// True if it restates an input of the laboratory.
     pub restates_inputs: bool,
-    /// Where it stands: section, and figure or table.
+    /// Position in the document: section, and figure or table.
     pub place: String,
-    /// What kind of statement it is.
+    /// Kind of statement.
     pub kind: Kind,
-    /// What is claimed, in our words.
+    /// The statement, in our words.
     pub statement: String,
-    /// Under which conditions: network, page, protocols, TLS, cache, as far as they matter.
+    /// The conditions: network, page, protocols, TLS, cache, as far as they matter.
     pub conditions: Vec<(&'static str, String)>,
-    /// What is measured.
+    /// The measured quantity.
     pub metric: String,
     /// The document's value.
     pub published: String,
-    /// What a fair re-run must show: the claim is confirmed if every clause holds.
+    /// The result that a fair re-run must show: the claim is confirmed if every clause holds.
     pub criterion: String,
     /// The criterion's machine-readable core.
     pub check: Check,
-    /// How far the source supports it.
+    /// Strength of the source's support.
     pub strength: Strength,
-    /// Where the source contradicts itself, or another.
+    /// Contradictions within the source, or with another.
     pub conflict: Option<String>,
-    /// What else a reader should know.
+    /// Further remarks for readers.
     pub note: Option<String>,
 }
 

@@ -1,14 +1,15 @@
-//! How many draws of the sites that are known by their totals alone a study takes.
+//! Number of draws, within a study, of sites of which only totals are known.
 //!
-//! Set-ups name the first draws, for time; a deep run takes all that the priors fix (`draws` in `sites.toml`), a quick
-//! one the first.
+//! Set-ups name only the first draws, to save time. A deep run takes all draws that the priors fix (`draws` in
+//! `sites.toml`), a quick one only the first.
 
 use scenario::experiment::{ExperimentError, Source};
 
-/// As many as every `sites.toml` has.
+/// Number of draws that every `sites.toml` has.
 pub(super) const ALL: u32 = 20;
 
-/// Has an experiment take the first `draws` draws of each site that it loads; one without such sites stays as it is.
+/// Limits an experiment to the first `draws` draws of each site that it loads; an experiment without such sites
+/// is unchanged.
 pub(super) fn take(source: &mut Source, draws: u32) -> Result<(), ExperimentError> {
     let names = pages(source.text());
     if !names.iter().any(|name| site(name).is_some()) {
@@ -19,7 +20,7 @@ pub(super) fn take(source: &mut Source, draws: u32) -> Result<(), ExperimentErro
     source.set(&format!("page.name=[{}]", names.join(", ")))
 }
 
-/// The pages that an experiment names. A text that is no experiment has none: it is refused where it is resolved.
+/// The pages that an experiment names. Text that is no experiment has none: it is refused when it is resolved.
 fn pages(text: &str) -> Vec<String> {
     let Ok(experiment) = text.parse::<toml::Table>() else { return Vec::new() };
     let name = experiment.get("page").and_then(|page| page.get("name"));
@@ -27,13 +28,13 @@ fn pages(text: &str) -> Vec<String> {
     listed.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// The site of a drawn page, whichever draw it is: `erman2013-sites#7` of `erman2013-sites#7/3`.
+/// The site of a drawn page, without the draw: `erman2013-sites#7` of `erman2013-sites#7/3`.
 fn site(page: &str) -> Option<&str> {
     let (site, draw) = page.rsplit_once('/')?;
     (site.contains("-sites#") && draw.parse::<u32>().is_ok()).then_some(site)
 }
 
-/// Each site's first draws, draw by draw, after what is not drawn.
+/// The first draws of each site, draw by draw, after the pages that are not drawn.
 fn with_draws(names: &[String], draws: u32) -> Vec<String> {
     let mut all: Vec<String> = names.iter().filter(|name| site(name).is_none()).cloned().collect();
     let mut sites: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is wrong with a study's folder.
+//! Errors in a study's folder.
 
 use thiserror::Error;
 
@@ -8,51 +8,51 @@ pub enum StudyError {
     /// No study of that name.
     #[error("unknown study `{name}`; known: {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
         /// The closest known name, if one is close.
         nearest: Option<String>,
     },
-    /// A file that must be there is not.
+    /// A required file is missing.
     #[error("{study}/{file} is missing{}", .named_by.as_ref().map_or_else(String::new, |by| format!(", which {by} names")))]
     Missing {
-        /// Which study.
+        /// The study.
         study: String,
-        /// Which file of its folder.
+        /// The file in its folder.
         file: String,
-        /// What names it, unless every study has it.
+        /// The file that refers to it, unless every study has it.
         named_by: Option<String>,
     },
-    /// A file is not TOML, or its keys are not those of its kind.
+    /// Invalid TOML, or keys that a file of this kind does not have.
     #[error("{study}/{file}: {message}")]
     Syntax {
-        /// Which study.
+        /// The study.
         study: String,
-        /// Which file of its folder.
+        /// The file in its folder.
         file: String,
-        /// The reader's words, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
-    /// One entry of a file says what cannot be.
+    /// An entry with an invalid value.
     #[error("{study}/{file}: `{entry}`: {field}: {why}")]
     Field {
-        /// Which study.
+        /// The study.
         study: String,
-        /// Which file of its folder.
+        /// The file in its folder.
         file: String,
         /// The entry's id.
         entry: String,
-        /// Which key of it.
+        /// The key.
         field: String,
-        /// What it says, and what it should.
+        /// The value, and what was expected.
         why: String,
     },
 }
 
 impl StudyError {
-    /// What to do about it, as a sentence.
+    /// The remedy, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             StudyError::Unknown { nearest, .. } => {

@@ -1,9 +1,9 @@
-//! Laboratories that are not the study's: four that are known to be wrong, and those in which one thing that the study does not
-//! state is chosen otherwise.
+//! Laboratories other than the study's: four that are known to be wrong, and several in which one thing that
+//! the study does not state is chosen differently.
 //!
-//! Each is the same plan with every scenario changed in one way. A claim that all the wrong ones confirm tells nothing of the right
-//! one; a verdict that turns with an unstated thing is a verdict on our choice. A scenario that cannot be so stays as it is: where
-//! there is no radio, none can be taken away.
+//! Each is the same plan with every scenario changed in one way. A claim that all the wrong ones confirm says
+//! nothing about the right one; a verdict that turns with an unstated thing is a verdict on our choice. A
+//! scenario to which the change does not apply stays as it is: without a radio, none can be removed.
 
 use net::Network;
 
@@ -11,62 +11,63 @@ use scenario::Plan;
 use scenario::{NetworkSpec, Protocol, Queue, Scenario, Tcp, Tls, choice};
 
 choice! {
-    /// Where a study's experiments are run.
+    /// A laboratory in which a study's experiments are run.
     #[derive(Default)]
     pub enum Laboratory, "laboratory" {
-        /// As its set-up says.
+        /// The study's set-up.
         #[default]
         AsPublished = "as-published",
-        /// TCP recovers from losses as poorly as its knobs allow: no SACK, no probes, no early retransmission, nothing undone. Three
-        /// duplicates and the timeout are left.
+        /// TCP with the poorest loss recovery that its settings allow: no SACK, no probes, no early
+        /// retransmission, no undo. Three duplicate ACKs and the timeout remain.
         NoLossRecovery = "no-loss-recovery",
-        /// The client's radio is always there: no promotions, no states, no scheduling.
+        /// An ideal radio at the client: no promotions, no states, no scheduling.
         NoRadio = "no-radio",
-        /// Proxies and servers work on any number of requests at once, over any number of connections to origins.
+        /// Proxies and servers that handle any number of requests at once, over any number of connections to
+        /// origins.
         UnlimitedUpstream = "unlimited-upstream",
-        /// What HTTP/1.1 did is called what SPDY or HTTP/2 did, and the other way round.
+        /// Results of HTTP/1.1 are attributed to SPDY or HTTP/2, and vice versa.
         LabelsSwapped = "labels-swapped",
-        /// Proxies have six connections to an origin, and work on six requests at once.
+        /// Proxies with six connections to an origin, which handle six requests at once.
         UpstreamSix = "upstream-6",
         /// The same with 64.
         UpstreamMany = "upstream-64",
-        /// The queues in front of the access link hold one bandwidth-delay product.
+        /// Queues in front of the access link that hold one bandwidth-delay product.
         QueueOfBdp = "queue-1bdp",
-        /// They hold everything.
+        /// The same queues without a limit.
         QueueUnlimited = "queue-unlimited",
-        /// Both ends' TCP is an older Linux's; what was turned in it stays turned.
+        /// TCP of an older Linux at both ends; individual settings stay.
         TcpOlder = "tcp-linux-3.2",
-        /// It is a newer one's.
+        /// TCP of a newer Linux, likewise.
         TcpNewer = "tcp-linux-6",
-        /// HTTP/1.1 that ran in clear text runs over TLS 1.2.
+        /// HTTP/1.1 over TLS 1.2 instead of clear text.
         TlsForHttp = "tls-for-http",
-        /// Whatever the client computes takes half the time.
+        /// A client whose computing takes half the time.
         ClientFaster = "client-x2",
-        /// It takes twice the time.
+        /// A client whose computing takes twice the time.
         ClientSlower = "client-x0.5",
-        /// SPDY is its second version.
+        /// SPDY/2 in place of another version.
         SpdyTwo = "spdy-2",
-        /// It is its third.
+        /// SPDY/3 in place of another version.
         SpdyThree = "spdy-3",
     }
     not_yet {}
 }
 
-/// What a laboratory is to the study's.
+/// Relation of a laboratory to the study's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaboratoryKind {
-    /// It is the study's.
+    /// The study's own.
     Published,
-    /// It is known to be wrong.
+    /// Known to be wrong.
     Wrong,
-    /// It might as well have been the study's.
+    /// As plausible as the study's own.
     Unstated,
 }
 
-/// More than any page asks for.
+/// A limit beyond the demand of any page.
 const UNLIMITED: u32 = 10_000;
 
-/// What is turned off to recover poorly, on each end.
+/// Settings for poor loss recovery, at each end.
 const POOR_RECOVERY: [(&str, &str); 6] = [
     ("sack", "off"),
     ("dsack", "off"),
@@ -77,7 +78,7 @@ const POOR_RECOVERY: [(&str, &str); 6] = [
 ];
 
 impl Laboratory {
-    /// What it is to the study's.
+    /// Its relation to the study's.
     pub fn kind(self) -> LaboratoryKind {
         use Laboratory::*;
         match self {
@@ -90,7 +91,7 @@ impl Laboratory {
         }
     }
 
-    /// What is otherwise in it, in a few words.
+    /// The difference from the study's, in a few words.
     pub fn what(self) -> &'static str {
         use Laboratory::*;
         match self {
@@ -122,12 +123,13 @@ impl Laboratory {
         Laboratory::ALL.iter().copied().filter(move |it| it.kind() == kind)
     }
 
-    /// Whether what was measured is relabelled rather than measured elsewhere.
+    /// True if measurements are relabelled rather than made anew.
     pub fn swaps_labels(self) -> bool {
         self == Laboratory::LabelsSwapped
     }
 
-    /// The plan in this laboratory: cell by cell that of the set-up. If nothing in it can be so it is the same plan.
+    /// The plan in this laboratory, with the same cells as that of the set-up. The plan is unchanged if the
+    /// laboratory's change applies to none of its cells.
     pub fn plan(self, published: &Plan) -> Plan {
         let plan = published.mapped(|scenario| self.scenario(scenario));
         match plan.cells() == published.cells() {
@@ -196,7 +198,7 @@ fn queue(network: &mut NetworkSpec, queue: Queue) {
     network.queue = Some(queue);
 }
 
-/// So many connections to an origin, and so many requests at once where requests have workers. A tunnel has neither.
+/// Limits connections to an origin, and concurrent requests where requests have workers. A tunnel has neither.
 fn limit_upstream(scenario: &mut Scenario, limit: u32) {
     let resolved = scenario.route.resolved(scenario.stack.protocol);
     if !scenario.route.asks_proxy() {
@@ -216,7 +218,7 @@ fn limit_upstream(scenario: &mut Scenario, limit: u32) {
     }
 }
 
-/// The same settings over another generation's.
+/// Keeps individual settings, but changes the TCP generation.
 fn generation(scenario: &mut Scenario, generation: &str) {
     for side in [&mut scenario.transport.server, &mut scenario.transport.client] {
         let text = side.to_string();

@@ -1,8 +1,8 @@
-//! Published studies: what they did, what they claim.
+//! Published studies: their experiments and claims.
 //!
-//! A study is a folder under `studies/`: `study.toml` (its experiments, and what was chosen where it does
-//! not say) and `claims.toml`. They are read here into types; what is wrong is named by file and field.
-//! Nothing here judges a claim: [`judge`](crate::judge) does.
+//! A study is a folder under `studies/`: `study.toml` (its experiments, and the choices where the study does
+//! not say) and `claims.toml`. They are parsed here into types; mistakes are reported by file and field.
+//! Judging claims is left to [`judge`](crate::judge).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! In which manner a study is run.
+//! Ways of running a study: depth and world.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,34 +8,34 @@ use scenario::Plan;
 use scenario::World;
 use scenario::experiment::{Catalogue, ExperimentError, Source, resolve};
 
-/// How often a deep run repeats each cell, if nothing else is said.
+/// Repetitions of each cell in a deep run, by default.
 pub const DEEP: NonZeroU32 = NonZeroU32::new(200).unwrap();
 
-/// How often each cell of a study is repeated.
+/// Number of repetitions of each cell of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// Twice, and with one draw of the sites that are drawn: whether everything runs; too few to judge by.
+    /// Two, and one draw of drawn sites: a check that everything runs; too few to judge by.
     Quick,
-    /// As often as the study did.
+    /// As many as the study made.
     #[default]
     Usual,
-    /// So often: five are the fewest that anything is concluded from.
+    /// This many: at least five are needed for any conclusion.
     Loads(NonZeroU32),
-    /// So often, and with all draws of those sites: what is so, whatever the study's few repetitions say of it.
+    /// This many, with all draws of drawn sites: the truth of a claim, beyond the study's few repetitions.
     Deep(NonZeroU32),
 }
 
-/// How much of a study is run, and where.
+/// The depth of a study's runs, and their world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// How often each cell is repeated.
+    /// Number of repetitions of each cell.
     pub depth: Depth,
-    /// On which clock.
+    /// The world, simulated or emulated.
     pub world: World,
 }
 
 impl Depth {
-    /// The repetitions, if they are not the study's.
+    /// The number of repetitions, if not the study's.
     fn repetitions(self) -> Option<u32> {
         match self {
             Depth::Quick => Some(2),
@@ -44,7 +44,7 @@ impl Depth {
         }
     }
 
-    /// The draws of drawn sites, if they are not those that set-ups name.
+    /// The number of draws of drawn sites, if not that of the set-ups.
     fn draws(self) -> Option<u32> {
         match self {
             Depth::Quick => Some(1),
@@ -54,7 +54,7 @@ impl Depth {
     }
 }
 
-/// As the command line has it; nothing for the usual depth.
+/// Command-line notation; empty for the usual depth.
 impl fmt::Display for Depth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,10 +68,10 @@ impl fmt::Display for Depth {
 }
 
 impl Manner {
-    /// What an experiment of a study comes to in this manner, in the laboratory of its set-up: its text, and its plan.
+    /// Text and plan of a study's experiment, run in this manner in the laboratory of its set-up.
     ///
     /// # Errors
-    /// A text that is no experiment.
+    /// Text that is not an experiment.
     pub fn plan(
         self,
         mut source: Source,
@@ -82,11 +82,11 @@ impl Manner {
         Ok((source, plan))
     }
 
-    /// Sets an experiment of a study so. Nothing is set that is so already, so that the usual manner leaves the
-    /// experiment the one that its file is.
+    /// Applies this manner to an experiment. Settings that already match are left alone, so that the usual
+    /// manner keeps the experiment identical to its file.
     ///
     /// # Errors
-    /// A text that is no experiment.
+    /// Text that is not an experiment.
     fn apply(self, source: &mut Source) -> Result<(), ExperimentError> {
         if let Some(repetitions) = self.depth.repetitions() {
             source.set(&format!("repetitions={repetitions}"))?;

@@ -1,10 +1,11 @@
-//! What of a study is small enough to be carried by the kernel's TCP, in real time: its **reduced grid**.
+//! The part of a study that is small enough for the kernel's TCP, in real time: its **reduced grid**.
 //!
-//! A study names a TCP of its own time, takes hours of page loads, and waits minutes between visits. In `emulated.toml` stands what is taken of each of
-//! its experiments, as assignments that narrow their axes (those of `--set`), and in which laboratory it is run: one whose TCP a kernel has. The same grid can be
+//! A study names a TCP of its own time, takes hours of page loads, and waits minutes between visits.
+//! `emulated.toml` states the part taken of each of its experiments, as assignments that narrow their axes
+//! (those of `--set`), and the laboratory in which it is run: one whose TCP a kernel has. The same grid can be
 //! run in either world, so that verdicts differ by the world alone.
 //!
-//! The file is no part of the set-up: it cannot change what the study is judged by.
+//! The file is not part of the set-up: it cannot change what the study is judged by.
 
 use serde::Deserialize;
 
@@ -16,47 +17,47 @@ use scenario::{Recording, Scenario};
 /// The name of the file.
 const FILE: &str = "emulated.toml";
 
-/// What is taken of a study.
+/// The part taken of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReducedGrid {
     format: u32,
-    /// How often each cell is repeated, if nothing else is said.
+    /// Repetitions of each cell, by default.
     pub repetitions: u32,
-    /// Where it is run.
+    /// The laboratory.
     pub laboratory: Laboratory,
     #[serde(rename = "experiment")]
     portions: Vec<Portion>,
 }
 
-/// What is taken of an experiment.
+/// The part taken of an experiment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Portion {
     id: String,
-    /// What is otherwise than in its file: `network.rtt=["50ms", "300ms"]`.
+    /// Assignments that differ from its file: `network.rtt=["50ms", "300ms"]`.
     #[serde(default)]
     set: Vec<String>,
 }
 
-/// What is taken of an experiment, ready to be run.
+/// The part taken of an experiment, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReducedExperiment {
     /// The experiment's name within the study.
     pub id: String,
-    /// What is run, as a text.
+    /// The text to run.
     pub source: Source,
-    /// The cells as the study has them: what a load is judged as.
+    /// The cells as in the study, by which loads are judged.
     pub published: Plan,
-    /// The cells as they are run, in the grid's laboratory.
+    /// The cells as run, in the grid's laboratory.
     pub plan: Plan,
 }
 
 impl ReducedGrid {
-    /// What is taken of `study`, from its folder.
+    /// The reduced grid of `study`, from its folder.
     ///
     /// # Errors
-    /// If the file is not there, names an experiment that is not there, or says what it cannot.
+    /// A missing file, an unknown experiment, or an invalid value.
     pub fn of_study(study: &Study) -> Result<ReducedGrid, StudyError> {
         let text = study.files.get(FILE).ok_or_else(|| StudyError::Missing {
             study: study.name.clone(),
@@ -81,7 +82,7 @@ impl ReducedGrid {
     /// Its experiments in this manner.
     ///
     /// # Errors
-    /// An assignment that leaves no experiment.
+    /// An assignment that does not leave a valid experiment.
     pub fn experiments(
         &self,
         study: &Study,
@@ -112,7 +113,8 @@ impl ReducedGrid {
     }
 }
 
-/// The same without what is recorded over time, which the simulated world alone does: what is judged by it is covered in neither.
+/// The same scenario without recorded time series, which only the simulated world has: claims that need them
+/// are covered in neither.
 fn unrecorded(scenario: &Scenario) -> Scenario {
     Scenario { record: Recording::default(), ..scenario.clone() }
 }

@@ -1,4 +1,4 @@
-//! What a study did, as experiments of ours, and what was chosen where it does not say.
+//! Set-up of a study: its experiments in farlink's format, and the choices where the study does not say.
 
 use serde::Deserialize;
 
@@ -6,15 +6,15 @@ use super::StudyError;
 use scenario::choice;
 
 choice! {
-    /// What an experiment is to its study.
+    /// Role of an experiment in its study.
     pub enum Role, "role" {
         /// The study's own.
         AsPublished = "as-published",
-        /// The study's with one thing changed, because a statement or a doubt asks for it.
+        /// The study's with one change that a statement or a doubt calls for.
         Variant = "variant",
-        /// With what came after the study: newer protocols, TCP, browsers.
+        /// A version with later technology: newer protocols, TCP, browsers.
         Afterwards = "afterwards",
-        /// Nothing of the study's: it shows why a claim is not confirmed (`causes.toml`).
+        /// Not the study's: it shows why a claim is not confirmed (`causes.toml`).
         Cause = "cause",
     }
     not_yet {}
@@ -28,16 +28,16 @@ pub struct Setup {
     pub format: u32,
     /// The document's title.
     pub title: String,
-    /// Who wrote it.
+    /// The authors.
     pub authors: String,
-    /// When.
+    /// Year of publication.
     pub year: u32,
-    /// What it asks.
+    /// The research question.
     pub question: String,
-    /// What it did.
+    /// Its experiments.
     #[serde(rename = "experiment")]
     pub experiments: Vec<StudyExperiment>,
-    /// What it does not say, and what was chosen.
+    /// Choices where the study does not say.
     #[serde(rename = "assumption")]
     pub assumptions: Vec<Assumption>,
 }
@@ -50,18 +50,18 @@ pub struct StudyExperiment {
     pub id: String,
     /// The experiment file, unless it cannot be written yet.
     pub file: Option<String>,
-    /// Where the study describes it.
+    /// Section of the document that describes it.
     pub section: String,
-    /// What it measures.
+    /// The measurement.
     pub what: String,
-    /// What it is to the study.
+    /// Its role in the study.
     pub role: Role,
-    /// Features that it needs to be the study's own and that are not there.
+    /// Missing features without which it is not the study's own.
     pub waits_for: Vec<String>,
 }
 
 impl StudyExperiment {
-    /// Whether other laboratories run it: they are for claims, and no claim is about what came after the study.
+    /// True if other laboratories run it: they serve to test claims, and no claim is about later technology.
     pub fn is_run_elsewhere(&self) -> bool {
         self.role != Role::Afterwards
     }
@@ -73,11 +73,11 @@ impl StudyExperiment {
 pub struct Assumption {
     /// Its name within the study.
     pub id: String,
-    /// What was chosen.
+    /// The chosen value.
     pub value: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What could have been chosen as well.
+    /// Equally plausible values.
     pub alternatives: Vec<String>,
 }
 
@@ -87,15 +87,15 @@ pub(super) const FILE: &str = "study.toml";
 /// The file whose experiments show causes; they are no part of the set-up.
 pub(crate) const CAUSES: &str = "causes.toml";
 
-/// The experiments of [`CAUSES`], whose other entries are read where claims are judged.
+/// The experiments of [`CAUSES`]; its other entries are read where claims are judged.
 #[derive(Deserialize)]
 struct Shows {
     #[serde(default, rename = "experiment")]
     experiments: Vec<StudyExperiment>,
 }
 
-/// The set-up of `study`, read from the text of its file, with the experiments that `causes` adds; `has` says whether a file is in the
-/// folder.
+/// The set-up of `study`, read from the text of its file, with the experiments of `causes`; `has` returns true
+/// if a file is in the folder.
 pub(super) fn read(
     study: &str,
     text: &str,
@@ -129,7 +129,7 @@ pub(super) fn read(
     Ok(setup)
 }
 
-/// Refuses a name that stands twice.
+/// Refuses duplicate names.
 fn unique<'a>(study: &str, ids: impl Iterator<Item = &'a String>) -> Result<(), StudyError> {
     let mut seen = std::collections::BTreeSet::new();
     for id in ids {

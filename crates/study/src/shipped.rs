@@ -3,7 +3,7 @@
 use super::{Study, StudyError};
 use scenario::nearest;
 
-/// A folder: its name, and its files with their texts.
+/// A folder: its name, and the names and texts of its files.
 type Folder = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A folder of `studies/` with the files named.
@@ -181,7 +181,8 @@ mod tests {
         );
     }
 
-    /// Experiments beside the studies' own are theirs but for what they vary: none is judged, and no digest hangs on them.
+    /// Experiments besides the studies' own equal them except in what they vary: none of them is judged, and no
+    /// digest depends on them.
     #[test]
     fn variants_are_the_studies_own_but_for_what_they_vary() {
         macro_rules! cells {

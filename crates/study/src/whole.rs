@@ -10,7 +10,7 @@ use scenario::experiment::Source;
 /// The format of a study's files that this version reads.
 const FORMAT: u32 = 1;
 
-/// Where it stands how sites are drawn that are known by their totals only.
+/// The file that defines how sites are drawn of which only totals are known.
 const SITES: &str = "sites.toml";
 
 /// A published study.
@@ -18,11 +18,11 @@ const SITES: &str = "sites.toml";
 pub struct Study {
     /// Its short name, that of its folder.
     pub name: String,
-    /// What it did.
+    /// Its experiments and choices.
     pub setup: Setup,
-    /// What it claims.
+    /// Its claims.
     pub claims: Vec<Claim>,
-    /// What was changed in its set-up after its claims had been judged.
+    /// Changes to its set-up after its claims had been judged.
     pub changes: Changes,
     /// The files of its folder, by name.
     pub files: BTreeMap<String, String>,
@@ -32,7 +32,7 @@ impl Study {
     /// Reads the study `name` from its folder's files: names and texts.
     ///
     /// # Errors
-    /// What is missing or wrong, by file and field.
+    /// A missing or invalid file, by file and field.
     pub fn read(name: &str, files: &[(&str, &str)]) -> Result<Study, StudyError> {
         let owned = |(file, text): &(&str, &str)| ((*file).to_owned(), (*text).to_owned());
         let files: BTreeMap<String, String> = files.iter().map(owned).collect();
@@ -59,7 +59,7 @@ impl Study {
         Ok(study)
     }
 
-    /// The experiments that are written, with their texts.
+    /// The experiments that have a file, with their texts.
     pub fn experiments(&self) -> impl Iterator<Item = (&StudyExperiment, Source)> {
         self.setup.experiments.iter().filter_map(|experiment| {
             let file = experiment.file.as_ref()?;
@@ -68,7 +68,8 @@ impl Study {
         })
     }
 
-    /// Identifies its set-up, in hexadecimal: `study.toml`, how sites are drawn, and every experiment of the study's.
+    /// Digest of its set-up, in hexadecimal: `study.toml`, the definition of drawn sites, and every experiment
+    /// of the study's own.
     pub fn setup_digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let own = self.setup.experiments.iter().filter(|it| it.role != Role::Cause);
@@ -83,7 +84,8 @@ impl Study {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// How many independent facts its claims are about; with `strength`, those of such claims alone.
+    /// The number of independent facts that its claims are about; with `strength`, of claims of that strength
+    /// only.
     pub fn facts(&self, strength: Option<Strength>) -> usize {
         let counted = |claim: &&Claim| strength.is_none_or(|strength| claim.strength == strength);
         let facts: BTreeSet<&str> =
@@ -92,7 +94,7 @@ impl Study {
     }
 }
 
-/// A file of a study in its type.
+/// Parses a file of a study into its type.
 pub(crate) fn typed<T: DeserializeOwned>(
     study: &str,
     file: &str,
@@ -105,7 +107,7 @@ pub(crate) fn typed<T: DeserializeOwned>(
     })
 }
 
-/// Refuses a file of another format.
+/// Refuses a file of an unknown format.
 pub(crate) fn known_format(study: &str, file: &str, format: u32) -> Result<(), StudyError> {
     match format {
         FORMAT => Ok(()),

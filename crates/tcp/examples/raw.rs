@@ -1,4 +1,4 @@
-//! What the endpoint costs: 100 MB through two connections joined by nothing, CPU time a segment.
+//! Cost of the endpoint: 100 MB through two connections joined directly, CPU time per segment.
 //!
 //! `cargo run --release -p farlink-tcp --example raw`
 

@@ -1,4 +1,4 @@
-//! What an acknowledgement does to the sender.
+//! Processing of acknowledgements by the sender.
 //!
 //! Source: Linux 6.18 `tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_process_tlp_ack`,
 //! `tcp_cong_control`.
@@ -13,7 +13,7 @@ use crate::segment::Segment;
 use crate::sender::Sender;
 use crate::timers::{Timer, Timers};
 
-/// What one acknowledgement showed (the `FLAG_*` bits and `tcp_sacktag_state`).
+/// Effects of one acknowledgement (the `FLAG_*` bits and `tcp_sacktag_state`).
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// `snd_una` before.
@@ -26,13 +26,13 @@ pub(crate) struct Progress {
     pub(crate) sacked: bool,
     /// Data of this episode that was sent only once arrived.
     pub(crate) original: bool,
-    /// It says nothing new.
+    /// It carries nothing new.
     pub(crate) is_duplicate: bool,
     /// It reports data that arrived twice.
     reports_duplicate: bool,
-    /// That was the tail loss probe.
+    /// The duplicate was the tail loss probe.
     probe_was_needless: bool,
-    /// The retransmission timer is to be set anew.
+    /// The retransmission timer is to be rearmed.
     pub(crate) rearm: bool,
     /// A retransmission was lost.
     pub(crate) lost_again: bool,
@@ -42,25 +42,25 @@ pub(crate) struct Progress {
     pub(crate) delivered: u32,
     /// Of these, reported as duplicates.
     repeated: u32,
-    /// A selected block ends beyond the episode.
+    /// A SACK block ends beyond the episode.
     selects_beyond: bool,
-    /// Fast recovery began with it.
+    /// Fast recovery began with this acknowledgement.
     pub(crate) entered_recovery: bool,
     /// Of these, acknowledged in order.
     in_order: u32,
-    /// In flight before it.
+    /// In flight before this acknowledgement.
     prior_in_flight: u32,
     /// The peer probably delayed it.
     pub(crate) maybe_delayed: bool,
     /// It reports a congestion mark (`FLAG_ECE`).
     pub(crate) congestion_marked: bool,
     pub(crate) covered: Covered,
-    /// The lowest data that arrived late without having been sent again.
+    /// The lowest data that arrived late without having been retransmitted.
     reordered: Option<u64>,
 }
 
 impl Progress {
-    /// A timer that reckons with one delivery.
+    /// Progress of one segment, for estimates made by a timer.
     pub(crate) fn of_one_segment() -> Progress {
         Progress { delivered: 1, ..Progress::default() }
     }
@@ -70,12 +70,12 @@ impl Progress {
         self.delivered - self.repeated
     }
 
-    /// Something arrived, in order or not, once or twice (`FLAG_ANY_PROGRESS | FLAG_DSACKING_ACK`).
+    /// True if something arrived, in order or not, once or twice (`FLAG_ANY_PROGRESS | FLAG_DSACKING_ACK`).
     pub(crate) fn says_anything(&self) -> bool {
         self.advanced || self.sacked || self.reports_duplicate
     }
 
-    /// Something arrived, and if out of order, then only data that was sent once, before the episode's end
+    /// True if something arrived, and if out of order, then only data that was sent once, before the episode's end
     /// (`FLAG_ONLY_ORIG_SACKED`).
     pub(crate) fn shows_only_originals(&self) -> bool {
         let originals = !self.covered.selected.is_empty() && !self.selects_beyond;
@@ -84,10 +84,10 @@ impl Progress {
 }
 
 impl Sender {
-    /// Takes the acknowledgement that `segment` carries.
+    /// Processes the acknowledgement in `segment`.
     pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment, timers: &mut Timers) {
         if segment.ack > self.nxt {
-            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+            // RFC 9293 section 3.10.7.4: it acknowledges data never sent.
             return;
         }
         let idle = self.board.is_empty();
@@ -102,7 +102,7 @@ impl Sender {
         };
         self.recovery.new_data_first = false;
         if segment.ack < self.una {
-            // Old, yet what it selects may still be news.
+            // Old, but its SACK blocks may still be news.
             if !segment.sack.is_empty() {
                 self.take_sack(now, segment, &mut progress);
                 self.alert(now, &mut progress, timers);
@@ -225,7 +225,7 @@ impl Sender {
         }
     }
 
-    /// The peer got something twice (`tcp_check_dsack`, `tcp_dsack_seen`).
+    /// The peer received something twice (`tcp_check_dsack`, `tcp_dsack_seen`).
     fn take_duplicate(&mut self, block: std::ops::Range<u64>, progress: &mut Progress) {
         let len = block.end.saturating_sub(block.start);
         if len == 0 || len > self.peer.most {
@@ -236,7 +236,7 @@ impl Sender {
             self.probe.is_some_and(|probe| probe.ends == block.end) && len <= u64::from(self.mss);
         self.duplicates += u64::from(segments);
         if self.duplicates > self.stats.retransmitted_segments {
-            // The network, not we, made the copy.
+            // The copy was made by the network, not by this sender.
             return;
         }
         self.retransmits.judge_duplicate(&block);
@@ -309,13 +309,13 @@ impl Sender {
                 self.note_reordering(lowest, progress.prior_highest);
             }
         } else if let (Some(head), Some(_)) = (self.board.head(), sample) {
-            // Selected data that was sent before the head's last transmission: the path lives.
+            // SACKed data that was sent before the head's last transmission: the path is alive.
             let first = progress.covered.selected.first(self.config.clock, now);
             progress.rearm = first.is_some_and(|first| first > now - head.at);
         }
     }
 
-    /// Without selective acknowledgements: which of these had been delivered before is known by count alone
+    /// Without SACK: the number of segments that had been delivered before is known by count alone
     /// (`tcp_remove_reno_sacks`).
     fn settle_presumed(&mut self, progress: &mut Progress, presumed: u32) {
         if self.sack || progress.in_order == 0 {
@@ -339,14 +339,14 @@ impl Sender {
         }
     }
 
-    /// Late data that was never sent again: reordering in the network.
+    /// Late data that was never retransmitted: reordering in the network.
     pub(crate) fn note_reordering(&mut self, lowest: u64, highest: u64) {
         if lowest < highest {
             self.rack.note_reordering(highest - lowest, self.mss);
         }
     }
 
-    /// Linux 3 lets the window grow before it looks for losses (`tcp_cong_avoid`); `held`: not by this acknowledgement.
+    /// Linux 3 lets the window grow before it looks for losses (`tcp_cong_avoid`); `held`: this acknowledgement may not grow it.
     fn grow_by_ack(&mut self, now: Time, progress: &Progress, held: bool) {
         let mut growth = 0;
         if progress.in_order > 0 && !held && !self.recovery.is_reducing() {
@@ -364,7 +364,7 @@ impl Sender {
         self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
         if self.cwnd.is_rate_based() {
-            // The controller needs no leave to grow and no help to shrink.
+            // The controller needs no permission to grow and no help to shrink.
         } else if self.recovery.is_reducing() {
             self.reduce(progress, newly_lost);
         } else if self.grows_by_segment() && self.may_grow(progress) {
@@ -376,12 +376,12 @@ impl Sender {
         }
     }
 
-    /// A controller that models the path does so in the manner of Linux 6, where it comes from.
+    /// True if the window grows per segment: always with a controller that models the path, which comes from Linux 6.
     fn grows_by_segment(&self) -> bool {
         self.config.growth == Growth::PerSegment || self.cwnd.is_rate_based()
     }
 
-    /// Tells the controller.
+    /// Reports the acknowledgement to the controller.
     fn inform(&mut self, now: Time, progress: &Progress, newly_lost: u64, growth: u32) {
         let sample = self.sample_rate(now, progress, newly_lost);
         let ack = Ack {
@@ -398,7 +398,7 @@ impl Sender {
         self.update_pacing();
     }
 
-    /// The rate of delivery, for a controller that asks (`tcp_rate_gen`).
+    /// The delivery rate, for a controller that uses it (`tcp_rate_gen`).
     fn sample_rate(
         &mut self,
         now: Time,
@@ -422,14 +422,14 @@ impl Sender {
         ))
     }
 
-    /// Counts what an acknowledgement delivers that gives no sample.
+    /// Counts deliveries of an acknowledgement that gives no sample.
     fn add_unsampled(&mut self, progress: &Progress) {
         if let Some(rate) = &mut self.rate {
             rate.add(progress.delivered);
         }
     }
 
-    /// `tcp_may_raise_cwnd`: on in-order delivery, or on any where reordering is common.
+    /// `tcp_may_raise_cwnd`: on in-order delivery, or on any delivery if reordering is common.
     fn may_grow(&self, progress: &Progress) -> bool {
         let reordering = self.rack.reordering() > crate::rack::DUPLICATE_THRESHOLD;
         progress.advanced || (reordering && progress.sacked)

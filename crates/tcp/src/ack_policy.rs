@@ -1,10 +1,10 @@
-//! When to acknowledge: at once, after a delay, or with the next data.
+//! Timing of acknowledgements: at once, after a delay, or with the next data.
 //!
 //! Source: Linux 6.18 `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `__tcp_cleanup_rbuf`. The delay adapts to the gaps
-//! between segments; a connection that answers within it is interactive and saves its acknowledgements
-//! for the answers. Left out: aggregation of arrivals (GRO) before acknowledging; and
-//! that a full segment which is pushed waited like any other before Linux 6.6. What other systems do beside: `stretch`.
+//! between segments; a connection that replies within it is interactive and piggybacks its acknowledgements
+//! on the replies. Left out: aggregation of arrivals (GRO) before acknowledging; and the delay of a full segment with PSH
+//! before Linux 6.6, like that of any other. Additions of other systems are in `stretch`.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::timers::{Timer, Timers};
 
 /// The peer's segment size until a larger one arrives (`TCP_MSS_DEFAULT`).
 const SMALLEST_MSS: u64 = 536;
-/// A delay without an estimate of the round trip ends here (`HZ / 2`), unless data was pushed.
+/// Maximum delay without an estimate of the round trip (`HZ / 2`), unless data was pushed.
 const LONGEST_GAP: Duration = Duration::from_millis(500);
 /// Out-of-order arrivals acknowledged before any are held back (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
@@ -30,38 +30,38 @@ pub(crate) struct AckClock {
     delay: Option<Duration>,
     /// Segments still to be acknowledged at once (`quick`).
     quick: u32,
-    /// Answers sent within the delay (`pingpong`).
+    /// Replies sent within the delay (`pingpong`).
     answers: u32,
     last_data: Time,
-    /// The size of the peer's full segments, estimated (`rcv_mss`).
+    /// Estimated size of the peer's full segments (`rcv_mss`).
     rcv_mss: u64,
     last_small: u64,
-    /// Something arrived that was not acknowledged (`ICSK_ACK_SCHED`).
+    /// Something arrived that has not been acknowledged (`ICSK_ACK_SCHED`).
     owed: bool,
-    /// It has to go now (`ICSK_ACK_NOW`, or the decision to send).
+    /// The acknowledgement has to leave now (`ICSK_ACK_NOW`, or the decision to send).
     due: bool,
     /// Ends of writes received since the last acknowledgement, up to two (`ICSK_ACK_PUSHED*`).
     pushed: u8,
-    /// Out-of-order arrivals at this number (`dup_ack_counter`, `compressed_ack_rcv_nxt`).
+    /// Out-of-order arrivals at this sequence number (`dup_ack_counter`, `compressed_ack_rcv_nxt`).
     overtaken: (u64, u32),
     /// Acknowledgements held back (`compressed_ack`).
     compressed: u32,
-    /// If the policy looks for streams.
+    /// Detector of streams, if the policy has one.
     stream: Option<StreamDetector>,
 }
 
-/// What the receiver knows when it decides.
+/// Receiver state on which the decision depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     /// The next number expected.
     pub(crate) next: u64,
-    /// Bytes in order that were not acknowledged.
+    /// Bytes in order that have not been acknowledged.
     pub(crate) unacknowledged: u64,
-    /// The window can be advertised at least as large as it is.
+    /// The window to advertise is at least as large as the current one.
     pub(crate) window_holds: bool,
     /// Data waits behind a gap.
     pub(crate) gap: bool,
-    /// The smaller of both estimates of the round trip.
+    /// The smaller of the two estimates of the round trip.
     pub(crate) rtt: Option<Duration>,
 }
 
@@ -88,18 +88,18 @@ impl AckClock {
         self.rcv_mss
     }
 
-    /// An acknowledgement must leave now.
+    /// True if an acknowledgement must leave now.
     pub(crate) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// An acknowledgement must leave now, whatever the policy.
+    /// Demands an acknowledgement now, whatever the policy.
     pub(crate) fn demand(&mut self) {
         self.owed = true;
         self.due = true;
     }
 
-    /// An acknowledgement is owed, some time.
+    /// Notes that an acknowledgement is owed, at some time.
     pub(crate) fn owe(&mut self) {
         self.owed = true;
     }
@@ -108,7 +108,7 @@ impl AckClock {
         self.answers >= self.policy.interactive_after
     }
 
-    /// Makes the connection interactive: an answer, the FIN, is expected soon.
+    /// Makes the connection interactive: a reply, the FIN, is expected soon.
     pub(crate) fn expect_answer(&mut self) {
         self.answers = self.answers.max(self.policy.interactive_after);
     }
@@ -133,7 +133,7 @@ impl AckClock {
         } else if gap < delay {
             self.delay = Some((delay / 2 + gap).min(rto));
         } else if gap > rto {
-            // The sender may have restarted its window: help it grow.
+            // The sender may have restarted its window: quick acknowledgements help it grow.
             self.hurry(window);
         }
     }
@@ -145,14 +145,14 @@ impl AckClock {
         self.end_stream(now);
     }
 
-    /// What arrives is no stream, or no longer.
+    /// Notes that arrivals are not a stream, or no longer.
     fn end_stream(&mut self, now: Time) {
         if let Some(stream) = &mut self.stream {
             stream.reset(now);
         }
     }
 
-    /// More than so many bytes are acknowledged at once: those of one segment, or in a stream of all but one of several.
+    /// Number of bytes above which an acknowledgement leaves at once: those of one segment, or in a stream of all but one of several.
     fn patience(&self) -> u64 {
         let segments = self.stream.as_ref().map_or(2, StreamDetector::segments);
         u64::from(segments - 1) * self.rcv_mss
@@ -174,14 +174,14 @@ impl AckClock {
         self.delay = Some(self.policy.min_delay);
     }
 
-    /// The window opened: one more at once (`tcp_grow_window`).
+    /// The window opened: one more quick acknowledgement (`tcp_grow_window`).
     pub(crate) fn on_growth(&mut self) {
         self.quick |= 1;
     }
 
     /// The window is tight (`__tcp_select_window`).
     pub(crate) fn on_shortage(&mut self) {
-        // A policy of quick acknowledgements without end keeps them.
+        // A policy of unlimited quick acknowledgements keeps them.
         if self.policy.quick_acks.0 < u32::MAX {
             self.quick = 0;
         }
@@ -214,7 +214,7 @@ impl AckClock {
         self.pushed = (self.pushed + 1).min(2);
     }
 
-    /// Decides after a segment was taken in (`__tcp_ack_snd_check`).
+    /// Decides after a segment was received (`__tcp_ack_snd_check`).
     pub(crate) fn decide(
         &mut self,
         now: Time,
@@ -235,7 +235,7 @@ impl AckClock {
         }
     }
 
-    /// Out-of-order data: the first three at once, then a few together.
+    /// Out-of-order data: the first three acknowledgements leave at once, then a few together.
     fn compress(&mut self, now: Time, situation: &Situation, timers: &mut Timers) {
         if self.overtaken.0 != situation.next {
             self.overtaken = (situation.next, 0);
@@ -292,14 +292,14 @@ impl AckClock {
         self.due = true;
     }
 
-    /// Held back long enough.
+    /// The compression timer expired.
     pub(crate) fn on_compression_over(&mut self) {
         if self.compressed > 0 {
             self.demand();
         }
     }
 
-    /// The application read everything there was, or much of it (`__tcp_cleanup_rbuf`).
+    /// The application read everything available, or much of it (`__tcp_cleanup_rbuf`).
     pub(crate) fn on_read(&mut self, unacknowledged: u64, emptied: bool) {
         let small = self.pushed > 1 || (self.pushed > 0 && !self.is_interactive());
         if self.owed && (unacknowledged > self.patience() || (small && emptied)) {
@@ -323,7 +323,7 @@ impl AckClock {
         timers.stop(Timer::CompressedAck);
     }
 
-    /// Data left: an answer, if soon enough (`tcp_event_data_sent`).
+    /// Data left: a reply, if soon enough (`tcp_event_data_sent`).
     pub(crate) fn on_data_sent(&mut self, now: Time) {
         if self.delay.is_some_and(|delay| now - self.last_data < delay) {
             self.answers = self.answers.saturating_add(1);

@@ -1,4 +1,4 @@
-//! One end of a connection: the public face, and the traffic between its halves.
+//! One end of a connection: the public interface, and the traffic between its halves.
 
 mod output;
 
@@ -23,7 +23,7 @@ use crate::state::State;
 use crate::stats::{Limit, Stats};
 use crate::timers::{Timer, Timers};
 
-/// A TCP endpoint without a network: it is handed segments and the time, and hands segments out.
+/// A TCP endpoint without a network: it takes segments and the time, and returns segments.
 ///
 /// After each call that takes the time, call [`poll`](Connection::poll) until it returns `None`, then look at
 /// [`deadline`](Connection::deadline).
@@ -39,7 +39,7 @@ pub struct Connection {
     /// The application will write no more.
     closing: bool,
     error: Option<Error>,
-    /// A reset to send, with this number.
+    /// Sequence number of a reset to send.
     reset_due: Option<u64>,
     established_at: Option<Time>,
     recalled: Option<CachedMetrics>,
@@ -47,7 +47,7 @@ pub struct Connection {
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
-    /// Its samples, if somebody wants them.
+    /// Its samples, if recorded.
     series: Option<Box<Series>>,
 }
 
@@ -92,18 +92,18 @@ impl Connection {
         self.sender.set_notsent_lowat(bytes);
     }
 
-    /// Lets what the connection draws at random (BBR's probing) come from `chance`. Call it first of all;
-    /// without it all connections draw the same.
+    /// Sets the source of the connection's random numbers (BBR's probing) to `chance`. Call it before anything else;
+    /// otherwise all connections draw the same numbers.
     pub fn draw_from(&mut self, now: Time, chance: Stream) {
         self.sender.draw_from(chance, now);
     }
 
-    /// Starts from what an earlier connection to the same peer left. Before the handshake is over.
+    /// Starts from the metrics of an earlier connection to the same peer. Call before the handshake is over.
     pub fn recall(&mut self, metrics: CachedMetrics) {
         self.recalled = Some(metrics);
     }
 
-    /// What this connection leaves for later ones, once, when it has ended in order.
+    /// Metrics that this connection leaves for later ones, once, when it has ended in order.
     pub fn take_lesson(&mut self) -> Option<Lesson> {
         self.lesson.take()
     }
@@ -113,7 +113,7 @@ impl Connection {
         &self.config
     }
 
-    // ---- the network's side
+    // ---- network
 
     /// Takes a segment that arrived.
     pub fn handle(&mut self, now: Time, segment: Segment) {
@@ -148,7 +148,7 @@ impl Connection {
         if segment.is(Flags::RST) {
             self.fail(Error::Reset);
         } else if segment.is(Flags::SYN) {
-            // The SYN-ACK was lost, or the SYN was doubled on the way (`tcp_check_req`).
+            // The SYN-ACK was lost, or the SYN was duplicated on the way (`tcp_check_req`).
             self.handshake.due = true;
         } else if segment.is(Flags::ACK) && segment.ack >= 1 {
             self.establish(now, &segment);
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// Takes the peer's SYN and agrees on options.
+    /// Processes the peer's SYN and agrees on options.
     fn learn(&mut self, now: Time, syn: &Segment) {
         self.handshake.learn(syn);
         self.timestamps = self.config.timestamps && self.handshake.peer_timestamps;
@@ -303,7 +303,7 @@ impl Connection {
         }
     }
 
-    /// The earliest timer.
+    /// Expiry of the earliest timer.
     pub fn deadline(&self) -> Option<Time> {
         self.timers.deadline()
     }
@@ -356,9 +356,9 @@ impl Connection {
         }
     }
 
-    // ---- the application's side
+    // ---- application
 
-    /// Copies from `data` into the send buffer; returns how much, 0 when it is full or closed.
+    /// Copies from `data` into the send buffer; returns the number of bytes, 0 when it is full or closed.
     pub fn write(&mut self, now: Time, data: &[u8]) -> usize {
         self.note(Trigger::Write);
         if self.error.is_some() { 0 } else { self.sender.write(now, data) }
@@ -370,23 +370,23 @@ impl Connection {
         if self.error.is_some() { 0 } else { self.sender.write_bytes(now, data) }
     }
 
-    /// Copies what arrived in order into `buf`; returns how much. 0 means nothing yet, or
+    /// Copies data received in order into `buf`; returns the number of bytes. 0 means nothing yet, or
     /// [`at_eof`](Connection::at_eof).
     pub fn read(&mut self, now: Time, buf: &mut [u8]) -> usize {
         self.receiver.read(now, buf)
     }
 
-    /// How many bytes that arrived in order wait to be read.
+    /// Number of bytes received in order and not yet read.
     pub fn readable_bytes(&self) -> u64 {
         self.receiver.queue.ready_bytes()
     }
 
-    /// Takes up to `max` bytes of what arrived in order, without copying.
+    /// Takes up to `max` bytes of the data received in order, without copying.
     pub fn read_bytes(&mut self, now: Time, max: usize) -> Option<Bytes> {
         self.receiver.read_bytes(now, max)
     }
 
-    /// Ends writing: a FIN follows what was written. Reading goes on.
+    /// Ends writing: a FIN follows the data written. Reading goes on.
     pub fn close(&mut self, _now: Time) {
         if !self.closing && self.state != State::Closed {
             self.note(Trigger::Close);
@@ -409,59 +409,59 @@ impl Connection {
         self.receiver.queue.clear();
     }
 
-    /// The handshake is complete and the connection not over.
+    /// True if the handshake is complete and the connection not over.
     pub fn is_established(&self) -> bool {
         self.state.is_synchronised()
     }
 
-    /// A read would tell something: data, the end, or an error.
+    /// True if a read would return something: data, end of file, or an error.
     pub fn is_readable(&self) -> bool {
         self.readable_bytes() > 0 || self.at_eof() || self.error.is_some()
     }
 
-    /// A writer should be woken: there is room worth the trouble, or an error.
+    /// True if a writer should be woken: there is enough room, or an error.
     pub fn is_writable(&self) -> bool {
         self.error.is_some() || (self.state.is_synchronised() && self.sender.is_writable())
     }
 
-    /// The peer has finished and everything was read.
+    /// True if the peer has finished and everything was read.
     pub fn at_eof(&self) -> bool {
         self.receiver.queue.is_finished() && self.receiver.queue.ready_bytes() == 0
     }
 
-    /// Why the connection ended before its time.
+    /// Error that ended the connection early.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// Over, nothing more to send: may be dropped once [`poll`](Connection::poll) returns `None`. A connection
-    /// in [`State::TimeWait`] may be dropped, too, if nobody minds that a repeated FIN finds nobody.
+    /// True if the connection is over, with nothing more to send: it may be dropped once [`poll`](Connection::poll) returns `None`. A connection
+    /// in [`State::TimeWait`] may be dropped, too, if a repeated FIN need not be answered.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed && self.reset_due.is_none()
     }
 
-    /// Where the connection stands.
+    /// State of the connection.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The round trip as the receiving half knows it, from echoed timestamps and from how long windows take to fill (`tcpi_rcv_rtt`);
+    /// The receiving half's estimate of the round trip, from echoed timestamps and the time that windows take to fill (`tcpi_rcv_rtt`);
     /// none before the first sample.
     pub fn rcv_rtt(&self) -> Option<Duration> {
         self.receiver.window.rtt()
     }
 
-    /// What was sent again so far, in time's order. What is said of one may change as more becomes known.
+    /// Retransmissions so far, in chronological order. The verdict on one may change as more becomes known.
     pub fn retransmits(&self) -> &[Retransmit] {
         self.sender.retransmits.as_slice()
     }
 
-    /// From now on keeps a [`Sample`] of everything that happens. Without this nothing is kept and nothing spent.
+    /// Records a [`Sample`] of every event from now on. By default nothing is recorded, at no cost.
     pub fn record_series(&mut self) {
         self.series.get_or_insert_default();
     }
 
-    /// The samples so far, if they are [kept](Connection::record_series).
+    /// The samples so far, if they are [recorded](Connection::record_series).
     pub fn series(&self) -> &[Sample] {
         self.series.as_ref().map_or(&[], |series| &series.samples)
     }
@@ -472,7 +472,7 @@ impl Connection {
         }
     }
 
-    /// What happened is dealt with.
+    /// Takes a sample after an event was processed.
     fn sample(&mut self, now: Time) {
         let Some(series) = &mut self.series else { return };
         let Some(trigger) = series.pending.take() else { return };

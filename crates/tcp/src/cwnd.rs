@@ -1,4 +1,4 @@
-//! The congestion window together with how well the sender uses it.
+//! The congestion window together with the sender's use of it.
 //!
 //! A window that is not filled proves nothing about the network, so it neither grows nor lasts (RFC 2861,
 //! RFC 7661). Source: Linux 6.18 `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`.
@@ -11,7 +11,7 @@ use units::Time;
 
 use crate::{Config, Pacing};
 
-/// The tick of a machine whose timers are taken as exact (`CONFIG_HZ=1000`).
+/// The tick of a machine with exact timers (`CONFIG_HZ=1000`).
 const JIFFY: Duration = Duration::from_millis(1);
 
 /// Offload may hold back this fraction of the window (`tcp_tso_win_divisor`).
@@ -29,18 +29,18 @@ pub(crate) struct CongestionWindow {
     rate_based: bool,
     /// The window was full at some time in this round (`is_cwnd_limited`).
     filled: bool,
-    /// The most that was out in this round, if it was not full (`max_packets_out`).
+    /// Maximum outstanding in this round, if the window was not full (`max_packets_out`).
     most_sent: u32,
     /// The round ends when this is acknowledged (`cwnd_usage_seq`).
     round_ends: u64,
-    /// The most that was out since `stamp` (`snd_cwnd_used`).
+    /// Maximum outstanding since `stamp` (`snd_cwnd_used`).
     used: u32,
-    /// When the window was last full or grew (`snd_cwnd_stamp`).
+    /// Time at which the window was last full or grew (`snd_cwnd_stamp`).
     stamp: Time,
 }
 
 impl CongestionWindow {
-    /// What the controller draws at random comes from `chance`.
+    /// A new window; `chance` is the controller's source of random numbers.
     pub(crate) fn new(config: &Config, chance: Stream, now: Time) -> CongestionWindow {
         let settings = Settings {
             era: config.congestion_era,
@@ -65,7 +65,7 @@ impl CongestionWindow {
         self.window.cwnd
     }
 
-    /// The controller alone moves the window.
+    /// True if the controller alone moves the window.
     pub(crate) fn is_rate_based(&self) -> bool {
         self.rate_based
     }
@@ -74,12 +74,12 @@ impl CongestionWindow {
         self.stamp = now;
     }
 
-    /// Whether the sender uses enough of the window for it to grow (`tcp_is_cwnd_limited`).
+    /// True if the sender uses enough of the window for it to grow (`tcp_is_cwnd_limited`).
     pub(crate) fn is_limiting(&self) -> bool {
         self.filled || (self.window.in_slow_start() && self.window.cwnd < 2 * self.most_sent)
     }
 
-    /// Whether so much was in flight that the window may grow, in Linux 3 (`tcp_is_cwnd_limited`): what offload may hold
+    /// True if enough was in flight for the window to grow, in Linux 3 (`tcp_is_cwnd_limited`): the share that offload may hold
     /// back for a larger burst does not count as unused.
     pub(crate) fn was_nearly_full(&self, in_flight: u32, mss: u32, reordering: u32) -> bool {
         let Some(left) = self.window.cwnd.checked_sub(in_flight).filter(|left| *left > 0) else {
@@ -90,7 +90,7 @@ impl CongestionWindow {
         deferrable || left <= reordering
     }
 
-    /// Notes at the end of a burst, in Linux 3, how much is out. Returns true when the window has gone unused for
+    /// Records the segments outstanding at the end of a burst, in Linux 3. Returns true if the window has gone unused for
     /// `patience`.
     pub(crate) fn validate_by_count(&mut self, now: Time, sent: u32, patience: Duration) -> bool {
         if sent >= self.window.cwnd {
@@ -102,7 +102,7 @@ impl CongestionWindow {
         now - self.stamp >= patience
     }
 
-    /// Notes at the end of a burst how much is out (`tcp_cwnd_validate`). Returns true when the
+    /// Records the segments outstanding at the end of a burst (`tcp_cwnd_validate`). Returns true if the
     /// window has gone unused for `patience`.
     pub(crate) fn validate(&mut self, now: Time, burst: &Burst, patience: Duration) -> bool {
         let fuller = !self.filled && burst.sent > self.most_sent;
@@ -120,7 +120,7 @@ impl CongestionWindow {
         now - self.stamp >= patience
     }
 
-    /// Gives up half of what went unused (`tcp_cwnd_application_limited`).
+    /// Gives up half of the unused window (`tcp_cwnd_application_limited`).
     pub(crate) fn give_up_unused(&mut self, now: Time, allowed: bool) {
         if allowed {
             self.window.approach(self.used.max(self.initial));
@@ -129,7 +129,7 @@ impl CongestionWindow {
         self.stamp = now;
     }
 
-    /// Restarts after idleness (`tcp_cwnd_restart`); `ssthresh` is what to remember.
+    /// Restarts after idleness (`tcp_cwnd_restart`); `ssthresh` is the threshold to remember.
     pub(crate) fn restart(&mut self, now: Time, idle: Duration, rto: Duration, ssthresh: u32) {
         self.window.ssthresh = ssthresh;
         self.window.decay(idle, rto, self.initial);
@@ -141,7 +141,7 @@ impl CongestionWindow {
 /// The state of the sender at the end of a burst.
 #[derive(Debug)]
 pub(crate) struct Burst {
-    /// The window let nothing more out.
+    /// True if the window was exhausted.
     pub(crate) full: bool,
     /// Segments not cumulatively acknowledged.
     pub(crate) sent: u32,

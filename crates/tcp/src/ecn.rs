@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 /// The ECN field of the IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The transport does not take marks: a congested router drops the packet.
+    /// Not ECN-capable: a congested router drops the packet.
     #[default]
     NotEct,
     /// ECT(0): a congested router may mark the packet.
@@ -19,50 +19,50 @@ pub enum Ecn {
     Ce,
 }
 
-/// Whether a connection may use ECN (`tcp_ecn`).
+/// Use of ECN by a connection (`tcp_ecn`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EcnPolicy {
     /// Never (0).
     Off,
-    /// If the peer asks for it (2).
+    /// If the peer requests it (2).
     #[default]
     Passive,
-    /// Asks for it, too (1).
+    /// Requests it, too (1).
     Active,
 }
 
 names!(EcnPolicy { Off => "off", Passive => "passive", Active => "active" });
 
 impl EcnPolicy {
-    /// The control bits of a SYN. One that is repeated no longer asks: something on the path may drop those
+    /// The control bits of a SYN. A repeated SYN no longer requests ECN: something on the path may drop those
     /// that do (RFC 3168 section 6.1.1.1; `tcp_ecn_fallback`).
     pub(crate) fn request(self, again: bool) -> Flags {
         if self == EcnPolicy::Active && !again { Flags::ECE.with(Flags::CWR) } else { Flags::NONE }
     }
 
-    /// Whether a listener agrees to what `syn` asks (RFC 3168 section 6.1.1). A SYN must not be marked itself.
+    /// True if a listener grants the request in `syn` (RFC 3168 section 6.1.1). A SYN must not be marked itself.
     pub(crate) fn grants(self, syn: &Segment) -> bool {
         let asks = syn.is(Flags::ECE.with(Flags::CWR));
         self != EcnPolicy::Off && asks && syn.ecn == Ecn::NotEct
     }
 
-    /// Whether `answer`, a SYN-ACK, grants what was asked.
+    /// True if `answer`, a SYN-ACK, grants the request.
     pub(crate) fn is_granted(self, answer: &Segment) -> bool {
         self == EcnPolicy::Active && answer.is(Flags::ECE) && !answer.is(Flags::CWR)
     }
 }
 
-/// The sender's part.
+/// Sender side of ECN.
 #[derive(Debug, Default)]
 pub(crate) struct EcnSender {
     /// Both ends agreed.
     pub(crate) agreed: bool,
-    /// The next new data tells the peer that the window was reduced (`TCP_ECN_QUEUE_CWR`).
+    /// The next new data informs the peer that the window was reduced (`TCP_ECN_QUEUE_CWR`).
     cwr_due: bool,
 }
 
 impl EcnSender {
-    /// Whether an acknowledgement reports congestion (`tcp_ecn_rcv_ecn_echo`).
+    /// True if an acknowledgement reports congestion (`tcp_ecn_rcv_ecn_echo`).
     pub(crate) fn is_echoed_by(&self, segment: &Segment) -> bool {
         self.agreed && segment.is(Flags::ECE)
     }
@@ -72,12 +72,12 @@ impl EcnSender {
         self.cwr_due = self.agreed;
     }
 
-    /// The reduction was taken back.
+    /// The reduction was undone.
     pub(crate) fn on_undo(&mut self) {
         self.cwr_due = false;
     }
 
-    /// The marks of a segment: only new data takes them, for a lost retransmission must show as a loss
+    /// The marks of a segment: only new data is ECN-capable, for a lost retransmission must show as a loss
     /// (RFC 3168 section 6.1.5).
     pub(crate) fn mark(&mut self, is_new_data: bool) -> (Ecn, Flags) {
         if !self.agreed || !is_new_data {
@@ -88,7 +88,7 @@ impl EcnSender {
     }
 }
 
-/// The receiver's part.
+/// Receiver side of ECN.
 #[derive(Debug, Default)]
 pub(crate) struct EcnReceiver {
     /// Both ends agreed.
@@ -100,12 +100,12 @@ pub(crate) struct EcnReceiver {
 }
 
 impl EcnReceiver {
-    /// The echo on a segment that leaves.
+    /// The echo on an outgoing segment.
     pub(crate) fn echo(&self) -> Flags {
         if self.echoing { Flags::ECE } else { Flags::NONE }
     }
 
-    /// The peer has reduced its window; true if it should hear from us at once, for that window may be
+    /// Handles the peer's reduction of its window; returns true if an acknowledgement should leave at once, for that window may be
     /// tiny (`tcp_ecn_accept_cwr`).
     pub(crate) fn on_segment(&mut self, segment: &Segment) -> bool {
         let reduced = self.agreed && segment.is(Flags::CWR);
@@ -113,7 +113,7 @@ impl EcnReceiver {
         reduced && segment.seq < segment.end()
     }
 
-    /// New data arrived with this mark; true if acknowledgements must not be delayed for now
+    /// Handles new data with this mark; returns true if acknowledgements must not be delayed for now
     /// (`tcp_data_ecn_check`).
     pub(crate) fn on_data(&mut self, ecn: Ecn) -> bool {
         if !self.agreed {

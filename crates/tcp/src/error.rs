@@ -1,8 +1,8 @@
-//! Why a connection ended before its time.
+//! Errors that end a connection early.
 
 use thiserror::Error;
 
-/// The connection is gone; neither reading nor writing will go on.
+/// The connection is gone; neither reading nor writing can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The peer refused the connection (`ECONNREFUSED`).

@@ -1,4 +1,4 @@
-//! The three-way handshake: SYN and SYN-ACK, their retransmission, and what was agreed.
+//! The three-way handshake: SYN and SYN-ACK, their retransmission, and the options agreed on.
 //!
 //! Source: Linux 6.18 `tcp_retransmit_timer` (SYN-SENT, linear timeouts first), `reqsk_timer_handler` (SYN-ACK),
 //! `tcp_init_transfer`. Left out: simultaneous open, SYN cookies, Fast Open.
@@ -10,7 +10,7 @@ use units::Time;
 use crate::config::{Clock, Config, SynLossWindow};
 use crate::segment::{Segment, SynOptions};
 
-/// Which end this is.
+/// Role of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Client,
@@ -26,10 +26,10 @@ pub(crate) struct Handshake {
     first_sent: Option<Time>,
     last_sent: Time,
     transmissions: u32,
-    /// Those that the timer asked for; the others the peer's doubled SYNs.
+    /// SYNs that the timer asked for; the others answer the peer's duplicate SYNs.
     timeouts: u32,
     rto: Duration,
-    /// What the peer's SYN said.
+    /// Options in the peer's SYN.
     pub(crate) peer: Option<SynOptions>,
     /// The peer uses timestamps.
     pub(crate) peer_timestamps: bool,
@@ -50,13 +50,13 @@ impl Handshake {
         }
     }
 
-    /// Takes the options of the peer's SYN.
+    /// Processes the options of the peer's SYN.
     pub(crate) fn learn(&mut self, syn: &Segment) {
         self.peer = syn.syn;
         self.peer_timestamps = syn.timestamps.is_some();
     }
 
-    /// A SYN leaves; returns when to send it again, and whether it has been sent before.
+    /// Records a SYN that leaves; returns the time of its retransmission, and whether it has been sent before.
     pub(crate) fn sent(&mut self, now: Time) -> (Time, bool) {
         self.due = false;
         let again = self.transmissions > 0;
@@ -66,7 +66,7 @@ impl Handshake {
         (now + self.rto, again)
     }
 
-    /// The timer expired; true if the peer is given up.
+    /// The timer expired; returns true if the peer is given up.
     pub(crate) fn on_timeout(&mut self, config: &Config) -> bool {
         let (limit, linear) = match self.role {
             Role::Client => {
@@ -85,7 +85,7 @@ impl Handshake {
         false
     }
 
-    /// The round trip, if the answer tells which transmission it answers.
+    /// The round trip, if the reply identifies the transmission that it answers.
     pub(crate) fn rtt(&self, clock: Clock, now: Time, answer: &Segment) -> Option<Duration> {
         match answer.timestamps {
             _ if self.transmissions == 1 => Some(clock.span(self.last_sent, now)),
@@ -94,7 +94,7 @@ impl Handshake {
         }
     }
 
-    /// Whether to begin with a window of one segment: more than one transmission seems lost (RFC 5681
+    /// True if the connection begins with a window of one segment: more than one transmission seems lost (RFC 5681
     /// section 3.1, relaxed by RFC 6298).
     pub(crate) fn is_cautious(&self, window: SynLossWindow, answer: &Segment) -> bool {
         let echo = answer.timestamps.map(|timestamps| timestamps.echo);

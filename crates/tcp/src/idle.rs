@@ -1,4 +1,4 @@
-//! What idleness does to the window and to the round trip.
+//! Effects of idleness on the window and the round trip.
 //!
 //! A window that has not been used for a timeout proves nothing (RFC 2861; `tcp_cwnd_restart`). Linux 6 cuts it when the application
 //! writes again (`tcp_slow_start_after_idle_check`), Linux 3 when the first burst has been handed to the device under the old
@@ -11,15 +11,15 @@ use units::Time;
 use crate::config::IdleRestart;
 use crate::sender::Sender;
 
-/// The most that one buffer holds (`sk_gso_max_size`).
+/// Maximum size of one buffer (`sk_gso_max_size`).
 const BUFFER_BYTES: u32 = 65_536;
 
-/// A window that is to be cut when the first burst has left.
+/// A window that is to be cut after the first burst has left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingRestart {
     idle: Duration,
     rto: Duration,
-    /// Segments that may still leave before.
+    /// Segments that may still leave before the cut.
     left: u32,
 }
 
@@ -30,7 +30,7 @@ impl Sender {
             && !self.cwnd.is_rate_based()
     }
 
-    /// How long nothing was sent, if nothing is in flight and that was longer than the timeout.
+    /// Time since the last transmission, if nothing is in flight and it is longer than the timeout.
     fn idle_time(&self, now: Time) -> Option<Duration> {
         let idle = now - self.last_sent;
         (self.board.is_empty() && idle > self.rtt.rto()).then_some(idle)
@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// The burst is over, for want of data or of window.
+    /// The burst is over, for lack of data or window.
     pub(crate) fn restart_after_burst(&mut self, now: Time) {
         if let Some(restart) = self.restart.take() {
             self.restart_window(now, restart.idle, restart.rto);

@@ -1,18 +1,19 @@
-//! A sans-IO TCP endpoint that behaves as Linux does: Linux 6, or one of the generations before it.
+//! A sans-IO TCP endpoint that behaves like Linux: Linux 6, or one of the generations before it.
 //!
-//! A [`Connection`] is handed segments and the time and hands out segments and a deadline; it reads no clock,
-//! opens no socket, draws no random number. What it reproduces is what decides how fast a page loads: the
+//! A [`Connection`] takes segments and the time and returns segments and a deadline; it reads no clock,
+//! opens no socket, draws no random number. It reproduces all that decides how fast a page loads: the
 //! handshake and its timeouts, slow start and CUBIC, loss detection by RACK and tail loss probes, proportional
 //! rate reduction, F-RTO and undo, delayed and quick acknowledgements, window autotuning on both sides, the decay of
 //! an idle window, and an orderly close.
 //!
-//! What it leaves out, and why that is fine: small queues below the sender (nothing waits in a device); urgent data;
+//! Left out, without harm: small queues below the sender (nothing waits in a device); urgent data;
 //! path MTU discovery (the path's MTU is given); PAWS and wrapping sequence numbers (64 bits do not wrap); SACK reneging
 //! (both ends are ours); simultaneous open.
 //!
-//! Where to look: `config` and `spec` (what differs between generations, and how it is written); `sender` and `ack` (what
-//! may leave; what an acknowledgement does), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`, `tso`;
-//! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `stretch`, `window`; `connection` joins the halves.
+//! Modules: `config` and `spec` (the differences between generations, and their notation); `sender` and `ack` (the segments that
+//! may leave; the effects of an acknowledgement), `recovery`, `rack`, `timeouts`, `samples`, `rtt`, `cwnd`, `idle`, `metrics`, `tso`;
+//! `rate` and `pacing` for controllers that model the path; `ecn`; `receiver`, `reassembly`, `ack_policy`, `stretch`, `window`; `connection` joins
+//! the halves.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! What a host remembers of its peers from one connection to the next.
+//! A host's cache of peer metrics from one connection to the next.
 //!
 //! A connection that ends in order leaves its round trip, deviation, threshold and degree of reordering; the next one to the same
 //! address begins with them. So in Linux 3 one lossy connection makes later ones leave slow start early. Source:
-//! `tcp_update_metrics` and `tcp_init_metrics` of Linux 3.0.27, 3.10.17 (`tcp_metrics.c`) and 6.18. Left out: the window that is
-//! remembered, too, but never used by default; differences in the key (route, destination, or both addresses).
+//! `tcp_update_metrics` and `tcp_init_metrics` of Linux 3.0.27, 3.10.17 (`tcp_metrics.c`) and 6.18. Left out: the window, which is
+//! cached, too, but never used by default; differences in the key (route, destination, or both addresses).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::rack::DUPLICATE_THRESHOLD;
 use crate::recovery::CongestionState;
 use crate::sender::Sender;
 
-/// What is known of one peer.
+/// Cached metrics of one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CachedMetrics {
     /// Eight times the smoothed round trip; zero: unknown.
@@ -27,34 +27,34 @@ pub struct CachedMetrics {
     reordering: Option<u32>,
 }
 
-/// What a connection has learned of its peer by the time it ends.
+/// Metrics of a connection at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// As in [`CachedMetrics`]; none: the peer never answered in time.
+    /// As in [`CachedMetrics`]; none if the peer never acknowledged in time.
     rtt: Option<(Duration, Duration)>,
     cwnd: u32,
-    /// None: it never left slow start for congestion.
+    /// None if it never left slow start because of congestion.
     ssthresh: Option<u32>,
-    /// The window was above the threshold, and nothing was amiss.
+    /// The window was above the threshold, and no loss was suspected.
     settled: bool,
     reordering: u32,
 }
 
-/// The memory of one host.
+/// The metrics cache of one host.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsCache {
     peers: BTreeMap<IpAddr, (Time, CachedMetrics)>,
 }
 
 impl MetricsCache {
-    /// What a new connection to `peer` may start from.
+    /// Metrics for a new connection to `peer` to start from.
     pub fn recall(&self, now: Time, peer: IpAddr, config: &Config) -> Option<CachedMetrics> {
         let (at, metrics) = self.peers.get(&peer)?;
         let known = config.metrics != MetricsUse::Off && now - *at <= config.metrics_lifetime;
         known.then_some(*metrics)
     }
 
-    /// A connection to `peer` ended.
+    /// Records the metrics of a connection to `peer` that ended.
     pub fn learn(&mut self, now: Time, peer: IpAddr, config: &Config, lesson: &Lesson) {
         if config.metrics == MetricsUse::Off {
             return;
@@ -64,12 +64,12 @@ impl MetricsCache {
         self.peers.insert(peer, (now, metrics));
     }
 
-    /// Forgets one of them (`ip tcp_metrics delete`).
+    /// Forgets one peer (`ip tcp_metrics delete`).
     pub fn forget(&mut self, peer: IpAddr) {
         self.peers.remove(&peer);
     }
 
-    /// Forgets everybody (`ip tcp_metrics flush`).
+    /// Forgets all peers (`ip tcp_metrics flush`).
     pub fn flush(&mut self) {
         self.peers.clear();
     }
@@ -81,7 +81,7 @@ impl CachedMetrics {
             self.rtt_8 = Duration::ZERO;
             return;
         };
-        // A larger round trip counts at once, a smaller one by an eighth: too much is better than too little.
+        // A larger round trip counts at once, a smaller one by an eighth: an overestimate is better than an underestimate.
         let change = self.rtt_8.abs_diff(rtt_8);
         self.rtt_8 = if rtt_8 >= self.rtt_8 { rtt_8 } else { self.rtt_8 - change / 8 };
         let deviation = (change / 2).max(deviation_4);
@@ -114,7 +114,7 @@ impl CachedMetrics {
 }
 
 impl Sender {
-    /// What the connection teaches; to be asked before its state is given up.
+    /// Metrics of the connection; call before its state is dropped.
     pub(crate) fn lesson(&self) -> Lesson {
         let window = &self.cwnd.window;
         let ssthresh = (window.ssthresh < congestion::INFINITE_SSTHRESH).then_some(window.ssthresh);
@@ -128,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// Starts from what is known of the peer, once the handshake is over (`tcp_init_metrics`).
+    /// Starts from the cached metrics of the peer, once the handshake is over (`tcp_init_metrics`).
     pub(crate) fn apply_metrics(&mut self, metrics: &CachedMetrics, timestamps: bool) {
         if let Some(reordering) = metrics.reordering {
             self.rack.recall_reordering(reordering);
@@ -139,7 +139,7 @@ impl Sender {
                 if let Some(ssthresh) = metrics.ssthresh {
                     self.cwnd.window.ssthresh = ssthresh;
                 }
-                // Linux 3.0 trusts no round trip that timestamps could not correct.
+                // Linux 3.0 does not trust a round trip that timestamps could not correct.
                 if timestamps || self.config.handshake_rtt == HandshakeRtt::Counts {
                     self.rtt.raise(metrics.rtt_8, metrics.deviation_4);
                 }

@@ -18,13 +18,13 @@ use crate::tso::{MIN_SEGMENTS, autosize};
 /// The first segments of a connection leave unpaced, as with `fq`.
 const UNPACED_SEGMENTS: u64 = 10;
 
-/// When segments may leave.
+/// Pacing of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pacing {
-    /// As soon as the windows allow; only a controller that asks for it is paced (`fq_codel`, Linux's default).
+    /// None: segments leave as soon as the windows allow; only a controller that asks for pacing is paced (`fq_codel`, Linux's default).
     #[default]
     Off,
-    /// At a multiple of the window over the smoothed round trip, as with the `fq` discipline.
+    /// A multiple of the window over the smoothed round trip, as with the `fq` discipline.
     Kernel {
         /// Percent in slow start (`tcp_pacing_ss_ratio`, 200).
         slow_start_percent: u32,
@@ -76,30 +76,30 @@ impl FromStr for Pacing {
 /// Spaces the segments of one connection.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    /// How fast payload may leave; none: at once.
+    /// Rate of payload; none if unlimited.
     rate: Option<BitsPerSec>,
-    /// A controller's least burst, segments.
+    /// Minimum burst of the controller, segments.
     least_burst: u32,
-    /// When the next burst may leave (`tcp_wstamp_ns`).
+    /// Earliest departure of the next burst (`tcp_wstamp_ns`).
     departure: Time,
     /// Segments with payload sent so far (`data_segs_out`).
     sent: u64,
     burst: Burst,
 }
 
-/// A burst under way: segments that leave at one instant.
+/// A burst under way: segments that leave at the same time.
 #[derive(Debug, Default)]
 struct Burst {
     began: Time,
-    /// For how long the pacer was idle before it.
+    /// Idle time of the pacer before the burst.
     credit: Duration,
     bytes: u64,
-    /// How many segments may still follow.
+    /// Number of segments that may still follow.
     left: u32,
 }
 
 impl Pacer {
-    /// How fast payload may leave; none: at once.
+    /// Rate of payload; none if unlimited.
     pub(crate) fn rate(&self) -> Option<BitsPerSec> {
         self.rate
     }
@@ -114,7 +114,7 @@ impl Pacer {
         }
     }
 
-    /// When the next segment may leave.
+    /// Earliest departure of the next segment.
     pub(crate) fn departure(&self, now: Time) -> Time {
         self.departure.max(now)
     }
@@ -123,7 +123,7 @@ impl Pacer {
         self.rate.is_some() && self.burst.left == 0 && self.departure > now
     }
 
-    /// A segment of `bytes` leaves; a burst that begins with it may have `most` (`tcp_update_skb_after_send`).
+    /// A segment of `bytes` leaves; a burst that begins with it may have `most` segments (`tcp_update_skb_after_send`).
     fn on_sent(&mut self, now: Time, bytes: u64, most: u32) {
         self.sent += 1;
         let Some(rate) = self.rate else { return };
@@ -137,24 +137,24 @@ impl Pacer {
         self.departure = burst.began;
         if self.sent >= UNPACED_SEGMENTS {
             let span = rate.time_for(burst.bytes);
-            // A timer that fired late is made up for, in part.
+            // The delay of a late timer is made up for, in part.
             self.departure += span - burst.credit.min(span / 2);
         }
     }
 
-    /// Nothing more leaves at this instant.
+    /// Nothing more leaves at this time.
     pub(crate) fn end_burst(&mut self) {
         self.burst.left = 0;
     }
 }
 
 impl Sender {
-    /// Whether segments of this connection are ever held back.
+    /// True if segments of this connection are ever held back.
     pub(crate) fn is_paced(&self) -> bool {
         self.config.pacing != Pacing::Off || self.cwnd.is_rate_based()
     }
 
-    /// Follows the window, or what the controller asks for, after an acknowledgement
+    /// Adapts to the window, or to the controller's rate, after an acknowledgement
     /// (`tcp_update_pacing_rate`).
     pub(crate) fn update_pacing(&mut self) {
         if self.is_paced() {
@@ -181,14 +181,14 @@ impl Sender {
         };
     }
 
-    /// The segments of a burst. The kernel reckons a rate and sizes bursts by it whether it paces or not.
+    /// The segments of a burst. The kernel computes a rate and sizes bursts by it even without pacing.
     pub(crate) fn burst_segments(&self) -> u32 {
         let rate = self.pacer.rate.or_else(|| self.window_rate(200, 120));
         let rate = rate.unwrap_or(BitsPerSec(u64::MAX));
         autosize(rate, self.mss, self.rtt.min(), self.pacer.least_burst)
     }
 
-    /// So many percent, in slow start and later, of the window over the smoothed round trip; none before the first sample.
+    /// These percentages, in slow start and later, of the window over the smoothed round trip; none before the first sample.
     fn window_rate(&self, early_percent: u32, later_percent: u32) -> Option<BitsPerSec> {
         let window = &self.cwnd.window;
         let early = window.cwnd < window.ssthresh / 2;
@@ -200,7 +200,7 @@ impl Sender {
         Some(BitsPerSec(u64::try_from(rate).unwrap_or(u64::MAX)))
     }
 
-    /// Whether pacing holds the next segment back; if so, a timer will say when it may go
+    /// True if pacing holds the next segment back; in that case arms a timer for its departure
     /// (`tcp_pacing_check`).
     pub(crate) fn is_held_back(&self, now: Time, timers: &mut Timers) -> bool {
         let held = self.pacer.holds(now);
@@ -210,14 +210,14 @@ impl Sender {
         held
     }
 
-    /// A segment with `bytes` of payload leaves; a burst that begins with it may have `most`.
+    /// A segment with `bytes` of payload leaves; a burst that begins with it may have `most` segments.
     pub(crate) fn note_paced(&mut self, now: Time, bytes: usize, most: u32) {
         if self.is_paced() && bytes > 0 {
             self.pacer.on_sent(now, bytes as u64, most);
         }
     }
 
-    /// How long pacing holds back what a timer would wait for (`tcp_pacing_delay`).
+    /// Delay by pacing of a transmission on which a timer depends (`tcp_pacing_delay`).
     pub(crate) fn pacing_delay(&self, now: Time) -> Duration {
         self.pacer.departure - now
     }
@@ -229,7 +229,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A pacer at 1 byte a microsecond that has sent its first ten segments.
+    /// A pacer at 1 byte per microsecond that has sent its first ten segments.
     fn pacer() -> Pacer {
         Pacer { rate: Some(BitsPerSec::mbit(8)), sent: 10, ..Pacer::new() }
     }

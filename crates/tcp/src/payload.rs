@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
-/// A segment's data. Almost always one slice; more where a segment spans several writes.
+/// A segment's data. Almost always one slice; more if a segment spans several writes.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
     first: Bytes,
@@ -16,12 +16,12 @@ impl Payload {
         Payload::default()
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -47,7 +47,7 @@ impl Payload {
     /// The part of this payload from `start`, `len` bytes long.
     ///
     /// # Panics
-    /// If that reaches past the end.
+    /// If it reaches past the end.
     pub(crate) fn slice(&self, start: usize, len: usize) -> Payload {
         assert!(start + len <= self.len, "a slice must lie within its payload");
         let mut part = Payload::new();
@@ -83,7 +83,7 @@ impl IntoIterator for Payload {
     }
 }
 
-/// Equal if the bytes are equal, however they are cut.
+/// Equal if the bytes are equal, however they are sliced.
 impl PartialEq for Payload {
     fn eq(&self, other: &Payload) -> bool {
         self.len == other.len
@@ -93,7 +93,7 @@ impl PartialEq for Payload {
 
 impl Eq for Payload {}
 
-/// Copies from the front of `queue` into `buf` and drops what was copied; returns how much.
+/// Copies from the front of `queue` into `buf` and drops the bytes copied; returns their number.
 pub(crate) fn copy_out(queue: &mut std::collections::VecDeque<Bytes>, buf: &mut [u8]) -> usize {
     let mut copied = 0;
     while copied < buf.len()

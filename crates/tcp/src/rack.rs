@@ -1,7 +1,7 @@
-//! RACK: what was sent well before something that arrived is lost (RFC 8985).
+//! RACK: a segment sent well before one that arrived is lost (RFC 8985).
 //!
-//! Source: Linux 6.18 `tcp_recovery.c`; the only loss detection there is in that kernel for connections
-//! with SACK. The classic threshold of three duplicates lives on as the rule that shuts the reordering window.
+//! Source: Linux 6.18 `tcp_recovery.c`, the only loss detection in that kernel for connections
+//! with SACK. The classic threshold of three duplicates lives on as the rule that closes the reordering window.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use units::Time;
 
 use crate::scoreboard::Scoreboard;
 
-/// Duplicates that prove a loss while no reordering was seen (`tcp_reordering`).
+/// Duplicates that prove a loss while no reordering has been seen (`tcp_reordering`).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
-/// The degree of reordering never grows beyond this (`tcp_max_reordering`).
+/// Maximum degree of reordering (`tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 /// Recoveries for which a widened window is kept (`TCP_RACK_RECOVERY_THRESH`).
 const KEPT_RECOVERIES: u8 = 16;
@@ -19,22 +19,22 @@ const KEPT_RECOVERIES: u8 = 16;
 /// The state of RACK (`tp->rack`) and the reordering seen so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Rack {
-    /// When the most recently sent segment among those delivered was sent, and its end.
+    /// Transmission time of the most recently sent segment among those delivered, and its end.
     newest: (Time, u64),
     /// The round trip of that segment.
     rtt: Duration,
-    /// Something was delivered since losses were last looked for.
+    /// Something was delivered since the last look for losses.
     advanced: bool,
     /// The reordering window in quarters of the smallest round trip.
     steps: u8,
     kept: u8,
     duplicate_seen: bool,
-    /// The window may widen again when this is acknowledged: once a round trip.
+    /// The window may widen again when this is acknowledged: once per round trip.
     round_ends: u64,
-    /// Segments by which data was overtaken; the threshold for duplicates.
+    /// Number of segments by which data was overtaken; the threshold for duplicates.
     reordering: u32,
     reordering_seen: bool,
-    /// The degree has once been more than the threshold.
+    /// The degree has exceeded the threshold before.
     threshold_exceeded: bool,
 }
 
@@ -58,7 +58,7 @@ impl Rack {
     pub(crate) fn advance(&mut self, now: Time, sent: &crate::scoreboard::Sent, min_rtt: Duration) {
         let rtt = now - sent.at;
         if sent.ever_retransmitted && rtt < min_rtt {
-            // Too soon for the retransmission: the original arrived, whose time is not known.
+            // Too early for the retransmission: the original arrived, whose transmission time is unknown.
             return;
         }
         self.advanced = true;
@@ -66,17 +66,17 @@ impl Rack {
         self.newest = self.newest.max((sent.at, sent.end));
     }
 
-    /// Looks for losses at the next opportunity, whatever arrives.
+    /// Makes the next opportunity look for losses, whatever arrives.
     pub(crate) fn reexamine(&mut self) {
         self.advanced = true;
     }
 
-    /// Whether something was delivered since the last call.
+    /// Returns true if something was delivered since the last call.
     pub(crate) fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
-    /// How long after its due time a segment is still awaited (`tcp_rack_reo_wnd`).
+    /// Time past its due time for which a segment is still awaited (`tcp_rack_reo_wnd`).
     pub(crate) fn window(
         &self,
         proven: bool,
@@ -90,8 +90,8 @@ impl Rack {
         (min_rtt / 4).saturating_mul(u32::from(self.steps)).min(srtt)
     }
 
-    /// Marks everything lost that is overdue (`tcp_rack_detect_loss`); returns how long to wait for the rest
-    /// and how many were marked.
+    /// Marks everything lost that is overdue (`tcp_rack_detect_loss`); returns the time to wait for the rest
+    /// and the number of segments marked.
     pub(crate) fn mark_losses(
         &self,
         board: &mut Scoreboard,
@@ -117,12 +117,12 @@ impl Rack {
         (wait, marked)
     }
 
-    /// Whether a segment sent at `at` may still arrive, no reordering allowed for.
+    /// True if a segment sent at `at` may still arrive, without any allowance for reordering.
     pub(crate) fn is_fresh(&self, at: Time, now: Time) -> bool {
         at + self.rtt > now
     }
 
-    /// Data arrived `distance` bytes late without having been sent again (`tcp_check_sack_reordering`).
+    /// Data arrived `distance` bytes late without having been retransmitted (`tcp_check_sack_reordering`).
     pub(crate) fn note_reordering(&mut self, distance: u64, mss: u32) {
         let segments = u32::try_from(distance.div_ceil(u64::from(mss))).unwrap_or(MAX_REORDERING);
         self.threshold_exceeded |= segments > self.reordering;
@@ -135,13 +135,13 @@ impl Rack {
         self.reordering = self.reordering.min(DUPLICATE_THRESHOLD);
     }
 
-    /// An earlier connection saw so much reordering (`tcp_init_metrics`).
+    /// Takes over the degree of reordering from an earlier connection (`tcp_init_metrics`).
     pub(crate) fn recall_reordering(&mut self, degree: u32) {
         self.threshold_exceeded |= degree != self.reordering;
         self.reordering = degree;
     }
 
-    /// Reordering was once seen that the threshold did not allow for: Linux 3 gives FACK and early retransmit up
+    /// True if reordering has exceeded the threshold before: Linux 3 then gives up FACK and early retransmit
     /// (`tcp_update_reordering`).
     pub(crate) fn has_exceeded_threshold(&self) -> bool {
         self.threshold_exceeded
@@ -151,12 +151,12 @@ impl Rack {
         self.reordering
     }
 
-    /// A needless retransmission was reported, other than a probe's.
+    /// A spurious retransmission was reported, other than a probe.
     pub(crate) fn note_duplicate(&mut self) {
         self.duplicate_seen |= self.reordering_seen;
     }
 
-    /// Widens the window after needless retransmissions (`tcp_rack_update_reo_wnd`).
+    /// Widens the window after spurious retransmissions (`tcp_rack_update_reo_wnd`).
     pub(crate) fn adapt_window(&mut self, acknowledged: u64, next: u64) {
         if acknowledged < self.round_ends {
             self.duplicate_seen = false;
@@ -170,12 +170,12 @@ impl Rack {
         }
     }
 
-    /// A recovery ended that was not a mistake.
+    /// A recovery ended that was justified.
     pub(crate) fn note_recovery(&mut self) {
         self.kept = self.kept.saturating_sub(1);
     }
 
-    /// A recovery was a mistake.
+    /// A recovery was spurious.
     pub(crate) fn note_undo(&mut self) {
         self.kept = (self.kept + 1).min(KEPT_RECOVERIES);
     }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Disjoint, non-adjacent ranges in order. A lookup costs O(log n) for n ranges; a change moves those
-/// behind it, which for the few that a window has gaps is cheaper than a tree.
+/// Disjoint, non-adjacent ranges in order. A lookup costs O(log n) for n ranges; a change moves the ranges
+/// behind it, which for the few gaps of a window is cheaper than a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeSet {
     ranges: Vec<Range<u64>>,

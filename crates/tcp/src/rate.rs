@@ -1,9 +1,9 @@
-//! Delivery-rate samples: how many segments arrived over which interval.
+//! Delivery-rate samples: segments delivered, and over which interval.
 //!
-//! Each segment remembers at its transmission what had been delivered by then, and since when. Its
-//! acknowledgement gives a sample: what was delivered since, over the longer of the time it took to send and
-//! the time it took to acknowledge. Source: Linux 6.18 `net/ipv4/tcp_rate.c` (draft-cheng-iccrg-delivery-rate-
-//! estimation). Unit: segments. Only kept for controllers that ask.
+//! Each segment records at its transmission the number of segments delivered by then, and since when. Its
+//! acknowledgement gives a sample: segments delivered since, over the longer of the time to send them and
+//! the time to acknowledge them. Source: Linux 6.18 `net/ipv4/tcp_rate.c` (draft-cheng-iccrg-delivery-rate-
+//! estimation). Unit: segments. Kept only for controllers that use it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use units::Time;
 
 use crate::scoreboard::Sent;
 
-/// The connection's progress when a segment left (`TCP_SKB_CB(skb)->tx`).
+/// The connection's progress when a segment was sent (`TCP_SKB_CB(skb)->tx`).
 #[derive(Debug, Clone, Copy)]
 struct Snapshot {
-    /// When the window began that the segment belongs to.
+    /// Start of the send interval to which the segment belongs.
     first_sent: Time,
     delivered_at: Time,
     delivered: u64,
@@ -30,16 +30,16 @@ struct Flight {
     snapshot: Option<Snapshot>,
 }
 
-/// The newest segment that the acknowledgement in hand delivers.
+/// The newest segment delivered by the current acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Newest {
     snapshot: Snapshot,
     end: u64,
-    /// How long it took to send what was sent since `snapshot.first_sent`.
+    /// Time to send everything sent since `snapshot.first_sent`.
     sending: Duration,
 }
 
-/// What the transport knows when a sample is due, beyond deliveries.
+/// Transport state that a sample needs, beyond deliveries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Circumstances {
     pub(crate) newly_delivered: u32,
@@ -60,11 +60,11 @@ pub(crate) struct RateEstimator {
     flights: VecDeque<Flight>,
     /// Segments delivered so far; the SYN is one.
     delivered: u64,
-    /// When the last of them was reported, or sending resumed after it (`delivered_mstamp`).
+    /// Time at which the last of them was reported, or sending resumed after it (`delivered_mstamp`).
     delivered_at: Time,
-    /// When the newest delivered segment was sent, or sending resumed (`first_tx_mstamp`).
+    /// Time at which the newest delivered segment was sent, or sending resumed (`first_tx_mstamp`).
     first_sent: Time,
-    /// The application left the path idle; true until more than this is delivered (`app_limited`).
+    /// The application left the path idle; set until more than this is delivered (`app_limited`).
     limited_until: Option<u64>,
     newest: Option<Newest>,
 }
@@ -81,7 +81,7 @@ impl RateEstimator {
         }
     }
 
-    /// Whether what is sent now finds the path underused.
+    /// True if data sent now finds the path underused.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.limited_until.is_some()
     }
@@ -137,20 +137,20 @@ impl RateEstimator {
         }
     }
 
-    /// Forgets what is cumulatively acknowledged.
+    /// Forgets cumulatively acknowledged segments.
     pub(crate) fn release(&mut self, acknowledged: u64) {
         while self.flights.front().is_some_and(|flight| flight.seq < acknowledged) {
             self.flights.pop_front();
         }
     }
 
-    /// Adds deliveries that give no sample, for no data in flight was acknowledged in order.
+    /// Adds deliveries without a sample, when no data in flight was acknowledged in order.
     pub(crate) fn add(&mut self, delivered: u32) {
         self.delivered += u64::from(delivered);
         self.newest = None;
     }
 
-    /// Ends an acknowledgement (`tcp_rate_gen`).
+    /// Finishes an acknowledgement (`tcp_rate_gen`).
     pub(crate) fn sample(&mut self, now: Time, seen: &Circumstances) -> RateSample {
         self.delivered += u64::from(seen.newly_delivered);
         if self.limited_until.is_some_and(|until| self.delivered > until) {
@@ -188,7 +188,7 @@ impl RateEstimator {
         }
     }
 
-    /// Forgets what is in flight.
+    /// Forgets the segments in flight.
     pub(crate) fn clear(&mut self) {
         self.flights.clear();
         self.newest = None;
@@ -251,7 +251,7 @@ mod tests {
         let delivery = sample.delivery.expect("a sample");
         assert_eq!((delivery.segments, delivery.interval), (1, Some(Duration::from_millis(100))));
         assert!(delivery.is_app_limited, "the first window is");
-        // The rest is acknowledged in a lump, 30 ms later.
+        // The rest is acknowledged in one go, 30 ms later.
         let delivery = acknowledge(&mut rate, &mut board, 130, 40).delivery.expect("a sample");
         assert_eq!((delivery.segments, delivery.interval), (4, Some(Duration::from_millis(130))));
         // Sent over 150 ms, acknowledged at once: sending was slower.

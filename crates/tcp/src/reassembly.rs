@@ -1,4 +1,4 @@
-//! Puts what arrives into order.
+//! Reassembly of arriving data in order.
 //!
 //! Source: Linux 6.18 `tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_ofo_queue`, and the SACK list of RFC 2018
 //! section 4 (most recent block first), RFC 2883 (a duplicate before all).
@@ -16,10 +16,10 @@ use crate::segment::SackBlocks;
 /// Blocks remembered, most recent first (`TCP_NUM_SACKS`).
 const REMEMBERED: usize = 4;
 
-/// An acknowledgement surely has room for so many (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of blocks for which an acknowledgement surely has room (`TCP_SACK_BLOCKS_EXPECTED`).
 const REPORTED: usize = 2;
 
-/// How a segment fitted in.
+/// Position of a segment relative to the data received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// It was the next in order.
@@ -28,11 +28,11 @@ pub(crate) enum Fit {
     FilledGap,
     /// It lies beyond a gap.
     Ahead,
-    /// It brought nothing new.
+    /// It contained nothing new.
     Duplicate,
 }
 
-/// The receive queue and what waits behind gaps.
+/// The receive queue and the data behind gaps.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     /// The first number of data.
@@ -44,14 +44,14 @@ pub(crate) struct Reassembly {
     /// Data behind gaps, in disjoint pieces.
     held: BTreeMap<u64, Payload>,
     held_bytes: u64,
-    /// What `held` covers, a FIN included.
+    /// Ranges covered by `held`, a FIN included.
     coverage: RangeSet,
-    /// Numbers of blocks to report, most recent first: any number inside the block.
+    /// Sequence numbers of blocks to report, most recent first: any number inside the block.
     recent: Vec<u64>,
-    /// The latest to be remembered had not been among the first [`REPORTED`], of which there were as many.
+    /// The latest number remembered had not been among the first [`REPORTED`], of which there were as many.
     crowded: bool,
     duplicate: Option<Range<u64>>,
-    /// Blocks are reported, and so are duplicates.
+    /// Whether blocks are reported, and whether duplicates are.
     reports: (bool, bool),
     /// The number of the peer's FIN.
     fin: Option<u64>,
@@ -98,22 +98,22 @@ impl Reassembly {
         !self.coverage.is_empty()
     }
 
-    /// What arrived last beyond a gap pushes out a block that an acknowledgement held back should report.
+    /// True if the latest arrival beyond a gap pushes out a block that a withheld acknowledgement should report.
     pub(crate) fn is_crowded(&self) -> bool {
         self.crowded
     }
 
-    /// The end of what arrived furthest ahead.
+    /// The end of the data furthest ahead.
     pub(crate) fn highest(&self) -> u64 {
         self.coverage.end().unwrap_or(self.next)
     }
 
-    /// Everything up to and including the FIN is here.
+    /// True if everything up to and including the FIN has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Takes a segment's data and FIN.
+    /// Inserts a segment's data and FIN.
     pub(crate) fn insert(&mut self, seq: u64, payload: Payload, fin: bool) -> Fit {
         let data_end = seq + payload.len() as u64;
         let end = data_end + u64::from(fin);
@@ -178,7 +178,7 @@ impl Reassembly {
         if self.has_gap() { Fit::InOrder } else { Fit::FilledGap }
     }
 
-    /// Keeps data that lies beyond a gap.
+    /// Holds data that lies beyond a gap.
     fn hold(&mut self, seq: u64, payload: Payload, end: u64) -> Fit {
         let (held, held_bytes) = (&mut self.held, &mut self.held_bytes);
         let mut fresh = 0;
@@ -212,7 +212,7 @@ impl Reassembly {
         self.recent.truncate(REMEMBERED);
     }
 
-    /// What to report: blocks at all (RFC 2018), duplicates (RFC 2883).
+    /// Sets the reports: blocks at all (RFC 2018), duplicates (RFC 2883).
     pub(crate) fn set_reports(&mut self, blocks: bool, duplicates: bool) {
         self.reports = (blocks, blocks && duplicates);
     }
@@ -234,7 +234,7 @@ impl Reassembly {
         blocks
     }
 
-    /// Whether there is anything to report.
+    /// True if there is anything to report.
     pub(crate) fn has_sack(&self) -> bool {
         let (blocks, duplicates) = self.reports;
         (duplicates && self.duplicate.is_some()) || (blocks && !self.recent.is_empty())
@@ -256,7 +256,7 @@ impl Reassembly {
         Some(slice)
     }
 
-    /// Drops what nobody will read.
+    /// Drops data that will not be read.
     pub(crate) fn clear(&mut self) {
         let Reassembly { first, next, fin, .. } = *self;
         *self = Reassembly { first, fin, ..Reassembly::new(next) };

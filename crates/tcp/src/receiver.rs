@@ -1,4 +1,4 @@
-//! The receiving half: takes data in, decides about acknowledgements, advertises a window.
+//! The receiving half: receives data, decides about acknowledgements, advertises a window.
 //!
 //! Source: Linux 6.18 `tcp_validate_incoming`, `tcp_data_queue`, `tcp_send_dupack`, `tcp_recvmsg`.
 
@@ -26,7 +26,7 @@ pub(crate) struct Receiver {
     pub(crate) ecn: EcnReceiver,
     /// The time to echo (`ts_recent`).
     echo: Time,
-    /// The tick of the last echo that was looked at for a sample of the round trip (`rcv_rtt_last_tsecr`).
+    /// The tick of the last echo considered for a round trip sample (`rcv_rtt_last_tsecr`).
     sampled: Option<Time>,
 }
 
@@ -68,14 +68,14 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment lies in the window at all (`tcp_sequence`).
+    /// True if a segment lies in the window at all (`tcp_sequence`).
     pub(crate) fn accepts(&self, segment: &Segment) -> bool {
         let next = self.queue.next();
         segment.end() >= self.window.acknowledged()
             && segment.seq <= next + self.window.remaining(next)
     }
 
-    /// Answers what lies outside the window (`tcp_send_dupack`).
+    /// Answers a segment outside the window (`tcp_send_dupack`).
     pub(crate) fn refuse(&mut self, segment: &Segment) {
         if segment.seq < segment.end() && segment.seq < self.queue.next() {
             self.acks.on_duplicate(self.window.advertised());
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// Takes data and FIN (`tcp_data_queue`).
+    /// Receives data and FIN (`tcp_data_queue`).
     pub(crate) fn take(&mut self, now: Time, segment: Segment, rtt: &RttEstimator) {
         let (len, push) = (segment.payload.len() as u64, segment.is(Flags::PSH));
         let next = self.queue.next();
@@ -103,7 +103,7 @@ impl Receiver {
             return;
         }
         if len > 0 && segment.seq <= next && self.window.remaining(next) == 0 {
-            // A probe of the closed window, or data past it: refused, and told so.
+            // A probe of the closed window, or data past it: refused, with an acknowledgement.
             self.acks.on_duplicate(self.window.advertised());
             return;
         }
@@ -118,8 +118,8 @@ impl Receiver {
             Fit::Ahead => {
                 self.acks.on_gap(now, len, push);
                 if self.queue.is_crowded() {
-                    // `tcp_sack_compress_send_ack`: the kernel sends what it held back and holds back this one; here this one goes
-                    // along, and as many acknowledgements leave.
+                    // `tcp_sack_compress_send_ack`: the kernel sends the acknowledgement held back and holds this one back; here this one is
+                    // sent with it, and the number of acknowledgements is the same.
                     self.acks.demand();
                 }
                 self.note_mark(now, ecn);
@@ -146,7 +146,7 @@ impl Receiver {
         }
     }
 
-    /// New data came with this mark.
+    /// Notes the mark of new data.
     fn note_mark(&mut self, now: Time, ecn: Ecn) {
         if self.ecn.on_data(ecn) {
             self.acks.on_mark(now);
@@ -160,8 +160,8 @@ impl Receiver {
         }
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`). Whatever echoes a
-    /// time first uses it up: the full segments behind a small one, or behind an acknowledgement, are no samples. (Linux 3 takes
+    /// `tcp_rcv_rtt_measure_ts`: full segments that echo a new time. Timestamps tick every millisecond (`TCP_TS_HZ`). The first segment that
+    /// echoes a time uses it up: full segments after a small one, or after an acknowledgement, are no samples. (Linux 3 takes
     /// each full segment; here the first of each time.)
     pub(crate) fn sample_rtt(&mut self, now: Time, segment: &Segment) {
         let Some(timestamps) = segment.timestamps.filter(|_| self.accepts(segment)) else { return };
@@ -195,7 +195,7 @@ impl Receiver {
         self.acks.decide(now, &situation, rtt, timers);
     }
 
-    /// What to advertise in a segment that leaves now.
+    /// Window to advertise in a segment that leaves now.
     pub(crate) fn advertise(&mut self) -> u64 {
         let occupancy = self.occupancy();
         self.window.advertise(&occupancy, self.acks.rcv_mss())
@@ -213,7 +213,7 @@ impl Receiver {
         Some(slice)
     }
 
-    /// Makes room, and says so if that matters (`tcp_rcv_space_adjust`, `__tcp_cleanup_rbuf`).
+    /// Makes room, and advertises it if that matters (`tcp_rcv_space_adjust`, `__tcp_cleanup_rbuf`).
     fn after_read(&mut self, now: Time, read: usize) {
         if read == 0 {
             return;
@@ -232,7 +232,7 @@ impl Receiver {
     }
 }
 
-/// What a timestamp says of an instant.
+/// Timestamp of a time.
 fn tick(at: Time) -> Time {
     Time::from_millis(at.as_nanos() / 1_000_000)
 }

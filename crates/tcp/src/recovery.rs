@@ -1,4 +1,4 @@
-//! Loss recovery: its states, and what it must remember.
+//! Loss recovery: its states, and the data that it keeps.
 //!
 //! ```text
 //!            something missing            loss proven
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The states are moved by `by_time` (Linux 6, with RACK) or `by_count` (Linux 3, with FACK or duplicates), as losses are found;
-//! `loss` is entered by a timeout, which `rfc4138` may put to the test first; `reduction` and `undo` are what becomes of the
-//! window. Left out: SACK reneging (our receiver never takes back what it reported), path MTU probing.
+//! `loss` is entered by a timeout, which `rfc4138` may test first; `reduction` and `undo` move the
+//! window. Left out: SACK reneging (our receiver never takes back its reports), path MTU probing.
 
 mod by_count;
 mod by_time;
@@ -31,11 +31,11 @@ use crate::recovery::rfc4138::SpuriousTest;
 use crate::sender::Sender;
 use crate::timers::Timers;
 
-/// Where loss recovery stands (`enum tcp_ca_state`).
+/// State of loss recovery (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CongestionState {
-    /// Nothing is amiss.
+    /// No loss is suspected.
     Open,
     /// Something arrived out of order or twice.
     Disorder,
@@ -60,7 +60,7 @@ impl CongestionState {
     }
 }
 
-/// What a recovery must remember.
+/// State of a recovery episode.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     pub(crate) state: CongestionState,
@@ -72,11 +72,11 @@ pub(crate) struct Recovery {
     prior_ssthresh: Option<u32>,
     prr_delivered: u32,
     pub(crate) prr_sent: u32,
-    /// What had been acknowledged when the episode began, while it may be undone (`undo_marker`).
+    /// Acknowledged data when the episode began, while it may be undone (`undo_marker`).
     undo_from: Option<u64>,
-    /// Retransmissions not yet reported as needless; none made so far: `None` (`undo_retrans`).
+    /// Retransmissions not yet reported as spurious; `None` if none was made so far (`undo_retrans`).
     undo_pending: Option<u32>,
-    /// When the first retransmission of the episode left (`retrans_stamp`).
+    /// Time of the first retransmission of the episode (`retrans_stamp`).
     pub(crate) first_retransmission: Option<Time>,
     /// Rate halving: the next acknowledgement takes one segment (`snd_cwnd_cnt`).
     halving: bool,
@@ -107,17 +107,17 @@ impl Recovery {
         }
     }
 
-    /// Nothing is retransmitted while a timeout is being tested.
+    /// True while a timeout is being tested: nothing is retransmitted then.
     pub(crate) fn is_testing(&self) -> bool {
         self.test.is_some()
     }
 
-    /// The window is coming down (`tcp_in_cwnd_reduction`).
+    /// True if the window is being reduced (`tcp_in_cwnd_reduction`).
     pub(crate) fn is_reducing(&self) -> bool {
         matches!(self.state, CongestionState::Cwr | CongestionState::Recovery)
     }
 
-    /// The state as congestion controllers name it.
+    /// The state in the terms of congestion controllers.
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             CongestionState::Open => Phase::Open,
@@ -134,7 +134,7 @@ impl Recovery {
         self.prr_sent += u32::from(self.is_reducing());
     }
 
-    /// The peer reports `count` duplicates of what ends at `end`.
+    /// The peer reports `count` duplicates of data that ends at `end`.
     pub(crate) fn note_duplicates(&mut self, end: u64, count: u32) {
         if self.undo_from.is_some_and(|from| end > from)
             && let Some(pending) = &mut self.undo_pending
@@ -148,7 +148,7 @@ impl Recovery {
         self.undo_pending = (in_flight_again > 0).then_some(in_flight_again);
     }
 
-    /// An acknowledgement echoes a time before the first retransmission: it was caused by the original
+    /// True if an acknowledgement echoes a time before the first retransmission: it was caused by the original
     /// (`tcp_packet_delayed`; RFC 3522).
     fn original_arrived(&self, echo: Option<Time>) -> bool {
         match self.first_retransmission {
@@ -157,12 +157,12 @@ impl Recovery {
         }
     }
 
-    /// What the reduction still owes (RFC 6937).
+    /// Segments that the reduction may still send (RFC 6937).
     fn prr_owed(&self) -> u32 {
         self.prr_delivered.saturating_sub(self.prr_sent)
     }
 
-    /// Evidence that the episode was a mistake would still be heeded.
+    /// True if evidence that the episode was spurious would still be used.
     fn may_still_undo(&self) -> bool {
         self.undo_from.is_some()
     }
@@ -180,7 +180,7 @@ impl Sender {
     /// Runs the state machine on an acknowledgement that is not plain (`tcp_fastretrans_alert`).
     pub(crate) fn alert(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
         if progress.congestion_marked {
-            // The reduction is called for: it is not to be undone.
+            // The reduction is justified: it is not to be undone.
             self.recovery.prior_ssthresh = None;
         }
         match self.config.loss_detection {
@@ -191,7 +191,7 @@ impl Sender {
         }
     }
 
-    /// The timer that the reordering window of RACK and the delay of early retransmit share.
+    /// Expiry of the timer shared by RACK's reordering window and the delay of early retransmit.
     pub(crate) fn on_reordering_timeout(&mut self, now: Time, timers: &mut Timers) {
         match self.config.loss_detection {
             LossDetection::Rack => self.on_reordering_window_over(now),
@@ -200,7 +200,7 @@ impl Sender {
         self.rearm_retransmission(now, timers);
     }
 
-    /// Without selective acknowledgements a duplicate says that one more segment arrived, but not which (`tcp_add_reno_sack`).
+    /// Without SACK a duplicate acknowledgement reports that one more segment arrived, but not which (`tcp_add_reno_sack`).
     fn presume_arrival(&mut self, progress: &mut Progress) {
         if self.sack || !progress.is_duplicate {
             return;
@@ -211,7 +211,7 @@ impl Sender {
         }
     }
 
-    /// Outside of a recovery progress settles what duplicates were about.
+    /// Outside of a recovery progress clears the presumed arrivals.
     fn presume_in_order(&mut self, progress: &mut Progress) {
         if !self.sack && progress.advanced {
             self.board.forget_presumed();
@@ -219,7 +219,7 @@ impl Sender {
         self.presume_arrival(progress);
     }
 
-    /// After a timeout duplicates tell of data sent since, if there is any (`tcp_process_loss`).
+    /// After a timeout duplicates report data sent since, if there is any (`tcp_process_loss`).
     fn presume_in_loss(&mut self, progress: &mut Progress) {
         if self.sack {
             return;
@@ -236,7 +236,7 @@ impl Sender {
         self.rack.note_reordering(u64::from(self.board.sent()) * u64::from(self.mss), self.mss);
     }
 
-    /// `tcp_enter_recovery`; a reduction that a congestion mark asks for is not undone.
+    /// `tcp_enter_recovery`; a reduction because of a congestion mark is not undone.
     fn enter_recovery(&mut self, congestion_marked: bool) {
         if !self.any_retransmission() {
             self.recovery.first_retransmission = None;

@@ -1,10 +1,10 @@
-//! What was sent again, why, and whether it had to be.
+//! Retransmissions, their causes, and whether they were spurious.
 //!
-//! A retransmission was needless if what it repeated had arrived, or was about to. The sender learns that, if at all, from
+//! A retransmission was spurious if the data that it repeats had arrived, or was about to. The sender learns that, if at all, from
 //!
 //! - a duplicate report (D-SACK, RFC 2883): the peer had the data already;
-//! - an acknowledgement that echoes an earlier time than the retransmission's (Eifel, RFC 3522): something sent before it was
-//!   what arrived;
+//! - an acknowledgement that echoes an earlier time than the retransmission's (Eifel, RFC 3522): something sent before it
+//!   had arrived;
 //! - F-RTO (RFC 5682): after a timeout, originals go on being acknowledged.
 //!
 //! It was needed, as far as can be known, if the acknowledgement echoes its own time or a later one; a duplicate
@@ -16,19 +16,19 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// Why something was sent again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Loss was inferred from what arrived later (RFC 8985).
+    /// Loss was inferred from later arrivals (RFC 8985).
     FastRetransmit,
-    /// The retransmission timer expired, or what it marked lost followed.
+    /// The retransmission timer expired, or data that it marked lost followed.
     Timeout,
     /// The last segment, to provoke an acknowledgement (RFC 8985 section 7).
     TailLossProbe,
     /// A SYN or SYN-ACK went unanswered.
     Handshake,
-    /// Seen on the wire: of its connections the kernel does not say why.
+    /// Seen on the wire: the kernel does not report the cause.
     Unknown,
 }
 
@@ -60,17 +60,17 @@ impl fmt::Display for Cause {
 /// One retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retransmit {
-    /// When it left.
+    /// Time of the retransmission.
     pub at: Time,
     /// Its first sequence number.
     pub seq: u64,
-    /// Why.
+    /// Its cause.
     pub cause: Cause,
-    /// Whether it turned out to be needless; `None` while nothing shows it either way.
+    /// Whether it proved spurious; `None` while there is no evidence either way.
     pub spurious: Option<bool>,
 }
 
-/// All retransmissions of a connection, in time's order.
+/// All retransmissions of a connection, in chronological order.
 #[derive(Debug, Default)]
 pub(crate) struct Retransmits(Vec<Retransmit>);
 
@@ -83,7 +83,7 @@ impl Retransmits {
         self.0.push(Retransmit { at, seq, cause, spurious: None });
     }
 
-    /// The peer reports `duplicate`: one copy of each segment in it was needless, the latest that is not known to be.
+    /// The peer reports `duplicate`: one copy of each segment in it was spurious, the latest not known to be.
     pub(crate) fn judge_duplicate(&mut self, duplicate: &Range<u64>) {
         let mut judged: Vec<u64> = Vec::new();
         let within = self.0.iter_mut().rev().filter(|sent| duplicate.contains(&sent.seq));
@@ -95,7 +95,7 @@ impl Retransmits {
         }
     }
 
-    /// What was sent again in `range` is acknowledged, by something sent at `echo`.
+    /// Retransmissions in `range` are acknowledged, by a segment sent at `echo`.
     pub(crate) fn judge_acknowledged(&mut self, range: &Range<u64>, echo: Option<Time>) {
         let Some(echo) = echo else { return };
         for sent in self.0.iter_mut().rev().filter(|sent| range.contains(&sent.seq)) {
@@ -103,7 +103,7 @@ impl Retransmits {
         }
     }
 
-    /// The timeout that led to what was sent again since `start` was a mistake.
+    /// The timeout that led to the retransmissions since `start` was spurious.
     pub(crate) fn judge_timeout(&mut self, start: Option<Time>) {
         let Some(start) = start else { return };
         let episode = self.0.iter_mut().rev().take_while(|sent| sent.at >= start);

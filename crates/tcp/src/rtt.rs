@@ -1,17 +1,17 @@
 //! Round-trip estimation and the retransmission timeout.
 //!
 //! Source: Linux 6.18 `tcp_rtt_estimator`, `__tcp_set_rto` (RFC 6298 with two changes: a falling
-//! round trip raises the deviation less, and the variance may shrink only once a round trip and never
+//! round trip raises the deviation less, and the variance may shrink only once per round trip and never
 //! below the minimum timeout; so RTO >= SRTT + 200 ms). Unit: nanoseconds, where the kernel has microseconds.
 
 use std::time::Duration;
 
 use units::Time;
 
-/// The smallest round trip is forgotten after so long (`tcp_min_rtt_wlen`). The kernel keeps the
+/// Lifetime of the smallest round trip (`tcp_min_rtt_wlen`). The kernel keeps the
 /// three best of the window; here the next sample takes over.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
-/// The timeout where the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`).
+/// Timeout if the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`).
 pub(crate) const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
 /// The estimator of one connection.
@@ -50,7 +50,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample and recomputes the timeout, which also ends back-off (RFC 6298 section 5.7).
+    /// Adds a sample and recomputes the timeout, which also ends back-off (RFC 6298 section 5.7).
     pub(crate) fn sample(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
         let floor = nanos(self.rto_min);
         let m = nanos(rtt).max(1);
@@ -92,7 +92,7 @@ impl RttEstimator {
         }
     }
 
-    /// Notes a round trip that may be the smallest (`tcp_update_rtt_min`).
+    /// Records a round trip that may be the smallest (`tcp_update_rtt_min`).
     pub(crate) fn observe_min(&mut self, now: Time, rtt: Duration) {
         let replace = self.min.is_none_or(|(min, at)| rtt <= min || now - at > MIN_RTT_WINDOW);
         if replace {
@@ -115,7 +115,7 @@ impl RttEstimator {
         (self.srtt_8 > 0 && !self.backed_off).then(|| (span(self.srtt_8), span(self.mdev_4)))
     }
 
-    /// Takes over larger estimates from an earlier connection; without a sample of its own it has no use for them.
+    /// Takes over larger estimates from an earlier connection; ignored if there is no sample yet.
     pub(crate) fn raise(&mut self, rtt_8: Duration, deviation_4: Duration) {
         if self.srtt_8 == 0 || rtt_8.is_zero() {
             return;
@@ -129,7 +129,7 @@ impl RttEstimator {
         self.recompute();
     }
 
-    /// Takes the first timeout, and nothing else, from the round trip of an earlier connection, if that was larger.
+    /// Takes only the first timeout from the round trip of an earlier connection, if that was larger.
     pub(crate) fn recall_timeout(&mut self, rtt: Duration) {
         if nanos(rtt) > self.srtt_8 >> 3 {
             self.rto = (rtt + (2 * rtt).max(self.rto_min)).min(self.rto_max);
@@ -148,7 +148,7 @@ impl RttEstimator {
         self.backed_off = true;
     }
 
-    /// The timeout now, back-off included.
+    /// The current timeout, back-off included.
     pub(crate) fn rto(&self) -> Duration {
         self.rto
     }
@@ -161,7 +161,7 @@ impl RttEstimator {
         self.rto_max
     }
 
-    /// The smoothed round trip, once there was a sample.
+    /// The smoothed round trip; none before the first sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| span(self.srtt_8 >> 3))
     }
@@ -171,7 +171,7 @@ impl RttEstimator {
         span(self.rttvar)
     }
 
-    /// The smallest round trip of late.
+    /// The smallest recent round trip.
     pub(crate) fn min(&self) -> Option<Duration> {
         self.min.map(|(min, _)| min)
     }

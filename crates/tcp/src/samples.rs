@@ -1,9 +1,9 @@
-//! Which round trips an acknowledgement shows, and which of them count.
+//! Round trip samples of an acknowledgement, and the choice among them.
 //!
-//! Linux 6 (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`) times what was sent once only, and takes the echoed timestamp
-//! where there is nothing such. Linux 3 (`tcp_ack_saw_tstamp`, `tcp_ack_no_tstamp`) takes the echo of every acknowledgement that
-//! advances; without timestamps it times data sent once only, from its transmission to its cumulative acknowledgement
-//! even if it had been selectively acknowledged long before.
+//! Linux 6 (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`) times data sent only once, and takes the echoed timestamp
+//! if there is none. Linux 3 (`tcp_ack_saw_tstamp`, `tcp_ack_no_tstamp`) takes the echo of every acknowledgement that
+//! advances; without timestamps it times data sent only once, from its transmission to its cumulative acknowledgement
+//! even if it had been SACKed long before.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::ack::Progress;
 use crate::config::{Clock, RttSampling};
 use crate::sender::Sender;
 
-/// When the first and the last of some segments were sent.
+/// Transmission times of the first and the last of some segments.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Samples(Option<(Time, Time)>);
 
@@ -37,23 +37,23 @@ impl Samples {
     }
 }
 
-/// What the transmissions that an acknowledgement covers say.
+/// Transmissions covered by an acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct Covered {
-    /// Cumulatively acknowledged, sent once only and never selected.
+    /// Cumulatively acknowledged, sent only once and never SACKed.
     pub(crate) acked: Samples,
-    /// Cumulatively acknowledged, sent once only.
+    /// Cumulatively acknowledged, sent only once.
     pub(crate) passed: Samples,
-    /// Newly selected, sent once only.
+    /// Newly SACKed, sent only once.
     pub(crate) selected: Samples,
-    /// Something cumulatively acknowledged had been sent again.
+    /// Something cumulatively acknowledged had been retransmitted.
     pub(crate) retransmission: bool,
     /// Of these, one that was not the first.
     pub(crate) later_retransmission: bool,
 }
 
 impl Sender {
-    /// Updates the estimators; returns the sample that was taken.
+    /// Updates the estimators; returns the sample used.
     pub(crate) fn sample_rtt(&mut self, now: Time, progress: &Progress) -> Option<Duration> {
         let (sample, newest) = match self.config.rtt_sampling {
             RttSampling::Transmissions => self.time_transmissions(now, progress),
@@ -71,7 +71,7 @@ impl Sender {
     }
 
     /// The round trip for the timeout, and that of the newest segment. Retransmitted data gives no sample (Karn), unless
-    /// a timestamp tells which transmission arrived.
+    /// a timestamp identifies the transmission that arrived.
     fn time_transmissions(
         &self,
         now: Time,

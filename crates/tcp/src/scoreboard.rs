@@ -1,9 +1,9 @@
-//! What is in flight: one record for each segment sent and not yet acknowledged.
+//! The segments in flight: one record for each segment sent and not yet acknowledged.
 //!
-//! Linux keeps the same facts in the retransmission queue (`tcp_rtx_queue`), the list of segments in
+//! Linux keeps the same data in the retransmission queue (`tcp_rtx_queue`), the list of segments in
 //! the order of their latest transmission (`tsorted_sent_queue`), and four counters. Here the records
 //! lie in a queue by sequence number; the order of transmission is a list threaded through them.
-//! Every operation is O(1) amortised, or O(log n) where it looks a sequence number up.
+//! Every operation is O(1) amortised, or O(log n) if it looks up a sequence number.
 //!
 //! Invariant: in flight = sent - (sacked + lost) + retransmitted (RFC 6675 "pipe", in segments).
 
@@ -16,7 +16,7 @@ use units::Time;
 
 use crate::ranges::RangeSet;
 
-/// Names a record for as long as it lives.
+/// Identifies a record for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id(u64);
 
@@ -28,7 +28,7 @@ const NONE: Id = Id(u64::MAX);
 pub(crate) struct Sent {
     pub(crate) seq: u64,
     pub(crate) end: u64,
-    /// The latest transmission.
+    /// Time of the latest transmission.
     pub(crate) at: Time,
     /// `TCPCB_SACKED_ACKED`
     pub(crate) sacked: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
     pub(crate) retransmitted: bool,
     /// `TCPCB_EVER_RETRANS`
     pub(crate) ever_retransmitted: bool,
-    /// What had been sent when it was sent again last (`ack_seq` of Linux 3).
+    /// End of the data sent when it was last retransmitted (`ack_seq` of Linux 3).
     fence: u64,
     earlier: Id,
     later: Id,
@@ -54,11 +54,11 @@ pub(crate) struct Scoreboard {
     /// their retransmission.
     oldest: Id,
     newest: Id,
-    /// Lost and not yet sent again, lowest sequence number first.
+    /// Lost and not yet retransmitted, lowest sequence number first.
     lost_waiting: BTreeSet<Id>,
     covered: RangeSet,
     sacked: u32,
-    /// Segments of which duplicates say that they arrived, without selective acknowledgements.
+    /// Segments presumed to have arrived because of duplicate acknowledgements, without SACK.
     presumed: u32,
     lost: u32,
     retransmitted: u32,
@@ -147,7 +147,7 @@ impl Scoreboard {
         (first..first + self.records.len() as u64).map(Id)
     }
 
-    /// Notes a first transmission.
+    /// Records a first transmission.
     pub(crate) fn push(&mut self, range: Range<u64>, now: Time) {
         let id = self.id(self.records.len());
         self.records.push_back(Sent {
@@ -176,7 +176,7 @@ impl Scoreboard {
         self.newest = id;
     }
 
-    /// Takes a record out of the order of transmission; harmless where it is not in it.
+    /// Takes a record out of the order of transmission; harmless if it is not in it.
     fn unlink(&mut self, id: Id) {
         let Sent { earlier, later, .. } = *self.get(id);
         if earlier == NONE && later == NONE && self.oldest != id {
@@ -194,7 +194,7 @@ impl Scoreboard {
         (record.earlier, record.later) = (NONE, NONE);
     }
 
-    /// The record whose latest transmission lies furthest back.
+    /// The record whose latest transmission is the oldest.
     pub(crate) fn oldest_sent(&self) -> Option<Id> {
         (self.oldest != NONE).then_some(self.oldest)
     }
@@ -225,7 +225,7 @@ impl Scoreboard {
         self.unlink(id);
     }
 
-    /// Takes back every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
+    /// Clears every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn unmark_all_lost(&mut self) {
         for id in std::mem::take(&mut self.lost_waiting) {
             self.append(id);
@@ -236,7 +236,7 @@ impl Scoreboard {
         self.lost = 0;
     }
 
-    /// Notes a retransmission of something lost (`tcp_retransmit_skb`).
+    /// Records a retransmission of lost data (`tcp_retransmit_skb`).
     pub(crate) fn mark_retransmitted(&mut self, id: Id, now: Time) {
         self.note_sent_again(id, now);
         let fence = self.records.back().map_or(0, |last| last.end);
@@ -249,7 +249,7 @@ impl Scoreboard {
         self.lost_waiting.remove(&id);
     }
 
-    /// Notes a probe: sent again, but not counted as in flight twice.
+    /// Records a probe: sent again, but not counted as in flight twice.
     pub(crate) fn note_sent_again(&mut self, id: Id, now: Time) {
         self.unlink(id);
         self.append(id);
@@ -258,7 +258,7 @@ impl Scoreboard {
         record.ever_retransmitted = true;
     }
 
-    /// Applies one selective acknowledgement; `newly` sees each record that it adds, as it was.
+    /// Applies one SACK block; `newly` sees each record that it adds, in its state before.
     pub(crate) fn sack(&mut self, block: Range<u64>, mut newly: impl FnMut(&Sent)) {
         let mut covered = std::mem::take(&mut self.covered);
         covered.insert(block, |gap| {
@@ -291,8 +291,8 @@ impl Scoreboard {
         self.sacked += 1;
     }
 
-    /// Applies a duplicate report for data still in flight; returns how many retransmissions it shows
-    /// to have been needless.
+    /// Applies a duplicate report for data still in flight; returns the number of retransmissions that it shows
+    /// to have been spurious.
     pub(crate) fn duplicate(&mut self, block: Range<u64>) -> u32 {
         let mut needless = 0;
         let mut index = self.records.partition_point(|record| record.seq < block.start);
@@ -314,7 +314,7 @@ impl Scoreboard {
         needless
     }
 
-    /// Takes the first record if `ack` covers it.
+    /// Removes the first record if `ack` covers it.
     pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<Sent> {
         let record = *self.records.front()?;
         if record.end > ack {
@@ -334,7 +334,7 @@ impl Scoreboard {
         Some(record)
     }
 
-    /// Forgets selective acknowledgements below `ack`.
+    /// Forgets SACK blocks below `ack`.
     pub(crate) fn trim_covered(&mut self, ack: u64) {
         if !self.covered.is_empty() {
             self.covered.remove_below(ack);

@@ -1,8 +1,8 @@
-//! What travels between two endpoints.
+//! The segments exchanged by two endpoints.
 //!
 //! Simplifications, each invisible to the other end: sequence numbers have 64 bits, start at 0 and never wrap (so PAWS is not
 //! needed); the window is given in bytes, already scaled; timestamps are instants of virtual time rather than 32-bit ticks.
-//! [`Segment::wire_bytes`] is what the segment would measure with real headers.
+//! [`Segment::wire_bytes`] is the size of the segment with real headers.
 
 use std::fmt;
 use std::ops::Range;
@@ -31,9 +31,9 @@ impl Flags {
     pub const SYN: Flags = Flags(2);
     /// Reset the connection.
     pub const RST: Flags = Flags(4);
-    /// The end of what the application wrote so far.
+    /// The end of the data written so far by the application.
     pub const PSH: Flags = Flags(8);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(16);
     /// Urgent data. Never sent by an endpoint of this crate.
     pub const URG: Flags = Flags(32);
@@ -42,17 +42,17 @@ impl Flags {
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(128);
 
-    /// The control bits as the header has them (RFC 9293 section 3.1).
+    /// The control bits as in the header (RFC 9293 section 3.1).
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The flags that the header's control bits say.
+    /// The flags of the header's control bits.
     pub const fn from_bits(bits: u8) -> Flags {
         Flags(bits)
     }
 
-    /// Whether all of `other` are set.
+    /// True if all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -96,15 +96,15 @@ pub struct SynOptions {
 /// Timestamps (RFC 7323 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// When this segment was sent.
+    /// Time at which this segment was sent.
     pub value: Time,
-    /// The peer's value that is echoed.
+    /// The echoed value of the peer.
     pub echo: Time,
 }
 
 /// Up to four ranges of out-of-order data that arrived (RFC 2018), a duplicate first (RFC 2883).
 ///
-/// Few segments have any, and all segments are moved often: an empty list is small.
+/// Few segments have any, and all segments are moved often, so an empty list is small.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: Option<Box<[(u64, u64); 4]>>,
@@ -115,7 +115,7 @@ impl SackBlocks {
     /// None.
     pub const NONE: SackBlocks = SackBlocks { blocks: None, len: 0 };
 
-    /// Appends a block; false if there is no room for it.
+    /// Appends a block; returns false if there is no room for it.
     pub fn push(&mut self, block: Range<u64>) -> bool {
         let blocks = self.blocks.get_or_insert_default();
         let Some(slot) = blocks.get_mut(usize::from(self.len)) else { return false };
@@ -124,12 +124,12 @@ impl SackBlocks {
         true
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -156,13 +156,13 @@ pub struct Segment {
     pub ack: u64,
     /// Control bits.
     pub flags: Flags,
-    /// How much the sender of this segment will take, in bytes from `ack`.
+    /// Receive window of the segment's sender, in bytes from `ack`.
     pub window_bytes: u64,
     /// Data.
     pub payload: Payload,
     /// Selective acknowledgements.
     pub sack: SackBlocks,
-    /// Timestamps, where both ends use them.
+    /// Timestamps, if both ends use them.
     pub timestamps: Option<Timestamps>,
     /// Present on a SYN.
     pub syn: Option<SynOptions>,
@@ -171,13 +171,13 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The number after the last that this segment occupies.
+    /// The sequence number after the last that this segment occupies.
     pub fn end(&self) -> u64 {
         let controls = u64::from(self.is(Flags::SYN)) + u64::from(self.is(Flags::FIN));
         self.seq + self.payload.len() as u64 + controls
     }
 
-    /// Whether a flag is set.
+    /// True if a flag is set.
     pub fn is(&self, flag: Flags) -> bool {
         self.flags.contains(flag)
     }
@@ -205,7 +205,7 @@ pub(crate) fn sack_bytes(blocks: usize) -> u32 {
     4 + 8 * blocks as u32
 }
 
-/// The answer to a segment that belongs to no connection (RFC 9293 section 3.10.7.1); none to a reset.
+/// The reply to a segment that belongs to no connection (RFC 9293 section 3.10.7.1); none to a reset.
 pub fn reset_for(segment: &Segment) -> Option<Segment> {
     if segment.is(Flags::RST) {
         return None;

@@ -1,7 +1,7 @@
-//! What the application wrote and the peer has not yet acknowledged.
+//! Data written by the application and not yet acknowledged by the peer.
 //!
-//! A queue of shared slices addressed by stream offset: segments are cut from it, first and again,
-//! without copying. Small copied writes gather in one block until somebody asks for their bytes.
+//! A queue of shared slices addressed by stream offset: segments are cut from it, for transmission and retransmission,
+//! without copying. Small copied writes gather in one block until their bytes are needed.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(crate) struct SendBuffer {
     slices: VecDeque<(u64, Bytes)>,
     /// Copied bytes after the last slice.
     gathering: BytesMut,
-    /// Everything below was acknowledged and let go.
+    /// Everything below was acknowledged and released.
     start: u64,
     /// The offset after the last byte written.
     end: u64,
@@ -33,7 +33,7 @@ impl SendBuffer {
         self.end
     }
 
-    /// How many bytes are held.
+    /// Number of bytes held.
     pub(crate) fn len(&self) -> u64 {
         self.end - self.start
     }
@@ -54,7 +54,7 @@ impl SendBuffer {
         self.end += data.len() as u64;
     }
 
-    /// Turns what was gathered into a slice.
+    /// Turns the gathered bytes into a slice.
     fn settle(&mut self) {
         if !self.gathering.is_empty() {
             let start = self.end - self.gathering.len() as u64;
@@ -105,7 +105,7 @@ impl SendBuffer {
         )
     }
 
-    /// Lets go of everything below `offset`.
+    /// Releases everything below `offset`.
     pub(crate) fn release(&mut self, offset: u64) {
         self.start = self.start.max(offset.min(self.end));
         while let Some((start, slice)) = self.slices.front()
@@ -116,7 +116,7 @@ impl SendBuffer {
         }
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     pub(crate) fn clear(&mut self) {
         *self = SendBuffer { start: self.end, end: self.end, ..SendBuffer::default() };
     }

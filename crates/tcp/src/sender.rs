@@ -1,7 +1,7 @@
-//! The sending half: what may leave now. What the application may write is in `writes`.
+//! The sending half: segments that may leave now. Writes by the application are in `writes`.
 //!
-//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; how
-//! many leave as one burst is decided in `tso`.
+//! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; the
+//! size of a burst is decided in `tso`.
 //!
 //! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
 
@@ -38,33 +38,33 @@ pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct PeerWindow {
     pub(crate) bytes: u64,
-    /// The sequence number of the segment that said so (`snd_wl1`).
+    /// Sequence number of the segment that advertised it (`snd_wl1`).
     pub(crate) updated_by: u64,
-    /// The largest ever (`max_window`).
+    /// The largest window ever (`max_window`).
     pub(crate) most: u64,
 }
 
 /// A tail loss probe under way (`tlp_high_seq`, `tlp_retrans`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Probe {
-    /// What had been sent when it left.
+    /// End of the data sent when the probe left.
     pub(crate) ends: u64,
-    /// It repeated the last segment rather than carry new data.
+    /// It repeated the last segment instead of sending new data.
     pub(crate) again: bool,
 }
 
-/// A transmission that a timer ordered, whatever the windows say.
+/// A transmission ordered by a timer, regardless of the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forced {
     /// New data as a tail loss probe.
     NewData,
     /// The last segment again as a tail loss probe.
     Tail,
-    /// What little the peer's window takes.
+    /// The part of a segment that fits into the peer's window.
     PartialWindow,
     /// The head again, to test a timeout (RFC 4138).
     Head,
-    /// Nothing, with an old number, to make the peer repeat its window.
+    /// Nothing, with an old sequence number, to make the peer repeat its window.
     WindowProbe,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Outgoing {
     pub(crate) payload: Payload,
     pub(crate) fin: bool,
     pub(crate) push: bool,
-    /// It leaves for the first time.
+    /// True for a first transmission.
     pub(crate) is_new: bool,
 }
 
@@ -101,11 +101,11 @@ pub(crate) struct Sender {
     pub(crate) rack: Rack,
     pub(crate) recovery: Recovery,
     pub(crate) cwnd: CongestionWindow,
-    /// Delivery rates, for a controller that asks.
+    /// Delivery rates, for a controller that uses them.
     pub(crate) rate: Option<Box<RateEstimator>>,
     pub(crate) pacer: Pacer,
     pub(crate) ecn: EcnSender,
-    /// Acknowledgements are selective.
+    /// True if SACK was agreed on.
     pub(crate) sack: bool,
     pub(crate) peer: PeerWindow,
     pub(crate) probe: Option<Probe>,
@@ -117,14 +117,14 @@ pub(crate) struct Sender {
     pub(crate) mss: u32,
     /// Timeouts since the last progress (`icsk_retransmits`).
     pub(crate) timeouts: u32,
-    /// Unanswered window probes, and how far their timer has backed off.
+    /// Unanswered window probes, and the back-off of their timer.
     pub(crate) probes: u32,
     pub(crate) probe_backoff: u32,
     /// Losses declared, repeated ones included (`tp->lost`).
     pub(crate) losses: u64,
     /// Duplicates reported by the peer (`dsack_dups`).
     pub(crate) duplicates: u64,
-    /// The round trip of the newest segment that the latest acknowledgement covered.
+    /// Round trip of the newest segment covered by the latest acknowledgement.
     pub(crate) latest_rtt: Option<Duration>,
     pub(crate) stats: SenderStats,
     pub(crate) retransmits: Retransmits,
@@ -142,13 +142,13 @@ pub(crate) struct Sender {
     pub(crate) restart: Option<PendingRestart>,
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
     pub(crate) small_end: u64,
-    /// How much the application may have unacknowledged.
+    /// Maximum of unacknowledged data from the application.
     buffer_limit: u64,
-    /// A write was refused for want of space.
+    /// A write was refused for lack of space.
     starved: bool,
 }
 
-/// What a connection draws from that was given no stream of its own.
+/// Random stream of a connection that was given none of its own.
 fn fixed_chance() -> Stream {
     chance::Source::new(0, 0).stream("tcp/congestion")
 }
@@ -196,7 +196,7 @@ impl Sender {
         }
     }
 
-    /// Lets the congestion controller draw from `chance`. Before the handshake is over.
+    /// Sets the random stream of the congestion controller. Call before the handshake is over.
     pub(crate) fn draw_from(&mut self, chance: Stream, now: Time) {
         self.cwnd = CongestionWindow::new(&self.config, chance, now);
     }
@@ -229,14 +229,14 @@ impl Sender {
         self.update_pacing();
     }
 
-    // ---- the application's side
+    // ---- application
 
-    /// Puts a FIN behind the data.
+    /// Puts a FIN after the data.
     pub(crate) fn close(&mut self) {
         self.closing = true;
     }
 
-    /// The FIN and everything before it is acknowledged.
+    /// True if the FIN and everything before it are acknowledged.
     pub(crate) fn fin_acknowledged(&self) -> bool {
         self.closing && self.una > self.stream_end()
     }
@@ -253,9 +253,9 @@ impl Sender {
         }
     }
 
-    // ---- what may leave
+    // ---- transmission
 
-    /// The number after the last byte written.
+    /// The sequence number after the last byte written.
     pub(crate) fn stream_end(&self) -> u64 {
         1 + self.buffer.end()
     }
@@ -264,28 +264,28 @@ impl Sender {
         self.stream_end().saturating_sub(self.nxt)
     }
 
-    /// Data or a FIN waits for its first transmission.
+    /// True if data or a FIN waits for its first transmission.
     pub(crate) fn has_unsent(&self) -> bool {
         self.nxt < self.stream_end() + u64::from(self.closing)
     }
 
-    /// Where the peer's window ends (`tcp_wnd_end`).
+    /// End of the peer's window (`tcp_wnd_end`).
     pub(crate) fn window_end(&self) -> u64 {
         self.una + self.peer.bytes
     }
 
-    /// Something new waits and the peer's window is open for it.
+    /// True if something new waits and fits into the peer's window.
     pub(crate) fn has_sendable(&self) -> bool {
         self.has_unsent() && self.next_end() <= self.window_end()
     }
 
-    /// Where the next new segment would end, its FIN included.
+    /// End of the next new segment, its FIN included.
     pub(crate) fn next_end(&self) -> u64 {
         let end = self.nxt + self.unsent_bytes().min(u64::from(self.mss));
         end + u64::from(self.ends_with_fin(end))
     }
 
-    /// Data up to `end` is the last and a FIN follows it.
+    /// True if data up to `end` is the last and a FIN follows it.
     pub(crate) fn ends_with_fin(&self, end: u64) -> bool {
         self.closing && end == self.stream_end()
     }
@@ -320,7 +320,7 @@ impl Sender {
         None
     }
 
-    /// Nothing new can leave: what is neither known to have arrived nor thought lost may be sent again.
+    /// Nothing new can leave: data neither known to have arrived nor thought lost may be retransmitted.
     fn send_hole(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
         let id = self.next_forward_retransmission()?;
         if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
@@ -384,7 +384,7 @@ impl Sender {
         Outgoing { seq, payload, fin: sent.end > data_end, push, is_new: false }
     }
 
-    /// The next new segment, if both windows let it out.
+    /// The next new segment, if both windows permit it.
     fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
         let end = self.next_granted(now, timers)?;
         let out = self.send_up_to(now, end);
@@ -395,7 +395,7 @@ impl Sender {
         Some(out)
     }
 
-    /// Nagle's algorithm as Linux has it: a segment that is not full waits while another such is
+    /// Nagle's algorithm as in Linux: a segment that is not full waits while another small one is
     /// unacknowledged (`tcp_nagle_check`, `tcp_minshall_check`).
     pub(crate) fn nagle_holds(&self) -> bool {
         self.config.nagle
@@ -473,18 +473,18 @@ impl Sender {
                 return Some(self.send_up_to(now, end));
             }
             Forced::WindowProbe => {
-                // An old number is answered at once (`tcp_xmit_probe_skb`).
+                // An old sequence number is answered at once (`tcp_xmit_probe_skb`).
                 let (seq, payload) = (self.una - 1, Payload::new());
                 return Some(Outgoing { seq, payload, fin: false, push: false, is_new: false });
             }
         };
-        // The timeout runs already; new data must not put another probe in its place.
+        // The timeout is already running; new data must not replace it with another probe.
         self.probe = Some(Probe { ends: self.nxt, again: forced == Forced::Tail });
         self.burst = false;
         Some(out)
     }
 
-    /// Nothing more may leave: sets the timers and judges the use of the window.
+    /// Nothing more may leave: sets the timers and evaluates the use of the window.
     fn end_burst(&mut self, now: Time, timers: &mut Timers) {
         self.pacer.end_burst();
         self.restart_after_burst(now);
@@ -518,8 +518,8 @@ impl Sender {
         }
     }
 
-    /// Notes what keeps the connection from going faster (`tcp_chrono_*`), and lets the buffer grow
-    /// where it is that (`tcp_should_expand_sndbuf`).
+    /// Records what limits the connection (`tcp_chrono_*`), and lets the buffer grow
+    /// if that is the limit (`tcp_should_expand_sndbuf`).
     fn note_limit(&mut self, now: Time, full: bool) {
         let limit = if self.has_unsent() && !full && !self.has_sendable() {
             Limit::ReceiveWindow

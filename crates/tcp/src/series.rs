@@ -1,7 +1,7 @@
-//! How a connection moved: a snapshot after everything that happened to it, if somebody wants them.
+//! Time series of a connection: a snapshot after every event, if recorded.
 //!
-//! Where `ss -i` polls and the kernel's `tcp_probe` looks at each arriving segment before it is dealt with, a sample here is
-//! taken when an event was dealt with and all that it let out has left: its `in_flight` is the window as it is used.
+//! While `ss -i` polls and the kernel's `tcp_probe` samples before an arriving segment is processed, a sample here is
+//! taken after an event was processed and all segments that it released have left: its `in_flight` is the window as used.
 
 use serde::{Deserialize, Serialize};
 use units::Time;
@@ -9,18 +9,18 @@ use units::Time;
 use crate::state::State;
 use crate::stats::Stats;
 
-/// What happened. Of several things at one instant the last of this order is told.
+/// Event of a sample. Of several events at one time the last in this order is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// Nothing that is known: somebody looked, as one must at the kernel's connections.
+    /// Unknown: a poll, the only way to observe the kernel's connections.
     Look,
     /// The application wrote.
     Write,
     /// The application ended writing, or everything.
     Close,
-    /// A segment is about to be dealt with: the kernel's tracepoint `tcp_probe`, which knows less of the connection than anything else here
-    /// (see the crate `kernel`, `probe`).
+    /// A segment is about to be processed: the kernel's tracepoint `tcp_probe`, which has less of the connection's state than the other
+    /// triggers (see the crate `kernel`, `probe`).
     Probe,
     /// A segment arrived.
     Segment,
@@ -48,12 +48,12 @@ impl Trigger {
     }
 }
 
-/// A connection at an instant.
+/// A connection at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub at: Time,
-    /// What had happened.
+    /// The event.
     pub trigger: Trigger,
     /// The connection's state.
     pub state: State,
@@ -61,7 +61,7 @@ pub struct Sample {
     pub stats: Stats,
 }
 
-/// The samples of one connection, and what happened since the last.
+/// The samples of one connection, and the events since the last.
 #[derive(Debug, Default)]
 pub(crate) struct Series {
     pub(crate) samples: Vec<Sample>,

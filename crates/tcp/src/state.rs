@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum State {
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// Whether the handshake is over and the connection is not.
+    /// True if the handshake is over and the connection is not.
     pub fn is_synchronised(self) -> bool {
         !matches!(self, State::SynSent | State::SynReceived | State::Closed)
     }

@@ -1,4 +1,4 @@
-//! What a connection tells about itself (`struct tcp_info`).
+//! Counters and estimates of a connection (`struct tcp_info`).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Stats {
     pub delivered_segments: u64,
     /// Expiries of the retransmission timer, those of the SYN included.
     pub timeouts: u64,
-    /// Window reductions taken back as mistakes.
+    /// Window reductions undone as spurious.
     pub undone_reductions: u64,
     /// Smoothed round trip.
     pub srtt: Option<Duration>,
@@ -34,19 +34,19 @@ pub struct Stats {
     pub rttvar: Duration,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
-    /// Smallest round trip of late.
+    /// Smallest recent round trip.
     pub min_rtt: Option<Duration>,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Slow start threshold, segments; none before the first congestion.
     pub ssthresh: Option<u32>,
-    /// Segments believed in the network.
+    /// Segments believed to be in the network.
     pub in_flight: u32,
-    /// How fast payload may leave, where the connection is paced.
+    /// Rate of payload, if the connection is paced.
     pub pacing_rate: Option<BitsPerSec>,
     /// State of loss recovery.
     pub congestion_state: CongestionState,
-    /// When the handshake was complete for this end.
+    /// Time at which the handshake was complete for this end.
     pub established_at: Option<Time>,
     /// The peer's window, bytes.
     pub peer_window_bytes: u64,
@@ -54,8 +54,8 @@ pub struct Stats {
     pub unacknowledged_bytes: u64,
     /// Written and not yet sent.
     pub unsent_bytes: u64,
-    /// Time with data to send or in flight. This and the next two count up to the last change of what limits
-    /// the connection.
+    /// Time with data to send or in flight. This and the next two count up to the last change of the limit
+    /// of the connection.
     pub busy: Duration,
     /// Of that, held back by the peer's window.
     pub rwnd_limited: Duration,
@@ -63,7 +63,7 @@ pub struct Stats {
     pub sndbuf_limited: Duration,
 }
 
-/// What keeps a sender from going faster (`enum tcp_chrono`).
+/// Limit of a sender's rate (`enum tcp_chrono`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// Nothing to send.
@@ -92,7 +92,7 @@ impl LimitClock {
         (self.limit, self.since) = (limit, now);
     }
 
-    /// Time under any limit but the application's.
+    /// Time under any limit except the application's.
     pub(crate) fn busy(&self) -> Duration {
         [Limit::Network, Limit::ReceiveWindow, Limit::SendBuffer]
             .into_iter()

@@ -1,8 +1,8 @@
-//! Whether what arrives is a stream, whose receiver may acknowledge less of it.
+//! Detection of streams, whose receiver may acknowledge less often.
 //!
-//! Source: XNU, `bsd/netinet/tcp_input.c` (`tcp_stretch_ack_enable`, `tcp_reset_stretch_ack`, and where they are called) and
-//! `tcp_timer.c`, with `net.inet.tcp.delayed_ack=3`. Left out: headers, which the kernel counts with the bytes of a window; that it gives up
-//! stretching on a connection whose delayed acknowledgements were late too often; merged arrivals (LRO).
+//! Source: XNU, `bsd/netinet/tcp_input.c` (`tcp_stretch_ack_enable`, `tcp_reset_stretch_ack`, and their callers) and
+//! `tcp_timer.c`, with `net.inet.tcp.delayed_ack=3`. Left out: headers, which the kernel counts with the bytes of a window; the kernel's
+//! end of stretching on a connection whose delayed acknowledgements were late too often; merged arrivals (LRO).
 
 use units::Time;
 
@@ -12,11 +12,11 @@ use crate::config::Stretch;
 #[derive(Debug)]
 pub(crate) struct StreamDetector {
     stretch: Stretch,
-    /// When the present window ends (`rcv_unackwin`),
+    /// End of the current window (`rcv_unackwin`),
     ends: Time,
-    /// and what arrived in it (`rcv_by_unackwin`).
+    /// and the bytes that arrived in it (`rcv_by_unackwin`).
     bytes: u64,
-    /// Segments since the beginning or the last loss, until there was a stream (`rcv_waitforss`, `TF_RCVUNACK_WAITSS`).
+    /// Segments since the beginning or the last loss, until a stream was found (`rcv_waitforss`, `TF_RCVUNACK_WAITSS`).
     waited: Option<u32>,
     streams: bool,
 }
@@ -27,12 +27,12 @@ impl StreamDetector {
         StreamDetector { stretch, ends, bytes: 0, waited: Some(0), streams: false }
     }
 
-    /// One acknowledgement for so many segments.
+    /// Number of segments per acknowledgement.
     pub(crate) fn segments(&self) -> u32 {
         if self.streams { self.stretch.segments } else { 2 }
     }
 
-    /// Data arrived in order: the end of a write is no stream's.
+    /// Data arrived in order; the end of a write is not part of a stream.
     pub(crate) fn on_data(&mut self, now: Time, len: u64, push: bool, mss: u64) {
         self.waited = self.waited.map(|segments| segments.saturating_add(1));
         let many = self.bytes >= u64::from(self.stretch.segments) * mss && now <= self.ends;
@@ -48,7 +48,7 @@ impl StreamDetector {
         }
     }
 
-    /// The delay of an acknowledgement is over: less comes than in a stream.
+    /// The delay of an acknowledgement is over: fewer segments come than in a stream.
     pub(crate) fn on_delay_over(&mut self, now: Time) {
         if self.streams {
             self.reset(now);
@@ -72,7 +72,7 @@ mod tests {
         StreamDetector::new(AckPolicy::IOS_9.stretch.unwrap(), Time::ZERO)
     }
 
-    /// So many segments, one a millisecond, from `from` on. When they end.
+    /// Feeds this number of segments, one per millisecond, from `from` on. Returns the time of their end.
     fn feed(detector: &mut StreamDetector, from: u64, segments: u64) -> u64 {
         for at in from..from + segments {
             detector.on_data(Time::from_millis(at), MSS, false, MSS);

@@ -12,9 +12,9 @@ use crate::recovery::CongestionState;
 use crate::sender::{Forced, Sender, TIMER_SLACK};
 use crate::timers::{Timer, Timers};
 
-/// How long the peer may hold an acknowledgement back (`TCP_DELACK_MAX`).
+/// Maximum time for which the peer may delay an acknowledgement (`TCP_DELACK_MAX`).
 const LONGEST_DELAYED_ACK: Duration = Duration::from_millis(200);
-/// A probe of Linux 3.10 leaves no sooner.
+/// Minimum delay of a probe of Linux 3.10.
 const SHORTEST_PROBE: Duration = Duration::from_millis(10);
 
 impl Sender {
@@ -22,7 +22,7 @@ impl Sender {
         self.rtt.min().unwrap_or(Duration::MAX)
     }
 
-    /// When the head's timeout would be due (`tcp_rto_delta_us`).
+    /// Due time of the head's timeout (`tcp_rto_delta_us`).
     pub(crate) fn retransmission_due(&self) -> Time {
         self.board.head().map_or(Time::NEVER, |head| head.at + self.rtt.rto())
     }
@@ -38,7 +38,7 @@ impl Sender {
         timers.arm_sender(now, Timer::Retransmit, due + self.pacing_delay(now));
     }
 
-    /// After progress: a tail loss probe where one may be sent, else the full timeout
+    /// After progress: a tail loss probe if one may be sent, otherwise the full timeout
     /// (`tcp_set_xmit_timer`).
     pub(crate) fn set_timer(&mut self, now: Time, timers: &mut Timers) {
         if !self.schedule_probe(now, now + self.rtt.rto(), timers) {
@@ -57,7 +57,7 @@ impl Sender {
         true
     }
 
-    /// How long to wait before probing for a lost tail, if at all.
+    /// Time to wait before probing for a lost tail, if at all.
     fn probe_timeout(&self) -> Option<Duration> {
         if self.board.is_empty() || !self.sack {
             return None;
@@ -100,13 +100,13 @@ impl Sender {
             self.forced = Some(forced);
             now + self.rtt.rto()
         } else {
-            // One probe an episode: the timeout counts from the head's transmission.
+            // One probe per episode: the timeout counts from the head's transmission.
             self.retransmission_due().max(now)
         };
         timers.arm_sender(now, Timer::Retransmit, due);
     }
 
-    /// The retransmission timer expired (`tcp_retransmit_timer`); true if the connection has timed out.
+    /// The retransmission timer expired (`tcp_retransmit_timer`); returns true if the connection has timed out.
     pub(crate) fn on_retransmission_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
         if self.board.is_empty() {
             return false;
@@ -122,7 +122,7 @@ impl Sender {
         false
     }
 
-    /// The time that `retries` doublings of 200 ms take has passed without progress
+    /// True if the time of `retries` doublings of 200 ms has passed without progress
     /// (`retransmits_timed_out`, `tcp_model_timeout`).
     fn has_timed_out(&self, now: Time) -> bool {
         let Some(first) = self.recovery.first_retransmission.filter(|_| self.timeouts > 0) else {
@@ -146,7 +146,7 @@ impl Sender {
         );
     }
 
-    /// The persist timer expired (`tcp_probe_timer`); true if the peer is gone.
+    /// The persist timer expired (`tcp_probe_timer`); returns true if the peer is gone.
     pub(crate) fn on_persist_timeout(&mut self, now: Time, timers: &mut Timers) -> bool {
         if !self.board.is_empty() || !self.has_unsent() {
             self.probes = 0;

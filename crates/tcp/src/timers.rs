@@ -4,7 +4,7 @@ use units::Time;
 
 use crate::config::Clock;
 
-/// What may be waited for. The first four share one timer, as in Linux (`icsk_pending`): arming one
+/// Events to wait for. The first four share one timer, as in Linux (`icsk_pending`): arming one
 /// disarms the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
@@ -22,7 +22,7 @@ pub(crate) enum Timer {
     CompressedAck,
     /// The end of TIME-WAIT.
     TimeWait,
-    /// Pacing lets the next segment out.
+    /// Pacing releases the next segment.
     Pacing,
 }
 
@@ -36,15 +36,15 @@ const ALL: [Timer; 8] = [
     Timer::TimeWait,
     Timer::Pacing,
 ];
-/// How many of `ALL` belong to the sender and exclude one another.
+/// Number of entries of `ALL` that belong to the sender and exclude one another.
 const SENDER: usize = 4;
 
-/// When each timer expires.
+/// Expiry of each timer.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    /// When each was to expire,
+    /// Requested expiry of each,
     due: [Time; ALL.len()],
-    /// and when the clock lets it.
+    /// and the expiry that the clock permits.
     expires: [Time; ALL.len()],
     clock: Clock,
 }
@@ -54,7 +54,7 @@ impl Timers {
         Timers { due: [Time::NEVER; ALL.len()], expires: [Time::NEVER; ALL.len()], clock }
     }
 
-    /// Arms one of the sender's timers in place of whichever is running.
+    /// Arms one of the sender's timers in place of the one that is running, if any.
     pub(crate) fn arm_sender(&mut self, now: Time, timer: Timer, at: Time) {
         self.stop_sender();
         self.arm(now, timer, at);
@@ -64,7 +64,7 @@ impl Timers {
         self.expires[..SENDER].fill(Time::NEVER);
     }
 
-    /// Whether none of the sender's timers runs.
+    /// True if none of the sender's timers is running.
     pub(crate) fn sender_is_idle(&self) -> bool {
         self.expires[..SENDER].iter().all(|at| *at == Time::NEVER)
     }
@@ -90,7 +90,7 @@ impl Timers {
         self.expires[timer as usize] != Time::NEVER
     }
 
-    /// When a timer that is armed was to expire.
+    /// Requested expiry of an armed timer.
     pub(crate) fn due(&self, timer: Timer) -> Time {
         if self.is_armed(timer) { self.due[timer as usize] } else { Time::NEVER }
     }

@@ -1,12 +1,12 @@
-//! Segmentation offload as the sender sees it: how many segments leave as one burst, and when to wait for a larger one.
+//! Segmentation offload as the sender sees it: the number of segments in a burst, and deferral in favour of a larger one.
 //!
 //! The kernel hands the device one large buffer (`sk_buff`) to be cut into segments. Its size follows the rate, about 1 ms of it; if the
-//! window lets out less and an acknowledgement is near, the buffer waits. On the wire that makes bursts, which overflow short queues
-//! earlier than segments one by one.
+//! window permits less and an acknowledgement is near, the buffer waits. On the wire that makes bursts, which overflow short queues
+//! earlier than single segments.
 //!
 //! Source: Linux 6.18 `tcp_write_xmit`, `tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_tso_should_defer`,
 //! `tcp_sendmsg_locked`. Left out: small queues (`tcp_small_queue_check`), for nothing waits in a device here; corking. The bursts
-//! of a paced connection leave one by one, as the pacer says.
+//! of a paced connection leave one by one, as the pacer permits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,39 +22,39 @@ use crate::timers::Timers;
 const MAX_BYTES: u64 = 65_536 - 321;
 /// A buffer carries 2^-10 s at the pacing rate (`sk_pacing_shift`).
 const RATE_SHIFT: u32 = 10;
-/// The segments of a buffer at least (`tcp_min_tso_segs`).
+/// Minimum number of segments in a buffer (`tcp_min_tso_segs`).
 pub(crate) const MIN_SEGMENTS: u32 = 2;
 /// Near peers get larger buffers: half as much for each 2^9 us of the smallest round trip (`tcp_tso_rtt_log`).
 const NEARNESS_SHIFT: u32 = 9;
 /// The share of a window that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
-/// Nothing waits longer than this since the last transmission, or for an acknowledgement further away.
+/// Maximum wait since the last transmission, and for an acknowledgement.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// Data written and not sent, in the buffers in which writes left them; and the burst that is leaving.
+/// Data written and not sent, in buffers as left by the writes; and the burst that is leaving.
 #[derive(Debug, Default)]
 pub(crate) struct Bursts {
-    /// Where each buffer ends, first to last (the write queue).
+    /// End of each buffer, first to last (the write queue).
     ends: VecDeque<u64>,
-    /// Where the last one begins.
+    /// Start of the last one.
     tail_begins: u64,
-    /// The burst that was let out begins here,
+    /// Start of the granted burst,
     began: u64,
-    /// and ends here.
+    /// and its end.
     granted: u64,
 }
 
-/// What the windows have to say of the next burst.
+/// Decision of the windows about the next burst.
 enum Verdict {
-    /// Up to this number.
+    /// Send up to this sequence number.
     Send(u64),
-    /// Later; the congestion window is what it waits for.
+    /// Later; it waits for the congestion window.
     WaitForWindow,
     /// Later.
     Wait,
 }
 
-/// The segments of a buffer at a rate, `least` of them at least (`tcp_tso_autosize`).
+/// The segments of a buffer at a rate, at least `least` (`tcp_tso_autosize`).
 pub(crate) fn autosize(rate: BitsPerSec, mss: u32, min_rtt: Option<Duration>, least: u32) -> u32 {
     let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_micros() as u64);
     let halvings = u32::try_from(micros >> NEARNESS_SHIFT).unwrap_or(u32::MAX);
@@ -64,7 +64,7 @@ pub(crate) fn autosize(rate: BitsPerSec, mss: u32, min_rtt: Option<Duration>, le
 }
 
 impl Bursts {
-    /// Takes data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`).
+    /// Splits data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`).
     fn append(&mut self, begin: u64, end: u64, sent: u64, most: u64) {
         self.forget(sent);
         match self.ends.pop_back() {
@@ -84,23 +84,23 @@ impl Bursts {
         }
     }
 
-    /// The burst that was let out ends at `sent`.
+    /// True if the granted burst has ended at `sent`.
     pub(crate) fn is_over(&self, sent: u64) -> bool {
         sent >= self.granted
     }
 
-    /// How many segments of `mss` bytes are left of it after `sent`.
+    /// Number of segments of `mss` bytes left of it after `sent`.
     pub(crate) fn segments_left(&self, sent: u64, mss: u32) -> u32 {
         self.granted.saturating_sub(sent).div_ceil(u64::from(mss)) as u32
     }
 
-    /// The burst of several segments of `mss` bytes ends at `end`: its buffer is pushed (`__tcp_transmit_skb`, since Linux 5.4), so
+    /// True if the burst of several segments of `mss` bytes ends at `end`: its buffer is pushed (`__tcp_transmit_skb`, since Linux 5.4), so
     /// that its receiver need not wait for more.
     pub(crate) fn pushes(&self, end: u64, mss: u32) -> bool {
         end == self.granted && self.granted - self.began > u64::from(mss)
     }
 
-    /// Drops what was granted.
+    /// Revokes the grant.
     pub(crate) fn revoke(&mut self) {
         self.granted = 0;
     }
@@ -118,7 +118,7 @@ impl Sender {
         self.bursts.append(begin, end, self.nxt, most);
     }
 
-    /// Where the next new segment ends, if one may leave now.
+    /// End of the next new segment, if one may leave now.
     pub(crate) fn next_granted(&mut self, now: Time, timers: &mut Timers) -> Option<u64> {
         if self.bursts.is_over(self.nxt) {
             self.deferred = false;
@@ -170,7 +170,7 @@ impl Sender {
         Verdict::Send(end + u64::from(self.ends_with_fin(end)))
     }
 
-    /// How much of a buffer of `len` bytes leaves (`tcp_mss_split_point`).
+    /// Number of bytes of a buffer of `len` bytes that leave (`tcp_mss_split_point`).
     fn split_point(&self, len: u64, quota: u64) -> u64 {
         let needed = len.min(self.window_end() - self.nxt);
         if quota <= needed {
@@ -181,7 +181,7 @@ impl Sender {
         if held { needed - partial } else { needed }
     }
 
-    /// Whether to wait for the window to let out a larger burst (`tcp_tso_should_defer`).
+    /// Decides whether to wait for the window to permit a larger burst (`tcp_tso_should_defer`).
     fn defer(&self, now: Time, len: u64, most: u64) -> Option<Verdict> {
         let mss = u64::from(self.mss);
         if self.recovery.state >= CongestionState::Recovery || now - self.last_sent > PATIENCE {

@@ -1,4 +1,4 @@
-//! The receive window: what to advertise, and its autotuning.
+//! The receive window: the value to advertise, and its autotuning.
 //!
 //! Source: Linux 6.18 `__tcp_select_window`, `tcp_select_window`, `tcp_grow_window`, `tcp_rcv_space_adjust`
 //! (dynamic right-sizing), `tcp_rcvbuf_grow`, `tcp_rcv_rtt_update`. The buffer is counted in bytes of window. The
@@ -12,10 +12,10 @@ use units::Time;
 
 use crate::config::{Config, ReceiveTuning};
 
-/// Shifts of the window scale option end here (RFC 7323 section 2.3).
+/// Maximum shift of the window scale option (RFC 7323 section 2.3).
 const MAX_SCALE: u32 = 14;
 
-/// How full the receive queue is.
+/// Occupancy of the receive queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occupancy {
     /// The next number expected.
@@ -24,7 +24,7 @@ pub(crate) struct Occupancy {
     pub(crate) ready: u64,
     /// Behind gaps.
     pub(crate) held: u64,
-    /// The end of what arrived furthest ahead.
+    /// The end of the data furthest ahead.
     pub(crate) highest: u64,
 }
 
@@ -34,17 +34,17 @@ pub(crate) struct ReceiveWindow {
     /// The buffer (`window_clamp`).
     clamp: u64,
     max: u64,
-    /// What may be advertised so far (`rcv_ssthresh`).
+    /// Maximum to advertise so far (`rcv_ssthresh`).
     allowed: u64,
     tuning: ReceiveTuning,
     granularity: u64,
     scale: u8,
     /// Payload of a full segment (`advmss`).
     mss: u64,
-    /// The last advertisement: from where, and how much (`rcv_wup`, `rcv_wnd`).
+    /// The last advertisement: its start, and its size (`rcv_wup`, `rcv_wnd`).
     from: u64,
     window: u64,
-    /// Bytes that the application took in a round trip (`rcvq_space`).
+    /// Bytes read by the application in a round trip (`rcvq_space`).
     per_round: u64,
     round_from: u64,
     round_began: Time,
@@ -81,19 +81,19 @@ impl ReceiveWindow {
         }
     }
 
-    /// The shift to offer in the SYN.
+    /// The window scale shift to offer in the SYN.
     pub(crate) fn scale(&self) -> u8 {
         self.scale
     }
 
-    /// The handshake is over and `next` is the first number of data.
+    /// The handshake is over and `next` is the first sequence number of data.
     pub(crate) fn establish(&mut self, now: Time, next: u64) {
         self.from = next;
         self.round_from = next;
         self.round_began = now;
     }
 
-    /// What the last advertisement still allows from `next` on (`tcp_receive_window`).
+    /// Rest of the last advertisement from `next` on (`tcp_receive_window`).
     pub(crate) fn remaining(&self, next: u64) -> u64 {
         (self.from + self.window).saturating_sub(next)
     }
@@ -111,7 +111,7 @@ impl ReceiveWindow {
         self.clamp
     }
 
-    /// Less than half of the buffer is free.
+    /// True if less than half of the buffer is free.
     pub(crate) fn is_tight(&self, occupancy: &Occupancy) -> bool {
         self.free(occupancy) < self.clamp / 2
     }
@@ -120,7 +120,7 @@ impl ReceiveWindow {
         self.clamp.saturating_sub(occupancy.ready + occupancy.held)
     }
 
-    /// What could be advertised (`__tcp_select_window`); `rcv_mss` is the size of the peer's segments.
+    /// Window that could be advertised (`__tcp_select_window`); `rcv_mss` is the size of the peer's segments.
     pub(crate) fn select(&self, occupancy: &Occupancy, rcv_mss: u64) -> u64 {
         let mut free = self.free(occupancy);
         if self.is_tight(occupancy) {
@@ -132,7 +132,7 @@ impl ReceiveWindow {
         free.min(self.allowed).next_multiple_of(self.granularity)
     }
 
-    /// What to write into a segment that leaves now: never less than was promised
+    /// Window of a segment that leaves now: never less than advertised before
     /// (`tcp_select_window`).
     pub(crate) fn advertise(&mut self, occupancy: &Occupancy, rcv_mss: u64) -> u64 {
         let promised = self.remaining(occupancy.next).next_multiple_of(self.granularity);
@@ -153,7 +153,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// Lets the window open as data arrives (`tcp_grow_window`); true if it did.
+    /// Lets the window open as data arrives (`tcp_grow_window`); returns true if it did.
     pub(crate) fn grow(&mut self, occupancy: &Occupancy, len: u64) -> bool {
         let room = self.clamp.min(self.free(occupancy)).saturating_sub(self.allowed);
         let step = (2 * self.mss).max(2 * len);
@@ -161,7 +161,7 @@ impl ReceiveWindow {
         room > 0
     }
 
-    /// After a read: once a round trip, makes room for twice what the application took
+    /// After a read: once per round trip, makes room for twice the data read by the application
     /// (`tcp_rcv_space_adjust`).
     pub(crate) fn adjust(&mut self, now: Time, occupancy: &Occupancy) {
         let Some(rtt) = self.rtt.estimate() else { return };
@@ -177,7 +177,7 @@ impl ReceiveWindow {
         self.round_began = now;
     }
 
-    /// Data waits behind a gap: room for it is needed on top (`tcp_data_queue_ofo`).
+    /// Data waits behind a gap: makes additional room for it (`tcp_data_queue_ofo`).
     pub(crate) fn allow_for_gap(&mut self, occupancy: &Occupancy) {
         if self.tuning == ReceiveTuning::Linux6 {
             self.enlarge(self.per_round, occupancy);
@@ -197,17 +197,17 @@ impl ReceiveWindow {
         self.clamp = self.clamp.max(wanted.min(self.max));
     }
 
-    /// Whether a segment that gives no sample of the round trip spends the time that it echoes (since Linux 4.18).
+    /// True if a segment that gives no round trip sample uses up the time that it echoes (since Linux 4.18).
     pub(crate) fn uses_up_echoes(&self) -> bool {
         self.tuning == ReceiveTuning::Linux6
     }
 
-    /// The round trip from a segment that echoes a timestamp (`tcp_rcv_rtt_measure_ts`).
+    /// Round trip sample from a segment that echoes a timestamp (`tcp_rcv_rtt_measure_ts`).
     pub(crate) fn sample_rtt(&mut self, rtt: Duration, queue_empty: bool) {
         self.rtt.smooth(rtt, queue_empty);
     }
 
-    /// The round trip from how long a window takes to fill (`tcp_rcv_rtt_measure`).
+    /// Round trip sample from the time that a window takes to fill (`tcp_rcv_rtt_measure`).
     pub(crate) fn measure_rtt(&mut self, now: Time, next: u64) {
         self.rtt.measure(now, next, self.window);
     }
@@ -222,7 +222,7 @@ impl ReceiveWindow {
 struct ReceiverRtt {
     /// Eight times the estimate, ns.
     rtt_8: Option<u64>,
-    /// A window's worth was awaited since then, up to this number.
+    /// Start and end of the window's worth being awaited.
     awaited: Option<(Time, u64)>,
 }
 

@@ -27,7 +27,7 @@ fn at(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-/// What the server said of itself every 10 ms, and the goodput in Mbit/s.
+/// The server's statistics every 10 ms, and the goodput in Mbit/s.
 fn observe(mut world: World, seconds: u64) -> (Vec<(Time, Stats)>, f64) {
     let mut seen = Vec::new();
     let mut next = Time::ZERO;
@@ -53,14 +53,14 @@ fn the_pipe_is_full_and_the_queue_small() {
             "{now:?}: {srtt:?} of which 100 ms are the path"
         );
         assert_eq!(stats.min_rtt.map(|rtt| rtt.as_millis()), Some(100));
-        // Twice what the path holds, three bursts of two, and what makes acknowledgements even.
+        // Twice the capacity of the path, three bursts of two, and the allowance for ACK aggregation.
         assert!((2 * 83..2 * 83 + 24).contains(&stats.cwnd), "{now:?}: {}", stats.cwnd);
     }
     let (_, last) = seen.last().expect("it ran");
     assert_eq!(last.retransmitted_segments, 0);
 }
 
-/// CUBIC fills any queue there is: the measure of what BBR avoids.
+/// CUBIC fills any queue: the reference for what BBR avoids.
 #[test]
 fn cubic_keeps_the_queue_full() {
     let (seen, _) = observe(world(Algorithm::CubicWithoutHystart, 300, 0.0), 9);
@@ -93,7 +93,7 @@ fn every_ten_seconds_the_window_dips_to_four_for_200_ms() {
     for (n, start) in starts.iter().enumerate() {
         let end = starts.get(n + 1).copied().unwrap_or(dips.len()) - 1;
         let lasted = dips[end] - dips[*start];
-        // 200 ms at the bottom, of which the first sight is one acknowledgement late, and what is left of a round.
+        // 200 ms at the minimum, first seen one acknowledgement late, and the rest of a round.
         assert!((200..460).contains(&lasted.as_millis()), "dip {n} lasted {lasted:?}");
         if n > 0 {
             let apart = dips[*start] - dips[starts[n - 1]];
@@ -115,7 +115,7 @@ fn segments_are_paced() {
     assert_eq!(largest, Some(2), "a burst is two segments at this rate");
 }
 
-/// What a connection draws decides in which phase a cycle begins, and the same draws give the same run.
+/// A connection's random numbers decide the phase in which a cycle begins, and the same numbers give the same run.
 #[test]
 fn runs_repeat_and_differ_by_what_is_drawn() {
     let run = |seed| {

@@ -1,4 +1,4 @@
-//! Whole transfers over simple paths: how near they come to the line rate.
+//! Whole transfers over simple paths: their closeness to the line rate.
 //!
 //! The times are those of the model, to the centisecond: a change here is a change of behaviour, to be judged
 //! beside a real kernel. Linux 6.18.44 behind an emulated link of the same shape took 1.26 s for the first row,
@@ -65,8 +65,8 @@ fn an_overshoot_of_slow_start_does_not_collapse() {
     }
 }
 
-/// Recorded from Linux 6.18.44: sixteen quick acknowledgements, six more while the window opens to what the buffer
-/// proved to hold, then every second segment until the window opens again with the next round trip.
+/// Recorded from Linux 6.18.44: sixteen quick acknowledgements, six more while the window opens to the measured
+/// capacity of the buffer, then every second segment until the window opens again with the next round trip.
 #[test]
 fn the_receiver_acknowledges_as_linux_does() {
     let mut world = World::new(Config::default(), Config::default(), 1);

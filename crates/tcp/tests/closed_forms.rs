@@ -71,6 +71,6 @@ fn two_lost_syns_also_cost_the_initial_window() {
     };
     // 2.1 s for the client's third SYN; the server's window is one segment: 1 + 2 + 4 + 3.
     assert_near("with two lost SYN-ACKs", end(SynLossWindow::OneAfterTwo), 2.5);
-    // The client's SYNs asked for each SYN-ACK, no timer of the server's: it takes none for lost.
+    // The client's SYNs asked for each SYN-ACK, no timer of the server: it considers none lost.
     assert_near("the same since Linux 5.2", end(SynLossWindow::OneUnlessNeedless), 2.2);
 }

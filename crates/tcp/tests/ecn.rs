@@ -54,7 +54,7 @@ fn number(segment: u64) -> u64 {
     1 + 1448 * segment
 }
 
-/// A sender that asked for ECN and was granted it, with twenty segments to send, and the SYN that it was answered with.
+/// A sender that requested and was granted ECN, with twenty segments to send, and the SYN-ACK that granted it.
 fn sender() -> (Connection, Segment) {
     let now = Time::ZERO;
     let mut client = Connection::connect(Arc::new(config(EcnPolicy::Active)), now);
@@ -72,7 +72,7 @@ fn drain(connection: &mut Connection, now: Time) -> Vec<Segment> {
     std::iter::from_fn(|| connection.poll(now)).collect()
 }
 
-/// RFC 3168 section 6.1.2: once a round trip, and the next new data says so.
+/// RFC 3168 section 6.1.2: once per round trip, and the next new data reports it.
 #[test]
 fn the_window_is_reduced_once_a_round_trip() {
     let (mut client, granted) = sender();
@@ -100,7 +100,7 @@ fn the_window_is_reduced_once_a_round_trip() {
     assert_eq!(told.iter().filter(|told| **told).count(), 1);
     assert!(told[0], "the first new segment after the reduction");
     assert_eq!(stats.retransmitted_segments, 0);
-    // Beyond what was out when it began the reduction is over.
+    // Beyond the data outstanding at its begin the reduction is over.
     client.handle(now, answer(11, Flags::NONE));
     let stats = client.stats();
     assert_eq!((stats.cwnd, stats.congestion_state), (7, CongestionState::Open));

@@ -27,7 +27,7 @@ fn scripts() -> Vec<(String, String)> {
     scripts
 }
 
-/// A script names a knob where `knob=` stands in a setting or a comment.
+/// True if a script names a knob: `knob=` occurs in a setting or a comment.
 fn names(script: &str, knob: &str) -> bool {
     script.match_indices(knob).any(|(at, _)| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';

@@ -1,4 +1,4 @@
-//! What one connection leaves for the next.
+//! Metrics that one connection leaves for the next.
 
 mod common;
 
@@ -12,7 +12,7 @@ use units::Time;
 
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What a server starts with after a connection that lost a segment of its first flight.
+/// Initial state of a second connection, after one that lost a segment of its first flight.
 fn second_start(config: &Config) -> Stats {
     let mut world = World::new(Config::default(), config.clone(), 1);
     world.both(|pipe| pipe.delay = Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Every file of `scripts/` is a test of one endpoint: what leaves, exactly when, in answer to what.
+//! Every file of `scripts/` is a test of one endpoint: its segments, their exact times, and the events that they answer.
 //! The language is described in `docs/packet-scripts.md`.
 
 use std::process::ExitCode;

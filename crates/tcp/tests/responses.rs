@@ -1,11 +1,11 @@
-//! What congestion controllers make of random loss in the long run, beside the theory.
+//! Long-run response of congestion controllers to random loss, compared with theory.
 //!
 //! Mathis et al., "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm" (1997): a Reno flow has
 //! sqrt(3 / (2 b p)) segments in flight on average, where an acknowledgement lets the window grow once for b segments; b is 1 where
 //! delivered segments are counted, whatever the receiver delays. RFC 9438 section 5.1 has CUBIC's response function,
 //! (0.4 * 3.7 / 1.2)^(1/4) * RTT^(3/4) / p^(3/4), and CUBIC is never slower than Reno (section 4.3).
 //!
-//! Both formulas take losses to be evenly spaced. Independent ones are worth some percent more for Reno and a fifth more for
+//! Both formulas assume evenly spaced losses. Independent ones are worth some percent more for Reno and a fifth more for
 //! CUBIC, whose long intervals gain more than the short ones lose; and a few end in a timeout. Hence the tolerances. Measured over
 //! 2000 s and more: Reno under independent losses has 0.98 to 1.07 of Mathis's window for p from 0.01 to 0.0001; CUBIC over 600 ms
 //! has 0.93 to 0.99 of its own for one loss in 500 to 2000, and 1.15 to 1.21 of it if losses are independent.
@@ -28,12 +28,12 @@ struct Flow {
     seconds: u64,
 }
 
-/// Which packets are lost.
+/// Loss pattern.
 #[derive(Clone, Copy)]
 enum Loss {
     /// Each with this probability.
     Random(f64),
-    /// One in so many.
+    /// One in this many.
     Even(u64),
 }
 
@@ -48,7 +48,7 @@ impl Flow {
         }
     }
 
-    /// Sends for as long as it takes; returns how many segments were delivered a round trip.
+    /// Sends for as long as necessary; returns the number of segments delivered per round trip.
     fn mean_window(self) -> f64 {
         let client = Config { ack_policy: self.acks, ..Config::default() };
         let mut world = World::new(client, self.server, 1);

@@ -1,4 +1,4 @@
-//! What a connection tells of itself: its series, and which retransmissions were needless.
+//! Reports of a connection about itself: its series, and its spurious retransmissions.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn samples_follow_a_connection_from_its_handshake() {
     assert_eq!(established.stats.ssthresh, None);
     let delivered = |sample: &Sample| sample.stats.delivered_segments;
     assert!(series.is_sorted_by_key(delivered));
-    // A sample is taken when what an event let out has left: the first burst fills the window.
+    // A sample is taken after the segments released by an event have left: the first burst fills the window.
     let first_burst = series.iter().find(|sample| sample.stats.in_flight > 0).unwrap();
     assert_eq!(first_burst.stats.in_flight, 10);
     assert!(series.iter().all(|sample| sample.stats.in_flight <= sample.stats.cwnd));
@@ -83,7 +83,7 @@ fn what_was_lost_had_to_be_sent_again() {
 fn what_was_only_late_is_found_out() {
     for timestamps in [true, false] {
         let config = Config { timestamps, ..Config::default() };
-        // Nothing is ever lost, so every retransmission is needless.
+        // Nothing is ever lost, so every retransmission is spurious.
         let world = fetched(&config, |world| world.down.jitter = Duration::from_millis(200));
         let sent = server(&world).retransmits();
         assert!(sent.len() > 10, "{} retransmissions", sent.len());

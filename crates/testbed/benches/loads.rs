@@ -1,11 +1,10 @@
-//! How many page loads one core simulates in a second, and in how much memory.
+//! Benchmark of simulated page loads: loads per second on one core, and memory.
 //!
-//! A load is what `farlink load` does for one visit: the whole of [`Simulator::execute`], from the
-//! plan to the record and its floors. Each has a seed of its own. Time is the thread's CPU time,
-//! because machines are shared; the best of many short rounds counts, since what shares a core's caches and
-//! pipelines takes turns that are longer than one; and beside each round a fixed loop of integer and
-//! memory work is timed, so that numbers of different machines and hours can be compared. It leaves out
-//! what the store and the reports cost.
+//! A load is `farlink load` for one visit: the whole of [`Simulator::execute`], from the plan to the record and
+//! its floors. Each has a seed of its own. Time is the thread's CPU time, because machines are shared; the best
+//! of many short rounds counts, since other users of a core's caches and pipelines take turns longer than one
+//! round; and beside each round a fixed loop of integer and memory work is timed, so that numbers of different
+//! machines and hours can be compared. Costs of the store and the reports are left out.
 //!
 //! ```text
 //! loads [ROUNDS LOADS]      every arm, as a table: by default the best of 100 rounds of 10 loads
@@ -20,14 +19,14 @@ use rustix::time::{ClockId, clock_gettime};
 use scenario::{Execute, Order, Plan};
 use scenario::{NetworkSpec, Protocol, Scenario, Tls};
 
-/// What `farlink` itself allocates with.
+/// The allocator of `farlink` itself.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const PAGE: &str = "synthetic:100x10KB";
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=10mbit,queue=100pkt";
 
-/// What is measured: a name and the stack behind it.
+/// Measured arms: a name and the stack behind it.
 const ARMS: [(&str, Protocol, Tls); 8] = [
     ("h1/none", Protocol::H1, Tls::None),
     ("h1/tls13", Protocol::H1, Tls::Tls13),
@@ -67,7 +66,7 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number > 0)
 }
 
-/// Nothing but loads; `None` if there is no such arm.
+/// Loads of one arm and nothing else; `None` if there is no such arm.
 fn count(arm: &str, loads: u32) -> Option<()> {
     let plan = plan(arm, loads)?;
     run(&Simulator::default(), &plan, loads);
@@ -83,7 +82,7 @@ fn plan(arm: &str, loads: u32) -> Option<Plan> {
     Some(Plan::new("loads", 1, loads, Order::Blocked, vec![scenario]))
 }
 
-/// Loads the page `loads` times. Every load must succeed, or the measure means nothing.
+/// Loads the page `loads` times. Every load must succeed, or the measurement means nothing.
 fn run(simulator: &Simulator, plan: &Plan, loads: u32) {
     for position in 0..u64::from(loads) {
         let result = simulator.execute(&plan.journey(position));
@@ -131,8 +130,8 @@ fn timed(work: impl FnOnce()) -> Duration {
     now() - before
 }
 
-/// A fixed amount of work: dependent multiplications and reads scattered over 256 KiB, about what
-/// simulating is to a processor. About 25 ms on a server core of 2024.
+/// A fixed amount of work: dependent multiplications and reads scattered over 256 KiB, similar to the processor
+/// load of a simulation. About 25 ms on a server core of 2024.
 fn calibrate() {
     let mut memory: Vec<u64> = (0..32 * 1024).collect();
     let mut state = 1_u64;
@@ -144,7 +143,7 @@ fn calibrate() {
     std::hint::black_box(state);
 }
 
-/// The most memory that this process has had resident.
+/// The peak resident memory of this process.
 fn peak_rss_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

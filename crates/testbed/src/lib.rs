@@ -1,6 +1,7 @@
-//! Journeys in either world: [`tour`] says what a journey is, [`simulate`] and [`emulate`] lay a network between its ends, and [`worlds`] chooses.
+//! Journeys in either world: [`tour`] defines a journey, [`simulate`] and [`emulate`] provide the network
+//! between its ends, and [`worlds`] chooses.
 //!
-//! Nothing here parses a packet, knows a store or judges a result.
+//! This crate parses no packets, uses no store and judges no results.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Every world there is, behind one executor: a journey runs in the world that its scenario names.
+//! All worlds behind one executor: a journey runs in the world that its scenario names.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// All worlds; `program` is farlink, which starts itself anew in the sandboxes of the emulated one, `chromium` the browser that is
-    /// installed, or why there is none.
+    /// All worlds; `program` is farlink, which starts itself again in the sandboxes of the emulated one,
+    /// `chromium` the installed browser, or the reason why there is none.
     pub fn new(program: PathBuf, chromium: Result<Chromium, String>) -> Worlds {
         let library = Arc::new(Library::default());
         Worlds {
@@ -32,25 +32,25 @@ impl Worlds {
         }
     }
 
-    /// The same, in which emulated networks have wires that are made of this.
+    /// The same worlds, with this kind of wires in emulated networks.
     #[must_use]
     pub fn over(self, wire: Wire) -> Worlds {
         Worlds { emulation: self.emulation.over(wire), ..self }
     }
 
-    /// The same, in which journeys of real time are kept with everything that crosses their wires: unlike simulated ones they cannot be run again.
+    /// The same worlds; they keep the packets of journeys in real time, which unlike simulated ones cannot be rerun.
     #[must_use]
     pub fn watching(self) -> Worlds {
         Worlds { emulation: self.emulation.watching(), ..self }
     }
 
-    /// The same, in which real browsers are filmed, too; that costs them time.
+    /// The same worlds; they also film real browsers, which costs those time.
     #[must_use]
     pub fn filming(self) -> Worlds {
         Worlds { emulation: self.emulation.filming(), ..self }
     }
 
-    /// The same, which says why an emulation takes long.
+    /// The same worlds; they report why an emulation takes long.
     #[must_use]
     pub fn telling(self, tell: Arc<Tell>) -> Worlds {
         Worlds { emulation: self.emulation.telling(tell), ..self }
@@ -64,7 +64,7 @@ impl Worlds {
     /// Checks that a scenario can be run here, and prepares its page.
     ///
     /// # Errors
-    /// An unknown name, with what was probably meant; a world that this machine cannot make.
+    /// An unknown name, with the likely intended one; a world that this machine does not support.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.library.prepare(scenario)?;
         match scenario.world {
@@ -73,7 +73,7 @@ impl Worlds {
         }
     }
 
-    /// A journey with everything that crossed its wires: simulated once more, or as it was [watched](Worlds::watching).
+    /// A journey with all its packets: simulated once more, or as it was [watched](Worlds::watching).
     ///
     /// # Errors
     /// If it cannot be run to its end, or was not watched.

@@ -1,4 +1,4 @@
-//! Loads by a PAC file: which requests go to which port of the proxy, and which past it.
+//! Loads by a PAC file: requests by port of the proxy, and requests past it.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn file(text: &str) -> File {
 }
 
 impl File {
-    /// A scenario by a route that this ends.
+    /// A scenario whose route ends with this file.
     fn scenario(&self, route: &str, protocol: Protocol, tls: Tls) -> Scenario {
         let mut scenario = bare(PAGE, LINK, protocol, tls);
         scenario.route = format!("{route},pac={}", self.path.display()).parse().unwrap();
@@ -54,7 +54,7 @@ fn page() -> Page {
     page::open(PAGE).unwrap()
 }
 
-/// Whom each object's connection led to, in the page's order, and which connection that was.
+/// Peer of each object's connection, in the page's order, and the connection's index.
 fn peers(record: &VisitRecord) -> Vec<(u32, &str)> {
     let peer = |connection: u32| record.connections[connection as usize].host.as_str();
     let connections = record.objects.iter().map(|object| object.connection.unwrap());
@@ -70,7 +70,8 @@ const BY_HOST: &str = "function FindProxyForURL(url, host) {\n\
                        if (dnsDomainIs(host, 'static1.page.test')) return 'DIRECT';\n\
                        return shExpMatch(url, '*.png') ? 'PROXY images.corp:8080' : 'HTTPS corp:3128; DIRECT';\n}";
 
-/// By host past the proxy, by extension to one of its ports. Past it the hosts speak what clients speak with the proxy.
+/// Rules send requests by host past the proxy, or by extension to one of its ports. Past the proxy, clients use
+/// the same protocol as with it.
 #[test]
 fn rules_say_where_requests_go() {
     let (file, page) = (file(BY_HOST), page());
@@ -92,7 +93,7 @@ fn rules_say_where_requests_go() {
             let is_document = object.path == "/";
             assert_eq!(*connection == document, is_document, "{protocol}: {}", object.path);
         }
-        // One session for each of the ports, and one past them.
+        // One session for each port, and one past the proxy.
         assert_eq!(record.connections.len(), 3, "{protocol}");
         assert!(record.connections.iter().all(|it| it.tls == record.connections[0].tls));
         let asked = page.objects.iter().filter(|it| page.host_of(it).name != "static1.page.test");
@@ -116,12 +117,12 @@ fn hosts_serve_clients_and_the_proxy() {
         let past = all.filter(|(_, (_, peer))| *peer == "static1.page.test").count();
         assert_eq!(past, 10, "{route}: a quarter of the images");
         assert_eq!(count(&record, EventKind::Proxied), 31, "{route}");
-        // Each connection past the proxy carries several requests; what one host of apache's answers is one.
+        // Each connection past the proxy carries several requests; one of apache's to a host carries one.
         assert!(record.connections.iter().filter(|it| it.host == "static1.page.test").count() <= 6);
     }
 }
 
-/// Hosts on one machine share a session past the proxy, too, where clients know them to be there.
+/// Hosts on one machine also share a session past the proxy, if clients know that they share the machine.
 #[test]
 fn hosts_on_one_machine_share_what_goes_past() {
     let past = "function FindProxyForURL(url, host) { return host == 'static1.page.test' ? 'PROXY p:1' : 'DIRECT'; }";
@@ -134,7 +135,7 @@ fn hosts_on_one_machine_share_what_goes_past() {
     }
 }
 
-/// A file sees of what TLS hides no more than the host.
+/// Of a URL under TLS a file sees only the host.
 #[test]
 fn tunnels_are_chosen_by_host_alone() {
     let file = file(BY_HOST);
@@ -142,7 +143,7 @@ fn tunnels_are_chosen_by_host_alone() {
     let hosts: Vec<&str> = record.connections.iter().map(|it| it.host.as_str()).collect();
     assert_eq!(hosts.len(), 4, "{hosts:?}");
     assert_eq!(count(&record, EventKind::Upstream), 3, "tunnels, and one host past the proxy");
-    // `https://www.page.test/` is no image: all tunnels lead through one port, which is open to be asked for.
+    // `https://www.page.test/` is no image: all tunnels lead through one port, which accepts requests.
     let by_image = self::file(
         "function FindProxyForURL(url) { return /png$/.test(url) ? 'SOCKS s:1' : 'PROXY p:1'; }",
     );
@@ -152,7 +153,8 @@ fn tunnels_are_chosen_by_host_alone() {
     assert!(refused.contains("/o/0001.png: `SOCKS s:1` names a proxy of SOCKS"), "{refused}");
 }
 
-/// erman2013's PAC file deals requests out among twenty ports in turn, which the policy `spdy-20` does without a file.
+/// erman2013's PAC file distributes requests among twenty ports in turn, which the policy `spdy-20` does
+/// without a file.
 #[test]
 fn twenty_ports_in_turn_are_those_of_the_policy() {
     let written = Pac {
@@ -197,7 +199,7 @@ fn what_is_drawn_is_the_seeds() {
     assert_ne!(digest(1), digest(2));
 }
 
-/// A file's text is a part of the scenario, as that of a page's file is.
+/// A file's text is a part of the scenario, like that of a page's file.
 #[test]
 fn another_text_is_another_cell() {
     use scenario::experiment::Catalogue;
@@ -229,7 +231,7 @@ fn files_are_refused_before_a_load() {
     }
 }
 
-/// Chromium goes by the file as it is: it is to find there what the file says.
+/// Chromium evaluates the file itself: the ports that the file names must exist.
 #[test]
 fn chromium_is_sent_nowhere_in_vain() {
     let refused = |text: &str, route, tls| {
@@ -249,10 +251,10 @@ fn chromium_is_sent_nowhere_in_vain() {
     assert_eq!(refused(clear, "proxy", Tls::None), None);
 }
 
-/// What nothing foretells fails the visit, in a sentence.
+/// An unpredictable port fails the visit, with a sentence.
 #[test]
 fn a_port_that_was_not_foreseen_fails_the_visit() {
-    // Named without `random` in the text, the function draws once for each browser.
+    // Without the word `random` in the text, the function draws once for each browser.
     let text = "var n = Math['ran' + 'dom']();\n\
                 function FindProxyForURL() { return 'PROXY p:' + Math.floor(1000 + 60000 * n); }";
     let of_an_image = "var n = Math['ran' + 'dom']();\n\
@@ -266,7 +268,7 @@ fn a_port_that_was_not_foreseen_fails_the_visit() {
     }
 }
 
-/// By host and by type, as `farlink proxy` serves them.
+/// By host and by type, as served by `farlink proxy`.
 #[test]
 fn files_that_farlink_writes_are_understood() {
     let images = Rule {

@@ -1,4 +1,4 @@
-//! Bursts of packets and bursts of time with the same mean loss: what becomes of loads.
+//! Effect on loads of packet-based and timed bursts with the same mean loss.
 
 mod common;
 
@@ -10,7 +10,7 @@ use scenario::{Protocol, Tls};
 const LOADS: u64 = 150;
 const LINK: &str = "rtt=40ms,down=10mbit,up=5mbit,queue=100pkt";
 
-/// The load times of a page in seconds, by seed; one that did not load took for ever.
+/// The load times of a page in seconds, by seed; infinite for a failed load.
 fn loads(bursts: &str) -> Vec<f64> {
     let load = |seed| {
         let network = format!("{LINK},{bursts}");
@@ -25,14 +25,14 @@ fn longer_than(seconds: f64, loads: &[f64]) -> usize {
     loads.iter().filter(|plt| **plt > seconds).count()
 }
 
-/// A burst of four packets, at 1.2 ms a packet, lasts for 4.8 ms. A flow that has backed off waits it out; where only packets end a burst it
-/// spends its retries in there.
+/// A burst of four packets, at 1.2 ms a packet, lasts for 4.8 ms. A flow that has backed off outlasts a timed
+/// burst; if only packets end a burst, it spends its retries in it.
 #[test]
 fn a_flow_that_backs_off_outlasts_a_burst_of_time_and_not_one_of_packets() {
     let of_packets = loads("gemodel=1% 25%");
     assert!(longer_than(60.0, &of_packets) >= 5, "{of_packets:?}");
     assert!(longer_than(600.0, &of_packets) >= 1, "some do not load at all: {of_packets:?}");
-    // The same mean loss, in bursts as short and twenty times as long.
+    // The same mean loss, in equally short bursts and ones twenty times as long.
     for of_time in ["gemodel-time=120ms 4.8ms", "gemodel-time=2400ms 96ms"] {
         let plts = loads(of_time);
         assert_eq!(longer_than(60.0, &plts), 0, "{of_time}: {plts:?}");

@@ -67,7 +67,7 @@ fn clients_share_the_hop() {
             "{scheduler}: alone it changes nothing"
         );
         let four = plts(scenario(&network, clients(4)));
-        // 200 KB at 1.6 Mbit/s take a second; round trips can be used by others.
+        // 200 KB at 1.6 Mbit/s take a second; other clients can use the round trips.
         assert!(
             four.iter().all(|plt| *plt > alone && *plt < 4 * alone),
             "{scheduler}: {alone}, {four:?}"

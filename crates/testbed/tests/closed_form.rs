@@ -1,4 +1,4 @@
-//! Loads whose time can be worked out by hand.
+//! Loads whose time can be computed by hand.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn first_byte_over_geo_takes_whole_round_trips() {
     }
 }
 
-/// 367 KB over 150 kbit/s cannot take less than 19.6 s, headers apart.
+/// 367 KB over 150 kbit/s take at least 19.6 s, without headers.
 #[test]
 fn a_slow_link_is_as_slow_as_its_rate() {
     let slow = "rtt=150ms,down=150kbit,up=75kbit,queue=50pkt";

@@ -1,4 +1,5 @@
-//! Every recorded page of the corpus loads over every protocol with every security that there can be, and the same bytes arrive.
+//! Every recorded page of the corpus loads over every valid combination of protocol and security, and the same
+//! bytes arrive.
 
 mod common;
 
@@ -11,7 +12,7 @@ use farlink_testbed::simulate::Simulator;
 use page::Page;
 use scenario::{Protocol, Scenario, Tls};
 
-/// The corpus lies beside the checkout; it is other people's data and not in it.
+/// The corpus lies beside the checkout; it is third-party data and not part of it.
 fn corpus() -> Option<Vec<PathBuf>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = ["../shared/data/har", "../../shared/data/har"]
@@ -24,7 +25,7 @@ fn corpus() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Every way there is to carry a page, but for what the recording spoke.
+/// All arms that can carry a page, except the recorded one.
 fn arms(page: &str) -> Vec<Scenario> {
     let protocols = Protocol::ALL.iter().filter(|protocol| **protocol != Protocol::Recorded);
     let arms = protocols.flat_map(|protocol| Tls::ALL.iter().map(|tls| (*protocol, *tls)));
@@ -32,10 +33,10 @@ fn arms(page: &str) -> Vec<Scenario> {
     scenarios.filter(|scenario| scenario.contradiction().is_none()).collect()
 }
 
-/// What arrived: of each object its address and a digest of its body.
+/// Arrived objects: URL, size and digest of the body.
 type Arrived = Vec<(String, u64, String)>;
 
-/// Loads the page once and checks that nothing failed and no limit was beaten.
+/// Loads the page once and checks that nothing failed and no floor was beaten.
 fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
     let what = format!("{} over {} and {}", page.name, scenario.stack.protocol, scenario.stack.tls);
     let observed =
@@ -55,7 +56,7 @@ fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
         (url, body.bytes, body.digest.clone())
     });
     let mut arrived: Arrived = arrived.collect();
-    // Requests for one URL are answered in turn: which of them came first is the arm's affair.
+    // Requests for one URL are answered in turn: their order depends on the arm.
     arrived.sort_unstable();
     let got = arrived.iter().map(|(url, bytes, _)| (url.as_str(), *bytes));
     let mut recorded: Vec<_> =
@@ -65,7 +66,7 @@ fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
     arrived
 }
 
-/// Loads a page over every arm; gives how many there are.
+/// Loads a page over every arm; returns the number of arms.
 fn compare(simulator: &Simulator, file: &Path) -> usize {
     let spec = file.to_str().expect("the corpus has plain names");
     let page = page::open(spec).unwrap();
@@ -85,7 +86,7 @@ fn every_recorded_page_arrives_the_same_over_everything() {
         println!("skipped: corpus absent");
         return;
     };
-    // One worker a processor, the largest pages first: otherwise one of them keeps all others waiting in the end.
+    // One worker per processor, the largest pages first: otherwise one of them delays the end.
     let mut files = files;
     files.sort_by_key(|file| {
         std::cmp::Reverse(page::open(file.to_str().unwrap()).unwrap().body_bytes())
@@ -104,7 +105,7 @@ fn every_recorded_page_arrives_the_same_over_everything() {
     println!("{loads} loads of {} pages", files.len());
 }
 
-/// The networks on which first renders used to come after the load event.
+/// Networks on which first renders used to come after the load event.
 const NETWORKS: [&str; 3] = [
     "rtt=20ms,down=50mbit,up=10mbit,queue=1bdp",
     "rtt=150ms,down=1600kbit,up=768kbit,queue=30pkt",

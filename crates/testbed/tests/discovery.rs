@@ -1,4 +1,4 @@
-//! HTTP/3 that a browser has to find: told by a response, then raced; and what becomes of it where UDP does not pass.
+//! Discovery of HTTP/3 by a browser: announced in a response, then raced; and its behaviour if UDP is blocked.
 
 mod common;
 
@@ -16,7 +16,8 @@ const RECORDED: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::
 const RECORDED_IN_VAIN: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Blocked };
 const FOUND_IN_VAIN: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
 
-/// Loads a page of a document and images, each found when the one before it is there and none of them kept: the cold visit, then the warm one.
+/// Loads a page of a document and images, each discovered after the one before it, none of them cached: the
+/// cold visit, then the warm one.
 fn visits(protocol: Protocol, discovery: Discovery) -> [MeasuredVisit; 2] {
     visits_with(protocol, discovery, "off")
 }
@@ -40,7 +41,7 @@ fn visits_with(protocol: Protocol, discovery: Discovery, dns: &str) -> [Measured
     result.visits.try_into().expect("a journey of both views has two visits")
 }
 
-/// What carried the requests, in the page's order.
+/// Protocols of the requests, in the page's order.
 fn protocols(visit: &MeasuredVisit) -> Vec<&str> {
     visit.record.objects.iter().map(|object| object.protocol.as_str()).collect()
 }
@@ -58,7 +59,7 @@ fn the_first_visit_begins_over_http2_and_goes_on_over_http3() {
     let [cold, _] = visits(Protocol::H3Deployed, FOUND);
     let protocols = protocols(&cold);
     let moved = protocols.iter().position(|protocol| *protocol == "h3").expect("it moves over");
-    // The document says that there is HTTP/3; QUIC shakes hands beside the first images.
+    // The document announces HTTP/3; QUIC shakes hands during the first images.
     assert!((2..=4).contains(&moved), "{protocols:?}");
     assert!(protocols[..moved].iter().all(|protocol| *protocol == "h2"), "{protocols:?}");
     assert!(protocols[moved..].iter().all(|protocol| *protocol == "h3"), "{protocols:?}");
@@ -71,7 +72,7 @@ fn a_later_visit_knows_and_goes_straight_to_http3() {
     assert!(protocols(&found).iter().all(|protocol| *protocol == "h3"), "{:?}", protocols(&found));
     assert_eq!(connections(&found, "h2"), 0, "QUIC has its head start");
     let [_, straight] = visits(Protocol::H3Deployed, STRAIGHT);
-    // Heads are a few bytes larger or smaller for what they say.
+    // The announcement changes the size of heads by a few bytes.
     assert!(plt_ns(&found).abs_diff(plt_ns(&straight)) < 1_000_000);
 }
 
@@ -86,7 +87,7 @@ fn where_udp_is_blocked_the_page_loads_as_over_http2() {
         );
     }
     let [over_h2, again] = visits(Protocol::H2, STRAIGHT);
-    // QUIC's vain first flights take a little of the uplink.
+    // QUIC's useless first flights take a little of the uplink.
     let slower =
         |visit: &MeasuredVisit, plain: &MeasuredVisit| plt_ns(visit) as f64 / plt_ns(plain) as f64;
     assert!(slower(&cold, &over_h2) < 1.03, "{}", slower(&cold, &over_h2));
@@ -99,7 +100,7 @@ fn who_asks_dns_begins_over_http3() {
     for visit in [&recorded, &again] {
         assert!(protocols(visit).iter().all(|used| *used == "h3"), "{:?}", protocols(visit));
     }
-    // Until QUIC has worked on this network TCP begins with it; then it has its head start.
+    // TCP starts together with QUIC until QUIC has worked on this network; then QUIC gets its head start.
     assert_eq!((connections(&recorded, "h2"), connections(&again, "h2")), (1, 0));
     let [straight, _] = visits_with(Protocol::H3Deployed, STRAIGHT, "on");
     let [told, _] = visits_with(Protocol::H3Deployed, FOUND, "on");

@@ -1,5 +1,5 @@
-//! What determinism promises: a trace hash a protocol, and the same rows whatever the number of
-//! workers. If a hash changes, the commit says why.
+//! Determinism: a trace hash per protocol, and the same rows for any number of workers. If a hash changes, the
+//! commit says why.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Head-of-line blocking, seen: one slow object in front of others, and one lost packet.
+//! Head-of-line blocking: one slow object in front of others, and one lost packet.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn ended_ms(object: &ObjectRecord) -> f64 {
     (object.discovered_at_ns + object.phases.total_ns()) as f64 / 1e6
 }
 
-/// A document and eight images, of which the server takes two seconds for the first.
+/// A document and eight images; the server takes two seconds for the first image.
 fn slow_object_in_front(folder: &Path) -> String {
     let mut page = page::open("synthetic:8x5KB").unwrap();
     page.objects[1].think.value = Duration::from_secs(2);
@@ -48,8 +48,8 @@ fn a_slow_object_holds_up_a_pipeline_and_nothing_else() {
     let pipelined = images(Protocol::H1Pipelined);
     assert!(pipelined.iter().all(|(ended, _)| *ended > 2200.0), "{pipelined:?}");
     assert_eq!(pipelined[0].1, 0.0);
-    // Each behind it had been asked for when it was, and waited for it: the two seconds, the round trip,
-    // and those behind the first window one more.
+    // The images behind it were requested at the same time and waited for it: the two seconds, the round trip,
+    // and one more round trip beyond the first window.
     assert!(
         pipelined[1..].iter().all(|(_, behind)| (2100.0..2250.0).contains(behind)),
         "{pipelined:?}"
@@ -65,8 +65,8 @@ fn a_slow_object_holds_up_a_pipeline_and_nothing_else() {
     }
 }
 
-/// How many of 20 images come later by more than a tenth of a second if this one packet to the client is lost. All are under way at once: the
-/// initial window holds them.
+/// Number of images, out of 20, delayed by more than a tenth of a second if this one packet to the client is
+/// lost. All are in flight at once: the initial window holds them.
 fn delayed_by_the_loss_of(packet: u32, protocol: Protocol, folder: &Path) -> usize {
     let list = folder.join(format!("{protocol}-{packet}"));
     std::fs::write(&list, format!("{packet}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! What heads take on the wire: as text, and compressed by each protocol's own means.
+//! Bytes of heads on the wire: as text, and with each protocol's compression.
 
 mod common;
 
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 /// Bytes of all requests' and of all responses' heads.
 type Bytes = (u64, u64);
 
-/// What of a SYN_STREAM is not its header block (SPDY/3.1 section 2.6.1).
+/// Bytes of a SYN_STREAM in front of its header block (SPDY/3.1 section 2.6.1).
 const SYN_STREAM_HEAD_BYTES: u64 = 18;
 
-/// Heads of a page over each protocol: h1, SPDY/3.1, h2, h3.
+/// Bytes of a page's heads over each protocol: h1, SPDY/3.1, h2, h3.
 fn heads(spec: &str, browser: &str) -> [Bytes; 4] {
     [Protocol::H1, Protocol::Spdy, Protocol::H2, Protocol::H3Deployed].map(|protocol| {
         let mut scenario = bare(spec, "cable", protocol, Tls::Tls13);
@@ -31,7 +31,7 @@ fn heads(spec: &str, browser: &str) -> [Bytes; 4] {
     })
 }
 
-/// The page with all its objects on one host, as through the one connection to a proxy that the study had.
+/// The page with all its objects on one host, like the study's single connection to a proxy.
 fn on_one_host(mut page: Page) -> Page {
     page.hosts.truncate(1);
     for object in &mut page.objects {
@@ -65,13 +65,13 @@ fn spdy_saves_of_requests_what_was_published() {
     show("35 requests, one connection", one);
     let three = heads("cardaci2015-wikipedia", "chrome-2013");
     show("35 requests, one connection a host", three);
-    // The BTH thesis of 2013 cites 85 to 88 % for the compression of headers: of what is compressed, frames not counted.
+    // The BTH thesis of 2013 cites 85 to 88 % for header compression: of header blocks, without frames.
     let blocks = three[1].0 - 35 * SYN_STREAM_HEAD_BYTES;
     let saved = saving(blocks, three[0].0);
     assert!((0.85..=0.88).contains(&saved), "{saved}");
     let [h1, spdy, h2, h3] = one;
     assert!(saving(spdy.0, h1.0) > 0.84, "{one:?}");
-    // QPACK without a dynamic table repeats what HPACK refers to.
+    // QPACK without a dynamic table repeats fields that HPACK references.
     assert!(h2.0 < h3.0 && h3.0 < h1.0, "{one:?}");
     assert!(three[1].0 > spdy.0, "each connection begins anew");
 }

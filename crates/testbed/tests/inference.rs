@@ -1,4 +1,4 @@
-//! Recordings without initiators: how far page load times and the ratio of protocols move.
+//! Recordings without initiators: effect on page load times and the ratio of protocols.
 
 mod common;
 

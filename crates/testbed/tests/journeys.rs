@@ -1,4 +1,5 @@
-//! Journeys of several visits: what outlives a visit, when the next begins, and that one page once is what it was.
+//! Journeys of several visits: state kept between visits, start of the next visit, and an unchanged result for
+//! a single page.
 
 mod common;
 
@@ -17,7 +18,7 @@ use store::{RunFacts, Store};
 
 const FAST: &str = "rtt=100ms,down=100mbit,up=100mbit,queue=1000pkt";
 
-/// The visits of a journey; each keeps to its floor.
+/// The visits of a journey; each is checked against its floor.
 fn visits(scenario: Scenario) -> Vec<MeasuredVisit> {
     assert_eq!(scenario.contradiction(), None);
     let planned = scenario.visits_each() * scenario.clients.count;
@@ -28,14 +29,14 @@ fn visits(scenario: Scenario) -> Vec<MeasuredVisit> {
     result.visits
 }
 
-/// A page several times.
+/// A scenario that visits its page several times.
 fn again(mut scenario: Scenario, times: u32, keeps: &str) -> Scenario {
     scenario.journey.times = times;
     scenario.journey.keeps = keeps.parse().unwrap();
     scenario
 }
 
-/// A list of these pages in `folder`, as what a journey goes through.
+/// A scenario that visits a list of these pages, written to `folder`.
 fn through(folder: &Path, pages: &[&str], mut scenario: Scenario) -> Scenario {
     let path = folder.join("sites.pages.toml");
     let pages = pages.iter().map(|page| format!("\"{page}\"")).collect::<Vec<_>>().join(", ");
@@ -74,13 +75,13 @@ fn a_list_of_one_page_is_that_page() {
 
 #[test]
 fn tcp_remembers_the_queue_that_it_has_filled() {
-    // Slow start overflows this queue; what it learns keeps the next connection from doing so.
+    // Slow start overflows this queue; the saved metrics keep the next connection from doing so.
     let short = "rtt=100ms,down=5mbit,up=5mbit,queue=20pkt";
     let with = |keeps: &str| {
         let mut scenario = bare("synthetic:1x600KB", short, Protocol::H1, Tls::None);
         scenario.transport.server = "linux-3.2,hz=exact".parse().unwrap();
         scenario.transport.client = scenario.transport.server.clone();
-        // Clocks of TCP's have ticks: each visit begins with one.
+        // TCP's clocks have ticks: each visit begins on one.
         scenario.journey.pace = "every=60s".parse().unwrap();
         visits(again(scenario, 3, keeps))
     };
@@ -99,7 +100,7 @@ fn kept_connections_save_their_handshakes() {
         let scenario = bare("synthetic:20x1KB", FAST, Protocol::H2, Tls::Tls12);
         visits(again(scenario, 2, keeps)).remove(1)
     };
-    // TCP, two of TLS 1.2, the request; one of TLS where the session is resumed; the request alone.
+    // TCP, two of TLS 1.2, the request; one of TLS if the session is resumed; only the request.
     let trips =
         ["nothing", "sessions", "connections"].map(|keeps| ttfb_round_trips(&second(keeps)));
     assert_eq!(trips, [4.0, 3.0, 1.0]);
@@ -117,7 +118,7 @@ fn a_kept_connection_is_accounted_for_by_visit() {
     assert_eq!([first.requests, second.requests, third.requests], [31; 3]);
     assert_eq!(first.opened_at_ns, second.opened_at_ns);
     assert!(second.opened_at_ns < visits[1].record.started_at_ns);
-    // The handshake's bytes are the first visit's, header compression saves some later on.
+    // The handshake's bytes count for the first visit; header compression saves some later on.
     assert!(second.bytes_down < first.bytes_down && second.bytes_down > 300_000, "{second:?}");
     assert!(third.bytes_up <= second.bytes_up && third.busy_ns < 2 * second.busy_ns, "{third:?}");
     assert!(visits[2].record.objects.iter().all(|object| object.reused));
@@ -135,7 +136,7 @@ fn what_is_kept_is_what_was_asked_for() {
     };
     assert_eq!(asked("nothing"), (true, false, "cold".to_owned()));
     assert_eq!(asked("names"), (false, false, "cold".to_owned()));
-    // What the cache answers needs no address.
+    // Objects from the cache need no address.
     assert_eq!(asked("cache"), (false, true, "warm".to_owned()));
 }
 
@@ -214,7 +215,7 @@ fn a_visit_that_fails_does_not_end_the_journey() {
     assert!(reason(1).contains("had not loaded after 600 s"), "{}", reason(1));
     assert!(reason(2).contains("blocked"), "{}", reason(2));
     assert_eq!((reason(0), reason(3)), (String::new(), String::new()));
-    // The browser that was closed over the second page has none of its connections.
+    // The browser that was closed because of the second page has none of its connections.
     let began = visits[3].record.started_at_ns;
     assert!(visits[3].record.connections.iter().all(|one| one.opened_at_ns >= began));
 }

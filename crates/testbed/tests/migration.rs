@@ -23,12 +23,12 @@ fn the_page_loads_on_and_the_result_says_why() {
         let plt = |of: &JourneyResult| of.visits[0].record.plt_ns().expect("the page loads");
         let (stayed, moved) = (load(protocol, ""), load(protocol, "migrate-at=500ms"));
         assert_ne!(plt(&stayed), plt(&moved), "{protocol}: it makes a difference");
-        // What was under way to the old port still arrives.
+        // Packets in flight to the old port still arrive.
         assert!(plt(&moved) < plt(&stayed) + 160_000_000, "{protocol}");
         assert!(moved.visits[0].record.objects.iter().all(|object| object.error.is_none()));
         let note = |of: &JourneyResult| of.notes.iter().any(|note| note.contains("port"));
         assert!(note(&moved) && !note(&stayed), "{protocol}: {:?}", moved.notes);
-        // One that moves after the page has loaded is as if it stayed.
+        // A migration after the load has no effect.
         assert_eq!(plt(&load(protocol, "migrate-at=1h")), plt(&stayed), "{protocol}");
     }
 }

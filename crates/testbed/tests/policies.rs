@@ -1,4 +1,4 @@
-//! What a browser's connection policy comes to in a load.
+//! Effect of a browser's connection policy on a load.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn http_1_0_opens_a_connection_for_each_request() {
     }
 }
 
-/// The connections that carried a request, by how many.
+/// Number of requests of each connection that carried any.
 fn carried(record: &VisitRecord) -> Vec<u32> {
     record.connections.iter().map(|c| c.requests).filter(|requests| *requests > 0).collect()
 }
@@ -52,7 +52,7 @@ fn requests_are_dealt_out_among_twenty_connections() {
     for protocol in [Protocol::Spdy, Protocol::H2] {
         let record = by("spdy-20", "synthetic:99x10KB", NETWORK, protocol, Tls::Tls13);
         assert_eq!(carried(&record), [5; 20]);
-        // Each image waited for the connection that it was dealt to, of which there was none at first but the document's.
+        // Each image waited for its assigned connection; at first only the document's was open.
         let alone = by("chrome", "synthetic:99x10KB", NETWORK, protocol, Tls::Tls13);
         assert_eq!(carried(&alone), [100]);
     }
@@ -65,7 +65,8 @@ fn a_number_of_connections_holds_for_protocols_that_multiplex() {
         scenario.stack.connections_per_host = Some(4);
         let carried = carried(&load(scenario));
         assert_eq!(carried.len(), 4, "{protocol}");
-        // Bound late: the document's connection takes an image at once, the others when they are open, and then all share alike.
+        // Late binding: the document's connection takes an image at once, the others once they are open, and
+        // then all share equally.
         assert!(carried.iter().all(|requests| *requests >= 8), "{protocol}: {carried:?}");
     }
 }
@@ -82,7 +83,7 @@ fn far_hosts_get_a_backup_connection() {
     let without = by("safari-ios9", "synthetic:1x10KB", far, Protocol::H1, Tls::None);
     assert_eq!(without.connections.len(), 1);
 
-    // What multiplexes needs but one: the other is closed when it has come.
+    // Multiplexing needs only one: the other is closed once it is established.
     let record = by("firefox", "synthetic:9x10KB", far, Protocol::H2, Tls::Tls13);
     assert_eq!(carried(&record), [10]);
     let closed: Vec<bool> = record.connections.iter().map(|c| c.closed_at_ns.is_some()).collect();
@@ -115,14 +116,15 @@ fn browsers_close_what_has_been_idle_for_long() {
             before_the_pause.filter(|c| c.closed_at_ns.is_some_and(|at| at < 200_000_000_000));
         (ended.count(), record.connections.len())
     };
-    // Two were opened for nothing and are given a minute; the servers close the others after 75 s, which is noticed when they are wanted.
+    // Two were opened without use and are closed after a minute; the servers close the others after 75 s, which
+    // the client notices on the next request.
     assert_eq!(idle("chrome", Protocol::H1), (2, 12));
     assert_eq!(idle("firefox", Protocol::H1), (6, 12));
     assert_eq!(idle("chrome", Protocol::H2), (0, 1));
     assert_eq!(idle("firefox", Protocol::H2), (1, 2));
 }
 
-/// The instants (s) at which the radio left its rest, and the joules of the visit.
+/// The instants (s) at which the radio left idle, and the joules of the visit.
 fn awakenings(record: &VisitRecord) -> (Vec<u64>, f64) {
     let changes = record.events.iter().filter(|event| event.kind == EventKind::Radio);
     let woken = changes
@@ -131,7 +133,8 @@ fn awakenings(record: &VisitRecord) -> (Vec<u64>, f64) {
     (seconds, record.radio.as_ref().unwrap().energy_uj as f64 / 1e6)
 }
 
-/// A pause of 150 s, in which a 3G radio comes to rest after 17 s, unless somebody closes a connection: Safari, as it is known here, closes none.
+/// A pause of 150 s, in which a 3G radio goes idle after 17 s, unless a connection is closed: Safari, as
+/// modelled here, closes none.
 fn pause(browser: &str, keep_alive: &str) -> VisitRecord {
     pause_with("synthetic:2x10KB+150s", browser, keep_alive)
 }
@@ -153,16 +156,16 @@ fn whoever_closes_late_wakes_the_radio() {
     assert_eq!(by_server.len(), 3, "{by_server:?}");
     assert!((42..=46).contains(&by_server[1]), "{by_server:?}");
     assert!(joules > patient + 5.0, "{joules} {patient}");
-    // The browser does.
+    // The browser closes first.
     let (by_browser, joules) = awakenings(&pause("firefox", "idle=1h"));
     assert_eq!(by_browser.len(), 3, "{by_browser:?}");
     assert!((117..=121).contains(&by_browser[1]), "{by_browser:?}");
     assert!(joules > patient + 5.0, "{joules} {patient}");
-    // A third connection that came too late to be used is given a minute.
+    // A third connection, established too late to be used, is closed after a minute.
     let (unused, _) = awakenings(&pause_with("synthetic:3x10KB+150s", "chrome", "idle=1h"));
     assert_eq!(unused.len(), 3, "{unused:?}");
     assert!((60..=64).contains(&unused[1]), "{unused:?}");
-    // As long as the radio is awake anyway, a FIN costs next to nothing.
+    // While the radio is awake anyway, a FIN costs next to nothing.
     let (early, joules) = awakenings(&pause("safari-ios9", "idle=2s"));
     assert_eq!(early.len(), 2, "{early:?}");
     assert!((joules - patient).abs() < 2.0, "{joules} {patient}");
@@ -178,7 +181,7 @@ fn servers_that_answer_few_requests_a_connection_cost_connections() {
     let few = connections("requests=3", Protocol::H1);
     assert!(few.len() >= 10 && few.iter().all(|c| c.requests <= 3), "{}", few.len());
     assert_eq!(connections("", Protocol::H1).len(), 6);
-    // As HTTP/1.0 does.
+    // Like HTTP/1.0.
     assert_eq!(connections("requests=1", Protocol::H1).len(), 30);
 }
 
@@ -190,7 +193,7 @@ fn a_server_that_breaks_pipelines_gets_its_requests_one_by_one() {
     assert!(waited_behind(&pipelined.objects).iter().any(|ns| *ns > 0));
     scenario.keep_alive = "requests=4".parse().unwrap();
     let broken = load(scenario);
-    // After the first connection that ended with its response, which may have left requests behind unanswered.
+    // After the first connection that ended with its response, which may have left requests unanswered.
     let late = broken.objects.iter().zip(waited_behind(&broken.objects)).skip(12);
     assert!(late.clone().all(|(_, ns)| ns == 0), "{:?}", late.collect::<Vec<_>>());
 }
@@ -213,7 +216,7 @@ fn hosts_on_one_machine_share_a_connection() {
         assert_eq!(carried(&together), [41], "{protocol}");
         assert_eq!(together.connections.len(), 1);
         assert_eq!(carried(&hosted(Hosting::Apart, "chrome")).len(), 4);
-        // Where nobody knows that it may.
+        // The browser does not know that it may share.
         assert_eq!(carried(&hosted(Hosting::Together, "safari-ios9")).len(), 4);
     }
     let mut h1 = bare("synthetic:40x10KB@4hosts", NETWORK, Protocol::H1, Tls::None);
@@ -221,7 +224,7 @@ fn hosts_on_one_machine_share_a_connection() {
     assert_eq!(carried(&load(h1)).len(), 24);
 }
 
-/// As many connections as carried requests, by protocol.
+/// Protocol of each connection that carried requests.
 fn carriers(record: &VisitRecord) -> Vec<&str> {
     let used = record.connections.iter().filter(|connection| connection.requests > 0);
     used.map(|connection| connection.protocol.as_str()).collect()
@@ -238,14 +241,14 @@ fn hosts_on_one_machine_share_a_connection_however_they_are_found() {
         load(scenario)
     };
     use H3Discovery::{AltSvc, HttpsRecord, PriorKnowledge};
-    // Each name is asked for before it is known where it leads.
+    // Each name is resolved before it is known that they share an address.
     let named = load_with(Protocol::H2, "on", PriorKnowledge);
     assert_eq!((carried(&named), named.connections.len()), (vec![41], 1));
     let asked = named.objects.iter().filter(|object| object.phases.dns_ns > 0).count();
     assert!(asked >= 1, "{asked}");
     let quic = load_with(Protocol::H3Deployed, "on", PriorKnowledge);
     assert_eq!((carried(&quic), quic.connections.len()), (vec![41], 1));
-    // One connection of each protocol at most, for all hosts.
+    // At most one connection of each protocol, for all hosts.
     let told = load_with(Protocol::H3Deployed, "off", AltSvc);
     assert!(told.connections.len() <= 2, "{:?}", carriers(&told));
     let both = load_with(Protocol::H3Deployed, "on", AltSvc);

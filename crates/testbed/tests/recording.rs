@@ -1,4 +1,4 @@
-//! What is recorded of visits over time: it agrees with what the visit counted, and changes nothing of it.
+//! Time series of visits: they agree with the visit's counts, and do not affect it.
 
 mod common;
 

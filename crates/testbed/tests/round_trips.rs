@@ -1,4 +1,5 @@
-//! From navigation to the first byte, in round trips, for every protocol and every TLS: docs/tls.md shows the same table.
+//! Round trips from navigation to the first byte, for every protocol and every TLS version: docs/tls.md shows
+//! the same table.
 
 mod common;
 
@@ -6,10 +7,10 @@ use common::{bare, visit};
 use farlink_testbed::simulate::Simulator;
 use scenario::{H3Discovery, Protocol, Scenario, Tls};
 
-/// Nothing but round trips takes time on it, to a thousandth of one.
+/// A network on which only round trips take time, to a thousandth of one.
 const NETWORK: &str = "rtt=1s,down=unlimited,up=unlimited";
 
-/// A protocol over a TLS with knobs, and its round trips.
+/// A protocol, a TLS version with knobs, and the expected round trips.
 type Case = (Protocol, Tls, &'static str, u32);
 
 const CASES: [Case; 30] = [
@@ -57,7 +58,7 @@ fn scenario(network: &str, protocol: Protocol, tls: Tls, security: &str, dns: &s
     scenario
 }
 
-/// From navigation to the first byte.
+/// Time from navigation to the first byte.
 fn seconds(scenario: Scenario) -> f64 {
     visit(&Simulator::default(), scenario, 1).record.ttfb_ns.unwrap() as f64 / 1e9
 }
@@ -85,7 +86,8 @@ fn dns_takes_one_more() {
     assert!((missed - 3.5).abs() < 0.004, "{missed}");
 }
 
-/// DNS tells who speaks HTTP/3 together with the address, in the same round trip; by `Alt-Svc` the first response is HTTP/2's.
+/// DNS announces HTTP/3 together with the address, in the same round trip; with `Alt-Svc` the first response is
+/// over HTTP/2.
 #[test]
 fn a_record_brings_http3_to_the_first_response() {
     use H3Discovery::{AltSvc, HttpsRecord, PriorKnowledge};
@@ -115,7 +117,7 @@ fn a_resolver_at_the_first_hop_is_nearer() {
     }
 }
 
-/// A server may send ten segments before it hears of the client again, or three; over QUIC three times what it was sent.
+/// A server may send ten segments, or three, before the client's next packet; over QUIC three times the bytes received.
 #[test]
 fn a_chain_too_long_for_the_first_flight_costs_a_round_trip() {
     let over = |protocol, tls, chain: &str, window: &str| {

@@ -1,4 +1,4 @@
-//! The ways to a page's hosts: what a proxy in between costs, limits and hides.
+//! Routes to a page's hosts: cost, limits and visibility of a proxy in between.
 
 mod common;
 
@@ -10,9 +10,9 @@ use record::{Carried, EventKind, Proxied, VisitRecord};
 use scenario::Execute;
 use scenario::{Clients, NetworkSpec, Protocol, Scenario, Spacing, Tls};
 
-/// Nothing but round trips takes time on it.
+/// A network on which only round trips take time.
 const FAR: &str = "rtt=1s,down=unlimited,up=unlimited";
-/// A link as people have it.
+/// A typical access link.
 const LINK: &str = "rtt=100ms,down=10mbit,up=5mbit,queue=100pkt";
 
 fn routed(page: &str, network: &str, route: &str, protocol: Protocol, tls: Tls) -> Scenario {
@@ -29,7 +29,7 @@ fn load(scenario: Scenario) -> VisitRecord {
     record
 }
 
-/// What the proxy did for each request, by the visit's record.
+/// Steps of the proxy for each request, from the visit's record.
 fn proxied(record: &VisitRecord) -> Vec<Proxied> {
     let events = record.events.iter().filter(|event| event.kind == EventKind::Proxied);
     events.map(|event| Proxied::read(event.at_ns, &event.detail).unwrap()).collect()
@@ -39,7 +39,7 @@ fn upstream(record: &VisitRecord) -> usize {
     record.events.iter().filter(|event| event.kind == EventKind::Upstream).count()
 }
 
-/// From navigation to the first byte: a second is a round trip to the proxy's place, two are one beyond it.
+/// Time from navigation to the first byte: a second is a round trip to the proxy's place, two are one beyond it.
 #[test]
 fn the_first_byte_takes_whole_round_trips() {
     let mut wrong = Vec::new();
@@ -47,20 +47,20 @@ fn the_first_byte_takes_whole_round_trips() {
         ("direct", Protocol::H1, Tls::None, 2.0),
         ("direct,rtt=2s", Protocol::H1, Tls::None, 6.0),
         ("direct,rtt=2s", Protocol::H2, Tls::Tls13, 9.0),
-        // To the proxy, and there to the origin: each a handshake and a request.
+        // To the proxy, and from there to the origin: a handshake and a request each.
         ("proxy,rtt=2s", Protocol::H1, Tls::None, 6.0),
         ("proxy,rtt=2s", Protocol::H10, Tls::None, 6.0),
         ("proxy,rtt=2s", Protocol::H1Pipelined, Tls::None, 6.0),
         ("proxy,rtt=2s", Protocol::Spdy, Tls::None, 6.0),
         ("proxy,rtt=2s", Protocol::H2, Tls::None, 6.0),
-        // TLS with the proxy alone.
+        // TLS only with the proxy.
         ("proxy,rtt=2s", Protocol::H1, Tls::Tls12, 8.0),
         ("proxy,rtt=2s", Protocol::Spdy, Tls::Tls12, 8.0),
         ("proxy,rtt=2s", Protocol::H2, Tls::Tls13, 7.0),
-        // To the proxy, CONNECT, from there to the origin; then TLS and the request, all the way.
+        // To the proxy, CONNECT, from there to the origin; then TLS and the request end to end.
         ("proxy,rtt=2s,via=connect", Protocol::H1, Tls::Tls13, 10.0),
         ("proxy,rtt=2s,via=connect", Protocol::H2, Tls::Tls12, 13.0),
-        // To the proxy, a greeting, a request, from there to the origin; then as on a connection of one's own.
+        // To the proxy, a greeting, a request, from there to the origin; then as on a direct connection.
         ("socks,rtt=2s", Protocol::H1, Tls::None, 8.0),
         ("socks,rtt=2s", Protocol::H10, Tls::None, 8.0),
         ("socks,rtt=2s", Protocol::Spdy, Tls::None, 8.0),
@@ -87,7 +87,7 @@ fn a_proxy_has_one_session_for_all_hosts_and_a_limit_in_all() {
         assert_eq!(carried, [121], "{protocol}");
         assert_eq!(record.connections[0].host, "proxy.farlink.test");
     }
-    // Six a host, but no more than 32 at once through one proxy.
+    // Six per host, but at most 32 at once through one proxy.
     let mut h1 = routed(page, LINK, "proxy", Protocol::H1, Tls::None);
     assert_eq!(most_open(&load(h1.clone())), 32);
     h1.stack.connections_total = Some(40);
@@ -97,7 +97,7 @@ fn a_proxy_has_one_session_for_all_hosts_and_a_limit_in_all() {
     assert_eq!(most_open(&load(h1)), 48);
 }
 
-/// How many connections were open at once.
+/// Largest number of connections open at once.
 fn most_open(record: &VisitRecord) -> usize {
     let open_at = |at: u64| {
         let is_open = |c: &&record::ConnectionRecord| {
@@ -135,7 +135,7 @@ fn socks_keeps_connections_to_each_host() {
     let of_host = |host: &str| h1.connections.iter().filter(|c| c.host == host).count();
     let hosts: BTreeSet<&str> = h1.connections.iter().map(|c| c.host.as_str()).collect();
     assert!(hosts.len() == 8 && hosts.iter().all(|host| of_host(host) >= 1), "{hosts:?}");
-    // Six a host, and no more than 32 at once through one proxy, as through one of HTTP.
+    // Six per host, and at most 32 at once through one proxy, as for HTTP.
     assert_eq!(most_open(&h1), 32);
     assert!(h1.connections.iter().any(|c| c.requests > 1), "they are kept");
     // One connection from the proxy for each of a client's.
@@ -163,7 +163,7 @@ fn the_record_tells_what_the_proxy_did() {
         ];
         let times: Vec<u64> = in_order.into_iter().map(Option::unwrap).collect();
         assert!(times.is_sorted(), "{step:?}");
-        // A round trip at the least.
+        // At least a round trip.
         assert!(times[1] - times[0] >= 50_000_000, "{step:?}");
         assert!(step.origin_last_ns >= step.origin_first_ns, "{step:?}");
     }
@@ -190,20 +190,20 @@ fn connections_to_origins_are_kept_or_not_and_limited() {
     assert!(connections("proxy,rtt=50ms") > 10);
 }
 
-/// At most ten at once between their arrival and their end, as mod_spdy's threads.
+/// At most ten at once between their arrival and their end, like mod_spdy's threads.
 #[test]
 fn requests_wait_for_a_thread() {
     let route = "proxy:mod_spdy,rtt=50ms";
     let record = load(routed("synthetic:100x1KB", LINK, route, Protocol::Spdy, Tls::None));
     let steps = proxied(&record);
-    // From the first byte back by the handshake and the round trip that it took to the last byte.
+    // Interval from the first byte, less the handshake and the round trip before it, to the last byte.
     let under_way = |at: u64| {
         let began = |step: &&Proxied| step.origin_first_ns.unwrap() - 100_000_000 <= at;
         steps.iter().filter(began).filter(|s| at < s.origin_last_ns.unwrap()).count()
     };
     let most = steps.iter().map(|s| under_way(s.origin_first_ns.unwrap() - 100_000_000)).max();
     assert_eq!(most, Some(10));
-    // Over HTTP/1 it is an Apache like any other.
+    // Over HTTP/1 it behaves like any Apache.
     let h1 =
         |route| load(routed("synthetic:30x1KB", LINK, route, Protocol::H1, Tls::None)).plt_ns();
     assert_eq!(h1("proxy:mod_spdy,rtt=50ms"), h1("proxy:apache,rtt=50ms"));
@@ -228,15 +228,17 @@ fn a_cache_spares_the_way_beyond_it() {
     assert_eq!(hits("caching-proxy,rtt=2s,cache=0.5"), some);
 }
 
-/// As [`FAR`], with a backhaul behind the first hop: a second is a round trip to the first hop's far end, four are one over the backhaul.
+/// Like [`FAR`], with a backhaul behind the first hop: a second is a round trip to the first hop's far end,
+/// four are one over the backhaul.
 const CELL: &str = "rtt=1s,down=unlimited,up=unlimited,hop.1.rtt=4s";
 
-/// What the named link of the backhaul delivered, in bytes.
+/// Bytes delivered by the named link of the backhaul.
 fn delivered(record: &VisitRecord, link: &str) -> u64 {
     record.links.iter().find(|its| its.name == link).unwrap().delivered_bytes
 }
 
-/// From navigation to the first byte, over HTTP/1.1 in clear text: a handshake and a request to the first proxy, and from each to whom it asks. Beyond the far end a round trip takes two seconds.
+/// Time from navigation to the first byte, over HTTP/1.1 in clear text: a handshake and a request to the first
+/// proxy, and from each to the next server. Beyond the far end a round trip takes two seconds.
 #[test]
 fn each_tier_costs_a_handshake_and_spares_what_is_behind_it() {
     let mut wrong = Vec::new();
@@ -251,7 +253,7 @@ fn each_tier_costs_a_handshake_and_spares_what_is_behind_it() {
         // A miss at the first that hits the second.
         ("caching-proxy,at=first-hop/caching-proxy,rtt=2s,cache=primed", 10.0, true),
         ("caching-proxy,at=first-hop/caching-proxy,rtt=2s", 14.0, true),
-        // What the one holds is said of it alone.
+        // The contents of the first do not imply those of the second.
         ("caching-proxy,cache=primed,at=first-hop/caching-proxy,rtt=2s", 2.0, false),
         ("proxy,at=first-hop/proxy,rtt=2s,at=hop.1", 14.0, true),
     ] {
@@ -278,7 +280,7 @@ fn the_record_tells_of_each_tier() {
     let [hits, misses] = ["hit", "passed"].map(|outcome| outcomes(0, outcome));
     assert_eq!(hits + misses, 31);
     assert!((8..24).contains(&hits), "{hits}");
-    // What the first has not the second is asked for, and no more; the draws are each tier's own.
+    // The first tier's misses go to the second, and nothing else does; each tier has draws of its own.
     let [second_hits, second_misses] = ["hit", "passed"].map(|outcome| outcomes(1, outcome));
     assert_eq!(second_hits + second_misses, misses);
     assert!(second_hits > 0 && second_misses > 0, "{second_hits} {second_misses}");
@@ -361,18 +363,18 @@ fn clients_share_a_cache() {
     assert_eq!(by_client, [(11, 0), (11, 11)]);
 }
 
-/// What the PEP carried, by the visit's record.
+/// Counters of the PEP, from the visit's record.
 fn carried(record: &VisitRecord) -> Carried {
     let mut events = record.events.iter().filter(|event| event.kind == EventKind::Pep);
     Carried::read(&events.next().unwrap().detail).unwrap()
 }
 
-/// A second is a round trip over the leg; those across the room and beyond the far end take none.
+/// A second is a round trip over the leg; the near link and the stretch beyond the far end take no time.
 #[test]
 fn a_pep_leaves_the_round_trips_that_splitting_leaves() {
     let mut wrong = Vec::new();
     for (route, protocol, tls, expected) in [
-        // The handshake ends at the near end; the request and all of TLS go all the way.
+        // The handshake ends at the near end; the request and all of TLS go end to end.
         ("pep", Protocol::H1, Tls::None, 1.0),
         ("pep,prefetch=off", Protocol::H1, Tls::None, 1.0),
         ("pep", Protocol::Spdy, Tls::None, 1.0),
@@ -396,7 +398,7 @@ fn a_pep_leaves_the_round_trips_that_splitting_leaves() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A satellite link as cardaci2015's.
+/// A satellite link like cardaci2015's.
 const SATELLITE: &str = "rtt=620ms,down=1mbit,up=128kbit,queue=64pkt";
 
 #[test]
@@ -417,7 +419,7 @@ fn the_record_tells_what_a_pep_carried() {
     let by_quic = carried(&record);
     assert_eq!((by_quic.fetched, by_quic.failed_open), (13, 0), "{by_quic:?}");
     assert_eq!(record.events.iter().filter(|event| event.kind == EventKind::Leg).count(), 1);
-    // What is under TLS is split, and no more.
+    // Connections under TLS are only split.
     let record = load(routed(page, SATELLITE, "pep", Protocol::Spdy, Tls::Tls12));
     let secured = carried(&record);
     assert_eq!((secured.split, secured.fetched, secured.promised), (2, 0, 0), "{secured:?}");
@@ -451,7 +453,7 @@ fn a_pep_changes_times_and_no_bytes() {
             }
         }
     }
-    // Pages that are looked into hold something to be found: the same that a PEP finds which fetches nothing unasked.
+    // Pages for a PEP that parses them have readable contents: compare with a PEP that does not prefetch.
     let asked = bodies(SATELLITE, "pep,prefetch=0", Protocol::H1, Tls::None, 1);
     for seed in 1..4 {
         for route in ["pep", "pep,leg=quic", "pep,leg=quic,fec=10"] {
@@ -461,8 +463,8 @@ fn a_pep_changes_times_and_no_bytes() {
     }
 }
 
-/// The terminal is at rest when the page is asked for, so its first request waits for a grant, as without a PEP; what follows does not. A leg over
-/// QUIC sends on its own account, too: capacity may have been asked for a moment before.
+/// The terminal is idle at the request of the page, so the first request waits for a grant, as without a PEP;
+/// later ones do not. A leg over QUIC also sends by itself: capacity may have been requested a moment before.
 #[test]
 fn a_terminal_that_asks_for_capacity_carries_a_peps_leg() {
     let terminal = format!("{SATELLITE},radio=dama,radio.frame=1ms");

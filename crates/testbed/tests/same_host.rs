@@ -1,5 +1,5 @@
-//! An origin is scheme, host and port (RFC 6454 section 4): what a recording shows on another port or in clear is not loaded over
-//! the connection of the rest.
+//! An origin is scheme, host and port (RFC 6454 section 4): objects that a recording shows on another port or
+//! in clear text are not loaded over the connection of the rest.
 
 mod common;
 
@@ -11,10 +11,10 @@ use farlink_testbed::simulate::Simulator;
 use record::VisitRecord;
 use scenario::{Hosting, Protocol, Scenario, Tls};
 
-/// Nothing but round trips takes time on it, to a thousandth of one.
+/// A network on which only round trips take time, to a thousandth of one.
 const NETWORK: &str = "rtt=100ms,down=unlimited,up=unlimited";
 
-/// A HAR of a request and then others at once, each with its status and where it redirects to.
+/// A HAR of one request and then others at once, each with its status and redirect target.
 fn har(folder: &Path, entries: &[(&str, u16, &str)]) -> String {
     let mut text = String::new();
     for (index, (url, status, location)) in entries.iter().enumerate() {
@@ -49,14 +49,14 @@ fn load(entries: &[(&str, u16, &str)], protocol: Protocol, set: impl Fn(&mut Sce
 struct Loaded(VisitRecord);
 
 impl Loaded {
-    /// From navigation to the load event.
+    /// Round trips from navigation to the load event.
     fn round_trips(&self) -> f64 {
         let trips = self.0.plt_ns().expect("it loads") as f64 / 100e6;
         assert!((trips - trips.round()).abs() < 0.02, "{trips}");
         trips.round()
     }
 
-    /// What was spoken on each connection, over what.
+    /// Protocol and security of each connection.
     fn spoken(&self) -> Vec<(&str, &str)> {
         let connections = self.0.connections.iter();
         connections.map(|c| (c.protocol.as_str(), c.tls.as_str())).collect()
@@ -107,7 +107,7 @@ const PORTS: [(&str, u16, &str); 3] = [
 fn ports_and_schemes_of_one_name_share_no_connection() {
     let ports = load(&PORTS, Protocol::H2, as_usual);
     assert_eq!(ports.spoken(), [("h2", "tls13"), ("h2", "tls13"), ("h1", "none")]);
-    // CrossTraffic the document's three: TCP, TLS and the request.
+    // In addition to the document's three: TCP, TLS and the request.
     assert_eq!(ports.round_trips(), 6.0);
     let one = [PORTS[0], ("https://a.test/p.png", 200, "")];
     assert_eq!(load(&one, Protocol::H2, as_usual).round_trips(), 4.0);

@@ -1,9 +1,9 @@
 //! Certificate chains of a chosen size.
 //!
-//! They are real certificates (RFC 5280): a leaf for the identity's key and as many intermediates as real chains of that size have, each signed by
-//! the public test key for RSA-2048, as today's public CAs sign. What a public certificate has and these lack (policies, timestamps, names) is
-//! filler in an extension of our own, so that the chain has the chosen size to the byte. Nobody verifies the chain up to a root: a client of
-//! farlink's looks at the leaf's key (see [`super::trust`]).
+//! They are real certificates (RFC 5280): a leaf for the identity's key and as many intermediates as real chains of that size
+//! have, each signed by the public test key for RSA-2048, as today's public CAs sign. A private extension pads them in place
+//! of the fields of public certificates that they lack (policies, timestamps, names), so that the chain has the chosen size
+//! to the byte. The chain is not verified up to a root: farlink's clients look at the leaf's key (see [`super::trust`]).
 
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, IsCa, Issuer,
@@ -13,7 +13,7 @@ use rustls::pki_types::CertificateDer;
 
 /// The smallest chain: a leaf with an RSA-2048 key and signature has about 0.8 KB.
 pub const LEAST_CHAIN_BYTES: usize = 1_000;
-/// The largest: beyond any that public CAs give out, and the certificate message is still one record.
+/// The largest: beyond any chain of public CAs, and the certificate message still fits one record.
 pub const MOST_CHAIN_BYTES: usize = 12_000;
 
 /// A certificate of usual size; a chain has as many of these as fit.
@@ -36,7 +36,7 @@ pub(super) fn chain(
     let share = bytes / count;
     (0..count)
         .map(|depth| {
-            // The leaf takes what does not divide.
+            // The leaf takes the remainder.
             let size = if depth == 0 { bytes - share * (count - 1) } else { share };
             match depth {
                 0 => certificate(subject, issuer_key, depth, size),
@@ -55,7 +55,7 @@ fn certificate(
 ) -> CertificateDer<'static> {
     let above = named(depth + 1, 0);
     let issuer = Issuer::from_params(&above, issuer_key);
-    // DER's lengths grow with what they count: the filler is approached, and a size that it jumps over is met by a longer name.
+    // DER's length fields grow with their values: the filler converges on the size, and a longer name reaches a size that it skips.
     for slack in 0..8 {
         let mut filler = 0;
         for _ in 0..4 {
@@ -72,7 +72,7 @@ fn certificate(
     panic!("no certificate of {size} bytes can be made for a key of this size");
 }
 
-/// The subject at this depth of the chain, 0 being the leaf; its name is `slack` letters longer than it need be.
+/// The subject at this depth of the chain, 0 being the leaf; `slack` letters pad its name.
 fn named(depth: usize, slack: usize) -> CertificateParams {
     let mut params = CertificateParams::default();
     let name = match depth {

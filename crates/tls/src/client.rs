@@ -21,7 +21,7 @@ use super::settings::{Protocol, Resumption, Settings, Version};
 use super::stream::Stream;
 use super::trust::FixedLeaves;
 
-/// How many servers' sessions a client remembers.
+/// Number of servers whose sessions a client remembers.
 const SESSIONS: usize = 256;
 
 /// A client's settings and the sessions that it may resume. Clones share both: a journey makes one
@@ -35,7 +35,7 @@ struct Inner {
     /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
     quic_store: Arc<ClientSessionMemoryCache>,
     modelled: model::Sessions,
-    /// Made when first wanted, one for each version and protocol.
+    /// Created on first use, one for each version and protocol.
     configs: RefCell<BTreeMap<(Version, Protocol), Arc<ClientConfig>>>,
 }
 
@@ -60,7 +60,7 @@ impl ClientSessions {
         ClientSessions(Rc::new(Inner { settings, store, quic_store, modelled, configs }))
     }
 
-    /// A client with the same settings that has not met anybody.
+    /// A client with the same settings that has no sessions.
     #[must_use]
     pub fn without_sessions(&self) -> ClientSessions {
         ClientSessions::new(self.0.settings.clone())
@@ -71,8 +71,8 @@ impl ClientSessions {
         self.config(Version::Tls13, Protocol::H3)
     }
 
-    /// Shakes hands on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside
-    /// HTTP/2 or SPDY, as browsers do). What the server chose is [`Stream::protocol`].
+    /// Performs the handshake on `tcp` with the server called `host`, offering `protocol` (and HTTP/1.1 beside HTTP/2
+    /// or SPDY, as browsers do). The server's choice is [`Stream::protocol`].
     ///
     /// # Errors
     /// If `host` is neither a DNS name nor an address, the transport fails or the handshake does.
@@ -92,7 +92,7 @@ impl ClientSessions {
         Ok(Stream::tls(tls.into(), Records::default()))
     }
 
-    /// As [`ClientSessions::connect`], with a TLS that is modelled.
+    /// Like [`ClientSessions::connect`], with modelled TLS.
     pub async fn connect_modelled(
         &self,
         tcp: TcpStream,
@@ -129,7 +129,7 @@ impl Inner {
         let offered = offered(protocol);
         config.alpn_protocols = offered.iter().map(|protocol| protocol.alpn().to_vec()).collect();
         if protocol == Protocol::H3 {
-            // QUIC has packets of its own for what TLS puts into records.
+            // QUIC carries in its own packets what TLS puts into records.
             config.resumption = self.resumption(&self.quic_store);
             config.enable_early_data = true;
         } else {
@@ -148,10 +148,10 @@ impl Inner {
     }
 }
 
-/// What a client offers that is to speak `protocol`.
+/// The protocols that a client offers to speak `protocol`.
 fn offered(protocol: Protocol) -> Vec<Protocol> {
     match protocol {
-        // ALPN is eighteen years younger.
+        // ALPN is eighteen years younger than HTTP/1.0.
         Protocol::H10 => Vec::new(),
         Protocol::H1 => vec![Protocol::H1],
         Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],

@@ -1,8 +1,8 @@
-//! A server's end of TLS 1.3 that takes early data and answers it at once.
+//! A TLS 1.3 server's stream that accepts early data and answers it at once.
 //!
-//! Requests that came with the client's first flight (RFC 8446 section 2.3) are read before the handshake is done, and responses leave behind the
-//! server's Finished without waiting for the client's. tokio-rustls hands out a server's stream only after the handshake, so this one drives
-//! rustls itself.
+//! Requests in the client's first flight (RFC 8446 section 2.3) are read before the handshake completes, and responses
+//! follow the server's Finished without waiting for the client's. tokio-rustls hands out a server's stream only after
+//! the handshake, so this one drives rustls itself.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::pin::Pin;
@@ -21,10 +21,10 @@ pub(super) struct ServerStream {
     session: ServerConnection,
 }
 
-/// Answers the client's hello; what follows comes as it is read.
+/// Answers the ClientHello; the rest of the handshake runs as the stream is read.
 ///
 /// # Errors
-/// If the transport fails, or the client says what it must not.
+/// If the transport fails, or the client violates the protocol.
 pub(super) async fn accept(
     tcp: TcpStream,
     config: Arc<ServerConfig>,
@@ -46,9 +46,9 @@ impl ServerStream {
         &self.session
     }
 
-    /// Bytes of records that the transport has not taken.
+    /// Bytes of records that the transport has not accepted.
     pub(super) fn unsent(&mut self) -> u64 {
-        // After an error nothing but an alert is sent.
+        // After an error only an alert is sent.
         self.session.process_new_packets().map_or(0, |state| state.tls_bytes_to_write() as u64)
     }
 
@@ -61,7 +61,7 @@ impl ServerStream {
         self.poll_drain(cx)
     }
 
-    /// Takes in what the transport has; gives how many bytes that were.
+    /// Reads from the transport; returns the number of bytes.
     fn poll_take(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let taken = self.session.read_tls(&mut Polled { tcp: &mut self.tcp, cx });
         let taken = match taken {
@@ -69,14 +69,14 @@ impl ServerStream {
             taken => taken?,
         };
         if let Err(error) = self.session.process_new_packets() {
-            // An alert says why, if it gets through.
+            // An alert gives the reason, if it gets through.
             let _ = self.poll_drain(cx);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(Ok(taken))
     }
 
-    /// What there is to be read already; `None` if there is nothing.
+    /// Reads plaintext that is available; `None` if there is none.
     fn ready(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
         if let Some(mut early) = self.session.early_data() {
             match early.read(buf)? {
@@ -137,7 +137,7 @@ impl Sealing for ServerStream {
     }
 }
 
-/// The transport as rustls wants it: what is not ready would block.
+/// The transport as rustls wants it: `WouldBlock` where it is not ready.
 struct Polled<'a, 'b> {
     tcp: &'a mut TcpStream,
     cx: &'a mut Context<'b>,

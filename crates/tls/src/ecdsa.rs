@@ -1,7 +1,8 @@
 //! ECDSA signatures of one size.
 //!
-//! A signature's two numbers are written without leading zeros (RFC 3279 section 2.2.3), so P-256 gives 70 to 72 bytes and now and then fewer:
-//! which, is chance. A simulated handshake must have one size each time, so this key signs again until it is the likeliest.
+//! A signature's two numbers are written without leading zeros (RFC 3279 section 2.2.3), so P-256 randomly gives 70 to
+//! 72 bytes and occasionally fewer. A simulated handshake must have the same size each time, so this key signs again
+//! until the signature has the likeliest size.
 
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
-/// Half of all signatures have this size.
+/// The size of half of all signatures.
 pub(super) const SIGNATURE_BYTES: usize = 71;
 
-/// Another key is broken: a good one needs two attempts on the average.
+/// A key that needs more is broken: a good one needs two attempts on average.
 const ATTEMPTS: u32 = 1_000;
 
 /// A key for P-256 whose signatures all have [`SIGNATURE_BYTES`].

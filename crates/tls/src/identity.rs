@@ -1,9 +1,8 @@
 //! The fixed identities that servers present.
 //!
-//! Their keys are public (see `assets/README.md`): they identify a server to a client of farlink's and
-//! to a browser that was told to trust them, and protect nothing. A chain is a leaf and an intermediate,
-//! as real sites send, of the same size for both keys, so that choosing one does not change the length
-//! of the server's flight but by the signature (64 bytes against 256).
+//! Their keys are public (see `assets/README.md`): they identify a server to farlink's clients and to a browser that was
+//! told to trust them, and protect nothing. A chain is a leaf and an intermediate, as on real sites, of the same size for
+//! both keys, so that the choice changes the length of the server's flight only by the signature (64 bytes against 256).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,25 +17,25 @@ use rustls::sign::CertifiedKey;
 use super::chain;
 use super::ecdsa::EvenSignatures;
 
-/// Which fixed identity a server presents.
+/// A server's fixed identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identity {
     /// Ed25519: every signature has 64 bytes, and it is cheap. For simulated servers.
     Ed25519,
-    /// RSA-2048: for browsers, which do not take Ed25519.
+    /// RSA-2048: for browsers, which reject Ed25519.
     Rsa2048,
-    /// ECDSA with P-256, as most of today's servers: its signatures are kept at 71 bytes.
+    /// ECDSA with P-256, as on most of today's servers: its signatures are kept at 71 bytes.
     EcdsaP256,
 }
 
-/// Which certificates a server sends.
+/// The certificates that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chain {
     /// Leaf and intermediate: 2,656 bytes of certificates, today's usual size (2 to 4 KB).
     Whole,
     /// The leaf alone: 1,481 bytes, as a server with a self-signed certificate.
     Leaf,
-    /// As many certificates as real chains of so many bytes have, made to this size.
+    /// A generated chain of this size, with as many certificates as real chains of the size have.
     OfBytes(usize),
 }
 
@@ -50,7 +49,7 @@ struct Fixture {
 }
 
 impl Identity {
-    /// All of them.
+    /// All identities.
     pub(super) const ALL: [Identity; 3] =
         [Identity::Ed25519, Identity::Rsa2048, Identity::EcdsaP256];
 
@@ -86,7 +85,7 @@ impl Identity {
         }
     }
 
-    /// The key, as certificates are made with it.
+    /// The key in the form for making certificates.
     pub(super) fn key_pair(self) -> KeyPair {
         let key = private_key(self.key_pem().as_bytes());
         KeyPair::try_from(&key).expect("the committed key is PKCS#8")
@@ -96,7 +95,7 @@ impl Identity {
         chain::chain(&self.key_pair(), &Identity::Rsa2048.key_pair(), bytes)
     }
 
-    /// A made chain, made once a process.
+    /// A generated chain, cached for the process.
     fn kept_chain(self, bytes: usize) -> Vec<CertificateDer<'static>> {
         type Kept = Mutex<BTreeMap<(Identity, usize), Vec<CertificateDer<'static>>>>;
         static KEPT: Kept = Mutex::new(BTreeMap::new());
@@ -110,7 +109,7 @@ impl Identity {
         key.to_vec()
     }
 
-    /// How long its signatures are.
+    /// The length of its signatures.
     pub(super) fn signature_bytes(self) -> usize {
         match self {
             Identity::Ed25519 => 64,
@@ -133,7 +132,7 @@ impl Identity {
         }
     }
 
-    /// How many bytes of certificates are sent.
+    /// Total size of the certificates sent, in bytes.
     pub fn chain_bytes(self, chain: Chain) -> usize {
         self.chain(chain).iter().map(|certificate| certificate.len()).sum()
     }
@@ -147,23 +146,23 @@ impl Identity {
         }
     }
 
-    /// SHA-256 of the server's public key (`SubjectPublicKeyInfo`, DER): by it Chromium's
-    /// `--ignore-certificate-errors-spki-list` accepts the certificate under any name.
+    /// SHA-256 of the server's public key (`SubjectPublicKeyInfo`, DER): given to Chromium's
+    /// `--ignore-certificate-errors-spki-list`, it makes the certificate acceptable under any name.
     pub fn public_key_sha256(self) -> [u8; 32] {
         let hash = digest(&SHA256, &self.public_key());
         hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// As rustls wants it.
+    /// The chain and key in rustls's form.
     pub(super) fn certified(self, chain: Chain) -> CertifiedKey {
         CertifiedKey::new(self.chain(chain), Arc::clone(&self.fixture().key))
     }
 }
 
-/// Reads a chain and its key.
+/// Parses a chain and its key.
 ///
 /// # Panics
-/// If they are no PEM of the right kind: they are compiled in.
+/// If they are not PEM of the right kind: they are compiled in.
 fn read(chain: &[u8], key: &[u8]) -> Fixture {
     let chain = CertificateDer::pem_slice_iter(chain)
         .collect::<Result<Vec<_>, _>>()

@@ -1,7 +1,8 @@
-//! Certificates that are made on the spot, signed by an authority of the operator's: for a proxy that ends its clients' TLS.
+//! Certificates issued on demand by the operator's authority: for a proxy that terminates its clients' TLS.
 //!
-//! The host's name is an argument, and so is the date. All leaves have one key, ECDSA with P-256, made with the issuer and never written anywhere. They
-//! are valid for a few days from the day before they are made, for clients whose clocks are slow, and kept for a day.
+//! The host's name and the date are arguments. All leaves share one key, ECDSA with P-256, generated with the issuer
+//! and never written anywhere. They are valid for a few days from the day before they are issued, for clients whose
+//! clocks are slow, and cached for a day.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,22 +30,22 @@ use super::settings::Protocol;
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a leaf is valid after it was made.
+/// Validity of a leaf from its creation.
 const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// As many hosts' certificates are kept; the oldest makes room.
+/// Number of hosts whose certificates are cached; the oldest is evicted.
 const MOST_HOSTS: usize = 1_000;
 
 /// RFC 5280 appendix A.1: `ub-common-name`.
 const MOST_COMMON_NAME: usize = 64;
 
-/// Why an authority or one of its certificates cannot be had.
+/// The reason that an authority or one of its certificates is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
     /// The text holds no certificate.
     #[error("there is no certificate in it that can be read (PEM, `-----BEGIN CERTIFICATE-----`)")]
     NoCertificate,
-    /// The certificate is none of an authority.
+    /// The certificate is not an authority's.
     #[error("its first certificate is none of an authority: {0}")]
     NoAuthority(&'static str),
     /// The text holds no key.
@@ -52,33 +53,33 @@ pub enum IssuerError {
         "there is no private key in it that signs certificates (PEM, PKCS#8, not encrypted: ECDSA, RSA or Ed25519)"
     )]
     NoKey,
-    /// They do not belong together.
+    /// The certificate and the key do not match.
     #[error("the key is not that of the authority's certificate")]
     OtherKey,
     /// The machine has no randomness.
     #[error("this machine has no randomness")]
     NoRandomness,
-    /// The certificate cannot be made.
+    /// The certificate cannot be created.
     #[error("no certificate can be made: {0}")]
     Unmade(#[from] rcgen::Error),
-    /// TLS refuses what was made.
+    /// TLS rejects the certificate.
     #[error("TLS does not take what was made: {0}")]
     Refused(#[from] rustls::Error),
 }
 
 impl IssuerError {
-    /// Whether the key is to blame, rather than the certificate.
+    /// Returns true if the key is to blame, rather than the certificate.
     pub fn is_of_key(&self) -> bool {
         matches!(self, IssuerError::NoKey | IssuerError::OtherKey)
     }
 }
 
-/// An authority at work. Threads share it.
+/// An authority that issues certificates. Threads share it.
 pub struct Issuer {
     issuer: rcgen::Issuer<'static, KeyPair>,
     /// The authority's own certificate and those above it, which are sent after each leaf.
     above: Vec<CertificateDer<'static>>,
-    /// When its own certificate is valid, in seconds since 1970.
+    /// Validity of its own certificate, in seconds since 1970.
     valid: RangeInclusive<i64>,
     leaf_key: KeyPair,
     leaf_signer: Arc<dyn SigningKey>,
@@ -87,7 +88,7 @@ pub struct Issuer {
     kept: Mutex<BTreeMap<String, Kept>>,
 }
 
-/// A host's certificate, at work.
+/// A host's cached certificate.
 struct Kept {
     server: Server,
     made: Duration,
@@ -100,10 +101,11 @@ impl fmt::Debug for Issuer {
 }
 
 impl Issuer {
-    /// The operator's authority: its certificate, those above it after it, and its key. Servers speak `protocols`, the preferred first.
+    /// The operator's authority: its certificate, those above it after it, and its key. Servers speak `protocols`, the
+    /// preferred first.
     ///
     /// # Errors
-    /// If the texts hold none, the certificate is none of an authority, or they do not belong together.
+    /// If the texts hold no certificate or no key, the certificate is not an authority's, or certificate and key do not match.
     pub fn of_operator(
         chain: &[u8],
         key: &[u8],
@@ -131,12 +133,12 @@ impl Issuer {
         })
     }
 
-    /// Whether the authority's own certificate is valid `now`, since 1970.
+    /// Returns true if the authority's own certificate is valid at `now`, since 1970.
     pub fn is_valid_at(&self, now: Duration) -> bool {
         self.valid.contains(&(now.as_secs() as i64))
     }
 
-    /// A server that is `host`, a name or an address, at the date `now`, since 1970.
+    /// A server for `host`, a name or an address, at the date `now`, since 1970.
     ///
     /// # Errors
     /// If no certificate can have such a name.
@@ -167,7 +169,7 @@ impl Issuer {
     }
 }
 
-/// When an authority's certificate is valid, in seconds since 1970, and its public key.
+/// Validity of an authority's certificate, in seconds since 1970, and its public key.
 fn read(certificate: &[u8]) -> Result<(RangeInclusive<i64>, Vec<u8>), IssuerError> {
     let (_, authority) =
         X509Certificate::from_der(certificate).map_err(|_| IssuerError::NoCertificate)?;
@@ -177,7 +179,7 @@ fn read(certificate: &[u8]) -> Result<(RangeInclusive<i64>, Vec<u8>), IssuerErro
     Ok((valid, authority.public_key().subject_public_key.data.to_vec()))
 }
 
-/// Whether this is an authority's certificate (RFC 5280 section 4.2.1).
+/// Checks that this is an authority's certificate (RFC 5280 section 4.2.1).
 fn judge(certificate: &X509Certificate<'_>) -> Result<(), IssuerError> {
     let constraints = certificate.basic_constraints().ok().flatten();
     if !constraints.is_some_and(|constraints| constraints.value.ca) {
@@ -202,7 +204,8 @@ fn leaf(host: &str, now: Duration) -> Result<CertificateParams, IssuerError> {
     Ok(params)
 }
 
-/// Gives a certificate its dates, since 1970, and a number that no other has: browsers refuse two of one number by one authority.
+/// Sets a certificate's validity, since 1970, and a unique serial number: browsers refuse two certificates with one
+/// number from one authority.
 pub(super) fn validity(
     params: &mut CertificateParams,
     from: Duration,
@@ -212,7 +215,7 @@ pub(super) fn validity(
     (params.not_before, params.not_after) = (epoch + from, epoch + to);
     let mut serial = [0; 16];
     SystemRandom::new().fill(&mut serial).map_err(|_| IssuerError::NoRandomness)?;
-    // Positive, and of one length (RFC 5280 section 4.1.2.2).
+    // Positive, and of fixed length (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     params.serial_number = Some(SerialNumber::from_slice(&serial));
     Ok(())

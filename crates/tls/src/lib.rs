@@ -1,13 +1,12 @@
 //! TLS 1.2 and 1.3 between two ends that farlink owns, on rustls.
 //!
-//! What is here makes a handshake repeatable: the clock is the world's ([`PLAN_START`] plus its time), the identities are fixed
-//! ([`Identity`]), tickets need neither clock nor chance, a client's sessions belong to
-//! whoever made it, and randomness may be seeded ([`Randomness`]). With the system's randomness a run
-//! is *trace-exact*: the size, direction and time of everything on the wire repeat. With seeded
-//! randomness it is *byte-exact*.
+//! This crate makes handshakes repeatable: the clock is the world's ([`PLAN_START`] plus its time), the identities are
+//! fixed ([`Identity`]), tickets need neither clock nor randomness, a client's sessions belong to its creator, and
+//! randomness may be seeded ([`Randomness`]). With the system's randomness a run is *trace-exact*: the size, direction
+//! and time of everything on the wire repeat. With seeded randomness it is *byte-exact*.
 //!
-//! [`model`] has the flights of eras that rustls does not speak. Flights that nobody here speaks: hybrid key exchange and browsers' padding (our
-//! ClientHello has about 250 bytes, today's Chrome 1.8 KB), certificate compression.
+//! [`model`] has the flights of eras that rustls does not speak. Not supported: hybrid key exchange and browsers'
+//! padding (our ClientHello has about 250 bytes, today's Chrome 1.8 KB), certificate compression.
 
 mod chain;
 mod client;

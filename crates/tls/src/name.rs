@@ -4,13 +4,13 @@ use std::io;
 
 use rustls::pki_types::ServerName;
 
-/// The most bytes of a label in DNS (RFC 1035, section 2.3.4).
+/// The longest label in DNS, in bytes (RFC 1035, section 2.3.4).
 const LONGEST_LABEL: usize = 63;
 
-/// The server called `host`: a DNS name or an address, that of IPv6 with or without brackets.
+/// The server called `host`: a DNS name or an address, an IPv6 address with or without brackets.
 ///
 /// # Errors
-/// If it is neither; the message says why.
+/// If it is neither; the message gives the reason.
 pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
     let name = ServerName::try_from(unbracketed(host)).map(|name| name.to_owned());
     name.map_err(|_| {
@@ -26,7 +26,7 @@ pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
     })
 }
 
-/// A host as TLS names it: without the brackets that a URL writes around an address of IPv6 (RFC 3986, section 3.2.2).
+/// A host as TLS names it: without the brackets that a URL puts around an IPv6 address (RFC 3986, section 3.2.2).
 pub fn unbracketed(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }

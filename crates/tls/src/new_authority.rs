@@ -1,4 +1,4 @@
-//! A new authority for [`Issuer`](super::Issuer): a key of its own and a certificate for it, signed by itself.
+//! A new authority for [`Issuer`](super::Issuer): a key and a self-signed certificate.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use ring::digest::{SHA256, digest};
 
 use super::issuing::{DAY, IssuerError, validity};
 
-/// How long it is valid: what operators forget does not stay dangerous for long.
+/// Validity: a key that its operator forgets does not stay dangerous for long.
 const LIFETIME: Duration = Duration::from_secs(2 * 365 * 24 * 60 * 60);
 
 /// A new authority's files.
 pub struct NewAuthority {
-    /// Its certificate, PEM: clients are to trust it.
+    /// Its certificate, PEM: clients must trust it.
     pub certificate: String,
-    /// Its private key, PEM (PKCS#8, ECDSA with P-256): nobody else is to have it.
+    /// Its private key, PEM (PKCS#8, ECDSA with P-256): to be kept secret.
     pub key: String,
 }
 
 impl NewAuthority {
-    /// Makes one, for two years from the date `now`, since 1970. It signs leaves alone, no further authorities.
+    /// Creates an authority, valid for two years from the date `now`, since 1970. It signs leaves only, no further authorities.
     ///
     /// # Errors
     /// If the machine has no randomness.
@@ -44,14 +44,14 @@ impl NewAuthority {
     }
 }
 
-/// Each authority has a name of its own, so that clients that know several can tell them apart.
+/// A unique name per authority, so that clients that know several can tell them apart.
 fn name(key: &KeyPair) -> String {
     let hash = digest(&SHA256, key.der_bytes());
     let [a, b, c, d, ..] = hash.as_ref() else { unreachable!("it has 32 bytes") };
     format!("farlink interception {a:02x}{b:02x}{c:02x}{d:02x}")
 }
 
-/// RFC 7468.
+/// PEM encoding (RFC 7468).
 fn pem(label: &str, der: &[u8]) -> String {
     const LINE: usize = 64;
     let text = STANDARD.encode(der);

@@ -1,5 +1,5 @@
-//! The cryptography: ring's, AES-128-GCM first (the fastest with AES instructions, and what browsers and
-//! servers settle on), with the system's randomness or a seeded stream.
+//! The cryptography: ring's, AES-128-GCM first (the fastest with AES instructions, and the usual choice of browsers and
+//! servers), with the system's randomness or a seeded stream.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,14 +8,14 @@ use rustls::crypto::ring::{self, cipher_suite as suites};
 
 use super::seeded;
 
-/// Where a TLS end's random bytes and ephemeral keys come from.
+/// The source of a TLS end's random bytes and ephemeral keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Randomness {
     /// The operating system. Sizes and times repeat from run to run, bytes do not (*trace-exact*).
     System,
-    /// A stream of its own for each end (`"tls/client"`, `"tls/server"`): the bytes repeat too
-    /// (*byte-exact*), for captures. Not secret. Each provider made from it stays in memory until the
-    /// process ends (about 100 bytes), because rustls wants them for ever.
+    /// A separate stream for each end (`"tls/client"`, `"tls/server"`): the bytes repeat too (*byte-exact*), for
+    /// captures. Not secret. Each provider made from it stays in memory until the process ends (about 100 bytes),
+    /// because rustls requires `'static`.
     Seeded(chance::Stream),
 }
 
@@ -28,7 +28,7 @@ pub(super) fn provider(randomness: &Randomness) -> Arc<CryptoProvider> {
             let random = seeded::Random::leak(stream.clone());
             let mut provider = system();
             provider.secure_random = random;
-            // The others stay on offer, so that the ClientHello keeps its size; all our ends take the first.
+            // The other groups stay on offer, so that the ClientHello keeps its size; all our ends take the first.
             provider.kx_groups[0] = seeded::X25519::leak(random);
             Arc::new(provider)
         }

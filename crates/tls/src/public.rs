@@ -1,6 +1,6 @@
-//! TLS with servers and for clients that are not ours: certificates of the operator's, and certificates that are verified.
+//! TLS with third-party servers and clients: the operator's certificates, and certificate verification.
 //!
-//! Both versions of TLS are spoken, as the other end wishes.
+//! Both versions of TLS are spoken, at the peer's choice.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::settings::Protocol;
 use super::stream::Stream;
 use super::trust::FixedLeaves;
 
-/// What is wrong with certificates or keys.
+/// The problem with certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// The text holds no certificate.
@@ -36,10 +36,10 @@ pub enum CredentialError {
     /// The text holds no key.
     #[error("there is no private key in it (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
     NoKey,
-    /// The system's authorities cannot be had.
+    /// The system's authorities are unavailable.
     #[error("the machine's certificate authorities cannot be read: {0}")]
     NoAuthorities(String),
-    /// TLS refuses them.
+    /// TLS rejects them.
     #[error("the certificate and the key are of no use: {0}")]
     Refused(#[from] Error),
 }
@@ -48,7 +48,7 @@ impl Server {
     /// A server that presents the operator's certificates, its own first, and speaks `protocols`, the preferred first.
     ///
     /// # Errors
-    /// If the texts hold no certificate or no key, or they do not belong together.
+    /// If the texts hold no certificate or no key, or they do not match.
     pub fn of_operator(
         chain: &[u8],
         key: &[u8],
@@ -63,7 +63,7 @@ impl Server {
 /// For QUIC: TLS 1.3 that presents the operator's certificates, its own first, speaks HTTP/3 alone, resumes sessions and takes no early data.
 ///
 /// # Errors
-/// If the texts hold no certificate or no key, or they do not belong together.
+/// If the texts hold no certificate or no key, or they do not match.
 pub fn operators_quic_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, CredentialError> {
     let ticketer = rustls::crypto::ring::Ticketer::new()?;
     Ok(presenting(certified(chain, key)?, ticketer, &[Protocol::H3])?)
@@ -74,7 +74,8 @@ fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, CredentialError> 
     Ok(CertifiedKey::from_der(certificates(chain)?, key, &provider(&Randomness::System))?)
 }
 
-/// A server's configuration that presents `certified`, seals its tickets by `ticketer` and speaks `protocols`, the preferred first.
+/// A server's configuration that presents `certified`, seals its tickets with `ticketer` and speaks `protocols`, the
+/// preferred first.
 pub(super) fn presenting(
     certified: CertifiedKey,
     ticketer: Arc<dyn ProducesTickets>,
@@ -90,12 +91,12 @@ pub(super) fn presenting(
     Ok(config)
 }
 
-/// Whose certificates are believed.
+/// The authorities that a client trusts.
 #[derive(Clone, Debug)]
 pub struct Authorities(Arc<dyn ServerCertVerifier>);
 
 impl Authorities {
-    /// The machine's: what its package of certificates says.
+    /// The machine's: from its package of certificates.
     ///
     /// # Errors
     /// If there are none.
@@ -111,10 +112,10 @@ impl Authorities {
         Authorities::of_roots(roots)
     }
 
-    /// Those of a PEM text.
+    /// The authorities of a PEM text.
     ///
     /// # Errors
-    /// If it holds no certificate, or one that is none of an authority.
+    /// If it holds no certificate, or one that is not an authority's.
     pub fn of_pem(text: &[u8]) -> Result<Authorities, CredentialError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates(text)? {
@@ -123,12 +124,12 @@ impl Authorities {
         Authorities::of_roots(roots)
     }
 
-    /// Nobody's: every server is refused.
+    /// No authorities: every server is refused.
     pub fn none() -> Authorities {
         Authorities(Arc::new(Nobody))
     }
 
-    /// Our own servers', whose keys are fixed: for simulated ones.
+    /// The fixed keys of our own servers: for simulated ones.
     pub fn fixed() -> Authorities {
         let algorithms = provider(&Randomness::System).signature_verification_algorithms;
         Authorities(Arc::new(FixedLeaves { algorithms }))
@@ -143,7 +144,7 @@ impl Authorities {
     }
 }
 
-/// Believes nobody.
+/// Refuses every certificate.
 #[derive(Debug)]
 struct Nobody;
 
@@ -194,18 +195,17 @@ pub(super) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
 /// A client of any server, which verifies its certificate. Clones share the sessions to resume.
 #[derive(Clone, Debug)]
 pub struct PublicClient {
-    /// For servers that are asked over HTTP/1.1.
+    /// For servers that speak HTTP/1.1.
     h1: Arc<ClientConfig>,
     /// For servers that may choose HTTP/2.
     h2: Arc<ClientConfig>,
 }
 
 impl PublicClient {
-    /// A client that believes `authorities`; `start` is the date, since 1970, at which the world's clock began: certificates
-    /// expire.
+    /// A client that trusts `authorities`; `start` is the date, since 1970, at which the world's clock began: certificates expire.
     ///
     /// # Errors
-    /// If ring's suites covered no version of TLS, which they do.
+    /// If ring's suites covered no version of TLS; they do.
     pub fn new(
         authorities: &Authorities,
         start: std::time::Duration,
@@ -225,10 +225,10 @@ impl PublicClient {
         Ok(PublicClient { h1, h2 })
     }
 
-    /// Shakes hands on `tcp` with the server called `host`, offering HTTP/1.1 and, if that is the `protocol`, HTTP/2.
+    /// Performs the handshake on `tcp` with the server called `host`, offering HTTP/1.1 and, if that is the `protocol`, HTTP/2.
     ///
     /// # Errors
-    /// If `host` is neither a DNS name nor an address, the transport fails, or the server is not who it should be.
+    /// If `host` is neither a DNS name nor an address, the transport fails, or the server's identity cannot be verified.
     pub async fn connect(
         &self,
         tcp: TcpStream,

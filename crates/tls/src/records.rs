@@ -1,23 +1,24 @@
-//! How much plaintext a server puts into one record.
+//! Record sizing: the amount of plaintext that a server puts into one record.
 //!
-//! A receiver can use nothing of a record before its last byte is there. A large record therefore waits for several packets, and a small one
-//! costs its header and tag (29 bytes in TLS 1.2, 22 in 1.3) more often.
+//! A receiver cannot use any of a record before its last byte arrives. A large record therefore waits for several
+//! packets, and a small one costs its header and tag (29 bytes in TLS 1.2, 22 in 1.3) more often.
 
 use std::time::Duration;
 
 use units::Time;
 
-/// The most plaintext that a record can hold (RFC 8446 section 5.1).
+/// The most plaintext in a record (RFC 8446 section 5.1).
 pub(super) const MAX_RECORD_BYTES: usize = 16_384;
 
 /// A server's rule for the size of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Records {
-    /// At most so many bytes of plaintext in each, 16,384 at most: the protocol's maximum is the default of Apache and nginx
-    /// (`ssl_buffer_size`).
+    /// At most this many bytes of plaintext in each, up to 16,384: the protocol's maximum is the default of Apache and
+    /// nginx (`ssl_buffer_size`).
     Fixed(usize),
-    /// Small ones first, each of which fits one packet, then larger ones, then the largest; small ones again after a pause. Cloudflare's
-    /// patch of nginx with its defaults (`ssl_dyn_rec_size_lo` 1369, `_hi` 4229, `_threshold` 40 records, `_timeout` 1 s).
+    /// Small records first, each of which fits one packet, then larger ones, then the largest; small ones again after a
+    /// pause. Cloudflare's patch of nginx with its defaults (`ssl_dyn_rec_size_lo` 1369, `_hi` 4229, `_threshold` 40
+    /// records, `_timeout` 1 s).
     Dynamic,
 }
 
@@ -29,9 +30,9 @@ impl Default for Records {
 
 const SMALL_BYTES: usize = 1369;
 const MEDIUM_BYTES: usize = 4229;
-/// So many records of each of the two sizes before the next larger one.
+/// Number of records of each of the two sizes before the next larger one.
 const THRESHOLD: u32 = 40;
-/// After a pause of this length the window may have shrunk, and it begins anew.
+/// After a pause of this length the window may have shrunk, so sizing starts over.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The records of one connection so far.
@@ -47,12 +48,12 @@ impl Sizer {
         Sizer { rule, records: 0, last: Time::ZERO }
     }
 
-    /// Whether sizes change within a connection, so that the TLS library cannot be told one.
+    /// Returns true if sizes change within a connection, so that the TLS library cannot be given one.
     pub(super) fn is_dynamic(&self) -> bool {
         self.rule == Records::Dynamic
     }
 
-    /// What the next record may hold.
+    /// The size limit of the next record.
     pub(super) fn limit(&mut self, now: Time) -> usize {
         match self.rule {
             Records::Fixed(bytes) => bytes.clamp(1, MAX_RECORD_BYTES),
@@ -69,7 +70,7 @@ impl Sizer {
         }
     }
 
-    /// A record was written.
+    /// Notes that a record was written.
     pub(super) fn wrote(&mut self, now: Time) {
         self.records = self.records.saturating_add(1);
         self.last = now;

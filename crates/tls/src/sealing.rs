@@ -1,4 +1,4 @@
-//! Writing on streams that make their own records.
+//! Writes on streams that make their own records.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -7,13 +7,13 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 use world::TcpStream;
 
-/// A stream that makes records of what is written and hands them to TCP. Nothing becomes a record before the transport took all records made
-/// earlier.
+/// A stream that puts writes into records and hands them to TCP. No record is made before the transport has accepted
+/// all earlier ones.
 pub(super) trait Sealing {
-    /// Makes records of `parts` or their beginning; gives how many bytes that were.
+    /// Makes records of `parts` or a prefix of them; returns the number of bytes.
     fn seal(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
 
-    /// Makes the record that says that nothing follows.
+    /// Makes the record that ends the stream.
     fn seal_end(&mut self);
 
     /// Hands all records to the transport.
@@ -22,7 +22,7 @@ pub(super) trait Sealing {
     /// The transport.
     fn transport(&mut self) -> &mut TcpStream;
 
-    /// Takes what becomes of `parts` as far as there is room, whether or not the transport takes all of it now.
+    /// Seals as much of `parts` as there is room for, whether or not the transport accepts all of it now.
     fn poll_seal(
         &mut self,
         cx: &mut Context<'_>,
@@ -36,13 +36,13 @@ pub(super) trait Sealing {
         }
     }
 
-    /// Ready when the transport has taken all.
+    /// Ready when the transport has accepted everything.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_drain(cx))?;
         Pin::new(self.transport()).poll_flush(cx)
     }
 
-    /// Says that nothing follows.
+    /// Ends the stream.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.seal_end();
         ready!(self.poll_drain(cx))?;

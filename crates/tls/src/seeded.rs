@@ -1,4 +1,4 @@
-//! Randomness and key exchange that repeat to the byte. Simulations only: nothing here is secret.
+//! Byte-exact randomness and key exchange. Simulations only: nothing here is secret.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,12 +9,12 @@ use rustls::crypto::{
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
-/// A seeded source of what rustls takes for secure randomness.
+/// A seeded source in the place of rustls's secure randomness.
 #[derive(Debug)]
 pub(super) struct Random(Mutex<Stream>);
 
 impl Random {
-    /// rustls takes no shorter lifetime.
+    /// rustls requires `'static`.
     pub(super) fn leak(stream: Stream) -> &'static Random {
         Box::leak(Box::new(Random(Mutex::new(stream))))
     }
@@ -27,12 +27,12 @@ impl SecureRandom for Random {
     }
 }
 
-/// X25519 (RFC 7748) with private keys from a seeded source: ring's own cannot be given a key.
+/// X25519 (RFC 7748) with private keys from a seeded source: ring's own does not accept a key.
 #[derive(Debug)]
 pub(super) struct X25519(&'static Random);
 
 impl X25519 {
-    /// rustls takes no shorter lifetime.
+    /// rustls requires `'static`.
     pub(super) fn leak(random: &'static Random) -> &'static X25519 {
         Box::leak(Box::new(X25519(random)))
     }

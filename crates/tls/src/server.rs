@@ -21,17 +21,16 @@ use super::settings::{Protocol, Resumption, Security, Settings, Version};
 use super::stream::Stream;
 use super::tickets::Tickets;
 
-/// How many tickets a TLS 1.3 server sends after its handshake: two, as OpenSSL and so most servers.
+/// Number of tickets that a TLS 1.3 server sends after its handshake: two, as OpenSSL and so most servers.
 const TICKETS: usize = 2;
 
-/// How many sessions a server remembers that takes early data: rustls's default.
+/// Number of sessions remembered by a server that accepts early data: rustls's default.
 const SESSIONS: usize = 256;
 
-/// How much early data a server takes: what OpenSSL's `SSL_CTX_set_recv_max_early_data` has unless told otherwise.
+/// The most early data that a server accepts: the default of OpenSSL's `SSL_CTX_set_recv_max_early_data`.
 const EARLY_DATA_BYTES: u32 = 16_384;
 
-/// A server's configuration. It has no state that a connection changes: any number of journeys may
-/// share it.
+/// A server's configuration. Connections do not change it: any number of journeys may share it.
 #[derive(Clone, Debug)]
 pub struct Server(Kind);
 
@@ -42,7 +41,7 @@ enum Kind {
 }
 
 impl Server {
-    /// A server with all that `settings` say; none in clear text.
+    /// A server with all of `settings`; none in clear text.
     pub fn of(security: Security, settings: &Settings) -> Option<Server> {
         let version = match security {
             Security::None => return None,
@@ -92,7 +91,7 @@ impl Server {
         Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
     }
 
-    /// Shakes hands on `tcp`.
+    /// Performs the handshake on `tcp`.
     ///
     /// # Errors
     /// If the transport or the handshake fails.
@@ -116,10 +115,10 @@ impl Server {
 }
 
 impl Server {
-    /// Shakes hands with a client who is at the other end of `pipe`, and at `client` in truth.
+    /// Performs the handshake over `pipe` with a client whose real address is `client`.
     ///
     /// # Errors
-    /// If the handshake fails, or the TLS is a modelled one: that is modelled over TCP.
+    /// If the handshake fails, or the TLS is modelled: the model requires TCP.
     pub async fn accept_inside(
         &self,
         pipe: DuplexStream,
@@ -136,8 +135,8 @@ impl Server {
     }
 }
 
-/// For QUIC: TLS 1.3 that speaks HTTP/3 alone and takes early data. It remembers its sessions, unlike [`Server`]: rustls takes early data
-/// in no other resumption, so that none can be replayed.
+/// For QUIC: TLS 1.3 that speaks HTTP/3 alone and accepts early data. It remembers its sessions, unlike [`Server`]:
+/// rustls accepts early data only in such resumptions, so that it cannot be replayed.
 pub fn quic_config(settings: &Settings) -> ServerConfig {
     let (identity, protocols) = (settings.identity, [Protocol::H3]);
     let mut config = config(settings, Version::Tls13, identity, settings.chain, &protocols);

@@ -1,4 +1,4 @@
-//! What both ends of a TLS connection are told, each value with its source.
+//! Settings of both ends of a TLS connection, each value with its source.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::model::Modelled;
 use super::provider::Randomness;
 use super::records::{MAX_RECORD_BYTES, Records};
 
-/// How a connection is secured.
+/// The security of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Security {
     /// Not at all: HTTP in clear text.
@@ -18,12 +18,12 @@ pub enum Security {
     Tls12,
     /// By TLS 1.3 (RFC 8446): one round trip.
     Tls13,
-    /// Not at all, but with the flights and records of a TLS that rustls does not speak. Between two ends of farlink's.
+    /// None, but with the flights and records of a TLS that rustls does not speak. Only between two farlink ends.
     Modelled(Modelled),
 }
 
 impl Security {
-    /// What it is called in results: `none`, `tls12`, `tls13`, `modelled tls10`.
+    /// Its name in results: `none`, `tls12`, `tls13`, `modelled tls10`.
     pub fn name(self) -> &'static str {
         match self {
             Security::None => "none",
@@ -33,12 +33,12 @@ impl Security {
         }
     }
 
-    /// Whether a URL of what it secures begins with `https`.
+    /// Returns true if its URLs begin with `https`.
     pub fn is_secure(self) -> bool {
         self != Security::None
     }
 
-    /// The version of TLS that is spoken, if one is.
+    /// The version of TLS, if there is TLS.
     pub fn version(self) -> Option<Version> {
         match self {
             Security::None | Security::Modelled(_) => None,
@@ -54,7 +54,7 @@ impl fmt::Display for Security {
     }
 }
 
-/// A version of TLS. An end speaks the one that it is told and no other.
+/// A version of TLS. An end speaks only the version that it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Version {
@@ -63,7 +63,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// rustls's name for it, alone.
+    /// The version in rustls's terms, alone.
     pub(super) fn only(self) -> [&'static rustls::SupportedProtocolVersion; 1] {
         match self {
             Version::Tls12 => [&rustls::version::TLS12],
@@ -72,10 +72,10 @@ impl Version {
     }
 }
 
-/// What is spoken inside a connection.
+/// The application protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// HTTP/1.0: a connection a request.
+    /// HTTP/1.0: one connection per request.
     H10,
     /// HTTP/1.1.
     H1,
@@ -88,7 +88,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All that run over TCP, the preferred first.
+    /// All protocols over TCP, the preferred first.
     pub const OVER_TCP: [Protocol; 5] = [
         Protocol::H2,
         Protocol::Spdy(spdy::Version::V31),
@@ -97,7 +97,7 @@ impl Protocol {
         Protocol::H1,
     ];
 
-    /// What it is called in results: `h1.0`, `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
+    /// Its name in results: `h1.0`, `h1`, `h2`, `spdy` (which is SPDY/3.1), `spdy/3`, `spdy/2`, `h3`.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::H10 => "h1.0",
@@ -120,7 +120,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol of this name in ALPN.
+    /// The protocol with this ALPN name.
     pub fn from_alpn(name: &[u8]) -> Option<Protocol> {
         let mut all = Protocol::OVER_TCP.into_iter().chain([Protocol::H3]);
         all.find(|protocol| protocol.alpn() == name)
@@ -133,43 +133,42 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Which sessions there are to be resumed.
+/// Session resumption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resumption {
     /// None: every handshake is a full one.
     Off,
-    /// By tickets without state at the server (RFC 5077; RFC 8446 section 4.6.1).
+    /// By stateless tickets (RFC 5077; RFC 8446 section 4.6.1).
     #[default]
     Tickets,
-    /// As before, and over TLS 1.3 requests leave with the client's first flight (RFC 8446 section 2.3). The server remembers its
-    /// sessions, so that no early data can be replayed.
+    /// As before, and over TLS 1.3 requests leave with the client's first flight (RFC 8446 section 2.3). The server
+    /// remembers its sessions, so that early data cannot be replayed.
     EarlyData,
 }
 
 /// The settings of one end.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How much goes into one record. The default is the protocol's maximum.
+    /// The size of records. The default is the protocol's maximum.
     pub records: Records,
-    /// The most plaintext that is taken from HTTP before the transport has taken what was encrypted
-    /// earlier. The default is one record: what waits here can no longer be reordered.
+    /// The most plaintext accepted from HTTP before the transport has accepted what was encrypted earlier. The default
+    /// is one record: data that waits here can no longer be reordered.
     pub buffer_bytes: usize,
     /// The date, since 1970, at which the world's clock starts: for the age of tickets.
     pub start: Duration,
-    /// Where randomness comes from.
+    /// The source of randomness.
     pub randomness: Randomness,
-    /// What a server presents. The default is Ed25519; browsers need [`Identity::Rsa2048`].
+    /// The server's identity. The default is Ed25519; browsers need [`Identity::Rsa2048`].
     pub identity: Identity,
     /// The certificates that a server sends.
     pub chain: Chain,
-    /// The size of the OCSP response that a server staples to them (RFC 6066 section 8), 0 for none. Its content is filler: our clients do
-    /// not ask whether a public test key was revoked.
+    /// The size of the OCSP response that a server staples to them (RFC 6066 section 8), 0 for none. Its content is
+    /// filler: our clients do not check whether a public test key was revoked.
     pub staple_bytes: usize,
-    /// Which sessions are resumed.
+    /// The sessions that are resumed.
     pub resumption: Resumption,
-    /// What a server agrees to speak, the preferred first. The default is HTTP/2, then SPDY, then HTTP/1.1: the
-    /// client's offer decides. A browser offers both, so an arm of HTTP/1.1 needs a server without
-    /// HTTP/2.
+    /// The protocols that a server accepts, the preferred first. The default is HTTP/2, then SPDY, then HTTP/1.1: the
+    /// client's offer decides. A browser offers both, so an HTTP/1.1 arm needs a server without HTTP/2.
     pub protocols: Vec<Protocol>,
 }
 
@@ -190,7 +189,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The size of records as rustls counts: with the record's header of 5 bytes, between 32 and its maximum. Sizes that change are made above it.
+    /// The size of records in rustls's terms: including the record's header of 5 bytes, between 32 and its maximum.
+    /// Varying sizes are made above rustls.
     pub(super) fn max_fragment_size(&self) -> Option<usize> {
         const RECORD_HEADER: usize = 5;
         let bytes = match self.records {

@@ -1,4 +1,4 @@
-//! A connection's stream below HTTP: clear text, or TLS, over TCP or in a tunnel that ends here.
+//! A connection's stream below HTTP: clear text, or TLS, over TCP or in an intercepted tunnel.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -22,19 +22,18 @@ use super::settings::Protocol;
 
 /// Clear text or TLS over TCP, either end.
 ///
-/// With TLS nothing is encrypted before the transport took all that was encrypted earlier: so at most
-/// one write waits between HTTP and TCP, and a record is never cut short because the one before
-/// it was still waiting.
+/// With TLS nothing is encrypted before the transport has accepted everything encrypted earlier: so at most one write
+/// waits between HTTP and TCP, and a record is never cut short because the one before it was still waiting.
 pub struct Stream {
     transport: Transport,
     /// Cuts what a server writes where the TLS library cannot be told to.
     sizer: Sizer,
-    /// The client's handshake is under way, and what it writes meanwhile is early data.
+    /// The client's handshake is under way, and its writes meanwhile are early data.
     is_early: bool,
-    /// Read already, to find out what the client speaks; given to the next reads.
+    /// Already read, to detect the client's protocol; returned by the next reads.
     sniffed: Bytes,
     meter: Rc<Meter>,
-    /// Where to note what TLS holds, if somebody wants to know.
+    /// Receiver of notes on the bytes that TLS holds, if any.
     held: Option<HeldNotes>,
 }
 
@@ -49,11 +48,11 @@ enum Transport {
 /// TLS in a tunnel that ends in this process.
 struct Inside {
     tls: server::TlsStream<DuplexStream>,
-    /// Who is at the tunnel's other end.
+    /// The client at the tunnel's other end.
     client: Option<SocketAddr>,
 }
 
-/// Counts what HTTP reads and writes on a [`Stream`], before TLS.
+/// Counts HTTP's reads and writes on a [`Stream`], before TLS.
 #[derive(Debug, Default)]
 pub struct Meter {
     read: Cell<u64>,
@@ -78,14 +77,14 @@ impl Stream {
         Stream::new(Transport::Plain(tcp), Bytes::new())
     }
 
-    /// The same, whose next reads give `ahead` first, which was read from it before.
+    /// The same stream; its next reads return `ahead` first, which was read from it before.
     #[must_use]
     pub fn after(self, ahead: Bytes) -> Stream {
         debug_assert!(self.sniffed.is_empty(), "what was read is given before more is read");
         Stream { sniffed: ahead, ..self }
     }
 
-    /// Clear text on `tcp`, of which `sniffed` was read already.
+    /// Clear text on `tcp`, of which `sniffed` has already been read.
     pub fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
         Stream::new(Transport::Plain(tcp), sniffed)
     }
@@ -119,14 +118,14 @@ impl Stream {
         Stream { transport, sizer, is_early: false, sniffed, meter: Rc::default(), held: None }
     }
 
-    /// The same, noting from now on what TLS holds.
+    /// The same, noting from now on the bytes that TLS holds.
     fn watched(mut self) -> Stream {
         self.held = self.tcp().and_then(TcpStream::held);
         self.note_held();
         self
     }
 
-    /// Notes the records that TCP has not taken.
+    /// Notes the records that TCP has not accepted.
     fn note_held(&mut self) {
         let Some(held) = &self.held else { return };
         match &mut self.transport {
@@ -137,7 +136,8 @@ impl Stream {
         }
     }
 
-    /// Waits until the transport has taken all records. While the client is early, TLS would wait for its handshake, too.
+    /// Waits until the transport has accepted all records. While the client sends early data, TLS would wait for its
+    /// handshake, too.
     fn poll_clear(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = self.transport.poll_flush(cx);
         if flushed.is_pending() && self.is_early && !self.transport.wants_write() {
@@ -147,7 +147,7 @@ impl Stream {
         flushed
     }
 
-    /// Whether the client may send, and its handshake is not done: so what was agreed on is not known yet.
+    /// Returns true if the client may send although its handshake is not done: so the negotiated parameters are not known yet.
     pub fn is_early(&self) -> bool {
         self.is_early
     }
@@ -179,7 +179,7 @@ impl Stream {
         self.tcp().ok_or(io::ErrorKind::NotConnected)?.local_addr()
     }
 
-    /// What counts the bytes that HTTP reads and writes; it outlives the stream.
+    /// The counter of the bytes that HTTP reads and writes; it outlives the stream.
     pub fn meter(&self) -> Rc<Meter> {
         Rc::clone(&self.meter)
     }
@@ -197,12 +197,12 @@ impl Stream {
         }
     }
 
-    /// Whether it is TLS, a modelled one included.
+    /// Returns true for TLS, modelled TLS included.
     pub fn is_secure(&self) -> bool {
         !matches!(self.transport, Transport::Plain(_))
     }
 
-    /// Whether TLS resumed an earlier session.
+    /// Returns true if TLS resumed an earlier session.
     pub fn is_resumed(&self) -> bool {
         let kind = match &self.transport {
             Transport::Plain(_) => None,
@@ -215,14 +215,14 @@ impl Stream {
     }
 }
 
-/// Bytes of the records that TLS has encrypted and the transport has not taken. rustls tells them only when it is asked to look for
-/// records that arrived; tokio-rustls has it look after each read, so that there are none.
+/// Bytes of the records that TLS has encrypted and the transport has not accepted. rustls reports them only when asked
+/// to process received records; tokio-rustls does that after each read, so that there are none.
 fn unsent_records(tls: &mut TlsStream<TcpStream>) -> u64 {
     let state = match tls {
         TlsStream::Client(tls) => tls.get_mut().1.process_new_packets(),
         TlsStream::Server(tls) => tls.get_mut().1.process_new_packets(),
     };
-    // After an error nothing but an alert is sent.
+    // After an error only an alert is sent.
     state.map_or(0, |state| state.tls_bytes_to_write() as u64)
 }
 
@@ -251,7 +251,7 @@ impl Transport {
         }
     }
 
-    /// Whether records wait for TCP.
+    /// Returns true if records wait for TCP.
     fn wants_write(&self) -> bool {
         match self {
             Transport::Tls(tls) => tls.get_ref().1.wants_write(),
@@ -286,7 +286,7 @@ impl AsyncRead for Stream {
             this.sniffed.advance(n);
         } else {
             if this.is_early {
-                // Nobody else drives the handshake while a request waits for its answer.
+                // Nothing else drives the handshake while a request waits for its response.
                 ready!(this.transport.poll_flush(cx))?;
                 this.is_early = false;
             }
@@ -313,7 +313,7 @@ impl AsyncWrite for Stream {
         let Transport::Plain(tcp) = &mut self.transport else {
             return self.poll_write_vectored(cx, &[IoSlice::new(data)]);
         };
-        // The kernel sends one piece faster than a list of one.
+        // A write of one piece is faster in the kernel than a vectored write of one.
         let n = ready!(Pin::new(tcp).poll_write(cx, data))?;
         self.meter.written.set(self.meter.written.get() + n as u64);
         Poll::Ready(Ok(n))

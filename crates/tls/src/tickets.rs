@@ -1,14 +1,14 @@
-//! Session tickets without a clock and without chance.
+//! Session tickets without clock and randomness.
 //!
-//! rustls's own ticketer rolls its keys by the machine's clock. This one has a fixed, public key, so
-//! that configurations can be shared by all journeys of a process and a ticket's bytes depend on the
-//! session alone. A ticket's age is still checked, by the world's clock.
+//! rustls's own ticketer rotates its keys by the machine's clock. This one has a fixed, public key, so that all
+//! journeys of a process can share configurations and a ticket's bytes depend on the session alone. A ticket's age is
+//! still checked, by the world's clock.
 
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
 use rustls::server::ProducesTickets;
 
-/// How long a ticket may be used, in seconds: 12 hours, as rustls's own.
+/// Lifetime of a ticket, in seconds: 12 hours, as in rustls.
 const LIFETIME_SECS: u32 = 12 * 60 * 60;
 
 /// Public on purpose: tickets of test servers protect nothing.

@@ -1,9 +1,8 @@
-//! Whom a client trusts: the fixed identities, by their keys, under any name.
+//! Trust in the fixed identities, by their keys, under any name.
 //!
-//! A simulated visit goes to whatever hosts its page names, all served by us; so the name in the
-//! certificate says nothing, and a chain of signatures up to our own root would prove what the
-//! comparison of the leaf's key proves already. What is verified is the handshake's signature, so that a server
-//! must hold the key. Not for servers that are not ours: their certificates are refused.
+//! A simulated visit goes to whatever hosts its page names, all served by us; so the name in the certificate says nothing,
+//! and a chain of signatures up to our own root would prove nothing beyond the comparison of the leaf's key. The handshake's
+//! signature is verified, so that a server must hold the key. Not for third-party servers: their certificates are refused.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
@@ -13,7 +12,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::identity::Identity;
 
-/// Trusts whatever leaf holds the key of an [`Identity`].
+/// Trusts any leaf that holds the key of an [`Identity`].
 #[derive(Debug)]
 pub(super) struct FixedLeaves {
     pub(super) algorithms: WebPkiSupportedAlgorithms,
@@ -59,7 +58,7 @@ impl ServerCertVerifier for FixedLeaves {
     }
 }
 
-/// Whether the leaf, of a chain made to a size, is for one of our keys.
+/// Returns true if the leaf of a generated chain is for one of our keys.
 fn holds_our_key(leaf: &CertificateDer<'_>) -> Result<bool, Error> {
     let key = ParsedCertificate::try_from(leaf)?.subject_public_key_info();
     Ok(Identity::ALL.iter().any(|identity| identity.public_key() == key.as_ref()))

@@ -1,7 +1,7 @@
-//! Quantities: virtual time, rates, and the strings people write them in.
+//! Quantities: virtual time, rates, and their textual forms.
 //!
-//! Sizes are plain `u64`s whose names end in `_bytes`; spans are [`std::time::Duration`]; an instant
-//! of either world is a [`Time`]. What a person types ("10 mbit", "600ms", "1%") is read by [`parse`].
+//! Sizes are plain `u64`s whose names end in `_bytes`; spans are [`std::time::Duration`]; an instant of either world
+//! is a [`Time`]. [`parse`] reads quantities as typed ("10 mbit", "600ms", "1%").
 
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,19 @@
 //! Reader of `key=value` lists: `rtt=100ms,loss=1%`, `linux-6,iw=32`.
 //!
-//! Every such list is split here, so that blanks, empty items and repeated keys are treated alike everywhere.
+//! The single parser of such lists, so that blanks, empty items and repeated keys are treated alike everywhere.
 
 use thiserror::Error;
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair<'a> {
-    /// What stands before the first `=`, or the whole item.
+    /// Text before the first `=`, or the whole item.
     pub key: &'a str,
-    /// What stands after it; `None` without a `=`.
+    /// Text after it; `None` without a `=`.
     pub value: Option<&'a str>,
 }
 
-/// A key that stands twice in a list.
+/// A key that occurs twice in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{key}` is set twice")]
 pub struct Twice {
@@ -21,7 +21,7 @@ pub struct Twice {
     pub key: String,
 }
 
-/// The items of `text` between commas, without blanks around them. Empty items are left out.
+/// The items of `text` between commas, without surrounding blanks. Empty items are left out.
 pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, Twice> {
     separated(text, ',')
 }

@@ -1,7 +1,7 @@
-//! Reads quantities as people write them: "10mbit", "600 ms", "64KB", "1%".
+//! Parser of quantities as typed: "10mbit", "600 ms", "64KB", "1%".
 //!
-//! Decimal prefixes (k, M, G) are powers of 1000, binary ones (Ki, Mi) powers of 1024. A unit is
-//! always required, so that nobody has to guess whether a bare `100` was milliseconds.
+//! Decimal prefixes (k, M, G) are powers of 1000, binary ones (Ki, Mi) powers of 1024. A unit is always required, so
+//! that a bare `100` is never mistaken for milliseconds.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use thiserror::Error;
 
 use crate::BitsPerSec;
 
-/// Why a string is not the quantity that was asked for.
+/// Reasons why a string is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// There is no number at the front.
     #[error("`{text}` does not begin with a number; write {example}")]
     NoNumber {
-        /// What was typed.
+        /// The input.
         text: String,
         /// A value that would have been accepted.
         example: &'static str,
@@ -23,11 +23,11 @@ pub enum ParseError {
     /// The unit is missing or unknown.
     #[error("`{text}` has {what}; write {example} (units: {units})")]
     BadUnit {
-        /// What was typed.
+        /// The input.
         text: String,
         /// "no unit" or "the unknown unit `x`".
         what: String,
-        /// The units that are known.
+        /// The known units.
         units: &'static str,
         /// A value that would have been accepted.
         example: &'static str,
@@ -35,7 +35,7 @@ pub enum ParseError {
     /// A probability of 1 or more without a percent sign: `1` may be meant as 1 % or as 100 %.
     #[error("`{text}` has no unit; write {text}% or {fraction}")]
     BareRatio {
-        /// What was typed.
+        /// The input.
         text: String,
         /// The same percentage as a fraction.
         fraction: String,
@@ -43,14 +43,14 @@ pub enum ParseError {
     /// The number is outside what the quantity allows.
     #[error("`{text}` is out of range: {range}")]
     OutOfRange {
-        /// What was typed.
+        /// The input.
         text: String,
-        /// What is allowed.
+        /// The allowed range.
         range: &'static str,
     },
 }
 
-/// A family of units: each with its factor to the base unit.
+/// A family of units, each with its factor to the base unit.
 struct Scale {
     units: &'static [(&'static str, f64)],
     listed: &'static str,
@@ -58,7 +58,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// `text` in the base unit.
+    /// Value of `text` in the base unit.
     fn read(&self, text: &str) -> Result<f64, ParseError> {
         let trimmed = text.trim();
         let split =
@@ -125,7 +125,7 @@ const SIZE: Scale = Scale {
     example: "`64KB`",
 };
 
-/// The largest span accepted: ten years. Beyond it a typing error is likelier than a plan.
+/// Largest span accepted: ten years. Anything longer is more likely a typing error than a plan.
 const LONGEST: f64 = 10.0 * 365.25 * 86_400e9;
 
 /// A span of time, with its unit: `600ms`, `1.5 s`.

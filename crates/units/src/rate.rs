@@ -1,4 +1,4 @@
-//! Rates of a link, in bits per second.
+//! Link rates, in bits per second.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct BitsPerSec(pub u64);
 
 impl BitsPerSec {
-    /// A rate without a limit: serialisation takes no time.
+    /// An unlimited rate: serialisation takes no time.
     pub const UNLIMITED: BitsPerSec = BitsPerSec(u64::MAX);
 
     /// A rate in kbit/s.
@@ -24,8 +24,8 @@ impl BitsPerSec {
         BitsPerSec(n * 1_000_000)
     }
 
-    /// How long `bytes` take at this rate, rounded to the nearest nanosecond. A rate of zero takes
-    /// for ever ([`Duration::MAX`]).
+    /// Transmission time of `bytes` at this rate, rounded to the nearest nanosecond; [`Duration::MAX`] at a rate of
+    /// zero.
     pub fn time_for(self, bytes: u64) -> Duration {
         if self == BitsPerSec::UNLIMITED {
             return Duration::ZERO;

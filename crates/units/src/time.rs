@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// An instant, counted in nanoseconds since the world began. It says nothing about the date.
+/// An instant, counted in nanoseconds since the world began, unrelated to the calendar date.
 ///
 /// Arithmetic saturates: a time past [`Time::NEVER`] (584 years) is `NEVER`, and the span since a
 /// later instant is zero.
@@ -40,7 +40,7 @@ impl Time {
         self.0
     }
 
-    /// Seconds since the beginning, for people.
+    /// Seconds since the beginning, for display.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

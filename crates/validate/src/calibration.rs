@@ -1,9 +1,9 @@
-//! The calibration of a device: what a real Chromium's computing costs on this machine, so that farlink's loader can
-//! stand in for it.
+//! The calibration of a device: the cost of a real Chromium's computing on this machine, so that farlink's
+//! loader can stand in for it.
 //!
-//! Chromium loads known pages (`calibration:1` and so on, which nothing is judged by) over an emulated network that
-//! takes no time; [`browser::calibrate`] fits a device's costs to the times. The least of several loads counts: what
-//! disturbs a load only ever makes it longer.
+//! Chromium loads known pages (`calibration:1` and so on, by which nothing is judged) over an emulated network
+//! that takes no time; [`browser::calibrate`] fits a device's costs to the times. The least of several loads
+//! counts: disturbances only ever make a load longer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,30 +17,30 @@ use scenario::{NetworkSpec, Nuisance, Program, Protocol, Scenario, World};
 use scenario::{Order, Plan};
 use testbed::tour::Library;
 
-/// A profile without delay, without limits.
+/// A profile without delay and without limits.
 const NETWORK: &str = "loopback";
 
-/// The least time in which a page was loaded, and over how many connections.
+/// The least time in which a page was loaded, and its number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Load {
     plt: Duration,
     connections: usize,
 }
 
-/// A load, or why there was none.
+/// A load, or the reason why it failed.
 type Attempt<'a> = (&'a Scenario, Result<Load, String>);
 
-/// Why there is no calibration.
+/// Reason why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
     /// A load failed.
     #[error("{page} over {protocol} was not loaded: {why}")]
     NotLoaded {
-        /// Which page.
+        /// The page.
         page: String,
-        /// Over which protocol.
+        /// The protocol.
         protocol: Protocol,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A page cannot be opened.
@@ -48,7 +48,7 @@ pub enum CalibrationError {
     Page(String),
 }
 
-/// What Chromium is to load.
+/// The plan for Chromium.
 pub fn plan(repetitions: u32) -> Plan {
     let scenarios = scenarios().map(|mut scenario| {
         (scenario.world, scenario.client.program) = (World::Emu, Program::Chromium);
@@ -57,7 +57,7 @@ pub fn plan(repetitions: u32) -> Plan {
     Plan::new("calibration", 1, repetitions, Order::Alternated, scenarios.collect())
 }
 
-/// The same pages for farlink's loader as `device`, simulated: how well its costs explain what was measured.
+/// The same pages for farlink's loader as `device`, simulated: a check of the costs against the measurement.
 pub fn check(device: &str) -> Plan {
     let scenarios = scenarios().map(|mut scenario| {
         scenario.client.device = device.to_owned();
@@ -80,7 +80,7 @@ fn scenarios() -> impl Iterator<Item = Scenario> {
     })
 }
 
-/// The device that explains what was measured by a [`plan`] best.
+/// The device that best explains the results of a [`plan`].
 ///
 /// # Errors
 /// If a page was not loaded.
@@ -97,7 +97,7 @@ pub fn device(
     Ok(calibrate(&samples, summary))
 }
 
-/// Page and protocol, and the least page load time, in the plan's order.
+/// Page, protocol and least page load time, in the plan's order.
 ///
 /// # Errors
 /// If a page was not loaded.
@@ -117,7 +117,7 @@ fn least(
     cells.into_values().map(|loads| least_of_cell(&loads)).collect()
 }
 
-/// `loads` are some of one scenario.
+/// The least load of `loads`, which are all of one scenario.
 fn least_of_cell<'a>(loads: &[Attempt<'a>]) -> Result<(&'a Scenario, Load), CalibrationError> {
     let (scenario, first) = &loads[0];
     let least = loads.iter().filter_map(|(_, load)| load.as_ref().ok()).min();

@@ -1,4 +1,4 @@
-//! A cell of a suite with everything that was measured of it.
+//! A cell of a suite with all its measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,26 +19,27 @@ use testbed::tour::Library;
 pub struct Cell {
     /// The scenario, for the simulated world.
     pub scenario: Arc<Scenario>,
-    /// Whether the network loses packets at random.
+    /// True if the network loses packets at random.
     pub lossy: bool,
-    /// Whether the network takes no time at all: what the page load then takes is the client's own.
+    /// True if the network takes no time at all, so that the page load time is the client's own.
     pub unlimited: bool,
-    /// What the toy model says.
+    /// Prediction of the toy model.
     pub toy_ms: f64,
-    /// What was measured, by way.
+    /// The measurements, by way.
     pub measured: BTreeMap<Way, Measured>,
 }
 
-/// What was measured of a cell in one way.
+/// Measurements of a cell in one way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// Page load times of the loads that count; `None` if there are none.
     pub plt: Option<Sample>,
-    /// Loads that were planned and are not in the store.
+    /// Number of planned loads that are not in the store.
     pub missing: u64,
-    /// Why loads failed, each with how often; those included during which the emulator was late at every attempt.
+    /// Reasons why loads failed, each with its number of loads; includes loads in which the emulator was late
+    /// at every attempt.
     pub failures: BTreeMap<String, u64>,
-    /// Attempts that were thrown away because the emulator was late.
+    /// Number of attempts that were discarded because the emulator was late.
     pub repeated: u64,
 }
 
@@ -61,12 +62,12 @@ impl Cell {
         self.measured.get(&way)?.plt.as_ref()
     }
 
-    /// How many loads count in a way.
+    /// The number of loads that count in a way.
     pub fn loads(&self, way: Way) -> usize {
         self.plt(way).map_or(0, |sample| sample.values().len())
     }
 
-    /// What tells it from other cells, for people.
+    /// A label that distinguishes it from other cells, for people.
     pub fn label(&self) -> String {
         let Scenario { page, stack, route, .. } = &*self.scenario;
         let by = if *route == Route::default() { String::new() } else { format!(", {route}") };
@@ -79,13 +80,13 @@ impl Cell {
     }
 }
 
-/// The cells of `suite` with what `store` holds of them.
+/// The cells of `suite` with their measurements in `store`.
 ///
 /// # Errors
 /// If the store cannot be read.
 ///
 /// # Panics
-/// If a page or network of the suite cannot be opened any more: the suite was checked with them.
+/// If a page or network of the suite can no longer be opened: the suite was checked with them.
 pub fn gather(store: &Store, suite: &Suite, library: &Library) -> Result<Vec<Cell>, StoreError> {
     let mut parts: Vec<Vec<Cell>> = suite
         .parts
@@ -124,7 +125,7 @@ fn links(network: &Network) -> impl Iterator<Item = &net::LinkConfig> {
     network.up_links().chain(network.down_links())
 }
 
-/// What the latest run of a plan holds, cell by cell: the first visit of each journey.
+/// The measurements in the latest run of a plan, cell by cell: the first visit of each journey.
 fn measured(store: &Store, part_plan: &PartPlan) -> Result<Vec<Measured>, StoreError> {
     let plan = &part_plan.plan;
     let mut measured = vec![Measured::default(); plan.cells().len()];

@@ -1,5 +1,5 @@
-//! How long the emulated part of a validation will take: known before it begins, because the simulation
-//! has already said how long each page load is.
+//! Estimated duration of the emulated part of a validation: available before it begins, because the simulation
+//! has already predicted each page load.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use statistics::Sample;
 use store::{Store, StoreError};
 use testbed::tour::Library;
 
-/// What an emulated load takes beside the page load itself: namespaces, processes, links, and half a second of
+/// Overhead of an emulated load beyond the page load itself: namespaces, processes, links, and half a second of
 /// start phase.
 const AROUND_A_LOAD: Duration = Duration::from_millis(1_000);
 
-/// What a load by Chromium takes beside the page load: also a fresh browser context.
+/// Overhead of a load by Chromium beyond the page load: also a fresh browser context.
 const AROUND_A_BROWSER_LOAD: Duration = Duration::from_millis(2_500);
 
-/// Wall time that is still to come.
+/// Remaining wall time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Loads to come.
+    /// Number of remaining loads.
     pub loads: u64,
-    /// Their time, side by side as they are.
+    /// Their wall time, given the concurrency.
     pub wall: Duration,
 }
 
-/// What the plans of `suite` that are not simulated have still to do, with `side_by_side` loads of the loader at
-/// once; browsers load one at a time. Cells that are not simulated count as the toy model has them.
+/// The remaining work in the plans of `suite` that are not simulated, with `side_by_side` concurrent loads of
+/// the loader; browsers load one at a time. Cells that are not simulated are estimated by the toy model.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -56,7 +56,7 @@ pub fn estimate(
     Ok(estimate)
 }
 
-/// Missing loads of each cell of a plan, and how long one is.
+/// Number of missing loads of each cell of a plan, with the duration of one.
 fn to_come<'a>(plan: &'a PartPlan, part: &'a [Cell]) -> impl Iterator<Item = (u64, Duration)> + 'a {
     plan.cells.iter().map(move |cell| {
         let cell = &part[*cell];

@@ -3,7 +3,7 @@
 use scenario::choice;
 
 choice! {
-    /// A statistic over the cells of a suite: how far one set of page load times lies from another.
+    /// A statistic over the cells of a suite: the distance of one set of page load times from another.
     pub enum Figure, "figure" {
         /// Median over pairs of cells of the error of log(PLT of one protocol / PLT of the other).
         RatioMedian = "ratio_median",
@@ -15,14 +15,14 @@ choice! {
         LosslessMedian = "lossless_median",
         /// 95th percentile of the same.
         LosslessP95 = "lossless_p95",
-        /// Median over the cells with random loss, and over p25, p50 and p75 of each, of the relative error
-        /// of that quantile, net of what chance alone makes of it.
+        /// Median over the cells with random loss, and over p25, p50 and p75 of each, of the relative error of
+        /// that quantile, net of the effect of chance alone.
         LossyMedian = "lossy_median",
         /// 95th percentile of the same.
         LossyP95 = "lossy_p95",
-        /// As `lossy_median`, with what chance makes of it.
+        /// As `lossy_median`, with the effect of chance.
         LossyGrossMedian = "lossy_gross_median",
-        /// As `lossy_p95`, with what chance makes of it.
+        /// As `lossy_p95`, with the effect of chance.
         LossyGrossP95 = "lossy_gross_p95",
         /// Pearson's correlation of the logarithms of the median PLTs.
         Pearson = "pearson",
@@ -34,10 +34,10 @@ choice! {
     not_yet {}
 }
 
-/// From what ratio of protocols on it matters who is ahead: 5 %.
+/// Ratio of protocols from which on their order matters: 5 %.
 pub const DIFFERS: f64 = 0.05;
 
-/// Whether less of a figure is better, or more.
+/// Direction in which a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// An error.
@@ -47,7 +47,7 @@ pub enum Better {
 }
 
 impl Figure {
-    /// What it is, for people.
+    /// Description, for people.
     pub fn describe(self) -> &'static str {
         match self {
             Figure::RatioMedian => "log ratio of protocols, median error",
@@ -65,7 +65,7 @@ impl Figure {
         }
     }
 
-    /// Which way is better.
+    /// The direction that is better.
     pub fn better(self) -> Better {
         match self {
             Figure::RatioSign | Figure::Pearson | Figure::Spearman | Figure::SpearmanWithin => {

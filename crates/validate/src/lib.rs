@@ -1,9 +1,9 @@
-//! Validation: one suite of scenarios in both worlds, and what the difference is worth.
+//! Validation: one suite of scenarios in both worlds, and an assessment of the difference.
 //!
 //! A [`Suite`] names scenarios; each is measured in several [`Way`]s - simulated, emulated with farlink's
-//! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] holds the
-//! simulation (and a toy model) against the emulation, [`report::html`] shows it.
-//! `docs/validation-suites.md` documents the format and how the figures are come by.
+//! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] compares the
+//! simulation (and a toy model) with the emulation, [`report::html`] shows the result.
+//! `docs/validation-suites.md` documents the format and the computation of the figures.
 
 #![forbid(unsafe_code)]
 

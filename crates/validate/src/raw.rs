@@ -1,4 +1,4 @@
-//! The suite as typed: which keys there are, nothing about their values.
+//! The suite as typed: keys only, without a check of their values.
 
 use std::collections::BTreeMap;
 

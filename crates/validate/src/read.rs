@@ -1,4 +1,4 @@
-//! From a suite's text to a suite (`docs/validation-suites.md` documents the format).
+//! Parser of suites (`docs/validation-suites.md` documents the format).
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -16,14 +16,14 @@ use scenario::experiment::{
 };
 use scenario::nearest;
 
-/// The one target that is no [`Figure`].
+/// The only target that is not a [`Figure`].
 const CHROMIUM_MEDIAN: &str = "chromium_median";
 
 impl Suite {
     /// The suite that `source` holds.
     ///
     /// # Errors
-    /// The first thing that is wrong with it, with its place.
+    /// The first mistake in it, with its position.
     pub fn read(source: &Source, catalogue: &dyn Catalogue) -> Result<Suite, ExperimentError> {
         check_format(source)?;
         let raw: RawSuite =
@@ -53,7 +53,7 @@ impl Suite {
     }
 }
 
-/// A whole number from `least` on.
+/// A whole number of at least `least`.
 fn count(
     source: &Source,
     key: &str,
@@ -77,10 +77,10 @@ fn needs(source: &Source, raw: &RawNeeds) -> Result<Needs, ExperimentError> {
     })
 }
 
-/// Keys of a part that are no settings.
+/// Keys of a part that are not settings.
 const OWN: [&str; 5] = ["name", "sim_loads", "emu_loads", "coalesced_loads", "chromium_loads"];
 
-/// Settings that a suite or its loads decide.
+/// Settings that a suite or its loads determine.
 const NOT_FOR_PARTS: [(&str, &str); 3] = [
     ("client.program", "nothing: emu_loads and chromium_loads say what loads the page"),
     ("world", "nothing: sim_loads and emu_loads say where the page is loaded"),
@@ -112,7 +112,7 @@ fn part(
     }
     let grid = cells(source, &tree, &OWN, catalogue)?;
     if let Some(skipped) = grid.skipped.first() {
-        // A suite counts its cells: none is left out silently.
+        // A suite counts its cells, so none is left out silently.
         let refusal = Refusal { message: skipped.sentence(), hint: None };
         let problem = Problem::Refused { key: format!("part `{name}`"), refusal };
         return Err(ExperimentError::at(source, 0..0, problem));
@@ -120,7 +120,7 @@ fn part(
     Ok(Part { name, loads, cells: grid.cells.into_iter().map(Arc::new).collect() })
 }
 
-/// No scenario is in the suite twice: it would count twice.
+/// Refuses a suite with duplicate scenarios: they would count twice.
 fn check_distinct(source: &Source, parts: &[Part]) -> Result<(), ExperimentError> {
     let mut known = BTreeSet::new();
     for part in parts {
@@ -237,7 +237,7 @@ tls = "none"
         assert_eq!((suite.side_by_side, suite.targets.len()), (4, 3));
         let plans = suite.plans();
         let shapes: Vec<_> = plans.iter().map(|p| (p.way, p.plan.journey_count())).collect();
-        // Chromium speaks HTTP/2 over TLS only, so two of four cells are not its.
+        // Chromium speaks HTTP/2 over TLS only, so it cannot load two of four cells.
         assert_eq!(shapes, [(Way::Sim, 20), (Way::Emu, 12), (Way::Chromium, 4)]);
         assert_eq!(plans[2].cells, [0, 2]);
         assert_eq!(plans[0].plan.name(), "small: lossless, sim");

@@ -8,7 +8,7 @@ choice! {
     pub enum Shipped, "suite" {
         /// A few minutes: for every change.
         Quick = "quick",
-        /// Up to two hours: what is published.
+        /// Up to two hours: the published one.
         Full = "full",
         /// Some minutes: radios in front of the links.
         Radio = "radio",

@@ -1,6 +1,6 @@
-//! A suite: which scenarios are measured in which ways how often, and what is demanded of the outcome.
+//! A suite: scenarios, the ways and number of their measurements, and demands on the outcome.
 //!
-//! What was typed is read by [`super::read`]; a `Suite` that exists is valid.
+//! Suites are parsed by [`super::read`]; a `Suite` that exists is valid.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use scenario::{Order, Plan};
 /// A suite.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The seed of all its plans.
     pub seed: u64,
-    /// Emulated loads of farlink's loader that go on at the same time.
+    /// Number of concurrent emulated loads by farlink's loader.
     pub side_by_side: u32,
-    /// The device that stands in for Chromium; without one the scenarios' own does.
+    /// The device that stands in for Chromium; if `None`, the scenarios' own does.
     pub calibrated: Option<Calibrated>,
-    /// What is measured.
+    /// The scenarios, in parts.
     pub parts: Vec<Part>,
-    /// What is demanded.
+    /// The demands.
     pub targets: Vec<Target>,
-    /// What a verdict rests on at least.
+    /// Minimum data for a verdict.
     pub needs: Needs,
     /// The text it was read from.
     pub text: String,
@@ -42,7 +42,7 @@ pub struct Calibrated {
 /// Scenarios that are measured equally often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Loads of each cell in each way.
     pub loads: Loads,
@@ -50,7 +50,7 @@ pub struct Part {
     pub cells: Vec<Arc<Scenario>>,
 }
 
-/// How often each cell of a part is loaded. 0: not at all.
+/// Number of loads of each cell of a part. 0: not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loads {
     /// In simulation.
@@ -63,7 +63,7 @@ pub struct Loads {
     pub chromium: u32,
 }
 
-/// The least that is judged. Cells with fewer loads are shown and count for nothing.
+/// Minimum data for a verdict. Cells with fewer loads are shown but do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Cells (or pairs of cells, or quantiles) behind a figure.
@@ -78,14 +78,14 @@ pub struct Needs {
     pub chromium: usize,
 }
 
-/// One run of a validation: a part, measured one way.
+/// One run of a validation: a part, measured in one way.
 #[derive(Clone, Debug)]
 pub struct PartPlan {
-    /// Which part, from 0.
+    /// Index of the part.
     pub part: usize,
-    /// Which way.
+    /// The way.
     pub way: Way,
-    /// Which of the part's cells the plan's cells are.
+    /// For each of the plan's cells, its index among the part's cells.
     pub cells: Vec<usize>,
     /// The plan.
     pub plan: Plan,
@@ -98,14 +98,14 @@ impl Loads {
             Way::Sim => self.sim,
             Way::Emu => self.emu,
             Way::Coalesced => self.coalesced,
-            // The loader is to show whether it can stand in for the browser.
+            // The loader is compared with the browser, so it needs as many loads.
             Way::Calibrated | Way::Chromium => self.chromium,
         }
     }
 }
 
 impl Suite {
-    /// What is to be run, in this order.
+    /// The plans to run, in this order.
     pub fn plans(&self) -> Vec<PartPlan> {
         let parts = || self.parts.iter().enumerate();
         let of_way = |way| parts().filter_map(move |(index, part)| self.plan(index, part, way));

@@ -1,53 +1,54 @@
-//! What a suite demands, and whether it was met.
+//! Demands of a suite, and the results for them.
 
 use super::figure::{Better, Figure, percent};
 
 /// A quantity that a suite sets a limit to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gauge {
-    /// Of the simulation against the emulation.
+    /// The figure of the simulation against the emulation.
     Figure(Figure),
     /// The toy model's value of this figure over the simulation's.
     BetterThanToy(Figure),
-    /// Median relative error of the loader against Chromium, where the network rules.
+    /// Median relative error of the loader against Chromium, in cells in which the network determines the load
+    /// time.
     Chromium,
 }
 
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Of what.
+    /// The gauge.
     pub gauge: Gauge,
-    /// The most it may be, or the least.
+    /// The maximum or minimum of its value.
     pub limit: f64,
 }
 
-/// What came of a target.
+/// Result for a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// The target.
     pub target: Target,
-    /// What was measured; `None` where nothing could be.
+    /// The measured value; `None` if it could not be measured.
     pub value: Option<f64>,
     /// Cells, pairs or quantiles it rests on.
     pub basis: usize,
-    /// Whether that is good enough.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// Whether a target was met.
+/// Outcome for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was.
+    /// It was met.
     Met,
-    /// It was not.
+    /// It was missed.
     Missed,
-    /// There are too few cells to say.
+    /// Too few cells to tell.
     TooFew,
 }
 
 impl Gauge {
-    /// What it is, for people.
+    /// Description, for people.
     pub fn describe(self) -> String {
         match self {
             Gauge::Figure(figure) => figure.describe().to_owned(),
@@ -58,7 +59,7 @@ impl Gauge {
         }
     }
 
-    /// Which way is better.
+    /// The direction that is better.
     pub fn better(self) -> Better {
         match self {
             Gauge::Figure(figure) => figure.better(),
@@ -80,7 +81,7 @@ impl Gauge {
 }
 
 impl Target {
-    /// Judges `value`, which rests on `basis` cells where `needed` are wanted.
+    /// Judges `value`, which rests on `basis` cells; `needed` cells are required.
     pub fn judge(self, value: Option<f64>, basis: usize, needed: usize) -> Verdict {
         let met = |value: f64| match self.gauge.better() {
             Better::Less => value <= self.limit,
@@ -106,7 +107,7 @@ impl Target {
 }
 
 impl Verdict {
-    /// What came of it, for people: "met", "missed by 1.20 %", "too few cells (3)".
+    /// The result, for people: "met", "missed by 1.20 %", "too few cells (3)".
     pub fn say(&self) -> String {
         match (self.outcome, self.value) {
             (Outcome::Met, _) => "met".to_owned(),

@@ -1,10 +1,10 @@
-//! The toy model: what a back of an envelope says of a page load.
+//! The toy model: a back-of-the-envelope estimate of a page load.
 //!
-//! A validation is worth little if anything would pass it. This is the anything: round trips and a rate,
-//! with no queue, no congestion control, no loss and no work at either end. The page is loaded in *levels*
-//! (the document, what it refers to, what that refers to, ...), one after the other:
+//! A validation that anything would pass is worth little. This model is the "anything": round trips and a rate,
+//! with no queue, no congestion control, no loss and no work at either end. The page is loaded in *levels* (the
+//! document, the objects that it refers to, the objects that those refer to, ...), one after the other:
 //!
-//! - a host costs its handshakes when it is first spoken to: one round trip for TCP, and for TLS none
+//! - a host costs its handshakes at its first use: one round trip for TCP, and for TLS none
 //!   (`none`), two (TLS 1.2, RFC 5246 section 7.3) or one (TLS 1.3, RFC 8446 section 2);
 //! - a level costs a round trip for each turn that its busiest host takes: HTTP/2 asks for everything in one,
 //!   HTTP/1.1 for as many objects as it has connections, HTTP/1.0 too, with handshakes for each turn;
@@ -20,7 +20,8 @@ use page::{Host, HostId, Page};
 
 use scenario::{Protocol, Stack, Tls};
 
-/// The page load time that the toy model has for `page`, loaded with at most `connections` of HTTP/1.1 to a host.
+/// The toy model's page load time of `page`, loaded with at most `connections` connections of HTTP/1.1 per
+/// host.
 pub fn page_load_time(
     page: &Page,
     network: &Network,
@@ -55,7 +56,7 @@ fn round_trips(page: &Page, stack: &Stack, connections: usize) -> usize {
     sum
 }
 
-/// How many requests each host gets in each level.
+/// The number of requests to each host in each level.
 fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
     let mut level_of: Vec<usize> = Vec::with_capacity(page.objects.len());
     let mut levels: Vec<BTreeMap<HostId, usize>> = Vec::new();
@@ -71,7 +72,7 @@ fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
     levels
 }
 
-/// Requests to `host` that share a round trip.
+/// Number of requests to `host` that share a round trip.
 fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
         Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined => false,
@@ -123,7 +124,7 @@ mod tests {
         // TCP with each of three turns: the document, and twice six images.
         let h10 = time("synthetic:12x10KB", network, &stack(Protocol::H10, Tls::None));
         assert!((h10 - (0.6 + bytes)).abs() < 1e-6, "{h10}");
-        // Four hosts: their handshakes with the second level, three images each in one turn.
+        // Four hosts: their handshakes at the second level, three images each in one turn.
         let hosts = time("synthetic:12x10KB@4hosts", network, &stack(Protocol::H1, Tls::None));
         assert!((hosts - (0.2 + 0.2 + bytes)).abs() < 1e-6, "{hosts}");
     }

@@ -18,11 +18,10 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them, in the order in which they are measured: what is quick comes first and says how long
-    /// the rest will take.
+    /// All of them, in the order of measurement: quick ones come first and predict the duration of the rest.
     pub const ALL: [Way; 5] = [Way::Sim, Way::Emu, Way::Coalesced, Way::Calibrated, Way::Chromium];
 
-    /// What people call it.
+    /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
             Way::Sim => "sim",
@@ -33,7 +32,7 @@ impl Way {
         }
     }
 
-    /// `cell` measured this way; which device was calibrated is for the suite to say.
+    /// The scenario of `cell` measured this way; the calibrated device is filled in by the suite.
     pub fn of(self, cell: &Scenario) -> Scenario {
         let mut scenario = cell.clone();
         (scenario.world, scenario.release, scenario.client.program) = match self {
@@ -45,7 +44,7 @@ impl Way {
         scenario
     }
 
-    /// Whether `cell` can be measured this way at all: a browser does not do everything that the loader does.
+    /// Returns true if `cell` can be measured this way at all: a browser lacks some of the loader's features.
     pub fn can(self, cell: &Scenario) -> bool {
         self.of(cell).contradiction().is_none()
     }

@@ -1,5 +1,5 @@
-//! A whole validation, with a second simulator in the place of the emulator: other seeds, and every page
-//! load slower by a known factor.
+//! A whole validation, with a second simulator in place of the emulator: other seeds, and every page load
+//! slower by a known factor.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -152,7 +152,7 @@ fn a_stand_in_that_is_slower_is_found_out() {
         let gauge = Gauge::Figure(figure);
         judgement.verdicts.iter().find(|v| v.target.gauge == gauge).unwrap()
     };
-    // All are slower alike: times are off by a fifth, ratios are right.
+    // All are slower by the same factor: times are off by a fifth, ratios are right.
     let lossless = verdict(Figure::LosslessMedian);
     assert_eq!(lossless.outcome, Outcome::Missed);
     assert!((0.17..0.23).contains(&lossless.value.unwrap()), "{lossless:?}");

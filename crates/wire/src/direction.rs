@@ -1,9 +1,9 @@
-//! Between a connection's own numbers and those on the wire.
+//! Conversion between a connection's own numbers and those on the wire.
 //!
-//! A [`Segment`] counts bytes from 0 in 64 bits, states its window in bytes and stamps instants. On the wire a sequence
+//! A [`Segment`] counts bytes from 0 in 64 bits, gives its window in bytes and its timestamps as instants. On the wire a sequence
 //! number has 32 bits and starts anywhere (RFC 9293 section 3.4.1), a window has 16 and is scaled (RFC 7323 section 2),
-//! and a timestamp counts ticks from anywhere (RFC 7323 section 5.4). Writing needs to know where both ends began; reading
-//! back needs to know, too, roughly where in the connection the packet belongs.
+//! and a timestamp counts ticks from anywhere (RFC 7323 section 5.4). Writing requires the origins of both ends; reading
+//! back also requires the packet's approximate place in the connection.
 
 use std::ops::Range;
 
@@ -16,17 +16,17 @@ use crate::packet::TcpPacket;
 /// A tick of timestamps: 1 ms, Linux's (`TCP_TS_HZ`).
 const TICK_NANOS: u64 = 1_000_000;
 
-/// What a SYN without the option means (RFC 9293 section 3.7.1).
+/// MSS of a SYN without the option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// How one end of a connection numbers what it sends.
+/// Numbering of the segments that one end of a connection sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbering {
-    /// The SYN's number.
+    /// The SYN's sequence number.
     pub isn: u32,
-    /// What its clock shows at the world's beginning, in ticks.
+    /// Reading of its timestamp clock at the world's beginning, in ticks.
     pub timestamp_offset: u32,
-    /// The scale that its SYN offered, if it did.
+    /// The window scale offered in its SYN, if any.
     pub window_scale: Option<u8>,
 }
 
@@ -39,7 +39,7 @@ pub struct Direction {
     pub receiver: Numbering,
 }
 
-/// Where in a connection a packet belongs: what is read is the nearest to this that the wire's bits allow.
+/// Approximate place of a packet in a connection: reading takes the nearest values that the wire's bits permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// A sequence number of the sender.
@@ -51,7 +51,7 @@ pub struct Reference {
 }
 
 impl Direction {
-    /// `segment` on the wire, between these ports.
+    /// `segment` as a packet on the wire, between these ports.
     pub fn write(&self, source_port: u16, destination_port: u16, segment: &Segment) -> TcpPacket {
         let acknowledges = segment.is(Flags::ACK);
         TcpPacket {
@@ -66,7 +66,8 @@ impl Direction {
         }
     }
 
-    /// The segment that `packet` stands for, unmarked: marks are in the IP header. Timestamps come back in whole ticks, and a window that did not fit as what fitted.
+    /// The segment that `packet` represents, unmarked: marks are in the IP header. Timestamps come back in whole ticks, and a window that
+    /// did not fit as the truncated one.
     pub fn read(&self, packet: &TcpPacket, near: &Reference) -> Segment {
         let acknowledges = packet.flags.contains(Flags::ACK);
         let ack = if acknowledges { count(self.receiver.isn, packet.ack, near.ack) } else { 0 };
@@ -95,7 +96,7 @@ impl Direction {
         }
     }
 
-    /// By how many bits the sender's windows are shifted: if both ends offered to (RFC 7323 section 2.2).
+    /// Window scale shift of the sender: used if both ends offered it (RFC 7323 section 2.2).
     fn shift(&self) -> u32 {
         let offered = self.receiver.window_scale.and(self.sender.window_scale);
         // RFC 7323 section 2.3: no more than 14.
@@ -160,7 +161,7 @@ fn instant(offset: u32, value: u32, near: Time) -> Time {
 /// The number nearest to `near` whose low 32 bits are `low`.
 fn nearest(low: u32, near: u64) -> u64 {
     let ahead = low.wrapping_sub(near as u32) as i32;
-    // Before the beginning there is nothing: then it is the one ahead.
+    // Before the beginning there is nothing: in that case it is the one ahead.
     near.checked_add_signed(ahead.into()).unwrap_or(u64::from(low))
 }
 

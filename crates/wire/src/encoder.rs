@@ -1,6 +1,6 @@
-//! All that a world sends, as bytes: connections get initial numbers, packets their IPv4 identification.
+//! Encoding of all packets of a world: connections get initial sequence numbers, packets their IPv4 identification.
 //!
-//! What a host would draw from its secret (RFC 6528, RFC 7323 section 5.4, Linux `secure_tcp_ts_off`) comes from a seeded
+//! Values that a host would derive from its secret (RFC 6528, RFC 7323 section 5.4, Linux `secure_tcp_ts_off`) come from a seeded
 //! source here, so that the same world gives the same bytes.
 
 use std::collections::BTreeMap;
@@ -14,32 +14,32 @@ use crate::direction::{Direction, Numbering};
 use crate::ip::{Addresses, Ecn, Ip};
 use crate::packet::{Body, Packet, UdpPacket};
 
-/// Linux's default (`IPDEFTTL`). Links here are no routers: it arrives as it left.
+/// Linux's default (`IPDEFTTL`). Links here are not routers: it arrives unchanged.
 const HOP_LIMIT: u8 = 64;
 
-/// What goes from one socket to another.
+/// Direction from one socket to another.
 type Flow = (SocketAddr, SocketAddr);
 
-/// Turns what a world sends into bytes.
+/// Turns a world's packets into bytes.
 #[derive(Debug)]
 pub struct Encoder {
     source: Source,
-    /// How each end of each connection counts.
+    /// Numbering of each end of each connection.
     numberings: BTreeMap<Flow, Numbering>,
     /// The identification of a flow's next packet (`inet_id`).
     identifications: BTreeMap<Flow, u16>,
-    /// The identification of each packet, by its place in the order of sending.
+    /// The identification of each packet, by its index in the order of sending.
     sent: BTreeMap<u64, u16>,
 }
 
-/// Which packet is meant.
+/// Identity of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// Its number among all packets of the world. One packet may be seen twice, where it leaves and where it arrives.
+    /// Its number among all packets of the world. One packet may be seen twice, at its departure and its arrival.
     pub serial: u64,
-    /// Who sent it.
+    /// Its sender.
     pub from: SocketAddr,
-    /// For whom it is.
+    /// Its receiver.
     pub to: SocketAddr,
 }
 
@@ -57,7 +57,7 @@ impl Encoder {
     /// The bytes of a TCP segment.
     ///
     /// # Panics
-    /// If the addresses are of two families, or the segment longer than IP allows: no world sends such.
+    /// If the addresses are of two families, or the segment is longer than IP allows: no world sends such segments.
     pub fn tcp(&mut self, seen: Sighting, segment: &Segment) -> Vec<u8> {
         if segment.is(Flags::SYN) {
             self.begin((seen.from, seen.to), segment);
@@ -72,7 +72,7 @@ impl Encoder {
     /// The bytes of a UDP datagram.
     ///
     /// # Panics
-    /// If the addresses are of two families, or the datagram longer than IP allows: no world sends such.
+    /// If the addresses are of two families, or the datagram is longer than IP allows: no world sends such datagrams.
     pub fn udp(&mut self, seen: Sighting, payload: &Bytes) -> Vec<u8> {
         let datagram = UdpPacket {
             source_port: seen.from.port(),
@@ -82,7 +82,7 @@ impl Encoder {
         self.packet(seen, Ecn::NotEct, Body::Udp(datagram))
     }
 
-    /// A SYN: what numbers its sender will use.
+    /// Handles a SYN: chooses its sender's numbering.
     fn begin(&mut self, flow: Flow, syn: &Segment) {
         let drawn = self.draw("numbers", flow);
         self.numberings.insert(

@@ -1,4 +1,4 @@
-//! Why bytes are no packet, and why a packet cannot be written.
+//! Errors of parsing and encoding packets.
 
 use std::fmt;
 
@@ -25,13 +25,13 @@ impl fmt::Display for Checksum {
     }
 }
 
-/// Why bytes are not a packet that this crate reads: failed to parse a packet, because ...
+/// Reason why bytes are not a packet that this crate reads: failed to parse a packet, because ...
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// A header is cut short or contradicts itself.
     #[error("{0}")]
     Malformed(String),
-    /// A part of a larger packet.
+    /// A fragment of a larger packet.
     #[error("the packet is a fragment; only whole packets are read")]
     Fragment,
     /// Neither TCP nor UDP.
@@ -42,19 +42,19 @@ pub enum ParseError {
     Checksum(Checksum),
 }
 
-/// Why a packet has no bytes: failed to write a packet, because ...
+/// Reason why a packet cannot be encoded: failed to write a packet, because ...
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// An IP packet has at most 65535 bytes.
     #[error("it would have {bytes} bytes, and an IP packet has at most 65535")]
     TooLong {
-        /// How many it would have.
+        /// Number of bytes it would have.
         bytes: usize,
     },
     /// TCP has room for 40 bytes of options.
     #[error("its options take {bytes} bytes, and TCP has room for 40")]
     Options {
-        /// How many they take.
+        /// Number of bytes they take.
         bytes: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What matters of an IP header: from where, where to, and the marks of congestion.
+//! The relevant fields of an IP header: source, destination, and congestion marks.
 //!
 //! Sources: RFC 791, RFC 8200, RFC 3168.
 
@@ -9,12 +9,12 @@ use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, Ipv6Header};
 
 use crate::error::EncodeError;
 
-/// What matters of an IP header.
+/// The relevant fields of an IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// From where to where.
+    /// Source and destination.
     pub addresses: Addresses,
-    /// IPv4's number of the packet; IPv6 has none, and there it is 0.
+    /// IPv4's identification of the packet; 0 for IPv6, which has none.
     pub identification: u16,
     /// Time to live, or hop limit.
     pub hop_limit: u8,
@@ -27,16 +27,16 @@ pub struct Ip {
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// From where.
+        /// Source.
         source: Ipv4Addr,
-        /// Where to.
+        /// Destination.
         destination: Ipv4Addr,
     },
     /// IPv6.
     V6 {
-        /// From where.
+        /// Source.
         source: Ipv6Addr,
-        /// Where to.
+        /// Destination.
         destination: Ipv6Addr,
     },
 }
@@ -44,14 +44,14 @@ pub enum Addresses {
 /// The codepoint of explicit congestion notification (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The transport does not take part.
+    /// Not ECN-capable.
     #[default]
     NotEct,
-    /// It does, codepoint 1.
+    /// ECN-capable, codepoint 1.
     Ect1,
-    /// It does, codepoint 0: what TCP uses.
+    /// ECN-capable, codepoint 0, as used by TCP.
     Ect0,
-    /// A queue on the way was filling.
+    /// A queue on the way was congested.
     CongestionExperienced,
 }
 
@@ -69,7 +69,7 @@ impl Addresses {
         }
     }
 
-    /// From where.
+    /// Source.
     pub fn source(&self) -> IpAddr {
         match self {
             Addresses::V4 { source, .. } => IpAddr::V4(*source),
@@ -77,7 +77,7 @@ impl Addresses {
         }
     }
 
-    /// Where to.
+    /// Destination.
     pub fn destination(&self) -> IpAddr {
         match self {
             Addresses::V4 { destination, .. } => IpAddr::V4(*destination),

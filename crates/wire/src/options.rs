@@ -1,9 +1,9 @@
 //! TCP's options (RFC 9293 section 3.1) in the layout of Linux (`tcp_options_write`): on a SYN the maximum segment
-//! size, "SACK permitted" in the padding of the timestamps where there are some, the window scale; later the timestamps,
+//! size, "SACK permitted" in the padding of the timestamps, if present, the window scale; later the timestamps,
 //! then the blocks. Each is padded in front to four bytes.
 //!
-//! Reading is lenient as the kernel is (`tcp_parse_options`): unknown options and those of a wrong length are skipped,
-//! and what follows a length that makes no sense is not looked at.
+//! Reading is as lenient as the kernel (`tcp_parse_options`): unknown options and those of a wrong length are skipped,
+//! and parsing stops at an invalid length.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ mod kind {
     pub(super) const TIMESTAMPS: u8 = 8;
 }
 
-/// The most blocks that fit (RFC 2018 section 3).
+/// Maximum number of blocks (RFC 2018 section 3).
 pub(crate) const MOST_BLOCKS: usize = 4;
 
 /// The options of one segment.
@@ -37,7 +37,7 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Their bytes, a multiple of four.
+    /// Encodes the options, padded to a multiple of four bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         use kind::NO_OPERATION as NOP;
 
@@ -71,7 +71,7 @@ impl TcpOptions {
         bytes
     }
 
-    /// What `bytes` say.
+    /// Parses the options in `bytes`.
     pub(crate) fn parse(mut bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
         loop {
@@ -107,7 +107,7 @@ impl TcpOptions {
     }
 }
 
-/// A number of 32 bits from four bytes.
+/// A 32-bit number from four bytes.
 fn word(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
@@ -136,7 +136,7 @@ mod tests {
         let bytes = [30, 4, 0, 0, 3, 4, 7, 7, 2, 4, 5, 180];
         let expected = TcpOptions { maximum_segment_size: Some(1460), ..TcpOptions::default() };
         assert_eq!(TcpOptions::parse(&bytes), expected);
-        // A length of zero ends the reading; so does one past the end.
+        // A length of zero ends parsing; so does one past the end.
         assert_eq!(TcpOptions::parse(&[2, 0, 2, 4, 5, 180]), TcpOptions::default());
         assert_eq!(TcpOptions::parse(&[2, 9, 5, 180]), TcpOptions::default());
     }

@@ -1,4 +1,4 @@
-//! An IP packet with TCP or UDP: its headers as numbers, to and from bytes.
+//! An IP packet with TCP or UDP: its headers as numbers, converted to and from bytes.
 //!
 //! Sources: RFC 9293 (TCP), RFC 768 (UDP), RFC 1071 (checksums). The headers are laid out and summed by etherparse.
 
@@ -16,11 +16,11 @@ use crate::options::TcpOptions;
 pub struct Packet {
     /// The IP header.
     pub ip: Ip,
-    /// What it carries.
+    /// Its content.
     pub body: Body,
 }
 
-/// What an IP packet carries.
+/// Content of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A TCP segment.
@@ -32,13 +32,13 @@ pub enum Body {
 /// A TCP segment as on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
-    /// From which port.
+    /// Source port.
     pub source_port: u16,
-    /// To which.
+    /// Destination port.
     pub destination_port: u16,
-    /// The first byte's number.
+    /// Sequence number of the first byte.
     pub seq: u32,
-    /// The next number expected from the peer, if the flags say so.
+    /// The next sequence number expected from the peer, if the flags say so.
     pub ack: u32,
     /// Control bits.
     pub flags: Flags,
@@ -53,9 +53,9 @@ pub struct TcpPacket {
 /// A UDP datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpPacket {
-    /// From which port.
+    /// Source port.
     pub source_port: u16,
-    /// To which.
+    /// Destination port.
     pub destination_port: u16,
     /// Data.
     pub payload: Bytes,
@@ -65,7 +65,7 @@ impl Packet {
     /// The packet's bytes, from the IP header on, checksums included.
     ///
     /// # Errors
-    /// If it is longer than IP or its options longer than TCP allow.
+    /// If it is longer than IP allows, or its options are longer than TCP allows.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let (protocol, transport) = match &self.body {
             Body::Tcp(tcp) => (IpNumber::TCP, tcp.encode(&self.ip.addresses)?),
@@ -79,18 +79,18 @@ impl Packet {
     /// Reads a packet that begins at its IP header and may be followed by padding; its checksums must be right.
     ///
     /// # Errors
-    /// If it is no whole packet with TCP or UDP, or was damaged.
+    /// If it is not a whole packet with TCP or UDP, or was damaged.
     pub fn parse(bytes: &[u8]) -> Result<Packet, ParseError> {
         let packet = Packet::parse_unsummed(bytes)?;
         verify(bytes)?;
         Ok(packet)
     }
 
-    /// Like [`Packet::parse`] for packets whose checksums are somebody else's business: what a host is about to send
+    /// Like [`Packet::parse`] without verifying checksums: for packets that a host is about to send
     /// through hardware that will fill them in.
     ///
     /// # Errors
-    /// If it is no whole packet with TCP or UDP.
+    /// If it is not a whole packet with TCP or UDP.
     pub fn parse_unsummed(bytes: &[u8]) -> Result<Packet, ParseError> {
         let ip = IpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
         if ip.is_fragmenting_payload() {
@@ -106,7 +106,7 @@ impl Packet {
     }
 }
 
-/// Checks every checksum of a packet that has been read: over all bytes that it covers it comes to zero (RFC 1071).
+/// Verifies every checksum of a parsed packet: the sum over all bytes covered is zero (RFC 1071).
 fn verify(bytes: &[u8]) -> Result<(), ParseError> {
     let ip = IpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
     if let Some(ipv4) = ip.ipv4() {
@@ -119,7 +119,7 @@ fn verify(bytes: &[u8]) -> Result<(), ParseError> {
         return check(Checksum::Tcp, addresses.sum(protocol, payload));
     }
     let datagram = UdpSlice::from_slice(payload).map_err(ParseError::malformed)?;
-    // RFC 768: over IPv4 the sender may make none.
+    // RFC 768: over IPv4 the sender may omit it.
     let unsummed = datagram.checksum() == 0 && ip.ipv4().is_some();
     if unsummed {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Files of packets (pcapng, draft-ietf-opsawg-pcapng-05): a section header, an interface description each, then a
-//! block a packet.
+//! Capture files (pcapng, draft-ietf-opsawg-pcapng-05): a section header, an interface description each, then one
+//! block per packet.
 //!
 //! Times have nanoseconds (`if_tsresol` 9). Packets begin at their IP header (`LINKTYPE_RAW`). Written in little endian,
-//! with no clock or chance of their own: the same packets give the same file.
+//! without any clock or randomness: the same packets give the same file.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
 
-/// Which way a packet crossed its interface (section 4.3.1).
+/// Direction in which a packet crossed its interface (section 4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// It arrived.
@@ -46,17 +46,17 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file that names the `application` that made it, with a `comment` about what it shows.
+    /// Begins a file that names the `application` that wrote it, with a `comment` about its content.
     ///
     /// # Errors
-    /// If `out` refuses.
+    /// If `out` fails.
     pub fn new(mut out: W, application: &str, comment: &str) -> io::Result<Writer<W>> {
         let mut body = Vec::new();
         body.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         // Version 1.0 (section 4.1).
         body.extend(1_u16.to_le_bytes());
         body.extend(0_u16.to_le_bytes());
-        // A section length of -1: not told.
+        // A section length of -1: unspecified.
         body.extend(u64::MAX.to_le_bytes());
         option(&mut body, OPT_COMMENT, comment.as_bytes());
         option(&mut body, SHB_USERAPPL, application.as_bytes());
@@ -114,7 +114,7 @@ impl<W: Write> Writer<W> {
         block(&mut self.out, ENHANCED_PACKET, &body)
     }
 
-    /// The output, with everything written.
+    /// Flushes and returns the output.
     ///
     /// # Errors
     /// If the rest cannot be written.
@@ -133,7 +133,7 @@ fn block(out: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
     out.write_all(&len.to_le_bytes())
 }
 
-/// An option: code, length, value, padded to four bytes (section 3.5). What is too long is cut.
+/// An option: code, length, value, padded to four bytes (section 3.5). Too long values are truncated.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     let len = value.len().min(usize::from(u16::MAX));
     body.extend(code.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What is written is read again as it was, and nothing that is read can do harm.
+//! Packets survive a round trip through bytes, and no input to the parser can do harm.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -176,7 +176,7 @@ proptest! {
         }
         bytes.truncate(bytes.len() - (cut / 20).min(bytes.len()));
         let Ok(read) = Packet::parse_unsummed(&bytes) else { return Ok(()) };
-        // Its options may have been packed more tightly than ours are.
+        // Its options may have been packed more tightly than ours.
         let Ok(written) = read.encode() else { return Ok(()) };
         prop_assert_eq!(Packet::parse(&written), Ok(read));
     }
@@ -227,7 +227,7 @@ fn a_kernel_s_packets_are_written_as_the_kernel_writes_them() {
         for bytes in [&mut bytes, &mut written] {
             bytes[header + at..][..2].fill(0);
             if header == 40 {
-                // The flow label, which we leave out.
+                // The flow label, which is left out.
                 bytes[1..4].fill(0);
             }
         }
@@ -287,7 +287,7 @@ fn a_packet_seen_twice_is_the_same_packet() {
     assert_eq!(identification(&second), identification(&first).wrapping_add(1));
     let from = Packet::parse(&first).unwrap().ip.addresses.source();
     assert_eq!(from, "10.0.0.1".parse::<IpAddr>().unwrap());
-    // The same world, the same bytes.
+    // The same world gives the same bytes.
     assert_eq!(Encoder::new(Source::new(1, 0)).udp(seen(0), &datagram), first);
     assert_ne!(Encoder::new(Source::new(2, 0)).udp(seen(0), &datagram), first);
 }

@@ -1,9 +1,9 @@
-//! One bulk transfer over one bottleneck in virtual time, as a line of CSV: what `scripts/ns3` compares with ns-3, and
-//! how many packets a second of CPU the simulated TCP makes.
+//! One bulk transfer over one bottleneck in virtual time, as a line of CSV: for the comparison with ns-3 in `scripts/ns3`, and
+//! for the number of packets per second of CPU time of the simulated TCP.
 //!
 //! `cargo run --release -p farlink-world --example bulk -- NETWORK reno|cubic BYTES SEED`
 //!
-//! The receiver opens the connection, the sender sends `BYTES` as fast as TCP lets it; buffers never limit it.
+//! The receiver opens the connection, the sender sends `BYTES` as fast as TCP permits; buffers never limit it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tcp::{Config, ReceiveBufferPolicy, SendBufferPolicy};
 use tokio::io::AsyncWriteExt;
 
-/// More than any bottleneck of the comparison holds.
+/// Larger than any bottleneck of the comparison.
 const BUFFER_BYTES: u64 = 256 << 20;
 
 fn main() -> ExitCode {
@@ -72,7 +72,7 @@ fn transfer(network: &str, congestion: &str, bytes: &str, seed: &str) -> Result<
     Ok(format!("{seconds:.6},{goodput:.0},{timeouts},{packets},{cpu:.4}"))
 }
 
-/// How long the transfer took from the SYN on, and what the world saw.
+/// Duration of the transfer from the SYN on, and the world's report.
 fn simulate(
     network: &Network,
     config: &Arc<Config>,

@@ -1,4 +1,4 @@
-//! Which world this thread is in. The only ambient state of the project.
+//! The world of the current thread. The only ambient state of the project.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,15 +19,15 @@ pub(crate) enum Kind {
     Real,
 }
 
-/// What both worlds have in common.
+/// State common to both worlds.
 pub(crate) struct Common {
-    /// Where random streams come from.
+    /// Source of random streams.
     pub(crate) source: Source,
     /// Names and addresses, consulted before anything else.
     pub(crate) hosts: BTreeMap<String, IpAddr>,
-    /// What is kept of connections.
+    /// Amount of data kept of connections.
     pub(crate) keeping: Keeping,
-    /// Who tells of connections above UDP.
+    /// Reporters of connections above UDP.
     pub(crate) added: RefCell<Vec<Box<dyn Fn() -> Endpoint>>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn added() -> Vec<Endpoint> {
     with_common(|common| common.added.borrow().iter().map(|tell| tell()).collect())
 }
 
-/// Forgets who tells of them, while the world they tell of is still there.
+/// Drops these reporters, while the world on which they report still exists.
 pub(crate) fn forget_added() {
     let added = with_common(|common| common.added.take());
     drop(added);
@@ -66,7 +66,7 @@ pub(crate) fn kind() -> Kind {
     kind
 }
 
-/// Runs `f` on what both worlds share.
+/// Runs `f` on the state shared by both worlds.
 pub(crate) fn with_common<T>(f: impl FnOnce(&Common) -> T) -> T {
     kind();
     COMMON.with_borrow(|common| f(common.as_ref().expect("a thread in a world has its commons")))
@@ -83,7 +83,7 @@ pub(crate) fn enter(kind: Kind, common: Common) -> Entered {
     Entered(())
 }
 
-/// While it lives, the thread is in a world.
+/// Keeps the thread in a world while it lives.
 pub(crate) struct Entered(());
 
 impl Drop for Entered {

@@ -1,7 +1,7 @@
-//! UDP sockets as QUIC wants them: many datagrams a call, with their ECN fields, never fragmented.
+//! UDP sockets for QUIC: many datagrams per call, with their ECN fields, never fragmented.
 //!
-//! Datagrams and what is told of them have the types of `quinn-udp`, which is what the real world's sockets are; the simulated ones
-//! behave like Linux's: they take up to 64 datagrams of one size in a piece, each of which then crosses the links by itself.
+//! Datagrams and their metadata have the types of `quinn-udp`, on which the real world's sockets are based; the simulated ones
+//! behave like Linux's: they take up to 64 datagrams of one size in one piece, each of which then crosses the links separately.
 
 use std::future::Future;
 use std::io::{self, IoSliceMut};
@@ -14,7 +14,7 @@ pub use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use crate::ambient::{self, Kind};
 use crate::{real, sim};
 
-/// `UDP_MAX_SEGMENTS` of Linux before 6.9, and what quinn-udp assumes.
+/// `UDP_MAX_SEGMENTS` of Linux before 6.9, as quinn-udp assumes.
 const SEGMENTS: usize = 64;
 
 /// A UDP socket for whole batches of datagrams.
@@ -31,7 +31,7 @@ enum Socket {
 pub type Writable = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
 
 impl BatchSocket {
-    /// Binds to `address`, to hear everybody.
+    /// Binds to `address`, to receive from any peer.
     ///
     /// # Errors
     /// If the address is taken or not ours.
@@ -42,11 +42,11 @@ impl BatchSocket {
         }
     }
 
-    /// Binds to `address` beside others that do so in this way: the kernel (Linux) shares clients out among them by their addresses, as it does
-    /// with listeners of TCP. (In the simulated world there is but one.)
+    /// Binds to `address`, shared with other sockets bound in this way: the kernel (Linux) distributes clients among them by address, as
+    /// with TCP listeners. (In the simulated world there is only one.)
     ///
     /// # Errors
-    /// If somebody has the address for himself, or it is not ours.
+    /// If the address is in exclusive use, or is not ours.
     pub fn bind_shared(address: SocketAddr) -> io::Result<BatchSocket> {
         match ambient::kind() {
             Kind::Sim => BatchSocket::bind(address),
@@ -54,10 +54,10 @@ impl BatchSocket {
         }
     }
 
-    /// Binds to a free port, to talk to `peer` alone. (In the simulated world others could be heard, if they knew of it.)
+    /// Binds to a free port, to talk to `peer` alone. (In the simulated world others could reach it, if they knew of it.)
     ///
     /// # Errors
-    /// If there is no way to `peer`, or no free port.
+    /// If there is no route to `peer`, or no free port.
     pub fn connect(peer: SocketAddr) -> io::Result<BatchSocket> {
         match ambient::kind() {
             Kind::Sim => {
@@ -89,7 +89,7 @@ impl BatchSocket {
         }
     }
 
-    /// Waits until it may take more; `None` if it always does, as the simulated one.
+    /// Waits until the socket may take more; `None` if it always does, like the simulated one.
     pub fn writable(&self) -> Option<Writable> {
         match &self.0 {
             Socket::Sim(_) => None,
@@ -97,7 +97,7 @@ impl BatchSocket {
         }
     }
 
-    /// Receives what has come into `bufs`, and about it `metas`; gives how many of them are filled.
+    /// Receives datagrams into `bufs`, and their metadata into `metas`; returns the number of buffers filled.
     ///
     /// # Errors
     /// As the kernel's `recvmsg`.
@@ -113,7 +113,7 @@ impl BatchSocket {
         }
     }
 
-    /// As many datagrams may be sent in a piece.
+    /// Maximum number of datagrams sent in one piece.
     pub fn max_transmit_segments(&self) -> usize {
         match &self.0 {
             Socket::Sim(_) => SEGMENTS,
@@ -121,7 +121,7 @@ impl BatchSocket {
         }
     }
 
-    /// As many datagrams may be received in a piece.
+    /// Maximum number of datagrams received in one piece.
     pub fn max_receive_segments(&self) -> usize {
         match &self.0 {
             Socket::Sim(_) => 1,
@@ -129,7 +129,7 @@ impl BatchSocket {
         }
     }
 
-    /// Whether datagrams might be fragmented on their way.
+    /// True if datagrams might be fragmented on their way.
     pub fn may_fragment(&self) -> bool {
         match &self.0 {
             Socket::Sim(_) => false,

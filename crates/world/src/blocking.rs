@@ -1,8 +1,8 @@
-//! Work that would keep a world's thread from everything else.
+//! Work that would block a world's thread.
 
 use crate::ambient::{self, Kind};
 
-/// Runs `work` beside the world's thread. In the simulated world it runs at once and takes no time.
+/// Runs `work` off the world's thread. In the simulated world it runs at once and takes no time.
 ///
 /// # Panics
 /// If `work` does.

@@ -52,7 +52,7 @@ impl UdpSocket {
         }
     }
 
-    /// Receives one datagram into `buf`; what does not fit is cut off.
+    /// Receives one datagram into `buf`; truncates it if it does not fit.
     ///
     /// # Errors
     /// As the kernel's `recvfrom`.
@@ -67,7 +67,7 @@ impl UdpSocket {
         }
     }
 
-    /// Receives one datagram into `buf`; gives its length and where it comes from.
+    /// Receives one datagram into `buf`; returns its length and its sender.
     ///
     /// # Errors
     /// As the kernel's `recvfrom`.

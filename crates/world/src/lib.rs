@@ -2,17 +2,17 @@
 //!
 //! Everything that takes part in a page load - loader, origin, proxy - is ordinary async Rust written
 //! against this module: [`TcpStream`], [`TcpListener`], [`UdpSocket`], [`now`], [`sleep`],
-//! [`timeout`], [`spawn`], [`stream`](fn@stream) of randomness and [`resolve`]. Which world it runs in is ambient:
+//! [`timeout`], [`spawn`], [`stream`](fn@stream) of randomness and [`resolve`]. The world in which it runs is ambient:
 //!
 //! | world | clock | below the sockets |
 //! |---|---|---|
 //! | [`sim`] | virtual, jumps from event to event | our own TCP over our own links |
 //! | [`real`] | the machine's | the kernel |
 //!
-//! What a world can say of what happened below the sockets has one form in both: [`report`](mod@report).
+//! Both worlds report on events below the sockets in the same form: [`report`](mod@report).
 //!
 //! A world belongs to one thread, and nothing but this crate has ambient state. Its handles are plain
-//! numbers in the simulated world; used on a foreign thread they panic with a sentence.
+//! numbers in the simulated world; used on a foreign thread they panic with a message.
 
 #![deny(unsafe_code)]
 

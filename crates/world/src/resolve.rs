@@ -1,7 +1,7 @@
-//! Names to addresses: a world's hosts map; in the real one, then, the machine's resolver.
+//! Name resolution: a world's hosts map; then, in the real one, the machine's resolver.
 //!
-//! DNS packets are `http::dns`'s business; a world only knows the names that its plan gave it, and
-//! addresses written as such.
+//! DNS packets belong to `http::dns`; a world only knows the names that its plan gave it, and
+//! literal addresses.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use crate::ambient::{self, Kind};
 use crate::real;
 
-/// The address of `name`: from the world's hosts map, which may also move an address; else `name`
+/// The address of `name`: from the world's hosts map, which may also map an address to another; otherwise `name`
 /// itself if it is one.
 ///
 /// # Errors
@@ -22,7 +22,7 @@ pub fn resolve(name: &str) -> io::Result<IpAddr> {
     })
 }
 
-/// The addresses of `name`, the preferred first: as [`resolve`] knows it, else as the machine's resolver does in the real world.
+/// The addresses of `name`, in order of preference: from [`resolve`], otherwise, in the real world, from the machine's resolver.
 ///
 /// # Errors
 /// If there is none.

@@ -57,8 +57,8 @@ impl TcpStream {
         }
     }
 
-    /// Lets the stream be writable only while less than `bytes` lie unsent in the transport
-    /// (`TCP_NOTSENT_LOWAT`), so that what is written can still be reordered above it.
+    /// Makes the stream writable only while less than `bytes` lie unsent in the transport
+    /// (`TCP_NOTSENT_LOWAT`), so that data can still be reordered above it.
     ///
     /// # Errors
     /// If the kernel refuses the option.
@@ -73,9 +73,9 @@ impl TcpStream {
     }
 }
 
-/// For those who stand between two connections.
+/// For intermediaries between two connections.
 impl TcpStream {
-    /// Breaks the connection off: the peer sees a reset, not an end (RFC 9293 section 3.10.5). What is not yet acknowledged is lost.
+    /// Aborts the connection: the peer sees a reset, not an end (RFC 9293 section 3.10.5). Unacknowledged data is lost.
     pub fn abort(self) {
         match &self.0 {
             Stream::Sim(stream) => stream.abort(),
@@ -83,7 +83,7 @@ impl TcpStream {
         }
     }
 
-    /// Lets the connection be broken off by when the stream is dropped: nothing can be read or written any more.
+    /// Aborts the connection when the stream is dropped: nothing can be read or written any more.
     pub fn abort_on_drop(&self) {
         match &self.0 {
             Stream::Sim(stream) => stream.abort(),
@@ -91,8 +91,8 @@ impl TcpStream {
         }
     }
 
-    /// Whether the peer sees a reset instead of an end if this process dies before it closes the connection. In the simulated world nobody
-    /// dies.
+    /// Sets whether the peer sees a reset instead of an end if this process dies before it closes the connection. No effect in the simulated
+    /// world, where processes do not die.
     pub fn set_resets_if_orphaned(&self, resets: bool) {
         match &self.0 {
             Stream::Sim(_) => {}
@@ -102,9 +102,8 @@ impl TcpStream {
 
     /// Chooses the congestion control of this connection (`TCP_CONGESTION`).
     ///
-    /// # Errors
-    /// If the kernel has none of this name or reserves it for root (`net.ipv4.tcp_allowed_congestion_control`). In the simulated world a
-    /// node's connections are alike, as its plan says: there it is [unsupported](io::ErrorKind::Unsupported).
+    /// If the kernel has none of this name or reserves it for root (`net.ipv4.tcp_allowed_congestion_control`). In the simulated world all
+    /// connections of a node are configured by the plan: there it is [unsupported](io::ErrorKind::Unsupported).
     pub fn set_congestion(&self, name: &str) -> io::Result<()> {
         match &self.0 {
             Stream::Sim(_) => Err(unsimulated("a connection's own congestion control")),
@@ -112,11 +111,11 @@ impl TcpStream {
         }
     }
 
-    /// Where the client of an accepted connection wanted to go, which the kernel led here: by `REDIRECT` (`SO_ORIGINAL_DST`) or by `TPROXY`
-    /// (then it is the local address, as it is of a connection that nobody led here).
+    /// Original destination of an accepted connection that the kernel redirected here: by `REDIRECT` (`SO_ORIGINAL_DST`) or by `TPROXY`
+    /// (then it is the local address, as for a connection that was not redirected).
     ///
     /// # Errors
-    /// If the kernel does not say. (In the simulated world it is the local address: see [`sim::Plan::lead`].)
+    /// If the kernel does not tell. (In the simulated world it is the local address: see [`sim::Plan::lead`].)
     pub fn original_destination(&self) -> io::Result<SocketAddr> {
         match &self.0 {
             Stream::Sim(stream) => Ok(stream.local_addr()),
@@ -129,9 +128,9 @@ fn unsimulated(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, format!("{what} is not simulated"))
 }
 
-/// For the record.
+/// For time series.
 impl TcpStream {
-    /// Where to note what those above the transport hold. `None` if nobody wants to know: in the real world, and unless
+    /// Recorder of the data held above the transport. `None` if it is not recorded: in the real world, and unless
     /// the simulated one [records series](sim::Plan::record_series).
     pub fn held(&self) -> Option<sim::HeldNotes> {
         match &self.0 {
@@ -141,7 +140,7 @@ impl TcpStream {
     }
 }
 
-/// Shared bytes in and out: what lies in memory already need not be copied into the simulated network.
+/// Shared bytes in and out: data already in memory need not be copied into the simulated network.
 impl TcpStream {
     /// Writes all of `data`. The simulated world shares it; the kernel copies it.
     ///
@@ -156,7 +155,7 @@ impl TcpStream {
         Ok(())
     }
 
-    /// Writes the beginning of `data` and takes it away from it; gives how much that was.
+    /// Writes a prefix of `data` and removes it from it; returns its length.
     ///
     /// # Errors
     /// As the kernel's `write`.
@@ -174,7 +173,7 @@ impl TcpStream {
         }
     }
 
-    /// Reads what has arrived, at most `max` bytes; nothing at the end of the stream.
+    /// Reads available data, at most `max` bytes; empty at the end of the stream.
     ///
     /// # Errors
     /// As the kernel's `read`.
@@ -257,7 +256,7 @@ enum Listener {
 }
 
 impl TcpListener {
-    /// Listens on `address`. Several listeners of the real world may share an address, one a core
+    /// Listens on `address`. Several listeners of the real world may share an address, one per core
     /// (`SO_REUSEPORT`); port 0 picks a free one.
     ///
     /// # Errors
@@ -269,8 +268,8 @@ impl TcpListener {
         }
     }
 
-    /// Listens on `address`, which may be another host's, for connections that are led here: by the kernel, by routes or `TPROXY` (`IP_TRANSPARENT`), or
-    /// by a simulated world's [plan](sim::Plan::lead).
+    /// Listens on `address`, which may be another host's, for connections redirected here: by the kernel, by routes or `TPROXY`
+    /// (`IP_TRANSPARENT`), or by a simulated world's [plan](sim::Plan::lead).
     ///
     /// # Errors
     /// As [`TcpListener::bind`]; in the real world without the capability `CAP_NET_ADMIN`.
@@ -284,7 +283,7 @@ impl TcpListener {
         }
     }
 
-    /// The next connection, and where it comes from.
+    /// The next connection, and its peer's address.
     ///
     /// # Errors
     /// As the kernel's `accept`: out of descriptors, aborted connections.
@@ -301,7 +300,7 @@ impl TcpListener {
         }
     }
 
-    /// The next connection that has waited to be accepted; `None` if there is none. Does not wait.
+    /// The next connection in the accept queue; `None` if there is none. Does not wait.
     ///
     /// # Errors
     /// As [`TcpListener::accept`].
@@ -316,12 +315,12 @@ impl TcpListener {
         }
     }
 
-    /// Begins the port's end: no handshake begins any more, and those that have begun may be completed and accepted. A listener that is dropped
-    /// without this breaks off connections that its clients believe to be open. Over the kernel, clients that knock meanwhile get no answer, and
-    /// one when the port is closed.
+    /// Begins to close the port: no new handshakes begin, and those under way may be completed and accepted. A listener that is dropped
+    /// without this aborts connections that its clients believe to be open. In the kernel, SYNs get no reply meanwhile, and a reset
+    /// once the port is closed.
     ///
     /// # Errors
-    /// If the kernel has no filters for sockets: then they can only be made few.
+    /// If the kernel has no socket filters: new handshakes can then only be limited.
     pub fn refuse_handshakes(&self) -> io::Result<()> {
         match &self.0 {
             Listener::Sim(listener) => {

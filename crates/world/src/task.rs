@@ -1,4 +1,4 @@
-//! Tasks: futures that run beside the one that spawned them, on the same thread.
+//! Tasks: futures that run beside the task that spawned them, on the same thread.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use crate::ambient::{self, Kind};
 use crate::sim;
 
-/// Starts a task on the current world (and, in the simulated one, on the current node). It needs not
+/// Starts a task on the current world (and, in the simulated one, on the current node). It need not
 /// be `Send`. Dropping the handle lets the task run on.
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -17,7 +17,7 @@ where
 {
     let shared = Rc::new(RefCell::new(Shared { output: None, waiter: None }));
     let handle = JoinHandle(Rc::clone(&shared));
-    // An async block has room for what it captures and again for what it awaits: unboxed, each task would be twice as
+    // An async block has room for its captures and again for the future that it awaits: unboxed, each task would be twice as
     // large as its future, and moved whole.
     let future = Box::pin(future);
     let task = async move {
@@ -47,7 +47,7 @@ struct Shared<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Whether the output is there.
+    /// True if the output is available.
     pub fn is_finished(&self) -> bool {
         self.0.borrow().output.is_some()
     }

@@ -11,7 +11,7 @@ use units::Time;
 use crate::ambient::{self, Kind};
 use crate::{real, sim};
 
-/// The world's time now.
+/// The world's current time.
 pub fn now() -> Time {
     match ambient::kind() {
         Kind::Sim => sim::clock::now(),
@@ -19,18 +19,18 @@ pub fn now() -> Time {
     }
 }
 
-/// Whether time is virtual: then nothing may come from outside the world, neither time nor chance.
+/// True if time is virtual: then nothing may come from outside the world, neither time nor chance.
 pub fn is_virtual() -> bool {
     ambient::kind() == Kind::Sim
 }
 
-/// An instant of the world as the standard library's, for crates that count in those. Nothing but differences of such instants
-/// means anything.
+/// A time of the world as the standard library's `Instant`, for crates that use it. Only differences of such instants
+/// are meaningful.
 pub fn to_instant(at: Time) -> Instant {
     real::epoch() + at.since(Time::ZERO)
 }
 
-/// The instant of the world that [`to_instant`] made this of.
+/// The inverse of [`to_instant`].
 pub fn from_instant(at: Instant) -> Time {
     Time::ZERO + at.saturating_duration_since(real::epoch())
 }
@@ -67,7 +67,7 @@ impl Future for Sleep {
     }
 }
 
-/// The time given to [`timeout`] was up first.
+/// Error: the time given to [`timeout`] was up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("timed out after {0:?}")]
 pub struct Elapsed(pub Duration);

@@ -16,7 +16,7 @@ use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 
-/// Answers each connection with what it sent, then closes.
+/// Echoes the data of each connection, then closes it.
 async fn echo(listener: TcpListener) {
     while let Ok((mut stream, _)) = listener.accept().await {
         world::spawn(async move {
@@ -28,7 +28,7 @@ async fn echo(listener: TcpListener) {
     }
 }
 
-/// Sends `bytes` of a pattern to an echo server; true if the same comes back.
+/// Sends `bytes` of a pattern to an echo server; returns true if the same comes back.
 async fn round_trip(server: SocketAddr, bytes: usize) -> bool {
     let sent: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 255) as u8).collect();
     let mut stream = TcpStream::connect(server).await.unwrap();
@@ -93,7 +93,7 @@ fn equal_plans_give_equal_traces_and_another_seed_another() {
     assert_ne!(digest(1), digest(2));
 }
 
-/// A connect, and an answer to it: the server's process is woken once and the client's twice.
+/// A connect, and a reply to it: the server's process is woken once and the client's twice.
 #[test]
 fn waking_up_takes_a_drawn_time_and_then_all_is_seen_at_once() {
     let took = |latency: Option<std::ops::Range<Duration>>, seed| {
@@ -158,7 +158,7 @@ fn datagrams_arrive_or_are_dropped_by_the_mtu() {
     assert_eq!(answered.unwrap(), (1000, there, 2, there.ip()));
 }
 
-/// Three datagrams in a piece, the last shorter; what arrives.
+/// Sends three datagrams in one piece, the last shorter; returns those that arrive.
 async fn batch(to: SocketAddr, receiver: BatchSocket) -> Vec<(usize, Option<EcnCodepoint>)> {
     let sender = BatchSocket::connect(to).unwrap();
     let here = sender.local_addr().unwrap();
@@ -186,7 +186,7 @@ async fn batch(to: SocketAddr, receiver: BatchSocket) -> Vec<(usize, Option<EcnC
         let filled = filled.await.unwrap();
         for meta in &metas[..filled] {
             assert_eq!(meta.addr, here);
-            // The kernel may merge what it was given in a piece.
+            // The kernel may merge datagrams that were sent in one piece.
             let ends = (0..meta.len).step_by(meta.stride);
             arrived.extend(ends.map(|at| (meta.stride.min(meta.len - at), meta.ecn)));
         }
@@ -287,16 +287,16 @@ fn the_real_world_sleeps_for_less_than_a_millisecond() {
     let mut spans = spans.unwrap();
     spans.sort_unstable();
     assert!(spans[0] >= Duration::from_micros(100), "{spans:?}");
-    // The least disturbed ones: the machine may have other things to do.
+    // The least disturbed ones: the machine may be busy.
     assert!(spans[4] < Duration::from_micros(900), "{spans:?}");
 }
 
-/// A port that comes to its end once `begun` says so, and then says `ending`.
+/// A port that begins to close when `begun` fires, and then signals `ending`.
 async fn leave(listener: TcpListener, begun: oneshot::Receiver<()>, ending: oneshot::Sender<()>) {
     begun.await.unwrap();
     listener.refuse_handshakes().unwrap();
     ending.send(()).unwrap();
-    // Less than a client waits before it knocks again.
+    // Less than a client waits before it retransmits its SYN.
     world::sleep(Duration::from_millis(300)).await;
     let (mut accepted, _) = listener.accept_waiting().unwrap().expect("the first waits");
     assert!(listener.accept_waiting().unwrap().is_none(), "the second does not");
@@ -305,7 +305,7 @@ async fn leave(listener: TcpListener, begun: oneshot::Receiver<()>, ending: ones
     accepted.shutdown().await.unwrap();
 }
 
-/// Two clients of such a port, one before it ends and one after. Gives what the first got and whether the second came in.
+/// Two clients of such a port, one before it closes and one after. Returns the first one's data and whether the second was accepted.
 async fn knock(
     address: SocketAddr,
     begun: oneshot::Sender<()>,

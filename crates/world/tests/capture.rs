@@ -1,4 +1,4 @@
-//! What a capture holds.
+//! Content of captures.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

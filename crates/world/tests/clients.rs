@@ -1,4 +1,4 @@
-//! Several clients behind one hop: what they share, and what each has for himself.
+//! Several clients behind one hop: shared state, and state of each client.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SERVER: &str = "10.0.0.2:80";
 
-/// What the clients of one world saw.
+/// Results of the clients of one world.
 struct Shared {
-    /// When each had all that it asked for.
+    /// Completion time of each client.
     done: Vec<Duration>,
     report: Report,
 }
 
-/// Clients that ask for so many bytes each at the same time.
+/// Clients that request this many bytes each at the same time.
 fn ask_together(network: &str, bytes: &[usize]) -> Shared {
     let network = Network::parse(network).unwrap();
     let mut plan = Plan::new(Source::new(1, 0));

@@ -1,4 +1,4 @@
-//! Connections that are led elsewhere in the simulated world: taken over in the name of whom they were meant for.
+//! Connections redirected in the simulated world: taken over in the name of their original destination.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn a_third_answers_in_the_other_s_name_on_the_ports_that_it_takes() {
         assert_eq!(listener.local_addr().unwrap(), at(80));
         let (mut stream, _) = listener.accept().await.unwrap();
         assert_eq!(stream.original_destination().unwrap(), at(80));
-        // It reaches the server itself, which the client does not.
+        // It reaches the server itself, unlike the client.
         let (_, word, _) = asked(at(80)).await.unwrap();
         stream.write_all(&[b"taken from the ", &word[..]].concat()).await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! TCP behind a radio: what the radio's states make of it.
+//! TCP behind a radio: effects of the radio's states.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use farlink_world::{TcpListener, TcpStream};
 use net::{Network, RadioState};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What a request is: so many bytes, behind the threshold of a shared channel.
+/// Size of a request: below the threshold of a shared channel.
 const REQUEST: usize = 200;
 const RESPONSE: usize = 60_000;
 
 const UMTS: &str = "rtt=100ms,down=3600kbit,up=384kbit,queue=200pkt,radio=umts";
 
-/// When each response was asked for, began and ended, since the world began.
+/// Times at which each response was requested, began and ended, since the world began.
 struct Responses(Vec<[Duration; 3]>);
 
-/// A client asks a server whose TCP is `server` over one connection, resting before each request.
+/// A client sends requests to a server whose TCP is `server` over one connection, pausing before each.
 fn requests(network: &str, server: &str, rests: &[Duration]) -> (Responses, Report) {
     let network = Network::parse(network).unwrap();
     let mut plan = Plan::new(Source::new(1, 0));
@@ -74,7 +74,8 @@ fn server_end(report: &Report) -> &Endpoint {
     report.endpoints.iter().find(|end| !end.active).expect("the server accepted")
 }
 
-/// Retransmissions of the server from then on for which no packet was lost. The handshake has some, too: the first promotion outlasts the client's patience.
+/// Retransmissions of the server from `since` on without a lost packet. The handshake has some, too: the first
+/// promotion outlasts the client's timeout.
 fn needless(report: &Report, since: Duration) -> usize {
     assert!(report.drops.is_empty(), "nothing is lost");
     let sent_again = server_end(report).retransmits.iter();
@@ -93,8 +94,8 @@ fn after_a_long_idleness_the_first_byte_waits_for_the_promotion() {
     assert_eq!(first.at.as_nanos(), 60_000_000_000);
 }
 
-/// erman2013: after five seconds the radio is on its shared channel; a small request passes, the large response must wait for a dedicated channel, and the
-/// server's TCP, which knows round trips of 100 ms, takes it for lost.
+/// erman2013: after five seconds the radio is on its shared channel; a small request passes, the large response must
+/// wait for a dedicated channel, and the server's TCP, which knows round trips of 100 ms, takes it for lost.
 #[test]
 fn a_pause_of_some_seconds_makes_an_old_server_send_again_what_was_not_lost() {
     for pause in [6, 8, 12, 16] {

@@ -1,4 +1,4 @@
-//! What the real world reports of its connections, over loopback.
+//! Reports of the real world on its connections, over loopback.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -41,7 +41,7 @@ async fn fetch(server: SocketAddr) -> TcpStream {
     stream
 }
 
-/// A fetch, and what is reported while the client's end is open (first) and when both are closed.
+/// A fetch, and the reports while the client's end is open (first) and when both are closed.
 fn reports(recording: Recording) -> (Vec<Endpoint>, Vec<Endpoint>) {
     let endpoints = || real::report().unwrap().endpoints;
     real::run(config(recording), async move {
@@ -114,10 +114,10 @@ fn series_show_a_transfer_and_rest_when_it_rests() {
     let endpoints = real::run(config(recording), async move {
         let (listener, address) = listen();
         world::spawn(serve(listener));
-        // Nothing is open: the sampler must not miss what opens now.
+        // Nothing is open: the sampler must not miss the next connection.
         world::sleep(Duration::from_millis(20)).await;
         let mut stream = TcpStream::connect(address).await.unwrap();
-        // The server's buffers fill: the transfer stands still, and changes nothing.
+        // The server's buffers fill: the transfer stalls, and changes nothing.
         stream.write_all(&[1; REQUEST]).await.unwrap();
         world::sleep(Duration::from_millis(200)).await;
         stream.read_exact(&mut [0; RESPONSE]).await.unwrap();

@@ -1,7 +1,7 @@
-//! A response arriving: what it reveals, and the client's work on it.
+//! Arrival of a response: reveals, and the client's work on it.
 //!
-//! Bytes pass the network thread (decryption) and then the main thread. A document is worked on as it
-//! arrives, so what stands early in it is found early; everything else when it is whole.
+//! Bytes pass the network thread (decryption) and then the main thread. A document is processed as it arrives, so
+//! references early in it are found early; anything else once it is complete.
 
 use std::rc::Rc;
 
@@ -17,13 +17,13 @@ pub(super) struct Arrival<'a> {
     object: usize,
     secure: bool,
     body_bytes: u64,
-    /// When the latest bytes were through the network thread.
+    /// Time at which the latest bytes left the network thread.
     available: Time,
-    /// When what has arrived of a document was worked on; of anything else, when it arrived.
+    /// Time at which the received part of a document was processed; for anything else, its arrival.
     known: Time,
-    /// How many of the object's byte-wise reveals have happened.
+    /// Number of byte-wise reveals that have happened.
     revealed: usize,
-    /// Of the body so far, if somebody wants it.
+    /// Digest of the body so far, if requested.
     digest: Option<Box<blake3::Hasher>>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Arrival<'a> {
         }
     }
 
-    /// An answer by the browser's cache: there at once, to be worked on like any other.
+    /// A cache hit: available at once, and processed like any other response.
     pub(super) fn from_cache(load: &'a Rc<Load>, object: usize) -> Time {
         let now = world::now();
         let spec = &load.plan.page.objects[object];
@@ -62,7 +62,7 @@ impl<'a> Arrival<'a> {
         done
     }
 
-    /// The response is whole; gives when the client's work on it is done.
+    /// The response is complete; returns the time at which the client's work on it is done.
     pub(super) fn end(mut self) -> Time {
         self.reveal_bytes(u64::MAX, self.known.max(self.available));
         self.keep_digest();
@@ -133,7 +133,7 @@ impl<'a> Arrival<'a> {
 
 impl Progress for Arrival<'_> {
     fn admitted(&mut self) {
-        // Until now the connection had no stream for it: that is waiting for a connection.
+        // Until now the connection had no stream for it: that counts as waiting for a connection.
         self.load.timeline(self.object, |t| t.assigned = Some(world::now()));
     }
 
@@ -164,7 +164,7 @@ impl Progress for Arrival<'_> {
     fn alternatives(&mut self, field: &str) {
         let (plan, browser) = (&self.load.plan, &self.load.session.browser);
         let arm = plan.arm(self.object);
-        // Chromium heeds it over TLS alone (`HttpNetworkTransaction`, `ProcessAlternativeServices`).
+        // Chromium honours it over TLS alone (`HttpNetworkTransaction`, `ProcessAlternativeServices`).
         if browser.discovery == H3Discovery::AltSvc && arm.security.is_secure() {
             let host = &plan.page.host_of(&plan.page.objects[self.object]).name;
             browser.alternatives.learn(host, arm.port, field, world::now());

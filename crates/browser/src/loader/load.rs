@@ -1,4 +1,4 @@
-//! One page being loaded: which objects are known, wanted, there.
+//! State of a page load: objects known, requested, finished.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -28,41 +28,41 @@ pub(super) struct Load {
     pub(super) plan: Arc<LoadPlan>,
     pub(super) started: Time,
     objects: RefCell<Vec<Progressing>>,
-    /// Whether the browser's cache held each object when the visit began. What a page asks for twice
-    /// in one visit was asked for twice when it was recorded.
+    /// True for each object that was in the browser's cache when the visit began. An object that a page requests
+    /// twice in one visit was requested twice when it was recorded.
     cached: Vec<bool>,
-    /// Who holds requests back, if the policy has it so.
+    /// The scheduler that holds requests back, if the policy has one.
     throttle: Option<Rc<Throttle>>,
-    /// A factor on each object's compute: the nuisance model's.
+    /// A factor on each object's compute, from the nuisance model.
     compute_factors: Vec<f64>,
-    /// Objects not finished: those that the load event waits for, and all.
+    /// Unfinished objects: those that the load event waits for, and all.
     blocking: Cell<usize>,
     remaining: Cell<usize>,
     loaded: Cell<Option<Time>>,
     finished: Notify,
     /// Why the browser's PAC file gave no answer, if there was such a request.
     unanswered: RefCell<Option<String>>,
-    /// Whether nobody waits for it any more.
+    /// True once the load is given up.
     is_given_up: Cell<bool>,
     given_up: Notify,
 }
 
-/// What is known of one object so far.
+/// State of one object.
 struct Progressing {
-    /// How many of the things that it waits for have not happened.
+    /// Number of dependencies that have not happened.
     waits: usize,
-    /// When the last of those that have is worked off.
+    /// Time at which the last completed dependency is processed.
     ready: Time,
     timeline: Option<Timeline>,
     finished: bool,
 }
 
-/// A used connection may close as a request is sent on it: try that often on another. One that was opened
-/// for the request and closes without an answer is the server's answer (Chromium's
-/// `HttpNetworkTransaction::ShouldResendRequest`).
+/// Attempts per request: a reused connection may close as a request is sent on it, and the request is retried on
+/// another. A connection that was opened for the request and closes without an answer is the server's answer
+/// (Chromium's `HttpNetworkTransaction::ShouldResendRequest`).
 const ATTEMPTS: u32 = 3;
 
-/// Whether a request is the first on its connection.
+/// State of the connection at the request: new or reused.
 #[derive(Clone, Copy)]
 enum Connection {
     Fresh,
@@ -70,7 +70,7 @@ enum Connection {
 }
 
 impl Load {
-    /// Navigates: the document is discovered now, or all of a transfer.
+    /// Navigates: discovers the document now, or all of a transfer.
     pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<Load> {
         let now = world::now();
         let page = &plan.page;
@@ -111,13 +111,13 @@ impl Load {
         }
     }
 
-    /// Gives up what has not arrived: requests that are under way are dropped with their connections.
+    /// Gives up everything that has not arrived: requests in flight are dropped with their connections.
     pub(super) fn give_up(&self) {
         self.is_given_up.set(true);
         self.given_up.notify_waiters();
     }
 
-    /// Does `work` until the load is given up.
+    /// Runs `work` until the load is given up.
     async fn unless_given_up(&self, work: impl Future<Output = ()>) {
         let (mut given_up, mut work) = (pin!(self.given_up.notified()), pin!(work));
         poll_fn(|cx| match self.is_given_up.get() || given_up.as_mut().poll(cx).is_ready() {
@@ -129,7 +129,7 @@ impl Load {
 
     /// The span to the load event, or why there was none.
     pub(super) fn outcome(&self) -> Result<Duration, String> {
-        // Nothing can be said of a load of which nobody knows what went where.
+        // No outcome for a load with a request of unknown route.
         if let Some(error) = &*self.unanswered.borrow() {
             return Err(error.clone());
         }
@@ -143,7 +143,7 @@ impl Load {
         Ok(loaded.since(self.started))
     }
 
-    /// Why the page has no document: redirects count as far as they lead.
+    /// Why the page has no document, after any redirects.
     fn document_error(&self) -> Option<String> {
         let objects = self.objects.borrow();
         let mut index = 0;
@@ -159,7 +159,7 @@ impl Load {
         }
     }
 
-    /// A thing that `reveal.object` waits for has happened, at `at` (now or later).
+    /// Signals that a dependency of `reveal.object` has happened, at `at` (now or later).
     pub(super) fn reveal(self: &Rc<Self>, reveal: Reveal, at: Time) {
         let compute = self.session.browser.device.recorded(reveal.compute);
         let at = at + compute.mul_f64(self.compute_factors[reveal.object].max(0.0));
@@ -180,7 +180,7 @@ impl Load {
         world::spawn(async move { self.unless_given_up(self.load_at(object, at)).await });
     }
 
-    /// Has one object discovered, fetched and worked off.
+    /// Discovers, fetches and processes one object.
     async fn load_at(self: &Rc<Self>, object: usize, at: Time) {
         if at > world::now() {
             world::sleep_until(at).await;
@@ -207,7 +207,7 @@ impl Load {
         }
     }
 
-    /// Fetches one object; gives when the client's work on it is done.
+    /// Fetches one object; returns the time at which the client's work on it is done.
     async fn fetch(self: &Rc<Self>, object: usize) -> Result<Time, String> {
         let arm = self.plan.arm(object);
         let spec = &self.plan.page.objects[object];
@@ -237,7 +237,7 @@ impl Load {
         unreachable!("the last attempt returns")
     }
 
-    /// One request on one connection.
+    /// Sends one request on one connection.
     async fn attempt(
         self: &Rc<Self>,
         object: usize,
@@ -277,7 +277,7 @@ impl Load {
         }
     }
 
-    /// How an object is asked for, this time.
+    /// Request for an object, and its route this time.
     fn asked(&self, object: usize, host: &str) -> Result<Asked<'_>, String> {
         let plan = &self.plan;
         let usual = Asked { arm: plan.arm(object), request: &plan.requests[object] };
@@ -291,7 +291,7 @@ impl Load {
         }
     }
 
-    /// The object is there and worked off.
+    /// Marks the object as received and processed.
     fn finish(&self, object: usize) {
         {
             let mut objects = self.objects.borrow_mut();
@@ -311,7 +311,7 @@ impl Load {
         }
     }
 
-    /// The object will not come: nor will what it would have revealed. The page loads without.
+    /// Gives up the object and everything that it would have revealed. The page loads without.
     fn abandon(self: &Rc<Self>, object: usize) {
         let reveals = &self.plan.reveals[object];
         let bytes = reveals.bytes.iter().map(|(_, reveal)| reveal);
@@ -329,7 +329,7 @@ impl Load {
         }
     }
 
-    /// Whether it is what was navigated to, redirects aside.
+    /// Returns true if it is the navigated document, after redirects.
     pub(super) fn is_document(&self, object: usize) -> bool {
         let objects = &self.plan.page.objects;
         objects[object].kind != Kind::Redirect
@@ -340,7 +340,7 @@ impl Load {
         self.compute_factors[object].max(0.0)
     }
 
-    /// Writes on an object's timeline.
+    /// Updates an object's timeline.
     pub(super) fn timeline(&self, object: usize, write: impl FnOnce(&mut Timeline)) {
         self.on_timeline(object, |slot| {
             write(slot.as_mut().expect("an object has a timeline once it is discovered"));
@@ -351,7 +351,7 @@ impl Load {
         write(&mut self.objects.borrow_mut()[object].timeline);
     }
 
-    /// The records of all objects that were discovered, and the span to the first byte.
+    /// The records of all discovered objects, and the time to the first byte.
     pub(super) fn records(&self) -> (Vec<ObjectRecord>, Option<Duration>) {
         let now = world::now();
         let objects = self.objects.borrow();
@@ -365,8 +365,8 @@ impl Load {
     }
 }
 
-/// What is never pipelined: requests that may not be sent twice, and documents, which all else depends on (Chromium 26
-/// `http_stream_factory_impl_job.cc`: neither main frames nor frames).
+/// Requests that are never pipelined: those that may not be sent twice, and documents, on which everything else
+/// depends (Chromium 26 `http_stream_factory_impl_job.cc`: neither main frames nor frames).
 fn company(object: &Object) -> Company {
     let is_safe =
         ["GET", "HEAD"].contains(&object.method.as_str()) && object.request_body_bytes == 0;
@@ -377,7 +377,7 @@ fn company(object: &Object) -> Company {
     }
 }
 
-/// What decides whether a request is held back.
+/// Properties of a request that decide whether it is held back.
 fn ask(object: &Object, priority: Priority, arm: Arm) -> Ask {
     let (host, kind) = (object.host.0, object.kind);
     Ask { host, kind, priority, is_told_priorities: arm.multiplexes() }

@@ -1,10 +1,11 @@
-//! Whether a server pipelines, as a browser learns it by host.
+//! Pipelining support of a server, learnt by host.
 //!
-//! Source: Chromium 26 `net/http/http_pipelined_host_impl.cc`: one request at a time until the first response shows HTTP/1.1 with a connection
-//! that persists; any failure on a pipelined connection, or one that does not persist, is held against the host for good. What fails the first request of
-//! a connection, with nothing behind it, is not pipelining.
+//! Source: Chromium 26 `net/http/http_pipelined_host_impl.cc`: one request at a time until the first response shows
+//! HTTP/1.1 with a persistent connection; any failure on a pipelined connection, or a non-persistent one, marks the
+//! host as incapable for good. A failure of the first request of a connection, with nothing behind it, does not
+//! count.
 
-/// What is known of a host.
+/// Pipelining support of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Capability {
     #[default]
@@ -14,7 +15,7 @@ pub(super) enum Capability {
 }
 
 impl Capability {
-    /// How many requests a connection may have at once, if the policy allows `depth`.
+    /// Maximum concurrent requests on a connection, if the policy allows `depth`.
     pub(super) fn depth(self, depth: usize) -> usize {
         match self {
             Capability::Capable => depth,
@@ -22,7 +23,7 @@ impl Capability {
         }
     }
 
-    /// A response arrived whole on a connection that persists.
+    /// A response arrived completely on a persistent connection.
     pub(super) fn note_success(&mut self) {
         if *self == Capability::Unknown {
             *self = Capability::Capable;

@@ -1,8 +1,9 @@
 //! Connection coalescing: one session for several hosts (RFC 9113 section 9.1.1, RFC 9114 section 3.3; Chromium's `spdy_session_pool.cc`, "IP pooling").
 //!
-//! A host whose name resolves to the address of an open session of the same protocol joins that, instead of getting a connection of its own. That the server's
-//! certificate must cover it is taken for granted: here all hosts at one address have one certificate. It leaves out ORIGIN frames (RFC 8336) and
-//! 421 (Misdirected Request): a server at one address serves all its hosts.
+//! A host whose name resolves to the address of an open session of the same protocol joins it, instead of opening a
+//! separate connection. The server's certificate must cover the host; this is assumed: here all hosts at one
+//! address have one certificate. It leaves out ORIGIN frames (RFC 8336) and 421 (Misdirected Request): a server at
+//! one address serves all its hosts.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -13,7 +14,8 @@ use crate::plan::Arm;
 use crate::policy::Coalescing;
 
 impl Pool {
-    /// Has `origin`, whose address has just become known, join a session there; whether there was one. The connection `id` is not needed then.
+    /// Makes `origin`, whose address has just become known, join a session there; returns true if there was one.
+    /// The connection `id` is not needed then.
     pub(super) fn join(&self, origin: &Rc<Origin>, id: u32, arm: Arm, at: SocketAddr) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner.used[id as usize].address = Some(at);
@@ -29,7 +31,7 @@ impl Pool {
         group.joined = Some(Rc::clone(&host));
         for waiter in group.abandon(id) {
             match inner.find(&host, waiter.company) {
-                // Whoever has given up has nothing to be told; the lease is given back as any other.
+                // A waiter that has given up need not be told; the lease is returned as any other.
                 Supply::Ready(lease) => {
                     if let Err(Ok(mut returned)) = waiter.grant.send(Ok(*lease)) {
                         inner.leave_share(&mut returned);
@@ -44,7 +46,7 @@ impl Pool {
 }
 
 impl Inner {
-    /// Another host with a session at this address, spoken to in the same manner.
+    /// Another host with a session at this address, with the same protocol and security.
     fn host_at(&self, origin: &Origin, arm: Arm, at: SocketAddr) -> Option<Rc<Origin>> {
         let is_there = |id: u32| self.used[id as usize].address == Some(at);
         let hosts = self.groups.iter().filter(|(other, group)| {
@@ -56,7 +58,8 @@ impl Inner {
         hosts.map(|(host, _)| Rc::clone(host)).next()
     }
 
-    /// Whose connections requests to `origin` go over: its own, or those of the host that it has joined, as long as that has any.
+    /// The group whose connections serve `origin`: its own, or that of the host that it has joined, as long as that
+    /// has any connections.
     pub(super) fn home(&mut self, origin: &Rc<Origin>) -> Rc<Origin> {
         let Some(host) = self.group(origin).joined.clone() else { return Rc::clone(origin) };
         if self.group(&host).has_session() {

@@ -1,10 +1,12 @@
-//! One way or the other to a server: HTTP/2 until its alternative is known, then QUIC racing TCP.
+//! Choice of the transport to a server: HTTP/2 until its alternative is known, then QUIC racing TCP.
 //!
-//! A request goes to the QUIC connection of its host if there is one. Else, where HTTP/3 was offered by `Alt-Svc` or by DNS, QUIC is tried and TCP follows after the
-//! [head start](crate::alternatives), or as soon as QUIC has failed; where an HTTP/2 connection is open already the request takes that at once, and
-//! QUIC goes on being tried for those that come later. Whichever way is there first has the request; the other stays open for the next.
-//! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`: an alternative job beside the main job, which waits
-//! (`MaybeSetWaitTimeForMainJob`) unless it can have a session at once. Several requests share one attempt at QUIC, and its failure.
+//! A request goes to the QUIC connection of its host if there is one. Else, if HTTP/3 was offered by `Alt-Svc` or
+//! by DNS, QUIC is tried and TCP follows after the [head start](crate::alternatives), or as soon as QUIC has
+//! failed; if an HTTP/2 connection is open already the request takes it at once, and the attempt at QUIC continues
+//! for later requests. The first connection gets the request; the other stays open for the next.
+//! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`: an alternative job beside the main job,
+//! which waits (`MaybeSetWaitTimeForMainJob`) unless it can have a session at once. Several requests share one
+//! attempt at QUIC, and its failure.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +22,7 @@ use super::{Company, Lease, Origin, Pool};
 use crate::alternatives::H3Discovery;
 use crate::plan::Arm;
 
-/// What below HTTP carries a connection.
+/// Transport of a connection, below HTTP.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Carrier {
     Tcp,
@@ -28,50 +30,51 @@ pub(crate) enum Carrier {
 }
 
 impl Origin {
-    /// Where the connections for requests to `host` are that is spoken to so. `request` is the number of the request, by which a proxy's ports take turns.
+    /// Group of the connections for requests to `host` by this arm. `request` is the request's number, by which a
+    /// proxy's ports take turns.
     pub(crate) fn of_request(host: &str, arm: Arm, request: usize) -> Origin {
-        // Over HTTP/1 each host has connections of its own though all lead to the proxy.
+        // Over HTTP/1 each host has separate connections though all lead to the proxy.
         let host = if arm.multiplexes() { arm.peer(host) } else { host };
         let proxy = arm.proxy().map(|proxy| proxy.of_request(request));
         Origin { proxy, ..Origin::new(host, arm) }
     }
 
-    /// Where the connections to `host` are that are spoken to so.
+    /// Group of the connections to `host` by this arm.
     pub(crate) fn new(host: &str, arm: Arm) -> Origin {
         let carrier = match arm.protocol {
             Protocol::H3 => Carrier::Quic,
             Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
         };
         let secure = arm.security != Security::None;
-        // A proxy that is asked for resources is spoken to alike for all of a host's ports, and over what
-        // multiplexes for all hosts.
+        // A proxy that is asked for resources has one group for all of a host's ports, and with a multiplexing
+        // protocol one for all hosts.
         let port = if arm.asks_proxy() { 0 } else { arm.port };
         Origin { host: host.to_owned(), port, proxy: None, secure, carrier }
     }
 }
 
-/// What a request asks of its connection.
+/// Requirements of a request on its connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish {
     pub(crate) priority: Priority,
     pub(crate) company: Company,
 }
 
-/// A connection for a request, and how it is spoken.
+/// A connection for a request, and its arm.
 pub(crate) struct Found {
     pub(crate) arm: Arm,
     pub(crate) lease: Lease,
 }
 
-/// Hosts that QUIC is being tried with: whether it came about, once that is known.
+/// Attempts at QUIC by host: the outcome, once known.
 #[derive(Default)]
 pub(super) struct Attempts(RefCell<BTreeMap<String, watch::Receiver<Option<bool>>>>);
 
-/// Where a race's runners report.
+/// Channel for the results of a race's runners.
 type Finish = mpsc::UnboundedSender<Result<Found, String>>;
 
 impl Pool {
-    /// A connection to `host` for one request, by whatever this browser knows of it.
+    /// A connection to `host` for one request, chosen by this browser's knowledge of it.
     ///
     /// # Errors
     /// One sentence, if none can be had.
@@ -96,14 +99,14 @@ impl Pool {
             true => self.race(host, arm, over_tcp, wish).await?,
             false => self.take(host, over_tcp, wish).await?,
         };
-        // Where DNS was asked first, that was the beginning of opening the connection.
+        // If DNS was asked first, opening the connection began with that.
         if let Some(opened) = found.lease.opened.as_mut().filter(|it| it.started == told) {
             opened.started = asked;
         }
         Ok(found)
     }
 
-    /// Whether this browser knows, or finds out, that `host` speaks HTTP/3.
+    /// Returns true if this browser knows, or finds out, that `host` speaks HTTP/3.
     ///
     /// Chromium's rule for records: a job for QUIC and the main job begin together and both wait for DNS; without `h3` in the record the former
     /// is over (`dns_alpn_h3_job_` in `net/http/http_stream_factory_job_controller.cc`).
@@ -129,7 +132,7 @@ impl Pool {
         Ok(Found { arm, lease })
     }
 
-    /// Whether a shared connection is open.
+    /// Returns true if a shared connection is open.
     fn has_session(&self, origin: &Origin) -> bool {
         let inner = self.inner.borrow();
         let Some(group) = inner.groups.get(origin) else { return false };
@@ -162,7 +165,7 @@ impl Pool {
         let (pool, name) = (Rc::clone(self), host.to_owned());
         drop(world::spawn(async move {
             if !head_start.is_zero() {
-                // Either way it is TCP's turn.
+                // In either case it is TCP's turn.
                 let _ = world::timeout(head_start, quic_failed.notified()).await;
             }
             if !finish.is_closed() {
@@ -186,20 +189,20 @@ impl Pool {
         Err(reasons.join("; "))
     }
 
-    /// Reports what a runner has found; if nobody wants it any more it goes back to the others.
+    /// Reports a runner's result; if it is no longer wanted, the connection is returned to the pool.
     fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<Found, String>) {
         if let Err(mpsc::error::SendError(Ok(late))) = finish.send(found) {
             self.put_back(late);
         }
     }
 
-    /// Gives back a connection on which nothing was asked.
+    /// Returns a connection without requests.
     fn put_back(self: &Rc<Self>, unused: Found) {
         self.inner.borrow_mut().used[unused.lease.id as usize].requests -= 1;
         self.give_back(unused.lease);
     }
 
-    /// A QUIC connection to `host`: a new one, or that which somebody else is opening.
+    /// A QUIC connection to `host`: a new one, or one that is already being opened.
     async fn try_quic(
         self: &Rc<Self>,
         host: &str,

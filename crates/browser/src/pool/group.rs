@@ -1,4 +1,4 @@
-//! The connections to one origin, and the requests that wait for one.
+//! The connections to one origin, and the requests waiting for one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -15,61 +15,61 @@ use crate::Policy;
 use crate::plan::Arm;
 use crate::policy::{Binding, IdleTimeouts};
 
-/// A request's place among those that wait: the most urgent and then the longest waiting first.
+/// Position of a waiting request: by priority, then by arrival.
 pub(super) type Turn = (Priority, u64);
 
-/// A request that waits for a connection.
+/// A request waiting for a connection.
 pub(super) struct Waiter {
     pub(super) turn: Turn,
-    /// Where it is told of it.
+    /// Channel for the connection, or the error.
     pub(super) grant: oneshot::Sender<Result<Lease, String>>,
     pub(super) company: Company,
 }
 
-/// What there is for a request.
+/// Result of looking for a connection.
 pub(super) enum Supply {
-    /// A connection that can be used at once.
+    /// A connection that is available at once.
     Ready(Box<Lease>),
-    /// It is to wait for this connection, which is coming.
+    /// The request waits for this connection, which is being opened.
     Bound(u32),
-    /// It is to wait for any.
+    /// The request waits for any connection.
     Nothing,
 }
 
 pub(super) struct Group {
     pub(super) arm: Arm,
-    /// Connections at a time.
+    /// Maximum number of connections.
     pub(super) limit: usize,
     binding: Binding,
     idle_timeouts: IdleTimeouts,
-    /// Requests on a connection with pipelining, at most.
+    /// Maximum requests on a pipelined connection.
     pipeline_depth: usize,
-    /// Connections open or coming.
+    /// Connections open or being opened.
     pub(super) open: usize,
-    /// Connections coming.
+    /// Connections being opened.
     coming: BTreeSet<u32>,
-    /// Connections that nobody uses and one request at a time can, the latest used last.
+    /// Idle connections of protocols with one request at a time, the most recently used last.
     idle: Vec<Idle>,
-    /// Connections that requests share: of a multiplexing protocol, or with pipelining.
+    /// Connections shared by requests: multiplexed or pipelined.
     sessions: Vec<Session>,
-    /// Whether the server pipelines.
+    /// Pipelining support of the server.
     pub(super) capability: Capability,
-    /// Who waits for any connection.
+    /// Requests waiting for any connection.
     waiting: BTreeMap<Turn, Waiter>,
-    /// Who waits for one that is coming, by its number.
+    /// Requests waiting for a particular new one, by its number.
     bound: BTreeMap<u32, Vec<Waiter>>,
-    /// Requests that were dealt out among connections.
+    /// Requests distributed among connections.
     dealt: usize,
-    /// Whether somebody looks after idle connections.
+    /// True while a task watches idle connections.
     pub(super) is_watched: bool,
-    /// Another host at the same address, over whose connections requests go instead.
+    /// Another host at the same address, whose connections are used instead.
     pub(super) joined: Option<Rc<Origin>>,
 }
 
 impl Group {
     pub(super) fn new(arm: Arm, policy: &Policy) -> Group {
         let limit = match arm.multiplexes() {
-            // A proxy's ports have a group each.
+            // Each of a proxy's ports has a group.
             true => policy.multiplexed_per_host.div_ceil(arm.ports()),
             false => policy.connections_per_host,
         };
@@ -92,32 +92,32 @@ impl Group {
         }
     }
 
-    /// How many requests a shared connection may have at once; `None`: any number.
+    /// Maximum concurrent requests on a shared connection; `None`: unlimited.
     fn depth(&self) -> Option<usize> {
         if !self.arm.multiplexes() {
             return Some(self.capability.depth(self.pipeline_depth));
         }
-        // One each, as long as a further connection is or can be on its way.
+        // One each, as long as another connection is or can be on its way.
         let more = self.open < self.limit || !self.coming.is_empty();
         (self.limit > 1 && more).then_some(1)
     }
 
-    /// Whether requests are dealt out among connections, fast and slow alike.
+    /// Returns true if requests are distributed among connections, fast and slow alike.
     fn deals_out(&self) -> bool {
         self.binding == Binding::Early && self.arm.multiplexes() && self.limit > 1
     }
 
-    /// Whether more requests wait than connections are coming.
+    /// Returns true if more requests wait than connections are being opened.
     pub(super) fn is_short(&self) -> bool {
         self.shortage().is_some()
     }
 
-    /// How urgent the most urgent is that no coming connection is for.
+    /// Position of the most urgent request without a new connection underway.
     pub(super) fn shortage(&self) -> Option<Turn> {
         self.waiting.keys().nth(self.coming.len() - self.bound.len()).copied()
     }
 
-    /// Whether anybody waits for any connection, or for the one that is coming as `id`.
+    /// Returns true if any request waits for any connection, or for the new one with this `id`.
     pub(super) fn is_wanted(&self, id: u32) -> bool {
         !self.waiting.is_empty() || self.bound.contains_key(&id)
     }
@@ -126,7 +126,7 @@ impl Group {
         !self.waiting.is_empty() || !self.bound.is_empty()
     }
 
-    /// What there is for a request. Connections that were found closed by their servers are put into `closed`.
+    /// Looks for a connection for a request. Connections found closed by their servers are added to `closed`.
     pub(super) fn find(&mut self, company: Company, closed: &mut Vec<u32>) -> Supply {
         self.sessions.retain_mut(|session| {
             let usable = session.lease.connection.is_reusable();
@@ -150,7 +150,7 @@ impl Group {
         Supply::Nothing
     }
 
-    /// The next connection in turn, open or coming; none as long as there may be more of them.
+    /// The next connection in turn, open or being opened; none as long as there may be more of them.
     fn deal(&mut self, company: Company, closed: usize) -> Supply {
         if self.open - closed < self.limit {
             return Supply::Nothing;
@@ -169,7 +169,7 @@ impl Group {
         }
     }
 
-    /// Has a request wait: for the connection `id` that is coming, or for any.
+    /// Makes a request wait: for the new connection `id`, or for any.
     pub(super) fn wait(&mut self, waiter: Waiter, id: Option<u32>) {
         match id {
             Some(id) => self.bound.entry(id).or_default().push(waiter),
@@ -177,14 +177,14 @@ impl Group {
         }
     }
 
-    /// A lease of the shared connection with the fewest requests, of those that take one more.
+    /// A lease of the shared connection with the fewest requests, among those that accept one more.
     fn lend(&mut self, company: Company) -> Option<Lease> {
         let depth = self.depth();
         let takers = self.sessions.iter_mut().filter(|session| session.takes(company, depth));
         takers.min_by_key(|session| session.sharing)?.lend(company)
     }
 
-    /// A connection is coming. With early binding it is for the most urgent that waits.
+    /// Counts a connection as being opened. With early binding it is for the most urgent request.
     pub(super) fn begin(&mut self, id: u32) {
         self.begin_for_anybody(id);
         if self.binding == Binding::Early
@@ -194,13 +194,13 @@ impl Group {
         }
     }
 
-    /// A connection is coming, which is for whoever waits when it has come.
+    /// Counts a connection as being opened, for any request that waits when it is ready.
     pub(super) fn begin_for_anybody(&mut self, id: u32) {
         self.open += 1;
         self.coming.insert(id);
     }
 
-    /// A connection has come; gives it back if it is one more than can be used.
+    /// A connection is open; returned if it is one more than can be used.
     #[must_use]
     pub(super) fn arrive(&mut self, lease: Lease, now: Time) -> Option<Lease> {
         self.coming.remove(&lease.id);
@@ -224,17 +224,17 @@ impl Group {
             None
         };
         self.serve_waiting();
-        // If nobody waited any more, nobody waited for its opening.
+        // If no request waited any more, none waited for its opening.
         self.sessions.iter_mut().for_each(|session| session.lease.opened = None);
         surplus
     }
 
-    /// Puts somebody before all others: the connection that has come is his.
+    /// Puts a request before all others: the new connection is for it.
     fn wait_first(&mut self, waiter: Waiter) {
         self.waiting.insert((Priority::Highest, 0), waiter);
     }
 
-    /// Gives a connection to the most urgent that waits, or keeps it.
+    /// Gives a connection to the most urgent request, or keeps it.
     pub(super) fn hand_over(&mut self, lease: Lease, now: Time) {
         let mut lease = lease;
         while let Some((_, waiter)) = self.waiting.pop_first() {
@@ -248,7 +248,7 @@ impl Group {
         self.idle.push(Idle::new(lease, now));
     }
 
-    /// Lends shared connections to those that wait, as far as there is room.
+    /// Lends shared connections to waiting requests, as far as there is room.
     fn serve_waiting(&mut self) {
         let turns: Vec<_> = self.waiting.keys().copied().collect();
         for turn in turns {
@@ -260,7 +260,7 @@ impl Group {
         }
     }
 
-    /// A request on the shared connection `id` has ended: there is room for another.
+    /// Ends a request on the shared connection `id`: there is room for another.
     pub(super) fn release(&mut self, id: u32, now: Time) {
         if let Some(session) = self.session(id) {
             session.leave(now);
@@ -268,7 +268,7 @@ impl Group {
         }
     }
 
-    /// Forgets the shared connection `id`; whether there was one.
+    /// Forgets the shared connection `id`; returns true if there was one.
     pub(super) fn forget_session(&mut self, id: u32) -> bool {
         let place = self.sessions.iter().position(|session| session.lease.id == id);
         place.map(|place| self.sessions.remove(place)).is_some()
@@ -278,12 +278,12 @@ impl Group {
         self.sessions.iter_mut().find(|session| session.lease.id == id)
     }
 
-    /// Whether there is but one request on the shared connection `id`.
+    /// Returns true if there is only one request on the shared connection `id`.
     pub(super) fn is_alone_on(&self, id: u32) -> bool {
         self.sessions.iter().any(|session| session.lease.id == id && session.sharing == 1)
     }
 
-    /// Gives up a connection that nobody uses, the longest idle first.
+    /// Removes an idle connection, the longest idle first.
     pub(super) fn take_idle(&mut self) -> Option<Lease> {
         if self.idle.is_empty() {
             let place = self.sessions.iter().position(|session| session.sharing == 0)?;
@@ -292,17 +292,17 @@ impl Group {
         Some(self.idle.remove(0).lease)
     }
 
-    /// Whether there is an open connection that requests share.
+    /// Returns true if there is an open shared connection.
     pub(super) fn has_session(&self) -> bool {
         !self.sessions.is_empty()
     }
 
-    /// Whether one of these is.
+    /// Returns true if one of the selected shared connections is open.
     pub(super) fn has_one_of(&self, is_meant: impl Fn(u32) -> bool) -> bool {
         self.sessions.iter().any(|session| is_meant(session.lease.id))
     }
 
-    /// The connection `id` that was coming is not wanted any more. Gives those who have no connection, in their order.
+    /// The new connection `id` is not wanted any more. Returns the requests left without a connection, in order.
     pub(super) fn abandon(&mut self, id: u32) -> Vec<Waiter> {
         self.open -= 1;
         self.coming.remove(&id);
@@ -311,7 +311,7 @@ impl Group {
         std::mem::take(&mut self.waiting).into_values().collect()
     }
 
-    /// When the first connection that nobody uses will have been kept long enough.
+    /// Time at which the first idle connection expires.
     pub(super) fn next_expiry(&self) -> Option<Time> {
         let sessions =
             self.sessions.iter().filter_map(|session| session.expiry(&self.idle_timeouts));
@@ -319,7 +319,7 @@ impl Group {
         idle.chain(sessions).min()
     }
 
-    /// Gives up a connection that nobody has used for too long.
+    /// Removes an expired connection.
     pub(super) fn take_expired(&mut self, now: Time) -> Option<Lease> {
         let timeouts = self.idle_timeouts;
         let is_due = |expiry: Option<Time>| expiry.is_some_and(|at| at <= now);
@@ -330,7 +330,7 @@ impl Group {
         Some(self.sessions.remove(place).lease)
     }
 
-    /// A connection will not come: tells one who waited for it why. The others wait for another.
+    /// A connection failed to open: tells the reason to one request that waited for it. The others wait for another.
     pub(super) fn fail(&mut self, id: u32, reason: String) {
         self.coming.remove(&id);
         let mut bound = self.bound.remove(&id).unwrap_or_default().into_iter();

@@ -1,4 +1,4 @@
-//! Connections that nobody uses, and their end: a browser closes what was idle for too long.
+//! Idle connections, and their timeouts.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use units::Time;
 use super::{Lease, Origin, Pool};
 use crate::policy::IdleTimeouts;
 
-/// A connection that nobody uses and one request at a time can.
+/// An idle connection of a protocol with one request at a time.
 pub(super) struct Idle {
     pub(super) lease: Lease,
     since: Time,
-    /// Whether it has carried a request.
+    /// True if it has carried a request.
     is_used: bool,
 }
 
@@ -22,7 +22,7 @@ impl Idle {
         Idle { lease: Lease { opened: None, ..lease }, since: now, is_used }
     }
 
-    /// When it will have been idle for too long.
+    /// Time of its idle timeout.
     pub(super) fn expiry(&self, timeouts: &IdleTimeouts) -> Option<Time> {
         let limit = if self.is_used { timeouts.used_s } else { timeouts.unused_s };
         Some(self.since + Duration::from_secs(limit?))
@@ -30,7 +30,8 @@ impl Idle {
 }
 
 impl Pool {
-    /// Sees to it that the connections to `origin` do not outlive their idleness. What sees to it does not keep the pool.
+    /// Starts a task that closes the connections to `origin` at their idle timeouts. The task does not keep the
+    /// pool alive.
     pub(super) fn watch_idle(self: &Rc<Self>, origin: &Rc<Origin>) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -48,7 +49,7 @@ impl Pool {
         });
     }
 
-    /// Closes what has been idle for too long; gives when the next will have been.
+    /// Closes expired connections; returns the time of the next expiry.
     fn close_expired(&self, origin: &Rc<Origin>) -> Option<Time> {
         let mut inner = self.inner.borrow_mut();
         while let Some(lease) = inner.group(origin).take_expired(world::now()) {

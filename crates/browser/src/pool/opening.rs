@@ -1,4 +1,4 @@
-//! Opening connections: as many as are wanted and allowed, and one more where the first is slow to come.
+//! Opening connections: as many as are wanted and allowed, and a backup if the first is slow to connect.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::plan::Arm;
 use crate::timeline::Opened;
 
 impl Pool {
-    /// Opens what is wanted and has become possible, for the most urgent first.
+    /// Opens connections that are wanted and have become possible, for the most urgent requests first.
     pub(super) fn open_where_waiting(self: &Rc<Self>) {
         let mut waiting: Vec<_> = {
             let inner = self.inner.borrow();
@@ -58,11 +58,13 @@ impl Pool {
         world::spawn(async move { pool.open(origin, id).await });
     }
 
-    /// Opens a second connection if the first one of a group, `first`, has not reached its host, or the proxy on the way, in good time: its SYN may be lost. Whichever is
-    /// there first is used; the other is kept, unless the protocol multiplexes and needs but one.
+    /// Opens a backup connection if the first one of a group, `first`, has not reached its host, or the proxy on
+    /// the path, in time: its SYN may be lost. The faster one is used; the other is kept, unless the protocol
+    /// multiplexes and needs only one.
     ///
-    /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: tried again later where limits forbid it or the name is not resolved yet; not for QUIC,
-    /// and whether the protocol multiplexes is not known yet, so that the limit is that of HTTP/1.
+    /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: retried later if
+    /// limits forbid it or the name is not resolved yet; not for QUIC. At this time it is not known yet if the
+    /// protocol multiplexes, so the limit is that of HTTP/1.
     fn back_up(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) {
         let Some(patience) = self.browser.policy.backup_after() else { return };
         if self.inner.borrow_mut().group(origin).arm.protocol == Protocol::H3 {
@@ -103,7 +105,7 @@ impl Pool {
         Beside::Settled
     }
 
-    /// Opens one connection and hands it to whoever waits.
+    /// Opens one connection and gives it to a waiting request.
     async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
         let mut opened = Opened { started: world::now(), ..Opened::default() };
@@ -177,17 +179,17 @@ impl Pool {
     }
 }
 
-/// What became of the attempt to open a second connection.
+/// Outcome of the attempt to open a backup connection.
 #[derive(PartialEq, Eq)]
 enum Beside {
-    /// It is coming, or not needed any more.
+    /// It is being opened, or no longer needed.
     Settled,
     /// It is too early, or a limit forbids it.
     NotYet,
 }
 
 impl Inner {
-    /// Counts a connection as coming.
+    /// Counts a connection as being opened.
     fn begin(&mut self, origin: &Rc<Origin>) -> u32 {
         self.total += 1;
         let arm = self.group(origin).arm;
@@ -215,7 +217,7 @@ impl Inner {
         used.has_reached || used.closed.is_some() || used.is_void
     }
 
-    /// A connection has come. What is of no use is closed.
+    /// Accepts a new connection. An unneeded one is closed.
     fn arrive(&mut self, lease: Lease) {
         let origin = Rc::clone(&lease.origin);
         if let Some(surplus) = self.group(&origin).arrive(lease, world::now()) {

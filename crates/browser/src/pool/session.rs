@@ -1,4 +1,4 @@
-//! A connection that requests share.
+//! A connection shared by several requests.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::Lease;
 use super::group::Waiter;
 use crate::policy::IdleTimeouts;
 
-/// Whether a request bears others beside it on a pipelined connection.
+/// Compatibility of a request with others on a pipelined connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Company {
-    /// It may be sent before those in front are answered, and others behind it.
+    /// It may be sent before earlier responses have arrived, and others behind it.
     Welcome,
     /// It has side effects, or too much depends on it.
     Unwelcome,
@@ -21,9 +21,9 @@ pub(super) struct Session {
     pub(super) lease: Lease,
     /// Requests on it.
     pub(super) sharing: usize,
-    /// One of them must be alone.
+    /// True if one of them must be alone.
     is_taken: bool,
-    /// Since when there has been no request on it, if there is none.
+    /// Time since which it has been without requests.
     since: Time,
 }
 
@@ -32,7 +32,7 @@ impl Session {
         Session { lease, sharing: 0, is_taken: false, since: now }
     }
 
-    /// Whether a request may go on it: any request if it multiplexes, else up to `depth` at once.
+    /// Returns true if it accepts the request: any request if it multiplexes, else up to `depth` at once.
     pub(super) fn takes(&self, company: Company, depth: Option<usize>) -> bool {
         match (depth, company) {
             (None, _) => true,
@@ -41,7 +41,7 @@ impl Session {
         }
     }
 
-    /// A lease for one more request. Only the first has waited for the connection to open.
+    /// A lease for one more request. Only the first request waited for the connection to open.
     pub(super) fn lend(&mut self, company: Company) -> Option<Lease> {
         let connection = self.lease.connection.share()?;
         self.sharing += 1;
@@ -50,7 +50,7 @@ impl Session {
         Some(Lease { connection, id: self.lease.id, opened: self.lease.opened.take(), origin })
     }
 
-    /// Lends it to one who waits. One that has given up is passed over.
+    /// Lends it to a waiting request. A request that has given up is skipped.
     pub(super) fn serve(&mut self, waiter: Waiter, company: Company) {
         let (opened, since) = (self.lease.opened, self.since);
         let Some(lease) = self.lend(company) else { return };
@@ -67,7 +67,7 @@ impl Session {
         self.since = now;
     }
 
-    /// When nobody will have used it for too long, if nobody does.
+    /// Time of its idle timeout, if it has no requests.
     pub(super) fn expiry(&self, timeouts: &IdleTimeouts) -> Option<Time> {
         let limit = timeouts.multiplexed_s.filter(|_| self.sharing == 0)?;
         Some(self.since + Duration::from_secs(limit))

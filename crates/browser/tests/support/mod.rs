@@ -20,7 +20,7 @@ use proxy::{Listen, Origin, PushPolicy, Site, UdpPort, Workers, origin};
 use tls::Security;
 use world::sim::{NodeId, Plan};
 
-/// Longer than any page of these tests takes.
+/// A time limit that no page of these tests reaches.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn page(spec: &str) -> Page {
@@ -55,7 +55,7 @@ fn origin_of(page: &Page, host: usize) -> Rc<Origin> {
     Rc::new(Origin::new(Arc::new(Site::new(page)), host, Workers::default(), factors))
 }
 
-/// Loads `page` in the machine's world from origins on loopback, each at a port of the kernel's choice.
+/// Loads `page` in the real world from origins on loopback, each at a port chosen by the kernel.
 pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visited {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let hosts: BTreeMap<_, _> = page.hosts.iter().map(|h| (h.name.clone(), loopback)).collect();
@@ -95,7 +95,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A stage on which nobody listens yet.
+    /// A stage without listeners.
     pub fn new(page: &Page, network: &str, protocol: Protocol, security: Security) -> Stage {
         let network = Network::parse(network).unwrap();
         let mut plan = Plan::new(Source::new(1, 0));
@@ -135,7 +135,7 @@ impl Stage {
         stage
     }
 
-    /// Has `host` serve the page.
+    /// Starts a server of the page at `host`.
     pub fn serve(&mut self, host: usize) {
         let arm = self.arms[host];
         let listen = Listen {
@@ -156,7 +156,7 @@ impl Stage {
         });
     }
 
-    /// A stage whose origins all serve, and push so with the document.
+    /// A stage whose origins all serve, and push with the document by this policy.
     pub fn pushing(page: &Page, network: &str, protocol: Protocol, push: PushPolicy) -> Stage {
         let mut stage = Stage::new(page, network, protocol, Security::Tls13);
         for host in 0..stage.servers.len() {
@@ -174,7 +174,7 @@ impl Stage {
         stage
     }
 
-    /// Has `host` treat each of its connections so.
+    /// Starts a server at `host` that treats each of its connections this way.
     pub fn treat<F, T>(&mut self, host: usize, treatment: F)
     where
         F: Fn(world::TcpStream) -> T + 'static,
@@ -215,8 +215,8 @@ fn address(host: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 1, 0, host as u8 + 1))
 }
 
-/// The most connections that are open at once, of those that `select` picks. One that was closed at an
-/// instant makes room for one opened at it.
+/// Maximum number of concurrent open connections among those that `select` picks. A connection closed at an instant
+/// makes room for one opened at it.
 pub fn most_at_once(visited: &Visited, select: impl Fn(&str) -> bool) -> usize {
     let mut changes = Vec::new();
     for connection in visited.connections.iter().filter(|c| select(&c.host)) {

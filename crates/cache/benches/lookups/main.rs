@@ -1,9 +1,9 @@
-//! What the memory tier costs on one core, beside caches that others wrote.
+//! CPU cost of the memory tier on one core, compared with third-party caches.
 //!
-//! A *hit* goes from a request's key and its eight fields, as a browser sends them, to a judged answer; a *miss* finds nothing, takes the object in and
-//! makes another leave. The peers find a value by a whole URL and judge nothing: no freshness, no `Vary`, no conditions. Objects have 1 KiB and are
-//! asked for in a shuffled order. Time is the thread's CPU time; the caches take turns within a round. Of a cache the best round counts, of a ratio
-//! the median of the rounds.
+//! A *hit* goes from a request's key and its eight fields, as a browser sends them, to a judged answer; a *miss* finds nothing, inserts the object
+//! and evicts another. The peers find a value by a whole URL and judge nothing: no freshness, no `Vary`, no conditions. Objects have 1 KiB and are
+//! requested in a shuffled order. Time is the thread's CPU time; the caches take turns within a round. The result is the best round of each cache,
+//! and the median of the rounds for ratios.
 //!
 //! ```text
 //! lookups [ROUNDS]     by default 10
@@ -20,9 +20,9 @@ use rustix::time::{ClockId, clock_gettime};
 use peers::{Lru, Moka, QuickCache};
 use tier::{Object, Ours, Tier, objects};
 
-/// So many requests a round.
+/// Requests per round.
 const REQUESTS: usize = 100_000;
-/// So many objects are held while misses are measured.
+/// Objects held while misses are measured.
 const HELD: usize = 10_000;
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
     misses("a miss and its insert", rounds);
 }
 
-/// All caches, with room for all objects and more: those that are divided are not filled evenly.
+/// All caches, with more room than all objects need: caches with shards do not fill evenly.
 fn full(objects: &[Object]) -> [Box<dyn Tier>; 4] {
     let room = 2 * objects.len();
     [
@@ -89,7 +89,7 @@ fn miss_all(tier: &dyn Tier, objects: &[Object]) {
     }
 }
 
-/// Measures all in turn and prints what came out; the first is the one that the others are compared with.
+/// Measures all in turn and prints the results; the first is the baseline for the others.
 fn compare(
     what: &str,
     tiers: &[Box<dyn Tier>],

@@ -1,4 +1,4 @@
-//! Caches that others wrote: a plain LRU behind a lock, and two that many cores share. Each finds a value by a URL.
+//! Third-party caches: a plain LRU behind a lock, and two concurrent ones. Each finds a value by a URL.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 
 use crate::tier::{Object, Tier, judged, stored};
 
-/// What they hold for every object.
+/// The value that they hold for every object.
 fn value() -> Arc<Stored> {
     Arc::new(stored(&judged("")))
 }
 
-/// A value of an object's own, as ours has it.
+/// A separate value for each object, as in our tier.
 fn copy(value: &Stored) -> Arc<Stored> {
     Arc::new(value.clone())
 }
@@ -47,7 +47,7 @@ impl Tier for Lru {
     }
 }
 
-/// `quick_cache`: shards, Clock-PRO's and S3-FIFO's ideas.
+/// `quick_cache`: shards, ideas of Clock-PRO and S3-FIFO.
 pub struct QuickCache {
     cache: quick_cache::sync::Cache<String, Arc<Stored>>,
     value: Arc<Stored>,
@@ -73,7 +73,7 @@ impl Tier for QuickCache {
     }
 }
 
-/// `moka`: W-TinyLFU, as Caffeine has it; its housekeeping is done by whoever asks.
+/// `moka`: W-TinyLFU, as in Caffeine; the calling thread does its housekeeping.
 pub struct Moka {
     cache: moka::sync::Cache<String, Arc<Stored>>,
     value: Arc<Stored>,

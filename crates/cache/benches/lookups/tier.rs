@@ -1,4 +1,4 @@
-//! What is asked of a cache, and the memory tier as one that can be asked.
+//! The objects requested, and the memory tier as a cache under test.
 
 use bytes::Bytes;
 use farlink_cache::{
@@ -23,14 +23,14 @@ const ASKED: [(&str, &str); 8] = [
     ("Connection", "keep-alive"),
 ];
 
-/// What is asked for.
+/// A requested object.
 pub struct Object {
     target: String,
-    /// All of the URL, as peers want it.
+    /// The whole URL, as the peers want it.
     pub url: String,
 }
 
-/// So many objects; those of another family have other names.
+/// `count` objects; each family has its own names.
 pub fn objects(family: &str, count: usize) -> Vec<Object> {
     let object = |number| {
         let target = format!("/static/{family}images/{number:06}.webp");
@@ -43,18 +43,18 @@ pub fn objects(family: &str, count: usize) -> Vec<Object> {
 /// A cache.
 pub trait Tier {
     fn name(&self) -> &'static str;
-    /// Whether it has the object, ready to be sent.
+    /// Returns true if it has the object, ready to be sent.
     fn find(&self, object: &Object) -> bool;
     fn store(&self, object: &Object);
 }
 
-/// What every cache holds for an object.
+/// The value that every cache holds for an object.
 pub fn stored(storable: &Storable) -> Stored {
     let body = Bytes::from_static(&[0; 1_024]);
     Stored { status: StatusCode::OK, fields: storable.fields.clone(), body }
 }
 
-/// What may be stored of the answer to a request.
+/// The storable parts of the answer to a request.
 pub fn judged(vary: &str) -> Storable {
     let exchange = Exchange { sent: NOW, received: NOW };
     let fields = [("cache-control", "max-age=600"), ("etag", "\"abc\""), ("vary", vary)];
@@ -75,12 +75,12 @@ impl Ours {
         Ours::new(1 << 30, "")
     }
 
-    /// The same, of responses that depend on a field of their request.
+    /// The same, with responses that depend on a field of their request.
     pub fn varied() -> Ours {
         Ours::new(1 << 30, "accept-encoding")
     }
 
-    /// With room for about so many objects: what the first weighs they all do.
+    /// A tier with room for about `count` objects, all of the weight of the first.
     pub fn holding(count: usize) -> Ours {
         let one = Ours::roomy();
         one.store(&objects("first", 1)[0]);

@@ -1,4 +1,4 @@
-//! Each policy on one trace, at some part of the trace's footprint.
+//! Replay of one trace under each policy, at a given part of the trace's footprint.
 
 use crate::gdsf::Gdsf;
 use crate::lru::{Fifo, Lru};
@@ -8,7 +8,7 @@ use crate::s3_fifo::S3Fifo;
 use crate::trace::Trace;
 use crate::w_tiny_lfu::WTinyLfu;
 
-/// What is compared.
+/// Policies under comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     Fifo,
@@ -52,7 +52,7 @@ impl Contender {
     }
 }
 
-/// Which part of the requests, and of the bytes asked for, was held.
+/// Hit ratio by requests and by bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratios {
     pub hits: f64,

@@ -1,5 +1,6 @@
-//! GreedyDual-Size-Frequency (Cherkasova, HP Labs 1998): the object leaves that has the least finds times cost a byte, aged by a
-//! clock which rises to the worth of each that left. Here a fetch costs a round trip's worth of bytes beside the object's own.
+//! GreedyDual-Size-Frequency (Cherkasova, HP Labs 1998): evicts the object with the least finds times cost per byte, aged by a
+//! clock that rises to the worth of each evicted object. The cost of a fetch is a round trip's worth of bytes plus the object's
+//! own.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! Queues: the least recently used leaves first, or who came first.
+//! Queues: LRU and FIFO eviction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,7 +44,7 @@ impl Policy for Fifo {
     }
 }
 
-/// Objects by when they came.
+/// Objects in order of arrival.
 pub struct Order {
     limit: u64,
     pub bytes: u64,
@@ -69,7 +69,7 @@ impl Order {
         Some(weight)
     }
 
-    /// Puts one behind all others. Those that no longer fit leave from the front.
+    /// Appends an object. Evicts from the front those that no longer fit.
     pub fn push(&mut self, object: u32, weight: u64) -> Vec<(u32, u64)> {
         self.append(object, weight);
         let mut gone = Vec::new();
@@ -91,7 +91,7 @@ impl Order {
         self.remove(object).map(|weight| (object, weight))
     }
 
-    /// From the front.
+    /// Iterates from the front.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.by_time.values().map(|object| (*object, self.objects[object].1))
     }

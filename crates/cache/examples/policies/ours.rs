@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 
 use crate::policy::Policy;
 
-/// So many bytes, none of which is there.
+/// A body of this many bytes, none of which is stored.
 struct Size(u64);
 
 impl Value for Size {
@@ -32,7 +32,7 @@ impl Ours {
         Ours { memory: Memory::new(Limits { bytes: limit, entry_bytes: limit }, (1, 2)) }
     }
 
-    /// What an entry weighs beside its body.
+    /// Weight of an entry beside its body.
     pub fn overhead() -> u64 {
         let mut alone = Ours::new(1 << 20);
         alone.request(0, 0);
@@ -55,7 +55,7 @@ impl Policy for Ours {
         if let Ok(storable) =
             storable(&request, StatusCode::OK, &response[..], exchange, &Storing::default())
         {
-            // Too large an object is refused, and then not held.
+            // An object that is too large is refused, and then not held.
             let _refused = self
                 .memory
                 .insert(self.memory.ticket(&key), Entry::new(&key, storable, Size(weight)))

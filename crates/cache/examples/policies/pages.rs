@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::trace::{Trace, Zipf};
 
-/// What a page asks for: what a shared cache may store of it.
+/// The objects of a page that a shared cache may store.
 struct Page {
     objects: Vec<(String, u64)>,
 }
@@ -68,7 +68,7 @@ fn cacheable(entry: &Value) -> Option<(String, u64)> {
     let status = StatusCode::from_u16(u16::try_from(response["status"].as_u64()?).ok()?).ok()?;
     let fields = lines(&response["headers"]);
     let asked = lines(&request["headers"]);
-    // HTTP/2's pseudo-fields are none.
+    // HTTP/2's pseudo-fields are not fields.
     let asked: Vec<_> = asked.into_iter().filter(|(name, _)| !name.starts_with(':')).collect();
     let date = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("date"));
     let now = date

@@ -1,4 +1,5 @@
-//! S3-FIFO (Yang et al., SOSP 2023): a small queue on probation, a main queue with second chances, and a memory of who left.
+//! S3-FIFO (Yang et al., SOSP 2023): a small queue on probation, a main queue with second chances, and a ghost queue of
+//! evicted keys.
 
 use std::collections::HashMap;
 

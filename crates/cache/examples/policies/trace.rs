@@ -6,7 +6,7 @@ use std::path::Path;
 
 use chance::{Source, Stream};
 
-/// Who asks for what: objects by number, and how large each is.
+/// A sequence of requests: objects by number, and the size of each.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     pub name: String,
@@ -15,8 +15,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Objects drawn by Zipf's law with that exponent, whatever came before; sizes log-normal with a median of 4 KiB and a mean of 12 KiB, as
-    /// of a page's small objects, independent of popularity.
+    /// Objects drawn by Zipf's law with exponent `alpha`, each independently; sizes log-normal with a median of 4 KiB and a mean of 12 KiB,
+    /// as of a page's small objects, independent of popularity.
     pub fn zipf(alpha: f64, objects: usize, requests: usize, seed: u64) -> Trace {
         let source = Source::new(seed, 0);
         let popularity = Zipf::new(alpha, objects);
@@ -26,8 +26,9 @@ impl Trace {
         Trace { name: format!("Zipf {alpha}"), requests, sizes }
     }
 
-    /// As [`Trace::zipf`], but every so many requests another tenth of the objects trades places with others in popularity, and of the
-    /// requests every fifth is for an object that nobody asks for again.
+    /// Like [`Trace::zipf`], but at regular intervals another tenth of the objects trades places with others in popularity, and
+    /// every
+    /// fifth request is for an object that is never requested again.
     pub fn drifting(alpha: f64, objects: usize, requests: usize, seed: u64) -> Trace {
         let source = Source::new(seed, 0);
         let popularity = Zipf::new(alpha, objects);
@@ -58,7 +59,7 @@ impl Trace {
         }
     }
 
-    /// Lines of `time object size`, as webcachesim's traces are. The same object with another size is another object.
+    /// Reads lines of `time object size`, as in webcachesim's traces. The same object with another size is another object.
     pub fn read(path: &Path) -> io::Result<Trace> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut trace = Trace { name, ..Trace::default() };
@@ -75,7 +76,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Appends a request for what is known by `name`.
+    /// Appends a request for the object known by `name`.
     pub fn ask<N: Ord>(&mut self, numbers: &mut BTreeMap<N, u32>, name: N, size: u64) {
         let number = *numbers.entry(name).or_insert_with(|| {
             self.sizes.push(size);
@@ -84,7 +85,7 @@ impl Trace {
         self.requests.push(number);
     }
 
-    /// How many different objects are asked for, and what they weigh together if each weighs `overhead` beside its size.
+    /// The number of distinct objects requested, and their total weight if each weighs `overhead` beside its size.
     pub fn footprint(&self, overhead: u64) -> (usize, u64) {
         let mut seen = vec![false; self.sizes.len()];
         self.requests.iter().for_each(|at| seen[*at as usize] = true);

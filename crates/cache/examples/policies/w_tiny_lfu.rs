@@ -1,5 +1,5 @@
-//! W-TinyLFU (Einziger, Friedman, Manes, ACM TOS 2017) with the admission by aggregated victims for objects of different sizes
-//! (Einziger et al., ACM TOS 2022): a candidate is let in if it was asked for as often as all those together that it would drive out.
+//! W-TinyLFU (Einziger, Friedman, Manes, ACM TOS 2017) with admission by aggregated victims for objects of different sizes (Einziger
+//! et al., ACM TOS 2022): a candidate is admitted if it was requested as often as all its victims together.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl WTinyLfu {
             victims.push(victim);
         }
         if freed < needed || (!victims.is_empty() && self.counts.of(object) < worth) {
-            // The victims get another turn, lest one popular object at the front keeps all out.
+            // The victims get another turn, so that one popular object at the front does not keep all others out.
             for victim in victims {
                 if let Some(weight) = self.probation.remove(victim) {
                     self.probation.append(victim, weight);
@@ -81,7 +81,7 @@ impl Policy for WTinyLfu {
     }
 }
 
-/// How often objects were asked for lately, up to 15 times each: exact, where an implementation would have a sketch. Halved from time to time.
+/// Recent request counts of objects, up to 15 each: exact, where an implementation would have a sketch. Halved from time to time.
 #[derive(Default)]
 pub struct Counts {
     counts: HashMap<u32, u64>,

@@ -1,39 +1,39 @@
-//! The few things that the disk tier does to files, behind a trait so that tests can cut the power or fill the disk.
+//! File operations of the disk tier, behind a trait so that tests can simulate power loss or a full disk.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Segments: files with numbers, appended to and read anywhere.
+/// Segments: numbered files, appended to and read at any offset.
 pub trait Files {
     /// The numbers of all segments, in ascending order.
     fn list(&self) -> io::Result<Vec<u64>>;
-    /// All of a segment.
+    /// Reads a whole segment.
     fn read(&self, segment: u64) -> io::Result<Vec<u8>>;
-    /// `length` bytes of a segment.
+    /// Reads `length` bytes of a segment.
     fn read_at(&self, segment: u64, at: u64, length: usize) -> io::Result<Vec<u8>>;
-    /// Writes at a place, the segment's end; a segment that is not there is made.
+    /// Writes at an offset, the segment's end; creates the segment if it does not exist.
     fn write_at(&mut self, segment: u64, at: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a segment off.
+    /// Truncates a segment.
     fn truncate(&mut self, segment: u64, length: u64) -> io::Result<()>;
-    /// Returns once the segment would survive a loss of power.
+    /// Returns once the segment would survive a power loss.
     fn sync(&mut self, segment: u64) -> io::Result<()>;
     /// Removes a segment.
     fn remove(&mut self, segment: u64) -> io::Result<()>;
 }
 
-/// Segments in a directory of their own, which one process holds at a time.
+/// Segments in a dedicated directory, held by one process at a time.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Held as long as it is open; the kernel lets go of it when the process ends, however it ends.
+    /// Lock held while the file is open; the kernel releases it when the process ends, however it ends.
     _lock: File,
 }
 
 const SUFFIX: &str = ".segment";
 
 impl Directory {
-    /// Takes hold of a directory, which is made if it is not there.
+    /// Locks a directory, creating it if it does not exist.
     pub fn open(path: &Path) -> io::Result<Directory> {
         std::fs::create_dir_all(path)?;
         let lock =
@@ -96,7 +96,7 @@ impl Files for Directory {
 
     fn sync(&mut self, segment: u64) -> io::Result<()> {
         File::open(self.file(segment))?.sync_data()?;
-        // That the file has its name must survive, too.
+        // Sync the directory too, so that the file's name survives.
         File::open(&self.path)?.sync_all()
     }
 

@@ -1,4 +1,5 @@
-//! Where each response on disk lies. Keys are kept with their text, for removals by prefix and so that a miss costs the disk nothing.
+//! In-memory index of the responses on disk. Keys are kept with their text, for removals by prefix and so that a miss costs no disk
+//! access.
 
 use hashbrown::HashTable;
 
@@ -6,7 +7,7 @@ use super::record::Record;
 use crate::fields::Section;
 use crate::key::{Key, OwnedKey};
 
-/// Where a record lies.
+/// Location of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub segment: u64,
@@ -31,9 +32,9 @@ pub(super) struct Index {
 }
 
 impl Known {
-    /// The memory that it holds, the table's places included, of which there are up to twice as many as are taken.
+    /// Memory held, including the table's buckets, of which there are up to twice as many as are in use.
     fn weight(&self) -> u64 {
-        /// What an allocator adds to two texts.
+        /// Allocator overhead of two texts.
         const ALLOCATIONS: usize = 2 * 16;
         let texts = self.key.uri().len() + self.chosen_by.text().len();
         (2 * size_of::<Known>() + ALLOCATIONS + texts) as u64
@@ -45,7 +46,7 @@ impl Index {
         Index { secret, table: HashTable::new(), weight: 0 }
     }
 
-    /// The memory that it holds.
+    /// Memory held by the index.
     pub fn weight(&self) -> u64 {
         self.weight
     }
@@ -54,7 +55,7 @@ impl Index {
         self.table.len() as u64
     }
 
-    /// Takes in a response, in the place of one with the same key and choosing fields.
+    /// Adds a response, replacing one with the same key and choosing fields.
     pub fn insert(&mut self, key: &Key<'_>, chosen_by: &Section, place: Place) {
         let hash = key.hash(self.secret);
         match self.table.find_mut(hash, |known| known.key.is(key) && known.chosen_by == *chosen_by)
@@ -86,7 +87,7 @@ impl Index {
         }
     }
 
-    /// Removes what a record says is gone. Returns how many there were.
+    /// Applies a removal record. Returns the number of responses removed.
     pub fn remove(&mut self, gone: &Record) -> u64 {
         match gone {
             Record::KeyGone(key) => self.remove_key(&key.borrow()),

@@ -1,4 +1,4 @@
-//! What a segment consists of: records, each with a checksum over all of it.
+//! Record format of segments; each record has a checksum over all of it.
 //!
 //! `"FLc1"`, the payload's length (4 bytes, little endian like all numbers), the first 16 bytes of its BLAKE3 digest, the payload: a kind
 //! (1 byte) and what that kind has. Texts have their length (4) before them.
@@ -18,7 +18,7 @@ pub(super) const HEADER: usize = MAGIC.len() + 4 + DIGEST;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Record {
     Response(Box<Response>),
-    /// All of a partition's responses whose URI begins so are gone.
+    /// All responses of a partition whose URI has this prefix are gone.
     Gone(Partition, String),
     /// One key's responses are gone.
     KeyGone(Box<OwnedKey>),
@@ -27,7 +27,7 @@ pub(super) enum Record {
     AllGone,
 }
 
-/// A stored response with what it takes to judge it again.
+/// A stored response with the data needed to judge it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Response {
     pub key: OwnedKey,
@@ -35,24 +35,24 @@ pub(super) struct Response {
     /// Its age when it was received: `Age` itself is not among the stored fields.
     pub age: Seconds,
     pub status: StatusCode,
-    /// The request's fields by which it was chosen.
+    /// The request's fields that selected it.
     pub chosen_by: Section,
     pub fields: Section,
     pub body: Bytes,
 }
 
-/// What lies at a place in a segment.
+/// Outcome of reading at an offset in a segment.
 pub(super) enum Read {
-    /// A record, and how long it is with its header.
+    /// A record, and its length including the header.
     Record(Record, usize),
     /// The end.
     End,
-    /// No whole record: it was torn while it was written, or damaged since.
+    /// No whole record: torn while it was written, or damaged since.
     Damaged,
 }
 
 impl Record {
-    /// With its header. `None` if it is too long for a record.
+    /// Encodes the record with its header; `None` if it is too long.
     pub fn encode(&self) -> Option<Vec<u8>> {
         let mut out = vec![0; HEADER];
         match self {
@@ -151,7 +151,7 @@ fn decode(cursor: &mut Cursor<'_>) -> Option<Record> {
     })
 }
 
-/// What is left to read of a payload.
+/// The unread rest of a payload.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {

@@ -1,10 +1,10 @@
-//! What left lately, and how often it had been asked for: hashes without entries.
+//! Ghost list: hashes of recently evicted keys with their request counts, without entries.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
-/// The last so many that left.
+/// The last evicted keys, in order of eviction.
 #[derive(Debug)]
 pub(super) struct Ghost {
     order: VecDeque<u64>,
@@ -22,7 +22,7 @@ impl Ghost {
         Ghost { order: VecDeque::new(), known: HashTable::new() }
     }
 
-    /// Remembers one, and of all no more than `limit`.
+    /// Remembers a key, and drops the oldest ones beyond `limit`.
     pub fn remember(&mut self, hash: u64, asked: u32, limit: usize) {
         if self.recall(hash).is_none() {
             self.order.push_back(hash);
@@ -35,7 +35,7 @@ impl Ghost {
         }
     }
 
-    /// How often what left had been asked for; it is remembered no longer.
+    /// Removes a key and returns its request count.
     pub fn recall(&mut self, hash: u64) -> Option<u32> {
         let found = self.known.find_entry(hash, |known| known.hash == hash).ok()?;
         Some(found.remove().0.asked)
@@ -54,7 +54,7 @@ mod tests {
         }
         assert_eq!([1, 2, 4].map(|hash| ghost.recall(hash)), [None, Some(7), Some(7)]);
         assert_eq!(ghost.recall(4), None);
-        // What came back and left again does not lengthen the queue without end.
+        // A key that comes back and leaves again must not lengthen the queue without end.
         for _ in 0..100 {
             ghost.remember(9, 1, 3);
             ghost.recall(9);

@@ -1,4 +1,4 @@
-//! Proven entries by their worth, the least first: a binary heap of slots that know their places, so that any of them can leave.
+//! Proven entries by worth, the least first: a binary heap of slots that know their places, so that any of them can be removed.
 
 use super::slots::Slots;
 
@@ -18,7 +18,7 @@ impl Heap {
         self.order.len()
     }
 
-    /// Puts a slot in by the worth that it states.
+    /// Inserts a slot by its stored worth.
     pub fn push<V>(&mut self, slots: &mut Slots<V>, at: u32) {
         self.bytes += slots.get(at).weight;
         self.order.push(at);
@@ -30,7 +30,7 @@ impl Heap {
         let place = slots.get(at).place as usize;
         self.order.swap_remove(place);
         if place < self.order.len() {
-            // What took the place came from the end: it may belong further down, or, from another branch, further up.
+            // The replacement came from the end: it may belong further down, or, from another branch, further up.
             let place = self.rise(slots, place);
             self.sink(slots, place);
         }

@@ -1,13 +1,14 @@
-//! What an operator has removed.
+//! Removals that an operator requests.
 
 use crate::key::{Key, OwnedKey, Partition};
 
-/// What to remove.
+/// Scope of a removal.
 #[derive(Clone, Copy, Debug)]
 pub enum Purge<'a> {
     /// All responses under one key.
     Key(Key<'a>),
-    /// In one partition, all whose URI begins so: `https://www.example.com/images/`. Scheme and host in lower case.
+    /// All responses of one partition whose URI has this prefix: `https://www.example.com/images/`. Scheme and host
+    /// in lower case.
     Prefix(Partition, &'a str),
     /// Everything in one partition.
     Partition(Partition),

@@ -1,16 +1,16 @@
-//! One shard of the memory tier: a table of entries, and the choice of who leaves.
+//! One shard of the memory tier: a table of entries, and the choice of entries to evict.
 //!
-//! Two ideas make it. From S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023): new entries are on probation in a queue
-//! of a twentieth of the bytes; those not asked for again by its end leave, so that what is read once passes through little memory, and a
-//! find writes one number. From GreedyDual-Size-Frequency (Cherkasova, HPL-98-69, 1998): of the proven entries the one leaves that saves least
-//! for the memory it takes, that is
+//! It combines two ideas. From S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023): new entries are on probation in a
+//! queue of a twentieth of the bytes; those not requested again by its end are evicted, so that one-hit objects pass through little memory, and a
+//! find writes one number. From GreedyDual-Size-Frequency (Cherkasova, HPL-98-69, 1998): among the proven entries, the one is evicted that saves
+//! least for the memory it takes, that is
 //!
 //! `clock + asked * (ROUND_TRIP + weight) / weight`
 //!
-//! where the clock is the worth of the last that left, so that old merits fade, and a fetch from the origin costs a round trip, counted as
-//! the bytes that could have been sent meanwhile, and the transfer. Small objects gain from the first term; with it alone ratios by bytes would
-//! fall below LRU's. Worth is reckoned anew only when an entry is about to leave. Who left is remembered for a while with the number
-//! of times it was asked for. `docs/cache.md` has the measurements.
+//! where the clock is the worth of the last evicted entry, so that old merits fade, and a fetch from the origin costs a round trip, counted as
+//! the bytes that could have been sent meanwhile, and the transfer. Small objects gain from the first term; with it alone, byte hit ratios
+//! would fall below LRU's. Worth is recalculated only when an entry is about to be evicted. Evicted keys are remembered for a while with their
+//! request counts. `docs/cache.md` has the measurements.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ use crate::key::{Key, OwnedKey};
 use crate::request::Request;
 use crate::status::Forward;
 
-/// Responses under one key: `Vary` must not let one resource fill a cache.
+/// Maximum number of responses under one key: `Vary` must not let one resource fill a cache.
 const VARIANTS: usize = 32;
-/// The part of the bytes that is for entries on probation: a twentieth.
+/// Divisor of the bytes for entries on probation: a twentieth.
 const PROBATION: u64 = 20;
-/// What a round trip to an origin costs in bytes: 50 ms at 2.6 Mbit/s, 16 ms at 8 Mbit/s. Between 4 and 64 KiB the ratios change little.
+/// Cost of a round trip to an origin in bytes: 50 ms at 2.6 Mbit/s, 16 ms at 8 Mbit/s. Between 4 and 64 KiB the ratios change little.
 const ROUND_TRIP: u64 = 16 << 10;
-/// Worth is counted in this part of a find whose whole cost is its own transfer.
+/// Fixed-point scale of worth: the worth of one find whose whole cost is its own transfer.
 const FRACTION: u64 = 256;
-/// Who left is remembered, twice as many as are held.
+/// Evicted keys remembered per entry held.
 const REMEMBERED: usize = 2;
-/// Parts of the key space whose invalidations are told apart.
+/// Number of parts of the key space with separate invalidation generations.
 const GENERATIONS: usize = 64;
 
 #[derive(Debug)]
@@ -49,24 +49,24 @@ pub(super) struct Shard<V> {
     slots: Slots<V>,
     probation: Queue,
     proven: Heap,
-    /// What the last proven entry that left was worth.
+    /// Worth of the last proven entry evicted.
     clock: u64,
     ghost: Ghost,
     generations: [u32; GENERATIONS],
     tally: Tally,
 }
 
-/// What an entry costs: what it holds, and its bookkeeping.
+/// Memory cost of an entry: its own weight and its bookkeeping.
 pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
     (entry.weight() + bookkeeping::<V>()) as u64
 }
 
 /// Bookkeeping bytes of an entry.
 pub(super) fn bookkeeping<V>() -> usize {
-    // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and the memory of who left.
+    // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and its share of the ghost list.
     let departed = size_of::<Departed>() + 1 + size_of::<u64>();
     let places = 2 * (size_of::<Slot<V>>() + 2 * size_of::<u32>() + 1 + REMEMBERED * departed);
-    // Reference counts, and what an allocator adds to four or five allocations.
+    // Reference counts, and the allocator's overhead of four or five allocations.
     let allocations = 2 * size_of::<usize>() + 5 * 16;
     places + allocations
 }
@@ -86,7 +86,8 @@ impl<V: Value> Shard<V> {
         }
     }
 
-    /// The best match for a request, or why there is none: of several the one that holds all, then the latest (RFC 9111 section 4.1).
+    /// The best match for a request, or the reason for a miss: among several, whole responses first, then the latest (RFC 9111
+    /// section 4.1).
     pub fn find<F: Fields + ?Sized>(
         &mut self,
         hash: u64,
@@ -115,12 +116,12 @@ impl<V: Value> Shard<V> {
         Ok(self.slots.entry(at).clone())
     }
 
-    /// Which generation a key is of: it changes when the key is invalidated.
+    /// The generation of a key: it changes when the key is invalidated.
     pub fn generation(&self, hash: u64) -> u32 {
         self.generations[hash as usize % GENERATIONS]
     }
 
-    /// Takes in an entry that weighs no more than a shard may hold.
+    /// Inserts an entry that weighs no more than a shard may hold.
     pub fn insert(&mut self, hash: u64, entry: Arc<Entry<V>>, weight: u64) {
         let predecessor = self.remove_superseded(hash, &entry);
         let known =
@@ -136,7 +137,8 @@ impl<V: Value> Shard<V> {
         self.tally.inserted += 1;
     }
 
-    /// Removes what a new entry supersedes, and of too many variants the oldest. If there was a predecessor: how often it was asked for.
+    /// Removes the entries that a new entry supersedes, and the oldest of too many variants. Returns the request count of the
+    /// predecessor, if there was one.
     fn remove_superseded(&mut self, hash: u64, entry: &Entry<V>) -> Option<u32> {
         let mut asked = None;
         let mut others = Vec::new();
@@ -209,7 +211,7 @@ impl<V: Value> Shard<V> {
         }
     }
 
-    /// Asked for again since it came in: it is proven. Otherwise it leaves.
+    /// Promotes an entry that was requested again since its insertion; evicts it otherwise.
     fn end_probation(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.probation.unlink(&mut self.slots, at);
@@ -219,7 +221,7 @@ impl<V: Value> Shard<V> {
         }
     }
 
-    /// Asked for since it was last valued: it is valued anew. Otherwise its turn has come.
+    /// Revalues an entry that was requested since its last valuation; evicts it otherwise.
     fn leave(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.proven.remove(&mut self.slots, at);
@@ -250,7 +252,7 @@ impl<V: Value> Shard<V> {
         self.tally.evicted += 1;
     }
 
-    /// Takes an entry out of everything.
+    /// Removes an entry from table, queue and heap.
     fn remove(&mut self, at: u32) {
         match self.slots.get(at).standing {
             Standing::Probation => self.probation.unlink(&mut self.slots, at),
@@ -264,7 +266,7 @@ impl<V: Value> Shard<V> {
     }
 }
 
-/// How well an entry fits a request: one that holds all before a part, then the latest.
+/// Rank of an entry's fit for a request: whole responses before parts, then the latest.
 fn fit<V: Value, F: Fields + ?Sized>(
     entry: &Entry<V>,
     request: &Request<'_, F>,

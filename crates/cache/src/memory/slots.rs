@@ -1,4 +1,4 @@
-//! Slots for entries: a table, a queue and a heap name them by number, and nothing is allocated to move an entry between these.
+//! Slots for entries: a table, a queue and a heap refer to them by number, and moving an entry between these allocates nothing.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ pub(super) struct Slot<V> {
     pub weight: u64,
     /// `None` while the slot is free.
     pub entry: Option<Arc<Entry<V>>>,
-    /// In the queue: its neighbour towards the head, where entries come in. Of a free slot: the next free one.
+    /// In the queue: its neighbour towards the head, where entries come in. In a free slot: the next free one.
     pub newer: u32,
     /// In the queue: its neighbour towards the tail.
     pub older: u32,
-    /// In the heap: where.
+    /// In the heap: its index.
     pub place: u32,
-    /// How often it was found since it was last valued.
+    /// Number of finds since the last valuation.
     pub finds: u32,
-    /// How often it was asked for up to then, lives before this one included.
+    /// Number of requests up to then, including earlier stays in the cache.
     pub asked: u32,
-    /// What it was valued at.
+    /// Worth at the last valuation.
     pub worth: u64,
     pub standing: Standing,
 }
 
-/// Where an entry stands.
+/// Standing of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// In the queue: nobody has asked for it twice.
+    /// In the queue: requested only once.
     Probation,
     /// In the heap.
     Proven,
@@ -50,7 +50,7 @@ impl<V> Slots<V> {
         Slots { slots: Vec::new(), free: NONE }
     }
 
-    /// Takes a free slot for an entry that was asked for so often.
+    /// Takes a free slot for an entry with `asked` requests so far.
     pub fn take(&mut self, hash: u64, weight: u64, entry: Arc<Entry<V>>, asked: u32) -> u32 {
         let entry = Some(entry);
         let (newer, older, place, standing) = (NONE, NONE, NONE, Standing::Probation);

@@ -2,16 +2,16 @@
 
 use std::ops::Add;
 
-/// What happened in a memory tier, and what it holds.
+/// Event counters of a memory tier, and its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lookups that found a matching entry, usable at once or not.
     pub found: u64,
     /// Lookups that found none.
     pub missed: u64,
-    /// Entries taken in.
+    /// Entries inserted.
     pub inserted: u64,
-    /// Entries that made room for others.
+    /// Entries evicted to make room for others.
     pub evicted: u64,
     /// Entries removed by invalidation and purges.
     pub removed: u64,

@@ -51,7 +51,7 @@ impl Stage {
             protocol,
             pipelined: false,
             security: Security::Tls13,
-            // Where pages name it; the browser is told that it is elsewhere.
+            // The port in the page's URLs; the browser is told the real one.
             port: 443,
             way: Way::Direct,
             blocked: false,
@@ -87,7 +87,7 @@ fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
     address.recv().unwrap()
 }
 
-/// Starts a browser to which the stages' hosts are what they are.
+/// Starts a browser in which the stages' hosts have their addresses.
 pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Running {
     let hosts = stages
         .iter()
@@ -113,7 +113,7 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         .unwrap()
 }
 
-/// The process group of the browser that was started there.
+/// The process group of the browser that was started with this profile.
 pub fn group_of(scratch: &Scratch) -> Pid {
     let pid = std::fs::read_to_string(scratch.0.join("pid")).unwrap();
     Pid::from_raw(pid.parse().unwrap()).unwrap()
@@ -134,7 +134,7 @@ pub fn alive(group: Pid) -> Vec<String> {
         .collect()
 }
 
-/// The recordings that lie beside the workspace, if they do.
+/// The recordings beside the workspace, if they exist.
 pub fn recordings() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folders = ["../shared/data/har", "../../shared/data/har"].map(|folder| root.join(folder));

@@ -1,4 +1,4 @@
-//! A small page with one of everything that a graph can say.
+//! A small page with one of everything that a graph can express.
 
 use std::time::Duration;
 
@@ -59,8 +59,8 @@ impl Everything {
     }
 }
 
-/// Two hosts; documents, sheets, scripts, images, fonts, redirects, posts; what the load event waits for and
-/// what it does not.
+/// Two hosts; documents, sheets, scripts, images, fonts, redirects, posts; objects that the load event waits for
+/// and others.
 pub fn everything() -> Everything {
     use After::{Bytes, End, Head};
     let hosts = ["www.everything.test", "cdn.everything.test"].map(|name| Host {

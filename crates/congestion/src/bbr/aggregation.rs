@@ -1,6 +1,6 @@
-//! Aggregated acknowledgements: how many segments arrive acknowledged beyond what the bandwidth explains.
+//! ACK aggregation: segments acknowledged in excess of the estimated bandwidth.
 //!
-//! Radio links and offloading receivers acknowledge in lumps. The window must cover the silence between
+//! Radio links and offloading receivers acknowledge in batches. The window must cover the silence between
 //! them, so the largest recent excess is added to it. Source: Linux 6.18 `bbr_update_ack_aggregation`,
 //! `bbr_ack_aggregation_cwnd`.
 
@@ -8,11 +8,11 @@ use units::Time;
 
 use super::bandwidth::{Bandwidth, micros};
 
-/// A maximum is kept for one to two spans of so many rounds (`bbr_extra_acked_win_rtts`).
+/// Span in rounds; a maximum is kept for one to two spans (`bbr_extra_acked_win_rtts`).
 const SPAN_ROUNDS: u32 = 5;
-/// A sampling epoch ends at the latest after so many segments (`bbr_ack_epoch_acked_reset_thresh`).
+/// Maximum number of segments in a sampling epoch (`bbr_ack_epoch_acked_reset_thresh`).
 const LONGEST_EPOCH: u64 = 1 << 20;
-/// The excess never exceeds what the bandwidth delivers in 100 ms (`bbr_extra_acked_max_us`).
+/// Maximum of the excess: the bandwidth's delivery in 100 ms (`bbr_extra_acked_max_us`).
 const MOST_MICROS: u64 = 100_000;
 
 /// The estimator.
@@ -60,7 +60,7 @@ impl Aggregation {
         *most = (*most).max(excess);
     }
 
-    /// What to add to the window.
+    /// Segments to add to the window.
     pub(super) fn allowance(&self, bandwidth: Bandwidth) -> u32 {
         let most = u32::try_from(bandwidth.segments_in(MOST_MICROS)).unwrap_or(u32::MAX);
         self.excess[0].max(self.excess[1]).min(most)
@@ -71,7 +71,7 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// One segment a millisecond.
+    /// One segment per millisecond.
     fn bandwidth() -> Bandwidth {
         Bandwidth::of(1, 1000)
     }

@@ -30,7 +30,7 @@ impl Gain {
     }
 }
 
-/// Whole microseconds: the resolution of the kernel's stamps.
+/// Whole microseconds: the resolution of the kernel's timestamps.
 pub(super) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -44,7 +44,7 @@ impl Bandwidth {
         Bandwidth(u32::try_from(scaled).unwrap_or(u32::MAX))
     }
 
-    /// Whether this is at least `gain` times `base`.
+    /// True if this is at least `gain` times `base`.
     pub(super) fn reaches(self, base: Bandwidth, gain: Gain) -> bool {
         u64::from(self.0) >= (u64::from(base.0) * u64::from(gain.0)) >> GAIN_SCALE
     }
@@ -59,12 +59,12 @@ impl Bandwidth {
         Bandwidth(self.0.abs_diff(other.0))
     }
 
-    /// Whether this is at most `gain` times `base`.
+    /// True if this is at most `gain` times `base`.
     pub(super) fn is_within(self, gain: Gain, base: Bandwidth) -> bool {
         u64::from(self.0) << GAIN_SCALE <= u64::from(gain.0) * u64::from(base.0)
     }
 
-    /// Bytes a second for segments of `segment_bytes`, less the margin.
+    /// Bytes per second for segments of `segment_bytes`, less the margin.
     pub(super) fn bytes_per_sec(self, segment_bytes: u32, gain: Gain) -> u64 {
         let scaled =
             (u128::from(self.0) * u128::from(segment_bytes) * u128::from(gain.0)) >> GAIN_SCALE;
@@ -77,8 +77,8 @@ impl Bandwidth {
         u64::from(self.0).saturating_mul(micros) >> SCALE
     }
 
-    /// `gain` times what is in flight when a path of this bandwidth and round trip is full and has no queue;
-    /// rounded up.
+    /// `gain` times the bandwidth-delay product: the segments in flight when a path of this bandwidth and round trip is full and
+    /// has no queue; rounded up.
     pub(super) fn product(self, rtt_micros: u64, gain: Gain) -> u32 {
         let scaled =
             (u128::from(self.0) * u128::from(rtt_micros) * u128::from(gain.0)) >> GAIN_SCALE;
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn ten_megabits_over_100_ms_are_84_segments() {
-        // 10 Mbit/s in packets of 1500 bytes: 833.3 a second.
+        // 10 Mbit/s in packets of 1500 bytes: 833.3 per second.
         let bandwidth = Bandwidth::of(8333, 10_000_000);
         assert_eq!(bandwidth.product(100_000, Gain::UNIT), 84);
         assert_eq!(bandwidth.product(100_000, Gain(512)), 167);

@@ -1,12 +1,12 @@
-//! Whether Startup has filled the pipe: the bandwidth no longer grows.
+//! Detection of a full pipe in Startup: the bandwidth no longer grows.
 //!
 //! Source: Linux 6.18 `bbr_check_full_bw_reached`.
 
 use super::bandwidth::{Bandwidth, Gain};
 
-/// Growth by less than this says that the pipe may be full (`bbr_full_bw_thresh`).
+/// Growth below this means that the pipe may be full (`bbr_full_bw_thresh`).
 const GROWTH: Gain = Gain::ratio(5, 4);
-/// Rounds in a row without it that prove so (`bbr_full_bw_cnt`): the receiver's window may take one to grow and
+/// Consecutive rounds without such growth that prove it (`bbr_full_bw_cnt`): the receiver's window may take one to grow and
 /// one to be filled.
 const ROUNDS: u32 = 3;
 
@@ -23,7 +23,7 @@ impl FullPipe {
         self.reached
     }
 
-    /// A round that the application filled has ended with this estimate.
+    /// A round without application limit has ended with this estimate.
     pub(super) fn on_round(&mut self, bandwidth: Bandwidth) {
         if self.reached {
             return;
@@ -42,7 +42,7 @@ impl FullPipe {
         self.best = Bandwidth::ZERO;
     }
 
-    /// A slow-down was a mistake: what was seen during it does not count.
+    /// A slow-down was spurious: measurements during it do not count.
     pub(super) fn on_undo(&mut self) {
         self.best = Bandwidth::ZERO;
         self.rounds = 0;

@@ -1,8 +1,8 @@
-//! The largest of recent bandwidths, in constant space.
+//! Maximum of recent bandwidths, in constant space.
 //!
 //! Kathleen Nichols' algorithm as in Linux `lib/win_minmax.c`: the best value of the window and the best two
-//! of those that came later are kept, spread over the window, so that when the best grows too old a good
-//! successor is at hand. Time is counted in round trips.
+//! later ones are kept, spread over the window, so that when the best grows too old a good
+//! successor is available. Time is counted in round trips.
 
 use super::bandwidth::Bandwidth;
 
@@ -16,7 +16,7 @@ struct Best {
 #[derive(Clone, Debug)]
 pub(super) struct MaxFilter {
     window: u64,
-    /// The best, and the best after it, twice; ever later.
+    /// The best, the best later one, and the best after that.
     best: [Best; 3],
 }
 
@@ -30,7 +30,7 @@ impl MaxFilter {
         self.best[0].value
     }
 
-    /// Takes the value of `round`; rounds never go back.
+    /// Adds the value of `round`; rounds never go back.
     pub(super) fn update(&mut self, round: u64, value: Bandwidth) {
         let new = Best { round, value };
         if value >= self.best[0].value || round - self.best[2].round > self.window {
@@ -46,7 +46,7 @@ impl MaxFilter {
         self.age(new);
     }
 
-    /// Drops what is too old and, as time passes without a new maximum, takes successors from the second and the
+    /// Drops expired values and, as time passes without a new maximum, takes successors from the second and the
     /// last part of the window.
     fn age(&mut self, new: Best) {
         let [first, second, third] = self.best;

@@ -1,4 +1,4 @@
-//! The smallest round trip of the last ten seconds, and how it is refreshed.
+//! The smallest round trip of the last ten seconds, and its refresh.
 //!
 //! Source: Linux 6.18 `bbr_update_min_rtt`.
 
@@ -8,16 +8,16 @@ use units::Time;
 
 use super::bandwidth::micros;
 
-/// A minimum is believed for so long (`bbr_min_rtt_win_sec`).
+/// Lifetime of a minimum (`bbr_min_rtt_win_sec`).
 const WINDOW: Duration = Duration::from_secs(10);
-/// The window stays small for so long, and for one round, while the queue drains (`bbr_probe_rtt_mode_ms`).
+/// Minimum duration of the small window, besides one round, while the queue drains (`bbr_probe_rtt_mode_ms`).
 const DIP: Duration = Duration::from_millis(200);
 
 /// The estimate.
 #[derive(Clone, Debug)]
 pub(super) struct MinRtt {
     micros: Option<u64>,
-    /// When it was measured, or the last dip ended.
+    /// Time of its measurement, or of the end of the last dip.
     at: Time,
 }
 
@@ -26,12 +26,12 @@ impl MinRtt {
         MinRtt { micros: rtt.map(micros), at: now }
     }
 
-    /// In microseconds, once there was a sample.
+    /// The minimum in microseconds; none before the first sample.
     pub(super) fn micros(&self) -> Option<u64> {
         self.micros
     }
 
-    /// Takes a sample; true if the estimate had grown too old.
+    /// Adds a sample; returns true if the estimate had expired.
     pub(super) fn observe(&mut self, now: Time, rtt: Option<Duration>, delayed: bool) -> bool {
         let expired = now > self.at + WINDOW;
         if let Some(rtt) = rtt.map(micros)
@@ -43,22 +43,22 @@ impl MinRtt {
         expired
     }
 
-    /// A dip ended: the estimate is good for another ten seconds.
+    /// A dip ended: the estimate is valid for another ten seconds.
     pub(super) fn renew(&mut self, now: Time) {
         self.at = now;
     }
 }
 
-/// The window is cut to a few segments so that the queue drains and the round trip shows (ProbeRTT).
+/// A window cut to a few segments so that the queue drains and the round trip shows (ProbeRTT).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Dip {
-    /// When it may end; none until little enough is in flight.
+    /// Earliest end; none until few enough segments are in flight.
     until: Option<Time>,
     round_done: bool,
 }
 
 impl Dip {
-    /// Little enough is in flight: the time counts from now. False if it counted already.
+    /// Few enough segments are in flight: the time counts from now. Returns false if it already did.
     pub(super) fn reach_bottom(&mut self, now: Time) -> bool {
         let first = self.until.is_none();
         if first {
@@ -76,12 +76,12 @@ impl Dip {
         self.round_done = true;
     }
 
-    /// A whole round has seen the small window.
+    /// True if a whole round has seen the small window.
     pub(super) fn round_is_done(&self) -> bool {
         self.round_done
     }
 
-    /// Its time is over.
+    /// True if its time is over.
     pub(super) fn is_over(&self, now: Time) -> bool {
         self.until.is_some_and(|until| now > until)
     }

@@ -1,5 +1,5 @@
 //! BBR, version 1: paces at the bandwidth that the path delivers and keeps little more in flight than
-//! it holds.
+//! the path holds.
 //!
 //! ```text
 //!   Startup --bandwidth stops growing--> Drain --queue gone--> ProbeBw <--+
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM Queue 2016), with the details and the
-//! integer arithmetic of Linux 6.18 `net/ipv4/tcp_bbr.c`, whose function names stand beside ours. Losses do not
+//! integer arithmetic of Linux 6.18 `net/ipv4/tcp_bbr.c`, whose function names are given with ours. Losses do not
 //! reduce the model; the window is conserved for a round of recovery and restored after it.
 //!
-//! Left out: the kernel's jiffies (time is exact) and its clamp of the window (`snd_cwnd_clamp`). The phase in
-//! which a gain cycle begins is drawn from a stream, so that flows do not probe in step and runs repeat.
+//! Left out: the kernel's jiffies (time is exact) and its clamp of the window (`snd_cwnd_clamp`). The initial phase of
+//! a gain cycle is drawn from a stream, so that flows do not probe in step and runs are reproducible.
 
 mod aggregation;
 mod bandwidth;
@@ -34,11 +34,11 @@ use self::min_rtt::{Dip, MinRtt};
 use self::policer::{Change, Observation, Policer, Totals};
 use crate::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout, Window};
 
-/// 2 / ln 2: the least gain that doubles the rate each round (`bbr_high_gain`).
+/// 2 / ln 2: the smallest gain that doubles the rate each round (`bbr_high_gain`).
 const HIGH_GAIN: Gain = Gain(Gain::ratio(2885, 1000).0 + 1);
-/// Its inverse empties in one round the queue that Startup built (`bbr_drain_gain`).
+/// Its inverse, which empties in one round the queue that Startup built (`bbr_drain_gain`).
 const DRAIN_GAIN: Gain = Gain::ratio(1000, 2885);
-/// The window over the estimated product: room for delayed acknowledgements (`bbr_cwnd_gain`).
+/// Ratio of the window to the estimated product: room for delayed acknowledgements (`bbr_cwnd_gain`).
 const CWND_GAIN: Gain = Gain::ratio(2, 1);
 /// Probe for more, give way, cruise (`bbr_pacing_gain`).
 const CYCLE: [Gain; 8] = [
@@ -51,18 +51,18 @@ const CYCLE: [Gain; 8] = [
     Gain::UNIT,
     Gain::UNIT,
 ];
-/// A cycle begins in any phase but that which gives way (`bbr_cycle_rand`).
+/// A cycle begins in any phase except the one that gives way (`bbr_cycle_rand`).
 const FIRST_PHASES: u64 = 7;
-/// A bandwidth is believed for a cycle and two rounds (`bbr_bw_rtts`).
+/// Lifetime of a bandwidth: a cycle and two rounds (`bbr_bw_rtts`).
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// The least window that keeps a receiver acknowledging that waits for every second segment
+/// The smallest window that keeps a receiver acknowledging every second segment
 /// (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: u32 = 4;
 /// `TCP_INIT_CWND`
 const INITIAL_WINDOW: u32 = 10;
 /// The nominal round trip before the first sample (`USEC_PER_MSEC`).
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// Below this rate segments leave one by one, bytes a second (`bbr_min_tso_rate`, 1.2 Mbit/s).
+/// Below this rate segments leave one by one, bytes per second (`bbr_min_tso_rate`, 1.2 Mbit/s).
 const LEAST_BURST_RATE: u64 = 1_200_000 / 8;
 /// A burst lasts about a millisecond: 2^-10 s (`sk_pacing_shift`).
 const BURST_SHIFT: u32 = 10;
@@ -86,9 +86,9 @@ enum Mode {
 #[derive(Clone, Debug, Default)]
 struct Rounds {
     count: u64,
-    /// The round ends with a segment that was sent after so many were delivered.
+    /// The round ends with a segment sent after this many were delivered.
     ends: u64,
-    /// The latest acknowledgement began one.
+    /// The latest acknowledgement began a round.
     started: bool,
 }
 
@@ -107,15 +107,15 @@ pub struct Bbr {
     policer: Policer,
     aggregation: Aggregation,
     totals: Totals,
-    /// Bytes a second.
+    /// Bytes per second.
     pacing_rate: u64,
     has_seen_rtt: bool,
-    /// Sending resumed after a pause that the application made, and nothing was delivered since.
+    /// Sending resumed after a pause by the application, and nothing has been delivered since.
     idle_restart: bool,
-    /// The latest acknowledgement was taken in ProbeRTT.
+    /// The latest acknowledgement was processed in ProbeRTT.
     restrained: bool,
     prior_phase: Phase,
-    /// In the first round of recovery: send what is delivered.
+    /// In the first round of recovery: send as much as is delivered.
     conserving: bool,
     /// The last window that was not cut by recovery or ProbeRTT.
     good_cwnd: u32,
@@ -123,7 +123,7 @@ pub struct Bbr {
 
 /// Source: `tcp_bbr.c`, in its order.
 impl Bbr {
-    /// A controller that draws the phases of its cycles from `chance`.
+    /// A controller with the phases of its cycles drawn from `chance`.
     pub fn new(chance: Stream) -> Bbr {
         Bbr {
             chance,
@@ -183,7 +183,7 @@ impl Bbr {
         segments.max(self.least_burst()).min(0x7f)
     }
 
-    // ---- how much in flight
+    // ---- segments in flight
 
     /// `bbr_bdp`
     fn product(&self, bandwidth: Bandwidth, gain: Gain) -> u32 {
@@ -202,7 +202,7 @@ impl Bbr {
         self.quantized(self.product(self.bandwidths.get(), gain))
     }
 
-    /// `bbr_packets_in_net_at_edt`: of what is in flight, what will be left in the network when the next segment
+    /// `bbr_packets_in_net_at_edt`: the part of the segments in flight that will be left in the network when the next segment
     /// departs.
     fn in_network_at_departure(&self, in_flight: u32, now: Time, departure: Time) -> u32 {
         let delivered = self.bandwidth().segments_in(micros(departure - now));
@@ -318,7 +318,7 @@ impl Bbr {
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack, sample: &RateSample) {
         let expired = self.min_rtt.observe(ack.now, ack.rtt, sample.is_ack_delayed);
         if expired && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt(_)) {
-            // The mode counts when the window is saved.
+            // The mode must be set when the window is saved.
             self.mode = Mode::ProbeRtt(Dip::default());
             self.save_window(window);
         }
@@ -376,7 +376,7 @@ impl Bbr {
         self.good_cwnd = if cut { self.good_cwnd.max(window.cwnd) } else { window.cwnd };
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`; true if the window is conserved.
+    /// `bbr_set_cwnd_to_recover_or_restore`; returns true if the window is conserved.
     fn recover_or_restore(&mut self, cwnd: &mut u32, phase: Phase, sample: &RateSample) -> bool {
         *cwnd = cwnd.saturating_sub(sample.newly_lost).max(1);
         let conserved = sample.in_flight + sample.newly_delivered;
@@ -418,7 +418,7 @@ impl Bbr {
     }
 }
 
-/// The delivery and its interval in microseconds, if they make a bandwidth.
+/// The delivery and its interval in microseconds, if they yield a bandwidth.
 fn valid(sample: &RateSample) -> Option<(Delivery, u64)> {
     let delivery = sample.delivery?;
     let interval = micros(delivery.interval?);
@@ -453,7 +453,7 @@ impl Controller for Bbr {
         self.set_window(window, ack.phase, sample);
     }
 
-    /// `bbr_ssthresh`: the threshold means nothing here; the window is noted for later.
+    /// `bbr_ssthresh`: the threshold is not used here; the window is saved for later.
     fn on_congestion(&mut self, window: &Window) -> u32 {
         self.save_window(window);
         window.ssthresh

@@ -1,7 +1,7 @@
 //! Token-bucket policers: long-term bandwidth from intervals that end in losses.
 //!
-//! A policer lets bursts through at line rate and then drops what exceeds its rate. Two intervals in a row with
-//! consistent throughput and a fifth of the segments lost betray one; then the mean of both is the bandwidth
+//! A policer lets bursts through at line rate and then drops traffic above its rate. Two consecutive intervals with
+//! consistent throughput and a fifth of the segments lost reveal one; then their mean is the bandwidth
 //! for the next 48 rounds. Source: Linux 6.18 `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
 
 use units::Time;
@@ -12,7 +12,7 @@ use super::bandwidth::{Bandwidth, Gain};
 const LEAST_ROUNDS: u32 = 4;
 /// The share of lost segments that makes an interval lossy, of 256 (`bbr_lt_loss_thresh`: 20 %).
 const LOSSY: u64 = 50;
-/// Bandwidths this near each other are consistent (`bbr_lt_bw_ratio`), or this near in bytes a second
+/// Bandwidths this close to each other are consistent (`bbr_lt_bw_ratio`), or this close in bytes per second
 /// (`bbr_lt_bw_diff`: 4 kbit/s).
 const NEAR: Gain = Gain::ratio(1, 8);
 const NEAR_BYTES: u64 = 4000 / 8;
@@ -29,7 +29,7 @@ pub(super) struct Totals {
     pub(super) lost: u64,
 }
 
-/// What the detector is told with each acknowledgement or timeout.
+/// Input of the detector at each acknowledgement or timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
     pub(super) totals: Totals,
@@ -42,7 +42,7 @@ pub(super) struct Observation {
     pub(super) segment_bytes: u32,
 }
 
-/// What changed.
+/// Change of the detector's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Nothing,
@@ -55,7 +55,7 @@ pub(super) enum Change {
 /// The detector.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
-    /// Of the last lossy interval (`lt_bw`).
+    /// Bandwidth of the last lossy interval (`lt_bw`).
     bandwidth: Option<Bandwidth>,
     in_use: bool,
     sampling: bool,
@@ -64,7 +64,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The policer's bandwidth, while it is believed in.
+    /// The policer's bandwidth, while it is in use.
     pub(super) fn bandwidth(&self) -> Option<Bandwidth> {
         self.bandwidth.filter(|_| self.in_use)
     }
@@ -84,7 +84,7 @@ impl Policer {
             return self.count_down(seen);
         }
         if !self.sampling {
-            // The first loss shows that the bucket is empty; what was before it is too fast.
+            // The first loss shows that the bucket is empty; the rate before it is too high.
             if !seen.losing {
                 return Change::Nothing;
             }
@@ -165,7 +165,7 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// Rounds of 100 ms in which 100 segments are delivered and `lost` lost; until something changes.
+    /// Feeds rounds of 100 ms with 100 segments delivered and `lost` lost, until something changes.
     fn rounds_until_change(policer: &mut Policer, lost: u64) -> (u64, Change) {
         let mut totals = policer.began;
         for round in 1..100 {

@@ -3,7 +3,7 @@
 use super::*;
 
 const RTT: Duration = Duration::from_millis(100);
-/// What the path delivers in a round trip.
+/// Segments that the path delivers per round trip.
 const PATH: u32 = 80;
 
 fn at(ms: u64) -> Time {
@@ -37,13 +37,13 @@ impl Flow {
         }
     }
 
-    /// An acknowledgement of `segments`, `lost` more being found lost, with `in_flight` left.
+    /// An acknowledgement of `segments`, with `lost` more found lost and `in_flight` left.
     fn acknowledge(&mut self, segments: u32, lost: u32, in_flight: u32, rtt: Duration) {
         let prior = self.delivered.saturating_sub(u64::from(segments.max(in_flight))).max(1);
         self.delivered += u64::from(segments);
         self.lost += u64::from(lost);
         let delivered = self.delivered - prior;
-        // What the path delivers in that time, or less if less was sent.
+        // Segments that the path delivers in that time, or fewer if fewer were sent.
         let interval = RTT.mul_f64((delivered as f64 / f64::from(PATH)).max(1.0));
         let sample = RateSample {
             delivery: Some(Delivery {

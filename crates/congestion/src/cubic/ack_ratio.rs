@@ -1,6 +1,6 @@
-//! How many segments an acknowledgement covers, on average.
+//! Average number of segments covered by an acknowledgement.
 //!
-//! Linux 3 counts acknowledgements where CUBIC's growth means segments, and corrects by this ratio. Source:
+//! Linux 3 counts acknowledgements while CUBIC's growth is in segments, and corrects by this ratio. Source:
 //! Linux 3.0 `bictcp_acked` (`delayed_ack`). Unit: sixteenths of a segment.
 
 const SHIFT: u32 = 4;
@@ -23,7 +23,7 @@ impl AckRatio {
         self.0 = (self.0 - (self.0 >> SHIFT) + acked).min(LIMIT);
     }
 
-    /// How many acknowledgements report `segments`, at least one.
+    /// Number of acknowledgements that report `segments`, at least one.
     pub(super) fn acknowledgements(&self, segments: u64) -> u64 {
         ((segments << SHIFT) / u64::from(self.0)).max(1)
     }
@@ -40,7 +40,7 @@ mod tests {
         for _ in 0..100 {
             ratio.observe(1);
         }
-        // From above the mean of ones stays at 31/16: the shift loses what is below a sixteenth.
+        // From above the mean of ones stays at 31/16: the shift loses fractions below a sixteenth.
         assert_eq!((ratio.0, ratio.acknowledgements(100)), (31, 51));
         for _ in 0..1000 {
             ratio.observe(1000);

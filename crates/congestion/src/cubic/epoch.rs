@@ -1,4 +1,4 @@
-//! One period of CUBIC's growth, from a reduction to the next: the cubic function, and Reno's window beside it.
+//! One period of CUBIC's growth, from one reduction to the next: the cubic function, and Reno's window beside it.
 //!
 //! Source: Linux `bictcp_update`, the same in 3.0 and 6.18. Time inside the function is counted in 1/1024 s.
 
@@ -12,14 +12,14 @@ use super::{BETA, BETA_SCALE};
 const CUBE_RTT_SCALE: u64 = 410;
 /// 2^40 / 410: turns segments into (1/1024 s)^3 (`cube_factor`).
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
-/// Acknowledged segments for each of Reno's, times 8 over the window (`beta_scale`).
+/// Acknowledged segments for each segment of Reno's growth, times 8 over the window (`beta_scale`).
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
 /// A period of growth.
 #[derive(Debug, Clone)]
 pub(super) struct Epoch {
     pub(super) began: Time,
-    /// When the cubic function reaches its origin, in 1/1024 s after `began`.
+    /// Time at which the cubic function reaches its origin, in 1/1024 s after `began`.
     pub(super) k: u64,
     /// The window at the plateau.
     origin: u64,
@@ -42,7 +42,7 @@ impl Epoch {
         }
     }
 
-    /// The window that the cubic function wants one round trip from now.
+    /// The target of the cubic function one round trip from now.
     pub(super) fn target(&self, now: Time, rtt: Duration) -> u64 {
         let t = ticks(now - self.began + rtt);
         let offset = u128::from(t.abs_diff(self.k));
@@ -55,7 +55,7 @@ impl Epoch {
         }
     }
 
-    /// By how much Reno's window would exceed `cwnd`, if it would (RFC 9438 section 4.3).
+    /// Excess of Reno's window over `cwnd`, if any (RFC 9438 section 4.3).
     pub(super) fn reno_ahead_of(&mut self, cwnd: u64) -> Option<u64> {
         let per = (cwnd * FRIENDLY_SCALE) >> 3;
         if per > 0 && self.acked > per {

@@ -1,12 +1,12 @@
 //! CUBIC (RFC 9438) with the constants and the integer arithmetic of Linux.
 //!
 //! Source: `net/ipv4/tcp_cubic.c` (`bictcp_update` and its neighbours) of Linux 6.18, 3.10.17 and 3.0.27. C =
-//! 410/1024 segments/s^3, beta = 717/1024. What the kernels do differently:
+//! 410/1024 segments/s^3, beta = 717/1024. Differences between the kernels:
 //!
 //! | | Linux 3 | Linux 6 |
 //! |---|---|---|
 //! | growth counts | acknowledgements, corrected by their mean size | delivered segments |
-//! | fastest growth | a segment for two acknowledgements | half a window a round trip |
+//! | fastest growth | a segment per two acknowledgements | half a window per round trip |
 //! | idle time | counts: the window leaps after it | shifts the curve |
 //! | undo | 3.0: to the last maximum, which a timeout forgets; 3.10: to the window before | as 3.10 |
 //! | clock | jiffies; round trips in 1/8 ms | jiffies; round trips in microseconds |
@@ -29,10 +29,10 @@ use crate::{Ack, Controller, Era, Phase, Resume, Settings, Timeout, Window};
 /// Multiplicative decrease: beta * 1024.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1024;
-/// After a recovery began, delays still show the old queue for so long.
+/// Time after the beginning of a recovery for which delays still show the old queue.
 const DELAY_HOLDOFF: Duration = Duration::from_secs(1);
 
-/// When the curve was last looked at.
+/// The last update of the curve.
 #[derive(Debug, Clone, Copy)]
 struct Update {
     cwnd: u32,
@@ -43,12 +43,12 @@ struct Update {
 #[derive(Debug, Clone)]
 pub struct Cubic {
     settings: Settings,
-    /// Nothing is recomputed this soon while the window stands still (`HZ / 32`).
+    /// Minimum time between updates while the window does not change (`HZ / 32`).
     throttle: Duration,
     epoch: Option<Epoch>,
     /// The window at the last reduction; none before the first (`last_max_cwnd`).
     last_max: Option<u32>,
-    /// The window before the last reduction, which a timeout does not forget (`loss_cwnd`).
+    /// The window before the last reduction, which a timeout does not clear (`loss_cwnd`).
     before_loss: u32,
     /// Deliveries, or acknowledgements, needed for the next segment of growth (`cnt`).
     per_increase: u64,
@@ -59,12 +59,12 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// As Linux ships it.
+    /// CUBIC as shipped by Linux.
     pub fn with_hystart(settings: &Settings) -> Cubic {
         Cubic { hystart: Some(Hystart::new(settings)), ..Cubic::without_hystart(settings) }
     }
 
-    /// With slow start until the first loss.
+    /// CUBIC with slow start until the first loss.
     pub fn without_hystart(settings: &Settings) -> Cubic {
         Cubic {
             settings: *settings,
@@ -84,12 +84,12 @@ impl Cubic {
         self.settings.era
     }
 
-    /// The instant as the kernel's arithmetic sees it: the jiffy that it falls into (`tcp_jiffies32`).
+    /// The time in the kernel's arithmetic: the jiffy that it falls into (`tcp_jiffies32`).
     fn stamp(&self, now: Time) -> Time {
         Time::from_nanos(now.as_nanos() - now.as_nanos() % nanos(self.settings.tick))
     }
 
-    /// How far ahead of now the cubic function is read: one smallest round trip, in whole jiffies (`usecs_to_jiffies`, before
+    /// Lookahead of the cubic function: one smallest round trip, in whole jiffies (`usecs_to_jiffies`, before
     /// Linux 5 `msecs_to_jiffies`).
     fn look_ahead(&self) -> Duration {
         let rtt = self.smallest_rtt.unwrap_or_default();
@@ -100,7 +100,7 @@ impl Cubic {
         Duration::from_nanos((rtt.as_nanos() as u64).next_multiple_of(nanos(self.settings.tick)))
     }
 
-    /// `bictcp_acked`: follows the smallest delay and asks HyStart whether slow start is over.
+    /// `bictcp_acked`: tracks the smallest delay and asks HyStart whether slow start is over.
     fn observe_delay(&mut self, window: &mut Window, ack: &Ack) {
         let Some(rtt) = ack.rtt else { return };
         let now = self.stamp(ack.now);
@@ -127,7 +127,7 @@ impl Cubic {
         }
     }
 
-    /// `bictcp_update`: how many deliveries one more segment costs now.
+    /// `bictcp_update`: deliveries needed for one more segment of growth.
     fn update(&mut self, now: Time, cwnd: u32, acked: u32) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += u64::from(acked);
@@ -154,14 +154,14 @@ impl Cubic {
             _ => 100 * cwnd_wide,
         };
         if last_max.is_none() {
-            // Before the first loss nothing is known: at least 5 % a round trip.
+            // Before the first loss nothing is known: at least 5 % per round trip.
             self.per_increase = self.per_increase.min(20);
         }
         self.bound_increase(cwnd);
     }
 
-    /// Never slower than Reno would be; and never faster than half as much again a round trip or, in
-    /// Linux 3, than a segment for two acknowledgements.
+    /// Never slower than Reno; and never faster than half a window per round trip or, in
+    /// Linux 3, than a segment per two acknowledgements.
     fn bound_increase(&mut self, cwnd: u32) {
         if let Some(epoch) = &mut self.epoch
             && let Some(ahead) = epoch.reno_ahead_of(u64::from(cwnd))
@@ -174,7 +174,7 @@ impl Cubic {
         };
     }
 
-    /// `bictcp_cong_avoid` of Linux 6: what slow start does not use counts towards avoidance.
+    /// `bictcp_cong_avoid` of Linux 6: deliveries not used by slow start count towards avoidance.
     fn grow_by_segments(&mut self, window: &mut Window, ack: &Ack) {
         let mut delivered = ack.growth;
         if window.in_slow_start() {
@@ -211,7 +211,7 @@ fn nanos(tick: Duration) -> u64 {
     (tick.as_nanos() as u64).max(1)
 }
 
-/// `HZ / 32`, in ticks that are whole.
+/// `HZ / 32`, in whole ticks.
 fn throttle(tick: Duration) -> Duration {
     let tick = nanos(tick);
     Duration::from_nanos(1_000_000_000 / tick / 32 * tick)
@@ -250,7 +250,7 @@ impl Controller for Cubic {
     }
 
     fn on_resume(&mut self, _window: &mut Window, resume: &Resume) {
-        // Idle time is not time in which the network could have been probed.
+        // Idle time is no time for probing the network.
         let now = self.stamp(resume.now);
         let idle = now - self.stamp(resume.now - resume.idle);
         if let Some(epoch) = &mut self.epoch
@@ -285,7 +285,7 @@ mod tests {
         Resume { now, idle, app_limited: true }
     }
 
-    /// Acknowledges whole windows, a segment at a time, evenly over each round trip; returns when the
+    /// Acknowledges whole windows, a segment at a time, evenly over each round trip; returns the time at which the
     /// window first reached `goal`.
     fn grow_to(cubic: &mut Cubic, window: &mut Window, mut now: Time, goal: u32) -> Time {
         let (mut acknowledged, end) = (0, now + Duration::from_secs(60));
@@ -372,7 +372,7 @@ mod tests {
             let now = Time::from_millis(1000 + 3 * n);
             let rtt = if n == 0 { RTT } else { RTT * 2 };
             let next = 1000;
-            // The first sample sets the base and opens a round; the risen ones fall into the next.
+            // The first sample sets the base and opens a round; the increased ones fall into the next.
             let acknowledged = if n == 0 { 1 } else { 2000 };
             cubic.on_ack(
                 &mut window,
@@ -415,7 +415,7 @@ mod tests {
     }
 
     /// Idle time lets the curve of Linux 3 run away: the window then grows by one on every second
-    /// acknowledgement, which is what counting to one takes there.
+    /// acknowledgement, which is the time to count to one there.
     #[test]
     fn only_linux_6_leaves_idle_time_out() {
         for (era, grown) in [(Era::Linux3_10, 11), (Era::Linux6, 0)] {

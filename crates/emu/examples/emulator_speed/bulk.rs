@@ -1,4 +1,4 @@
-//! One TCP flow at full speed, and what it costs.
+//! One TCP flow at full speed, and its cost.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,10 +13,10 @@ use nix::time::{ClockId, clock_gettime};
 
 const PORT: u16 = 5001;
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Slow start is over.
+/// Time after which slow start is over.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// What a flow did while it was watched.
+/// Results of a flow over the measured interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Payload received, bits per second.
@@ -27,7 +27,7 @@ pub struct Measured {
     pub retransmitted: u32,
 }
 
-/// A flow that runs.
+/// A running flow.
 pub struct Bulk {
     received: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
@@ -58,13 +58,13 @@ impl Bulk {
         let is_over = Arc::clone(&over);
         thread::spawn(move || {
             let chunk = vec![0; CHUNK_BYTES];
-            // It ends with an error when the reader does.
+            // Ends with an error when the reader does.
             while !is_over.load(Ordering::Relaxed) && stream.write_all(&chunk).is_ok() {}
         });
         Ok(Bulk { received, over, sender })
     }
 
-    /// Watches it for so long, and ends it.
+    /// Measures the flow for `span`, then ends it.
     #[expect(clippy::disallowed_methods, reason = "real time")]
     pub fn measure(self, span: Duration) -> Measured {
         thread::sleep(WARM_UP);

@@ -1,10 +1,10 @@
-//! How fast and how punctual the emulator is on this machine, beside Mahimahi: how the table in `docs/emulation.md` is made.
+//! Throughput and punctuality of the emulator on this machine, beside Mahimahi: produces the table in `docs/emulation.md`.
 //!
 //! `cargo run --release -p farlink-emu --example emulator_speed -- [--rootless] [--wire veth|tap] [--only NAME] [--seconds N] [--quantum MICROSECONDS]`
 //!
-//! Each line is a link, the same both ways, over either wire unless one is named. A TCP flow (CUBIC) of two threads of this program runs from server to client, where the line
-//! says so, with a ping beside it. CPU time is that of the whole program: sender, emulator, receiver. A ping's error is how much longer
-//! it took than its packets were on the links; on a link without a flow that is a constant. Mahimahi's numbers are quoted.
+//! Each line is a link, the same both ways, over either wire unless one is named. If the line says so, a TCP flow (CUBIC) between two threads of
+//! this program runs from server to client, with a ping beside it. CPU time is that of the whole program: sender, emulator, receiver. The error of a
+//! ping is the excess of its round trip over the time its packets were on the links; without a flow it is constant. Mahimahi's numbers are quoted.
 
 mod bulk;
 mod ping;
@@ -23,7 +23,7 @@ use settings::{SETTINGS, Setting};
 
 /// Set for the program inside the namespaces.
 const INSIDE: &str = "--inside";
-/// Testbeds that are built to see how long one takes.
+/// Testbeds built to measure set-up time.
 const TESTBEDS: u32 = 20;
 
 struct Arguments {

@@ -1,4 +1,4 @@
-//! Echo requests, as ping(8) sends them: the kernel answers, and stamps answers when they arrive (RFC 792).
+//! Echo requests, as ping(8) sends them: the kernel answers, and timestamps replies on arrival (RFC 792).
 
 use std::collections::BTreeMap;
 use std::io::IoSliceMut;
@@ -15,16 +15,16 @@ use nix::time::{ClockId, clock_gettime};
 use units::Time;
 
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Echoes that do not count: the kernel begins to stamp packets a while after the first who asks for it, and what it has not stamped seems
-/// to arrive when it is looked for, an interval later.
+/// Echoes that do not count: the kernel begins to timestamp packets some time after the first request for timestamps, and an unstamped packet
+/// seems to arrive when it is read, an interval later.
 const UNSTAMPED: u16 = 10;
 const IPV4_HEADER: usize = 20;
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
-/// As long as ping's.
+/// The size that ping uses.
 const ECHO_BYTES: usize = 64;
 
-/// Where echoes are sent from.
+/// Socket that echoes are sent from.
 pub struct EchoSocket(OwnedFd);
 
 impl EchoSocket {
@@ -38,13 +38,13 @@ impl EchoSocket {
     }
 }
 
-/// How long each echo took.
+/// Round trip of each echo.
 pub struct Pings {
     rtts: BTreeMap<u16, Duration>,
 }
 
 impl Pings {
-    /// Sends echo requests to the server for so long.
+    /// Sends echo requests to the server for `span`.
     #[expect(clippy::disallowed_methods, reason = "real time")]
     pub fn send(EchoSocket(socket): &EchoSocket, span: Duration) -> Pings {
         let mut rtts = BTreeMap::new();
@@ -62,7 +62,7 @@ impl Pings {
         Pings { rtts }
     }
 
-    /// By how much each echo took longer than its packets were on the links, in milliseconds.
+    /// Excess of each echo's round trip over the time its packets were on the links, in milliseconds.
     pub fn errors(&self, echoes: &Echoes) -> Vec<f64> {
         let error = |(seq, rtt): (&u16, &Duration)| {
             let on_links = echoes.arrived.get(seq)?.since(*echoes.left.get(seq)?);
@@ -72,7 +72,7 @@ impl Pings {
     }
 }
 
-/// When requests left the client and replies were due there.
+/// Times at which requests left the client and replies were due there.
 #[derive(Clone, Debug, Default)]
 pub struct Echoes {
     left: BTreeMap<u16, Time>,
@@ -99,7 +99,7 @@ impl Observer for Echoes {
 
 /// The number of an echo of this kind.
 fn echo(packet: &Sighting<'_>, kind: u8) -> Option<u16> {
-    // Most packets are not so long: their bytes need not be put together.
+    // Most packets have another length: their bytes need not be put together.
     if packet.wire_bytes() as usize != IPV4_HEADER + ECHO_BYTES {
         return None;
     }
@@ -115,14 +115,14 @@ fn request(seq: u16) -> [u8; ECHO_BYTES] {
     let mut echo = [0; ECHO_BYTES];
     echo[0] = ECHO_REQUEST;
     echo[6..8].copy_from_slice(&seq.to_be_bytes());
-    // The only words that are not zero: the checksum is their sum's complement (RFC 1071).
+    // The only words that are not zero; the checksum is the complement of their sum (RFC 1071).
     let sum = u32::from(ECHO_REQUEST) * 256 + u32::from(seq);
     let checksum = !(((sum & 0xffff) + (sum >> 16)) as u16);
     echo[2..4].copy_from_slice(&checksum.to_be_bytes());
     echo
 }
 
-/// The next reply's number, and when it arrived.
+/// The next reply's number and arrival time.
 fn receive(socket: &OwnedFd) -> Option<(u16, Duration)> {
     let mut packet = [0; 256];
     let mut control = nix::cmsg_space!(TimeSpec);

@@ -10,19 +10,19 @@ use crate::bulk::Measured;
 
 /// A link, the same both ways.
 pub struct Setting {
-    /// What the table calls it.
+    /// Name in the table.
     pub name: &'static str,
-    /// None without a limit, Mbit/s.
+    /// Rate, Mbit/s; none if unlimited.
     pub mbit: Option<u64>,
-    /// One way.
+    /// One-way delay.
     pub delay_ms: u64,
-    /// What may wait, packets.
+    /// Queue limit, packets.
     pub queue: u32,
-    /// Whether there is a TCP flow beside the ping.
+    /// True if a TCP flow runs beside the ping.
     pub has_flow: bool,
-    /// How packets leave; none as suits the rate.
+    /// Release of packets; none for the one that suits the rate.
     pub release: Option<Release>,
-    /// The same of Mahimahi, measured on such a machine.
+    /// Mahimahi's result for the same link, measured on a comparable machine.
     pub mahimahi: &'static str,
 }
 
@@ -85,7 +85,7 @@ pub const SETTINGS: [Setting; 6] = [
 ];
 
 impl Setting {
-    /// The links, and how packets leave them.
+    /// The links, and the release of packets from them.
     pub fn topology(&self, quantum: Option<Duration>) -> (Topology, Release) {
         let delay = Duration::from_millis(self.delay_ms);
         let link = match self.mbit {
@@ -129,7 +129,7 @@ pub fn row(
     };
     let count = errors.len() as f64;
     let mean = errors.iter().sum::<f64>() / count;
-    // As ping(8) has it: the standard deviation.
+    // The standard deviation, as in ping(8).
     let square = errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / count;
     let most = errors.iter().copied().fold(f64::NAN, f64::max);
     let validity = match snapshot.check() {

@@ -1,4 +1,4 @@
-//! Packet by packet: flows that the kernel repeats.
+//! Packet by packet: flows that the kernel reproduces.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn rounds(comparison: &Comparison<'_>) -> String {
     }
 }
 
-/// Writes packets and acknowledgements in the order of time, for a closer look.
+/// Writes packets and acknowledgements in chronological order, for closer inspection.
 pub fn write_series(directory: &Path, name: &str, trace: &Trace) -> Result<(), String> {
     let data = trace.data.iter().map(|packet| {
         let fate = if packet.arrives.is_some() { "" } else { " dropped" };

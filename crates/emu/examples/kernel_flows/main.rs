@@ -1,10 +1,9 @@
-//! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: how `docs/validation.md` is made.
+//! Single flows of the running kernel over emulated links beside the same flows of the simulated TCP: produces `docs/validation.md`.
 //!
 //! `cargo run --release -p farlink-emu --example kernel_flows -- [--autotuned | --bbr] [--only NAME] [--out FILE] [--series DIRECTORY] [--plots DIRECTORY] [--hz TICKS]`
 //!
-//! Without a word: Reno and CUBIC with ample buffers, packet by packet. `--autotuned`: CUBIC with the kernel's own buffers; `--bbr`: BBR, with
-//! ample ones; neither repeats itself, so that both are measured several times. `--hz` is the running kernel's `CONFIG_HZ`: 250 unless
-//! said otherwise.
+//! By default: Reno and CUBIC with ample buffers, packet by packet. `--autotuned`: CUBIC with the kernel's own buffers; `--bbr`: BBR with ample
+//! buffers; neither is reproducible, so both are measured several times. `--hz` is the running kernel's `CONFIG_HZ`, 250 by default.
 
 mod exact;
 mod plots;
@@ -25,16 +24,16 @@ use tcp::{Clock, Config};
 use settings::{AUTOTUNED, SETTINGS, Setting};
 use spread::Outcome;
 
-/// Attempts at a flow on a machine that is busy.
+/// Attempts at a flow on a busy machine.
 const ATTEMPTS: u32 = 8;
-/// Runs of a flow that does not repeat itself, by the kernel.
+/// Kernel runs of a flow that is not reproducible.
 const RUNS: u64 = 5;
-/// And simulated, each in another phase of the clock.
+/// Simulated runs, each in another phase of the clock.
 const SIMULATED_RUNS: u64 = 16;
 /// Set for the program inside the namespaces.
 const INSIDE: &str = "--inside";
 
-/// Which flows, and how they are compared.
+/// The flows, and the method of comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
     Exact,
@@ -44,7 +43,7 @@ enum List {
 
 struct Arguments {
     list: List,
-    /// Ticks a second of the running kernel.
+    /// Ticks per second of the running kernel (`CONFIG_HZ`).
     hz: u32,
     only: Option<String>,
     out: Option<PathBuf>,
@@ -102,7 +101,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs this program again in namespaces of its own.
+/// Runs this program again in its own namespaces.
 fn go_inside(words: &[String]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -219,7 +218,7 @@ fn spread_table(
     Ok(table)
 }
 
-/// Repeats a flow until its times are true.
+/// Repeats a flow until its times are valid.
 fn measure_patiently(name: &str, flow: &Flow) -> Result<Measurement, String> {
     for _ in 0..ATTEMPTS {
         let measurement = measure(flow).map_err(|error| error.to_string())?;

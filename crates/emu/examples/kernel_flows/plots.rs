@@ -1,4 +1,4 @@
-//! Congestion windows over time, the kernel's beside the simulated: one SVG a congestion control, a row a link.
+//! Congestion windows over time, the kernel's beside the simulated: one SVG per congestion control, one row per link.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use farlink_emu::flow::Trace;
 /// The flows over one link.
 pub struct Row {
     pub name: String,
-    /// What is special about the link.
+    /// Distinguishing property of the link.
     pub what: &'static str,
     pub kernel: Vec<Trace>,
     pub simulated: Vec<Trace>,
@@ -22,9 +22,9 @@ const ABOVE: f64 = 30.0;
 const ROW: f64 = HEIGHT + 42.0;
 const HEAD: f64 = 40.0;
 
-/// Most changes of a window that a curve shows: more than the pixels it has.
+/// Maximum number of window changes in a curve: more than the pixels it has.
 const POINTS: usize = 500;
-/// Curves of a panel: more of them cannot be told apart.
+/// Maximum number of curves in a panel: more cannot be told apart.
 const CURVES: usize = 5;
 
 /// Writes `cwnd-NAME.svg`.
@@ -63,7 +63,7 @@ fn svg(congestion: &str, rows: &[Row]) -> String {
     svg + "</svg>\n"
 }
 
-/// What both panels of a row share.
+/// Properties shared by both panels of a row.
 struct Axes {
     seconds: f64,
     segments: f64,
@@ -112,7 +112,7 @@ fn panel(svg: &mut String, (left, top): (f64, f64), axes: &Axes, traces: &[Trace
     }
 }
 
-/// The window as a staircase, thinned out evenly where it changes more often than can be seen.
+/// The window as a staircase, thinned out evenly if it changes more often than can be seen.
 fn steps(trace: &Trace, most: usize) -> Vec<(f64, f64)> {
     let changes = trace.acknowledgements.windows(2).filter(|pair| pair[0].cwnd != pair[1].cwnd);
     let changes: Vec<_> = changes.collect();

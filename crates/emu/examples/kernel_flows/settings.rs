@@ -1,4 +1,4 @@
-//! The links, and what is sent over them.
+//! The links, and the traffic over them.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use farlink_emu::flow::{Buffers, Exchange, Flow};
 use net::QueueLimit;
 use units::BitsPerSec;
 
-/// A link and what is lost on it.
+/// A link and its losses.
 pub struct Setting {
-    /// What the tables call it.
+    /// Name in the tables.
     pub name: &'static str,
-    /// What is special about it.
+    /// Distinguishing property of the link.
     pub what: &'static str,
     /// Rate, Mbit/s.
     pub mbit: u64,
     /// Round trip without queueing.
     pub rtt_ms: u64,
-    /// What may wait towards the client.
+    /// Queue limit towards the client.
     pub queue: QueueLimit,
-    /// Numbers of the data packets that are lost.
+    /// Numbers of the data packets that are dropped.
     pub drops: &'static [u64],
-    /// What is asked for.
+    /// Requests and responses.
     pub exchanges: &'static [Exchange],
 }
 
@@ -33,7 +33,7 @@ const fn after(think_ms: u64, response_bytes: u64) -> Exchange {
     Exchange { think: Duration::from_millis(think_ms), response_bytes }
 }
 
-/// Links over which a flow of the kernel repeats itself: compared packet by packet.
+/// Links over which a kernel flow is reproducible: compared packet by packet.
 pub const SETTINGS: [Setting; 12] = [
     Setting {
         name: "clean",
@@ -150,7 +150,7 @@ pub const SETTINGS: [Setting; 12] = [
     },
 ];
 
-/// A download of `response_bytes` over a link that loses nothing by itself.
+/// A download of `response_bytes` over a link without losses of its own.
 const fn download(
     name: &'static str,
     what: &'static str,

@@ -1,4 +1,4 @@
-//! Flows that the kernel does not repeat: several runs of it, as the least, the median and the most.
+//! Flows that the kernel does not reproduce: minimum, median and maximum of several runs.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub const HEAD: &str = "\
 |---|---|---|---|---|---|
 ";
 
-/// What a flow came to.
+/// Outcome of a flow.
 #[derive(Clone, Copy)]
 pub struct Outcome {
     took: Duration,
@@ -18,7 +18,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a flow of `total` bytes; none if it did not complete.
+    /// Outcome of a flow of `total` bytes; none if it did not complete.
     pub fn of(trace: &Trace, total: u64) -> Option<Outcome> {
         Some(Outcome { took: trace.completion(total)?, again: trace.retransmissions().len() })
     }
@@ -49,7 +49,7 @@ fn median(sorted: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The only value, or least, median and most.
+/// The only value, or minimum, median and maximum.
 fn show(sorted: &[f64], digits: usize) -> String {
     let text = |value: f64| format!("{value:.digits$}");
     let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
@@ -59,7 +59,7 @@ fn show(sorted: &[f64], digits: usize) -> String {
     format!("{} ({}-{})", text(median(sorted)), text(least), text(most))
 }
 
-/// How far apart the two spreads lie.
+/// Distance between the two spreads.
 fn verdict(theirs: &[f64], ours: &[f64]) -> String {
     let (least, most) = (theirs[0], theirs[theirs.len() - 1]);
     let (fastest, slowest) = (ours[0], ours[ours.len() - 1]);

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
 
-/// What `job` returns in a forked child, which is gone afterwards with all that it changed of itself.
+/// Runs `job` in a forked child, which takes all changes to itself with it.
 ///
 /// `job` makes system calls only: other threads' locks are held for ever in the child.
 pub(super) fn in_child(job: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
@@ -22,7 +22,7 @@ pub(super) fn in_child(job: impl FnOnce() -> Result<(), Errno>) -> Result<(), Er
             match waitpid(child, None) {
                 Ok(WaitStatus::Exited(_, 0)) => return Ok(()),
                 Ok(WaitStatus::Exited(_, code)) => return Err(Errno::from_raw(code)),
-                // A filter of system calls may kill instead of refusing (seccomp(2)).
+                // A seccomp filter may kill instead of refusing (seccomp(2)).
                 Ok(WaitStatus::Signaled(..)) => return Err(Errno::EPERM),
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(errno),
@@ -31,7 +31,7 @@ pub(super) fn in_child(job: impl FnOnce() -> Result<(), Errno>) -> Result<(), Er
     }
 }
 
-/// Runs a program for what it says: the first line of its output, or of its complaint.
+/// Runs a program and returns the first line of its output, or of its error message.
 pub(super) fn first_line(command: &mut Command) -> Result<String, Complaint> {
     let output = command.stdin(Stdio::null()).output().map_err(Complaint::NotStarted)?;
     let line = |bytes: &[u8]| {
@@ -43,12 +43,12 @@ pub(super) fn first_line(command: &mut Command) -> Result<String, Complaint> {
     }
 }
 
-/// Why a program came to nothing.
+/// Reason why a program failed.
 #[derive(Debug)]
 pub(super) enum Complaint {
-    /// It is not there, or may not be run.
+    /// It does not exist, or may not be run.
     NotStarted(io::Error),
-    /// It said so.
+    /// Its error message.
     Failed(String),
 }
 

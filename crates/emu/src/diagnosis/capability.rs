@@ -1,4 +1,4 @@
-//! What emulations are made of, and how each part is tried.
+//! Prerequisites of emulations, and the trial of each.
 
 use std::fmt;
 use std::fs;
@@ -16,22 +16,22 @@ use super::finding::Lack;
 use crate::isolate::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
-/// Something that an emulation needs, or that makes it better.
+/// A feature that an emulation needs or benefits from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// A kernel that is new enough.
+    /// A recent enough kernel.
     Kernel,
-    /// Being root in a user namespace, without being root.
+    /// Root in a user namespace, without real root.
     UserNamespaces,
     /// Network, mount and PID namespaces.
     Namespaces,
-    /// The program `ip`.
+    /// The `ip` program.
     Iproute2,
     /// Interfaces between namespaces.
     Veth,
     /// Raw access to their frames.
     PacketSockets,
-    /// Interfaces whose other side is a descriptor, instead of these two.
+    /// Interfaces whose other side is a descriptor, instead of veth and packet sockets.
     Tap,
     /// Precedence for the emulator over ordinary threads.
     RealTime,
@@ -45,7 +45,7 @@ pub enum Capability {
 const OLDEST_KERNEL: (u32, u32) = (4, 20);
 
 impl Capability {
-    /// All, what is needed first.
+    /// All capabilities, required ones first.
     pub const ALL: [Capability; 10] = [
         Capability::Kernel,
         Capability::UserNamespaces,
@@ -59,7 +59,7 @@ impl Capability {
         Capability::TcpTracing,
     ];
 
-    /// Whether there is no emulation over this wire without it.
+    /// True if emulation over this wire is impossible without it.
     pub fn is_needed_for(self, wire: Wire) -> bool {
         match self {
             Capability::Kernel
@@ -72,7 +72,7 @@ impl Capability {
         }
     }
 
-    /// What must work before this can be tried.
+    /// Capabilities that must work before this one can be tried.
     pub(super) fn takes(self) -> &'static [Capability] {
         match self {
             Capability::Namespaces => &[Capability::UserNamespaces],
@@ -82,7 +82,7 @@ impl Capability {
         }
     }
 
-    /// What it is good for.
+    /// Its purpose.
     pub fn purpose(self) -> &'static str {
         match self {
             Capability::Kernel => {
@@ -167,7 +167,7 @@ fn user_namespaces() -> Result<String, Lack> {
     in_child(|| isolation.enter()).map(|()| "without root".into()).map_err(forbidden)
 }
 
-/// Who forbids user namespaces, from the switches that do.
+/// The lack behind a failure to create a user namespace, from the switches that forbid it.
 fn forbidden(errno: Errno) -> Lack {
     let is = |path: &str, value: &str| read(path) == value;
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
@@ -234,7 +234,7 @@ fn veth() -> Result<String, Lack> {
     }
 }
 
-/// What `ip` says where the kernel has no such interfaces.
+/// The lack behind an error message of `ip` if the kernel has no veth.
 fn no_veth(complaint: &str) -> Lack {
     Lack::new(
         format!("`ip link add type veth` says: {complaint}"),
@@ -269,7 +269,7 @@ fn tap_devices() -> Result<String, Lack> {
     tried.map(|()| "with offloads".into()).map_err(no_tap)
 }
 
-/// Why /dev/net/tun gives no device.
+/// The lack behind a failure to open /dev/net/tun.
 fn no_tap(errno: Errno) -> Lack {
     match errno {
         Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Lack::new(
@@ -324,13 +324,13 @@ fn tcp_tracing() -> Result<String, Lack> {
     }
 }
 
-/// Opens the event's switch in a tracefs that is mounted for this process alone; system calls only.
+/// Opens the event's switch in a tracefs mounted for this process alone; system calls only.
 fn open_tcp_probe() -> Result<(), Errno> {
     const NOTHING: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(NOTHING, "/", NOTHING, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NOTHING)?;
     match mount(NOTHING, "/sys/kernel/tracing", Some("tracefs"), MsFlags::empty(), NOTHING) {
-        // It is mounted for everybody.
+        // It is mounted for all processes.
         Ok(()) | Err(Errno::EBUSY) => {}
         Err(errno) => return Err(errno),
     }
@@ -338,7 +338,7 @@ fn open_tcp_probe() -> Result<(), Errno> {
     open(switch, OFlag::O_WRONLY, Mode::empty()).map(drop)
 }
 
-/// A file's text without blanks around it; nothing where there is no file.
+/// Text of a file, trimmed; empty if there is no file.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }

@@ -1,33 +1,33 @@
-//! What came of an attempt.
+//! Result of a trial.
 
 use super::Capability;
 
-/// What came of trying one capability.
+/// Result of trying one capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was tried.
+    /// The capability tried.
     pub capability: Capability,
-    /// How it went.
+    /// Outcome of the trial.
     pub outcome: Outcome,
 }
 
-/// How an attempt went.
+/// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Well; some detail worth telling.
+    /// It works; with a detail to report.
     Works(String),
-    /// Not at all.
+    /// It does not work.
     Missing(Lack),
-    /// It was not made for want of another one.
+    /// Not tried, because this other capability is missing.
     Untried(Capability),
 }
 
-/// What is amiss, and what to do.
+/// A missing prerequisite, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// Why it does not work.
+    /// Reason why it does not work.
     pub why: String,
-    /// A command that mends it, or advice where there is none; run by root.
+    /// A command that fixes it, to be run by root, or advice if there is none.
     pub remedy: String,
 }
 

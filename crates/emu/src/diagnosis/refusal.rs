@@ -1,11 +1,11 @@
-//! Why there is no emulation, for people.
+//! Explanation for people why there is no emulation.
 
 use std::fmt;
 
 use super::{Capability, Lack, missing};
 use crate::{Error, Wire};
 
-/// A sandbox or a testbed could not be made. There is no result then: never one from a link that is not emulated.
+/// A sandbox or a testbed could not be made. There is no result in this case: never one from a link that is not emulated.
 #[derive(Debug)]
 pub struct Refusal {
     cause: Error,
@@ -13,12 +13,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Finds out what is behind `cause`, when this wire was asked for.
+    /// Finds out the reasons behind `cause` if this wire was asked for.
     pub fn explain(cause: Error, wire: Option<Wire>) -> Refusal {
         Refusal { cause, missing: missing(wire) }
     }
 
-    /// What to do, a command or sentence each.
+    /// Remedies, a command or sentence each.
     pub fn remedies(&self) -> impl Iterator<Item = &str> {
         self.missing.iter().map(|(_, lack)| lack.remedy.as_str())
     }

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use super::Trace;
 
-/// Where two series part.
+/// First difference of two series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// The index of the first that differs.
+    /// Index of the first element that differs.
     pub index: usize,
-    /// The kernel's value, if its series is that long.
+    /// The kernel's value, if its series is long enough.
     pub kernel: Option<u64>,
-    /// The simulation's.
+    /// The simulation's value, likewise.
     pub simulated: Option<u64>,
 }
 
 /// The kernel's trace of a flow and the simulation's.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
-    /// What the running kernel did.
+    /// Trace of the running kernel.
     pub kernel: &'a Trace,
-    /// What the simulated TCP did.
+    /// Trace of the simulated TCP.
     pub simulated: &'a Trace,
     /// Bytes that the flow carried.
     pub total_bytes: u64,
@@ -33,24 +33,24 @@ impl Comparison<'_> {
         Some((self.kernel.completion(total)?, self.simulated.completion(total)?))
     }
 
-    /// The simulation's completion over the kernel's.
+    /// Ratio of the simulation's completion time to the kernel's.
     pub fn ratio(&self) -> Option<f64> {
         let (kernel, simulated) = self.completion()?;
         Some(simulated.as_secs_f64() / kernel.as_secs_f64())
     }
 
-    /// Where the order of data packets differs.
+    /// First difference in the order of data packets.
     pub fn packets(&self) -> Option<Divergence> {
         let order = |trace: &Trace| trace.data.iter().map(|packet| packet.seq).collect::<Vec<_>>();
         first_difference(&order(self.kernel), &order(self.simulated))
     }
 
-    /// Where the retransmissions differ.
+    /// First difference in the retransmissions.
     pub fn retransmissions(&self) -> Option<Divergence> {
         first_difference(&self.kernel.retransmissions(), &self.simulated.retransmissions())
     }
 
-    /// Where the windows at the ends of rounds differ.
+    /// First difference in the windows at the ends of rounds.
     pub fn rounds(&self) -> Option<Divergence> {
         let rounds = |trace: &Trace| trace.rounds().into_iter().map(u64::from).collect::<Vec<_>>();
         first_difference(&rounds(self.kernel), &rounds(self.simulated))

@@ -19,26 +19,26 @@ use crate::{
 };
 
 const PORT: u16 = 8080;
-/// A flow that says nothing for so long is given up.
+/// A flow without progress for this long is given up.
 const STALLED: Duration = Duration::from_secs(60);
 
 /// One flow of the kernel.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// What the link saw.
+    /// Trace at the link.
     pub trace: Trace,
-    /// How well the emulator kept time.
+    /// Punctuality of the emulator.
     pub punctuality: Punctuality,
-    /// Why the flow's times are not those of the link, if they are not.
+    /// Reason why the flow's times are not those of the link, if so.
     pub invalid: Option<Invalid>,
-    /// Whether its thread had precedence.
+    /// True if the emulator's thread had precedence.
     pub realtime: bool,
 }
 
 /// Sends `flow` over a testbed of its own.
 pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
     let testbed = &Testbed::new()?;
-    // What earlier flows to the same address met must not matter.
+    // The results of earlier flows to the same address must not matter.
     testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
     if flow.buffers == Buffers::Ample {
         testbed.set_sysctl("ipv4/tcp_rmem", "4096 16777216 16777216")?;
@@ -79,7 +79,7 @@ fn listen(testbed: &Testbed, congestion: Algorithm) -> Result<TcpListener, Error
     })
 }
 
-/// What the kernel calls it. Whether CUBIC uses HyStart is for the whole machine to say (a module's parameter).
+/// The kernel's name of `congestion`. Use of HyStart by CUBIC is a machine-wide setting (a module parameter).
 pub fn kernel_name(congestion: Algorithm) -> &'static str {
     match congestion {
         Algorithm::Reno => "reno",
@@ -88,7 +88,7 @@ pub fn kernel_name(congestion: Algorithm) -> &'static str {
     }
 }
 
-/// Answers each request with the bytes that its exchange says.
+/// Answers each request with the response of its exchange.
 fn serve(
     testbed: &Testbed,
     listener: TcpListener,
@@ -118,7 +118,7 @@ fn serve(
     })
 }
 
-/// Asks and reads, as the exchanges say.
+/// Requests and reads, as the exchanges specify.
 fn browse(
     testbed: &Testbed,
     exchanges: Vec<Exchange>,
@@ -153,11 +153,11 @@ fn think(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// Looks at the sender after each packet that reached it. The receiving kernel is done with a packet when the call that hands it over
-/// returns, so that its socket can be asked for its state right after each acknowledgement.
+/// Samples the sender's state after each packet that reaches it. The receiving kernel is done with a packet when the call that hands it over
+/// returns, so its socket can be queried right after each acknowledgement.
 struct SenderStates {
     accepted: Arc<OnceLock<TcpStream>>,
-    /// With the packet's number.
+    /// States, each with the packet's number.
     states: Vec<(u64, SenderState)>,
 }
 
@@ -172,7 +172,7 @@ impl Observer for SenderStates {
     }
 }
 
-/// Turns what was observed into the flow's trace.
+/// Turns the observations into the flow's trace.
 fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> Trace {
     let Some(origin) = Origin::find(passages) else { return Trace::default() };
     let data = passages.iter().filter_map(|passage| origin.data(passage));
@@ -182,12 +182,12 @@ fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> Trace {
     Trace { data: data.collect(), acknowledgements: acknowledgements.collect() }
 }
 
-/// Where a trace's time and numbers begin.
+/// Origin of a trace's times and sequence numbers.
 struct Origin {
     began: Time,
     /// The server's initial sequence number.
     initial: u32,
-    /// The shift of the client's windows.
+    /// Window scale shift of the client.
     scale: u8,
 }
 

@@ -13,16 +13,16 @@ use crate::Path;
 
 /// A flow that takes longer is given up.
 const LIMIT: Time = Time::from_millis(600_000);
-/// What the settings of the kernel's run amount to: half of the receiver's memory is window.
+/// Equivalent of the kernel run's settings: half of the receiver's memory is window.
 const AMPLE_WINDOW_BYTES: u64 = 8 << 20;
 const AMPLE_SEND_BYTES: u64 = 64 << 20;
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 
-/// Between runs the clocks' phase differs by so much: a sixteenth of a millisecond, modulo that, and much of a tick of 4 ms.
+/// Step of the clock phase between runs: a sixteenth of a millisecond, modulo one, and a large part of a tick of 4 ms.
 const PHASE_STEP_US: u64 = 812;
 
-/// Sends `flow` from endpoints that behave as `config` says, with the flow's own congestion control. What differs from one run of a kernel to the
-/// next hangs on `run`: the phase of its clocks, and what it draws at random. Run 0 begins with a tick.
+/// Sends `flow` between endpoints configured by `config`, with the flow's own congestion control. `run` sets what differs between
+/// runs of a kernel: the phase of its clocks, and its random numbers. Run 0 begins with a tick.
 pub fn simulate(flow: &Flow, config: &Config, run: u64) -> Trace {
     let mut run = Simulation::new(flow, config, run);
     while !run.is_over() && run.now < LIMIT {
@@ -37,10 +37,10 @@ struct Simulation {
     client: Connection,
     server: Option<Connection>,
     server_config: Arc<Config>,
-    /// Seed of what the server draws.
+    /// Seed of the server's random numbers.
     seed: u64,
     up: Path<Segment>,
-    /// Each with its place in the trace, if it carries data.
+    /// Segments, each with its index in the trace if it carries data.
     down: Path<(Segment, Option<usize>)>,
     user: User,
     origin: Application,
@@ -49,9 +49,9 @@ struct Simulation {
 
 /// The client's application.
 struct User {
-    /// Think time and response of the exchanges to come, the next one last.
+    /// Think time and response of the remaining exchanges, the next one last.
     left: Vec<(Duration, u64)>,
-    /// When it asks next.
+    /// Time of the next request.
     asks: Option<Time>,
     /// Bytes of the response still to come.
     awaits: u64,
@@ -59,11 +59,11 @@ struct User {
 
 /// The server's application.
 struct Application {
-    /// Responses to come, the next one last.
+    /// Remaining responses, the next one last.
     responses: Vec<u64>,
     /// Bytes of the current response not yet written.
     unwritten: u64,
-    /// The last write found no room: the next waits until the socket says that it is writable.
+    /// The last write found no room: the next one waits until the socket is writable.
     blocked: bool,
 }
 
@@ -102,7 +102,7 @@ impl Simulation {
         Time::ZERO + (self.now - self.began)
     }
 
-    /// Everything was asked for, received and acknowledged.
+    /// True if everything was requested, received and acknowledged.
     fn is_over(&self) -> bool {
         let unacknowledged =
             self.server.as_ref().map_or(0, |server| server.stats().unacknowledged_bytes);
@@ -164,7 +164,7 @@ impl Simulation {
         }));
     }
 
-    /// Lets the client's application and endpoint do all they can.
+    /// Runs the client's application and endpoint as far as possible.
     fn run_client(&mut self) {
         let now = self.now;
         while let Some(slice) = self.client.read_bytes(now, CHUNK_BYTES) {
@@ -177,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// Lets the server's application and endpoint do all they can; each write is pushed before the next.
+    /// Runs the server's application and endpoint as far as possible; each write is pushed before the next.
     fn run_server(&mut self) {
         let now = self.now;
         self.send_down();
@@ -226,7 +226,7 @@ impl User {
 }
 
 impl Application {
-    /// Reads what there is to read and writes once; true if that succeeded.
+    /// Reads everything available and writes once; returns true if the write succeeded.
     fn run(&mut self, now: Time, server: &mut Connection) -> bool {
         while server.read_bytes(now, REQUEST_BYTES).is_some() {
             // A request is one segment.

@@ -1,4 +1,4 @@
-//! What one flow looked like at the link. Times count from the SYN's entry; sequence numbers from the SYN's, which is 0.
+//! Trace of one flow at the link. Times count from the SYN's entry; sequence numbers from the SYN's, which is 0.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use units::Time;
 /// A data packet towards the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPacket {
-    /// When it entered the link.
+    /// Time of entry into the link.
     pub at: Time,
-    /// Its first byte.
+    /// Sequence number of its first byte.
     pub seq: u64,
     /// Bytes of payload.
     pub len: u32,
-    /// When it left the link; none if it was dropped.
+    /// Time of departure from the link; none if it was dropped.
     pub arrives: Option<Time>,
 }
 
 impl DataPacket {
-    /// The byte after its last.
+    /// Sequence number after its last byte.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
@@ -28,11 +28,11 @@ impl DataPacket {
 /// An acknowledgement that reached the server, and the sender's window right after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// When it left the link.
+    /// Time of departure from the link.
     pub at: Time,
-    /// All before this byte had arrived.
+    /// Cumulative acknowledgement: all bytes before this one had arrived.
     pub ack: u64,
-    /// What the client will take from there.
+    /// The client's receive window from there.
     pub window_bytes: u64,
     /// Congestion window, segments.
     pub cwnd: u32,
@@ -40,7 +40,7 @@ pub struct Acknowledgement {
     pub ssthresh: Option<u32>,
 }
 
-/// A flow as the link saw it.
+/// A flow as seen at the link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Data packets in the order in which they entered the link.
@@ -50,7 +50,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// When the client had all of `total` bytes, in order.
+    /// Time at which the client had all of `total` bytes, in order.
     pub fn completion(&self, total: u64) -> Option<Duration> {
         let mut arrivals: Vec<(Time, u64, u64)> = self
             .data
@@ -91,7 +91,7 @@ impl Trace {
         self.data.iter().filter(|packet| packet.arrives.is_none()).count()
     }
 
-    /// The congestion window at the end of each round: when everything that was sent before the round began is acknowledged. The
+    /// Congestion window at the end of each round: when everything sent before the round began is acknowledged. The
     /// round in which the flow ends does not count.
     pub fn rounds(&self) -> Vec<u32> {
         let all = self.data.iter().map(DataPacket::end).max().unwrap_or(0);

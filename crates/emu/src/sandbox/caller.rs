@@ -1,7 +1,7 @@
-//! Who a program in a sandbox is.
+//! Identity of programs in a sandbox.
 //!
-//! A sandbox that was not made by root is a user namespace in which the caller is root. A program that is not farlink's should see the
-//! caller instead: many behave otherwise as root, and browsers refuse to. A second user namespace maps root back.
+//! A sandbox that was not made by root is a user namespace in which the caller is root. Programs other than farlink should run as the
+//! caller instead: many behave differently as root, and browsers refuse to run. A second user namespace maps root back.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -12,17 +12,17 @@ use nix::unistd::{Gid, Uid, getegid, geteuid};
 use crate::Error;
 use crate::isolate::IdMaps;
 
-/// Whose identity a program in a sandbox has.
+/// Identity of a program in a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunAs {
-    /// The sandbox's root, who may configure its network.
+    /// The sandbox's root, which may configure its network.
     Root,
-    /// The one who started the sandbox, with the rights that he has everywhere. Files are the caller's own either way.
+    /// The user that started the sandbox, with the rights that it has outside. Files are the caller's own either way.
     Caller,
 }
 
 impl RunAs {
-    /// Gives `command` this identity once it is spawned; what needs the sandbox's root must happen before.
+    /// Gives `command` this identity once it is spawned; steps that need the sandbox's root must come before.
     pub(crate) fn assume(self, command: &mut Command) -> Result<(), Error> {
         if self == RunAs::Root {
             return Ok(());
@@ -44,8 +44,7 @@ impl RunAs {
     }
 }
 
-/// What the one identity of this user namespace is in the one around it; `None` if this namespace has more than one, as the machine's own
-/// has.
+/// The outer id of the single id in this user namespace; `None` if this namespace has more than one, as the machine's own has.
 fn outside(path: &str) -> Result<Option<u32>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(Error::io(format!("failed to read {path}")))?;

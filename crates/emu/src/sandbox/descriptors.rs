@@ -1,7 +1,7 @@
-//! Sockets that change hands over a channel.
+//! Sockets passed over a channel.
 //!
-//! A socket belongs to the network namespace that it was made in, whoever holds it: a listener made inside and passed outside is the one
-//! way by which a connection leaves a sandbox. Source: unix(7), `SCM_RIGHTS`.
+//! A socket belongs to the network namespace in which it was created, regardless of its holder: a listener made inside and passed outside is the
+//! only way for a connection to leave a sandbox. Source: unix(7), `SCM_RIGHTS`.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 
 use crate::Error;
 
-/// What a descriptor is sent with: there must be data.
+/// Data sent along with a descriptor: there must be some.
 const COMPANION: &[u8] = &[0];
 
 /// Sends a listener; the sender keeps its own descriptor.

@@ -1,4 +1,4 @@
-//! What host names mean inside a sandbox: files that take the place of the machine's own.
+//! Resolution of host names inside a sandbox: files that replace the machine's own.
 //!
 //! No name server is reachable inside, and some resolvers ask a daemon outside through a socket in the file system (systemd-resolved,
 //! nscd), whose answers would lead nowhere. So names come from a hosts file alone.
@@ -15,7 +15,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The same and one more; a name may have several addresses.
+    /// Adds a name; a name may have several addresses.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, address: impl Into<IpAddr>) -> Names {
         self.entries.push((name.into(), address.into()));
@@ -33,11 +33,11 @@ impl Names {
     }
 }
 
-/// The text of `/etc/resolv.conf`: whoever asks a server nevertheless asks nobody, and is told so at once.
+/// The text of `/etc/resolv.conf`: queries to a name server fail at once.
 pub(super) const RESOLV_CONF: &str =
     "# There is no name server inside.\noptions timeout:1 attempts:1\n";
 
-/// The text of `/etc/nsswitch.conf` with host names from the hosts file; the rest as it was.
+/// The text of `/etc/nsswitch.conf` with host names from the hosts file; the rest is unchanged.
 pub(super) fn nsswitch(machine: &str) -> String {
     let others = machine.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
     others.chain(["hosts: files dns"]).fold(String::new(), |text, line| text + line + "\n")

@@ -12,9 +12,9 @@ use super::supervisor::CHANNEL_VARIABLE;
 use super::warden::Warden;
 use crate::{Error, Privilege};
 
-/// A running sandbox. Dropped, it ends, and everything in it.
+/// A running sandbox. Dropping it ends it, with everything in it.
 ///
-/// The kernel ends it too when the *thread* that started it ends: start it on one that outlives it.
+/// The kernel also ends it when the *thread* that started it ends: start it on a thread that outlives it.
 #[derive(Debug)]
 pub struct Sandbox {
     warden: Child,
@@ -22,7 +22,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts `supervisor` in it, a program that calls [`Supervisor::enter`](super::Supervisor::enter) before anything else. Its standard
+    /// Starts `supervisor` in a new sandbox, a program that calls [`Supervisor::enter`](super::Supervisor::enter) before anything else. Its standard
     /// streams, arguments, environment and directory are the command's own.
     pub fn start(mut supervisor: Command) -> Result<Sandbox, Error> {
         let (channel, far) =
@@ -38,12 +38,12 @@ impl Sandbox {
         // SAFETY: fcntl is a system call, and `Warden::part` may be called between fork and exec.
         unsafe { supervisor.pre_exec(enter) };
         let warden = supervisor.spawn().map_err(Error::io("failed to start a sandbox"))?;
-        // The command dies here, and with it our copy of the far end: the channel's end of file means that the supervisor is gone.
+        // The command is dropped here, and with it our copy of the far end: end of file on the channel means that the supervisor is gone.
         drop(supervisor);
         Ok(Sandbox { warden, channel })
     }
 
-    /// The way to and from the supervisor's [`channel`](super::Supervisor::channel).
+    /// The connection to the supervisor's [`channel`](super::Supervisor::channel).
     pub fn channel(&self) -> &UnixStream {
         &self.channel
     }

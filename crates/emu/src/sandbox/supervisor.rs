@@ -17,7 +17,7 @@ use super::names::Names;
 use crate::Error;
 use crate::isolate::{ORPHANED, die_with_parent};
 
-/// Tells the supervisor which descriptor is its end of the channel.
+/// Environment variable with the descriptor of the supervisor's end of the channel.
 pub(super) const CHANNEL_VARIABLE: &str = "FARLINK_SANDBOX_CHANNEL";
 
 /// The first process of a sandbox.
@@ -28,8 +28,8 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Makes the calling process the supervisor of the sandbox that it was [started](super::Sandbox::start) in: mounts are private from
-    /// here on, `/proc` shows the sandbox's processes where the kernel lets it. Call it before any thread is started.
+    /// Makes the calling process the supervisor of the sandbox in which it was [started](super::Sandbox::start): mounts are private from
+    /// here on, and `/proc` shows the sandbox's processes if the kernel permits it. Call it before any thread is started.
     pub fn enter() -> Result<Supervisor, Error> {
         let channel = inherited_channel()?;
         if getpid().as_raw() != 1 {
@@ -43,17 +43,17 @@ impl Supervisor {
         Ok(Supervisor { channel, temporary: None })
     }
 
-    /// The way to and from the owner's [`channel`](super::Sandbox::channel).
+    /// The connection to the owner's [`channel`](super::Sandbox::channel).
     pub fn channel(&self) -> &UnixStream {
         &self.channel
     }
 
-    /// Makes names mean what `names` says for every process in the sandbox.
+    /// Sets `names` for every process in the sandbox.
     pub fn set_names(&self, names: &Names) -> Result<(), Error> {
         mounts::set_names(names)
     }
 
-    /// A directory in memory for whatever processes in the sandbox write; it hides the machine's `/tmp`.
+    /// A directory in memory for files of processes in the sandbox; it hides the machine's `/tmp`.
     pub fn temporary_directory(&mut self) -> Result<&Path, Error> {
         if self.temporary.is_none() {
             self.temporary = Some(TemporaryFiles::mount()?);
@@ -61,9 +61,9 @@ impl Supervisor {
         Ok(TemporaryFiles::PATH.as_ref())
     }
 
-    /// Waits until any process ends whose parent is the supervisor, by birth or because its own has gone: the first process of a
-    /// namespace inherits all orphans. Not to be mixed with [`Child::wait`](std::process::Child::wait), which waits for one that this may
-    /// have taken already.
+    /// Waits until any child process of the supervisor ends, its own or adopted: the first process of a
+    /// namespace inherits all orphans. Not to be mixed with [`Child::wait`](std::process::Child::wait), which waits for a process that this may
+    /// have reaped already.
     pub fn reap(&self) -> Result<Reaped, Error> {
         loop {
             let (pid, status) = match wait() {
@@ -84,13 +84,13 @@ impl Supervisor {
 /// A process that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaped {
-    /// Its id, as [`Child::id`](std::process::Child::id) has it.
+    /// Its id, as in [`Child::id`](std::process::Child::id).
     pub id: u32,
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
 }
 
-/// Takes the channel over, so that no node inherits it or hears of it.
+/// Takes the channel over, so that no node inherits it or learns of it.
 #[expect(clippy::disallowed_methods, reason = "the owner and its supervisor speak through it once")]
 fn inherited_channel() -> Result<UnixStream, Error> {
     let number = std::env::var(CHANNEL_VARIABLE).map_err(|_| Error::NotInSandbox)?;
@@ -107,7 +107,7 @@ fn inherited_channel() -> Result<UnixStream, Error> {
 fn end_with(channel: &UnixStream) -> Result<(), Error> {
     let channel = channel.try_clone().map_err(Error::io("failed to copy a descriptor"))?;
     std::thread::spawn(move || {
-        // No events: a hang-up is always reported (poll(2)), and data is for somebody else to read.
+        // No events: a hang-up is always reported (poll(2)), and data is for another reader.
         let mut fds = [PollFd::new(channel.as_fd(), PollFlags::empty())];
         while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
         // SAFETY: leaves at once.

@@ -1,4 +1,4 @@
-//! A terminal for a program of its own session.
+//! A terminal for a program in its own session.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -10,7 +10,7 @@ use nix::unistd::{ForkResult, Pid, fork};
 use crate::Privilege;
 use crate::isolate::{Isolation, die_with_parent};
 
-/// What a forked child needs to become the warden.
+/// Parameters of a forked child that becomes the warden.
 pub(super) struct Warden {
     isolation: Isolation,
 }
@@ -23,7 +23,7 @@ impl Warden {
         Warden { isolation: Isolation::new(privilege, namespaces) }
     }
 
-    /// Splits a forked child in two: the warden, which never returns, and the supervisor-to-be, which goes on to its exec. Makes
+    /// Splits a forked child in two: the warden, which never returns, and the future supervisor, which goes on to its exec. Makes
     /// system calls only.
     pub(super) fn part(&self) -> Result<(), Errno> {
         self.isolation.enter()?;
@@ -31,7 +31,7 @@ impl Warden {
         match unsafe { fork() }? {
             ForkResult::Child => {
                 die_with_parent()?;
-                // The signals that farlink waits for itself are not blocked for those inside.
+                // Signals that farlink waits for itself are not blocked inside.
                 sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
             }
             ForkResult::Parent { child } => watch(child),
@@ -39,9 +39,9 @@ impl Warden {
     }
 }
 
-/// Waits for the supervisor and leaves as it did.
+/// Waits for the supervisor and exits with its status.
 fn watch(supervisor: Pid) -> ! {
-    // Whoever ends farlink ends the warden, by SIGKILL; a terminal's signals are not for it.
+    // The warden ends with farlink, by SIGKILL; a terminal's signals are not for it.
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
     close_all_descriptors();
     let code = loop {
@@ -56,7 +56,7 @@ fn watch(supervisor: Pid) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Descriptors that are open here would look to others as if farlink were still using them.
+/// Open descriptors here would look to others as if farlink were still using them.
 fn close_all_descriptors() {
     // SAFETY: nothing in this process uses a descriptor any more.
     let closed = unsafe { libc::close_range(0, libc::c_uint::MAX, 0) } == 0;

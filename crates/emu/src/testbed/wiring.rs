@@ -1,4 +1,4 @@
-//! Lays the wires of a testbed.
+//! Set-up of the wires of a testbed.
 
 use super::{ip, write_sysctl};
 use crate::end::End;
@@ -14,12 +14,12 @@ const INTERFACE: &str = "eth0";
 #[derive(Debug)]
 pub(super) enum Wiring {
     Veth,
-    /// By [`End`].
+    /// Indexed by [`End`].
     Tap(Vec<TapDevice>),
 }
 
 impl Wiring {
-    /// Lays what is asked for; without a wish what the machine has, veth if it can.
+    /// Sets up the wires asked for; by default those that the machine supports, veth if possible.
     pub(super) fn lay(
         asked: Option<Wire>,
         middle: &NetNamespace,
@@ -35,7 +35,7 @@ impl Wiring {
         }
     }
 
-    /// What they are made of.
+    /// Kind of the wires.
     pub(super) fn wire(&self) -> Wire {
         match self {
             Wiring::Veth => Wire::Veth,
@@ -43,7 +43,7 @@ impl Wiring {
         }
     }
 
-    /// What the interfaces of the ends need, for `ip link set`.
+    /// Options of the ends' interfaces, for `ip link set`.
     pub(super) fn link_options(&self) -> String {
         match self {
             Wiring::Veth => String::new(),
@@ -51,7 +51,7 @@ impl Wiring {
         }
     }
 
-    /// The emulator's ends of the wires to so many hosts, by [`End`].
+    /// The emulator's ends of the wires to `hosts` hosts, by [`End`].
     pub(super) fn emulator_ends(
         &self,
         middle: &NetNamespace,
@@ -69,7 +69,7 @@ impl Wiring {
     }
 }
 
-/// A pair of interfaces for each end, once it is known that the emulator may use them.
+/// A pair of interfaces for each end, once the emulator is known to be able to use them.
 fn veth(middle: &NetNamespace, ends: &[NetNamespace]) -> Result<Wiring, Error> {
     let pair = |end: End| {
         let (wire, path) = (end.interface(), ends[end.number()].path()?);

@@ -1,12 +1,12 @@
-//! Runs a test in namespaces of its own, by way of a second process: as root where the caller is root, and as root of a new user namespace,
-//! which is what an ordinary user gets. Where the machine forbids user namespaces that is skipped, and says so; in continuous integration
+//! Runs a test in its own namespaces, by way of a second process: as root if the caller is root, and as root of a new user namespace,
+//! as an ordinary user would. If the machine forbids user namespaces, that is skipped, with a message; in continuous integration
 //! it fails instead.
 
 use std::process::Command;
 
 use farlink_emu::{Privilege, isolated};
 
-/// Set in the program that runs inside.
+/// Environment variable set in the program that runs inside.
 const INSIDE: &str = "FARLINK_EMU_TEST_INSIDE";
 
 /// Runs `job` as root; `test` is the calling test's name.

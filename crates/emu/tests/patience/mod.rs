@@ -1,24 +1,24 @@
-//! Measurements in real time on a machine that is shared: repeated while the emulator itself says that it was late.
+//! Measurements in real time on a shared machine: repeated while the emulator itself reports that it was late.
 
 use std::time::Duration;
 
 use farlink_emu::Invalid;
 
 const ATTEMPTS: u32 = 7;
-/// Before the second attempt; each further pause is twice as long, 16 s in all. Machines stand still for seconds.
+/// Pause before the second attempt; each further pause is twice as long, 16 s in total. Machines stall for seconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// What one attempt came to.
+/// Result of one attempt.
 pub struct Attempt<L> {
-    /// As it must be where the emulator was on time.
+    /// Strict check, valid if the emulator was on time.
     pub strictly: Result<(), String>,
-    /// The same within what its lateness explains.
+    /// The same within the tolerance that its lateness explains.
     pub loosely: L,
     pub validity: Result<(), Invalid>,
 }
 
-/// Repeats a measurement until it is strictly right. One that is wrong though the emulator was on time fails at once. On a machine that is never
-/// on time the last attempt must be right within its lateness; that is told.
+/// Repeats a measurement until it is strictly right. A wrong one fails at once if the emulator was on time. On a machine that is never
+/// on time the last attempt must be right within its lateness; that is reported.
 pub fn agree<L: FnOnce() -> Result<(), String>>(measure: impl Fn() -> Attempt<L>) {
     for number in 1..=ATTEMPTS {
         let attempt = measure();

@@ -1,8 +1,8 @@
-//! What this machine's wires can be made of. A test over one that it lacks is skipped, and says so.
+//! Kinds of wires available on this machine. A test over a missing one is skipped, with a message.
 
 use farlink_emu::{Wire, diagnosis};
 
-/// Whether TAP devices can be had here: many containers have no /dev/net/tun.
+/// Returns true if TAP devices are available here: many containers have no /dev/net/tun.
 pub fn has_tap() -> bool {
     let missing = diagnosis::missing(Some(Wire::Tap));
     for (capability, lack) in &missing {

@@ -8,11 +8,11 @@ use proxy::config::{Address, Network, Size};
 
 #[derive(Args)]
 pub struct Proxy {
-    /// Take everything from this TOML file (docs/proxy.md). SIGHUP reads it again.
+    /// Read the whole configuration from this TOML file (docs/proxy.md). SIGHUP reads it again.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["listen", "allow", "reach", "reverse", "cache", "admin", "log"])]
     pub config: Option<PathBuf>,
 
-    /// Say whether this TOML file is right and what a proxy would do by it, and start none.
+    /// Check this TOML file, show its effect on a proxy, and start none.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, exclusive = true)]
     pub check: Option<PathBuf>,
 
@@ -20,34 +20,36 @@ pub struct Proxy {
     #[arg(long, value_name = "NAME", exclusive = true)]
     pub hash_password: Option<String>,
 
-    /// Make a certificate authority for the table [intercept]: DIR/ca.pem, which clients are to trust, and its key, DIR/ca-key.pem.
+    /// Create a certificate authority for the table [intercept]: DIR/ca.pem, which clients are to trust, and its
+    /// key, DIR/ca-key.pem.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
     pub new_ca: Option<PathBuf>,
 
-    /// Listen there, or on several ports: 127.0.0.1:8001-8020 (default: 127.0.0.1:3128; may be given several times).
+    /// Listen on this address, or on several ports: 127.0.0.1:8001-8020 (default: 127.0.0.1:3128; may be given
+    /// several times).
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Vec<Address>,
 
-    /// Serve clients of this network: 10.0.0.0/8 (default: all, but then only this machine can be listened on; may be given
+    /// Serve clients of this network: 10.0.0.0/8 (default: all, but then listeners must be on loopback; may be given
     /// several times).
     #[arg(long, value_name = "NETWORK")]
     pub allow: Vec<Network>,
 
-    /// Let clients reach this network through the proxy although it is private, loopback or the like (may be given several
-    /// times).
+    /// Allow clients to reach this network through the proxy although it is private, loopback or similar (may be given
+    /// several times).
     #[arg(long, value_name = "NETWORK")]
     pub reach: Vec<Network>,
 
-    /// Stand before the origin at URL, for requests to HOST (default: to any); then the proxy is no forward proxy (may be given
-    /// several times): www.example.com=http://127.0.0.1:8000.
+    /// Act as a reverse proxy for the origin at URL, for requests to HOST (default: any); then the proxy is not a
+    /// forward proxy (may be given several times): www.example.com=http://127.0.0.1:8000.
     #[arg(long, value_name = "[HOST=]URL")]
     pub reverse: Vec<String>,
 
-    /// Store responses in as much memory: 256MiB.
+    /// Cache responses in this much memory: 256MiB.
     #[arg(long, value_name = "SIZE")]
     pub cache: Option<Size>,
 
-    /// Tell of metrics and health there: 127.0.0.1:9180.
+    /// Serve metrics and health on this address: 127.0.0.1:9180.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub admin: Option<Address>,
 
@@ -55,7 +57,7 @@ pub struct Proxy {
     #[arg(long)]
     pub log: bool,
 
-    /// How many threads serve (default: the file's, else one a core).
+    /// Number of worker threads (default: the file's, else one per core).
     #[arg(long, value_name = "N")]
     pub workers: Option<NonZeroUsize>,
 }

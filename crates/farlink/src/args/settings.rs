@@ -12,7 +12,7 @@ use scenario::settings::{Lists, SETTINGS, Setting};
 #[derive(Clone, Debug, Default)]
 pub struct Settings(BTreeMap<&'static str, Vec<String>>);
 
-/// What `load` compares if nothing else is said, and over which network.
+/// Defaults of `load`: the protocols compared, and the network.
 const DEFAULTS: [(&str, &str); 2] = [("network", "4g"), ("stack.protocol", "h1,h2")];
 
 impl Settings {
@@ -91,7 +91,7 @@ fn argument(setting: &Setting) -> Option<Arg> {
     })
 }
 
-/// Parser that shows names in help and completions, and leaves the reading to the setting, whose refusals say more.
+/// Parser that shows names in help and completions, and leaves parsing to the setting, whose errors say more.
 #[derive(Clone)]
 struct Named(Vec<&'static str>);
 

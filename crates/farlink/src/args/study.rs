@@ -1,4 +1,4 @@
-//! What can be asked about studies.
+//! Arguments of `farlink study`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -12,31 +12,32 @@ use super::{DEFAULT_STORE, Export, Import};
 
 #[derive(Subcommand)]
 pub enum Study {
-    /// List the studies: how much they claim, and which of their experiments are here.
+    /// List the studies: number of claims, and which of their experiments are available.
     List,
-    /// Show what a study claims, fact by fact: its value, and what a fair re-run must show.
+    /// Show a study's claims, fact by fact: the published value, and the result that a fair re-run must show.
     Claims {
         /// A study (`farlink study list`).
         name: String,
-        /// Those claims alone that the study supports so far: strong, medium, weak, untestable.
+        /// Only claims that the study supports this well: strong, medium, weak, untestable.
         #[arg(long)]
         strength: Option<study::Strength>,
     },
-    /// List the laboratories beside the studies' own: the wrong ones, and those in which an unstated thing is chosen otherwise.
+    /// List the laboratories beside the studies' own: the wrong ones, and those in which an unstated condition is
+    /// chosen differently.
     Laboratories,
-    /// Run the experiments of a study into one store. What the store holds is not run again.
+    /// Run the experiments of a study into one store. Experiments that the store holds are not repeated.
     Run(StudyRun),
-    /// Judge a study's claims by what a store holds of its experiments.
+    /// Judge a study's claims by the experiments in a store.
     Report(StudyReport),
-    /// Make an experiment of what a study's own programs were told.
+    /// Convert the input of a study's own programs to an experiment.
     #[command(subcommand)]
     Import(Import),
-    /// Write what a run measured as a study's own programs wrote it.
+    /// Write the measurements of a run in the format of a study's own programs.
     #[command(subcommand)]
     Export(Export),
 }
 
-/// Which studies, and which runs of them.
+/// Selection of studies and runs.
 #[derive(Args)]
 pub struct Which {
     /// A study (`farlink study list`).
@@ -47,12 +48,12 @@ pub struct Which {
     #[arg(long)]
     pub all: bool,
 
-    /// Two repetitions of each cell, and one draw of sites that are drawn: whether everything runs. That is too few to judge by.
+    /// Two repetitions of each cell, and one draw of sites that are drawn: a smoke test. That is too few to judge by.
     #[arg(long)]
     pub quick: bool,
 
-    /// 200 repetitions of each cell instead of the study's few, and all 20 draws of sites that are drawn: what is so, whatever chance
-    /// did to the study.
+    /// 200 repetitions of each cell instead of the study's few, and all 20 draws of sites that are drawn: the
+    /// result without the study's sampling noise.
     #[arg(long, conflicts_with = "quick")]
     pub deep: bool,
 
@@ -60,7 +61,8 @@ pub struct Which {
     #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub loads: Option<NonZeroU32>,
 
-    /// Where pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study in real time, which is simulated beside it.
+    /// The world in which pages are loaded: sim, or emu, where a kernel's TCP carries a reduced grid of each study
+    /// in real time, with the same grid simulated beside it.
     #[arg(long, default_value = "sim")]
     pub world: scenario::World,
 
@@ -74,20 +76,21 @@ pub struct StudyRun {
     #[command(flatten)]
     pub which: Which,
 
-    /// Run it there instead: a laboratory of `farlink study laboratories`, or all that are `wrong` or `unstated`. May be given several
-    /// times.
+    /// Run it in this laboratory instead: a name of `farlink study laboratories`, or all that are `wrong` or
+    /// `unstated`. May be given several times.
     #[arg(long, value_name = "NAME")]
     pub laboratory: Vec<Laboratories>,
 
-    /// Run instead what shows why claims are not confirmed: the experiments, laboratories and loads that the causes of the study name.
+    /// Run instead the experiments, laboratories and loads that the study's causes name: they show why claims are
+    /// not confirmed.
     #[arg(long, conflicts_with_all = ["laboratory", "quick", "deep", "loads"])]
     pub causes: bool,
 
-    /// Measure anew even if the store holds these very experiments.
+    /// Measure again even if the store holds these very experiments.
     #[arg(long)]
     pub again: bool,
 
-    /// How many loads to make at once (default: one a core).
+    /// Number of concurrent loads (default: one per core).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
@@ -97,8 +100,8 @@ pub struct StudyReport {
     #[command(flatten)]
     pub which: Which,
 
-    /// Judge other laboratories that were not run as often as the study's own by N loads of each cell (`study run --loads N --laboratory ...`),
-    /// beside as many of the study's own.
+    /// For other laboratories that were not run as often as the study's own: judge by N loads of each cell (`study
+    /// run --loads N --laboratory ...`), beside as many of the study's own.
     #[arg(long, value_name = "N")]
     pub laboratory_loads: Option<NonZeroU32>,
 
@@ -110,7 +113,7 @@ pub struct StudyReport {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
-    /// Also write a page of Markdown on what the studies concluded, and what HTTP/2 and HTTP/3 do to it.
+    /// Also write a page of Markdown on the studies' conclusions, and the effect of HTTP/2 and HTTP/3 on them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub summary: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! Files that studies' own programs read and wrote.
+//! File formats of studies' own programs.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::DEFAULT_STORE;
 
 #[derive(Subcommand)]
 pub enum Import {
-    /// A case file of bth2013's newrun.sh: shell assignments, which are read and not executed.
+    /// A case file of bth2013's newrun.sh: shell assignments, parsed and not executed.
     #[command(name = "bth2013-case")]
     Bth2013Case {
         /// The case file.
@@ -30,7 +30,7 @@ pub enum Import {
     },
 }
 
-/// What becomes of what is imported.
+/// Output of an import.
 #[derive(Args)]
 pub struct Imported {
     /// The config.json that run.py reads: its request_path must be the study's page.
@@ -49,35 +49,35 @@ pub struct Imported {
 /// The options of run.py.
 #[derive(Args)]
 pub struct RunOptions {
-    /// How many times to load.
+    /// Number of loads.
     #[arg(short, long, value_name = "TIMES", default_value_t = 10)]
     pub times: u32,
 
-    /// What pages are carried by: http, spdy, http-pipelining.
+    /// The protocol: http, spdy, http-pipelining.
     #[arg(short, long, value_name = "PROTOCOL")]
     pub protocol: Protocol,
 
-    /// Over SSL.
+    /// Use SSL.
     #[arg(short, long)]
     pub ssl: bool,
 
-    /// What the network is called: EDGE, 3G, 4G, ALL.
+    /// The network's name: EDGE, 3G, 4G, ALL.
     #[arg(short, long, value_name = "TYPE")]
     pub net_type: NetType,
 
-    /// The share of packets that is lost, both directions together: 0.03, as newrun.sh gives it.
+    /// Packet loss rate, both directions together: 0.03, as newrun.sh gives it.
     #[arg(short = 'l', long, value_name = "SHARE")]
     pub net_loss: String,
 
-    /// The rate up, in kbit/s.
+    /// Uplink rate, in kbit/s.
     #[arg(short = 'u', long, value_name = "KBIT")]
     pub net_up_bw: String,
 
-    /// The rate down, in kbit/s.
+    /// Downlink rate, in kbit/s.
     #[arg(short = 'd', long, value_name = "KBIT")]
     pub net_dw_bw: String,
 
-    /// The round trip, in milliseconds.
+    /// Round-trip time, in milliseconds.
     #[arg(short = 'r', long, value_name = "MS")]
     pub net_rtt: String,
 
@@ -85,28 +85,28 @@ pub struct RunOptions {
     #[arg(short, long)]
     pub verbosity: bool,
 
-    /// Nothing is saved in MongoDB. It has no effect here, where nothing is.
+    /// Do not save in MongoDB. It has no effect here, where nothing is saved.
     #[arg(short = 'x', long)]
     pub dont_save: bool,
 
-    /// Seconds to hold on after a page is loaded. They belong to no load, and have no effect here.
+    /// Seconds to wait after a page is loaded. They belong to no load, and have no effect here.
     #[arg(short = 'z', long, value_name = "SECONDS", default_value_t = 1)]
     pub holdon: u32,
 }
 
 #[derive(Subcommand)]
 pub enum Export {
-    /// Result documents as bth2013's run.py stored them: a line of JSON for each scenario.
+    /// Result documents as bth2013's run.py stored them: a line of JSON per scenario.
     #[command(name = "bth2013-results")]
     Bth2013Results {
-        /// Which run, by its number (default: the latest).
+        /// The run, by its number (default: the latest).
         run: Option<i64>,
 
         /// The store.
         #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
         store: PathBuf,
 
-        /// What the network is called: EDGE, 3G, 4G, ALL (default: what the run's name ends in).
+        /// The network's name: EDGE, 3G, 4G, ALL (default: the ending of the run's name).
         #[arg(long, value_name = "TYPE")]
         net_type: Option<NetType>,
 

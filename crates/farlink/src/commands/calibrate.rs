@@ -13,10 +13,10 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::table::Table;
 use crate::show::units::span;
 
-/// What the device is called in its file.
+/// The device's name in its file.
 const NAME: &str = "calibrated";
 
-/// A profile to compare with.
+/// The profile to compare with.
 const USUAL: &str = "desktop";
 
 pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
@@ -52,7 +52,7 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
 
 type Results = [(JourneyPlan, JourneyResult)];
 
-/// How well the device explains what it was fitted to.
+/// Reports the fit: measured times beside those of the calibrated device and of the usual profile.
 fn tell(measured: &Results, fitted: &Results, usual: &Results) -> Result<(), Failure> {
     let times = |results| calibration::page_load_times(results).map_err(failed);
     let (measured, fitted, usual) = (times(measured)?, times(fitted)?, times(usual)?);

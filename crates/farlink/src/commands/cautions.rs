@@ -1,4 +1,4 @@
-//! Warnings about recordings that cannot answer what they are asked, before the answer.
+//! Warnings about recordings that cannot answer the question asked, printed before the answer.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! `farlink doctor`: what this machine can do, what a missing thing costs, and the command that mends it. Everything is really tried.
+//! `farlink doctor`: this machine's capabilities, the cost of a missing one, and the command that fixes it.
+//! Everything is really tried.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +13,11 @@ use super::output;
 use crate::failure::{ExitCode, Failure};
 use crate::show::terminal::wrapped;
 
-/// One thing that was tried.
+/// Result of one check.
 struct Finding {
     what: String,
     outcome: Outcome,
-    /// What it is good for.
+    /// Its purpose.
     purpose: String,
 }
 
@@ -72,7 +73,7 @@ fn simulation() -> Finding {
 fn writable() -> Finding {
     let probe = Path::new(".farlink-doctor");
     let outcome = fs::write(probe, b"");
-    // A probe that could not be written is not there to be removed.
+    // A probe that could not be written need not be removed.
     let _ = fs::remove_file(probe);
     Finding {
         what: "writing here".to_owned(),
@@ -97,7 +98,7 @@ fn loopback() -> Finding {
     }
 }
 
-/// All parts together: a sandbox with a network in it, over the wire that it will have.
+/// All parts of the emulation together: a sandbox with a network in it, over the wire that it will use.
 fn emulation(wire: Option<Wire>) -> Finding {
     let over = match wire {
         Some(Wire::Tap) => ", over TAP devices",
@@ -145,7 +146,7 @@ fn tshark() -> Finding {
     }
 }
 
-/// What a program says of its version.
+/// The version that a program reports.
 fn version_of(program: &str, remedy: &str) -> Outcome {
     let version = || {
         let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;

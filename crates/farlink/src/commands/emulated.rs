@@ -1,4 +1,4 @@
-//! `farlink emulated ROLE`, hidden: farlink as a process of an emulated journey, started by itself.
+//! `farlink emulated ROLE`, hidden: a process of an emulated journey, started by farlink itself.
 
 use testbed::emulate::{self, Role};
 

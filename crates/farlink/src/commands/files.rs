@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Files that are written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// Finds out before anything is measured whether a result will find a place.
+/// Checks before anything is measured that a result can be written to `path`.
 pub fn check_place(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
@@ -32,14 +32,14 @@ pub fn beside(path: &Path, which: &str) -> PathBuf {
     }
 }
 
-/// Writes a file whole, and says so.
+/// Writes a file atomically, and reports it.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), Failure> {
     write_quietly(path, contents)?;
     anstream::eprintln!("wrote {}", path.display());
     Ok(())
 }
 
-/// Writes a file beside its place first, then into it.
+/// Writes a temporary file beside `path`, then renames it.
 pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), Failure> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
@@ -48,13 +48,13 @@ pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(partial, path));
     if result.is_err() {
-        // The error that is told is the first one; there may be nothing to remove.
+        // The first error is the one reported; there may be nothing to remove.
         let _ = fs::remove_file(partial);
     }
     result.map_err(|error| unwritable(path, &error))
 }
 
-/// Makes a directory, unless it is there.
+/// Creates a directory, unless it exists.
 pub fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks for an orderly end, the second does not wait for it.
+//! Ctrl-C: the first requests an orderly end, the second ends the process at once.
 
 use std::process;
 use std::sync::Arc;

@@ -29,12 +29,12 @@ fn test(args: &LinkTestArgs) -> Result<ExitCode, Failure> {
     Ok(if agrees { ExitCode::Success } else { ExitCode::Failed })
 }
 
-/// One thing that was tested.
+/// One tested property.
 struct Row {
     what: &'static str,
     configured: String,
     delivered: String,
-    /// Whether the two agree; `None` where nothing is configured to compare with.
+    /// True if the two agree; `None` if nothing is configured to compare with.
     agrees: Option<bool>,
 }
 

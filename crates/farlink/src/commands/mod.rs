@@ -1,4 +1,4 @@
-//! One module a command, and what they share.
+//! One module per command, and shared helpers.
 
 mod calibrate;
 mod cautions;
@@ -42,7 +42,7 @@ use testbed::worlds::Worlds;
 use crate::args::{Cli, Command, Networks, Pages};
 use crate::failure::Failure;
 
-/// Carries out what was typed.
+/// Carries out the command line.
 pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
     let code = match cli.command {
         Command::Load(mut load) => {
@@ -82,7 +82,7 @@ fn worlds() -> Result<Worlds, Failure> {
     })
 }
 
-/// What the wires of emulated networks are to be made of, where the variable `FARLINK_WIRE` says so.
+/// Kind of device for the wires of emulated networks, if the variable `FARLINK_WIRE` names one.
 fn wire() -> Result<Option<Wire>, Failure> {
     let named = std::env::var_os("FARLINK_WIRE").filter(|name| !name.is_empty());
     let wire = named.map(|name| name.to_string_lossy().parse::<Wire>());
@@ -95,12 +95,13 @@ fn chromium() -> Result<Chromium, ChromiumError> {
     Chromium::find(named.as_deref(), path.as_deref())
 }
 
-/// A name or a scenario that is refused, as a failure.
+/// A rejected name or scenario, as a failure.
 fn refused(Refusal { message, hint }: Refusal) -> Failure {
     Failure::bad_input(message).hint(hint)
 }
 
-/// How many journeys of a plan to make at once: what was asked for, or one a core; of real browsers, which disturb each other most, one.
+/// Number of concurrent journeys of a plan: as requested, or one per core; one for real browsers, which disturb
+/// each other most.
 fn workers(jobs: Option<NonZeroUsize>, plan: &Plan) -> usize {
     let browsers = plan.cells().iter().any(|cell| cell.client.program == Program::Chromium);
     match jobs {

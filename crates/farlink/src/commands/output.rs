@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 
 use crate::failure::Failure;
 
-/// Prints `text` and ends the line. A reader that has gone (`farlink ... | head`) is no failure.
+/// Prints `text` and a newline. A reader that has gone (`farlink ... | head`) is not a failure.
 pub fn line(text: impl Display) -> Result<(), Failure> {
     print(format_args!("{text}\n"))
 }

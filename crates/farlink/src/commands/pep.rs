@@ -19,7 +19,7 @@ use super::secret::secret;
 use crate::args::{Half, Pep};
 use crate::failure::{ExitCode, Failure};
 
-/// How long connections may take to end after the operator asked for it.
+/// Grace period for connections after the operator asked for the end.
 const DRAIN: Duration = Duration::from_secs(20);
 
 const TPROXY_NEEDS: &str = "TPROXY needs the capability CAP_NET_ADMIN, and an IPv4 address to listen on; `by = \"redirect\"` needs neither";
@@ -46,7 +46,7 @@ fn local(half: &Half) -> Result<ExitCode, Failure> {
     }
     let signals = block_signals()?;
     in_world(async move {
-        // All are there before anybody is served: what cannot be is told at once.
+        // All ports are bound before any client is served, so a failure is reported at once.
         let bound = plan.listeners.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
         let local = Local::start(plan.settings, &Connector::new(&plan.keys.0, plan.keys.1));
         if let Some(at) = plan.metrics {
@@ -106,7 +106,7 @@ fn listen(at: SocketAddr) -> Result<TcpListener, Failure> {
     tell_where(at, TcpListener::bind(at))
 }
 
-/// Tells the operator where `bound` listens, or why nobody does at `at`.
+/// Tells the operator the address where `bound` listens, or why `at` has no listener.
 fn tell_where(at: SocketAddr, bound: io::Result<TcpListener>) -> Result<TcpListener, Failure> {
     let listener = bound.map_err(|error| cannot_listen(at, &error))?;
     eprintln!("listening on {}", listener.local_addr().unwrap_or(at));
@@ -117,17 +117,17 @@ fn cannot_listen(at: SocketAddr, error: &io::Error) -> Failure {
     Failure::machine(format!("cannot listen on {at}: {error}"))
 }
 
-/// SIGTERM and Ctrl-C wait to be taken, on this thread and those that it will start.
+/// Blocks SIGTERM and Ctrl-C, on this thread and those that it will start.
 fn block_signals() -> Result<SigSet, Failure> {
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT].into_iter().collect();
     signals.thread_block().map_err(Failure::machine)?;
     Ok(signals)
 }
 
-/// The first signal ends it in order, the second at once.
+/// Handles signals: the first one ends the process in order, the second at once.
 #[expect(clippy::disallowed_methods, reason = "these threads live beside the world, in real time")]
 fn obey(signals: SigSet, ending: Ending) {
-    // They live as long as the process.
+    // The thread lives as long as the process.
     drop(thread::spawn(move || {
         if signals.wait().is_err() {
             return;

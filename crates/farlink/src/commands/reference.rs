@@ -1,5 +1,5 @@
-//! Documents that are made from the program, so that they are true: `docs/cli.md`,
-//! `docs/exit-codes.md` and `docs/settings-table.md`. A test compares them; `scripts/reference.sh` writes them anew.
+//! Documents generated from the program, so that they are true: `docs/cli.md`, `docs/exit-codes.md` and
+//! `docs/settings-table.md`. A test compares them; `scripts/reference.sh` regenerates them.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::output;
 use crate::args::{Cli, Document};
 use crate::failure::{ExitCode, Failure};
 
-/// Columns that help is wrapped to.
+/// Columns at which help is wrapped.
 const WIDTH: usize = 100;
 
 pub fn run(document: Document) -> Result<ExitCode, Failure> {
@@ -35,7 +35,7 @@ fn cli() -> String {
     text
 }
 
-/// A section for `command` and each of its own.
+/// Appends a section for `command` and each of its subcommands.
 fn describe(command: &mut clap::Command, text: &mut String) {
     let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
     let help = command.clone().term_width(WIDTH).render_long_help().to_string();

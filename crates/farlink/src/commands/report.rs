@@ -1,4 +1,4 @@
-//! `farlink report`: a run as a page that one can open, print and send.
+//! `farlink report`: a run as an HTML page to open, print and send.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-/// A report that was not made.
+/// The failure of a report.
 pub(super) fn not_made(error: ReportError) -> Failure {
     match error {
         ReportError::Store(error) => stores::failed(error),
@@ -56,7 +56,7 @@ pub(super) fn not_made(error: ReportError) -> Failure {
     }
 }
 
-/// The visits that were named, each of which must be there.
+/// The named visits, each of which must exist.
 fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, Failure> {
     if named.is_empty() {
         return Ok(Vec::new());
@@ -75,7 +75,7 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
     named.iter().map(find).collect()
 }
 
-/// The run that was named, or the latest, of the store at `path`.
+/// The named run, or the latest, of the store at `path`.
 pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<RunId, Failure> {
     let runs = store.runs().map_err(stores::failed)?;
     let (path, option) = (path.display(), shell::store_option(path));
@@ -93,7 +93,7 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
     }
 }
 
-/// A report of a run that is under way or was interrupted is of a part.
+/// Warns that the report of an unfinished or interrupted run is partial.
 fn warn_if_partial(store: &Store, run: RunId) -> Result<(), Failure> {
     let row = store.run(run).map_err(stores::failed)?;
     if row.state != RunState::Complete {

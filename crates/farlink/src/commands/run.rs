@@ -40,22 +40,22 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     }
 }
 
-/// In which way a plan is carried out.
+/// Options for carrying out a plan.
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
-    /// Even if the store holds a complete run of it.
+    /// Run even if the store holds a complete run of the plan.
     pub again: bool,
-    /// Journeys at once; none is as many as suit the plan.
+    /// Concurrent journeys; `None` chooses a number that suits the plan.
     pub jobs: Option<NonZeroUsize>,
-    /// Raised by who wants it to end.
+    /// Set to cancel the run.
     pub cancel: &'a AtomicBool,
 }
 
-/// A plan that was carried out, as far as it was.
+/// A plan that was carried out, possibly in part.
 pub(super) struct Carried {
     /// Its run.
     pub id: RunId,
-    /// How it ended.
+    /// The way it ended.
     pub ended: Ended,
     /// Journeys of this attempt that failed.
     pub failed: u64,
@@ -63,7 +63,7 @@ pub(super) struct Carried {
     pub stored: u64,
 }
 
-/// Executes what `store` does not hold of `plan` yet, and says so.
+/// Executes the part of `plan` that `store` does not hold yet, and reports it.
 pub(super) fn carry_out(
     store: &mut Store,
     plan: &Plan,
@@ -117,7 +117,7 @@ fn read(run: &Run) -> Result<Source, Failure> {
     Ok(source)
 }
 
-/// Whether a page was named where an experiment should be.
+/// Returns true if a HAR was named instead of an experiment.
 fn is_har(path: &Path, text: &str) -> bool {
     let name = path.to_string_lossy();
     name.ends_with(".har") || name.ends_with(".har.gz") || text.trim_start().starts_with('{')
@@ -127,11 +127,11 @@ pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
     Failure::bad_input(error).hint(error.hint())
 }
 
-/// The run that an experiment comes to in a store.
+/// The run of an experiment in a store.
 enum Begun {
-    /// It was done before.
+    /// Complete from before.
     Already(RunId),
-    /// A new one, or one that was interrupted.
+    /// New, or interrupted.
     ToDo(RunId),
 }
 
@@ -185,7 +185,7 @@ pub(super) fn progress_bar(total: u64) -> ProgressBar {
     bar
 }
 
-/// What the wall clock and the machine are, and what was typed.
+/// Wall-clock time, machine and command line of a run.
 pub(super) fn facts(experiment: Option<&str>, workers: usize) -> RunFacts {
     RunFacts {
         experiment: experiment.map(str::to_owned),

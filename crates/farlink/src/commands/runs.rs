@@ -7,7 +7,7 @@ use crate::args::Runs;
 use crate::failure::{ExitCode, Failure};
 use crate::show::table::Table;
 
-/// Hexadecimal digits that tell digests apart for a person; the store holds all 64.
+/// Hexadecimal digits by which people tell digests apart; the store holds all 64.
 const DIGEST_DIGITS: usize = 16;
 
 pub fn run(runs: &Runs) -> Result<ExitCode, Failure> {
@@ -33,7 +33,7 @@ pub fn run(runs: &Runs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-/// The beginning of a complete run's digest; `-` for any other.
+/// The beginning of a complete run's digest; `-` for any other run.
 pub fn short_digest(run: &RunRow) -> String {
     run.digest
         .as_deref()

@@ -1,15 +1,15 @@
-//! Commands as text that can be pasted into a shell.
+//! Commands as text to paste into a shell.
 
 use std::iter;
 use std::path::Path;
 
-/// The command that was typed, ready to be typed again.
+/// The current command line, ready to be typed again.
 pub fn this_command() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| quote(&argument.to_string_lossy()));
     iter::once("farlink".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// ` --store PATH`, or nothing if `store` is what is meant anyway.
+/// ` --store PATH`, or nothing if `store` is the default.
 pub fn store_option(store: &Path) -> String {
     match store == Path::new(crate::args::DEFAULT_STORE) {
         true => String::new(),

@@ -1,4 +1,4 @@
-//! Opening stores, holding them, and telling what they say.
+//! Opening and locking stores, and reporting their errors.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -7,7 +7,7 @@ use store::{Store, StoreError};
 
 use crate::failure::Failure;
 
-/// Opens a store that must be there.
+/// Opens a store that must exist.
 pub fn open(path: &Path) -> Result<Store, Failure> {
     Store::open(path).map_err(|error| not_opened(&error))
 }
@@ -17,9 +17,8 @@ pub fn open_or_create(path: &Path) -> Result<Store, Failure> {
     Store::open_or_create(path).map_err(|error| not_opened(&error))
 }
 
-/// Marks the store as being run into, until the file is dropped - which must be after the store is:
-/// whoever closes any handle of a file gives up SQLite's own locks on it (POSIX). A process that is
-/// killed gives the mark up, too.
+/// Marks the store as being run into, until the file is dropped - which must be after the store is: closing any
+/// handle of a file releases SQLite's own locks on it (POSIX). If the process is killed, the mark is released, too.
 pub fn hold(path: &Path) -> Result<File, Failure> {
     let failed = |error| Failure::machine(format!("cannot lock {}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
@@ -34,7 +33,7 @@ pub fn hold(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// A store that could not be opened: nothing has been done yet, and another file may do.
+/// The failure to open a store: nothing has been done yet, and another file may work.
 fn not_opened(error: &StoreError) -> Failure {
     match error {
         StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Sqlite(_) => {
@@ -44,7 +43,7 @@ fn not_opened(error: &StoreError) -> Failure {
     }
 }
 
-/// A store that failed in use: what was asked for was right.
+/// The failure of a store in use: the request was valid.
 pub fn failed(error: StoreError) -> Failure {
     match error {
         StoreError::NoSuchRun { .. } => Failure::bad_input(error),

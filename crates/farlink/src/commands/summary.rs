@@ -1,4 +1,4 @@
-//! Answer of a run: the comparison that `load` prints, from what the store holds.
+//! Answer of a run: the comparison that `load` prints, from the store's contents.
 
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use store::{RunId, Store, StoreError, VisitRow};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::show::terminal::wrapped;
 use crate::show::{answer, arms};
 
-/// A larger run is summed up over all conditions alone: all of its visits are read for the tables.
+/// Larger runs are only summarised over all conditions: the tables need all visits in memory.
 const MOST_VISITS: usize = 20_000;
 
 /// Prints the answer over all conditions, and one for each of them.
@@ -39,7 +39,7 @@ pub fn print(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
     output::line("")
 }
 
-/// Prints the answer that the report begins with.
+/// Prints the answer at the report's beginning.
 fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
     for sentence in report::sentences(store, run).map_err(not_made)? {
         output::line(wrapped(&sentence))?;
@@ -47,7 +47,7 @@ fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The journeys as they were when they had just been made.
+/// The stored journeys as results, as if just measured.
 fn results(
     store: &Store,
     run: RunId,

@@ -1,4 +1,4 @@
-//! Journeys that somebody looks at: each is watched once, however many want to see it.
+//! Observed journeys: each is observed once, for any number of readers.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use scenario::Scenario;
 use testbed::tour::Observed;
 use testbed::worlds::Worlds;
 
-/// The worlds with the journeys that were looked at.
+/// The worlds with the journeys that were observed.
 pub struct Watched<'a> {
     worlds: &'a Worlds,
     seen: RefCell<Vec<Arc<Observed>>>,
 }
 
 impl<'a> Watched<'a> {
-    /// Nothing was looked at.
+    /// No journey observed yet.
     pub fn new(worlds: &'a Worlds) -> Watched<'a> {
         Watched { worlds, seen: RefCell::default() }
     }
@@ -22,7 +22,7 @@ impl<'a> Watched<'a> {
     /// A journey with everything that crossed its wires.
     ///
     /// # Errors
-    /// If it cannot be had: [`Worlds::observe`].
+    /// If it cannot be observed: [`Worlds::observe`].
     pub fn observe(&self, scenario: &Scenario, seed: u64) -> Result<Arc<Observed>, String> {
         let is_it =
             |journey: &&Arc<Observed>| journey.seed == seed && *journey.scenario == *scenario;

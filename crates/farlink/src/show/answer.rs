@@ -1,4 +1,4 @@
-//! The answer as the terminal prints it: that of the report, once for each state of the cache.
+//! The answer as the terminal prints it: the report's answer, once for each state of the cache.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the arms of a comparison came to: a line each.
+//! Results of a comparison by arm, one line each.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ pub struct Arm {
 pub struct Load {
     /// Loads of the same repetition and place in the journey are paired across arms.
     pub repetition: u32,
-    /// Of its journey: the place in the plan.
+    /// Journey's position in the plan.
     pub position: u64,
-    /// Of its journey.
+    /// Journey's seed.
     pub seed: u64,
-    /// What was measured.
+    /// The measured visit.
     pub visit: MeasuredVisit,
 }
 
-/// The results of `plan` by arm: a cell of the plan, cold and warm apart.
+/// Groups the results of `plan` by arm: a cell of the plan, cold and warm separately.
 pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
     let varied = Varied::of(plan.cells());
     // A journey that keeps its cache has visits of both kinds, too.
@@ -56,7 +56,7 @@ pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm
         })
         .map(|(view, index, cell)| Arm::new(view, index as u32, cell, &varied))
         .collect();
-    // Arms under the same conditions lie side by side.
+    // Arms under the same conditions are adjacent.
     let order = conditions(plan.cells(), &varied);
     arms.sort_by_key(|arm| order[arm.cell as usize]);
     for (journey, result) in results {
@@ -67,7 +67,7 @@ pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm
     arms
 }
 
-/// Settings that are not the same in all cells, but for the protocol, which every arm says.
+/// Settings that differ between cells, except for the protocol, which every arm states.
 struct Varied(Vec<&'static Setting>);
 
 impl Varied {
@@ -81,12 +81,12 @@ impl Varied {
         Varied(own.filter(|setting| !is_named(setting)).filter(differs).collect())
     }
 
-    /// The values of those with this role that act on `scenario`.
+    /// The values of the settings with this role that apply to `scenario`.
     fn text(&self, scenario: &Scenario, role: Role) -> String {
         let own = self.0.iter().filter(|setting| setting.role == role && setting.applies(scenario));
         let value = |setting: &Setting| match setting.get(scenario) {
             value if value.is_empty() => format!("no {}", setting.column.replace('_', " ")),
-            // Numbers and switches say nothing without their name.
+            // Numbers and switches mean nothing without their name.
             value if value.parse::<f64>().is_ok() || ["on", "off"].contains(&&*value) => {
                 format!("{} {value}", setting.column.replace('_', " "))
             }
@@ -96,7 +96,7 @@ impl Varied {
     }
 }
 
-/// The number of each cell's conditions, in the order in which they first come.
+/// The number of each cell's conditions, in order of first appearance.
 fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
     let mut known: Vec<String> = Vec::new();
     let number = |cell: &Arc<Scenario>| {
@@ -109,7 +109,7 @@ fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
     cells.iter().map(number).collect()
 }
 
-/// The arms under each of the conditions.
+/// The arms grouped by condition.
 pub fn by_condition(arms: &[Arm]) -> impl Iterator<Item = &[Arm]> {
     arms.chunk_by(|one, next| one.condition == next.condition)
 }
@@ -146,22 +146,22 @@ impl Arm {
         self.notes.extend(result.notes.iter().cloned());
     }
 
-    /// How the page is carried: `h2`, or `h2 tls13` where security tells arms apart.
+    /// The protocol stack: `h2`, or `h2 tls13` if security tells arms apart.
     pub fn stack(&self) -> &str {
         &self.stack
     }
 
-    /// The stack, with the state of the cache where that tells arms apart.
+    /// The stack, with the state of the cache if that tells arms apart.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name, with the conditions where they vary.
+    /// The name, with the conditions if they vary.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The settings of its conditions that vary.
+    /// The varying settings of its conditions.
     pub fn condition(&self) -> &str {
         &self.condition
     }
@@ -171,7 +171,7 @@ impl Arm {
         self.view.name()
     }
 
-    /// What was run.
+    /// The scenario of the arm.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
@@ -181,7 +181,7 @@ impl Arm {
         &self.loads
     }
 
-    /// What a reader must know: what was modelled, defaulted or not shaped.
+    /// Notes for the reader: what was modelled, defaulted or not shaped.
     pub fn notes(&self) -> &BTreeSet<String> {
         &self.notes
     }
@@ -204,7 +204,7 @@ impl Arm {
         loaded.get(loaded.len().saturating_sub(1) / 2).copied()
     }
 
-    /// Why visits failed, and why journeys have none.
+    /// Reasons for failed visits, and for journeys without visits.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
         let reasons = self.visits().filter_map(|visit| match &visit.record.outcome {
             Outcome::Failed { reason } => Some(reason.as_str()),
@@ -213,7 +213,7 @@ impl Arm {
         reasons.chain(self.lost.iter().map(String::as_str))
     }
 
-    /// Why journeys have no visits.
+    /// Reasons for journeys without visits.
     pub fn lost(&self) -> impl Iterator<Item = &str> {
         self.lost.iter().map(String::as_str)
     }
@@ -225,17 +225,17 @@ impl Arm {
         self.visits().filter(|v| v.record.plt_ns().is_some()).filter(lacks).count()
     }
 
-    /// How many loads were made.
+    /// Number of attempted loads.
     pub fn attempts(&self) -> usize {
         self.loads.len() + self.lost.len()
     }
 
-    /// How many of them failed.
+    /// Number of failed loads.
     pub fn failed(&self) -> usize {
         self.failures().count()
     }
 
-    /// What the figures themselves say should be known.
+    /// Findings in the figures that the reader should know.
     pub fn findings(&self) -> Vec<String> {
         let name = &self.name;
         let mut findings = Vec::new();
@@ -261,7 +261,7 @@ impl Arm {
         findings
     }
 
-    /// What emulated visits say of their emulation.
+    /// Emulation records of emulated visits.
     pub fn emulations(&self) -> impl Iterator<Item = &EmulationRecord> {
         self.visits().filter_map(|visit| visit.record.emulation.as_ref())
     }
@@ -303,13 +303,13 @@ fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }
 
-/// When a reader of the page sees something: a column of the table.
+/// A moment at which a reader of the page sees something: a column of the table.
 struct Sight {
     column: &'static str,
     of: fn(&MeasuredVisit) -> Option<f64>,
 }
 
-/// By models, where nothing is painted.
+/// Estimates, for loads that paint nothing.
 const MODELLED: [Sight; 2] = [
     Sight { column: "render*", of: |v| Some(first_render_ns(&v.record)? as f64) },
     Sight {
@@ -318,19 +318,19 @@ const MODELLED: [Sight; 2] = [
     },
 ];
 
-/// As a real browser tells.
+/// Measurements of a real browser.
 const PAINTED: [Sight; 3] = [
     Sight { column: "FCP", of: |v| Some(v.record.paint?.first_contentful_paint_ns? as f64) },
     Sight { column: "LCP", of: |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64) },
     Sight { column: "Speed Index", of: |v| Some(v.record.paint?.speed_index_ns? as f64) },
 ];
 
-/// Whether a real browser loaded any of it.
+/// Returns true if a real browser loaded any of it.
 fn is_painted(arms: &[Arm]) -> bool {
     arms.iter().flat_map(Arm::visits).any(|visit| visit.record.paint.is_some())
 }
 
-/// What the table's columns stand for, where they do not say so.
+/// Legend of the table's columns.
 pub fn legend(arms: &[Arm]) -> &'static str {
     match is_painted(arms) {
         true => {
@@ -358,7 +358,7 @@ fn count(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
 }
 
-/// The table of all arms; failures have a column where there are any.
+/// The table of all arms, with a column for failures if there are any.
 pub fn table(arms: &[Arm]) -> Table {
     let sights = sights(arms);
     let mut columns = vec!["", "median PLT", "p90", "floor", "PLT/floor", "TTFB"];
@@ -381,7 +381,7 @@ pub fn table(arms: &[Arm]) -> Table {
     table
 }
 
-/// The arm with the least median, of those that loaded the whole page if there are such.
+/// The arm with the smallest median, among those that loaded the whole page if there are any.
 pub fn fastest<'a>(arms: impl IntoIterator<Item = &'a Arm>) -> Option<&'a Arm> {
     let loaded: Vec<&Arm> = arms.into_iter().filter(|arm| arm.plt().is_some()).collect();
     let is_whole = |arm: &&Arm| arm.failed() == 0 && arm.partial() == 0;

@@ -6,7 +6,7 @@ use super::arms::Arm;
 use super::table::Table;
 use super::units::span_f64;
 
-/// A row a page, a column an arm; nothing where there is but one page.
+/// A table with a row per page and a column per arm; none if there is only one page.
 pub fn table(arms: &[Arm]) -> Option<Table> {
     let pages = &arms.first()?.scenario().page.pages;
     if pages.is_empty() {

@@ -1,4 +1,4 @@
-//! The conditions of a comparison in words: what a network's name stands for, and what else was set.
+//! The conditions of a comparison in words: the meaning of a network's name, and other settings.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -51,8 +51,8 @@ fn scheduler(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// What holds beside page and network for all arms, or for those that it concerns; what is at its default is left out, but for the
-/// names that every result states. TLS is told where it tells no arms apart.
+/// Conditions other than page and network, of all arms or of those they concern. Defaults are left out, except for
+/// the names that every result states. TLS is stated if it does not tell arms apart.
 pub fn others(arms: &[Arm], tells_tls: bool) -> String {
     let scenario = arms[0].scenario();
     let client = &scenario.client;
@@ -87,7 +87,7 @@ pub fn others(arms: &[Arm], tells_tls: bool) -> String {
     parts.join(", ")
 }
 
-/// What is not at its default.
+/// The settings that are not at their defaults.
 fn settings(scenario: &Scenario) -> Vec<String> {
     let default = Scenario::new("", scenario.network.clone());
     let (stack, transport, server) = (&scenario.stack, &scenario.transport, &scenario.server);
@@ -146,7 +146,7 @@ fn journey(scenario: &Scenario) -> Option<String> {
     (!is_one).then(|| format!("{times} times through ({order}), {pace}, keeping {keeps}"))
 }
 
-/// In which order responses come, as far as that is not at its default.
+/// The order of responses, if it is not at its default.
 fn order(scenario: &Scenario) -> impl Iterator<Item = String> {
     let serving = scenario.serving;
     let told = [

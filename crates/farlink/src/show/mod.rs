@@ -1,4 +1,4 @@
-//! What people are shown: answers, tables, spans, waterfalls.
+//! Presentation: answers, tables, spans, waterfalls.
 
 pub mod answer;
 pub mod arms;

@@ -1,4 +1,4 @@
-//! A plain table: a header, rows, numbers to the right; no lines, so that it survives a mail.
+//! Plain tables: a header, rows, numbers to the right; no rules, so that they survive e-mail.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::terminal;
 pub struct Table(comfy_table::Table);
 
 impl Table {
-    /// With these columns. The first is aligned to the left, the others to the right.
+    /// Creates a table with these columns. The first is aligned to the left, the others to the right.
     pub fn new(columns: &[&str]) -> Table {
         let mut table = comfy_table::Table::new();
         table.load_preset(presets::NOTHING).set_header(columns);
@@ -34,7 +34,7 @@ impl Table {
         }
     }
 
-    /// Lets a column of text take what the others leave of the terminal's width, on several lines.
+    /// Wraps a column of text in the width that the others leave of the terminal.
     pub fn wrap(&mut self, wrapped: usize) {
         let Some(width) = terminal::width() else { return };
         self.0.set_content_arrangement(ContentArrangement::Dynamic).set_width(width as u16);

@@ -1,4 +1,4 @@
-//! The terminal's width, where the output goes to one.
+//! The terminal's width, if standard output is one.
 
 use textwrap::Options;
 
@@ -7,7 +7,7 @@ pub fn width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into())
 }
 
-/// A long line in the terminal's width, its continuation indented; as it is where it goes to a file.
+/// Wraps a long line to the terminal's width, continuations indented; unchanged if the output goes to a file.
 pub fn wrapped(text: &str) -> String {
     match width() {
         Some(width) => textwrap::fill(text, Options::new(width).subsequent_indent("  ")),

@@ -1,4 +1,4 @@
-//! A visit's waterfall, drawn in characters: a line an object, a column a slice of time.
+//! A visit's waterfall, drawn in characters: a line per object, a column per slice of time.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use record::{ObjectRecord, VisitRecord};
 
 use super::units::span;
 
-/// A phase as it is drawn. The characters tell phases apart without colour.
+/// The drawing of a phase. The characters tell phases apart without colour.
 struct Paint {
     mark: char,
     name: &'static str,
@@ -29,7 +29,7 @@ const NAME: usize = 28;
 /// Columns for its size and end, behind the bars.
 const TAIL: usize = 20;
 
-/// Draws `visit` in `width` columns, at most `rows` objects; with the load event's column marked.
+/// Draws `visit` in `width` columns, at most `rows` objects, with the load event's column marked.
 pub fn draw(visit: &VisitRecord, width: usize, rows: usize) -> String {
     let bars = width.saturating_sub(NAME + TAIL).clamp(20, 120);
     let scale = Scale::of(visit, bars);
@@ -56,7 +56,7 @@ fn paint(phase: &Paint, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// The end of the path, which tells objects apart better than its beginning.
+/// The end of the path, which tells objects apart better than the beginning.
 fn name(object: &ObjectRecord) -> String {
     let path = object.url.split_once("://").map_or(object.url.as_str(), |(_, rest)| rest);
     let path: Vec<char> = path.chars().collect();

@@ -1,6 +1,6 @@
-//! A scratch directory with farlink in it, as a person at a shell has it.
+//! A scratch directory with farlink in it, as a user at a shell has it.
 
-// Each test file is a program of its own and uses a part of this.
+// Each test file is a separate program and uses a part of this.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::process::{Command, Output, Stdio};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-/// The program under test: the one that was built with the tests, or, where the tester may not read that, a copy.
+/// The program under test: the one that was built with the tests, or a copy if the tester may not read that.
 pub fn program() -> PathBuf {
     std::env::var_os("FARLINK_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_farlink").into(), PathBuf::from)
 }
 
-/// Whether TAP devices can be had here: many containers have no /dev/net/tun.
+/// Returns true if TAP devices are available here: many containers have no /dev/net/tun.
 pub fn has_tap() -> bool {
     let missing = emu::diagnosis::missing(Some(emu::Wire::Tap));
     for (capability, lack) in &missing {
@@ -24,16 +24,16 @@ pub fn has_tap() -> bool {
     missing.is_empty()
 }
 
-/// A directory that commands are run in; it goes when the test ends.
+/// A working directory for commands; removed when the test ends.
 pub struct Desk(TempDir);
 
-/// What a command left behind.
+/// Result of a command.
 pub struct Ran {
     /// Its exit code.
     pub code: i32,
-    /// What it printed.
+    /// Its standard output.
     pub out: String,
-    /// What it said.
+    /// Its standard error.
     pub err: String,
 }
 
@@ -65,9 +65,9 @@ impl Desk {
         names
     }
 
-    /// The command `farlink ARGUMENTS`, not started; nothing of the tester's own colours in it.
+    /// The command `farlink ARGUMENTS`, not started, without the tester's own colour settings.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        // Whoever tests in the background ignores Ctrl-C, and so would all that is started from there.
+        // A test that runs in the background ignores Ctrl-C, and so would all its children.
         let mut command = Command::new("/usr/bin/env");
         command
             .arg("--default-signal")
@@ -91,7 +91,7 @@ impl Desk {
         Ran::new(&output)
     }
 
-    /// Reads a store as anybody could.
+    /// Opens a store with plain SQLite.
     pub fn sqlite(&self, name: &str) -> Connection {
         sqlite(&self.path(name))
     }
@@ -106,14 +106,14 @@ impl Ran {
         }
     }
 
-    /// What it printed, if it succeeded.
+    /// The output of a successful command.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.code, 0, "{}{}", self.out, self.err);
         self.out
     }
 
-    /// The message of a refusal: exit code 2, one error, nothing printed, every part of `parts` said.
+    /// The message of a refusal: exit code 2, one error, no output, and every one of `parts` in the message.
     #[track_caller]
     pub fn refused(self, parts: &[&str]) -> String {
         assert_eq!((self.code, self.out.as_str()), (2, ""), "{}", self.err);
@@ -136,12 +136,12 @@ pub fn sqlite(path: &Path) -> Connection {
     connection
 }
 
-/// The digest of a run, whole; `None` while it is not complete.
+/// The complete digest of a run; `None` while the run is not complete.
 pub fn digest(store: &Connection, run: i64) -> Option<String> {
     store.query_row("SELECT digest FROM run WHERE id = ?1", [run], |row| row.get(0)).unwrap()
 }
 
-/// How many journeys a store holds; 0 if there is no store yet.
+/// Number of journeys in a store; 0 if there is no store yet.
 pub fn journeys(path: &Path) -> u64 {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let Ok(connection) = Connection::open_with_flags(path, flags) else { return 0 };

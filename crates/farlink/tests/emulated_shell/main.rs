@@ -1,4 +1,4 @@
-//! `farlink shell` as people use it: what runs inside, what it sees and measures, and how it ends.
+//! `farlink shell` as people use it: programs inside, their view and measurements, and the end.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "processes run and end in the machine's own time")]

@@ -1,4 +1,5 @@
-//! In namespaces and real time. Where the machine makes none all is skipped, and says so; in continuous integration it fails instead.
+//! Tests in namespaces and real time. On a machine without namespaces all are skipped with a message; in continuous
+//! integration they fail instead.
 
 mod ends;
 mod inside;
@@ -11,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use crate::NETWORK;
 use crate::common::{Desk, Ran};
 
-/// A desk, where the machine can emulate.
+/// A desk, if the machine can emulate.
 fn desk() -> Option<Desk> {
     let desk = Desk::new();
     let ran = desk.farlink(&format!("shell --network {NETWORK} -- true"));
@@ -40,7 +41,7 @@ fn is_installed(program: &str) -> bool {
     found
 }
 
-/// Starts a command inside and waits until it says that it runs.
+/// Starts a command inside and waits until it reports that it runs.
 fn started(desk: &Desk, script: &str) -> Child {
     let mut command = desk.command(&["shell", "--network", NETWORK, "--", "sh", "-c", script]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

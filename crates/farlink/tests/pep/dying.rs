@@ -1,4 +1,4 @@
-//! An end that is killed or freezes while it carries something: nobody hangs, nobody gets wrong bytes, and who comes next is served.
+//! An end that is killed or freezes in mid-transfer: no client hangs or gets wrong bytes, and the next client is served.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,10 +8,10 @@ use std::time::Instant;
 use crate::ends::{LEGS, PATIENCE, Pair, connect, read_all, until};
 use crate::origin::{http, origin, pattern, whole};
 
-/// More than all buffers on the way hold.
+/// More than all buffers on the path hold.
 const LARGE: usize = 64 << 20;
 
-/// `/large`, and anything else small.
+/// Serves `/large`, and anything else small.
 fn site() -> SocketAddr {
     http(|path, tcp| match path {
         "/large" => whole(tcp, "", &pattern(LARGE)),
@@ -33,7 +33,7 @@ fn in_the_middle(pair: &Pair) -> (TcpStream, Vec<u8>) {
     (tcp, begun)
 }
 
-/// What comes of it: an error in good time, or a body that is too short, and nothing wrong in it.
+/// Checks the result: an error in good time, or a body that is too short, and no wrong byte in it.
 fn breaks_off(mut tcp: TcpStream, mut got: Vec<u8>) {
     let began = Instant::now();
     let (rest, ended) = read_all(&mut tcp);
@@ -43,7 +43,7 @@ fn breaks_off(mut tcp: TcpStream, mut got: Vec<u8>) {
     let body = &got[body_at..];
     assert!(body.len() < LARGE, "it came whole");
     assert!(pattern(LARGE).starts_with(body), "wrong bytes");
-    // An orderly end would be taken for one where the length is not said.
+    // Without a length an orderly end would be taken for the body's end.
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
@@ -83,7 +83,7 @@ fn a_far_end_that_is_killed_in_mid_page_is_noticed_and_gone_past() {
     LEGS.iter().for_each(|leg| a_far_end_is_killed(true, leg));
 }
 
-/// Its kernel goes on to acknowledge: nothing but silence tells.
+/// The kernel goes on to acknowledge: only silence reveals it.
 #[test]
 fn a_far_end_that_freezes_is_noticed_and_gone_past() {
     for leg in LEGS {
@@ -100,7 +100,7 @@ fn a_far_end_that_freezes_is_noticed_and_gone_past() {
     }
 }
 
-/// A server must not take what was cut off for an upload that ended.
+/// A server must not take a truncated upload for a complete one.
 fn an_end_is_killed_in_mid_upload(leg: &str, die: impl FnOnce(&mut Pair)) {
     let (tell, told) = mpsc::channel();
     let at = origin(move |mut tcp| tell.send(read_all(&mut tcp)).unwrap());

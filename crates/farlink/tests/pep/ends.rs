@@ -1,4 +1,4 @@
-//! The two halves, as processes of their own, and what an operator sees of them.
+//! The two halves, as separate processes, and the operator's view of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 
 use crate::common::Desk;
 
-/// Nothing of a test waits longer.
+/// Time limit of every wait in a test.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What both halves are told of their leg: a far end that is silent is gone after two seconds.
+/// Leg settings of both halves: a far end that is silent is considered dead after two seconds.
 const QUICK: &str = "[leg]\nkeep-alive = '1s'\ndead-after = '1s'\n";
 
-/// What both halves may be told of what carries their leg.
+/// Carriers of the leg.
 pub const LEGS: [&str; 3] = ["", "over = 'quic'\n", "over = 'quic'\nfec = 10\n"];
 
-/// Where the kernel likes.
+/// A port that the kernel chooses.
 pub const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// One half. It is killed when it is dropped.
+/// One half. It is killed when dropped.
 pub struct End {
     pub child: Child,
-    /// Where it listens.
+    /// Its address.
     pub at: SocketAddr,
     metrics: SocketAddr,
 }
@@ -30,7 +30,7 @@ pub struct End {
 /// Both halves, before an origin.
 pub struct Pair {
     desk: Desk,
-    /// What both halves' `[leg]` says.
+    /// `[leg]` of both halves.
     leg: String,
     origin: SocketAddr,
     pub near: End,
@@ -38,7 +38,7 @@ pub struct Pair {
 }
 
 impl End {
-    /// As `config` says, which names one listener and `metrics`.
+    /// Starts a half by `config`, which names one listener and `metrics`.
     pub fn start(desk: &Desk, half: &str, config: &str) -> End {
         let file = format!("{half}.toml");
         desk.put(&file, config);
@@ -52,12 +52,12 @@ impl End {
             place.unwrap_or_else(|| panic!("{half} said {line}")).parse().unwrap()
         };
         let (at, metrics) = (place(), place());
-        // It goes on to be heard: a full pipe would stop it.
+        // Standard error is drained: a full pipe would stop the process.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         End { child, at, metrics }
     }
 
-    /// One of its counters.
+    /// The value of one of its counters.
     pub fn count(&self, name: &str) -> u64 {
         let text = self.operator("/metrics");
         let name = format!("farlink_pep_{name} ");
@@ -65,7 +65,7 @@ impl End {
         value.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
     }
 
-    /// Whether it is well: a near end, that its far end is there.
+    /// Returns true if it is healthy: for a near end, if its far end is reachable.
     pub fn is_well(&self) -> bool {
         self.operator("/health").starts_with("HTTP/1.1 200 ")
     }
@@ -79,25 +79,25 @@ impl End {
         text
     }
 
-    /// As `kill` does.
+    /// Sends a signal, as `kill` does.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// Waits until it has come to its end, in order.
+    /// Waits for its orderly end.
     pub fn ends(mut self) {
         until("it ends", || self.child.try_wait().unwrap().is_some());
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Ended by SIGKILL.
+    /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// What it holds of the machine's memory.
+    /// Its resident memory.
     pub fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -113,12 +113,12 @@ impl Drop for End {
 }
 
 impl Pair {
-    /// Both halves before `origin`, looked into where `is_http`; the leg stands.
+    /// Both halves before `origin`, parsed if `is_http`; the leg is up.
     pub fn start(origin: SocketAddr, is_http: bool) -> Pair {
         Pair::start_with(origin, is_http, "")
     }
 
-    /// With `more` in both halves' `[leg]`.
+    /// The same with `more` in both halves' `[leg]`.
     pub fn start_with(origin: SocketAddr, is_http: bool, more: &str) -> Pair {
         let desk = Desk::new();
         let (near_key, far_key) = (key(&desk, "near.key"), key(&desk, "far.key"));
@@ -128,14 +128,14 @@ impl Pair {
         Pair { desk, leg: more.to_owned(), origin, near, far }
     }
 
-    /// A far end where the last one was, or is; gives that.
+    /// Starts a far end at the address of the last one, which may still run; returns the last one.
     pub fn start_far_end_again(&mut self) -> End {
         let near_key = self.desk.read("near.key.public");
         let far = far_end(&self.desk, self.far.at, &near_key, &self.leg);
         std::mem::replace(&mut self.far, far)
     }
 
-    /// A near end that passes all unread, where the last one is; gives that.
+    /// Starts a near end that passes everything unread, at the address of the last one; returns the last one.
     pub fn start_near_end_again(&mut self) -> End {
         let far_key = self.desk.read("far.key.public");
         let (at, far) = (self.near.at, self.far.at);
@@ -145,7 +145,7 @@ impl Pair {
     }
 }
 
-/// A new key in a file; gives its public one.
+/// Writes a new key to a file; returns its public key.
 pub fn key(desk: &Desk, name: &str) -> String {
     let made = desk.command(&["pep", "key"]).output().unwrap();
     desk.put(name, &made.stdout);
@@ -155,7 +155,7 @@ pub fn key(desk: &Desk, name: &str) -> String {
     public
 }
 
-/// A far end with `far.key` that lets in who has the key of `peer`, and may reach loopback.
+/// A far end with `far.key` that admits the key of `peer`, and may reach loopback.
 pub fn far_end(desk: &Desk, listen: SocketAddr, peer: &str, leg: &str) -> End {
     let config = format!(
         "listen = '{listen}'\nkey = 'far.key'\npeer = '{peer}'\nalso = ['127.0.0.0/8']\nmetrics = '127.0.0.1:0'\n{QUICK}{leg}"
@@ -186,14 +186,14 @@ pub fn connect(to: SocketAddr) -> TcpStream {
     tcp
 }
 
-/// Reads to the end, or to what broke; what came is there either way.
+/// Reads to the end, or to the first error; returns the bytes received in either case.
 pub fn read_all(tcp: &mut TcpStream) -> (Vec<u8>, std::io::Result<()>) {
     let mut all = Vec::new();
     let ended = tcp.read_to_end(&mut all).map(drop);
     (all, ended)
 }
 
-/// Waits for what other threads or processes bring about.
+/// Waits for a condition that other threads or processes bring about.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -1,8 +1,8 @@
-//! Connections that a router's kernel leads to the near end, by the rules of docs/pep.md: their clients name the server, and reach it through
-//! both halves. The rest of what the router forwards passes by.
+//! Connections that a router's kernel redirects to the near end, by the rules of docs/pep.md: their clients name
+//! the server, and reach it through both halves. The rest of the router's traffic is forwarded as usual.
 //!
-//! Four network namespaces in a row, which nobody else sees: client, near end, far end, server. Skipped, visibly, where `unshare`, `ip` or `nft` is
-//! missing or may not be used.
+//! Four private network namespaces in a row: client, near end, far end, server. Skipped, visibly, if `unshare`,
+//! `ip` or `nft` is missing or not permitted.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,17 +20,18 @@ use crate::origin::pattern;
 const DOCUMENT: &str = include_str!("../../../../docs/pep.md");
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 9, 1, 1);
-/// As its clients see it.
+/// The near end's address on the clients' side.
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 9, 1, 2);
-/// As the near end sees it, and as the server does.
+/// The far end's address as the near end sees it, and as the server does.
 const FAR: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 9, 2, 2), Ipv4Addr::new(10, 9, 3, 1)];
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 3, 2);
 const NEAR_PORT: u16 = 9402;
-/// One that the rules name, and one that they do not.
+/// A port that the rules name, and one that they do not.
 const LED: u16 = 443;
 const NOT_LED: u16 = 444;
 
-/// Names of namespaces are kept in /run, so this is one's own. Each is joined to the next by its `wan0` and the other's `lan0`.
+/// Creates the namespaces. Names of namespaces are kept in /run, so this is private. Each is joined to the next by
+/// its `wan0` and the other's `lan0`.
 const ROW: &str = r#"set -e
 mount -t tmpfs none /run
 for name in client near far server; do ip netns add $name; ip -n $name link set lo up; done
@@ -58,7 +59,7 @@ fn what_tproxy_takes_over_goes_where_its_client_wanted() {
     in_a_row_of_namespaces("tproxy");
 }
 
-/// Runs [`inside`] where the near end's kernel leads connections as the document says.
+/// Runs [`inside`] with the near end's kernel redirecting connections by the document's rules.
 fn in_a_row_of_namespaces(by: &str) {
     let run = |then: &str| {
         let mut command = Command::new("unshare");
@@ -81,7 +82,7 @@ fn in_a_row_of_namespaces(by: &str) {
     assert!(said.contains("1 passed"), "{said}");
 }
 
-/// The commands that the document gives behind `by = "..."`.
+/// The document's commands for `by = "..."`.
 fn rules(by: &str) -> &str {
     let (_, behind) = DOCUMENT.split_once(&format!("<!-- by = \"{by}\" -->\n```sh\n")).unwrap();
     behind.split_once("```").unwrap().0
@@ -111,13 +112,13 @@ fn inside() {
     assert_eq!(counts("connections_split_total"), (1, 1));
 
     assert_eq!(ask(SERVER, NOT_LED, &sent), answer(&sent, CLIENT));
-    // Who asks for the near end itself would be led back to it for ever.
+    // A client that asks for the near end itself would be led back to it for ever.
     assert_eq!(ask(NEAR, NEAR_PORT, b""), b"");
     assert_eq!(counts("connections_split_total"), (1, 1));
     assert_eq!(within("near", || near.count("refused_total")), 1);
 }
 
-/// What `act` gives in a namespace; what it starts stays there.
+/// Runs `act` in a namespace; threads that it starts stay there.
 fn within<T: Send>(namespace: &str, act: impl FnOnce() -> T + Send) -> T {
     let enter_and_act = || {
         let namespace = File::open(format!("/run/netns/{namespace}")).unwrap();
@@ -127,7 +128,7 @@ fn within<T: Send>(namespace: &str, act: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(enter_and_act).join().unwrap())
 }
 
-/// Answers with what came, and from whom.
+/// Answers with the bytes received, and the client's address.
 fn serve(at: SocketAddrV4) {
     let listener = TcpListener::bind(at).unwrap();
     thread::spawn(move || {
@@ -143,7 +144,7 @@ fn answer(to: &[u8], from: Ipv4Addr) -> Vec<u8> {
     [to, format!(", from {from}").as_bytes()].concat()
 }
 
-/// What the client is answered.
+/// The answer to the client.
 fn ask(host: Ipv4Addr, port: u16, question: &[u8]) -> Vec<u8> {
     let mut tcp: TcpStream = within("client", || connect(SocketAddr::from((host, port))));
     tcp.write_all(question).unwrap();

@@ -1,4 +1,4 @@
-//! Who is let in, what is looked into, and where connections go.
+//! Admission of peers, inspection of connections, and permitted destinations.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -65,7 +65,7 @@ fn who_does_not_speak_tls_is_hung_up_on() {
     assert_eq!(pair.near.count("connections_split_total"), 1);
 }
 
-/// A TLS client hello on a port that is looked into: it and what follows it pass to the byte, both ways.
+/// A TLS client hello on a port for HTTP: it and the bytes after it pass unchanged, both ways.
 #[test]
 fn what_is_secured_passes_unread() {
     let record = [&[22, 3, 1, 0, 40, 1][..], &[0xee; 39]].concat();
@@ -88,7 +88,7 @@ fn what_is_secured_passes_unread() {
     assert_eq!(pair.near.count("connections_split_total"), 1);
 }
 
-/// A page may name whom it likes: who was not asked for by a client is not connected to.
+/// A page may name any host: hosts that no client has asked for are not connected to.
 #[test]
 fn nobody_is_connected_to_unasked() {
     for leg in LEGS {

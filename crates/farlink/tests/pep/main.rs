@@ -1,4 +1,4 @@
-//! `farlink pep`, from outside: both halves as they are shipped, a client and an origin over loopback.
+//! `farlink pep`, from outside: both halves as shipped, a client and an origin over loopback.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,15 +1,15 @@
-//! Origins: threads that do with a connection what a test wants.
+//! Origins: threads that treat a connection as a test needs.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-/// So many bytes that repeat in no short period.
+/// This many bytes without a short period.
 pub fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| (i * 7 + i / 251 + i / 65_521) as u8).collect()
 }
 
-/// An origin that does `with` each connection. It lives as long as the tests.
+/// An origin that runs `with` for each connection. It lives as long as the tests.
 pub fn origin(with: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
@@ -22,7 +22,7 @@ pub fn origin(with: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     at
 }
 
-/// One that answers each request for a path by `answer`, as long as that succeeds.
+/// An origin that answers each request for a path by `answer`, as long as that succeeds.
 pub fn http(
     answer: impl Fn(&str, &mut TcpStream) -> std::io::Result<()> + Clone + Send + 'static,
 ) -> SocketAddr {
@@ -35,7 +35,7 @@ pub fn http(
     })
 }
 
-/// The path of the next GET, and whether none is to follow.
+/// The path of the next GET, and true if none is to follow.
 fn request(tcp: &mut TcpStream) -> Option<(String, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -48,7 +48,7 @@ fn request(tcp: &mut TcpStream) -> Option<(String, bool)> {
     Some((head.split(' ').nth(1)?.to_owned(), is_last))
 }
 
-/// A whole answer with its length.
+/// Sends a complete answer with its length.
 pub fn whole(tcp: &mut TcpStream, fields: &str, body: &[u8]) -> std::io::Result<()> {
     let length = body.len();
     let head = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {length}\r\n\r\n");
@@ -56,7 +56,7 @@ pub fn whole(tcp: &mut TcpStream, fields: &str, body: &[u8]) -> std::io::Result<
     tcp.write_all(body)
 }
 
-/// A chunk of an answer; nothing ends it.
+/// Sends a chunk of an answer; no last chunk.
 pub fn chunk(tcp: &mut TcpStream, body: &[u8]) -> std::io::Result<()> {
     let length = body.len();
     tcp.write_all(format!("{length:x}\r\n").as_bytes())?;

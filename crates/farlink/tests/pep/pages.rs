@@ -1,4 +1,4 @@
-//! Pages in clear text: the same bytes with and without, and sent on as they come.
+//! Pages in clear text: the same bytes with and without a PEP, and forwarded as they arrive.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
 const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// What of `objects` a page of 100 KB embeds, at its beginning, in its middle and at its end.
+/// A page of 100 KB that embeds `objects`, at its beginning, in its middle and at its end.
 fn page(objects: &[&str]) -> String {
     let filling = "<p>Text that is long enough for compression to be of use. ".repeat(800);
     objects.iter().map(|path| format!("<img src={path}>{filling}")).collect()
@@ -26,7 +26,7 @@ fn objects() -> BTreeMap<String, Vec<u8>> {
     (0..6).map(named).collect()
 }
 
-/// A site whose page is packed, of unknown length, both, or neither.
+/// A site whose page is compressed, of unknown length, both, or neither.
 fn site() -> SocketAddr {
     http(|path, tcp| {
         let html = page(&["/0.png", "/1.png", "/2.png"]);
@@ -59,7 +59,7 @@ fn packed(plain: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A GET of `path` on a connection that stays; gives the body.
+/// Sends a GET of `path` on a persistent connection; returns the body.
 fn get(tcp: &mut TcpStream, host: SocketAddr, path: &str) -> Vec<u8> {
     write!(tcp, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let head = head(tcp).to_ascii_lowercase();
@@ -125,7 +125,8 @@ fn a_page_is_the_same_with_and_without() {
     }
 }
 
-/// The server sends half of its page and waits. The client has that half then, and the far end what it embeds.
+/// The server sends half of its page and waits. The client has that half then, and the far end the objects embedded
+/// in it.
 #[test]
 fn a_page_is_sent_on_as_it_comes() {
     let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -164,7 +165,7 @@ fn a_page_is_sent_on_as_it_comes() {
     assert_eq!(*asked.lock().unwrap(), ["/", "/1.png", "/2.png"]);
 }
 
-/// A page that its server breaks off must not look whole.
+/// A page truncated by its server must not look complete.
 #[test]
 fn a_page_that_breaks_off_has_no_end() {
     let at = http(|_, tcp| {
@@ -180,13 +181,13 @@ fn a_page_that_breaks_off_has_no_end() {
     assert!(came.contains("chunked") && !came.contains("\r\n0\r\n"), "{came}");
 }
 
-/// A client that has enough of a page for now waits for what that embeds: neither holds up the other.
+/// A client that has enough of a page for now waits for its objects: neither holds up the other.
 #[test]
 fn a_page_that_is_not_read_holds_up_no_object() {
     for leg in LEGS {
         let at = http(|path, tcp| match path {
             "/" => {
-                // More than all buffers on the way hold.
+                // More than all buffers on the path hold.
                 let page =
                     [&b"<!doctype html><img src=/5.png>"[..], &vec![b' '; 64 << 20]].concat();
                 whole(tcp, &format!("{HTML}Content-Encoding: identity\r\n"), &page)

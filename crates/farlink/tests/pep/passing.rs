@@ -1,4 +1,4 @@
-//! What TCP means end to end and splitting keeps: half-close, resets, back pressure.
+//! End-to-end properties of TCP that splitting keeps: half-close, resets, back pressure.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::ends::{LEGS, PATIENCE, Pair, connect, read_all, until};
 use crate::origin::{origin, pattern};
 
-/// Answers what it was sent, at its end.
+/// Echoes the received bytes when the client has sent its last.
 fn echo() -> SocketAddr {
     origin(|mut tcp| {
         let (all, _) = read_all(&mut tcp);
@@ -43,7 +43,7 @@ fn half_closed_connections_stay_half_closed() {
     }
 }
 
-/// Closed with something unread, a connection is reset (RFC 1122 section 4.2.2.13).
+/// Closed with unread data, a connection is reset (RFC 1122 section 4.2.2.13).
 fn reset(tcp: TcpStream) {
     until("something unread", || matches!(tcp.peek(&mut [0]), Ok(1)));
     drop(tcp);
@@ -77,7 +77,7 @@ fn a_servers_reset_is_a_reset_at_the_client() {
     }
 }
 
-/// A server that is not there is a reset, too: the client was accepted before anybody knew.
+/// An unreachable server is a reset, too: the client was accepted before the failure was known.
 #[test]
 fn a_server_that_is_not_there_is_a_reset() {
     for leg in LEGS {
@@ -88,7 +88,7 @@ fn a_server_that_is_not_there_is_a_reset() {
     }
 }
 
-/// Sixteen clients that read nothing of what never ends: their servers stop, both ends stay small, and others pass.
+/// Sixteen clients that read nothing of endless responses: their servers stop, both ends stay small, and others pass.
 #[test]
 fn slow_readers_stop_their_servers_and_nobody_else() {
     for leg in LEGS {
@@ -120,7 +120,7 @@ fn slow_readers_stop_their_servers_and_nobody_else() {
         stands_still(&written);
         for (end, before) in [(&pair.near, before[0]), (&pair.far, before[1])] {
             let grown = end.resident_bytes().saturating_sub(before);
-            // A window and what is being sent of each; and what an allocator keeps.
+            // A window and the data being sent of each connection; and the allocator's overhead.
             let most = READERS * (WINDOW_BYTES + (64 << 10)) + (16 << 20);
             assert!(grown < most, "{grown} bytes more, {most} at most");
         }
@@ -135,7 +135,7 @@ fn slow_readers_stop_their_servers_and_nobody_else() {
     }
 }
 
-/// Waits until the servers cannot write any more.
+/// Waits until the servers are blocked in writing.
 fn stands_still(written: &AtomicU64) {
     let deadline = Instant::now() + PATIENCE;
     let mut last = (0, Instant::now());
@@ -149,7 +149,7 @@ fn stands_still(written: &AtomicU64) {
     }
 }
 
-/// Who finds no stream left is served all the same.
+/// A client that finds no stream left is served all the same.
 #[test]
 fn a_full_leg_is_gone_past() {
     for leg in LEGS {

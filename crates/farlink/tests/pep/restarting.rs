@@ -1,5 +1,5 @@
-//! An end that is replaced while it carries something: its successor starts beside it, and it is told to end (SIGTERM). What it carries
-//! comes whole, and who comes next is served by the successor.
+//! An end that is replaced in mid-transfer: its successor starts beside it, and it is told to end (SIGTERM). Its
+//! transfers complete, and the next client is served by the successor.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,10 +7,10 @@ use std::net::{SocketAddr, TcpStream};
 use crate::ends::{LEGS, Pair, connect, read_all, until};
 use crate::origin::{origin, pattern};
 
-/// More than all buffers on the way hold.
+/// More than all buffers on the path hold.
 const LARGE: usize = 64 << 20;
 
-/// Says much to who says `much`, and little to others.
+/// A long response to `much`, and a short one to anything else.
 fn site() -> SocketAddr {
     origin(|mut tcp| {
         let mut word = [0; 4];
@@ -26,7 +26,7 @@ fn ask(pair: &Pair, word: &[u8; 4]) -> TcpStream {
     tcp
 }
 
-/// A client that has the first bytes of much.
+/// A client that has the first bytes of the answer to `much`.
 fn in_the_middle(pair: &Pair) -> (TcpStream, Vec<u8>) {
     let mut tcp = ask(pair, b"much");
     let mut begun = vec![0; 1 << 20];
@@ -85,7 +85,8 @@ fn a_near_end_is_replaced_without_a_broken_connection() {
     }
 }
 
-/// Over QUIC its port is not shared: the successor starts when it has ended. What it carries comes whole, and nobody is refused meanwhile.
+/// Over QUIC the port is not shared: the successor starts after the end of the first. Transfers complete, and no
+/// client is refused meanwhile.
 #[test]
 fn a_far_end_over_quic_is_replaced_one_after_the_other() {
     let mut pair = Pair::start_with(site(), false, LEGS[1]);

@@ -1,14 +1,15 @@
-//! What splitting leaves of a page's round trips of 620 ms, simulated: of TCP, TLS and HTTP, TCP's are gone; in clear text the objects' are, too.
+//! The round trips of 620 ms that splitting leaves of a page's, simulated: of TCP, TLS and HTTP, TCP's are gone; in
+//! clear text the objects' are, too.
 
 use serde_json::Value;
 
 use crate::common::Desk;
 
 const RTT_MS: f64 = 620.0;
-/// What the links take to send a few packets.
+/// Time for the links to send a few packets.
 const LITTLE_MS: f64 = 200.0;
 
-/// Time to the first byte and to the load event, in round trips and without what is little.
+/// Time to the first byte and to the load event, in whole round trips.
 fn trips(protocol: &str, tls: &str, route: &str) -> [u64; 2] {
     let desk = Desk::new();
     let ran = desk.run(&[

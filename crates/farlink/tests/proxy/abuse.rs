@@ -1,5 +1,5 @@
-//! Clients that want to hurt: their connections end, others are served, memory stays what it was. What exactly each protocol answers them is tested
-//! where the protocol is.
+//! Malicious clients: their connections end, others are served, memory does not grow. The exact answer of each
+//! protocol is tested in the protocol's crate.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ fn http2(proxy: &Running) -> TcpStream {
     stream
 }
 
-/// The proxy's resident memory in KiB, and the most that it ever was (proc_pid_status(5)).
+/// The proxy's resident memory in KiB, and its peak (proc_pid_status(5)).
 pub fn memory(proxy: &Running) -> [u64; 2] {
     let status = std::fs::read_to_string(format!("/proc/{}/status", proxy.child.id())).unwrap();
     ["VmRSS:", "VmHWM:"].map(|name| {
@@ -47,7 +47,7 @@ pub fn memory(proxy: &Running) -> [u64; 2] {
     })
 }
 
-/// Lets each of several clients do its worst until its connection is ended; says how.
+/// Lets each of several clients attack until its connection is ended; reports how.
 #[track_caller]
 fn survives(name: &str, attack: impl Fn(&Running) -> TcpStream) {
     const MORE_KIB: u64 = 24 << 10;
@@ -103,7 +103,7 @@ fn a_head_that_never_ends() {
 fn a_head_that_inflates() {
     survives("an HPACK bomb", |proxy| {
         let mut stream = http2(proxy);
-        // A field of 4,000 bytes goes into the table; each byte after that is the field again.
+        // A field of 4,000 bytes goes into the table; each byte after that repeats the field.
         let mut block = REQUEST[..6].to_vec();
         block.extend([0x40, 1, b'a', 0x7f]);
         // 4000 - 127 as an integer of seven bits and more (RFC 7541 section 5.1).
@@ -112,7 +112,7 @@ fn a_head_that_inflates() {
         block.extend([0xbe; 12_000]);
         let _ = stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, 1, &block));
         let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
-        // Whether it is answered 431 or ended: it is over.
+        // Answered 431 or closed: it is over.
         let _ = stream.read(&mut [0; 4_096]);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         stream
@@ -143,7 +143,7 @@ fn a_compressed_head_that_inflates() {
     });
 }
 
-/// What an origin sends waits at the origin, not here, while clients do not take it.
+/// A body that clients do not read waits at the origin, not here.
 #[test]
 fn clients_that_read_nothing_of_large_bodies() {
     const CLIENTS: u64 = 40;
@@ -161,7 +161,7 @@ fn clients_that_read_nothing_of_large_bodies() {
     until("all have been asked for", || origin.requests() as u64 == CLIENTS + 1);
     assert!(proxy.get(&origin.url("/")).starts_with("HTTP/1.1 200"));
     let [_, most] = memory(&proxy);
-    // Of 5 MB each: what is on its way between two buffers of the kernel's.
+    // Of 5 MB each: the data between two buffers of the kernel's.
     assert!(most < before + CLIENTS * 512, "{before} KiB before, {most} KiB at the most");
     drop(idle);
 }

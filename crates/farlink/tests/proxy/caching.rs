@@ -1,4 +1,4 @@
-//! What the cache answers, seen from outside; its rules have tests of their own.
+//! The cache's answers, seen from outside; its rules have their own tests.
 
 use std::thread;
 
@@ -30,7 +30,7 @@ fn what_is_fresh_comes_from_memory() {
     assert_eq!(origin.requests(), 1);
     let forced = ask("GET", "Cache-Control: no-cache\r\n");
     assert_eq!(status(&forced), "farlink; fwd=request; stored", "{forced}");
-    // A successful unsafe request makes what is stored invalid.
+    // A successful unsafe request invalidates the stored response.
     assert!(ask("POST", "Content-Length: 0\r\n").starts_with("HTTP/1.1 200"));
     assert_eq!(status(&proxy.get(&url)), "farlink; fwd=uri-miss; stored");
     assert_eq!(origin.requests(), 4);
@@ -64,7 +64,7 @@ fn requests_for_one_object_go_to_its_origin_as_one() {
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
     assert!(answers.iter().all(|answer| answer.starts_with("HTTP/1.1 200")), "{answers:?}");
-    // Also where several threads serve.
+    // Also with several threads.
     assert_eq!(origin.requests(), 1);
 }
 
@@ -92,7 +92,7 @@ fn what_is_behind_the_proxy_is_stored_whatever_clients_say_of_themselves() {
     assert_eq!(status(&ask("X-Forwarded-Host: evil.test\r\n")), "farlink; fwd=uri-miss; stored");
     assert!(status(&ask("")).starts_with("farlink; hit"));
     assert!(status(&ask("X-Forwarded-Proto: https\r\n")).starts_with("farlink; hit"));
-    // What origins use and no proxy sets is taken off.
+    // Fields that origins use and no proxy sets are removed.
     let other = "X-Original-URL: /admin\r\nCache-Control: no-cache\r\n";
     assert_eq!(status(&ask(other)), "farlink; fwd=request; stored");
     assert_eq!(origin.requests(), 2);

@@ -1,4 +1,4 @@
-//! Configurations that are wrong: each is refused with its place and what to do.
+//! Invalid configurations: each is rejected with its position and advice.
 
 use crate::common::Desk;
 
@@ -135,7 +135,7 @@ fn mistakes_about_http3_are_refused_alike() {
     assert!(told.contains("listens on 127.0.0.1:8443 over TLS and HTTP/3\n"), "{told}");
 }
 
-/// Memory lies in parts of 8 MiB or more, an object in one of them.
+/// Memory is divided into parts of at least 8 MiB, and an object lies in one of them.
 #[test]
 fn a_limit_that_no_object_reaches_is_warned_of() {
     let desk = Desk::new();

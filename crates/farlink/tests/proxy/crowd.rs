@@ -1,4 +1,4 @@
-//! Clients that go on asking, while proxies end and begin.
+//! Clients that keep sending requests while proxies end and begin.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use crate::running::until;
 
-/// How a client's attempt ended.
+/// Outcome of a client's attempt.
 pub enum Asked {
-    /// With the whole answer.
+    /// The complete answer arrived.
     Answered,
-    /// It got no connection.
+    /// The connection was refused.
     Refused,
-    /// It had a connection, which was taken away before anything came.
+    /// The connection was closed before any byte arrived.
     TurnedAway,
 }
 
-/// What clients ask for, and what they want to get.
+/// The clients' request, and the expected answer.
 #[derive(Clone)]
 pub struct Wanted {
     pub address: SocketAddr,
@@ -34,7 +34,7 @@ impl Wanted {
         Ok(stream)
     }
 
-    /// Asks by a connection of its own. Whatever comes must be the whole answer.
+    /// Sends a request on a new connection. Any answer must be complete.
     pub fn ask(&self) -> Asked {
         let Ok(mut stream) = self.connect() else { return Asked::Refused };
         let request = format!("GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", self.url);
@@ -50,7 +50,7 @@ impl Wanted {
         Asked::Answered
     }
 
-    /// Asks again and again by one connection, until the proxy says that it closes it, or `is_over`.
+    /// Sends requests on one connection, until the proxy announces its end, or `is_over`.
     fn ask_on(&self, is_over: impl Fn() -> bool, answered: &AtomicUsize) -> std::io::Result<()> {
         let stream = self.connect()?;
         let mut reader = BufReader::new(&stream);
@@ -65,7 +65,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// Reads an answer; gives whether it is the connection's last.
+    /// Reads an answer; returns true if it is the connection's last.
     fn read_answer(&self, reader: &mut impl BufRead) -> std::io::Result<bool> {
         let (mut status, mut is_last) = (String::new(), false);
         loop {
@@ -86,7 +86,7 @@ impl Wanted {
     }
 }
 
-/// Clients at work, half of them with a connection for each request, half of them with connections that they keep.
+/// Clients at work, half of them with a connection for each request, half with persistent connections.
 pub struct Crowd {
     is_over: Arc<AtomicBool>,
     answered: Arc<AtomicUsize>,
@@ -94,7 +94,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// So many of them. Each fails if one of its requests does.
+    /// Starts `count` clients. Each fails if one of its requests does.
     pub fn gather(count: usize, wanted: &Wanted) -> Crowd {
         let (is_over, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let client = |number: usize| {
@@ -115,13 +115,13 @@ impl Crowd {
         Crowd { is_over, answered, clients }
     }
 
-    /// Waits until so many more requests have been answered.
+    /// Waits until this many more requests have been answered.
     pub fn wait_for(&self, more: usize) {
         let goal = self.answered.load(Ordering::Relaxed) + more;
         until("they are answered", || self.answered.load(Ordering::Relaxed) > goal);
     }
 
-    /// Sends them home; gives how many requests were answered, and how many clients had one that failed.
+    /// Stops the clients; returns the number of requests answered, and of clients with a failed request.
     pub fn disperse(self) -> (usize, usize) {
         self.is_over.store(true, Ordering::Relaxed);
         let failed = self.clients.into_iter().filter_map(|client| client.join().err()).count();

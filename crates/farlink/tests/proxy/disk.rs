@@ -1,4 +1,4 @@
-//! The disk tier, seen from outside: what survives which end.
+//! The disk tier, seen from outside: the objects that survive each kind of end.
 
 use std::process::Command;
 use std::thread;
@@ -17,7 +17,7 @@ fn start() -> (Running, Origin) {
     (Running::start(&format!("{CACHE}{TEST_RULES}")), Origin::start())
 }
 
-/// Whether the answer came from the cache; that it is the right one.
+/// Returns true if the answer came from the cache; checks its contents.
 #[track_caller]
 fn is_hit(proxy: &Running, origin: &Origin, number: u64) -> bool {
     let answer = proxy.get(&origin.url(&format!("/object/{number}")));
@@ -69,7 +69,7 @@ fn what_was_removed_stays_away() {
     }
     proxy.get(&cached);
     until("all is written", || proxy.metric("farlink_cache_disk_written_total") == 4);
-    // By an unsafe request, before its answer is there; by the operator.
+    // Invalidated by an unsafe request, before its answer arrives; by the operator.
     let posted = proxy.raw(&format!(
         "POST {cached} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     ));
@@ -89,7 +89,7 @@ fn what_was_removed_stays_away() {
 #[test]
 fn what_leaves_memory_is_found_on_disk() {
     let (proxy, origin) = start();
-    // Three times what memory holds.
+    // Three times the memory's capacity.
     const OBJECTS: u64 = 500;
     for number in 0..OBJECTS {
         assert!(!is_hit(&proxy, &origin, number));
@@ -105,7 +105,7 @@ fn what_leaves_memory_is_found_on_disk() {
 fn a_full_disk_stops_no_request() {
     let desk = Desk::new();
     desk.put("proxy.toml", format!("workers = 2\n{CACHE}{TEST_RULES}{LISTEN}"));
-    // Files of at most 60 blocks, less than a segment: 30 KiB, or 60 where the shell counts in KiB.
+    // Files of at most 60 blocks, less than a segment: 30 KiB, or 60 if the shell counts in KiB.
     let proper = desk.command(ARGUMENTS);
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "ulimit -f 60 && exec \"$0\" \"$@\""]).arg(proper.get_program());
@@ -126,7 +126,7 @@ fn a_full_disk_stops_no_request() {
     assert_eq!(back, written, "what was written is whole");
 }
 
-/// One directory, one process.
+/// Only one process may use a directory.
 #[test]
 fn a_directory_that_another_holds_is_refused() {
     let (proxy, _) = start();
@@ -141,7 +141,7 @@ fn a_directory_that_another_holds_is_refused() {
 
 #[test]
 fn a_kill_at_any_moment_costs_no_stored_object_its_integrity() {
-    /// Another one draws other moments.
+    /// Another seed draws other moments.
     const SEED: u64 = 20_261_122;
     const OBJECTS: u64 = 300;
     let (mut proxy, origin) = start();
@@ -173,7 +173,7 @@ fn a_kill_at_any_moment_costs_no_stored_object_its_integrity() {
         thread::sleep(Duration::from_millis(pause));
         proxy = proxy.again_after("-KILL");
         storm.into_iter().for_each(|client| client.join().unwrap());
-        // `is_hit` looks at each byte.
+        // `is_hit` checks each byte.
         let found = (0..OBJECTS).filter(|number| is_hit(&proxy, &origin, *number)).count();
         println!("round {round}: {found} of {OBJECTS} from disk after a kill at {pause} ms");
         hits += found;

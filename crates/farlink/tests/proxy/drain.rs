@@ -1,4 +1,4 @@
-//! The end under load: whoever has been let in is answered.
+//! The end under load: every accepted client is answered.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use crate::unfiltered::without_filters;
 
 const CACHE: &str = "[cache]\nmemory = \"8MiB\"\n";
 
-/// A proxy on a machine that has no filters for sockets.
+/// A proxy on a machine without socket filters.
 fn unfiltered(config: &str) -> Running {
     let desk = Desk::new();
     let listen = "[[listen]]\naddress = \"127.0.0.1:0\"\n";
@@ -47,11 +47,11 @@ fn a_body_that_is_on_its_way_comes_to_its_end() {
     ends_with_bodies_whole(unfiltered(""), &origin);
 }
 
-/// As many clients at once, each with a new connection for each request.
+/// Number of concurrent clients, each with a new connection for each request.
 const CLIENTS: usize = 300;
 
-/// Ends the proxy while many ask, until none gets a connection any more. Every answer must be whole; gives how many clients had a connection that
-/// was taken away before an answer came.
+/// Ends the proxy under load, until no client gets a connection any more. Every answer must be complete; returns
+/// the number of clients whose connection was closed before an answer came.
 fn end_under_load(proxy: &mut Running, origin: &Origin) -> usize {
     let (address, url) = (proxy.address, origin.url("/object/7"));
     let wanted = Wanted { address, url, body: object(7) };
@@ -90,7 +90,7 @@ fn under_load_whoever_gets_a_connection_gets_an_answer() {
 fn without_filters_the_port_closes_at_once_and_that_is_said() {
     let (mut proxy, origin) = (unfiltered(CACHE), Origin::start());
     let turned_away = end_under_load(&mut proxy, &origin);
-    // Who comes between the last look into the kernel's queue and the port's end; after it, nobody.
+    // Clients that arrive between the last look into the kernel's queue and the port's end; after it, none.
     assert!(turned_away <= CLIENTS, "{turned_away}");
     println!("{turned_away} of {CLIENTS} clients were turned away");
     until("it is said", || proxy.said().contains("was closed at once"));

@@ -1,4 +1,4 @@
-//! What passes, and how.
+//! Forwarded requests and responses.
 
 use std::io::{Read, Write};
 
@@ -36,7 +36,7 @@ fn bodies_pass_both_ways_whatever_their_framing() {
         chunked.ends_with("0\r\n\r\n") && chunked.contains("abc") && chunked.contains("def"),
         "{chunked}"
     );
-    // An HTTP/1.0 client knows no chunks.
+    // An HTTP/1.0 client does not know chunked coding.
     let old = proxy.raw(&format!("GET {} HTTP/1.0\r\n\r\n", origin.url("/chunked")));
     assert!(old.ends_with("\r\n\r\nabcdef"), "{old}");
     let url = origin.url("/echo");
@@ -70,7 +70,7 @@ fn a_parent_leads_to_everything() {
         [true; 2]
     );
     assert_eq!(origin.requests(), 2, "the second was in the parent's cache");
-    // What this proxy refuses is not for its parent to allow.
+    // Requests that this proxy refuses are not for its parent to allow.
     assert!(child.get("http://127.0.0.1:22/").starts_with("HTTP/1.1 403"));
     let place = origin.address;
     let tunnel = || {

@@ -1,4 +1,4 @@
-//! HTTP/3 at the proxy's ports, asked by our own client on quinn.
+//! HTTP/3 at the proxy's ports, with our own client on quinn.
 
 use std::future::{Future, poll_fn};
 use std::net::{SocketAddr, UdpSocket};
@@ -23,14 +23,14 @@ fn over_quic() -> String {
     format!("{OVER_TLS}http3 = true\n")
 }
 
-/// Before `origin`, with a cache, a log and metrics.
+/// A reverse proxy before `origin`, with a cache, a log and metrics.
 fn reverse(origin: &Origin, more: &str) -> Running {
     let site = format!("[[reverse]]\norigins = [\"http://{}\"]\n", origin.address);
     let rest = format!("[cache]\nmemory = \"8MiB\"\n[log]\nfile = \"log\"\n{ADMIN}");
     Running::start_on(&format!("{more}{site}{rest}"), &over_quic(), certificate)
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Default)]
 struct Seen {
     status: u16,
@@ -54,7 +54,7 @@ impl Progress for Seen {
     }
 }
 
-/// Runs a client of the real world.
+/// Runs a client in the real world.
 fn client<T>(main: impl Future<Output = T>) -> T {
     let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), main))
@@ -81,7 +81,7 @@ fn http_request(url: &str) -> http::Request<bytes::Bytes> {
     http::Request::builder().uri(url).body(bytes::Bytes::new()).unwrap()
 }
 
-/// GETs of `urls`, one after the other on one connection.
+/// GETs `urls`, one after the other on one connection.
 fn fetch(proxy: &Running, protocol: Protocol, urls: &[&str]) -> Vec<Seen> {
     client(async {
         let mut connection = open(opening(proxy, protocol)).await;
@@ -123,7 +123,7 @@ fn who_comes_by_tcp_is_told_of_it() {
     let origin = Origin::start();
     let proxy = reverse(&origin, "");
     let port = proxy.address.port();
-    // From the origin, from memory, and what is not stored.
+    // From the origin, from memory, and a response that is not stored.
     let urls = ["/cached", "/cached", "/"].map(|path| format!("https://any.farlink.test{path}"));
     let urls = urls.each_ref().map(String::as_str);
     for seen in fetch(&proxy, Protocol::H2, &urls) {
@@ -152,7 +152,7 @@ fn a_forward_proxy_judges_as_over_tcp_and_speaks_for_nobody() {
     );
     until("all is logged", || proxy.desk.read("log").lines().count() == 3);
     assert!(proxy.desk.read("log").contains("\"reason\":\"destination_ip_prohibited\""));
-    // That the origin could be had by HTTP/3 is not this proxy's to say.
+    // This proxy does not announce the origin's own HTTP/3.
     assert_eq!(fetch(&proxy, Protocol::H2, &urls)[0].alternatives, "");
 }
 
@@ -161,7 +161,7 @@ fn uploads_arrive_and_a_client_that_moves_is_followed_to_its_worker() {
     let origin = Origin::start();
     let proxy = reverse(&origin, "");
     client(async {
-        // With two workers, every other of these reaches the wrong one after its move.
+        // With two workers, every other of these reaches the wrong one after its migration.
         for _ in 0..8 {
             let mut moving = opening(&proxy, Protocol::H3);
             moving.h3.migrate_at = Some(world::now() + Duration::from_millis(150));
@@ -179,7 +179,7 @@ fn uploads_arrive_and_a_client_that_moves_is_followed_to_its_worker() {
     });
 }
 
-/// What an origin sends waits at the origin, not here, while clients do not take it.
+/// A body that clients do not read waits at the origin, not here.
 #[test]
 fn clients_that_take_nothing_of_large_bodies_hold_a_bounded_part() {
     const CLIENTS: u64 = 20;
@@ -195,7 +195,7 @@ fn clients_that_take_nothing_of_large_bodies_hold_a_bounded_part() {
                 drop(get(&mut connection, "https://a.test/big").await);
             }));
         }
-        // They ask, and are never looked at again: their windows of 1.25 MB fill up.
+        // They send requests and are never polled again: their windows of 1.25 MB fill up.
         poll_fn(|cx| {
             assert!(stalled.iter_mut().all(|asked| asked.as_mut().poll(cx).is_pending()));
             Poll::Ready(())
@@ -209,7 +209,7 @@ fn clients_that_take_nothing_of_large_bodies_hold_a_bounded_part() {
         assert_eq!(get(&mut other, "https://a.test/").await.unwrap().status, 200);
     });
     let [_, most] = memory(&proxy);
-    // Of 5 MB each: 1 MiB that may wait to be acknowledged, and what lies between two buffers.
+    // Of 5 MB each: 1 MiB that may wait to be acknowledged, and the data between two buffers.
     assert!(most < before + CLIENTS * 1_536, "{before} KiB before, {most} KiB at the most");
 }
 
@@ -225,7 +225,7 @@ fn sigterm_lets_requests_come_to_their_end_and_takes_nobody() {
             world::sleep(Duration::from_millis(5)).await;
         }
         proxy.signal("-TERM");
-        // Its GOAWAY comes at once; what is asked after it is refused, here or there.
+        // Its GOAWAY comes at once; requests after it are refused, here or there.
         world::sleep(Duration::from_millis(300)).await;
         assert!(get(&mut connection, "https://a.test/").await.is_err());
         let late = client::open(opening(&proxy, Protocol::H3), &mut |_| {}).await.err();
@@ -274,7 +274,7 @@ fn sighup_changes_settings_and_keeps_the_port() {
         while !proxy.said().contains("was read again") {
             world::sleep(Duration::from_millis(5)).await;
         }
-        // The connection that was there goes on, and others come.
+        // The existing connection goes on, and others come.
         assert_eq!(get(&mut connection, &ask("/")).await.unwrap().status, 200);
         let mut another = open(opening(&proxy, Protocol::H3)).await;
         assert_eq!(get(&mut another, &ask("/")).await.unwrap().status, 200);
@@ -291,7 +291,7 @@ fn sighup_changes_settings_and_keeps_the_port() {
     assert_eq!((by_tcp.status, &by_tcp.alternatives[..]), (200, ""));
 }
 
-/// TCP goes on as it was where the port of UDP is taken, and is told of HTTP/3 when that can be had.
+/// TCP goes on as before while the UDP port is taken, and announces HTTP/3 when that becomes available.
 #[test]
 fn sighup_begins_http3_beside_the_tcp_that_is_there() {
     let origin = Origin::start();

@@ -1,4 +1,4 @@
-//! Tunnels that end in the proxy, by an authority that it was given; curl is the client that believes it.
+//! Tunnels that end in the proxy, by a given certificate authority; curl is the client that trusts it.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::running::{Running, TEST_RULES, connect, until};
 
 const IN_CLEAR: &str = "[[listen]]\naddress = \"127.0.0.1:0\"\n";
 
-/// An origin over TLS, and a proxy that ends the tunnels to `hosts`.
+/// An origin over TLS, and a proxy that terminates the tunnels to `hosts`.
 struct Scene {
     proxy: Running,
     origin: Running,
@@ -39,7 +39,7 @@ impl Scene {
         format!("https://localhost:{}{path}", self.origin.address.port())
     }
 
-    /// curl's arguments, which believes the authority in this file.
+    /// Arguments for a curl that trusts the authority in this file.
     fn arguments(&self, authority: &str, more: &[&str]) -> Vec<String> {
         let proxy = format!("http://{}", self.proxy.address);
         let authority = self.proxy.desk.path(authority).display().to_string();

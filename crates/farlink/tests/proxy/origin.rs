@@ -1,4 +1,4 @@
-//! An origin that answers as its paths say, well or badly.
+//! An origin that answers by path, well or badly.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ struct Request {
     body_bytes: usize,
 }
 
-/// What becomes of a connection after an answer.
+/// Fate of a connection after an answer.
 #[derive(PartialEq)]
 enum After {
     Keep,
@@ -46,12 +46,12 @@ impl Origin {
         origin
     }
 
-    /// How many requests have come.
+    /// Number of requests so far.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// How many connections have come.
+    /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -73,7 +73,7 @@ impl Origin {
     }
 }
 
-/// What is at `/object/NUMBER`: up to 20 KB that nothing else has.
+/// The body of `/object/NUMBER`: up to 20 KB, unique to it.
 pub fn object(number: u64) -> Vec<u8> {
     let length = number.wrapping_mul(7_919) % 20_000 + 1;
     let mut state = number + 1;

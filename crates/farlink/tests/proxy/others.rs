@@ -1,4 +1,4 @@
-//! Other people's clients: curl and nghttp, where they are installed.
+//! Third-party clients: curl and nghttp, if installed.
 
 use std::process::Command;
 
@@ -89,7 +89,7 @@ fn origins_over_tls_must_be_who_they_are() {
     if !is_there("curl") {
         return;
     }
-    // A farlink as origin over TLS, behind one that believes its certificate and one that does not.
+    // A farlink as origin over TLS, behind one that trusts its certificate and one that does not.
     let inner = Origin::start();
     let reverse = format!("[[reverse]]\norigins = [\"http://{}\"]\n", inner.address);
     let origin = Running::start_on(&reverse, OVER_TLS, certificate);

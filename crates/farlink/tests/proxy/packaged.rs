@@ -1,4 +1,4 @@
-//! What `packaging/` starts the proxy with: its unit for systemd and its container file say what this program understands.
+//! Command lines in `packaging/`: this program understands those of the systemd unit and of the container file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::common::{Desk, program};
 
-/// Where both expect the program and its configuration.
+/// Path of the program that both expect.
 const PROGRAM: &str = "/usr/bin/farlink";
 const CONFIGURATION: &str = "/etc/farlink/proxy.toml";
 
@@ -18,7 +18,7 @@ fn shipped(name: &str) -> String {
     fs::read_to_string(root().join("packaging").join(name)).unwrap()
 }
 
-/// That the program takes these arguments: with the shipped configuration, which is judged instead of served.
+/// Checks that the program accepts these arguments: with the shipped configuration, which is checked instead of served.
 #[track_caller]
 fn understood(arguments: &[&str]) {
     let path = root().join("packaging/proxy.toml");

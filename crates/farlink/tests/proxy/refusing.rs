@@ -1,4 +1,4 @@
-//! What does not pass, and how clients are told.
+//! Refused requests, and the clients' error messages.
 
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -84,7 +84,7 @@ fn ambiguous_requests_reach_no_origin() {
         (format!("TRACE {url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), 405),
         ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".to_owned(), 404),
     ] {
-        // Refusals that leave the connection open are ended by this.
+        // Some refusals leave the connection open: this closes it.
         let answer =
             proxy.raw(&request.replace("Host: a\r\n\r\n", "Host: a\r\nConnection: close\r\n\r\n"));
         assert!(
@@ -103,7 +103,7 @@ fn loops_are_seen() {
         "GET {url} HTTP/1.1\r\nHost: x\r\nVia: 1.1 here\r\nConnection: close\r\n\r\n"
     ));
     assert!(answer.starts_with("HTTP/1.1 508"), "{answer}");
-    // Through itself.
+    // A request through itself.
     let inner =
         format!("GET http://{}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", proxy.address);
     assert!(proxy.raw(&inner).starts_with("HTTP/1.1 404"));

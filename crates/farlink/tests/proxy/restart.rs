@@ -1,13 +1,13 @@
-//! A new proxy takes the place of an old one at the same address, under load: no request fails.
+//! A new proxy replaces an old one at the same address, under load: no request fails.
 
 use crate::crowd::{Crowd, Wanted};
 use crate::origin::{Origin, object};
 use crate::running::{Running, TEST_RULES};
 
-/// As many clients at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 60;
 
-/// As many answers between two changes.
+/// Number of answers between two changes.
 const ANSWERS: usize = 10 * CLIENTS;
 
 fn start(address: &str) -> Running {

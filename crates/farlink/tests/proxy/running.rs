@@ -1,4 +1,4 @@
-//! A proxy that runs, and raw requests to it.
+//! A running proxy, and raw requests to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::common::Desk;
 use crate::origin::Origin;
 
-/// It is killed when it is dropped.
+/// A proxy process, killed when dropped.
 pub struct Running {
     pub address: SocketAddr,
     pub admin: Option<SocketAddr>,
@@ -18,19 +18,19 @@ pub struct Running {
     said: Arc<Mutex<String>>,
 }
 
-/// How it is started.
+/// Arguments of the proxy.
 pub const ARGUMENTS: &[&str] = &["proxy", "--config", "proxy.toml"];
 
-/// What lets a proxy reach the tests' origins.
+/// Rules that let a proxy reach the tests' origins.
 pub const TEST_RULES: &str = "[forward]\nnetworks = [\"127.0.0.0/8\"]\nports = [\"1024-65535\"]\ntunnel_ports = [\"1024-65535\"]\n";
 
 impl Running {
-    /// A proxy with this configuration, which says nothing of where it listens.
+    /// A proxy with this configuration, which names no listeners.
     pub fn start(config: &str) -> Running {
         Running::start_on(config, "[[listen]]\naddress = \"127.0.0.1:0\"\n", |_| {})
     }
 
-    /// A proxy that listens as `listen` says; `prepare` puts files on its desk.
+    /// A proxy with the listeners in `listen`; `prepare` puts files on its desk.
     pub fn start_on(config: &str, listen: &str, prepare: impl Fn(&Desk)) -> Running {
         let desk = Desk::new();
         prepare(&desk);
@@ -39,7 +39,7 @@ impl Running {
         Running::begin(desk, command)
     }
 
-    /// A proxy with the configuration that is on the desk, by this command.
+    /// A proxy with the configuration on the desk, started by this command.
     pub fn begin(desk: Desk, mut command: Command) -> Running {
         let config = desk.read("proxy.toml");
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -55,7 +55,7 @@ impl Running {
                 admin = Some(place.trim_end_matches('/').parse().unwrap());
             }
         }
-        // What it says later must find a reader.
+        // The rest of its standard error needs a reader.
         let said = Arc::<Mutex<String>>::default();
         let heard = Arc::clone(&said);
         std::thread::spawn(move || {
@@ -66,7 +66,7 @@ impl Running {
         Running { address: address.unwrap(), admin, child, desk, said }
     }
 
-    /// The same proxy again, after its end by `signal`.
+    /// Ends the proxy by `signal` and starts it again.
     pub fn again_after(mut self, signal: &str) -> Running {
         self.signal(signal);
         self.child.wait().unwrap();
@@ -75,12 +75,12 @@ impl Running {
         Running::begin(desk, command)
     }
 
-    /// What it has said since it began to listen.
+    /// Its messages since it began to listen.
     pub fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
-    /// What the operator is told of `path`.
+    /// The answer of the admin port to `path`.
     pub fn ask_admin(&self, method: &str, path: &str) -> String {
         let admin = self.admin.expect("it has an operator's port");
         raw(
@@ -96,7 +96,7 @@ impl Running {
         value.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
     }
 
-    /// Sends `text` and gives all that comes until the proxy closes the connection.
+    /// Sends `text` and returns everything received until the proxy closes the connection.
     pub fn raw(&self, text: &str) -> String {
         raw(self.address, text)
     }
@@ -126,7 +126,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// As [`raw`], where the proxy may be gone.
+/// The same as [`raw`], for a proxy that may be gone.
 pub fn try_raw(address: SocketAddr, text: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(text.as_bytes())?;
@@ -149,7 +149,7 @@ pub fn forward(more: &str) -> (Running, Origin) {
     (Running::start(&format!("{more}\n{TEST_RULES}")), Origin::start())
 }
 
-/// Waits until something is the case, which other threads or processes bring about.
+/// Waits for a condition that other threads or processes bring about.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! SOCKS as a way into the proxy: curl's, and raw messages.
+//! SOCKS as an entrance to the proxy: curl's, and raw messages.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ fn start(config: &str) -> Running {
     Running::start_on(config, LISTEN, |_| {})
 }
 
-/// Sends `words` and gives all that comes.
+/// Sends `words` and returns everything received.
 fn say(proxy: &Running, words: &[u8]) -> Vec<u8> {
     let mut stream = connect(proxy.address);
     stream.write_all(words).unwrap();
@@ -32,7 +32,7 @@ fn to(host: &str, port: u16) -> Vec<u8> {
     [GREETING, &[5, 1, 0, 3, length], host.as_bytes(), &port.to_be_bytes()].concat()
 }
 
-/// The code that the proxy answers with.
+/// The reply code of the proxy.
 fn code(proxy: &Running, words: &[u8]) -> u8 {
     let heard = say(proxy, words);
     assert_eq!(heard[..3], [5, 0, 5], "{heard:?}");
@@ -75,7 +75,7 @@ fn curl_comes_by_names_and_by_addresses() {
 fn the_rules_of_tunnels_hold() {
     let origin = Origin::start();
     let port = origin.address.port();
-    // Ports but 443, and addresses with a special purpose.
+    // Ports other than 443, and special-purpose addresses.
     let strict = start("");
     assert_eq!(code(&strict, &to("example.com", 25)), 2);
     assert_eq!(code(&strict, &to("example.com", 80)), 2);
@@ -109,7 +109,7 @@ fn failures_have_their_codes() {
     assert_eq!(code(&proxy, &[GREETING, &[5, 1, 0, 2, 1, 2]].concat()), 8);
     // GSSAPI alone.
     assert_eq!(say(&proxy, &[5, 1, 1]), [5, 0xff]);
-    // A port that was not told to speaks HTTP.
+    // A port without the setting speaks HTTP.
     let http = Running::start(TEST_RULES);
     assert!(say(&http, &[GREETING, b"\r\n\r\n"].concat()).starts_with(b"HTTP/1.1 400"));
 }

@@ -1,10 +1,12 @@
-//! A machine without filters for sockets, as some containers are: made by a filter of system calls (seccomp(2)), which needs no rights.
+//! A machine without socket filters, as some containers are: simulated by a filter of system calls (seccomp(2)),
+//! which needs no privileges.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Where `struct seccomp_data` has the system call's number, and the lower halves of its second and third argument (a little-endian machine's).
+/// Offsets in `struct seccomp_data` of the system call's number, and of the lower halves of its second and third
+/// argument (a little-endian machine's).
 const NUMBER: u32 = 0;
 const LEVEL: u32 = 24;
 const OPTION: u32 = 32;
@@ -17,7 +19,7 @@ const fn step(code: u16, k: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt: 0, jf: 0, k }
 }
 
-/// Goes on with the next step if it is `k`, else skips so many.
+/// Continues with the next step if the value is `k`, else skips `steps`.
 const fn or_skip(k: u32, steps: u8) -> libc::sock_filter {
     libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: steps, k }
 }
@@ -34,16 +36,16 @@ static NO_FILTERS: [libc::sock_filter; 8] = [
     step(RETURN, libc::SECCOMP_RET_ALLOW),
 ];
 
-/// What `command` starts can filter no socket.
+/// Runs `command` so that its process cannot attach socket filters.
 pub fn without_filters(command: &mut Command) {
-    // SAFETY: between fork and exec `refuse` calls `prctl` alone, which is safe there.
+    // SAFETY: between fork and exec `refuse` only calls `prctl`, which is safe there.
     unsafe { command.pre_exec(refuse) };
 }
 
 fn refuse() -> io::Result<()> {
     let filter = NO_FILTERS.as_ptr().cast_mut();
     let program = libc::sock_fprog { len: NO_FILTERS.len() as u16, filter };
-    // SAFETY: takes numbers alone.
+    // SAFETY: the arguments are all numbers.
     done(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
     // SAFETY: `program` and its steps outlive the call, which copies them.
     done(unsafe {

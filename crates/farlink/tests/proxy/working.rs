@@ -44,7 +44,7 @@ fn sighup_reads_the_configuration_again() {
     );
     proxy.desk.put("proxy.toml", before.replace(TEST_RULES, ""));
     proxy.signal("-HUP");
-    // Each worker takes it in when it can.
+    // Each worker applies it when it can.
     until("the port is not allowed any more", || {
         let answers = [(); 6].map(|()| proxy.get(&origin.url("/")));
         answers.iter().all(|answer| answer.starts_with("HTTP/1.1 403"))
@@ -107,7 +107,7 @@ fn metrics_and_the_log_tell_of_requests() {
     );
     assert_eq!(lines[1]["outcome"], "failed");
     assert_eq!(lines[2]["reason"], "http_request_denied");
-    // Somebody moves the file away.
+    // The operator moves the file away.
     std::fs::rename(proxy.desk.path("log"), proxy.desk.path("old")).unwrap();
     proxy.signal("-HUP");
     until("the log is opened anew", || proxy.desk.path("log").exists());

@@ -1,8 +1,8 @@
-//! What sandboxes could leave behind on the machine.
+//! Possible leftovers of sandboxes on the machine.
 
 use std::time::{Duration, Instant};
 
-/// What the machine would have of a sandbox: its processes, here those with a marker among their arguments or in their environment,
+/// The traces of a sandbox: its processes, here those with a marker among their arguments or in their environment,
 /// and mounts. Namespaces without either do not exist (namespaces(7)).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Traces {
@@ -10,7 +10,7 @@ pub struct Traces {
     pub mounts: usize,
 }
 
-/// What there is now.
+/// The present traces.
 pub fn traces(marker: &str) -> Traces {
     let holds = |process: &std::fs::DirEntry, file: &str| {
         let text = std::fs::read(process.path().join(file)).unwrap_or_default();
@@ -25,7 +25,8 @@ pub fn traces(marker: &str) -> Traces {
     }
 }
 
-/// Waits until nothing is left. A scan of `/proc` misses a process that is forked meanwhile, so one that finds nothing does not count yet.
+/// Waits until nothing is left. A scan of `/proc` misses a process that is forked meanwhile, so a single empty scan
+/// does not count.
 #[track_caller]
 pub fn assert_gone(marker: &str, before: &Traces) {
     const SCANS: usize = 5;

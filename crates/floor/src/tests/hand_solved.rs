@@ -58,7 +58,7 @@ fn images_behind_the_whole_document_take_two_round_trips() {
     let floors = floors_of(&page(objects, &[ms(0)]), &[]);
     assert_is(floors.graph, ms(200) + transfer(10 + 20 * 50) + ms(5));
     assert_is(floors.graph_without_compute, ms(200) + transfer(10 + 20 * 50));
-    // Pushed, they only share the downlink.
+    // If all are pushed, they only share the downlink.
     assert_is(floors.oracle_without_compute, ms(100) + transfer(10 + 20 * 50));
 }
 
@@ -71,15 +71,14 @@ fn a_chain_pays_each_link() {
     ];
     let floors = floors_of(&page(objects, &[ms(0)]), &[ms(0), ms(0), ms(9)]);
     assert_is(floors.graph, ms(300) + transfer(60) + ms(3 + 4 + 9));
-    // Known at the beginning, all three are served in turn, while the work on the first is done.
+    // All are known at the start, so the three are served back to back during the work on the first.
     assert_is(floors.oracle, ms(100) + transfer(60) + ms(9));
     assert_is(floors.oracle_without_compute, ms(100) + transfer(60));
 }
 
 #[test]
 fn a_prefix_lets_the_rest_of_the_document_fill_the_wait() {
-    // 10 packets reveal the image; the other 190 take 228 ms, longer than the round trip, so the
-    // downlink is never idle.
+    // 10 packets reveal the image; the other 190 take 228 ms, longer than the round trip, so the downlink never idles.
     let long = vec![
         object(bytes(200), vec![]),
         object(bytes(50), vec![after(0, After::Bytes(bytes(10)), ms(0))]),
@@ -95,8 +94,7 @@ fn a_prefix_lets_the_rest_of_the_document_fill_the_wait() {
     assert_is(floors.oracle, ms(220));
 }
 
-/// A script in the document's first packets sets off 300 ms of work that a long image would delay
-/// if it went first.
+/// A script in the document's first packets sets off 300 ms of work, which a long image would delay if served first.
 #[test]
 fn what_has_the_longest_tail_goes_first() {
     let objects = vec![
@@ -110,7 +108,7 @@ fn what_has_the_longest_tail_goes_first() {
     assert_is(floors.graph_without_compute, ms(200) + transfer(550));
 }
 
-/// Two scripts share the downlink and each reveals a small object: the later one's is late.
+/// Two scripts share the downlink and each reveals a small object: that of the later script is late.
 #[test]
 fn what_follows_the_last_of_two_comes_on_top() {
     let objects = vec![
@@ -124,8 +122,8 @@ fn what_follows_the_last_of_two_comes_on_top() {
     assert_is(floors.graph, ms(200) + transfer(200) + ms(100) + transfer(1));
 }
 
-/// Two frames whose first packets reveal something small, and whose ends set off long work: their
-/// beginnings are as urgent as their ends.
+/// Two frames whose first packets reveal a small object and whose ends set off long work: their beginnings are
+/// as urgent as their ends.
 #[test]
 fn a_prefix_is_as_urgent_as_what_comes_after_it() {
     let objects = vec![
@@ -181,6 +179,6 @@ fn a_cached_object_costs_its_work_alone() {
     let page = page(objects, &[ms(0)]);
     let floors = floors(&page, &[], &cached, Origins::Equal);
     assert_is(floors.graph, ms(200) + transfer(20) + ms(15));
-    // Known at the beginning, the last object is there before the work that leads to it is done.
+    // The last object is known at the start, so it arrives before the work that leads to it is done.
     assert_is(floors.oracle, ms(100) + transfer(10) + ms(15));
 }

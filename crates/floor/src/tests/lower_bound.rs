@@ -1,4 +1,4 @@
-//! No schedule beats the floor, and Jackson's is the best for its jobs.
+//! No schedule beats the floor, and Jackson's schedule is optimal for its jobs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use crate::jackson::{Job, makespan};
 use crate::load::prefix_bytes;
 use crate::{ConstantRate, Floors, Origins, PageLoad, Path, Work};
 
-/// One byte a microsecond, and packets without headers, so that everything is in whole
-/// microseconds.
+/// One byte per microsecond, and packets without headers, so that all times are whole microseconds.
 const PATH: Path<ConstantRate> = Path {
     up_delay: Duration::from_micros(30),
     down_delay: Duration::from_micros(20),
@@ -31,12 +30,12 @@ fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
-/// How a server with several objects to send picks the next bytes.
+/// Policy by which a server with several objects to send picks the next bytes.
 #[derive(Clone, Copy, Debug)]
 enum Policy {
-    /// Anything, also nothing.
+    /// Anything, or nothing.
     Any,
-    /// Anything there is.
+    /// Any available object.
     WorkConserving,
     /// The object that came first.
     FirstCome,
@@ -50,9 +49,9 @@ enum Policy {
 struct Play<'a> {
     page: &'a Page,
     work_us: &'a [u64],
-    /// When each object's response is ready at the bottleneck.
+    /// Time at which each object's response is ready at the bottleneck.
     ready_us: Vec<Option<u64>>,
-    /// When each byte of each object was served.
+    /// Time at which each byte of each object was served.
     served_us: Vec<Vec<u64>>,
 }
 
@@ -74,7 +73,7 @@ impl Play<'_> {
         }
     }
 
-    /// Finds out which responses will be ready, and when.
+    /// Determines which responses will be ready, and when.
     fn discover(&mut self) {
         for (index, object) in self.page.objects.iter().enumerate() {
             let extra = self.page.host_of(object).extra_rtt.value;
@@ -136,7 +135,7 @@ impl Play<'_> {
     }
 }
 
-/// A small page with few, short objects, so that every kind of coincidence happens.
+/// A small page with few, short objects, so that all kinds of coincidence occur.
 fn pages() -> impl Strategy<Value = (Page, Vec<u64>)> {
     let edge = (any::<prop::sample::Index>(), 0..3u8, 0..60u64, 0..50u64);
     let object_parts = (
@@ -213,8 +212,8 @@ proptest! {
         prop_assert!(floors.oracle_without_compute <= floors.graph_without_compute);
     }
 
-    /// The best preemptive schedule's length is the largest, over all sets of jobs, of least head
-    /// plus all work plus least tail (Carlier 1982, proposition 1).
+    /// The length of the best preemptive schedule is the maximum, over all sets of jobs, of least head plus
+    /// total work plus least tail (Carlier 1982, proposition 1).
     #[test]
     fn jacksons_schedule_is_the_best_for_its_jobs(
         parts in prop::collection::vec((0..100u64, 0..30u64, 0..100u64), 1..9)

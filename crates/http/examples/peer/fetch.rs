@@ -1,7 +1,7 @@
-//! The client: asks for every path at once, if the protocol can share a connection, else in turn.
+//! The client: requests all paths at once if the protocol can share a connection, else one after the other.
 //!
-//! Prints for each response, in the order of the requests: status, size and SHA-256 of the body, path, and `pushed` if it was not asked for on the
-//! wire. Fails if one of them breaks.
+//! Prints for each response, in the order of the requests: status, size and SHA-256 of the body, path, and `pushed` if
+//! it was not requested on the wire. Fails if one of them breaks.
 
 use std::error::Error;
 
@@ -14,10 +14,10 @@ use tls::ClientSessions;
 
 use crate::options::Options;
 
-/// Any name does: it is the certificate that is looked at.
+/// Any name does: only the certificate is checked.
 const HOST: &str = "any.farlink.test";
 
-/// Fetches all there is.
+/// Fetches all paths.
 pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
     let sessions = ClientSessions::default();
     let requests = options
@@ -38,7 +38,7 @@ pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
             let pushed = if seen.asked { "" } else { " pushed" };
             println!("{} {}{pushed}", seen.into_line(), request.uri().path());
         }
-        // What the server sends behind its responses, above all tickets, has come by then.
+        // Anything that the server sends after its responses, above all tickets, has arrived by then.
         world::sleep(std::time::Duration::from_millis(50)).await;
     }
     Ok(())
@@ -102,9 +102,9 @@ async fn one(connection: &mut Connection, request: &Request<Bytes>) -> Result<Se
     Ok(seen)
 }
 
-/// What came back.
+/// A response received.
 struct Seen {
-    /// Whether a request was sent for it.
+    /// True if a request was sent for it.
     asked: bool,
     status: u16,
     bytes: usize,

@@ -1,5 +1,6 @@
-//! Either end of every protocol, for software that somebody else wrote at the other: what `scripts/interop` tries. It runs over the machine's
-//! own sockets, presents (or trusts) the fixed RSA certificate of `crates/tls/assets`, and speaks what it is told and nothing else.
+//! Either end of every protocol, for interoperability tests with third-party software (`scripts/interop`). It runs over
+//! the machine's own sockets, presents (or trusts) the fixed RSA certificate of `crates/tls/assets`, and speaks only
+//! the protocol that it is told.
 //!
 //! ```text
 //! peer serve PROTOCOL SECURITY ADDRESS FOLDER [--streams N] [--window BYTES] [--header BYTES] [--push NAME]

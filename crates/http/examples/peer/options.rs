@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The command line.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use farlink_http::client::Protocol;
 use tls::Security;
 
-/// What either end is told.
+/// Options of either end.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub protocol: Protocol,
@@ -15,26 +15,26 @@ pub struct Options {
     pub address: SocketAddr,
     /// A server's folder, or the paths that a client asks for.
     pub paths: Vec<String>,
-    /// As often is each path asked for on each connection.
+    /// Number of times that each path is requested on each connection.
     pub times: usize,
-    /// As many connections are opened, one after the other.
+    /// Number of connections, opened one after the other.
     pub connections: usize,
     /// The size of each request's body; with none the requests are GETs.
     pub post: Option<usize>,
     /// The size of a field `x-large` in each message of this end.
     pub header: usize,
-    /// The windows of what this end receives, of a stream and of a connection. None: the usual ones.
+    /// Receive windows of this end, of a stream and of a connection. None: the defaults.
     pub window: Option<u32>,
-    /// As many streams a server lets be open. None: the usual number.
+    /// Number of streams that a server allows to be open. None: the default.
     pub streams: Option<u32>,
     /// The file that a server pushes with `/empty`.
     pub push: Option<String>,
-    /// Whether a client takes what is pushed; it then asks for its paths in turn.
+    /// True if a client accepts pushes; it then requests its paths one after the other.
     pub takes_pushes: bool,
 }
 
 impl Options {
-    /// Reads the words behind `serve` or `fetch`.
+    /// Parses the words after `serve` or `fetch`.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         let mut first = |what| words.next().ok_or(format!("{what} is missing"));
         let protocol = first("PROTOCOL")?;

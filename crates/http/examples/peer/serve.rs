@@ -1,8 +1,8 @@
 //! The server: a folder's files.
 //!
-//! `/NAME` is the file NAME, `/later/NAME` the same after 2 ms; a POST is answered with the size of its body. With `/empty` it pushes the file that it
-//! was told to push. Says where it
-//! listens, then runs until it is ended; a connection that breaks is told on standard error.
+//! `/NAME` is the file NAME, `/later/NAME` the same after 2 ms; a POST is answered with the size of its body. With
+//! `/empty` it pushes the configured file. Prints its address, then runs until it is ended; broken connections are
+//! reported on standard error.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -91,11 +91,11 @@ async fn over_quic(
     Err("the socket has failed".into())
 }
 
-/// Replies by name, made once.
+/// Replies by name, created once.
 struct Folder {
     replies: BTreeMap<String, Reply>,
     fields: HeaderMap,
-    /// What goes with `/empty`.
+    /// The file pushed with `/empty`.
     push: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Request bodies that wait until their server wants them (RFC 9110 section 10.1.1).
+//! Request bodies held back until the server wants them (RFC 9110 section 10.1.1).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,15 +9,15 @@ use http::HeaderMap;
 
 use crate::message::expects_continue;
 
-/// How long a body waits for a server that does not say 100 (Continue), as curl does: many never heard of it.
+/// Timeout of the wait for 100 (Continue), as in curl: many servers do not know it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What holds a body back.
+/// The wait that holds a body back.
 #[derive(Default)]
 pub(crate) struct Hold(Option<Pin<Box<dyn Future<Output = ()>>>>);
 
 impl Hold {
-    /// Of the body behind a head with these fields.
+    /// The hold of a body whose head has these fields.
     pub(crate) fn of(fields: &HeaderMap) -> Hold {
         Hold(expects_continue(fields).then(|| Box::pin(world::sleep(PATIENCE)) as _))
     }
@@ -31,7 +31,7 @@ impl Hold {
         Poll::Ready(())
     }
 
-    /// The server has said something; whether the body was held until now.
+    /// Ends the hold because the server has answered; returns true if the body was held until now.
     pub(crate) fn end(&mut self) -> bool {
         self.0.take().is_some()
     }

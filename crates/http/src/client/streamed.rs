@@ -1,4 +1,4 @@
-//! Exchanges whose bodies come and go piece by piece, over HTTP/1.1 and HTTP/2.
+//! Exchanges with streamed bodies, over HTTP/1.1 and HTTP/2.
 
 use std::task::{Context, Poll};
 
@@ -12,9 +12,9 @@ use tls::Stream;
 
 /// A response whose head has come.
 pub struct Incoming {
-    /// Status and fields, those of framing and of the connection among them.
+    /// Status and fields, including those of framing and of the connection.
     pub head: Response<()>,
-    /// The body's size, where the head tells it.
+    /// The body's size, if the head tells it.
     pub length: Option<u64>,
     /// The body.
     pub body: IncomingBody,
@@ -29,10 +29,10 @@ enum Kind {
 }
 
 impl Connection {
-    /// Sends `request` with `body`, and gives the response when its head has come. The URI is absolute.
+    /// Sends `request` with `body`, and returns the response when its head has come. The URI is absolute.
     ///
     /// # Errors
-    /// See [`Failure`]; a connection of HTTP/1 is gone then.
+    /// See [`Failure`]; an HTTP/1 connection is gone then.
     pub async fn exchange(
         self,
         request: &Request<()>,
@@ -41,7 +41,7 @@ impl Connection {
         self.exchange_informed(request, body, &mut |_| {}).await
     }
 
-    /// The same, where `inform` is told of interim responses but 100.
+    /// The same; `inform` receives interim responses except 100.
     ///
     /// # Errors
     /// As above.
@@ -71,7 +71,7 @@ impl Connection {
 }
 
 impl IncomingBody {
-    /// Whether nothing more comes.
+    /// Returns true once the body has ended.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
             Kind::H1(body) => body.is_ended(),
@@ -79,7 +79,7 @@ impl IncomingBody {
         }
     }
 
-    /// What the server speaks from now on after it has answered 101.
+    /// The stream in the protocol that the server has switched to, after it has answered 101.
     pub fn into_switched(self) -> Option<Stream> {
         match self.0 {
             Kind::H1(body) => {
@@ -90,7 +90,7 @@ impl IncomingBody {
         }
     }
 
-    /// The connection of HTTP/1, if another request may be sent on it now that this body is at its end.
+    /// The HTTP/1 connection, if it is reusable now that this body has ended.
     pub fn into_connection(self) -> Option<Connection> {
         match self.0 {
             Kind::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),

@@ -1,11 +1,11 @@
-//! Bytes that were read and not yet used.
+//! A buffer of bytes that were read and not yet consumed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// A buffer filled at its back and used up at its front. Its memory is initialised once.
+/// A buffer filled at its back and consumed at its front. Its memory is initialised once.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -19,17 +19,17 @@ impl Buffer {
         Buffer { bytes: vec![0; bytes], start: 0, end: 0 }
     }
 
-    /// What is there.
+    /// The unread bytes.
     pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// What is there.
+    /// The unread bytes.
     pub(crate) fn filled_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
 
-    /// Whether nothing is there.
+    /// Returns true if it holds no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -43,8 +43,8 @@ impl Buffer {
         }
     }
 
-    /// Reads once from `stream` behind what is there; gives the number of bytes, 0 at the stream's
-    /// end. A full buffer doubles: the decoder's limits bound what it asks for.
+    /// Reads once from `stream` and appends; returns the number of bytes, 0 at the stream's end. A full buffer doubles:
+    /// the decoder's limits bound its size.
     pub(crate) fn poll_fill<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
@@ -58,7 +58,7 @@ impl Buffer {
         Poll::Ready(Ok(read))
     }
 
-    /// Half the buffer free behind what is there, moving it or (if it fills the buffer) doubling the buffer.
+    /// Makes half the buffer free after the unread bytes, by moving them or (if they fill the buffer) doubling the buffer.
     fn make_room(&mut self) {
         let (size, filled) = (self.bytes.len(), self.end - self.start);
         if self.start > 0 && size - self.end < size / 2 {

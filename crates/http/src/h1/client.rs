@@ -1,8 +1,8 @@
 //! An HTTP/1 client's connection: one request at a time.
 //!
 //! A request whose version is HTTP/1.0 is the only one on its connection: it does not ask the server to keep that open
-//! (RFC 9112 section 9.3), and what a server does unasked is not used.
-//! What it leaves out: `Expect: 100-continue` of [`Connection::fetch`], whose bodies follow their heads at once.
+//! (RFC 9112 section 9.3), and an unrequested keep-alive is not used. Left out: `Expect: 100-continue` of
+//! [`Connection::fetch`], whose bodies follow their heads at once.
 
 mod streamed;
 mod tunnel;
@@ -21,7 +21,7 @@ use crate::{Failure, Priority, Progress, Transport};
 pub use self::streamed::Incoming;
 pub use self::tunnel::{led, through};
 
-/// What a client sets by policy.
+/// A client's policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Limits on a response's head.
@@ -31,7 +31,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// 16 KiB a read: the size of a TLS record, so that a piece is reported when it is decrypted.
+    /// 16 KiB per read: the size of a TLS record, so that a piece is reported when it is decrypted.
     fn default() -> Settings {
         Settings { limits: Limits::CLIENT, read_bytes: 16 * 1024 }
     }
@@ -56,14 +56,14 @@ impl<S: Transport> Connection<S> {
         &self.wire.stream
     }
 
-    /// The stream below, for something else than HTTP, and what has come behind the answer to all that was sent.
+    /// The stream below, for another protocol, and the bytes received after the last response.
     fn into_stream(self) -> (S, Bytes) {
         let Wire { stream, input, .. } = self.wire;
         (stream, Bytes::copy_from_slice(input.filled()))
     }
 
-    /// Whether another request may be sent: the last exchange left the connection open and in order,
-    /// and the server has neither closed it since nor sent anything unasked (RFC 9112 section 9.5).
+    /// Returns true if another request may be sent: the last exchange left the connection open and in order, and the
+    /// server has neither closed it since nor sent anything unasked (RFC 9112 section 9.5).
     pub fn is_reusable(&mut self) -> bool {
         if self.reusable && self.wire.input.is_empty() {
             let mut cx = Context::from_waker(Waker::noop());
@@ -73,7 +73,7 @@ impl<S: Transport> Connection<S> {
     }
 
     /// Sends `request` and reports its response to `progress`; interim responses are skipped. Head and body leave in
-    /// one vectored write if the transport takes them. HTTP/1 does not transmit the `priority`.
+    /// one vectored write if the transport accepts them. HTTP/1 does not transmit the `priority`.
     ///
     /// # Errors
     /// See [`Failure`]; the connection is not reusable then, nor if the future is dropped before its end.
@@ -110,7 +110,7 @@ impl<S: Transport> Connection<S> {
                 if let Poll::Ready(written) = wire.poll_write(cx, out) {
                     return Poll::Ready(written.map(|()| Step::Wrote));
                 }
-                // RFC 9112 section 9.5: watch for an answer that makes the rest of the body pointless.
+                // RFC 9112 section 9.5: watch for a response that makes the rest of the body pointless.
                 wire.poll_fill(cx).map(|_| Ok(Step::Answered))
             });
             if let Step::Answered = step.await? {
@@ -123,14 +123,14 @@ impl<S: Transport> Connection<S> {
     }
 }
 
-/// How much of a request was sent.
+/// The part of a request that was sent.
 enum Sent {
     Whole,
     /// The server answered first.
     Part,
 }
 
-/// What happened while sending.
+/// An event while sending.
 enum Step {
     Wrote,
     /// The server sent something, or closed its direction.

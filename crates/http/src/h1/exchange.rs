@@ -1,6 +1,6 @@
-//! A client's end of a connection, a step at a time: bytes of requests out, responses in.
+//! A client's side of a connection, step by step: bytes of requests out, responses in.
 //!
-//! What goes on at once and who waits for whom is for those who use it: [`client`](super::client), [`pipeline`](super::pipeline).
+//! Concurrency and ordering are up to the users: [`client`](super::client), [`pipeline`](super::pipeline).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,36 +15,36 @@ use super::client::Settings;
 use super::codec::{BodyLength, Error, Event, ResponseDecoder, encode};
 use crate::{Failure, Progress, Transport};
 
-/// A stream to a server, and what was read of its responses.
+/// A stream to a server, and the bytes read of its responses.
 #[derive(Debug)]
 pub(super) struct Wire<S> {
     pub(super) stream: S,
     pub(super) decoder: ResponseDecoder,
     pub(super) input: Buffer,
-    /// Where to note what is left of a request, if somebody wants to know.
+    /// Receiver of notes on the unsent bytes of a request, if any.
     held: Option<HeldNotes>,
 }
 
-/// A request's bytes on their way out.
+/// A request's outgoing bytes.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     pub(super) head: Vec<u8>,
     pub(super) body: Bytes,
     at: usize,
-    /// Whether a chunk went before that is not ended yet.
+    /// True if an earlier chunk has not been ended yet.
     pub(super) is_within: bool,
 }
 
-/// How far the reading of one response has come.
+/// Progress of reading one response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
-    /// Whether a byte of it has arrived.
+    /// True if a byte of it has arrived.
     begun: bool,
     persistent: bool,
 }
 
 impl Outgoing {
-    /// The bytes of `request`, none of them sent, in the memory of those before.
+    /// Sets the bytes of `request`, none of them sent, reusing the memory.
     pub(super) fn fill(&mut self, request: &Request<Bytes>) {
         self.head.clear();
         encode::request_head(&mut self.head, request);
@@ -52,7 +52,7 @@ impl Outgoing {
         self.at = 0;
     }
 
-    /// Nothing is to be sent; the memory of what was is kept.
+    /// Clears it; the memory is kept.
     pub(super) fn restart(&mut self) {
         self.head.clear();
         self.body = Bytes::new();
@@ -78,7 +78,7 @@ impl<S: Transport> Wire<S> {
         }
     }
 
-    /// Writes once. Head and body leave in one vectored write if the transport takes them.
+    /// Writes once. Head and body leave in one vectored write if the transport accepts them.
     pub(super) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -112,8 +112,8 @@ impl<S: Transport> Wire<S> {
         self.input.poll_fill(&mut self.stream, cx)
     }
 
-    /// Reads one response to its end; gives whether the server keeps the connection. Interim responses are skipped. `unsent` is why the
-    /// request could not be sent, which explains a missing response best.
+    /// Reads one response to its end; returns true if the server keeps the connection. Interim responses are skipped.
+    /// `unsent` is the reason that the request could not be sent, which explains a missing response best.
     pub(super) fn poll_response(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,7 +157,7 @@ impl<S: Transport> Wire<S> {
         }
     }
 
-    /// The server closed the connection: the end of a body that runs until then, or too early.
+    /// Handles the server's close: the end of a body delimited by it, or a premature end.
     fn ended(&mut self, reading: Reading, unsent: Option<&io::Error>) -> Result<(), Failure> {
         match self.decoder.end() {
             Ok(()) => Ok(()),

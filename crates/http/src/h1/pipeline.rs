@@ -1,9 +1,9 @@
-//! A client's connection on which requests follow each other without waiting for responses (RFC 9112 section 9.3.2).
+//! Pipelining: a client's connection that sends requests without waiting for responses (RFC 9112 section 9.3.2).
 //!
-//! Requests leave in the order in which they came; the server answers in that order. So a response that takes long holds up those behind it,
-//! however small they are: head-of-line blocking. Whatever goes wrong on the connection - it closes, breaks,
-//! is not HTTP - leaves all requests behind without an answer ([`Failure::Unanswered`]): they may be sent again elsewhere, for the caller
-//! pipelines only what has no side effects.
+//! Requests leave in the order of the calls; the server answers in that order. So a slow response delays all those
+//! behind it, however small they are: head-of-line blocking. Any failure of the connection - a close, an error, bytes
+//! that are not HTTP - leaves all later requests unanswered ([`Failure::Unanswered`]): they may be sent again
+//! elsewhere, for the caller pipelines only requests without side effects.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use super::client::Settings;
 use super::exchange::{Outgoing, Reading, Wire};
 use crate::{Failure, Priority, Progress, Transport};
 
-/// A connection to a server, over plain TCP or TLS. Its clones are the same connection.
+/// A connection to a server, over plain TCP or TLS. Clones share the connection.
 #[derive(Debug)]
 pub struct Pipeline<S: Transport>(Rc<RefCell<Shared<S>>>);
 
@@ -32,15 +32,15 @@ impl<S: Transport> Clone for Pipeline<S> {
 #[derive(Debug)]
 struct Shared<S> {
     wire: Wire<S>,
-    /// Requests that have joined.
+    /// Number of requests that have joined.
     joined: u64,
     sending: Queue,
     receiving: Queue,
-    /// The server will answer no further request, or the connection is not good any more.
+    /// The server will answer no further request, or the connection is unusable.
     closed: bool,
 }
 
-/// Whose turn it is, by the order of joining.
+/// The turns of requests, in the order of joining.
 #[derive(Debug, Default)]
 struct Queue {
     turn: u64,
@@ -82,17 +82,17 @@ impl<S: Transport> Pipeline<S> {
         })))
     }
 
-    /// Does something with the stream below.
+    /// Applies `act` to the stream below.
     pub fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
         act(&self.0.borrow().wire.stream)
     }
 
-    /// Whether another request may be sent: the server has neither closed the connection nor said that it will.
+    /// Returns true if another request may be sent: the server has neither closed the connection nor announced that it will.
     pub fn is_usable(&self) -> bool {
         let mut shared = self.0.borrow_mut();
         let is_idle = shared.receiving.turn == shared.joined;
         if is_idle && !shared.closed {
-            // Nobody reads: only the end of the stream, or bytes that nobody asked for, can be there.
+            // No request is reading: only the end of the stream, or unsolicited bytes, can be there.
             let mut cx = Context::from_waker(Waker::noop());
             shared.closed =
                 !shared.wire.input.is_empty() || shared.wire.poll_fill(&mut cx).is_ready();
@@ -100,7 +100,7 @@ impl<S: Transport> Pipeline<S> {
         !shared.closed
     }
 
-    /// Sends `request` behind those that were sent before, and reports its response to `progress` when its turn has come.
+    /// Sends `request` after all earlier ones, and reports its response to `progress` when its turn comes.
     ///
     /// # Errors
     /// See [`Failure`]; the connection is not usable then, nor if the future is dropped before its end.
@@ -117,7 +117,7 @@ impl<S: Transport> Pipeline<S> {
     }
 }
 
-/// A request's place in the pipeline. The connection is closed to others if it is given up.
+/// A request's place in the pipeline. Dropping it early closes the connection to others.
 struct Ticket<'p, S: Transport> {
     shared: &'p RefCell<Shared<S>>,
     place: u64,
@@ -185,7 +185,7 @@ impl<S: Transport> Drop for Ticket<'_, S> {
 }
 
 impl<S: Transport> Shared<S> {
-    /// Waits for the request's turn, unless there will be none.
+    /// Waits for the request's turn, unless it will never come.
     fn poll_turn(
         &mut self,
         cx: &mut Context<'_>,

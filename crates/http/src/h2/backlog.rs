@@ -1,8 +1,8 @@
-//! How much of the messages' bodies is ready and has not left h2: for the record of what lies where.
+//! Backlog of message bodies: bytes that are ready and have not left h2, for the record of buffered bytes per layer.
 //!
-//! A body lies above h2 until the scheduler and the windows let it go, then in h2 until the stream below takes it. h2 does not
-//! tell what it holds; it is what it was handed less what the observer saw leave. Not seen are the heads and
-//! control frames that h2 holds, and requests that wait without a body for a stream.
+//! A body waits above h2 until the scheduler and the windows release it, then in h2 until the stream below accepts it.
+//! h2 does not report the bytes that it holds; they are the bytes handed to it less those that the observer saw leave.
+//! Not counted are the heads and control frames that h2 holds, and requests without a body that wait for a stream.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,14 +12,14 @@ use world::sim::HeldNotes;
 
 use super::observer::Shared;
 
-/// The account of one end of a connection.
+/// The backlog of one end of a connection.
 #[derive(Debug)]
 pub(super) struct Backlog {
     notes: Option<HeldNotes>,
     observer: Shared,
     /// Bytes of bodies above h2.
     waiting: Cell<u64>,
-    /// Bytes of bodies that h2 was given so far, those that it dropped with their stream not counted.
+    /// Bytes of bodies handed to h2 so far, less those that it dropped with their stream.
     handed: Cell<u64>,
 }
 
@@ -29,15 +29,15 @@ impl Backlog {
         Rc::new(Backlog { notes, observer: Rc::clone(observer), waiting, handed })
     }
 
-    /// Notes how things stand; `below` bytes wait under h2.
+    /// Notes the backlog; `below` bytes wait under h2.
     pub(super) fn note(&self, below: usize) {
         let Some(notes) = &self.notes else { return };
         let inside = self.handed.get().saturating_sub(self.observer.borrow().passed_body_bytes());
         notes.application(self.waiting.get() + inside + below as u64);
     }
 
-    /// The same after h2 has written all that it could. If the stream took everything, what h2 was handed and did not
-    /// write it has dropped.
+    /// The same after h2 has written all that it could. If the stream accepted everything, h2 has dropped the bytes
+    /// that it was handed and did not write.
     pub(super) fn note_written(&self, below: usize) {
         if self.notes.is_some() {
             let observer = self.observer.borrow();
@@ -50,7 +50,7 @@ impl Backlog {
     }
 }
 
-/// What is left above h2 of one body.
+/// The part of one body that waits above h2.
 #[derive(Debug)]
 pub(super) struct Waiting {
     left: Bytes,
@@ -71,7 +71,7 @@ impl Waiting {
         self.left.is_empty()
     }
 
-    /// This waits now, when nothing does.
+    /// Adds a body when none waits.
     pub(super) fn put(&mut self, body: Bytes) {
         debug_assert!(self.left.is_empty(), "one piece waits at a time");
         let backlog = &self.backlog;
@@ -87,7 +87,7 @@ impl Waiting {
         self.left.split_to(bytes)
     }
 
-    /// Nobody wants the rest.
+    /// Drops the rest.
     pub(super) fn give_up(&mut self) {
         let backlog = &self.backlog;
         backlog.waiting.set(backlog.waiting.get() - self.left.len() as u64);

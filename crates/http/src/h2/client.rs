@@ -1,4 +1,4 @@
-//! An HTTP/2 client's connection: any number of requests at once.
+//! An HTTP/2 client's connection: any number of concurrent requests.
 
 pub(super) mod dependencies;
 mod exchange;
@@ -33,9 +33,8 @@ use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
 
 pub use self::streamed::Incoming;
 
-/// Begins HTTP/2 on `stream`. The first of what is returned sends requests; the second drives the
-/// connection and must be spawned. It completes when the connection has ended, which this end does when the last
-/// handle is dropped.
+/// Starts HTTP/2 on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
+/// completes when the connection has ended; this end closes it when the last handle is dropped.
 ///
 /// # Errors
 /// If the stream fails.
@@ -49,7 +48,7 @@ where
     connect_wanting(stream, settings, None).await
 }
 
-/// The same, with pushed responses that are `wanted`; if that is not given the server is told to push nothing.
+/// The same, with the pushed responses that are `wanted`; if none are, the server is told not to push.
 ///
 /// # Errors
 /// If the stream fails.
@@ -96,28 +95,28 @@ pub struct Handle {
     backlog: Rc<Backlog>,
     gate: Gate,
     tree: Option<Tree>,
-    /// Pushed responses, if they are taken.
+    /// Pushed responses, if they are accepted.
     promises: Option<Rc<RefCell<Promises<Pushed>>>>,
 }
 
 impl Handle {
-    /// Whether the connection takes new requests: it is open and the server has sent no GOAWAY.
+    /// Returns true if the connection takes new requests: it is open and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
         !self.gate.is_closed() && !self.observer.borrow().is_going_away()
     }
 
-    /// As many streams as the server takes at once.
+    /// The server's limit of concurrent streams.
     pub fn most_streams(&self) -> usize {
         self.gate.limit()
     }
 
-    /// The account of the connection's frames.
+    /// The frame account of the connection.
     pub fn observer(&self) -> &Shared {
         &self.observer
     }
 
-    /// Sends `request` and reports its response to `progress`. If the server's limit of streams is
-    /// reached the request waits, the most urgent first. Dropping the future resets the stream.
+    /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
+    /// urgent first. Dropping the future resets the stream.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -131,7 +130,7 @@ impl Handle {
         if let Some(pushed) = self.claim(request) {
             progress.admitted();
             progress.sent(0, 0);
-            // A response that the server did not come to push after all is asked for like any other.
+            // A promised response that the server did not push after all is requested like any other.
             if let Some(begun) = pushed.begun().await {
                 return begun.run(progress).await;
             }
@@ -148,7 +147,7 @@ impl Handle {
         let (mut response, upload) =
             requests.send_request(head, body.is_empty()).map_err(|e| failure(e, false))?;
         let stream = response.stream_id().as_u32();
-        // Its HEADERS are written when the driver runs next.
+        // Its HEADERS are written when the driver next runs.
         let _branch = self.tree.as_ref().map(|tree| tree.open(stream, precedence));
         let promising = self.promises.as_ref().map(|promises| {
             Promising::new(response.push_promises(), request.uri(), promises, &self.observer)
@@ -163,7 +162,7 @@ impl Handle {
     }
 }
 
-/// What went wrong, as the caller is told; `begun` if the response had begun.
+/// The error reported to the caller; `begun` if the response had begun.
 fn failure(error: ::h2::Error, begun: bool) -> Failure {
     if error.is_remote() {
         return Failure::Refused(error.to_string());

@@ -1,8 +1,8 @@
-//! How much of what costs its sender nothing is taken: buckets that refill.
+//! Rate limits on frames that cost their sender nothing: buckets that refill.
 //!
-//! h2 bounds what a client makes it remember; what a client makes the server do is bounded here. A request that is reset as soon as it was
-//! passed on has cost an upstream its work (CVE-2023-44487); PING and SETTINGS each cost an answer, PRIORITY and PRIORITY_UPDATE a new order
-//! of the responses.
+//! h2 bounds the memory that a client can claim; the work that it can cause is bounded here. A request that is reset as
+//! soon as it was passed on has cost an upstream its work (CVE-2023-44487); PING and SETTINGS each cost an answer,
+//! PRIORITY and PRIORITY_UPDATE a new order of the responses.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use units::Time;
 
 use super::observer::Controls;
 
-/// In this time an empty bucket is full again.
+/// Time in which an empty bucket refills.
 const REFILL: Duration = Duration::from_secs(4);
 
-/// So many at once, then as they refill (the generic cell rate algorithm).
+/// A burst of a bucket's size, then at its refill rate (the generic cell rate algorithm).
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     interval: Duration,
@@ -28,7 +28,7 @@ impl Bucket {
         }
     }
 
-    /// Takes `count`; false if there are not so many.
+    /// Takes `count`; returns false if there are too few.
     fn draw(&mut self, now: Time, count: u32) -> bool {
         self.full_at = self.full_at.max(now) + self.interval * count;
         self.full_at <= now + REFILL
@@ -38,11 +38,11 @@ impl Bucket {
 /// The buckets of one connection, with SPDY's sizes: see `spdy::Limits::SERVER`.
 #[derive(Debug)]
 pub(super) struct Floods {
-    /// A browser that leaves a page resets what it has open: up to 100.
+    /// A browser that leaves a page resets its open streams: up to 100.
     resets: Bucket,
     pings: Bucket,
     settings: Bucket,
-    /// Chromium sends one or two for each picture that a reader scrolls to, Firefox five with each connection.
+    /// Chromium sends one or two for each picture that the user scrolls to, Firefox five with each connection.
     priorities: Bucket,
     counted: Controls,
 }
@@ -60,7 +60,7 @@ impl Default for Floods {
 }
 
 impl Floods {
-    /// Whether what has come until now is more than any use has.
+    /// Returns true if the frames received so far exceed any legitimate use.
     pub(super) fn is_flood(&mut self, received: Controls, now: impl FnOnce() -> Time) -> bool {
         let before = std::mem::replace(&mut self.counted, received);
         if before == received {

@@ -1,24 +1,24 @@
-//! How long a sender had something to send, and how long only flow control kept it from doing so.
+//! Time that a sender had data to send, and time that only flow control held it back.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use units::Time;
 
-/// What a sender is doing.
+/// The state of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// Nothing waits to be sent.
     #[default]
     Idle,
-    /// Something waits, and goes as fast as the transport takes it.
+    /// Data waits, and goes as fast as the transport accepts it.
     Sending,
-    /// Something waits, the transport would take it, and no window of HTTP/2's lets it go.
+    /// Data waits, the transport would accept it, and HTTP/2's flow control blocks it.
     Limited,
 }
 
-/// Measures one connection's sender. It is busy from the moment a response is there until its last
-/// byte was handed to the transport; what TCP's windows do later is TCP's account.
+/// Measures one connection's sender. It is busy from the moment that a response is available until its last byte has
+/// been handed to the transport; the effects of TCP's windows are left to TCP's account.
 #[derive(Debug, Default)]
 pub struct FlowMeter {
     flow: Cell<Flow>,
@@ -28,7 +28,7 @@ pub struct FlowMeter {
 }
 
 impl FlowMeter {
-    /// The sender does `flow` from `now` on.
+    /// Sets the sender's state from `now` on.
     pub(crate) fn enter(&self, now: Time, flow: Flow) {
         self.busy.set(self.busy(now));
         self.limited.set(self.limited(now));
@@ -40,12 +40,12 @@ impl FlowMeter {
         if counts { now.since(self.since.get()) } else { Duration::ZERO }
     }
 
-    /// How long something waited to be sent, until `now`.
+    /// Time that data waited to be sent, until `now`.
     pub fn busy(&self, now: Time) -> Duration {
         self.busy.get() + self.current(now, self.flow.get() != Flow::Idle)
     }
 
-    /// The part of that in which nothing but HTTP/2's windows held it back.
+    /// The part of it in which only HTTP/2's windows held the data back.
     pub fn limited(&self, now: Time) -> Duration {
         self.limited.get() + self.current(now, self.flow.get() == Flow::Limited)
     }

@@ -21,13 +21,13 @@ pub const CONTINUATION: u8 = 0x9;
 /// The type of a PRIORITY_UPDATE frame (RFC 9218 section 7.1).
 pub const PRIORITY_UPDATE: u8 = 0x10;
 
-/// The flag of HEADERS that begin with a priority (RFC 7540 section 6.2).
+/// The flag of HEADERS that begin with priority fields (RFC 7540 section 6.2).
 pub const PRIORITY_FLAG: u8 = 0x20;
 
-/// A frame's head has 9 bytes.
+/// The size of a frame's head: 9 bytes.
 pub const HEAD_BYTES: usize = 9;
 
-/// What a client sends before its first frame (section 3.4).
+/// The client's connection preface (section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const END_STREAM: u8 = 0x1;
@@ -40,7 +40,7 @@ pub struct FrameHead {
     pub length: u32,
     /// The frame's type.
     pub kind: u8,
-    /// Its flags; what they mean depends on the type.
+    /// Its flags; their meaning depends on the type.
     pub flags: u8,
     /// Its stream; 0 is the connection.
     pub stream: u32,
@@ -58,12 +58,12 @@ impl FrameHead {
         }
     }
 
-    /// The head with which `bytes` begin, if they are so many.
+    /// Parses the head at the start of `bytes`, if they are long enough.
     pub fn of(bytes: &[u8]) -> Option<FrameHead> {
         bytes.first_chunk().copied().map(FrameHead::parse)
     }
 
-    /// As it stands on the wire.
+    /// Its encoding on the wire.
     pub fn encode(&self) -> [u8; HEAD_BYTES] {
         let [_, l0, l1, l2] = self.length.to_be_bytes();
         let [s0, s1, s2, s3] = self.stream.to_be_bytes();
@@ -75,45 +75,45 @@ impl FrameHead {
         HEAD_BYTES as u64 + u64::from(self.length)
     }
 
-    /// Whether it is a SETTINGS or PING frame that wants an answer.
+    /// Returns true for a SETTINGS or PING frame that requires an acknowledgement.
     pub fn wants_answer(&self) -> bool {
         matches!(self.kind, SETTINGS | PING) && self.flags & ACK == 0
     }
 
-    /// Whether it is the last of its sender on its stream (a head that goes on in CONTINUATION frames
+    /// Returns true for the last frame of its sender on its stream (a head that continues in CONTINUATION frames
     /// carries the flag at its beginning).
     pub fn ends_stream(&self) -> bool {
         matches!(self.kind, DATA | HEADERS) && self.flags & END_STREAM != 0
     }
 }
 
-/// Finds the frames in the bytes that one end sends.
+/// Finds the frames in the bytes of one sender.
 #[derive(Clone, Debug)]
 pub struct Frames {
     head: [u8; HEAD_BYTES],
     filled: usize,
-    /// Bytes to come of the current frame's payload, or of the preface.
+    /// Outstanding bytes of the current frame's payload, or of the preface.
     left: usize,
     current: Option<FrameHead>,
 }
 
 impl Frames {
-    /// For the bytes that a client sends: they begin with the preface.
+    /// For a client's bytes: they begin with the preface.
     pub fn of_client() -> Frames {
         Frames { left: PREFACE.len(), ..Frames::of_server() }
     }
 
-    /// For the bytes that a server sends.
+    /// For a server's bytes.
     pub fn of_server() -> Frames {
         Frames { head: [0; HEAD_BYTES], filled: 0, left: 0, current: None }
     }
 
-    /// The frame whose head has come and whose end has not.
+    /// The frame whose head has come but not its end.
     pub fn current(&self) -> Option<FrameHead> {
         self.current
     }
 
-    /// Payload of a DATA frame of which some is still to come, as far as it has come.
+    /// Bytes received so far of an unfinished DATA frame's payload.
     pub fn unfinished_data_bytes(&self) -> u64 {
         match self.current {
             Some(FrameHead { kind: DATA, length, .. }) => u64::from(length) - self.left as u64,
@@ -121,7 +121,7 @@ impl Frames {
         }
     }
 
-    /// Takes the next bytes and tells of each frame whose last byte is among them.
+    /// Processes the next bytes and reports each frame that ends in them.
     pub fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(FrameHead)) {
         let mut bytes = bytes;
         loop {
@@ -135,7 +135,7 @@ impl Frames {
         }
     }
 
-    /// Takes the next bytes up to the end of a frame or of its head; gives how many, and the frame if it has ended.
+    /// Processes the next bytes up to the end of a frame or of its head; returns their number, and the frame if it has ended.
     pub fn step(&mut self, bytes: &[u8]) -> (usize, Option<FrameHead>) {
         let skipped = self.left.min(bytes.len());
         self.left -= skipped;

@@ -1,6 +1,6 @@
-//! How many streams may be open: what waits, waits here, the most urgent first.
+//! Limit of open streams: excess requests queue here, the most urgent first.
 //!
-//! Chromium does the same (`SpdySession`'s queues of pending streams, one a priority). No I/O.
+//! Chromium does the same (`SpdySession`'s queues of pending streams, one per priority). No I/O.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ type Ticket = (Priority, u64);
 
 #[derive(Debug)]
 struct Inner {
-    /// As many streams as the server takes.
+    /// The server's limit of streams.
     limit: usize,
     open: usize,
     arrived: u64,
@@ -23,7 +23,7 @@ struct Inner {
     closed: bool,
 }
 
-/// The gate of one connection. Clones are the same gate.
+/// The gate of one connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(Rc<RefCell<Inner>>);
 
@@ -47,7 +47,7 @@ impl Gate {
         poll_fn(|cx| place.poll(cx)).await
     }
 
-    /// The server takes `limit` streams.
+    /// Sets the server's stream limit.
     pub(crate) fn set_limit(&self, limit: usize) {
         let mut inner = self.0.borrow_mut();
         if std::mem::replace(&mut inner.limit, limit) < limit {
@@ -55,12 +55,12 @@ impl Gate {
         }
     }
 
-    /// As many streams as the server takes.
+    /// The server's stream limit.
     pub(crate) fn limit(&self) -> usize {
         self.0.borrow().limit
     }
 
-    /// No stream can be opened any more.
+    /// Closes the gate: no stream can be opened any more.
     pub(crate) fn close(&self) {
         let mut inner = self.0.borrow_mut();
         inner.closed = true;

@@ -1,9 +1,8 @@
 //! Gathers a server's small frames into full segments.
 //!
-//! h2 writes each DATA frame by itself, and with Nagle's algorithm off each write ends in a segment of its
-//! own, full or not. Servers gather what they have to say in one turn of their loop into one write (H2O's
-//! and nghttp2's output buffers); so does this: writes are kept until they fill a TLS record or until
-//! the turn ends, when [`Gathered::poll_pass_on`] passes them on.
+//! h2 writes each DATA frame by itself, and with Nagle's algorithm off each write ends in a segment of its own, full or not.
+//! Servers gather the output of one turn of their loop into one write (H2O's and nghttp2's output buffers); so does this:
+//! writes are kept until they fill a TLS record or until the turn ends, when [`Gathered::poll_pass_on`] passes them on.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -14,18 +13,18 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// As much is gathered: the plaintext of one TLS record (RFC 8446 section 5.1).
+/// The amount gathered: the plaintext of one TLS record (RFC 8446 section 5.1).
 const FULL_BYTES: usize = 16_384;
 
-/// A stream whose writes are gathered. Clones are the same stream: one for h2, one for whoever knows when
-/// a turn ends.
+/// A stream whose writes are gathered. Clones share the stream: one for h2, one for the owner of the loop, which knows
+/// when a turn ends.
 pub(super) struct Gathered<S>(Rc<RefCell<Inner<S>>>);
 
 struct Inner<S> {
     stream: S,
-    /// Without memory while it is empty: most connections rest most of the time.
+    /// Without memory while it is empty: most connections are idle most of the time.
     gathered: BytesMut,
-    /// Off until the connection's loop turns: before that nobody says when a turn ends.
+    /// Off until the connection's loop runs: before that no turn ends.
     turning: bool,
 }
 
@@ -41,17 +40,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Gathered<S> {
         Gathered(Rc::new(RefCell::new(Inner { stream, gathered: BytesMut::new(), turning: false })))
     }
 
-    /// From now on somebody calls [`Gathered::poll_pass_on`] at the end of each turn.
+    /// Starts gathering; the caller must call [`Gathered::poll_pass_on`] at the end of each turn.
     pub(super) fn begin(&self) {
         self.0.borrow_mut().turning = true;
     }
 
-    /// How many bytes wait for the turn's end or the stream.
+    /// Number of bytes that wait for the turn's end or the stream.
     pub(super) fn gathered_bytes(&self) -> usize {
         self.0.borrow().gathered.len()
     }
 
-    /// The turn ends: what was gathered goes to the stream. Ready when it has taken all of it.
+    /// Ends the turn: gathered bytes go to the stream. Ready when it has accepted all of them.
     pub(super) fn poll_pass_on(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.0.borrow_mut();
         ready!(inner.poll_drain(cx))?;
@@ -71,7 +70,7 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// The stream has taken `bytes` of what was gathered.
+    /// Drops `bytes` that the stream has accepted.
     fn drop_front(&mut self, bytes: usize) {
         self.gathered.advance(bytes);
         if self.gathered.is_empty() {
@@ -79,7 +78,7 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
         }
     }
 
-    /// Writes what was gathered and `parts` behind it; gives how much of `parts` was taken.
+    /// Writes the gathered bytes and then `parts`; returns the number of bytes of `parts` accepted.
     fn poll_write_all(
         &mut self,
         cx: &mut Context<'_>,
@@ -97,7 +96,7 @@ impl<S: AsyncWrite + Unpin> Inner<S> {
         if taken > old {
             return Poll::Ready(Ok(taken - old));
         }
-        // Nothing of `parts` went: they are few beside what waits, and may wait with it.
+        // None of `parts` was written: they are few beside the waiting bytes, and may wait with them.
         ready!(self.poll_drain(cx))?;
         Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
     }
@@ -145,7 +144,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gathered<S> {
         true
     }
 
-    /// Nothing while the loop turns: the end of the turn flushes.
+    /// No effect while the loop runs: the end of the turn flushes.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.0.borrow_mut();
         if inner.turning {

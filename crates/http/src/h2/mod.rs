@@ -1,15 +1,15 @@
-//! HTTP/2 (RFC 9113) on the `h2` crate, which frames, compresses and keeps the windows.
+//! HTTP/2 (RFC 9113) on the `h2` crate, which does framing, compression and flow control.
 //!
-//! What is ours lies around it. Above: which request may open a stream ([`client`]) and which response
-//! may send next ([`server`], by a [`schedule`](crate::schedule)), with little queued below. Beneath: an [`observer`]
-//! between TLS and h2 that counts each frame's bytes, and what h2 has no place for: PRIORITY, PRIORITY_UPDATE and
-//! the priority in HEADERS, written by the client and read by the server. Every window, table and limit is set by [`settings`].
-//! Between the observer and h2 lies a `sieve`, which keeps malformed fields from h2.
+//! Our code surrounds it. Above: which request may open a stream ([`client`]) and which response may send next
+//! ([`server`], by a [`schedule`](crate::schedule)), with little queued below. Beneath: an [`observer`] between TLS and
+//! h2 that counts each frame's bytes, and the signals that h2 does not support: PRIORITY, PRIORITY_UPDATE and the
+//! priority in HEADERS, written by the client and read by the server. Every window, table and limit is set by
+//! [`settings`]. Between the observer and h2 lies a `sieve`, which keeps malformed fields from h2.
 //!
-//! What it leaves out: extended CONNECT and trailers (discarded).
+//! Left out: extended CONNECT and trailers (discarded).
 //!
-//! One thing in h2 reads the machine's clock: it forgets streams that this end reset after a
-//! while. Both ends are told to remember them for ever, so that the reading decides nothing.
+//! h2 reads the machine's clock in one place: it forgets streams that this end reset after a while. Both ends are told
+//! to remember them for ever, so that the clock has no effect.
 
 mod backlog;
 pub mod client;

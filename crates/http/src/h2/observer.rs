@@ -1,8 +1,8 @@
 //! Counts frames between TLS and h2.
 //!
-//! h2 says neither how many bytes a head took on the wire nor when a request's last byte left. An
-//! [`Observed`] stream reads the frame heads that pass through it in both directions and keeps the
-//! account in an [`Observer`], which the other side of h2 shares.
+//! h2 reports neither the number of bytes of a head on the wire nor the time at which a request's last byte left. An
+//! [`Observed`] stream reads the frame heads that pass through it in both directions and keeps the account in an
+//! [`Observer`], which is shared with the other side of h2.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,14 +20,14 @@ use super::frame::{
 use super::signals::SignalReader;
 use crate::schedule::Signal;
 
-/// What passed in one direction of a stream, or of all streams together.
+/// Bytes that passed in one direction of a stream, or of all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// HEADERS and CONTINUATION frames, whole.
     pub head_bytes: u64,
     /// Payload of DATA frames.
     pub body_bytes: u64,
-    /// Whether the sender has ended the stream.
+    /// True once the sender has ended the stream.
     pub ended: bool,
 }
 
@@ -42,13 +42,13 @@ impl Passed {
     }
 }
 
-/// How many frames have come that cost their sender nothing.
+/// Number of received frames that cost their sender nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Controls {
     pub(super) resets: u32,
-    /// Those that want an answer.
+    /// PING frames that require an acknowledgement.
     pub(super) pings: u32,
-    /// Those that want an answer.
+    /// SETTINGS frames that require an acknowledgement.
     pub(super) settings: u32,
     /// PRIORITY and PRIORITY_UPDATE.
     pub(super) priorities: u32,
@@ -82,7 +82,7 @@ impl Direction {
         Direction { frames, all, streams, controls: Controls::default(), going_away: false }
     }
 
-    /// Takes the next bytes; tells of each stream whose sender has ended it.
+    /// Processes the next bytes; reports each stream that its sender has ended.
     fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(u32)) {
         let Direction { frames, all, streams, controls, going_away } = self;
         frames.feed(bytes, |frame| {
@@ -102,20 +102,20 @@ impl Direction {
     }
 }
 
-/// Whether it is the head of a pushed response, which may come before anybody watches its stream.
+/// Returns true for the head of a pushed response, which may come before its stream is watched.
 fn is_pushed(frame: FrameHead) -> bool {
     frame.kind == HEADERS && frame.stream != 0 && frame.stream.is_multiple_of(2)
 }
 
-/// The account of one connection, as one of its ends sees it.
+/// The frame account of one connection, as seen by one of its ends.
 #[derive(Debug)]
 pub struct Observer {
     sent: Direction,
     received: Direction,
-    /// Who waits for a stream's sending to end.
+    /// Wakers of tasks that wait until a stream is sent.
     waiting: BTreeMap<u32, Waker>,
     send_blocked: bool,
-    /// What the client says of precedence, if somebody wants to know.
+    /// The client's priority signals, if they are wanted.
     signals: Option<SignalReader>,
 }
 
@@ -143,18 +143,18 @@ impl Observer {
         }
     }
 
-    /// The same, for the server's end, which also reads what the client says of precedence.
+    /// The same, for the server's end, which also reads the client's priority signals.
     #[must_use]
     pub(super) fn with_signals(self) -> Observer {
         Observer { signals: Some(SignalReader::new()), ..self }
     }
 
-    /// What the client has said of streams' precedence since the last time, in its order.
+    /// The client's priority signals since the last call, in order.
     pub(super) fn take_signals(&mut self) -> Vec<(u32, Signal)> {
         self.signals.as_mut().map(SignalReader::take).unwrap_or_default()
     }
 
-    /// Begins an account of `stream`, which is kept until [`Observer::forget`].
+    /// Starts the account of `stream`, which is kept until [`Observer::forget`].
     pub fn watch(&mut self, stream: u32) {
         self.sent.streams.entry(stream).or_default();
         self.received.streams.entry(stream).or_default();
@@ -167,54 +167,54 @@ impl Observer {
         self.waiting.remove(&stream);
     }
 
-    /// What this end has sent on a watched stream.
+    /// Bytes that this end has sent on a watched stream.
     pub fn sent(&self, stream: u32) -> Passed {
         self.sent.streams.get(&stream).copied().unwrap_or_default()
     }
 
-    /// What this end has received on a watched stream.
+    /// Bytes that this end has received on a watched stream.
     pub fn received(&self, stream: u32) -> Passed {
         self.received.streams.get(&stream).copied().unwrap_or_default()
     }
 
-    /// What this end has sent on all streams.
+    /// Bytes that this end has sent on all streams.
     pub fn sent_in_all(&self) -> Passed {
         self.sent.all
     }
 
-    /// What this end has received on all streams.
+    /// Bytes that this end has received on all streams.
     pub fn received_in_all(&self) -> Passed {
         self.received.all
     }
 
-    /// Payload of DATA frames that this end has handed to the transport, also of a frame that has not all gone.
+    /// Payload of DATA frames that this end has handed to the transport, including unfinished frames.
     pub fn passed_body_bytes(&self) -> u64 {
         self.sent.all.body_bytes + self.sent.frames.unfinished_data_bytes()
     }
 
-    /// What this end has received that cost its sender nothing.
+    /// Received frames that cost their sender nothing.
     pub(super) fn controls(&self) -> Controls {
         self.received.controls
     }
 
-    /// Bytes of heads and bodies that have passed either way: what moves the client's requests on.
+    /// Bytes of heads and bodies that have passed either way: the progress of the client's requests.
     pub(super) fn progress(&self) -> u64 {
         let (sent, received) = (self.sent.all, self.received.all);
         sent.head_bytes + self.passed_body_bytes() + received.head_bytes + received.body_bytes
     }
 
-    /// Whether the transport had no room for what h2 last wrote. If it had, h2 has nothing queued that
-    /// flow control would let go.
+    /// Returns true if the transport had no room for h2's last write. If it had, h2 has nothing queued that flow
+    /// control would release.
     pub fn is_send_blocked(&self) -> bool {
         self.send_blocked
     }
 
-    /// Whether the peer takes no new streams (GOAWAY).
+    /// Returns true if the peer takes no new streams (GOAWAY).
     pub fn is_going_away(&self) -> bool {
         self.received.going_away
     }
 
-    /// Ready when the last byte on a watched stream was handed to the transport.
+    /// Ready when the last byte on a watched stream has been handed to the transport.
     pub fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<Passed> {
         let passed = self.sent(stream);
         if passed.ended {
@@ -243,8 +243,8 @@ impl Observer {
 
 /// A stream whose frames are counted.
 ///
-/// It holds back the client's preface, which h2 writes alone, until the next write: browsers send it
-/// in one segment (and TLS record) with their SETTINGS and first requests.
+/// It holds back the client's preface, which h2 writes alone, until the next write: browsers send it in one segment
+/// (and TLS record) with their SETTINGS and first requests.
 pub struct Observed<S> {
     stream: S,
     observer: Shared,
@@ -252,7 +252,7 @@ pub struct Observed<S> {
 }
 
 impl<S> Observed<S> {
-    /// Counts what passes through `stream`.
+    /// Counts the frames that pass through `stream`.
     pub fn new(stream: S, observer: &Shared) -> Observed<S> {
         Observed { stream, observer: Rc::clone(observer), held: &[] }
     }
@@ -272,7 +272,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Observed<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Observed<S> {
-    /// Writes what was held back, and `parts` behind it; gives how much of `parts` was taken.
+    /// Writes the held bytes, then `parts`; returns the number of bytes of `parts` accepted.
     fn poll_write_held(
         &mut self,
         cx: &mut Context<'_>,
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
     use crate::reluctant::Reluctant;
 
-    /// Runs a future that never waits.
+    /// Runs a future that is ready at once.
     fn now<T>(future: impl Future<Output = T>) -> T {
         match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,

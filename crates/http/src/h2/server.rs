@@ -1,11 +1,10 @@
 //! An HTTP/2 server's connection.
 //!
-//! What a client may cost is bounded: by h2 what it has us remember, by `Floods` what it has us do, by `Patience` how long it may take
-//! (RFC 9113 section 10.5).
+//! A client's cost is bounded: h2 bounds memory, `Floods` work, and `Patience` time (RFC 9113 section 10.5).
 //!
-//! One future a connection does it all - reads, asks the handler, lets responses take turns, writes -
-//! so that nothing is spawned and every wake-up is the connection's own. It hands h2 one chunk at a
-//! time, and the next when TLS or TCP has taken that: what is still here can be reordered.
+//! One future per connection does everything - reads, calls the handler, schedules responses, writes - so that nothing
+//! is spawned and every wake-up is the connection's own. It hands h2 one chunk at a time, and the next when TLS or TCP
+//! has accepted that: data still here can be reordered.
 
 mod reply;
 mod request;
@@ -21,13 +20,12 @@ use super::settings;
 use crate::server::Common;
 use crate::{Handler, Transport};
 
-/// Why a connection ended before its time.
+/// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
 #[error("the HTTP/2 connection failed: {0}")]
 pub struct Broken(#[from] ::h2::Error);
 
-/// Serves the connection on `stream` until the client closes it. `meter` tells, then or while it lasts,
-/// how long flow control limited it.
+/// Serves the connection on `stream` until the client closes it. `meter` tells, at any time, how long flow control limited it.
 ///
 /// # Errors
 /// If the stream fails or the client breaks the protocol.
@@ -44,7 +42,7 @@ where
     serve_in(&Common::default(), stream, handler, settings, meter).await
 }
 
-/// The same, as one of the connections of `common`.
+/// The same, for a connection that shares `common`.
 ///
 /// # Errors
 /// As [`serve`]; also if the client is too slow for `common`'s patience.
@@ -59,7 +57,7 @@ where
     S: Transport,
     H: Handler,
 {
-    // Boxed here, so that the connection does not hold for ever what its beginning needs.
+    // Boxed here, so that the connection does not keep the memory of its setup for its whole life.
     let begun = Box::pin(Session::begin(common, stream, handler, settings, meter));
     async move {
         let mut session = begun.await?;

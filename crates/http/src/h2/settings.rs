@@ -6,21 +6,20 @@ use super::client::dependencies::Shape;
 use super::frame::HEAD_BYTES;
 use crate::Scheduler;
 
-/// The frame size that every peer takes, and that no browser or server raises (RFC 9113 section 6.5.2).
+/// The frame size that every peer accepts, and that no browser or server raises (RFC 9113 section 6.5.2).
 pub(super) const FRAME_BYTES: u32 = 16_384;
 
-/// Streams that this end has reset are remembered for ever, see the module [`super`]; as many as this.
+/// Number of streams reset by this end that are remembered, for ever: see the module [`super`].
 const REMEMBERED_RESETS: usize = 1_000;
 
-/// As many streams may be reset by the peer before this end has seen them, else the connection is
-/// ended (CVE-2023-44487). A browser that leaves a page resets what it has open: up to 100.
+/// Limit of streams reset by the peer before this end has seen them, else the connection is closed (CVE-2023-44487). A
+/// browser that leaves a page resets its open streams: up to 100.
 const PENDING_RESETS: usize = 200;
 
-/// Until a peer's SETTINGS arrive, as many streams may be opened: Chromium's
-/// `kInitialMaxConcurrentStreams`.
+/// Number of streams that may be opened before the peer's SETTINGS arrive: Chromium's `kInitialMaxConcurrentStreams`.
 const INITIAL_STREAMS: usize = 100;
 
-/// What a client sets.
+/// A client's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// The window of each stream: SETTINGS_INITIAL_WINDOW_SIZE.
@@ -31,15 +30,15 @@ pub struct Client {
     pub header_table_bytes: u32,
     /// SETTINGS_MAX_HEADER_LIST_SIZE.
     pub header_list_bytes: u32,
-    /// As much of one request's body may be queued in h2.
+    /// Limit of one request's body queued in h2.
     pub send_buffer_bytes: usize,
-    /// How requests are said to depend on each other (RFC 7540 section 5.3); `None` says nothing.
+    /// Shape of the signalled dependencies (RFC 7540 section 5.3); `None` sends none.
     pub dependencies: Option<Shape>,
 }
 
 impl Client {
-    /// Chrome's since 2015: 6 MB a stream, 15 MB a connection, 64 KB for HPACK, 256 KB a head
-    /// (Chromium `net/http/http_network_session.cc` and `net/spdy/spdy_session.h`).
+    /// Chrome's since 2015: 6 MB a stream, 15 MB a connection, 64 KB for HPACK, 256 KB a head (Chromium
+    /// `net/http/http_network_session.cc` and `net/spdy/spdy_session.h`).
     pub const CHROME: Client = Client {
         stream_window_bytes: 6 << 20,
         connection_window_bytes: 15 << 20,
@@ -72,23 +71,23 @@ impl Default for Client {
     }
 }
 
-/// What a server sets.
+/// A server's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// SETTINGS_MAX_CONCURRENT_STREAMS: 100, as Apache and mod_spdy (nginx and Jetty: 128).
+    /// SETTINGS_MAX_CONCURRENT_STREAMS: 100, as in Apache and mod_spdy (nginx and Jetty: 128).
     pub streams: u32,
     /// The window of each stream, for request bodies.
     pub stream_window_bytes: u32,
     /// The connection's window, for request bodies.
     pub connection_window_bytes: u32,
-    /// SETTINGS_HEADER_TABLE_SIZE: the protocol's initial value, as nginx and Apache.
+    /// SETTINGS_HEADER_TABLE_SIZE: the protocol's initial value, as in nginx and Apache.
     pub header_table_bytes: u32,
-    /// SETTINGS_MAX_HEADER_LIST_SIZE: 32 KB, nginx's `large_client_header_buffers` in all.
+    /// SETTINGS_MAX_HEADER_LIST_SIZE: 32 KB, nginx's `large_client_header_buffers` in total.
     pub header_list_bytes: u32,
-    /// How much of a response's body goes into one DATA frame. The default leaves room in one TLS
-    /// record of 16,384 bytes for the frame's head and a usual response head before it.
+    /// Size of a DATA frame of a response's body. The default leaves room in one TLS record of 16,384 bytes for the
+    /// frame's head and a usual response head before it.
     pub chunk_bytes: usize,
-    /// Which response sends next.
+    /// The scheduling of responses.
     pub scheduler: Scheduler,
 }
 
@@ -98,7 +97,7 @@ impl Default for Server {
         const HEAD_ROOM: usize = 119;
         Server {
             streams: 100,
-            // Uploads are no more limited than downloads to Chrome.
+            // The limits of uploads are those of downloads to Chrome.
             stream_window_bytes: Client::CHROME.stream_window_bytes,
             connection_window_bytes: Client::CHROME.connection_window_bytes,
             header_table_bytes: 4_096,

@@ -1,15 +1,15 @@
-//! Reads from a client's bytes what h2 passes over: what it says of its streams' precedence.
+//! Parser of a client's priority signals, which h2 ignores.
 //!
-//! That is the priority in HEADERS (RFC 7540 section 6.2), PRIORITY (6.3) and PRIORITY_UPDATE (RFC 9218 section 7.1). What
-//! breaks the protocol is h2's to notice; here it says nothing.
+//! These are the priority in HEADERS (RFC 7540 section 6.2), PRIORITY (6.3) and PRIORITY_UPDATE (RFC 9218 section 7.1).
+//! Protocol errors are left to h2; here they are no signal.
 
 use super::frame::{FrameHead, Frames, HEADERS, PRIORITY, PRIORITY_FLAG, PRIORITY_UPDATE};
 use crate::schedule::{Dependency, Signal, Urgency, dependency};
 
-/// Longer payloads are not looked at beyond this: padding, a stream number and a field as long as a sensible one.
+/// Bytes of a payload that are examined: padding, a stream number and a field of sensible length.
 const LONGEST: usize = 256;
 
-/// HEADERS begin with the length of their padding.
+/// The flag of HEADERS that begin with the length of their padding.
 const PADDED: u8 = 0x8;
 
 /// A client's signals, in the order of their arrival.
@@ -25,7 +25,7 @@ impl SignalReader {
         SignalReader { frames: Frames::of_client(), payload: Vec::new(), found: Vec::new() }
     }
 
-    /// The signals since the last time.
+    /// The signals since the last call.
     pub(super) fn take(&mut self) -> Vec<(u32, Signal)> {
         std::mem::take(&mut self.found)
     }
@@ -59,7 +59,7 @@ fn says_something(frame: FrameHead) -> bool {
     }
 }
 
-/// What `frame` says, and of which stream.
+/// The signal in `frame`, and its stream.
 fn signal(frame: FrameHead, payload: &[u8]) -> Option<(u32, Signal)> {
     match frame.kind {
         HEADERS if frame.flags & PRIORITY_FLAG != 0 => {

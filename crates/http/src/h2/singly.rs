@@ -1,9 +1,9 @@
-//! Hands each request's head on by itself, as browsers do.
+//! Writes each request's head separately, as browsers do.
 //!
-//! h2 gathers whatever was asked for since it was polled last and writes all of it at once: how many requests share a segment, and how many
-//! segments of the initial window they take, would depend on how fast the client's processor is. Chromium writes a frame at a time
-//! (`SpdySession::DoWrite`), each in a TLS record of its own; without Nagle's algorithm each is then a segment, until the congestion window is
-//! full. So does this, for frames that carry heads; others go with what follows them.
+//! h2 gathers all requests since its last poll into one write: the number of requests per segment, and the number of segments
+//! of the initial window that they take, would depend on the speed of the client's processor. Chromium writes a frame at a
+//! time (`SpdySession::DoWrite`), each in its own TLS record; without Nagle's algorithm each is then a segment, until the
+//! congestion window is full. This does the same for frames that carry heads; others go with the frames after them.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::frame::{CONTINUATION, Frames, HEADERS};
 
-/// A client's stream to which no more than one request's head is written at a time.
+/// A client's stream that writes at most one request's head at a time.
 pub struct Singly<S> {
     stream: S,
     written: Frames,
@@ -25,7 +25,7 @@ impl<S> Singly<S> {
         Singly { stream, written: Frames::of_client() }
     }
 
-    /// How many of the bytes of `parts` come up to the end of the first head.
+    /// Number of bytes of `parts` up to the end of the first head.
     fn first_head(&self, parts: &[IoSlice<'_>]) -> usize {
         let mut frames = self.written.clone();
         let mut bytes = 0;
@@ -125,7 +125,7 @@ mod tests {
         let mut singly = Singly::new(Reluctant::taking(Vec::new(), most));
         let mut left = all;
         while !left.is_empty() {
-            // In two parts, as h2 writes a buffer and what it borrows.
+            // In two parts, like h2's writes of a buffer and borrowed data.
             let (a, b) = left.split_at(left.len() / 2);
             let mut write = Box::pin(poll_fn(|cx| {
                 Pin::new(&mut singly).poll_write_vectored(cx, &[IoSlice::new(a), IoSlice::new(b)])

@@ -1,8 +1,8 @@
 //! A connection's account for its world's report, in TCP's terms.
 //!
-//! Segments are packets. What was sent again is what was declared lost; QUIC sends its frames again, in other packets, but for those that
-//! a reset made pointless. quinn does not tell how often its probe timer expired, the variance of its round trip nor why it waited: timeouts,
-//! variances and times under a limit are zero.
+//! Segments are packets. Retransmissions are packets declared lost; QUIC sends their frames again in other packets,
+//! except those made pointless by a reset. quinn does not report expiries of its probe timer, the variance of its
+//! round-trip time or the reasons for its waits: timeouts, variances and times under a limit are zero.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub(super) struct Account(Rc<RefCell<Inner>>);
 
 struct Inner {
     endpoint: Endpoint,
-    /// As long as the connection is open.
+    /// The connection, while it is open.
     connection: Option<quinn::Connection>,
     established_at: Option<Time>,
     tally: SharedTally,
@@ -31,7 +31,7 @@ struct Inner {
     log: Log,
 }
 
-/// Something to note motions with, if this world wants them.
+/// A recorder of window changes, if this world wants them.
 pub(super) fn watch() -> Watch {
     match report::keeping() {
         Keeping::Series => Watch::keeping(),
@@ -40,7 +40,7 @@ pub(super) fn watch() -> Watch {
 }
 
 impl Account {
-    /// Begins the account of a connection that was asked for at `opened_at`.
+    /// Starts the account of a connection requested at `opened_at`.
     pub(super) fn open(
         connection: &quinn::Connection,
         local: SocketAddr,
@@ -76,12 +76,12 @@ impl Account {
         account
     }
 
-    /// The handshake is complete for this end.
+    /// Notes that the handshake is complete for this end.
     pub(super) fn established(&self) {
         self.0.borrow_mut().established_at = Some(world::now());
     }
 
-    /// The connection is over; its account stays.
+    /// Notes that the connection is over; its account stays.
     pub(super) fn close(&self) {
         let mut inner = self.0.borrow_mut();
         inner.endpoint = inner.tell();

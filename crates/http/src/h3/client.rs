@@ -1,4 +1,4 @@
-//! An HTTP/3 client's connection: any number of requests at once.
+//! An HTTP/3 client's connection: any number of concurrent requests.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -31,11 +31,11 @@ use crate::h2::gate::Gate;
 use crate::{Failure, Priority, Progress, alt_svc};
 use tls::ClientSessions;
 
-/// Opens a connection to the server called `host`. What is returned sends requests; a task drives the connection until it has ended,
-/// which this end does when the last handle is dropped. With a session to resume it may be used before the server has answered.
+/// Opens a connection to the server called `host`. The handle sends requests; a task drives the connection until it has ended;
+/// this end closes it when the last handle is dropped. With a session to resume it may be used before the server has answered.
 ///
 /// # Errors
-/// If there is no way to the server, it does not answer, or the handshake fails.
+/// If the server is unreachable, it does not answer, or the handshake fails.
 pub(crate) async fn connect(
     address: SocketAddr,
     host: &str,
@@ -70,7 +70,7 @@ pub(crate) async fn connect(
     begin(opening, settings).await.map_err(OpenError::Begin)
 }
 
-/// Waits for the handshake, but with a session to resume and leave to send early.
+/// Waits for the handshake, unless a session is resumed and early data is allowed.
 async fn shake_hands(
     connecting: quinn::Connecting,
     early_data: bool,
@@ -85,7 +85,7 @@ async fn shake_hands(
     connection.close_reason().map_or(Ok(connection), Err)
 }
 
-/// A connection on which nothing was said yet.
+/// A connection before its first bytes.
 struct Opening {
     connection: quinn::Connection,
     local: SocketAddr,
@@ -120,11 +120,11 @@ async fn begin(opening: Opening, settings: &settings::Client) -> Result<Handle, 
         .build(quic::Connection::new(&connection, &tally))
         .await
         .map_err(|error| of_connection(&error, false))?;
-    // One request at a time opens its stream: who waits because the server takes no more waits here, the most urgent first.
+    // One request at a time opens its stream: requests beyond the server's limit wait here, the most urgent first.
     let gate = Gate::new(1);
     let closing = gate.clone();
     drop(world::spawn(async move {
-        // Why it ended is told to those whose requests it takes along.
+        // The reason is reported to the requests that fail with it.
         let _ = driver.wait_idle().await;
         closing.close();
         account.close();
@@ -143,19 +143,19 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// What lies below HTTP/3, for who speaks otherwise.
+    /// The QUIC connection below HTTP/3, for other uses.
     #[cfg(test)]
     pub(super) fn quic(&self) -> &quinn::Connection {
         &self.connection
     }
 
-    /// HTTP/3 itself, for who wants to know more of a response.
+    /// HTTP/3's own handle, for callers that need more of a response.
     #[cfg(test)]
     pub(super) fn requests(&self) -> SendRequest<Opener, Bytes> {
         self.requests.clone()
     }
 
-    /// Whether the connection takes new requests.
+    /// Returns true if the connection takes new requests.
     pub fn is_usable(&self) -> bool {
         !self.gate.is_closed() && self.connection.close_reason().is_none()
     }
@@ -165,7 +165,7 @@ impl Handle {
         self.local
     }
 
-    /// How often the server has had this end prove that it can be reached at its address (PATH_CHALLENGE, RFC 9000 section 8.2).
+    /// Number of times that the server has validated this end's address (PATH_CHALLENGE, RFC 9000 section 8.2).
     pub fn path_challenges(&self) -> u64 {
         self.connection.stats().frame_rx.path_challenge
     }
@@ -176,8 +176,8 @@ impl Handle {
         (stats.udp_rx.datagrams > 0).then_some(stats.path.rtt)
     }
 
-    /// Sends `request` and reports its response to `progress`. If the server takes no more streams the request waits, the most urgent
-    /// first. Dropping the future ends the stream.
+    /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
+    /// urgent first. Dropping the future ends the stream.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -218,7 +218,7 @@ impl Exchange<'_> {
         let mut download = pin!(self.download(id, down));
         let mut uploading = true;
         poll_fn(|cx| {
-            // What stops an upload is the response's to tell.
+            // The reason for a stopped upload shows in the response.
             if uploading && upload.as_mut().poll(cx).is_ready() {
                 uploading = false;
             }
@@ -282,7 +282,7 @@ fn of_opening(address: SocketAddr, host: &str, error: quinn::ConnectionError) ->
     OpenError::Connect { address, source: io::Error::new(kind, error) }
 }
 
-/// What went wrong, as the caller is told; `begun` if the response had begun.
+/// The error reported to the caller; `begun` if the response had begun.
 fn of_stream(error: StreamError, begun: bool) -> Failure {
     match error {
         StreamError::RemoteTerminate { .. } => Failure::Refused(error.to_string()),

@@ -1,7 +1,7 @@
-//! Congestion control for QUIC: quinn's own or our TCP's, watched.
+//! Congestion control for QUIC: quinn's own or our TCP's, with recording.
 //!
-//! [`Borrowed`] puts a controller of the crate `congestion`, which counts segments and is told of acknowledgements, behind quinn's trait,
-//! which counts bytes and tells of packets. The reduction itself is RFC 9002's: one a round trip, at once.
+//! [`Borrowed`] adapts a controller of the crate `congestion`, which counts segments and is driven by acknowledgements, to
+//! quinn's trait, which counts bytes and is driven by packets. The reduction itself is RFC 9002's: one per round trip, at once.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,38 +17,38 @@ use super::settings::{AsTcp, Congestion, Transport};
 /// The smallest window (RFC 9002 section 7.2).
 const LEAST_PACKETS: u32 = 2;
 
-/// How a sender stands after something happened to its window.
+/// A sender's state after an event changed its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Motion {
-    /// When.
+    /// Time of the event.
     pub(super) at: Instant,
     /// The window.
     pub(super) window_bytes: u64,
     /// The slow start threshold; none before the first congestion.
     pub(super) ssthresh_bytes: Option<u64>,
-    /// In flight after it.
+    /// Bytes in flight afterwards.
     pub(super) in_flight_bytes: u64,
-    /// Acknowledged so far.
+    /// Bytes acknowledged so far.
     pub(super) acknowledged_bytes: u64,
-    /// Smoothed, and smallest, round trip.
+    /// Smoothed, and minimum, round-trip time.
     pub(super) rtt: Option<(Duration, Duration)>,
-    /// Whether losses are being repaired.
+    /// True during loss recovery.
     pub(super) recovering: bool,
-    /// What a packet may hold.
+    /// Capacity of a packet.
     pub(super) packet_bytes: u64,
 }
 
-/// Where motions are noted, if anybody wants them.
+/// Recorder of motions, if they are wanted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch(Option<Arc<Mutex<Vec<Motion>>>>);
 
 impl Watch {
-    /// One that keeps what it is told.
+    /// A recorder that keeps motions.
     pub(super) fn keeping() -> Watch {
         Watch(Some(Arc::default()))
     }
 
-    /// What was noted so far.
+    /// The motions recorded so far.
     pub(super) fn motions(&self) -> Vec<Motion> {
         let Some(kept) = &self.0 else { return Vec::new() };
         kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-/// Makes the controllers of one connection: one for each path that it takes.
+/// Creates the controllers of one connection: one for each path.
 pub(super) struct Factory {
     congestion: Congestion,
     initial_window_bytes: u64,
@@ -100,7 +100,7 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// Any controller, whose motions are noted.
+/// Any controller, with its motions recorded.
 struct Watched {
     inner: Box<dyn Controller>,
     watch: Watch,
@@ -108,7 +108,7 @@ struct Watched {
     acknowledged_bytes: u64,
     in_flight_bytes: u64,
     rtt: Option<(Duration, Duration)>,
-    /// When the latest recovery began; it lasts until something sent after that is acknowledged.
+    /// Start of the latest recovery period; it lasts until a packet sent later is acknowledged.
     recovery: Option<Instant>,
 }
 
@@ -196,19 +196,19 @@ impl Controller for Watched {
     }
 }
 
-/// What the packets of one acknowledgement add up to.
+/// The sum over the packets of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     acknowledged_bytes: u64,
-    /// Of these, what may let the window grow.
+    /// The part of these that may grow the window.
     growth_bytes: u64,
-    /// When the newest of them was sent.
+    /// Send time of the newest of them.
     newest: Option<Instant>,
-    /// Some of them were sent before the latest reduction.
+    /// True if some of them were sent before the latest reduction.
     recovering: bool,
 }
 
-/// A controller of TCP's.
+/// A TCP controller behind quinn's trait.
 struct Borrowed {
     as_tcp: AsTcp,
     chance: Stream,
@@ -217,9 +217,9 @@ struct Borrowed {
     initial_bytes: u64,
     packet_bytes: u64,
     batch: Batch,
-    /// Acknowledged bytes that make no whole packet yet.
+    /// Acknowledged bytes short of a whole packet.
     rest: Batch,
-    /// When the latest reduction was.
+    /// Time of the latest reduction.
     reduced: Option<Instant>,
     has_started: bool,
     smoothed_rtt: Duration,
@@ -262,7 +262,7 @@ impl Borrowed {
         }
     }
 
-    /// Sending resumes after nothing was in flight (`tcp_slow_start_after_idle_check`, `CA_EVENT_TX_START`).
+    /// Handles the restart after an idle period with nothing in flight (`tcp_slow_start_after_idle_check`, `CA_EVENT_TX_START`).
     fn resume(&mut self, now: Instant, idle: Duration) {
         if self.as_tcp.slow_start_after_idle {
             let timeout = self.smoothed_rtt + self.as_tcp.min_rto;
@@ -277,7 +277,7 @@ impl Borrowed {
     }
 }
 
-/// Whole packets, rounded, at least as many as a window has.
+/// Whole packets, rounded, at least the minimum window.
 fn in_packets(bytes: u64, packet_bytes: u64) -> u32 {
     let packets = (bytes + packet_bytes / 2) / packet_bytes;
     u32::try_from(packets).unwrap_or(u32::MAX).max(LEAST_PACKETS)
@@ -309,7 +309,7 @@ impl Controller for Borrowed {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        // RFC 9002 section 7.3.2: what was sent before the reduction says nothing of the window since.
+        // RFC 9002 section 7.3.2: packets sent before the reduction say nothing about the window since.
         let before_reduction = self.reduced.is_some_and(|reduced| sent <= reduced);
         self.batch.acknowledged_bytes += bytes;
         // RFC 9002 section 7.8: an unused window must not grow.
@@ -361,7 +361,7 @@ impl Controller for Borrowed {
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {
-        // As many bytes in larger packets.
+        // The same number of bytes in larger packets.
         let (before, after) = (self.packet_bytes, u64::from(mtu));
         self.window.cwnd = in_packets(u64::from(self.window.cwnd) * before, after);
         if self.window.ssthresh != congestion::INFINITE_SSTHRESH {
@@ -383,8 +383,8 @@ impl Controller for Borrowed {
         metrics
     }
 
-    /// For a path that differs in the port alone, the only kind that quinn asks this for (RFC 9000 section 9.4): the window and its threshold are taken
-    /// along; what the algorithm knows beside them (CUBIC's epoch, HyStart's round) begins anew.
+    /// For a path that differs only in the port, the only kind for which quinn calls this (RFC 9000 section 9.4): the
+    /// window and its threshold are kept; the algorithm's other state (CUBIC's epoch, HyStart's round) starts anew.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mtu = u16::try_from(self.packet_bytes).unwrap_or(u16::MAX);
         let fresh =

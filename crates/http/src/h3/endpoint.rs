@@ -1,7 +1,8 @@
-//! quinn's endpoints, and where they take their random bytes from.
+//! quinn's endpoints, and their source of random bytes.
 //!
-//! QUIC draws connection ids, the keys of reset tokens, the packet numbers that are skipped, the order of transport parameters. In the
-//! simulated world all of it comes from one stream an endpoint, named by its address; the real world's comes from the system.
+//! QUIC draws connection ids, the keys of reset tokens, the packet numbers to skip, the order of transport parameters.
+//! In the simulated world all of it comes from one stream per endpoint, named by its address; in the real world it
+//! comes from the system.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,16 +19,17 @@ use super::socket::Socket;
 use super::steering::{random, token_key};
 use tls::PLAN_START;
 
-/// As long as those that quinn makes by default.
+/// The length that quinn uses by default.
 const ID_BYTES: usize = 8;
-/// The id that a client gives its server before that has one of its own (RFC 9000 section 7.2: at least 8 bytes); quinn's default.
+/// The id that a client gives its server before the server has chosen its own (RFC 9000 section 7.2: at least 8 bytes);
+/// quinn's default.
 const INITIAL_ID_BYTES: usize = 20;
 
-/// What an endpoint draws at random.
+/// An endpoint's source of randomness.
 pub(super) struct Draws(Option<Stream>);
 
 impl Draws {
-    /// Those of the endpoint at `address`.
+    /// The source of the endpoint at `address`.
     pub(super) fn at(address: SocketAddr) -> Draws {
         Draws(world::is_virtual().then(|| world::stream(&format!("quic/{address}"))))
     }
@@ -56,18 +58,18 @@ impl Draws {
         config
     }
 
-    /// The id that a client's first packets are for; none: quinn's own.
+    /// The destination id of a client's first packets; none: quinn's own.
     pub(super) fn initial_id(&mut self) -> Option<ConnectionId> {
         self.bytes::<INITIAL_ID_BYTES>().map(|bytes| ConnectionId::new(&bytes))
     }
 
-    /// What seals a server's tokens.
+    /// The key that seals a server's tokens.
     pub(super) fn token_key(&mut self) -> Arc<dyn HandshakeTokenKey> {
         token_key(&self.bytes::<64>().unwrap_or_else(random))
     }
 }
 
-/// Makes connection ids.
+/// Generator of connection ids.
 #[derive(Clone)]
 struct Ids(Stream);
 
@@ -96,7 +98,7 @@ impl TimeSource for WorldDate {
     }
 }
 
-/// An endpoint on `socket`; with `server`, it takes connections.
+/// An endpoint on `socket`; with `server`, it accepts connections.
 pub(super) fn open(
     socket: Socket,
     config: EndpointConfig,
@@ -105,7 +107,7 @@ pub(super) fn open(
     open_over(Arc::new(socket), config, server)
 }
 
-/// The same on anything that carries datagrams.
+/// The same on any socket of datagrams.
 pub(super) fn open_over(
     socket: Arc<dyn AsyncUdpSocket>,
     config: EndpointConfig,

@@ -10,37 +10,37 @@ const HEADERS: u64 = 0x1;
 /// A control stream (RFC 9114 section 6.2.1).
 const CONTROL: u64 = 0x0;
 
-/// How many bytes of each kind have passed.
+/// Bytes of each kind that have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// Whole frames with heads, their type and length included.
+    /// Whole HEADERS frames, including their type and length.
     pub(super) head_bytes: u64,
-    /// What frames with bodies hold.
+    /// Payload of DATA frames.
     pub(super) body_bytes: u64,
 }
 
-/// Where in a frame the stream is.
+/// The position of the stream within a frame.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// Of a stream in one direction, whose kind comes first.
+    /// In the type at the start of a unidirectional stream.
     Kind(Varint),
-    /// In one that has no frames of HTTP/3.
+    /// In a unidirectional stream without HTTP/3 frames.
     Elsewhere,
     Type(Varint),
     Length(u64, Varint),
     Payload(u64, u64),
 }
 
-/// An integer that is arriving (RFC 9000 section 16).
+/// A partial variable-length integer (RFC 9000 section 16).
 #[derive(Clone, Copy, Debug, Default)]
 struct Varint {
     value: u64,
-    /// Bytes still to come; none has if this is `None`.
+    /// Bytes still to come; `None` before the first.
     left: Option<u8>,
 }
 
 impl Varint {
-    /// Takes a byte; the value, if that was the last.
+    /// Processes a byte; returns the value if it was the last.
     fn take(&mut self, byte: u8) -> Option<u64> {
         let left = match self.left {
             None => {
@@ -57,11 +57,11 @@ impl Varint {
     }
 }
 
-/// Counts one direction of a request's stream, or a stream in one direction.
+/// Counts one direction of a request's stream, or a unidirectional stream.
 #[derive(Debug)]
 pub(super) struct Meter {
     place: Place,
-    /// Bytes of the present frame's type and length.
+    /// Bytes of the current frame's type and length.
     prefix_bytes: u64,
     passed: Passed,
     gathered_bytes: u64,
@@ -85,27 +85,27 @@ impl Meter {
         }
     }
 
-    /// Of a stream in one direction.
+    /// The meter of a unidirectional stream.
     pub(super) fn one_way() -> Meter {
         Meter::at(Place::Kind(Varint::default()))
     }
 
-    /// The length of the largest frame so far that h3 gathers whole before it looks at it, be it of a known type or not: all but DATA.
+    /// The length of the largest frame so far that h3 buffers whole before it looks at it, of known or unknown type: all but DATA.
     pub(super) fn gathered_bytes(&self) -> u64 {
         self.gathered_bytes
     }
 
-    /// Whether a head names its parts twice, or behind its fields.
+    /// Returns true if a head repeats pseudo-header fields, or has them after its fields.
     pub(super) fn is_malformed(&self) -> bool {
         self.heads.is_malformed()
     }
 
-    /// What has passed so far.
+    /// Bytes that have passed so far.
     pub(super) fn passed(&self) -> Passed {
         self.passed
     }
 
-    /// The next bytes of the stream.
+    /// Processes the next bytes of the stream.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(first) = bytes.first().copied() {
             let taken = match &mut self.place {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(gathered(Meter::default(), &announced(DATA, 1 << 40)), 0);
         let both = [frame(HEADERS, 300), frame(DATA, 50), frame(HEADERS, 20)].concat();
         assert_eq!(gathered(Meter::default(), &both), 300);
-        // A control stream, and one of QPACK's.
+        // A control stream, and a QPACK stream.
         let on = |kind| [varint(kind), announced(0x4, 90_000)].concat();
         assert_eq!(gathered(Meter::one_way(), &on(CONTROL)), 90_000);
         assert_eq!(gathered(Meter::one_way(), &on(0x2)), 0);

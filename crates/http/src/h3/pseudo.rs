@@ -1,9 +1,10 @@
-//! Whether a request says its parts once, before its fields: `:method`, `:scheme`, `:authority`, `:path` (RFC 9114 section 4.3). No I/O.
+//! Check that a request has each pseudo-header field once, before its fields: `:method`, `:scheme`, `:authority`,
+//! `:path` (RFC 9114 section 4.3). No I/O.
 //!
-//! h3 takes the last of several, wherever it stands. Here a field section is read for its names alone, as its bytes pass: that needs no
-//! more of QPACK (RFC 9204 section 4.5) than the shape of its lines, since the dynamic table is not used.
+//! h3 takes the last of several, at any position. Here only the names of a field section are read, as its bytes pass:
+//! of QPACK (RFC 9204 section 4.5) that needs only the shape of lines, since the dynamic table is not used.
 
-/// The parts of a message, each a bit.
+/// The pseudo-header fields, a bit each.
 const NAMES: [(&[u8], u8); 6] = [
     (b":authority", 1),
     (b":path", 2),
@@ -13,10 +14,10 @@ const NAMES: [(&[u8], u8); 6] = [
     (b":protocol", 32),
 ];
 
-/// As much is kept of a name: the longest of these and more.
+/// Bytes kept of a name: the longest of these and more.
 const KEPT_BYTES: usize = 16;
 
-/// Reads a message's field sections.
+/// Scanner of a message's field sections.
 #[derive(Debug, Default)]
 pub(super) struct PseudoScan {
     at: At,
@@ -26,17 +27,17 @@ pub(super) struct PseudoScan {
     is_malformed: bool,
 }
 
-/// Where in a field section the scan is.
+/// The position of the scan in a field section.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// So many integers of the prefix are still to come.
+    /// In the prefix, with this many integers still to come.
     Prefix(u8, Integer),
     Line,
-    /// In the index of a whole line, of the static table or not.
+    /// In the index of an indexed line, of the static table or not.
     Indexed(bool, Integer),
     /// In the index of a name.
     NameIndex(bool, Integer),
-    /// In the length of a name, which may be coded.
+    /// In the length of a name, which may be Huffman-coded.
     NameLength(bool, Integer),
     Name(bool, u64),
     ValueStart,
@@ -50,16 +51,16 @@ impl Default for At {
     }
 }
 
-/// An integer that is arriving (RFC 7541 section 5.1).
+/// A partial integer (RFC 7541 section 5.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct Integer {
     value: u64,
-    /// How far the next byte is shifted; `None` before the first.
+    /// Shift of the next byte; `None` before the first.
     shift: Option<u32>,
 }
 
 impl Integer {
-    /// Takes a byte, the first of which has `bits` of it; the value, if that was the last.
+    /// Processes a byte, of which the first holds `bits` bits; returns the value if it was the last.
     fn take(&mut self, byte: u8, bits: u32) -> Option<u64> {
         let Some(shift) = self.shift else {
             let most = u8::MAX >> (8 - bits);
@@ -67,7 +68,7 @@ impl Integer {
             self.shift = Some(0);
             return (byte & most != most).then_some(self.value);
         };
-        // Larger ones are h3's to refuse.
+        // Larger ones are left for h3 to refuse.
         let part = u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(u64::MAX / 2);
         self.value = self.value.saturating_add(part);
         self.shift = Some(shift + 7);
@@ -76,17 +77,17 @@ impl Integer {
 }
 
 impl PseudoScan {
-    /// Whether what was read so far is malformed.
+    /// Returns true if the part read so far is malformed.
     pub(super) fn is_malformed(&self) -> bool {
         self.is_malformed
     }
 
-    /// Another field section begins.
+    /// Starts another field section.
     pub(super) fn begin(&mut self) {
         self.at = At::default();
     }
 
-    /// The next bytes of the section.
+    /// Processes the next bytes of the section.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(&first) = bytes.first() {
             bytes = match self.at {
@@ -154,13 +155,13 @@ impl PseudoScan {
         self.name.clear();
         match integer.take(byte, 3) {
             None => At::NameLength(is_coded, integer),
-            // Not a name: h3 says so.
+            // Not a name: h3 reports it.
             Some(0) => At::ValueStart,
             Some(length) => At::Name(is_coded, length),
         }
     }
 
-    /// Takes bytes of a name; gives those behind it.
+    /// Processes bytes of a name; returns the bytes after it.
     fn name<'b>(&mut self, is_coded: bool, left: u64, bytes: &'b [u8]) -> &'b [u8] {
         let (taken, left) = taken(left, bytes);
         let room = KEPT_BYTES - self.name.len();
@@ -178,7 +179,7 @@ impl PseudoScan {
         &bytes[taken..]
     }
 
-    /// A line of that part, or a field's, was found.
+    /// Notes a line of that pseudo-header field, or of a field.
     fn note(&mut self, part: u8) {
         self.is_malformed |= part != 0 && (self.has_fields || self.seen & part != 0);
         self.has_fields |= part == 0;
@@ -186,7 +187,7 @@ impl PseudoScan {
     }
 }
 
-/// How many of `bytes` belong to what has `left` to come, and what it has to come then.
+/// Number of `bytes` within an item that has `left` bytes to come, and the new `left`.
 fn taken(left: u64, bytes: &[u8]) -> (usize, u64) {
     let taken = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
     (taken, left - taken as u64)
@@ -200,7 +201,7 @@ fn value_length(mut integer: Integer, byte: u8) -> At {
     }
 }
 
-/// The part that a line of the static table is of (RFC 9204 appendix A); 0 if it is a field's.
+/// The pseudo-header field of a line of the static table (RFC 9204 appendix A); 0 for other fields.
 fn part_of(is_static: bool, index: u64) -> u8 {
     match index {
         _ if !is_static => 0,
@@ -213,7 +214,7 @@ fn part_of(is_static: bool, index: u64) -> u8 {
     }
 }
 
-/// A name of these in Huffman's code (RFC 7541 appendix B).
+/// One of these names in Huffman's code (RFC 7541 appendix B).
 fn coded(name: &[u8]) -> Vec<u8> {
     let (mut bits, mut count, mut out) = (0_u64, 0, Vec::new());
     for byte in name {
@@ -255,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// A line with its name written out.
+    /// A line with a literal name.
     fn literal(name: &[u8], is_coded: bool, value: &[u8]) -> Vec<u8> {
         let text = if is_coded { coded(name) } else { name.to_vec() };
         let mut line = Vec::new();

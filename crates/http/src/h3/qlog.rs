@@ -1,7 +1,8 @@
-//! A connection's qlog (draft-ietf-quic-qlog-main-schema) as quinn writes it, for whoever watches the world.
+//! A connection's qlog (draft-ietf-quic-qlog-main-schema) as quinn writes it, for the observers of a world.
 //!
-//! quinn tells of packets sent, received and lost and of recovery's metrics, in JSON text sequences (RFC 7464); times are milliseconds since
-//! the world began. It does not know the names of connections nor, in this file's heading, whose view it is: that is added by who writes files.
+//! quinn logs packets sent, received and lost and recovery's metrics, in JSON text sequences (RFC 7464); times are
+//! milliseconds since the world began. It does not know the names of connections nor, in the file's header, the vantage
+//! point: the code that writes files adds them.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use quinn::{QlogConfig, QlogStream};
 use units::Time;
 use world::report::{self, Keeping};
 
-/// What was logged of one end of a connection; nothing, unless this world keeps series.
+/// The log of one end of a connection; empty, unless this world keeps series.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log(Option<Arc<Mutex<Vec<u8>>>>);
 
@@ -20,7 +21,7 @@ impl Log {
         Log(matches!(report::keeping(), Keeping::Series).then(Arc::default))
     }
 
-    /// Where quinn writes it.
+    /// The stream to which quinn writes.
     pub(super) fn stream(&self) -> Option<QlogStream> {
         let text = Arc::clone(self.0.as_ref()?);
         let mut config = QlogConfig::default();
@@ -28,7 +29,7 @@ impl Log {
         config.into_stream()
     }
 
-    /// What was written so far.
+    /// The text so far.
     pub(super) fn text(&self) -> String {
         let Some(text) = &self.0 else { return String::new() };
         let text = text.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! quinn's connections and streams as h3 wants them, with each byte counted.
+//! quinn's connections and streams behind h3's traits, with every byte counted.
 //!
-//! The crate `h3-quinn` does the like; ours shows how large each frame of a request is and how much has passed in all.
+//! The crate `h3-quinn` does the same; ours also reports the size of each frame of a request and the bytes in total.
 
 mod codes;
 mod streams;
@@ -23,10 +23,10 @@ pub(super) use self::tally::{SharedTally, Stop, Tally};
 /// Both directions of a stream.
 type Both = (quinn::SendStream, quinn::RecvStream);
 
-/// Something that quinn will give.
+/// A future of quinn's.
 type Pending<T> = Pin<Box<dyn Future<Output = Result<T, quinn::ConnectionError>>>>;
 
-/// Streams of one kind, one after the other.
+/// Streams of one kind, in sequence.
 struct Streams<T> {
     next: fn(quinn::Connection) -> Pending<T>,
     pending: Option<Pending<T>>,
@@ -107,23 +107,23 @@ pub(super) struct Connection {
     one: Streams<quinn::RecvStream>,
 }
 
-/// Which requests are let in. Clones are the same.
+/// Admission of requests. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Requests(Rc<Cell<(u64, Option<u64>)>>);
 
 impl Requests {
-    /// Those that come from now on are refused, as h3's GOAWAY says: h3 itself lets in the one that it names.
+    /// Refuses later requests, as h3's GOAWAY announces: h3 itself admits the one that it names.
     pub(super) fn refuse(&self) {
         let (next, _) = self.0.get();
         self.0.set((next, Some(next)));
     }
 
-    /// Whether the request on `stream` is let in.
+    /// Returns true if the request on `stream` is admitted.
     fn admits(&self, stream: u64) -> bool {
         let (next, end) = self.0.get();
         let admitted = end.is_none_or(|end| stream < end);
         if admitted {
-            // RFC 9000 section 2.1: a client's streams in both directions are numbered by fours.
+            // RFC 9000 section 2.1: a client's bidirectional streams are numbered in steps of four.
             self.0.set((next.max(stream + 4), end));
         }
         admitted
@@ -131,7 +131,7 @@ impl Requests {
 }
 
 impl Connection {
-    /// Which requests are let in.
+    /// The admission of requests.
     pub(super) fn requests(&self) -> Requests {
         self.requests.clone()
     }

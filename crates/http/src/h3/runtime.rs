@@ -12,7 +12,7 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use units::Time;
 use world::Sleep;
 
-/// Whichever world the thread is in.
+/// The world of the current thread.
 #[derive(Debug)]
 pub(super) struct WorldRuntime;
 
@@ -34,11 +34,11 @@ impl Runtime for WorldRuntime {
     }
 }
 
-/// A timer that is moved with every packet, almost always to a later time: it sleeps until the earliest time it was set to and then looks
-/// whether that still holds.
+/// A timer that is moved with every packet, almost always to a later time: it sleeps until the earliest deadline set
+/// and then checks whether that still holds.
 struct Timer {
     deadline: Time,
-    /// Until when `sleep` sleeps.
+    /// End of the current `sleep`.
     wakes: Time,
     sleep: Sleep,
 }

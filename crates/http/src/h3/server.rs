@@ -1,7 +1,7 @@
 //! An HTTP/3 server: a UDP port, its connections, and a task for each request.
 //!
-//! QUIC itself decides what goes into the next packet, so nothing need be held back here: replies are handed over whole and quinn lets
-//! streams take turns, a packet each, those of one rank.
+//! QUIC itself decides what goes into the next packet, so nothing is held back here: replies are handed over whole and
+//! quinn serves streams of equal rank in turn, a packet each.
 
 mod answer;
 mod incoming;
@@ -31,21 +31,21 @@ use super::socket::Socket;
 use super::steering::Steering;
 use tls::CredentialError;
 
-/// Why a connection ended before its time.
+/// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
 pub enum Broken {
     /// QUIC's handshake failed.
     #[error("the QUIC handshake failed: {0}")]
     Handshake(#[from] quinn::ConnectionError),
-    /// The client did not come to the handshake's end in time.
+    /// The client did not complete the handshake in time.
     #[error("the QUIC handshake took too long")]
     Slow,
-    /// It broke later.
+    /// It failed later.
     #[error("the HTTP/3 connection failed: {0}")]
     Connection(#[from] ConnectionError),
 }
 
-/// How a server takes connections. Cheap to clone; clones share the sessions that clients may resume.
+/// Settings with which a server accepts connections. Cheap to clone; clones share the sessions that clients may resume.
 #[derive(Clone)]
 pub struct Acceptor {
     crypto: Arc<QuicServerConfig>,
@@ -58,11 +58,11 @@ impl Acceptor {
         Acceptor::of(tls::quic_config(tls), settings)
     }
 
-    /// A server that presents the operator's certificates (PEM), its own first. It takes no early data: that can be replayed, and whoever is asked
-    /// behind it could not tell (RFC 8470).
+    /// A server that presents the operator's certificates (PEM), its own first. It accepts no early data: that can be
+    /// replayed, and an upstream server could not tell (RFC 8470).
     ///
     /// # Errors
-    /// If the texts hold no certificate or no key, or they do not belong together.
+    /// If the texts hold no certificate or no key, or they do not match.
     pub fn of_operator(
         chain: &[u8],
         key: &[u8],
@@ -84,7 +84,7 @@ impl fmt::Debug for Acceptor {
     }
 }
 
-/// A UDP port that takes QUIC connections.
+/// A UDP port that accepts QUIC connections.
 pub struct Listener {
     endpoint: quinn::Endpoint,
     config: RefCell<quinn::ServerConfig>,
@@ -108,10 +108,10 @@ impl Listener {
         Ok(Listener::new(endpoint, config, acceptor, address))
     }
 
-    /// Listens at `address` as `worker` of those that `steering` knows, numbered from 0: each does so, on a thread of its own.
+    /// Listens at `address` as one `worker` of `steering`, numbered from 0: each does so, on a thread of its own.
     ///
     /// # Errors
-    /// If somebody else has the address, or it is not ours.
+    /// If the address is taken or not ours.
     pub fn join(
         address: SocketAddr,
         acceptor: &Acceptor,
@@ -137,18 +137,18 @@ impl Listener {
         Listener { endpoint, config, settings, address, shaking: Rc::default() }
     }
 
-    /// The address listened at.
+    /// The listening address.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Connections that come from now on are taken by `acceptor`.
+    /// Uses `acceptor` for connections from now on.
     pub fn take_by(&self, acceptor: &Acceptor) {
         self.config.borrow_mut().crypto = Arc::clone(&acceptor.crypto) as _;
         self.settings.replace(Arc::clone(&acceptor.settings));
     }
 
-    /// The next connection that somebody asks for; none if the socket has failed.
+    /// The next connection request; none if the socket has failed.
     pub async fn accept(&self) -> Option<Incoming> {
         loop {
             let incoming = self.endpoint.accept().await?;
@@ -156,7 +156,7 @@ impl Listener {
             let is_proven = incoming.remote_address_validated();
             let is_crowded = settings.unproven.is_some_and(|most| self.shaking.get() >= most);
             if is_crowded && !is_proven {
-                // Who is there comes back with a token (RFC 9000 section 8.1.2); nothing is kept of who is not.
+                // A client that is really there comes back with a token (RFC 9000 section 8.1.2); no state is kept for others.
                 let _ = incoming.retry();
                 continue;
             }
@@ -171,12 +171,12 @@ impl Listener {
         }
     }
 
-    /// Waits until no connection is open.
+    /// Waits until all connections are closed.
     pub async fn idle(&self) {
         self.endpoint.wait_idle().await;
     }
 
-    /// Ends what is open, in order as far as its client is concerned, and waits until that is told.
+    /// Closes all connections without an error, and waits until the clients are told.
     pub async fn close(&self) {
         let code = u32::try_from(Code::H3_NO_ERROR.value()).expect("HTTP/3's codes are small");
         self.endpoint.close(VarInt::from_u32(code), b"");

@@ -1,12 +1,14 @@
 //! Every window, timer and limit of a connection, with its source.
 //!
-//! Two arms, so that no result says QUIC where it means one library's choices. [`Transport::QUINN`] is quinn as it ships: CUBIC without HyStart,
-//! 12,000 bytes at first, an acknowledgement for every second packet or after 25 ms. [`Transport::matching`] is set as a TCP is set: the
-//! same congestion control - the same code -, the same initial window, the kernel's delay of acknowledgements, HTTP/2's flow control.
+//! Two arms separate QUIC's effects from one library's choices. [`Transport::QUINN`] is quinn as it ships: CUBIC
+//! without HyStart, an initial window of 12,000 bytes, an acknowledgement for every second packet or after 25 ms.
+//! [`Transport::matching`] is set like a TCP: the same congestion control - the same code -, the same initial window,
+//! the kernel's delay of acknowledgements, HTTP/2's flow control.
 //!
-//! What cannot be matched: quinn always paces, at 5/4 of a window a round trip with bursts of ten packets and more; it finds losses and
-//! reduces its window by RFC 9002 (at once, no PRR, no undo) and grows it only while no application limits it; its first timeout is three
-//! times 333 ms, which is TCP's second; it finds the path's MTU by probing, from 1,200 bytes up to 1,452.
+//! Some differences remain: quinn always paces, at 5/4 of a window per round trip with bursts of ten packets and more;
+//! it detects losses and reduces its window by RFC 9002 (at once, no PRR, no undo) and grows it only while no
+//! application limits it; its first timeout is three times 333 ms, which is TCP's second; it finds the path's MTU by
+//! probing, from 1,200 bytes up to 1,452.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,7 @@ use crate::h2;
 /// quinn's initial window: ten packets of 1,200 bytes (RFC 9002 section 7.2 with that size).
 const QUINN_WINDOW_BYTES: u64 = 12_000;
 
-/// Linux's least delay of an acknowledgement (`TCP_ATO_MIN`).
+/// Linux's minimum delay of an acknowledgement (`TCP_ATO_MIN`).
 const LINUX_ACK_DELAY: Duration = Duration::from_millis(40);
 
 /// One end of a QUIC connection.
@@ -30,31 +32,32 @@ const LINUX_ACK_DELAY: Duration = Duration::from_millis(40);
 pub struct Transport {
     /// Congestion control.
     pub congestion: Congestion,
-    /// As many bytes may be in flight at first.
+    /// The initial window.
     pub initial_window_bytes: u64,
-    /// For how long the peer is asked to hold back the acknowledgement of a single packet (draft-ietf-quic-ack-frequency); none: it is
-    /// not asked and does so for 25 ms. Either way it acknowledges every second packet at once.
+    /// Delay that the peer is asked to use for the acknowledgement of a single packet (draft-ietf-quic-ack-frequency);
+    /// none: it is not asked and uses 25 ms. Either way it acknowledges every second packet at once.
     pub peer_ack_delay: Option<Duration>,
-    /// The window of each stream for what this end receives.
+    /// The receive window of each stream at this end.
     pub stream_window_bytes: u32,
-    /// The connection's window for what this end receives; none: unlimited.
+    /// The connection's receive window at this end; none: unlimited.
     pub connection_window_bytes: Option<u32>,
-    /// As much of what this end sends may wait to be acknowledged; none: as quinn ships, 10 MB.
+    /// Limit of bytes sent by this end and not acknowledged; none: quinn's default, 10 MB.
     pub send_buffer_bytes: Option<u64>,
-    /// How long nothing may come; the shorter one of both ends' counts. None: as quinn ships, 30 s.
+    /// Idle timeout; the shorter one of both ends' counts. None: quinn's default, 30 s.
     pub idle_timeout: Option<Duration>,
 }
 
-/// Whose congestion control.
+/// The congestion control in use.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Congestion {
     /// One of quinn's own.
     Quinn(Quinn),
-    /// That which our TCP runs.
+    /// Our TCP's congestion control.
     AsTcp(AsTcp),
 }
 
-/// quinn's own congestion controls. Its BBR is experimental and draws from the system's randomness: it has no place in a simulation.
+/// quinn's own congestion controls. Its BBR is experimental and draws from the system's randomness, so it is unsuitable
+/// for simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quinn {
     /// RFC 8312, without HyStart. The default.
@@ -66,13 +69,13 @@ pub enum Quinn {
 /// Congestion control of the crate `congestion`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AsTcp {
-    /// Which.
+    /// The algorithm.
     pub algorithm: congestion::Algorithm,
-    /// Whose arithmetic it follows.
+    /// Settings of its arithmetic.
     pub settings: congestion::Settings,
     /// Shrink the window after idleness (RFC 2861).
     pub slow_start_after_idle: bool,
-    /// The smallest variance term of TCP's timeout: idleness is counted in timeouts, and QUIC tells no variance.
+    /// The minimum variance term of TCP's timeout: idleness is counted in timeouts, and QUIC reports no variance.
     pub min_rto: Duration,
 }
 
@@ -88,14 +91,14 @@ impl Transport {
         idle_timeout: None,
     };
 
-    /// As a TCP is set.
+    /// Set like a TCP.
     pub fn matching(tcp: &tcp::Config) -> Transport {
         let tick =
             tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
         Transport {
             congestion: Congestion::AsTcp(AsTcp {
                 algorithm: tcp.congestion,
-                // Paced: quinn spreads a window over the round trip whatever TCP does.
+                // Paced: quinn spreads a window over the round trip regardless of TCP's setting.
                 settings: congestion::Settings { era: tcp.congestion_era, tick, paced: true },
                 slow_start_after_idle: tcp.slow_start_after_idle,
                 min_rto: tcp.min_rto,
@@ -109,7 +112,7 @@ impl Transport {
         }
     }
 
-    /// As quinn wants it, for one connection whose congestion control is watched by `watch`.
+    /// The configuration in quinn's form, for one connection whose congestion control is recorded by `watch`.
     pub(super) fn config(&self, watch: Watch) -> TransportConfig {
         let mut config = TransportConfig::default();
         config
@@ -154,21 +157,21 @@ impl Quinn {
     }
 }
 
-/// What a client sets.
+/// A client's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Client {
     /// QUIC.
     pub transport: Transport,
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: 256 KB, Chrome's.
     pub header_list_bytes: u64,
-    /// Whether requests go with the first flight where a session is resumed (0-RTT).
+    /// True if requests go with the first flight of a resumed session (0-RTT).
     pub early_data: bool,
-    /// When the client's address changes under its connections; none: never.
+    /// Time at which the client's address changes under its connections; none: never.
     pub migrate_at: Option<Time>,
 }
 
 impl Client {
-    /// The usual limits over this transport.
+    /// The default limits over this transport.
     pub const fn over(transport: Transport) -> Client {
         Client { transport, header_list_bytes: 256 << 10, early_data: true, migrate_at: None }
     }
@@ -180,27 +183,27 @@ impl Default for Client {
     }
 }
 
-/// What a server sets.
+/// A server's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// QUIC.
     pub transport: Transport,
-    /// As many requests may be open: 100, quinn's default and the least that RFC 9114 section 6.1 recommends.
+    /// Limit of open requests: 100, quinn's default and the least that RFC 9114 section 6.1 recommends.
     pub streams: u32,
-    /// As many streams in one direction: 100, quinn's default. HTTP/3 has use for three (RFC 9114 section 6.2).
+    /// Limit of unidirectional streams: 100, quinn's default. HTTP/3 uses three (RFC 9114 section 6.2).
     pub one_way_streams: u32,
-    /// As many handshakes may be under way at a port with clients whose addresses are not proven; more are told to come back with a token
-    /// (Retry, RFC 9000 section 8.1.2), which costs them a round trip. None: any number.
+    /// Limit of a port's handshakes under way with unvalidated clients; further ones are told to come back with a token
+    /// (Retry, RFC 9000 section 8.1.2), which costs them a round trip. None: no limit.
     pub unproven: Option<usize>,
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: 32 KB, as over HTTP/2.
     pub header_list_bytes: u64,
-    /// Which response sends next: all but [`Scheduler::Tree`], which HTTP/3 has no signals for.
+    /// The scheduling of responses: any but [`Scheduler::Tree`], for which HTTP/3 has no signals.
     pub scheduler: Scheduler,
 }
 
 impl Server {
-    /// Limits for clients whom nobody knows. What a client may have waiting is bounded: what it sends and nobody has read, by windows; what it is sent
-    /// and has not acknowledged, by a buffer, which is as much as a download gets in a round trip (at 100 ms, 80 Mbit/s).
+    /// Limits for unknown clients. A client's buffered data is bounded: unread data that it sent, by windows; unacknowledged
+    /// data sent to it, by a buffer, which is the amount that a download gets per round trip (at 100 ms, 80 Mbit/s).
     pub const PUBLIC: Server = Server {
         transport: Transport {
             stream_window_bytes: 256 << 10,
@@ -208,13 +211,13 @@ impl Server {
             send_buffer_bytes: Some(1 << 20),
             ..Transport::QUINN
         },
-        // The control stream, QPACK's two, and some of kinds that are only there to be ignored (section 6.2.3).
+        // The control stream, QPACK's two, and some of reserved types, which are ignored (section 6.2.3).
         one_way_streams: 8,
         unproven: Some(100),
         ..Server::over(Transport::QUINN)
     };
 
-    /// The usual limits over this transport.
+    /// The default limits over this transport.
     pub const fn over(transport: Transport) -> Server {
         Server {
             transport,

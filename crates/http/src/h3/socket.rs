@@ -1,4 +1,4 @@
-//! The world's datagrams, for quinn; where several workers share a port, what is for others is handed on.
+//! The world's datagrams, for quinn; where several workers share a port, packets for others are handed on.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -21,12 +21,12 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// A socket that one endpoint has for itself.
+    /// A socket used by one endpoint alone.
     pub(super) fn own(socket: BatchSocket) -> Socket {
         Socket { socket, berth: None }
     }
 
-    /// One of the sockets of a port that several workers share.
+    /// One of the sockets of a port shared by several workers.
     pub(super) fn shared(socket: BatchSocket, berth: Berth) -> Socket {
         Socket { socket, berth: Some(berth) }
     }
@@ -73,7 +73,7 @@ impl AsyncUdpSocket for Socket {
     }
 }
 
-/// One connection's wait for a socket that many share.
+/// One connection's wait for a shared socket.
 struct Poller {
     socket: Arc<Socket>,
     waiting: Option<Writable>,

@@ -1,8 +1,9 @@
-//! Several workers behind one UDP port, and which of them a packet is for.
+//! Packet steering: several workers behind one UDP port, and the choice of the worker for a packet.
 //!
-//! The kernel shares packets out by addresses and ports (`SO_REUSEPORT`). That is right as long as a client's address stays and no socket joins
-//! or leaves the group. A connection outlives both (RFC 9000 section 9), so each connection ID says, for who has the key, which worker chose it, as
-//! QUIC-LB's do: whoever gets a packet of another worker's hands it over. What makes clients' first packets: they stay with whom they reached.
+//! The kernel distributes packets by addresses and ports (`SO_REUSEPORT`). That is right as long as a client's address
+//! stays and no socket joins or leaves the group. A connection outlives both (RFC 9000 section 9), so each connection
+//! ID encodes the worker that chose it, readable with the key, as in QUIC-LB: a worker that gets another's packet hands
+//! it over. Clients' first packets have IDs of their own choice: they stay with the worker that they reached.
 //!
 //! For the real world alone: simulated servers have one worker.
 
@@ -25,14 +26,14 @@ use ring::{hkdf, hmac};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use world::{EcnCodepoint, RecvMeta};
 
-/// A connection ID: random bytes, and the worker, masked by a cipher of them.
+/// A connection ID: random bytes, and the worker's number, masked by encrypting them.
 const ID_BYTES: usize = NONCE_BYTES + 2;
 const NONCE_BYTES: usize = 6;
 
-/// As many datagrams may wait to be taken over by a worker; more are dropped, as by a full socket.
+/// Number of datagrams that may wait to be taken over by a worker; further ones are dropped, as by a full socket.
 const WAITING: usize = 256;
 
-/// What the workers behind a server's UDP ports share. Clones are the same.
+/// Shared state of the workers behind a server's UDP ports. Clones share it.
 #[derive(Clone)]
 pub struct Steering(Arc<Shared>);
 
@@ -54,7 +55,7 @@ struct Stray {
 }
 
 impl Steering {
-    /// Among so many workers, with keys of the machine's randomness.
+    /// Steering among `workers`, with keys from the machine's randomness.
     ///
     /// # Panics
     /// If the machine has none.
@@ -71,7 +72,7 @@ impl Steering {
         }))
     }
 
-    /// How many datagrams were handed over so far.
+    /// Number of datagrams handed over so far.
     pub fn handed_over(&self) -> u64 {
         self.0.handed_over.load(Ordering::Relaxed)
     }
@@ -87,7 +88,7 @@ impl Steering {
         Arc::clone(&self.0.token_key)
     }
 
-    /// Hides a worker behind `nonce`, or finds it again.
+    /// Masks a worker's number by `nonce`, or unmasks it.
     fn masked(&self, nonce: &[u8], worker: u16) -> u16 {
         let mut sample = [0; 16];
         sample[..NONCE_BYTES].copy_from_slice(nonce);
@@ -95,7 +96,7 @@ impl Steering {
         worker ^ u16::from_be_bytes([mask[0], mask[1]])
     }
 
-    /// The worker that made the connection ID `id`, if one did.
+    /// The worker that created the connection ID `id`, if one did.
     fn maker(&self, id: &[u8]) -> Option<u16> {
         let (nonce, worker) = id.split_at_checked(NONCE_BYTES)?;
         let worker = self.masked(nonce, u16::from_be_bytes(worker.try_into().ok()?));
@@ -115,7 +116,7 @@ impl fmt::Debug for Steering {
     }
 }
 
-/// What seals address tokens, from a secret.
+/// The key that seals address tokens, from a secret.
 pub(super) fn token_key(secret: &[u8]) -> Arc<dyn HandshakeTokenKey> {
     Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(secret))
 }
@@ -136,7 +137,7 @@ pub(super) struct Berth {
 }
 
 impl Berth {
-    /// An endpoint whose connection IDs lead here.
+    /// The configuration of an endpoint whose connection IDs lead here.
     pub(super) fn endpoint_config(&self) -> EndpointConfig {
         let ids = Ids { steering: self.steering.clone(), worker: self.worker };
         let mut config = EndpointConfig::new(Arc::clone(&self.steering.0.reset_key) as _);
@@ -144,7 +145,7 @@ impl Berth {
         config
     }
 
-    /// What others have handed over.
+    /// The datagrams that others have handed over.
     pub(super) fn poll_strays(
         &self,
         cx: &mut Context<'_>,
@@ -164,7 +165,7 @@ impl Berth {
         if taken == 0 { Poll::Pending } else { Poll::Ready(taken) }
     }
 
-    /// Hands on what was received for others; what is left in `bufs` is for this worker.
+    /// Hands over datagrams received for others; the rest in `bufs` is for this worker.
     pub(super) fn sort(&self, bufs: &mut [IoSliceMut<'_>], metas: &mut [RecvMeta]) {
         if self.steering.0.workers == 1 {
             return;
@@ -186,7 +187,7 @@ impl Berth {
         }
     }
 
-    /// The worker that a packet is for, if it says so.
+    /// The worker that a packet is for, if the packet tells.
     fn owner(&self, packet: &[u8]) -> Option<u16> {
         self.steering.maker(chosen_id(packet)?)
     }
@@ -216,8 +217,8 @@ impl fmt::Debug for Berth {
     }
 }
 
-/// The connection ID of a packet whose receiver chose it (RFC 8999 section 5, RFC 9000 section 17): of a short header, or a Handshake. In the others it
-/// may be the client's own choice.
+/// The connection ID of a packet if its receiver chose it (RFC 8999 section 5, RFC 9000 section 17): of a short header,
+/// or a Handshake. In the others it may be the client's own choice.
 fn chosen_id(packet: &[u8]) -> Option<&[u8]> {
     const LONG: u8 = 0x80;
     const TYPE: u8 = 0x30;
@@ -236,7 +237,7 @@ fn chosen_id(packet: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Makes connection IDs that name their maker.
+/// Generator of connection IDs that encode their worker.
 #[derive(Clone)]
 struct Ids {
     steering: Steering,
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!((metas[0].addr, metas[0].len), (client, stride));
         assert_eq!(taken[..stride], packets[1]);
         assert_eq!(steering.handed_over(), 1);
-        // Who has left is handed nothing.
+        // A worker that has left gets nothing.
         drop(second);
         let mut buffer = packets[1].clone();
         let mut metas = [RecvMeta { addr: client, len: stride, stride, ecn: None, dst_ip: None }];

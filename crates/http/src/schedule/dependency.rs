@@ -1,23 +1,23 @@
-//! RFC 7540's way to say how streams depend on each other (section 5.3), which RFC 9113 has deprecated.
+//! RFC 7540's stream dependencies (section 5.3), which RFC 9113 has deprecated.
 
-/// How many bytes it takes in a frame.
+/// Bytes of a dependency in a frame.
 pub const WIRE_BYTES: usize = 5;
 
-/// The first of them's first bit.
+/// The first bit.
 const EXCLUSIVE: u32 = 1 << 31;
 
-/// What a stream depends on, and its share beside others that depend on the same.
+/// A stream's parent, and its share beside siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// The stream that it depends on; 0 is none.
+    /// The parent stream; 0 is none.
     pub parent: u32,
     /// 1 to 256.
     pub weight: u16,
-    /// Whether what depended on the parent so far depends on this stream from now on.
+    /// True if the parent's former dependents become this stream's.
     pub is_exclusive: bool,
 }
 
-/// What holds where nothing was said (section 5.3.5).
+/// The default priority (section 5.3.5).
 impl Default for Dependency {
     fn default() -> Dependency {
         Dependency { parent: 0, weight: 16, is_exclusive: false }
@@ -25,7 +25,7 @@ impl Default for Dependency {
 }
 
 impl Dependency {
-    /// Reads the five bytes of a frame.
+    /// Parses the five bytes of a frame.
     pub fn parse(bytes: [u8; WIRE_BYTES]) -> Dependency {
         let [a, b, c, d, weight] = bytes;
         let word = u32::from_be_bytes([a, b, c, d]);
@@ -36,7 +36,7 @@ impl Dependency {
         }
     }
 
-    /// As it stands in a frame.
+    /// Its encoding in a frame.
     pub fn encode(self) -> [u8; WIRE_BYTES] {
         let exclusive = if self.is_exclusive { EXCLUSIVE } else { 0 };
         let [a, b, c, d] = (self.parent | exclusive).to_be_bytes();

@@ -1,8 +1,8 @@
-//! Which response sends next: no I/O, no clock.
+//! Scheduling of responses: no I/O, no clock.
 //!
-//! A server has one schedule a connection. It knows the streams that have something to send and what the client said of
-//! them, and is asked for one chunk at a time, so that a more urgent response need not wait for what was queued. SPDY's own
-//! schedule is the `spdy` crate's: [`Scheduler::spdy`] says which of its policies is meant.
+//! A server has one schedule per connection. It knows the streams with data to send and the client's signals, and is
+//! asked for one chunk at a time, so that a more urgent response need not wait for queued data. SPDY's own schedule is
+//! the `spdy` crate's: [`Scheduler::spdy`] gives the corresponding policy.
 
 pub mod dependency;
 mod tree;
@@ -18,24 +18,24 @@ use self::turns::{Order, Turns};
 pub use self::urgency::Urgency;
 use self::urgent::{Heed, Urgent};
 
-/// How a server's responses share a connection.
+/// The sharing of a connection by a server's responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scheduler {
     /// One after the other, in the order of their responses.
     Fifo,
-    /// A chunk each, in turn, in the order of their responses: what servers do with streams of equal weight.
+    /// A chunk each, in turn, in the order of their responses: servers' usual treatment of streams of equal weight.
     #[default]
     RoundRobin,
     /// The most urgent of eight levels first - SPDY's three bits, or RFC 9218's urgency - and those of one level in turn.
     Strict,
     /// By RFC 7540's tree of dependencies and weights (section 5.3).
     Tree,
-    /// By RFC 9218's urgency, and in turn or one after the other as `i` says (section 10).
+    /// By RFC 9218's urgency, and in turn or one after the other depending on `i` (section 10).
     Rfc9218,
 }
 
 impl Scheduler {
-    /// SPDY's policy of this name; `None` if its three bits cannot say what this one reads.
+    /// The corresponding SPDY policy; `None` if SPDY's three bits cannot carry the signals.
     pub fn spdy(self) -> Option<::spdy::Policy> {
         match self {
             Scheduler::Fifo => Some(::spdy::Policy::InOrder),
@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    /// A schedule of HTTP/2's streams, without any yet.
+    /// An empty schedule of HTTP/2's streams.
     pub fn schedule(self) -> Box<dyn Schedule> {
         match self {
             Scheduler::Fifo => Box::new(Turns::new(Order::Whole)),
@@ -56,24 +56,24 @@ impl Scheduler {
         }
     }
 
-    /// Whether it heeds what clients say of their requests.
+    /// Returns true if it uses clients' signals about their requests.
     pub fn reads_signals(self) -> bool {
         matches!(self, Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
     }
 }
 
-/// What came of serving a stream.
+/// The outcome of serving a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// It sent so many bytes and has more.
+    /// It sent this many bytes and has more.
     Chunk(usize),
-    /// It sent so many bytes, its last, or was given up.
+    /// It sent this many bytes, its last, or was reset.
     Done(usize),
     /// Its window or the connection's is closed.
     Blocked,
 }
 
-/// What a client said of a stream's precedence.
+/// A client's signal about a stream's precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// In a HEADERS or PRIORITY frame (RFC 7540 section 5.3.2).
@@ -84,18 +84,18 @@ pub enum Signal {
     Update(Urgency),
 }
 
-/// The streams with something to send.
+/// The streams with data to send.
 pub trait Schedule: fmt::Debug {
-    /// `stream` has something to send.
+    /// Adds `stream`, which has data to send.
     fn add(&mut self, stream: u32);
 
-    /// Whether no stream has anything to send.
+    /// Returns true if no stream has data to send.
     fn is_empty(&self) -> bool;
 
-    /// Serves the stream whose turn it is; if it is blocked, the next. False if all are blocked.
+    /// Serves the next stream; if it is blocked, the one after it. Returns false if all are blocked.
     fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool;
 
-    /// The client said this of a stream, which may be open, or to come.
+    /// Notes a client's signal about a stream, open or future.
     fn signal(&mut self, _stream: u32, _signal: Signal) {}
 }
 
@@ -103,7 +103,7 @@ pub trait Schedule: fmt::Debug {
 mod tests {
     use super::*;
 
-    /// Serves streams of so many chunks of 100 bytes until nothing moves; gives the order.
+    /// Serves streams with these numbers of 100-byte chunks until nothing moves; returns the order.
     pub(super) fn order(schedule: &mut dyn Schedule, chunks: &[(u32, usize)]) -> Vec<u32> {
         order_of(schedule, chunks, &[])
     }

@@ -1,19 +1,19 @@
-//! RFC 7540's tree of dependencies (section 5.3): a stream's bandwidth goes to those that depend on it when it has nothing to send, by their
-//! weights.
+//! RFC 7540's dependency tree (section 5.3): a stream's bandwidth goes to its dependents, by their weights, when it has
+//! nothing to send.
 //!
-//! Among those that depend on the same, who has sent least for its weight is next: each has a clock that its bytes advance, the slower
-//! the greater its weight (weighted fair queueing). Streams that have ended stay in the tree, as section 5.3.4 asks, so that a
-//! dependency on one that has just ended means what its sender meant; when there are too many the oldest goes, and what depended on it
-//! moves up.
+//! Among siblings, the one that has sent least for its weight is next: each has a clock that advances with its bytes,
+//! the slower the greater its weight (weighted fair queueing). Ended streams stay in the tree, as section 5.3.4 asks,
+//! so that a dependency on a stream that has just ended keeps its meaning; when there are too many the oldest is
+//! removed, and its dependents move up.
 
 use std::collections::BTreeMap;
 
 use super::{Dependency, Schedule, Served, Signal};
 
-/// As many nodes are kept; a page has a few hundred objects.
+/// Number of nodes kept; a page has a few hundred objects.
 const MOST: usize = 1_024;
 
-/// The root, which is no stream.
+/// The root, which is not a stream.
 const ROOT: u32 = 0;
 
 #[derive(Debug)]
@@ -21,13 +21,13 @@ struct Node {
     parent: u32,
     weight: u16,
     children: Vec<u32>,
-    /// Whether it has something to send.
+    /// True if it has data to send.
     is_ready: bool,
-    /// How many that have are below it, itself included.
+    /// Number of ready nodes at or below it.
     active: usize,
-    /// What it and those below it have sent, for its weight.
+    /// Bytes sent at or below it, relative to its weight.
     clock: u64,
-    /// The clock of the child served last: who comes later begins with it.
+    /// The clock of the child served last: new children start at it.
     now: u64,
 }
 
@@ -72,7 +72,7 @@ impl Schedule for Tree {
 
     fn signal(&mut self, stream: u32, signal: Signal) {
         let Signal::Dependency(dependency) = signal else { return };
-        // A stream cannot depend on itself (section 5.3.1), and one on something unknown has the default.
+        // A stream cannot depend on itself (section 5.3.1), and a dependency on an unknown stream becomes the default.
         let is_sound = dependency.parent != stream && stream != ROOT;
         if !is_sound {
             return;
@@ -94,7 +94,7 @@ impl Tree {
         self.nodes.get_mut(&stream).expect("a node's kin are in the tree")
     }
 
-    /// Makes `stream` a node, with the default priority.
+    /// Makes `stream` a node with the default priority.
     fn grow(&mut self, stream: u32) {
         if self.nodes.contains_key(&stream) {
             return;
@@ -106,7 +106,7 @@ impl Tree {
         self.attach(stream, ROOT);
     }
 
-    /// Gives `stream` a new place; what depends on it goes with it (section 5.3.3).
+    /// Moves `stream`, with its dependents (section 5.3.3).
     fn depend(&mut self, stream: u32, dependency: Dependency) {
         let Dependency { parent, weight, is_exclusive } = dependency;
         if self.is_below(parent, stream) {
@@ -128,7 +128,7 @@ impl Tree {
         }
     }
 
-    /// Whether `stream` depends, by however many steps, on `ancestor`.
+    /// Returns true if `stream` depends, directly or not, on `ancestor`.
     fn is_below(&self, stream: u32, ancestor: u32) -> bool {
         let mut at = stream;
         while at != ROOT {
@@ -140,7 +140,7 @@ impl Tree {
         false
     }
 
-    /// Hangs a node that hangs nowhere on `parent`.
+    /// Attaches a detached node to `parent`.
     fn attach(&mut self, stream: u32, parent: u32) {
         let now = self.node(parent).now;
         let node = self.node_mut(stream);
@@ -150,20 +150,20 @@ impl Tree {
         self.activate(parent, active);
     }
 
-    /// Takes a node from its parent.
+    /// Detaches a node from its parent.
     fn detach(&mut self, stream: u32) {
         let parent = self.node(stream).parent;
         self.node_mut(parent).children.retain(|child| *child != stream);
         self.leave(parent, stream);
     }
 
-    /// `child`, which hangs on `parent` no more, does not count there any more.
+    /// Removes the detached `child` from the counts of `parent`.
     fn leave(&mut self, parent: u32, child: u32) {
         let active = self.node(child).active;
         self.on_path(parent, |node, _| node.active -= active);
     }
 
-    /// So many more that have something to send are at or below `stream`. Who had none begins where the others are.
+    /// Adds `active` ready nodes at or below `stream`. A node that had none starts at the clock of its siblings.
     fn activate(&mut self, stream: u32, active: usize) {
         if active > 0 {
             self.on_path(stream, |node, now| {
@@ -175,7 +175,7 @@ impl Tree {
         }
     }
 
-    /// Tells `change` each node from `stream` to the root, with what its parent's time is.
+    /// Calls `change` on each node from `stream` to the root, with its parent's time.
     fn on_path(&mut self, stream: u32, mut change: impl FnMut(&mut Node, u64)) {
         let mut at = stream;
         loop {
@@ -197,7 +197,7 @@ impl Tree {
         }
     }
 
-    /// Serves `stream`, or, if it has nothing to send or is blocked, one of those that depend on it; gives how much was sent.
+    /// Serves `stream`, or, if it has nothing to send or is blocked, one of its dependents; returns the number of bytes sent.
     fn serve_below(&mut self, stream: u32, serve: &mut dyn FnMut(u32) -> Served) -> Option<usize> {
         if self.node(stream).is_ready {
             match serve(stream) {
@@ -225,8 +225,7 @@ impl Tree {
         })
     }
 
-    /// Forgets the oldest node that has nothing to send below it, and shares its weight among those that depended on it
-    /// (section 5.3.4).
+    /// Removes the oldest node without ready nodes below it, and shares its weight among its dependents (section 5.3.4).
     fn prune(&mut self) {
         let mut idle =
             self.nodes.iter().filter(|(stream, node)| **stream != ROOT && node.active == 0);
@@ -340,7 +339,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was said, the tree stays a tree of bounded size, counts rightly and serves everybody.
+        /// After any signals, the tree stays a tree of bounded size, counts correctly and serves every stream.
         #[test]
         fn any_signals_leave_a_tree(
             signals in prop::collection::vec((1u32..3_000, 0u32..3_000, 1u16..=256, any::<bool>()), 0..2_500),
@@ -348,7 +347,7 @@ mod tests {
         ) {
             let mut tree = Tree::default();
             for (stream, parent, weight, is_exclusive) in signals {
-                // Near streams rather than any, so that there is a tree.
+                // Among few streams, so that a tree results.
                 tree.signal(stream, on(parent % 40, weight, is_exclusive));
             }
             prop_assert!(tree.nodes.len() <= MOST);

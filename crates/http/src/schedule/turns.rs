@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Schedule, Served};
 
-/// How much of a response goes at once.
+/// The unit of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// A chunk of each, in turn.

@@ -1,17 +1,17 @@
-//! RFC 9218's way to say how urgent a response is: the `priority` field and the payload of PRIORITY_UPDATE.
+//! RFC 9218's urgency of a response: the `priority` field and the payload of PRIORITY_UPDATE.
 
 use std::fmt;
 
-/// How urgent a response is, and whether it is of use in parts.
+/// The urgency of a response, and whether it is incremental.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Urgency {
     /// 0, the most urgent, to 7 (section 4.1).
     pub level: u8,
-    /// Whether it may share the connection with others of its level (section 4.2).
+    /// True if it may share the connection with others of its level (section 4.2).
     pub is_incremental: bool,
 }
 
-/// What holds where nothing was said (section 4).
+/// The default (section 4).
 impl Default for Urgency {
     fn default() -> Urgency {
         Urgency { level: 3, is_incremental: false }
@@ -19,11 +19,11 @@ impl Default for Urgency {
 }
 
 impl Urgency {
-    /// The least urgent.
+    /// The lowest urgency.
     pub const LEAST: u8 = 7;
 
-    /// Reads a field's value. What is not understood of it counts as not said (section 4). Of RFC 8941's dictionaries it knows
-    /// what these two parameters need: integers and truths, parameters passed over.
+    /// Parses a field's value. Unknown parts are ignored (section 4). Of RFC 8941's dictionaries only the syntax of
+    /// these two parameters is supported: integers and booleans, parameters skipped.
     pub fn parse(value: &[u8]) -> Urgency {
         let mut urgency = Urgency::default();
         for member in value.split(|byte| *byte == b',') {
@@ -39,7 +39,7 @@ impl Urgency {
     }
 }
 
-/// The field's value, without what need not be said: empty where nothing need be.
+/// The field's value, without defaults: possibly empty.
 impl fmt::Display for Urgency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.level == Urgency::default().level, self.is_incremental) {

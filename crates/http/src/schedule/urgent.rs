@@ -1,37 +1,37 @@
 //! Eight levels, the most urgent first: SPDY's rule and RFC 9218's (section 10).
 //!
-//! Within a level, responses of use in parts take turns; those of use only as a whole come one after the other, by stream
-//! number, and have one turn between them: which of two such kinds goes first the RFC leaves open.
+//! Within a level, incremental responses take turns; non-incremental ones come one after the other, by stream number,
+//! and share one turn: the RFC leaves the order of the two kinds open.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Schedule, Served, Signal, Urgency};
 
-/// What is remembered of so many streams that may never come: more PRIORITY_UPDATEs than that make the oldest forgotten
+/// Number of streams, possibly never opened, whose signals are remembered: further PRIORITY_UPDATEs displace the oldest
 /// (RFC 9218 section 7.1 lets a server).
 const REMEMBERED: usize = 256;
 
-/// What of a signal counts.
+/// The part of a signal that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heed {
-    /// The level alone: all of one level take turns.
+    /// The level alone: all of a level take turns.
     Urgency,
     /// The level, and whether a response takes turns.
     Everything,
 }
 
-/// What was said of a stream.
+/// The signals about a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     urgency: Urgency,
-    /// By a frame, which no field overrides.
+    /// Set by a frame, which no field overrides.
     by_update: bool,
 }
 
-/// Somebody whose turn it is.
+/// A participant in the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seat {
-    /// The first of those that come one after the other.
+    /// The first of the non-incremental responses.
     Wholes,
     /// A stream that takes turns.
     Part(u32),
@@ -74,7 +74,7 @@ impl Urgent {
         self.levels[usize::from(level)].remove(stream);
     }
 
-    /// Keeps within bounds what was said of streams that are not ready, before something is said of `stream`.
+    /// Bounds the memory of signals about streams that are not ready, before a signal about `stream` is added.
     fn make_room(&mut self, stream: u32) {
         if self.said.len() >= REMEMBERED
             && !self.said.contains_key(&stream)
@@ -150,7 +150,7 @@ impl Level {
         self.seats.retain(|seat| !is_gone(*seat));
     }
 
-    /// Serves the first that is not blocked, who then waits until the others have had their turns.
+    /// Serves the first that is not blocked, which then waits until the others have had their turns.
     fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> Option<(u32, Served)> {
         for at in 0..self.seats.len() {
             let seat = self.seats[at];

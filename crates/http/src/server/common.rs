@@ -1,4 +1,4 @@
-//! What the connections of a core have in common, whatever they speak.
+//! Common state of a core's connections, of any protocol.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use super::{Drain, Pace, Paced, RequestBody, Watch};
 use crate::spdy::Recall;
 use crate::wheel::{Timer, Wheel};
 
-/// What the connections of HTTP/2, SPDY and HTTP/3 share: the word that the server goes away, timers, and how patient they are. Clones are
-/// the same. HTTP/1 has its own settings: see [`h1::server`](crate::h1::server).
+/// Shared state of HTTP/2, SPDY and HTTP/3 connections: shutdown signal, timers, and timeouts. Clones share it. HTTP/1
+/// has its own settings: see [`h1::server`](crate::h1::server).
 #[derive(Clone, Default)]
 pub struct Common {
-    /// Tells them to end.
+    /// Their shutdown signal.
     pub drain: Drain,
     /// Their timers.
     pub wheel: Wheel,
-    /// How patient they are; `None`: for ever. That is the default: a connection is kept as long as its client keeps it.
+    /// Their timeouts; `None`: no timeouts. That is the default: a connection is kept as long as its client keeps it.
     pub patience: Option<Patient>,
-    /// Where SPDY's header blocks are looked up, for who simulates. The default is nowhere.
+    /// Cache of SPDY header blocks, for simulations. The default is none.
     pub recall: Option<Recall>,
 }
 
-/// How patient a server is.
+/// A server's timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patient {
-    /// How long a client may take to say what it speaks: TLS's handshake, or its first bytes.
+    /// Timeout until the client's protocol is known: the TLS handshake, or the first bytes.
     pub accept_timeout: Duration,
-    /// How long a connection may be without a request, and how long a client may neither send what it is waited for nor take
-    /// what waits for it, or have a request's head under way.
+    /// Timeout of a connection without a request, of a client that neither sends awaited data nor reads waiting data,
+    /// and of a request's head.
     pub idle_timeout: Duration,
-    /// The least speed of a request's body.
+    /// The lowest rate of a request's body.
     pub body_pace: Pace,
-    /// How long nothing may pass while tunnels are all that is open.
+    /// Idle timeout while only tunnels are open.
     pub tunnel_timeout: Duration,
 }
 
 impl Default for Patient {
-    /// As HTTP/1's; nginx gives TLS's handshake `client_header_timeout`, too.
+    /// As for HTTP/1; nginx applies `client_header_timeout` to the TLS handshake, too.
     fn default() -> Patient {
         Patient {
             accept_timeout: Duration::from_secs(60),
@@ -51,12 +51,12 @@ impl Common {
         self.drain.watch()
     }
 
-    /// A timer, for those whose patience ends.
+    /// A timer and the timeouts, if there are any.
     pub(crate) fn timer(&self) -> Option<(Timer, Patient)> {
         self.patience.map(|patient| (self.wheel.timer(), patient))
     }
 
-    /// The same body, which stalls if its client is too slow.
+    /// The same body, which fails as stalled if its client is too slow.
     pub(crate) fn paced(&self, body: RequestBody) -> RequestBody {
         match self.timer() {
             Some((timer, patient)) => Paced::body(body, timer, patient),

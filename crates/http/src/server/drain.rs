@@ -1,14 +1,14 @@
-//! The word that a server goes away.
+//! Graceful shutdown.
 //!
-//! Whoever hears it takes no new requests and finishes those that it has: HTTP/1 says `Connection: close` with the next answer,
-//! the others send GOAWAY.
+//! A connection that sees the signal takes no new requests and finishes the current ones: HTTP/1 sends `Connection:
+//! close` with the next answer, the others send GOAWAY.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Tells the connections of a core. Clones are the same.
+/// The shutdown signal of a core's connections. Clones share it.
 #[derive(Clone, Default)]
 pub struct Drain(Rc<State>);
 
@@ -20,19 +20,19 @@ struct State {
 }
 
 impl Drain {
-    /// From now on no new requests are taken.
+    /// Begins the shutdown: no new requests are taken.
     pub fn begin(&self) {
         self.0.has_begun.set(true);
         let waiting = std::mem::take(&mut *self.0.waiting.borrow_mut());
         waiting.into_values().for_each(Waker::wake);
     }
 
-    /// Whether it has begun.
+    /// Returns true once it has begun.
     pub fn has_begun(&self) -> bool {
         self.0.has_begun.get()
     }
 
-    /// For one connection.
+    /// The signal for one connection.
     pub(crate) fn watch(&self) -> Watch {
         let number = self.0.next.get();
         self.0.next.set(number + 1);
@@ -40,22 +40,22 @@ impl Drain {
     }
 }
 
-/// A connection's ear.
+/// A connection's receiver of the signal.
 pub(crate) struct Watch {
     drain: Drain,
     number: u64,
     is_told: bool,
-    /// The waker that waits, kept here too so that it need not be looked up.
+    /// The registered waker, kept here too to avoid a lookup.
     waker: Option<Waker>,
 }
 
 impl Watch {
-    /// Whether it has begun.
+    /// Returns true once it has begun.
     pub(crate) fn has_begun(&self) -> bool {
         self.drain.has_begun()
     }
 
-    /// Ready when it has begun; but once.
+    /// Ready once, when it has begun.
     pub(crate) fn poll_begun(&mut self, cx: &Context<'_>) -> Poll<()> {
         if self.has_begun() {
             let is_news = !std::mem::replace(&mut self.is_told, true);

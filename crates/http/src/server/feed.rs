@@ -1,7 +1,7 @@
-//! A request's body on its way from its connection to whoever reads it, both on one thread.
+//! A request's body, passed from its connection to its reader on the same thread.
 //!
-//! The connection holds the [`Feed`] and takes no more from its client than is asked for; the reader, wherever it runs, holds the
-//! [`Fed`]. Each wakes the other.
+//! The connection holds the [`Feed`] and takes from its client only what is wanted; the reader, wherever it runs, holds
+//! the [`Fed`]. Each wakes the other.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,19 +12,19 @@ use bytes::Bytes;
 
 use super::{Body, BodyError};
 
-/// As much lies ready for the reader before no more is taken: a read of 16 KiB is never cut.
+/// Amount of unread bytes at which no more is taken: a read of 16 KiB is never cut.
 const FULL_BYTES: usize = 64 << 10;
 
-/// What the reader has a mind to.
+/// The reader's demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// It waits for the next piece.
     Waiting,
     /// There is room for more.
     Room,
-    /// It has not taken what is there.
+    /// It has not taken the pieces that are ready.
     Full,
-    /// It wants nothing more.
+    /// It wants no more.
     Gone,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Demand {
 struct State {
     pieces: VecDeque<Bytes>,
     bytes: usize,
-    /// Bytes that were taken since the connection has asked.
+    /// Bytes taken since the connection last asked.
     taken: usize,
     end: Option<Result<(), BodyError>>,
     is_waiting: bool,
@@ -41,20 +41,20 @@ struct State {
     feeder: Option<Waker>,
 }
 
-/// The connection's end.
+/// The connection's side.
 pub(crate) struct Feed(Rc<RefCell<State>>);
 
-/// The reader's end.
+/// The reader's side.
 pub(crate) struct Fed(Rc<RefCell<State>>);
 
-/// Both ends of a body.
+/// Both sides of a body.
 pub(crate) fn feed() -> (Feed, Fed) {
     let state = Rc::new(RefCell::new(State::default()));
     (Feed(Rc::clone(&state)), Fed(state))
 }
 
 impl Feed {
-    /// How it stands with the reader; when that changes `cx`'s task is woken.
+    /// The reader's demand; `cx`'s task is woken when it changes.
     pub(crate) fn demand(&self, cx: &Context<'_>) -> Demand {
         let mut state = self.0.borrow_mut();
         if !state.feeder.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
@@ -68,7 +68,7 @@ impl Feed {
         }
     }
 
-    /// Whether the reader wants nothing more.
+    /// Returns true if the reader wants no more.
     pub(crate) fn is_gone(&self) -> bool {
         self.0.borrow().is_gone
     }
@@ -85,14 +85,14 @@ impl Feed {
         }
     }
 
-    /// The body is whole, or broke off.
+    /// Ends the body, complete or not.
     pub(crate) fn end(&self, end: Result<(), BodyError>) {
         let mut state = self.0.borrow_mut();
         state.end.get_or_insert(end);
         state.wake_reader();
     }
 
-    /// How many bytes the reader has taken, or will never take, since it was asked last.
+    /// Number of bytes that the reader has taken, or will never take, since the last call.
     pub(crate) fn taken(&self) -> usize {
         std::mem::take(&mut self.0.borrow_mut().taken)
     }

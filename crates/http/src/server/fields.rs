@@ -1,13 +1,12 @@
-//! A request's fields, wherever they lie.
+//! A request's fields, in any protocol's representation.
 
 use ::spdy::{Version, message};
 use http::HeaderMap;
 
 use crate::h1::codec;
 
-/// A request's fields, borrowed: as HTTP/1's lines, as the map of HTTP/2 and HTTP/3, as SPDY's block. Names compare in any
-/// case, several values of one name come one by one. The parts of a request line that HTTP/2 and SPDY put among
-/// the fields (`:method`, ...) are not among these.
+/// A request's fields, borrowed: as HTTP/1's lines, as the map of HTTP/2 and HTTP/3, as SPDY's block. Names are case-insensitive,
+/// several values of one name come one by one. Pseudo-header fields of HTTP/2 and SPDY (`:method`, ...) are excluded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fields<'a>(Kind<'a>);
 
@@ -21,7 +20,7 @@ enum Kind<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those of a block of SPDY.
+    /// The fields of a SPDY block.
     pub(crate) fn of_block(version: Version, block: &'a ::spdy::Fields) -> Fields<'a> {
         Fields(Kind::Block(version, block))
     }
@@ -41,8 +40,8 @@ impl<'a> Fields<'a> {
         self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// All fields in order: names as they were written, values without the blanks around them. HTTP/2 and SPDY may have
-    /// cut a `cookie` into several (RFC 9113 section 8.2.3).
+    /// All fields in order: names in their original case, values without surrounding blanks. HTTP/2 and SPDY may have
+    /// split a `cookie` into several (RFC 9113 section 8.2.3).
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let (mut lines, mut map, mut block) = (None, None, None);
         match self.0 {
@@ -107,7 +106,7 @@ mod tests {
             };
             let mut block = message::request(version, line).with("a", "1");
             block.push_all("cookie", ["x=1", "y=2"]);
-            // In version 2 the host is an ordinary field, and has its own place all the same.
+            // In version 2 the host is an ordinary field, and is still handled separately.
             check(Fields::of_block(version, &block));
         }
         assert_eq!(Fields::default().iter().count(), 0);

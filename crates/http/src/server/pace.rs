@@ -1,18 +1,18 @@
-//! How slow a client may be with a request's body.
+//! Minimum rate of request bodies.
 //!
-//! A client that sends a byte now and then is never idle and holds its connection for as long as it likes ("slowloris"). So a body has
-//! an allowance of time, which every byte adds to; only time in which the server waits for the client is counted.
+//! A client that sends a byte now and then is never idle and holds its connection indefinitely ("slowloris"). So a body
+//! has a time allowance, to which every byte adds; only time in which the server waits for the client is counted.
 
 use std::time::Duration;
 
 use units::Time;
 
-/// The least speed of a request's body.
+/// The lowest rate of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// The time that any body has.
+    /// The initial allowance of any body.
     pub grace: Duration,
-    /// With every so many bytes it has a second more.
+    /// Number of bytes that add a second.
     pub bytes_a_second: u32,
 }
 
@@ -20,14 +20,14 @@ impl Pace {
     /// Apache's (`mod_reqtimeout`: `body=20,MinRate=500`).
     pub const APACHE: Pace = Pace { grace: Duration::from_secs(20), bytes_a_second: 500 };
 
-    /// How long `bytes` may take.
+    /// Time allowed for `bytes`.
     fn allowance(self, bytes: u64) -> Duration {
         let earned = bytes / u64::from(self.bytes_a_second.max(1));
         self.grace.saturating_add(Duration::from_secs(earned))
     }
 }
 
-/// One body's account.
+/// The allowance of one body.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     waited: Duration,
@@ -36,7 +36,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// The server waits from `now` on; gives for how long at most.
+    /// Starts a wait at `now`; returns its longest duration.
     pub(crate) fn wait(&mut self, now: Time, pace: Option<Pace>, idle: Duration) -> Duration {
         self.stop(now);
         self.since = Some(now);
@@ -44,7 +44,7 @@ impl Patience {
         left.map_or(idle, |left| left.min(idle))
     }
 
-    /// `bytes` have come.
+    /// Ends a wait: `bytes` have come.
     pub(crate) fn took(&mut self, now: Time, bytes: usize) {
         self.stop(now);
         self.bytes += bytes as u64;
@@ -69,7 +69,7 @@ mod tests {
         let mut patience = Patience::default();
         assert_eq!(patience.wait(at(0), pace, idle), secs(20));
         patience.took(at(15_000), 1_000);
-        // The server was busy meanwhile.
+        // The server was busy in between.
         assert_eq!(patience.wait(at(60_000), pace, idle), secs(7));
         patience.took(at(67_000), 1);
         assert_eq!(patience.wait(at(67_000), pace, idle), Duration::ZERO);

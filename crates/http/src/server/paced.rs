@@ -1,4 +1,4 @@
-//! A request's body whose client must keep pace.
+//! A request's body with a minimum rate.
 
 use std::task::{Context, Poll, ready};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{Body, BodyError, Patience, Patient, RequestBody};
 use crate::wheel::Timer;
 
-/// A body that stalls if it comes too slowly. Time in which nobody waits for it does not count.
+/// A body that fails as stalled if it comes too slowly. Time in which it is not awaited does not count.
 pub(crate) struct Paced {
     body: RequestBody,
     timer: Timer,

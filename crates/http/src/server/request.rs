@@ -1,4 +1,4 @@
-//! A request's head, as a handler sees it.
+//! A request's head, as passed to handlers.
 
 use std::net::SocketAddr;
 
@@ -14,28 +14,28 @@ use tls::Protocol;
 pub struct RequestHead<'a> {
     /// `GET`, ...
     pub method: &'a str,
-    /// Of the URL that is asked for: as a target in absolute form, `:scheme` and SPDY's `:scheme` say it, else by whether the
+    /// The scheme of the requested URL: from a target in absolute form or `:scheme` (in SPDY too), else by whether the
     /// connection is secured; empty in a `CONNECT`.
     pub scheme: &'a str,
     /// The `Host` field or the `:authority` pseudo-field; empty if there is none.
     pub authority: &'a str,
-    /// Path and query; as it was sent over HTTP/1 (RFC 9112 section 3.2): a whole URL to a proxy, host and port in a
+    /// Path and query; over HTTP/1 as sent (RFC 9112 section 3.2): a whole URL to a proxy, host and port in a
     /// `CONNECT`, `*` in an `OPTIONS` for the server itself.
     pub target: &'a str,
-    /// What the request came by.
+    /// The protocol of the request.
     pub protocol: Protocol,
-    /// The version of SOCKS by which a tunnel was asked for, if it was; what it came by is no HTTP then.
+    /// The version of SOCKS if a tunnel was requested by it; `protocol` is meaningless then.
     pub socks: Option<socks::Version>,
-    /// Its fields. What frames the message and speaks of the connection is among them where it was sent.
+    /// Its fields, including those of framing and of the connection if they were sent.
     pub fields: Fields<'a>,
-    /// Who asks; `None` if the transport cannot tell.
+    /// The client's address; `None` if the transport has none.
     pub peer: Option<SocketAddr>,
     /// The size of the request's body, as far as it has arrived.
     pub body_bytes: u64,
 }
 
 impl<'a> RequestHead<'a> {
-    /// A request in clear text over HTTP/1.1 without fields and body, from nobody: others differ from it.
+    /// A clear-text HTTP/1.1 request without fields, body and peer, as a base for others.
     pub fn new(method: &'a str, authority: &'a str, target: &'a str) -> RequestHead<'a> {
         RequestHead {
             method,
@@ -50,8 +50,7 @@ impl<'a> RequestHead<'a> {
         }
     }
 
-    /// As HTTP/2 and HTTP/3 have it. The authority is the `Host` field's where `:authority` is missing (RFC 9113 section
-    /// 8.3.1).
+    /// The head of an HTTP/2 or HTTP/3 request. A `Host` field replaces a missing `:authority` (RFC 9113 section 8.3.1).
     pub(crate) fn of_parts(
         method: &'a Method,
         uri: &'a Uri,
@@ -70,12 +69,12 @@ impl<'a> RequestHead<'a> {
         }
     }
 
-    /// The GET that is promised an answer with the answer to this request.
+    /// The GET whose response is promised with the answer to this request.
     pub(crate) fn promised(self, target: &'a str) -> RequestHead<'a> {
         RequestHead { method: "GET", target, fields: Fields::default(), body_bytes: 0, ..self }
     }
 
-    /// Whether a tunnel is asked for (RFC 9110 section 9.3.6).
+    /// Returns true if a tunnel is requested (RFC 9110 section 9.3.6).
     pub fn is_connect(&self) -> bool {
         self.method == "CONNECT"
     }

@@ -1,4 +1,4 @@
-//! What a handler answers with.
+//! A handler's response.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use crate::h1::codec::encode::response_head;
 
 /// A response.
 pub enum Response {
-    /// All of it is there.
+    /// A complete response.
     Whole(Reply),
-    /// Its body comes piece by piece. Whatever it breaks off with, the client is not led to believe that it is whole.
+    /// A response with a streamed body. If the body ends early, the client can tell that it is incomplete.
     Streamed {
-        /// Status and fields. Those of framing and of the connection are not sent.
+        /// Status and fields. Fields of framing and of the connection are not sent.
         head: http::Response<()>,
-        /// The body's size, if it is known: a body that is not as long breaks off.
+        /// The body's size, if known: a body of another length is an error.
         length: Option<u64>,
-        /// The body; dropped unasked where the response has none.
+        /// The body; dropped without being polled if the response has none.
         body: Box<dyn Body>,
     },
-    /// The tunnel that a `CONNECT` asked for: the answer is 200, and then the connection or stream is joined to this.
+    /// The tunnel that a `CONNECT` requested: the answer is 200, and then the connection or stream is joined to this.
     Tunnel(Box<dyn Duplex>),
-    /// An interim response (1xx), and what comes after it. HTTP/1.0 and SPDY have none, and their clients get what comes after it.
+    /// An interim response (1xx), and the next one. HTTP/1.0 and SPDY have none; their clients only get the next one.
     Interim {
         /// Status and fields.
         head: http::Response<()>,
         /// The next response.
         then: Later,
     },
-    /// Another protocol, which an `Upgrade` of HTTP/1.1 asked for: the answer is 101, and then the connection is joined to this.
+    /// A protocol switch that an HTTP/1.1 `Upgrade` requested: the answer is 101, and then the connection is joined to this.
     Switched {
-        /// Fields. `Upgrade` says to what, `Connection` is added.
+        /// Fields. `Upgrade` names the protocol, `Connection` is added.
         head: http::Response<()>,
         /// The far end.
         far: Box<dyn Duplex>,
@@ -42,7 +42,7 @@ pub enum Response {
 }
 
 impl Response {
-    /// The response proper, without the interim ones before it: for protocols that have none.
+    /// The final response, without the interim ones before it: for protocols that have none.
     pub async fn proper(mut self) -> Response {
         while let Response::Interim { then, .. } = self {
             self = then.await;
@@ -51,7 +51,7 @@ impl Response {
     }
 }
 
-/// An interim response as clients may see it; `None` if it is none, or is not for other hops.
+/// An interim response in the form for clients; `None` if it is not interim, or is hop-by-hop.
 pub(crate) fn interim(mut head: http::Response<()>) -> Option<http::Response<()>> {
     let is_end_to_end = head.status().is_informational()
         && ![StatusCode::CONTINUE, StatusCode::SWITCHING_PROTOCOLS].contains(&head.status());
@@ -61,7 +61,7 @@ pub(crate) fn interim(mut head: http::Response<()>) -> Option<http::Response<()>
     is_end_to_end.then_some(head)
 }
 
-/// A response that says nothing but its status.
+/// A response with only a status.
 pub(crate) fn refusal(status: StatusCode) -> Reply {
     Reply::new(status, HeaderMap::new(), Bytes::new())
 }
@@ -72,7 +72,7 @@ impl From<Reply> for Response {
     }
 }
 
-/// A whole response, shared by all who are given it.
+/// A complete response, shared by all its receivers.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The head, ready for each protocol.
@@ -88,28 +88,27 @@ impl Reply {
     }
 }
 
-/// A response that is sent without having been asked for: to a GET for a path of the same authority.
+/// A pushed response: to a GET for a path of the same authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
     /// Path and query.
     pub path: String,
-    /// How urgent it is: the server's own view, for want of the client's.
+    /// Its urgency: the server's own choice, for want of the client's.
     pub priority: Priority,
 }
 
 /// A response's head, prepared once for every protocol.
 #[derive(Debug)]
 pub struct Head {
-    /// Status and fields, with `Content-Length` unless the status allows no body: as HTTP/2 and HTTP/3 send them.
+    /// Status and fields, with `Content-Length` unless the status allows no body: the form for HTTP/2 and HTTP/3.
     pub parts: http::Response<()>,
-    /// The size of the body that belongs to it, be it sent or not (`HEAD`).
+    /// The size of its body, sent or not (`HEAD`).
     pub body_bytes: u64,
-    /// The same as HTTP/1.1 text, with `Content-Length`, to the empty line.
+    /// The same as HTTP/1.1 text, with `Content-Length`, up to and including the empty line.
     pub h1: Bytes,
 }
 
-/// Fields that each protocol writes itself or has no place for (RFC 9110 section 7.6.1, RFC 9113
-/// section 8.2.2).
+/// Fields that each protocol writes itself or does not allow (RFC 9110 section 7.6.1, RFC 9113 section 8.2.2).
 const FRAMING: [&str; 7] = [
     "connection",
     "content-length",
@@ -121,8 +120,8 @@ const FRAMING: [&str; 7] = [
 ];
 
 impl Head {
-    /// Prepares the head of a response with a body of `body_bytes`. Fields of framing and of the
-    /// connection are left out of `fields`: each protocol has its own.
+    /// Prepares the head of a response with a body of `body_bytes`. Fields of framing and of the connection in `fields`
+    /// are dropped: each protocol has its own.
     pub fn new(status: StatusCode, fields: HeaderMap, body_bytes: u64) -> Head {
         let mut parts = http::Response::new(());
         *parts.status_mut() = status;
@@ -136,13 +135,13 @@ impl Head {
         Head { parts, body_bytes, h1: text.into() }
     }
 
-    /// Whether the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
+    /// Returns true if the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
     pub fn is_bodiless(&self) -> bool {
         is_bodiless(self.parts.status())
     }
 }
 
-/// Leaves out what each protocol says in its own way. What is no final status (1xx) answers nothing: it becomes 500.
+/// Removes fields that each protocol writes in its own way. A status that is not final (1xx) answers nothing: it becomes 500.
 pub(crate) fn strip_framing(head: &mut http::Response<()>) {
     for name in FRAMING {
         head.headers_mut().remove(name);
@@ -152,7 +151,7 @@ pub(crate) fn strip_framing(head: &mut http::Response<()>) {
     }
 }
 
-/// Whether the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
+/// Returns true if the status allows no body (RFC 9110 sections 15.3.5 and 15.4.5).
 pub(crate) fn is_bodiless(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }

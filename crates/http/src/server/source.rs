@@ -1,4 +1,4 @@
-//! What a streamed response's body is drawn from.
+//! The source of a streamed response's body.
 
 use std::task::{Context, Poll, ready};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{Body, BodyError};
 
-/// A body with the length that was announced: a client is never told that more or less is the whole.
+/// A body checked against its announced length: a client never takes one of another length for complete.
 pub(crate) struct Source {
     body: Box<dyn Body>,
     left: Option<u64>,
@@ -17,7 +17,7 @@ impl Source {
         Source { body, left: length }
     }
 
-    /// Whether nothing more comes, as far as that is known without asking.
+    /// Returns true if the end is known without polling.
     pub(crate) fn has_ended(&self) -> bool {
         self.left == Some(0)
     }
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// So many bytes, one by one.
+    /// A body of this many bytes, one by one.
     struct Ones(u64);
 
     impl Body for Ones {
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(drawn(5, Some(5)).ok(), Some(5));
         assert_eq!(drawn(0, Some(0)).ok(), Some(0));
         assert!(drawn(4, Some(5)).is_err());
-        // Nobody is told of more than the announced length, be there more or not.
+        // Bytes beyond the announced length are never passed on.
         assert_eq!(drawn(6, Some(5)).ok(), Some(5));
     }
 }

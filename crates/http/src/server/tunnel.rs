@@ -1,7 +1,7 @@
-//! A tunnel over a stream of its own: HTTP/2's, HTTP/3's and SPDY's `CONNECT`.
+//! A tunnel over a stream: the `CONNECT` of HTTP/2, HTTP/3 and SPDY.
 //!
-//! What the far end sends is the response's body, what the client sends the request's (RFC 9113 section 8.5, RFC 9114 section 4.4). Over
-//! HTTP/1 the whole connection becomes the tunnel: see `h1::server`.
+//! The far end's data is the response's body, the client's data the request's (RFC 9113 section 8.5, RFC 9114 section
+//! 4.4). Over HTTP/1 the whole connection becomes the tunnel: see `h1::server`.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -15,18 +15,18 @@ use tokio::io::ReadBuf;
 
 use super::{Body, BodyError, Duplex, RequestBody};
 
-/// Read from the far end at once.
+/// Bytes per read from the far end.
 const READ_BYTES: usize = 16 << 10;
 
 type Far = Rc<RefCell<Box<dyn Duplex>>>;
 
-/// What the far end sends, as a body.
+/// The far end's data, as a body.
 pub(crate) struct Down {
     far: Far,
     buffer: BytesMut,
 }
 
-/// What takes the client's bytes to the far end.
+/// Carries the client's data to the far end.
 pub(crate) struct Up {
     far: Far,
     body: RequestBody,
@@ -40,7 +40,7 @@ pub(crate) fn directions(far: Box<dyn Duplex>, body: RequestBody) -> (Down, Up) 
 
 impl Body for Down {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        // Memory is held only while something comes.
+        // Memory is held only while data comes.
         self.buffer.resize(READ_BYTES, 0);
         let mut space = ReadBuf::new(&mut self.buffer);
         let read = Pin::new(&mut **self.far.borrow_mut()).poll_read(cx, &mut space);
@@ -61,10 +61,10 @@ impl Body for Down {
 }
 
 impl Up {
-    /// Takes everything to the far end, and then tells it that nothing more comes.
+    /// Carries everything to the far end, and then closes that direction.
     ///
     /// # Errors
-    /// If the client gives the tunnel up or the far end fails: the tunnel is broken in both directions.
+    /// If the client resets the tunnel or the far end fails: the tunnel is broken in both directions.
     pub(crate) async fn carry(mut self) -> Result<(), BodyError> {
         while let Some(mut piece) = self.body.next().await.transpose()? {
             while piece.has_remaining() {

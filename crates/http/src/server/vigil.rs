@@ -1,7 +1,7 @@
-//! How long a client may keep a connection of HTTP/2, SPDY or HTTP/3 without moving anything on.
+//! Progress timeout of an HTTP/2, SPDY or HTTP/3 connection.
 //!
-//! Heads and bodies count, either way; PING, SETTINGS and WINDOW_UPDATE do not: a client that sends only those wants to be waited for. As
-//! long as a handler is at work it is the server's turn.
+//! Heads and bodies count as progress, either way; PING, SETTINGS and WINDOW_UPDATE do not: a client that sends only
+//! those is stalling. While a handler works, the server is responsible for the delay.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use std::time::Duration;
 use super::{Common, Patient};
 use crate::wheel::Timer;
 
-/// How long a client that was told of the end may take to read that.
+/// Time for a client to read the final messages of a connection.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// What to do.
+/// The action to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Go on.
     Wait,
-    /// Say that it is over.
+    /// Shut down.
     Leave,
-    /// It was said: go.
+    /// The shutdown timed out: close.
     End,
 }
 
-/// How a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     /// Bytes of heads and bodies that have passed so far.
@@ -34,7 +34,7 @@ pub(crate) struct Standing {
     pub(crate) is_tunnelling: bool,
 }
 
-/// The watch over one connection.
+/// The progress timeout of one connection.
 pub(crate) struct Vigil {
     timer: Option<(Timer, Patient)>,
     progress: u64,
@@ -50,7 +50,7 @@ impl Vigil {
         Vigil { timer, progress: 0, has_left: false }
     }
 
-    /// What is to be done.
+    /// The action to take now.
     pub(crate) fn poll(
         &mut self,
         standing: impl FnOnce() -> Standing,
@@ -70,7 +70,7 @@ impl Vigil {
         if std::mem::replace(&mut self.has_left, true) { Verdict::End } else { Verdict::Leave }
     }
 
-    /// The connection is over, but for what is still to be passed on.
+    /// Notes that the connection is over, except for the remaining output.
     pub(crate) fn linger(&mut self) {
         self.has_left = true;
         if let Some((timer, _)) = &self.timer {

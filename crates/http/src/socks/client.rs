@@ -1,7 +1,7 @@
-//! A connection through a proxy of SOCKS5, as a client asks for it.
+//! A client's connection through a SOCKS5 proxy.
 //!
-//! It greets, waits for the method, asks and waits for the answer: two round trips, as in Chromium (`net/socket/socks5_client_socket.cc`) and curl. What
-//! it leaves out: authentication, and far ends that speak first.
+//! It sends the greeting, waits for the method, sends the request and waits for the answer: two round trips, as in
+//! Chromium (`net/socket/socks5_client_socket.cc`) and curl. Left out: authentication, and far ends that speak first.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use super::destination::Malformed;
 use super::{Code, Destination, method};
 use crate::Failure;
 
-/// A client's side of a handshake, without I/O: what it sends, and what it makes of what it hears.
+/// A client's side of a handshake, without I/O.
 #[derive(Debug)]
 pub struct Handshake {
     destination: Destination,
@@ -30,18 +30,18 @@ enum State {
 }
 
 impl Handshake {
-    /// One for a connection to `destination`.
+    /// A handshake for a connection to `destination`.
     pub fn new(destination: Destination) -> Handshake {
         Handshake { destination, state: State::Start }
     }
 
-    /// Whether the connection stands.
+    /// Returns true once the connection is established.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Takes what it can from the beginning of `input`, which is all that has come and was not used; gives how much that is. What is to be sent
-    /// goes to `out`.
+    /// Consumes as much as possible of `input`, which is everything received and not consumed; returns the number of
+    /// bytes. Output is appended to `out`.
     ///
     /// # Errors
     /// If the proxy refuses, or does not speak SOCKS5.
@@ -94,10 +94,10 @@ fn foreign(what: &str) -> Failure {
     Failure::Protocol(format!("{what} is not SOCKS5"))
 }
 
-/// Has the proxy at the other end of `tcp` connect to `destination`: what is written then arrives there.
+/// Asks the proxy at the other end of `tcp` to connect to `destination`: subsequent writes arrive there.
 ///
 /// # Errors
-/// If the proxy does not, or says something of its own behind its answer.
+/// If the proxy refuses, or bytes follow its answer.
 pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<TcpStream, Failure> {
     let mut handshake = Handshake::new(destination);
     let (mut input, mut out) = (Vec::new(), Vec::new());
@@ -120,7 +120,7 @@ pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<Tcp
     }
 }
 
-/// Reads something behind what is there.
+/// Reads once and appends to `input`.
 async fn read(tcp: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<()> {
     let mut bytes = [0; 64];
     let mut space = ReadBuf::new(&mut bytes);
@@ -136,7 +136,7 @@ async fn read(tcp: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// What a proxy's words, which come byte by byte, make of a handshake; and what it sends.
+    /// The outcome of a handshake in which a proxy sends `words` byte by byte; and the client's output.
     fn told(words: &[u8]) -> (Result<bool, Failure>, Vec<u8>) {
         let destination = Destination::new("a.test", 443).unwrap();
         let (mut handshake, mut input, mut out) =

@@ -1,4 +1,4 @@
-//! What a server answers to a request (RFC 1928 section 6), and how that is said.
+//! Reply codes to requests (RFC 1928 section 6) and their encoding.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,30 +8,30 @@ use http::StatusCode;
 use super::{Destination, Version};
 use crate::Reply;
 
-/// Where a proxy says why it has no answer (RFC 9209).
+/// The field with a proxy's reason for an error (RFC 9209).
 const PROXY_STATUS: &str = "proxy-status";
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
-    /// The connection stands: what follows passes.
+    /// The connection is established: all following bytes are relayed.
     Succeeded = 0,
     /// The server failed.
     Failed = 1,
     /// The server's rules forbid it.
     Forbidden = 2,
-    /// There is no way to the network.
+    /// There is no route to the network.
     NetworkUnreachable = 3,
     /// The host cannot be reached, or has no address.
     HostUnreachable = 4,
-    /// The host took no connection.
+    /// The host refused the connection.
     Refused = 5,
-    /// The way is too long.
+    /// The TTL expired.
     TtlExpired = 6,
-    /// The command is not known here.
+    /// The command is not supported.
     Command = 7,
-    /// The address is of a type that is not known here.
+    /// The address type is not supported.
     AddressType = 8,
 }
 
@@ -52,7 +52,7 @@ impl Code {
         })
     }
 
-    /// What an answer to `CONNECT` comes to that is no tunnel: by its `Proxy-Status`, else by its status.
+    /// The code for an answer to `CONNECT` other than a tunnel: by its `Proxy-Status`, else by its status.
     pub(super) fn of_answer(answer: &Reply) -> Code {
         let parts = &answer.head.parts;
         let told = parts.headers().get(PROXY_STATUS).and_then(|value| value.to_str().ok());
@@ -87,7 +87,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Writes the answer `code` as `version` has it. The address that it is to hold is left open, as it is where a server has several.
+/// Writes the answer `code` in the form of `version`. Its address is left unspecified, as by servers with several addresses.
 pub fn reply(version: Version, code: Code, out: &mut Vec<u8>) {
     match (version, code) {
         // Granted, or rejected or failed; port and address are ignored.

@@ -1,4 +1,4 @@
-//! Whereto a connection is asked for, and its form on the wire (RFC 1928 section 5).
+//! The destination of a requested connection, and its encoding (RFC 1928 section 5).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,30 +25,30 @@ pub enum Host {
     Name(Name),
 }
 
-/// A host's name: 1 to 255 letters, digits, dots, hyphens and underscores. Nothing else can be put where an authority is expected and be taken for
-/// something that it is not.
+/// A host's name: 1 to 255 letters, digits, dots, hyphens and underscores. So a name cannot be misread where an
+/// authority is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name(String);
 
 impl Name {
-    /// Takes `bytes` for a name; `None` if they are none.
+    /// Parses a name; `None` if `bytes` are not one.
     pub fn new(bytes: &[u8]) -> Option<Name> {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_".contains(byte);
         let is_name = (1..=255).contains(&bytes.len()) && bytes.iter().all(is_plain);
         is_name.then(|| Name(bytes.iter().map(|byte| char::from(*byte)).collect()))
     }
 
-    /// It as text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What is wrong with an address on the wire.
+/// The error in an encoded address.
 pub(super) enum Malformed {
-    /// Its type is not known.
+    /// Its type is unknown.
     Type(u8),
-    /// It is no name.
+    /// Its name is invalid.
     Name,
 }
 
@@ -62,7 +62,7 @@ impl Destination {
         Some(Destination { host, port })
     }
 
-    /// Reads type, address and port from the beginning of `input`; gives how long they are, too. `None` if there is more to come.
+    /// Reads type, address and port from the start of `input`; also returns their length. `None` if more bytes are needed.
     pub(super) fn read(input: &[u8]) -> Result<Option<(Destination, usize)>, Malformed> {
         let Some((kind, rest)) = input.split_first() else { return Ok(None) };
         let (host, after) = match *kind {

@@ -1,4 +1,4 @@
-//! What a server hears before bytes pass, without I/O.
+//! A server's side of the handshake before bytes are relayed, without I/O.
 //!
 //! ```text
 //!            5                        0, or no password is asked for
@@ -9,7 +9,7 @@
 //!     +----> Request4 ----> Done
 //! ```
 //!
-//! No message is longer than 513 bytes; what has not come whole by then is refused.
+//! No message is longer than 513 bytes; one that is incomplete by then is refused.
 
 use thiserror::Error;
 
@@ -20,7 +20,7 @@ use super::{Code, Destination, Host, Version, method, reply};
 const CONNECT: u8 = 1;
 /// The version of RFC 1929's exchange.
 const PASSWORD_VERSION: u8 = 1;
-/// As long may a text of SOCKS4 be that ends with a zero: as one of SOCKS5, whose length is a byte.
+/// The longest zero-terminated string of SOCKS4: as in SOCKS5, whose length is a byte.
 const TEXT_BYTES: usize = 255;
 
 /// A server's side of a handshake.
@@ -40,44 +40,44 @@ enum State {
     Done,
 }
 
-/// What a client has said.
+/// A client's message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// Nothing yet: more bytes are needed.
     More,
-    /// Who it is, by its word: [`Handshake::admit`] says what becomes of that.
+    /// The client's credentials: to be answered by [`Handshake::admit`].
     User {
         /// Its name.
         name: Vec<u8>,
         /// Its password.
         password: Vec<u8>,
     },
-    /// Whereto it wants a connection. [`reply`] answers.
+    /// The requested destination. [`reply`] answers.
     Connect(Version, Destination),
 }
 
-/// Why a client is sent away. It has been told, as far as the protocol can.
+/// The reason for refusing a client. It has been told, as far as the protocol can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Its first byte is no version of SOCKS.
+    /// Its first byte is not a version of SOCKS.
     #[error("{0} is no version of SOCKS: there are 4 and 5")]
     Version(u8),
-    /// It offers no method that is taken here.
+    /// It offers no accepted method.
     #[error("the client offers no method of authentication that is taken here")]
     Method,
-    /// Its name and password are not framed as RFC 1929 has it.
+    /// Its name and password violate the framing of RFC 1929.
     #[error("the client's name and password are malformed")]
     Password,
-    /// They are wrong.
+    /// Its name or password is wrong.
     #[error("the client's name and password are wrong")]
     User,
     /// SOCKS4 has no passwords.
     #[error("a name and a password are asked for, which SOCKS4 does not have")]
     NoPassword,
-    /// It is not CONNECT.
+    /// The command is not CONNECT.
     #[error("the command {0} is not known here: CONNECT is 1")]
     Command(u8),
-    /// Neither IPv4, IPv6 nor a name.
+    /// The address is neither IPv4, IPv6 nor a name.
     #[error("the type of address {0} is not known: there are 1, 3 and 4")]
     AddressType(u8),
     /// The request is malformed.
@@ -88,16 +88,16 @@ pub enum Refusal {
 type Step = Result<Option<(usize, Event)>, Refusal>;
 
 impl Handshake {
-    /// A handshake that has not begun; whether a name and a password are asked for.
+    /// A new handshake; `asks_password` requires a name and a password.
     pub fn new(asks_password: bool) -> Handshake {
         Handshake { state: State::Version, asks_password }
     }
 
-    /// Takes what it can from the beginning of `input`, which is all that has come and was not used; gives how much that is. What is to be sent
-    /// goes to `out`.
+    /// Consumes as much as possible of `input`, which is everything received and not consumed; returns the number of
+    /// bytes. Output is appended to `out`.
     ///
     /// # Errors
-    /// Why the client is to be sent away, once it got what is in `out`.
+    /// The reason for refusing the client, once it has received `out`.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), Refusal> {
         let mut used = 0;
         loop {
@@ -118,10 +118,10 @@ impl Handshake {
         }
     }
 
-    /// What becomes of the user that was told of last.
+    /// Answers the credentials of the last `Event::User`.
     ///
     /// # Errors
-    /// If it is not let in.
+    /// If the user is refused.
     pub fn admit(&mut self, is_admitted: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
         out.extend([PASSWORD_VERSION, u8::from(!is_admitted)]);
         match is_admitted {
@@ -140,7 +140,7 @@ impl Handshake {
         Ok(Some((1, Event::More)))
     }
 
-    /// RFC 1928 section 3, behind the version.
+    /// RFC 1928 section 3, after the version.
     fn methods(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
         let Some((offered, rest)) = counted(input) else { return Ok(None) };
         let (taken, next) = match self.asks_password {
@@ -197,7 +197,7 @@ impl Handshake {
         }
     }
 
-    /// SOCKS4's request, behind the version.
+    /// SOCKS4's request, after the version.
     fn request4(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
         let mut refuse = |refusal| {
             reply(Version::V4, Code::Failed, out);
@@ -213,7 +213,7 @@ impl Handshake {
         }
         let Ok(user) = ended(rest) else { return refuse(Refusal::Request) };
         let Some((_, rest)) = user else { return Ok(None) };
-        // SOCKS4A: an address that cannot be (0.0.0.x) says that a name follows.
+        // SOCKS4A: an impossible address (0.0.0.x) announces a name.
         let (host, rest) = match address {
             [0, 0, 0, last] if last > 0 => {
                 let Ok(name) = ended(rest) else { return refuse(Refusal::Request) };
@@ -235,16 +235,16 @@ impl Handshake {
     }
 }
 
-/// A text, and what follows it.
+/// A string, and the bytes after it.
 type Split<'a> = (&'a [u8], &'a [u8]);
 
-/// Bytes behind their number, and what follows them.
+/// A string after its length, and the bytes after it.
 fn counted(input: &[u8]) -> Option<Split<'_>> {
     let (length, rest) = input.split_first()?;
     rest.split_at_checked(usize::from(*length))
 }
 
-/// Bytes before a zero, and what follows that; `None` if it has not come yet, an error if it should have.
+/// A zero-terminated string, and the bytes after it; `None` if the zero has not come yet, an error if it should have.
 fn ended(input: &[u8]) -> Result<Option<Split<'_>>, ()> {
     match input.iter().take(TEXT_BYTES + 1).position(|byte| *byte == 0) {
         Some(end) => Ok(Some((&input[..end], &input[end + 1..]))),
@@ -257,7 +257,7 @@ fn ended(input: &[u8]) -> Result<Option<Split<'_>>, ()> {
 mod tests {
     use super::*;
 
-    /// What becomes of `input`, and what is sent.
+    /// The outcome of `input`, and the output.
     fn heard(asks_password: bool, input: &[u8]) -> (Result<(usize, Event), Refusal>, Vec<u8>) {
         let (mut handshake, mut out) = (Handshake::new(asks_password), Vec::new());
         (handshake.next(input, &mut out), out)

@@ -1,10 +1,11 @@
-//! SOCKS: a proxy of connections, which passes on bytes and knows nothing of what they say.
+//! SOCKS: a proxy protocol for connections, independent of their content.
 //!
-//! Version 5 (RFC 1928) with no authentication or a name and a password (RFC 1929); version 4 and 4A (Y.-D. Lee, "SOCKS: A protocol for TCP proxy across
-//! firewalls", and its "simple extension") on the server's side. The messages are sans-IO. To a handler a request is a `CONNECT`: who
-//! answers those answers these, by the same rules.
+//! Version 5 (RFC 1928) with no authentication or a name and a password (RFC 1929); version 4 and 4A (Y.-D. Lee,
+//! "SOCKS: A protocol for TCP proxy across firewalls", and its "simple extension") on the server's side. The messages
+//! are sans-IO. To a handler a request is a `CONNECT`: the same handler and rules answer both.
 //!
-//! It leaves out GSSAPI, which RFC 1928 demands and nobody offers, and the commands BIND and UDP ASSOCIATE, which are refused by their code.
+//! Left out: GSSAPI, which RFC 1928 demands and no implementation offers, and the commands BIND and UDP ASSOCIATE,
+//! which are refused by their code.
 
 pub mod client;
 mod code;
@@ -26,7 +27,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// What it is called in logs: `socks4`, `socks5`.
+    /// Its name in logs: `socks4`, `socks5`.
     pub fn name(self) -> &'static str {
         match self {
             Version::V4 => "socks4",

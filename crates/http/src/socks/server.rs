@@ -1,4 +1,4 @@
-//! One connection of a client of SOCKS, from its first byte to its end.
+//! One SOCKS client's connection, from its first byte to its end.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -20,50 +20,50 @@ use crate::server::Watch;
 use crate::wheel::Timer;
 use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 
-/// Whether a server speaks SOCKS in clear text.
+/// A server's setting for SOCKS in clear text.
 #[derive(Clone, Default)]
 pub enum Entry {
-    /// It does not.
+    /// Off.
     #[default]
     None,
-    /// To everybody.
+    /// Open to all clients.
     Open,
-    /// To those who have a name and a password.
+    /// Open to clients with a name and a password.
     Guarded(Rc<dyn Guard>),
 }
 
 impl Entry {
-    /// Whether anybody is let in.
+    /// Returns true if any client is admitted.
     pub(crate) fn is_open(&self) -> bool {
         !matches!(self, Entry::None)
     }
 }
 
-/// Knows users.
+/// Checks users' credentials.
 pub trait Guard {
-    /// Whether the user is known who claims to be one by `claim`, the value that `Proxy-Authorization` would have (RFC 7617), at `peer`.
+    /// Checks the user's `claim`, the value that `Proxy-Authorization` would have (RFC 7617), of a client at `peer`.
     fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict;
 }
 
-/// What a guard will say.
+/// A guard's pending decision.
 pub type Verdict = Pin<Box<dyn Future<Output = bool>>>;
 
-/// Why a connection ended.
+/// The reason that a connection ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// Both sides had nothing more to say.
+    /// Both sides closed.
     Orderly,
-    /// The client, or what passes, took too long.
+    /// The client, or the relayed data, took too long.
     Stalled,
-    /// The client was sent away.
+    /// The client was refused.
     Refused(Refusal),
-    /// What it asked for was answered so.
+    /// The request was answered with this error code.
     Answered(Code),
     /// The transport failed.
     Broken(io::Error),
 }
 
-/// Serves the client at `stream`: asks `handler` for the tunnel that it wants, and joins it to that.
+/// Serves the client at `stream`: gets the requested tunnel from `handler`, and joins the two.
 pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &Entry) -> Ended
 where
     S: Transport,
@@ -94,12 +94,12 @@ struct Connection<'c, S> {
     timer: Timer,
     drain: Watch,
     input: Buffer,
-    /// Who the client is, if that was asked and is so.
+    /// The client's credentials, if they were requested and are right.
     claim: Option<HeaderValue>,
 }
 
 impl<S: Transport> Connection<'_, S> {
-    /// Comes to the tunnel that the client wants, and tells it so.
+    /// Gets the client's tunnel, and reports it.
     async fn begin<H: Handler>(
         &mut self,
         handler: &H,
@@ -115,7 +115,7 @@ impl<S: Transport> Connection<'_, S> {
         asked.map_err(Ended::Answered)
     }
 
-    /// Hears the client until it says whereto it wants.
+    /// Runs the handshake until the client names its destination.
     async fn shake_hands(
         &mut self,
         guard: Option<&Rc<dyn Guard>>,
@@ -151,7 +151,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// The user's claim, if it is right. A colon in a name would make another name of it.
+    /// The user's claim, if it is right. A colon in a name would change the name.
     async fn verify(
         &self,
         guard: Option<&Rc<dyn Guard>>,
@@ -164,7 +164,7 @@ impl<S: Transport> Connection<'_, S> {
         Rc::clone(guard).admits(claim.clone(), self.stream.peer()).await.then_some(claim)
     }
 
-    /// What the handler gives for a tunnel to `destination`.
+    /// The handler's tunnel to `destination`.
     async fn ask<H: Handler>(
         &self,
         handler: &H,
@@ -190,12 +190,12 @@ impl<S: Transport> Connection<'_, S> {
         match response {
             Response::Tunnel(far) => Ok(far),
             Response::Whole(reply) => Err(Code::of_answer(&reply)),
-            // Nobody wants the body of that.
+            // The body of such an answer is unwanted.
             _ => Err(Code::Failed),
         }
     }
 
-    /// Joins the client to `far`. What it sent ahead goes first.
+    /// Joins the client to `far`. Bytes that it sent ahead go first.
     async fn pass(self, mut far: Box<dyn Duplex>) -> Ended {
         let Connection { mut stream, core, timer, input, .. } = self;
         match join((&mut stream, &mut *far), Some(input), core, &timer, core.patience()).await {
@@ -205,7 +205,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Leaves a client without a tunnel; one that was told so closes first.
+    /// Ends a connection without a tunnel, with a lingering close if the client was told.
     async fn end(mut self, ended: Ended) -> Ended {
         if matches!(ended, Ended::Refused(_) | Ended::Answered(_)) {
             self.linger().await;
@@ -241,7 +241,7 @@ impl<S: Transport> Connection<'_, S> {
         .await
     }
 
-    /// Reads once behind what is there.
+    /// Reads once and appends to the input.
     async fn read(&mut self) -> Result<(), Ended> {
         let Connection { stream, core, timer, drain, input, .. } = self;
         let read = poll_fn(|cx| match input.poll_fill(stream, cx) {
@@ -259,8 +259,8 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Closes this direction and waits for the client to close its own: what it sends ahead, unread, would have TCP reset the connection, and the
-    /// answer might be lost.
+    /// Closes this direction and waits for the client to close its own: bytes that it sends ahead would, unread, make
+    /// TCP reset the connection, and the answer might be lost.
     async fn linger(&mut self) {
         self.timer.set(self.core.settings.linger_timeout);
         let Connection { stream, timer, input, .. } = self;

@@ -1,4 +1,4 @@
-//! A SPDY client's connection: any number of requests at once.
+//! A SPDY client's connection: any number of concurrent requests.
 
 mod exchange;
 mod inbox;
@@ -24,8 +24,8 @@ use super::wire::Wire;
 use crate::h2::gate::Gate;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
 
-/// Begins SPDY on `stream`. The first of what is returned sends requests; the second drives the connection and must be
-/// spawned. It completes when the connection has ended, which this end does when the last handle is dropped.
+/// Starts SPDY on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
+/// completes when the connection has ended; this end closes it when the last handle is dropped.
 pub fn connect<S: Transport>(
     stream: S,
     version: Version,
@@ -34,7 +34,7 @@ pub fn connect<S: Transport>(
     connect_wanting(stream, version, config, None, None)
 }
 
-/// The same, with pushed streams that are `wanted`, none if that is not given, and header blocks looked up in `recall`.
+/// The same, with the pushed streams that are `wanted`, by default none, and header blocks cached in `recall`.
 pub fn connect_wanting<S: Transport>(
     stream: S,
     version: Version,
@@ -43,7 +43,7 @@ pub fn connect_wanting<S: Transport>(
     recall: Option<&Recall>,
 ) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
     let promises = wanted.map(Promises::new);
-    // As many as a server takes requests.
+    // The number of requests that a server accepts.
     let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
     let config = Config { streams, ..config };
     let session = Session::recalling(Role::Client, version, config, recall);
@@ -61,19 +61,19 @@ pub fn connect_wanting<S: Transport>(
     (handle, async move { poll_fn(|cx| driver.poll(cx)).await })
 }
 
-/// What requests and the driver share.
+/// The shared state of requests and the driver.
 struct State {
     session: Session,
     inboxes: Inboxes,
-    /// Pushed streams, if they are taken.
+    /// Pushed streams, if they are accepted.
     promises: Option<Promises<StreamId>>,
     driver: Option<Waker>,
-    /// Where in the session's output requests' heads end.
+    /// Ends of requests' heads in the session's output.
     heads: VecDeque<u64>,
 }
 
 impl State {
-    /// Gives each request what has come for it.
+    /// Delivers events to the requests.
     fn deliver(&mut self) {
         while let Some(event) = self.session.poll_event() {
             match event {
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// Lets the driver send what a command has queued.
+    /// Wakes the driver to send queued output.
     fn send_queued(&mut self) {
         if !self.session.output().is_empty() {
             self.wake_driver();
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-/// A share in the connection. The driver sees when the last is dropped.
+/// A reference to the connection. The driver notices when the last is dropped.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<State>>);
 
@@ -132,13 +132,13 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Whether the connection takes new requests: it is open and the server has sent no GOAWAY.
+    /// Returns true if the connection takes new requests: it is open and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
         !self.gate.is_closed()
     }
 
-    /// Sends `request` and reports its response to `progress`. If the server's limit of streams is reached the request
-    /// waits, the most urgent first. Dropping the future resets the stream.
+    /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
+    /// urgent first. Dropping the future resets the stream.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -163,7 +163,7 @@ impl Handle {
         Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
     }
 
-    /// The pushed answer to `request`, if there is one.
+    /// The pushed response to `request`, if there is one.
     fn claim(&self, request: &Request<Bytes>) -> Option<StreamId> {
         self.shared.0.borrow_mut().promises.as_mut()?.claim(request)
     }
@@ -176,11 +176,11 @@ impl Handle {
         let state = &mut *self.shared.0.borrow_mut();
         let fields = fields::of_request(state.session.version(), request)?;
         let body = request.body();
-        // Version 2 knows 0 to 3, and the frame says so.
+        // Version 2 has 0 to 3; the frame's encoder clamps it.
         let priority = ::spdy::Priority::new(precedence.spdy);
         let opened = state.session.open(&fields, priority, body.is_empty());
         let opened = opened.map_err(unopened)?;
-        // Each request's head goes by itself, as Chrome writes it: without Nagle's algorithm it is then a segment.
+        // Each request's head is written separately, as in Chrome: without Nagle's algorithm it is then a segment.
         state.heads.push_back(state.session.output().queued());
         if !body.is_empty() {
             let sent = state.session.send(opened.stream, body.clone(), true);
@@ -199,7 +199,7 @@ fn unopened(error: OpenError) -> Failure {
     }
 }
 
-/// Moves bytes for all requests of a connection.
+/// Drives the connection for all its requests.
 struct Driver<S> {
     wire: Wire<S>,
     shared: Rc<RefCell<State>>,
@@ -227,7 +227,7 @@ impl<S: Transport> Driver<S> {
         }
         state.heads.drain(..).for_each(|end| self.wire.end_write_at(end));
         let written = self.wire.poll_write(&mut state.session, cx);
-        // That a request's last byte has left.
+        // The write may have sent a request's last byte.
         state.deliver();
         self.gate.set_limit(state.session.allowed_streams() as usize);
         if !state.session.is_open() {
@@ -235,7 +235,7 @@ impl<S: Transport> Driver<S> {
         }
         if let Poll::Ready(written) = written {
             written.map_err(Failure::Broken)?;
-            // The GOAWAY that says why, or that it is over, has been written.
+            // The GOAWAY with the reason, or for the end, has been written.
             if is_unused || state.session.has_failed() {
                 return self.wire.poll_shutdown(cx).map_err(Failure::Broken);
             }

@@ -1,4 +1,4 @@
-//! HTTP's messages as header blocks of SPDY.
+//! HTTP messages as SPDY header blocks.
 
 use ::spdy::message::{self, RequestLine};
 use ::spdy::{Fields, Version};
@@ -19,7 +19,7 @@ pub(super) fn of_request(version: Version, request: &Request<Bytes>) -> Result<F
         )));
     };
     let path = match *request.method() {
-        // As Chrome asked its SPDY proxies, but for the scheme, which it left out.
+        // As in Chrome's requests to its SPDY proxies, except the scheme, which it left out.
         Method::CONNECT => host.as_str(),
         _ => uri.path_and_query().map_or("/", |path| path.as_str()),
     };
@@ -56,7 +56,7 @@ pub(super) fn of_answered_promise(
     message::pushed_with(version, scheme, host, path, &of_reply(version, reply))
 }
 
-/// What a pushed stream's first block promises a response to; `None` if that is no URL.
+/// The URL promised by a pushed stream's first block; `None` if it is invalid.
 pub(super) fn promised(version: Version, fields: &Fields) -> Option<Uri> {
     let parts = message::read_pushed(version, fields).ok()?;
     let [scheme, host, path] = parts.map(|part| std::str::from_utf8(part).ok());
@@ -68,7 +68,7 @@ pub(super) fn of_reply(version: Version, reply: &Reply) -> Fields {
     of_head(version, &reply.head.parts, Some(reply.head.body_bytes))
 }
 
-/// The block of a response's head whose body has this length, if it is known.
+/// The block of a response's head whose body has this length, if known.
 pub(super) fn of_head(version: Version, head: &Response<()>, length: Option<u64>) -> Fields {
     // "200 OK" is in the dictionary.
     let mut fields = message::response(version, &head.status().to_string());
@@ -80,11 +80,11 @@ pub(super) fn of_head(version: Version, head: &Response<()>, length: Option<u64>
 }
 
 fn push(fields: &mut Fields, version: Version, map: &HeaderMap) {
-    // The length has its place at the end.
+    // The length is added at the end.
     let is_passed = |name: &&HeaderName| **name != CONTENT_LENGTH && !HTTP1_ONLY.contains(name);
     for name in map.keys().filter(is_passed) {
         let mut values = map.get_all(name).iter().filter(|value| !value.is_empty()).peekable();
-        // Version 2 has no empty values: what says nothing is not said.
+        // Version 2 has no empty values: an empty field is left out.
         if values.peek().is_some() || version != Version::V2 {
             fields.push_all(name, values);
         }

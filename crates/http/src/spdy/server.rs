@@ -1,7 +1,7 @@
 //! A SPDY server's connection.
 //!
-//! One future a connection does it all - reads, asks the handler, lets responses take turns, writes - so that nothing is
-//! spawned and every wake-up is the connection's own.
+//! One future per connection does everything - reads, calls the handler, schedules responses, writes - so that nothing
+//! is spawned and every wake-up is the connection's own.
 
 mod bodies;
 mod pushes;
@@ -33,19 +33,18 @@ use crate::server::{
 use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
 use tls::Protocol;
 
-/// Why a connection ended before its time.
+/// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
 pub enum Broken {
     /// The transport failed.
     #[error("the SPDY connection failed: {0}")]
     Transport(#[from] io::Error),
-    /// The client broke the protocol.
+    /// The client violated the protocol.
     #[error("the client broke SPDY: {0}")]
     Protocol(#[from] SessionError),
 }
 
-/// Serves the connection on `stream` until the client closes it. `meter` tells, then or while it lasts, how long flow
-/// control limited it.
+/// Serves the connection on `stream` until the client closes it. `meter` tells, at any time, how long flow control limited it.
 ///
 /// # Errors
 /// If the stream fails or the client breaks the protocol.
@@ -63,7 +62,7 @@ where
     serve_in(&Common::default(), stream, handler, version, config, meter).await
 }
 
-/// The same, as one of the connections of `common`.
+/// The same, for a connection that shares `common`.
 ///
 /// # Errors
 /// As [`serve`]; also if the client is too slow for `common`'s patience.
@@ -106,7 +105,7 @@ struct Arriving {
     body_bytes: u64,
 }
 
-/// A request whose reply takes time.
+/// A request whose reply is delayed.
 struct Pending {
     exchange: Exchange,
     reply: Later,
@@ -115,10 +114,10 @@ struct Pending {
 /// A stream whose request has arrived.
 struct Exchange {
     stream: StreamId,
-    /// A request for the head alone: its reply's body is not sent.
+    /// A HEAD request: its reply's body is not sent.
     head_only: bool,
     origin: Origin,
-    /// What the client sends through the tunnel that it asked for by `CONNECT`.
+    /// The client's data in the tunnel that it requested by `CONNECT`.
     tunnel: Option<RequestBody>,
 }
 
@@ -128,12 +127,12 @@ impl Exchange {
     }
 }
 
-/// How a stream came to be.
+/// The origin of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// The client asked.
+    /// A client's request.
     Asked,
-    /// It was promised.
+    /// A promise.
     Pushed,
 }
 
@@ -148,17 +147,17 @@ struct Serving<S, H> {
     failed: Option<SessionError>,
     common: Common,
     drain: Watch,
-    /// The session ends when nothing is open any more.
+    /// True if the session ends when nothing is open any more.
     is_leaving: bool,
     vigil: Vigil,
-    /// Bytes of heads and bodies that have come.
+    /// Bytes of heads and bodies received.
     received: u64,
-    /// Bytes of whole bodies that were given to the session.
+    /// Bytes of complete bodies handed to the session.
     answered: u64,
 }
 
 impl<S: Transport, H: Handler> Serving<S, H> {
-    /// Does all that can be done now; ready when the connection has ended.
+    /// Does all possible work; ready when the connection has ended.
     fn poll(&mut self, cx: &mut Context<'_>, meter: &FlowMeter) -> Poll<Result<(), Broken>> {
         if self.drain.poll_begun(cx).is_ready() {
             self.leave();
@@ -178,7 +177,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         self.bodies.poll(&mut self.session, cx);
         let written = loop {
             let written = self.wire.poll_write(&mut self.session, cx);
-            // What was written has made room.
+            // The write has made room.
             let goes_on = matches!(written, Poll::Ready(Ok(())));
             if !goes_on || !self.bodies.poll(&mut self.session, cx) {
                 break written;
@@ -197,13 +196,13 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         read.map_err(Broken::Transport)
     }
 
-    /// Takes no new requests and ends when those that are open have been answered.
+    /// Takes no new requests and ends when the open ones have been answered.
     fn leave(&mut self) {
         self.session.go_away(CloseReason::OK);
         self.is_leaving = true;
     }
 
-    /// Looks whether the client's time is over.
+    /// Checks the client's timeouts.
     fn look_out(&mut self, cx: &mut Context<'_>) -> Verdict {
         let given = self.answered + self.bodies.given();
         let standing = || Standing {
@@ -266,7 +265,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
     fn on_opened(&mut self, stream: StreamId, request: Arriving, fin: bool) {
         match self.head(&request) {
             Some(head) if head.is_connect() => {
-                // What follows is the tunnel's.
+                // The following data belongs to the tunnel.
                 let (feed, fed) = feed();
                 self.bodies.receive(stream, feed);
                 if fin {
@@ -300,7 +299,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         Some(RequestHead { peer: self.peer, ..head })
     }
 
-    /// The request on `stream` is whole.
+    /// Handles the end of the request on `stream`.
     fn on_end(&mut self, stream: StreamId) {
         self.bodies.end(stream, Ok(()));
         if let Some(arriving) = self.arriving.remove(&stream) {
@@ -333,7 +332,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    /// Polls replies that take time.
+    /// Polls delayed replies.
     fn poll_pending(&mut self, cx: &mut Context<'_>) {
         let mut at = 0;
         while at < self.pending.len() {
@@ -377,24 +376,24 @@ impl<S: Transport, H: Handler> Serving<S, H> {
 
     fn answer(&mut self, mut exchange: Exchange, reply: Reply) {
         if exchange.tunnel.take().is_some() && reply.head.parts.status().is_success() {
-            // The client would take it for a tunnel.
+            // The client would treat it as a tunnel.
             return self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED));
         }
         let is_silent = exchange.head_only || reply.body.is_empty() || reply.head.is_bodiless();
         let fields = fields::of_reply(self.session.version(), &reply);
         if self.begin(&exchange, &fields, is_silent) && !is_silent {
             self.answered += reply.body.len() as u64;
-            // A client that has given up the stream misses nothing.
+            // A client that has reset the stream misses nothing.
             let _ = self.session.send(exchange.stream, reply.body, true);
         }
     }
 
-    /// Sends the head of a response, which is all of it if it `is_silent`; false if that cannot be.
+    /// Sends the head of a response, which is all of it if it `is_silent`; returns false if that fails.
     fn begin(&mut self, exchange: &Exchange, fields: &Fields, is_silent: bool) -> bool {
         let stream = exchange.stream;
         let begun = match exchange.origin {
             Origin::Asked => self.session.reply(stream, fields, is_silent),
-            // The SYN_STREAM promised; the answer is in HEADERS (3.3.1).
+            // The SYN_STREAM was the promise; the answer is in HEADERS (3.3.1).
             Origin::Pushed => self.session.headers(stream, fields, is_silent),
         };
         if let Err(CommandError::Fields(_)) = begun {

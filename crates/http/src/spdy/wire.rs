@@ -1,4 +1,4 @@
-//! A session's stream below: moves bytes between the two.
+//! I/O between a session and the stream below it.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -13,27 +13,27 @@ use world::sim::HeldNotes;
 
 use crate::Transport;
 
-/// Read at once at most.
+/// The most bytes per read.
 const READ_BYTES: usize = 32 << 10;
 
-/// Below this much room for reading, room is made.
+/// Free space below which the read buffer grows.
 const LEAST_ROOM: usize = 4 << 10;
 
-/// Pieces of the output that go into one vectored write.
+/// Pieces of the output per vectored write.
 const SLICES: usize = 16;
 
 pub(super) struct Wire<S> {
     stream: S,
     buffer: BytesMut,
-    /// DATA frames are put behind what waits while that is less.
+    /// DATA frames are added to the waiting output while it is smaller than this.
     fill_bytes: usize,
     notes: Option<HeldNotes>,
-    /// Positions in the output beyond which no write goes.
+    /// Positions in the output at which a write must end.
     ends: VecDeque<u64>,
 }
 
 impl<S: Transport> Wire<S> {
-    /// `chunk_bytes` is the size of the session's DATA frames: one that is half as large as the largest goes with the next.
+    /// `chunk_bytes` is the size of the session's DATA frames: one of at most half that size goes with the next.
     pub(super) fn new(stream: S, chunk_bytes: usize) -> Wire<S> {
         let notes = stream.held();
         Wire {
@@ -45,12 +45,12 @@ impl<S: Transport> Wire<S> {
         }
     }
 
-    /// No write goes beyond this position of the session's output: what was queued before goes by itself.
+    /// Ends a write at this position of the session's output: earlier output is written separately.
     pub(super) fn end_write_at(&mut self, position: u64) {
         self.ends.push_back(position);
     }
 
-    /// Gives `session` what has come. Ready when nothing more will come, pending when nothing more is there.
+    /// Passes received bytes to `session`. Ready when nothing more will come, pending when nothing more is available.
     pub(super) fn poll_read(
         &mut self,
         session: &mut Session,
@@ -69,7 +69,7 @@ impl<S: Transport> Wire<S> {
         }
     }
 
-    /// Writes what `session` has to say. Ready when there is nothing left that may be sent.
+    /// Writes the output of `session`. Ready when nothing is left that may be sent.
     pub(super) fn poll_write(
         &mut self,
         session: &mut Session,
@@ -102,7 +102,7 @@ impl<S: Transport> Wire<S> {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending direction.
     pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }

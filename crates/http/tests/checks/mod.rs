@@ -1,5 +1,5 @@
-//! What must hold of the HTTP/1 codec whatever bytes it is given. The property tests, the replay of
-//! the fuzzing corpus and the fuzz targets share these checks.
+//! Invariants of the HTTP/1 codec for any input. The property tests, the replay of the fuzzing corpus and the fuzz
+//! targets share these checks.
 
 use farlink_http::h1::codec::{
     BodyLength, Error, Event, Limits, RequestDecoder, ResponseDecoder, encode,
@@ -9,26 +9,26 @@ use http::{HeaderMap, Method};
 /// Small enough that inputs reach them.
 const LIMITS: Limits = Limits { head_bytes: 512, fields: 12 };
 
-/// What came out of a connection's bytes, pieces of a body joined.
+/// The decoded content of a connection's bytes, pieces of a body joined.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     pub messages: Vec<Message>,
     pub error: Option<Error>,
-    /// Bytes that were used; 0 if there was an error, for how far the input was used before it says nothing.
+    /// Bytes consumed; 0 after an error, where the number is meaningless.
     pub used: usize,
 }
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Message {
-    /// All that its head says, as text.
+    /// All information in its head, as text.
     pub head: String,
     pub fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
     pub ended: bool,
 }
 
-/// One step of either decoder: bytes used, and what they are.
+/// One step of either decoder: bytes consumed, and their meaning.
 enum Step {
     More,
     Head { head: String, fields: Vec<(String, Vec<u8>)>, whole: bool },
@@ -174,8 +174,7 @@ pub fn check_response(input: &[u8]) {
     }
 }
 
-/// The input as a chunked body: no panic and the same body however it is cut; and what we encode of
-/// it ourselves comes out again.
+/// The input as a chunked body: no panic and the same body however it is cut; and our own encoding of it decodes to the same.
 pub fn check_chunked(input: &[u8]) {
     let head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     check_request(&[head, input].concat());

@@ -1,4 +1,4 @@
-//! What must hold of a client's pipeline whatever its server answers. The replay of the fuzzing corpus and the fuzz target share it.
+//! Invariants of a client's pipeline for any server output. The replay of the fuzzing corpus and the fuzz target share them.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,13 +15,13 @@ use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::sim::HeldNotes;
 
-/// As many requests follow each other; a bit of the first byte makes one a HEAD.
+/// Number of pipelined requests; a bit of the first byte makes one a HEAD.
 const REQUESTS: usize = 8;
 /// Small enough that inputs reach them.
 const SETTINGS: Settings =
     Settings { limits: Limits { head_bytes: 512, fields: 12 }, read_bytes: 256 };
 
-/// A server that takes every request and says what it says, a piece a read; then it closes.
+/// A server that accepts every request and sends fixed pieces, one per read; then it closes.
 struct Said(VecDeque<Vec<u8>>);
 
 impl Transport for Said {
@@ -65,7 +65,7 @@ impl AsyncWrite for Said {
     }
 }
 
-/// What one request was told.
+/// The progress reported to one request.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     status: Option<u16>,
@@ -83,10 +83,10 @@ impl Progress for Told {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 type Answered = (Told, Result<(), Failure>);
 
-/// The whole responses to all requests, in order; what breaks ends them.
+/// The complete responses to all requests, in order; an error ends them.
 fn responses(input: &[u8], cut: usize, heads: u8) -> Vec<Told> {
     let server = Said(input.chunks(cut.max(1)).map(<[u8]>::to_vec).collect());
     let pipeline = Pipeline::new(server, SETTINGS);
@@ -107,7 +107,7 @@ fn responses(input: &[u8], cut: usize, heads: u8) -> Vec<Told> {
     }
     let mut whole = Vec::new();
     let mut is_broken = false;
-    // Nobody waits but for the one before: in their order each is ready at once.
+    // A request only waits for the one before: in their order each is ready at once.
     for fetch in &mut pending {
         let mut cx = Context::from_waker(Waker::noop());
         let Poll::Ready((told, ended)) = fetch.as_mut().poll(&mut cx) else {
@@ -123,7 +123,7 @@ fn responses(input: &[u8], cut: usize, heads: u8) -> Vec<Told> {
     whole
 }
 
-/// No panic, nobody waits for ever, and the same responses however they are cut.
+/// No panic, no request waits for ever, and the same responses however they are cut.
 pub fn check_pipeline(input: &[u8]) {
     let [heads, cut, said @ ..] = input else { return };
     let whole = responses(said, usize::MAX, *heads);

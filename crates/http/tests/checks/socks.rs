@@ -1,5 +1,5 @@
-//! What must hold of SOCKS's handshakes whatever bytes they are given. The property tests, the replay of the fuzzing corpus and the fuzz targets
-//! share these checks.
+//! Invariants of SOCKS handshakes for any input. The property tests, the replay of the fuzzing corpus and the fuzz
+//! targets share these checks.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use farlink_http::socks::{Destination, Event, Handshake, Refusal, client};
@@ -7,17 +7,17 @@ use farlink_http::socks::{Destination, Event, Handshake, Refusal, client};
 /// The longest message is a name and a password.
 const LONGEST: usize = 513;
 
-/// What a server made of a client's bytes.
+/// A server's interpretation of a client's bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     pub events: Vec<Event>,
     pub refusal: Option<Refusal>,
     pub sent: Vec<u8>,
-    /// Bytes that were used, but for what a refusal concerned.
+    /// Bytes consumed, except those of a refused message.
     pub used: usize,
 }
 
-/// Has a server hear `input`, which arrives cut at `cuts`. Users are known whose name and password are as long as each other.
+/// Feeds `input`, cut at `cuts`, to a server. Users whose name and password have the same length are known.
 pub fn hear(input: &[u8], cuts: &[usize], asks_password: bool) -> Heard {
     let (mut handshake, mut heard) = (Handshake::new(asks_password), Heard::default());
     let (mut buffer, mut arrived) = (Vec::new(), 0);
@@ -56,7 +56,8 @@ pub fn hear(input: &[u8], cuts: &[usize], asks_password: bool) -> Heard {
     heard
 }
 
-/// No panic, nothing kept without end, and the same however the input is cut. The first byte decides whether a password is asked for.
+/// No panic, no unbounded buffering, and the same result however the input is cut. The first byte decides whether a
+/// password is requested.
 pub fn check_server(input: &[u8]) {
     let Some((first, input)) = input.split_first() else { return };
     let asks_password = first % 2 == 1;
@@ -72,7 +73,7 @@ pub fn check_server(input: &[u8]) {
     }
 }
 
-/// No panic of a client, and the same however what the proxy says is cut.
+/// No panic of a client, and the same result however the proxy's output is cut.
 pub fn check_client(input: &[u8]) {
     let told = |cuts: &[usize]| {
         let destination = Destination::new("a.test", 443).expect("a name");

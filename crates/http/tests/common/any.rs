@@ -16,7 +16,7 @@ use world::TcpListener;
 
 use super::Seen;
 
-/// A server that tells how each of its connections ended.
+/// A server that reports how each of its connections ended.
 pub struct AnyServer {
     pub address: SocketAddr,
     pub meter: Rc<FlowMeter>,
@@ -24,7 +24,7 @@ pub struct AnyServer {
 }
 
 impl AnyServer {
-    /// How the next connection ended.
+    /// The end of the next connection.
     pub async fn ended(&self) -> Served {
         std::future::poll_fn(|cx| self.ended.borrow_mut().poll_recv(cx)).await.unwrap()
     }
@@ -77,14 +77,14 @@ pub fn post(target: &str, body: Vec<u8>) -> Request<Bytes> {
     request.body(body.into()).unwrap()
 }
 
-/// Sends `request` on a new connection or a share of one, and gathers its response.
+/// Sends `request` on a new connection or a shared one, and gathers its response.
 pub async fn fetch(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
     let mut seen = Seen::default();
     connection.fetch(request, Priority::Medium, &mut seen).await?;
     Ok(seen)
 }
 
-/// Sends all requests at once; gives their responses in order.
+/// Sends all requests at once; returns their responses in order.
 pub async fn fetch_all(
     connection: &Connection,
     requests: Vec<Request<Bytes>>,

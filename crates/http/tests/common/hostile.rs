@@ -1,4 +1,4 @@
-//! One end of an HTTP/2 connection that writes frames by itself, and so need have no manners.
+//! One end of an HTTP/2 connection that writes raw frames, and so can violate the protocol.
 
 use farlink_http::h2::frame::PREFACE;
 use farlink_http::server::{Acceptor, Common, Patient};
@@ -31,7 +31,7 @@ pub const ENHANCE_YOUR_CALM: u32 = 11;
 
 pub const NO_ERROR: u32 = 0;
 
-/// A request of its own.
+/// A complete request.
 pub const REQUEST_FRAME: [u8; 17] = [
     0,
     0,
@@ -63,7 +63,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// One end of a connection without manners.
+/// A misbehaving end of a connection.
 pub struct Hostile(pub TcpStream);
 
 impl Hostile {
@@ -72,7 +72,7 @@ impl Hostile {
         Hostile::client_of(None).await
     }
 
-    /// The same of a server that is so patient.
+    /// The same for a server with these timeouts.
     pub async fn client_of(patience: Option<Patient>) -> Hostile {
         let common = Common { patience, ..Common::default() };
         let server = listen(Echo, Acceptor { common, ..Acceptor::new(Security::None) });
@@ -82,7 +82,7 @@ impl Hostile {
         Hostile(stream)
     }
 
-    /// Sends all of it, or as much as the peer takes before it ends the connection.
+    /// Sends all of it, or as much as the peer accepts before it ends the connection.
     pub async fn send(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes).await;
     }
@@ -114,7 +114,7 @@ impl Hostile {
         }
     }
 
-    /// Reads to the end; gives the code of the last GOAWAY.
+    /// Reads to the end; returns the code of the last GOAWAY.
     pub async fn goaway(&mut self) -> Option<u32> {
         let mut code = None;
         let mut head = [0; 9];

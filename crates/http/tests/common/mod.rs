@@ -1,4 +1,4 @@
-//! What the tests of HTTP over loopback share.
+//! Shared parts of the tests of HTTP over loopback.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod any;
@@ -54,7 +54,7 @@ impl Handler for Echo {
     }
 }
 
-/// `/K/N` is answered with N bytes that depend on K and their place.
+/// `/K/N` is answered with N bytes that depend on K and their position.
 pub struct Patterns;
 
 pub fn pattern(key: usize, size: usize) -> Vec<u8> {
@@ -71,7 +71,8 @@ impl Handler for Patterns {
     }
 }
 
-/// Checks that `every_arm` says the same again, here and in another process, which prints it in the ignored test `print_every_arm`.
+/// Checks that `every_arm` gives the same result again, here and in another process, which prints it in the ignored
+/// test `print_every_arm`.
 pub fn assert_repeats(every_arm: fn() -> String) {
     let arms = every_arm();
     assert_eq!(arms, every_arm());
@@ -85,7 +86,7 @@ pub fn assert_repeats(every_arm: fn() -> String) {
     println!("{arms}");
 }
 
-/// A server on a free port, which tells how each of its connections ended.
+/// A server on a free port, which reports how each of its connections ended.
 pub struct Server {
     pub address: SocketAddr,
     ended: std::cell::RefCell<mpsc::UnboundedReceiver<Ended>>,
@@ -98,7 +99,7 @@ impl Server {
         Connection::new(stream, client::Settings::default())
     }
 
-    /// How the next connection ended.
+    /// The end of the next connection.
     pub async fn ended(&self) -> Ended {
         std::future::poll_fn(|cx| self.ended.borrow_mut().poll_recv(cx)).await.unwrap()
     }
@@ -125,7 +126,7 @@ pub fn listen<H: Handler>(handler: H, settings: Settings) -> Server {
     Server { address, ended: ended.into() }
 }
 
-/// A client whose server sends `answer` to the first request, whatever that is, and closes.
+/// A client whose server sends `answer` to the first request, whatever it is, and closes.
 pub async fn scripted(answer: &'static str) -> Connection<TcpStream> {
     let listener = bind();
     let address = listener.local_addr().unwrap();
@@ -140,7 +141,7 @@ pub async fn scripted(answer: &'static str) -> Connection<TcpStream> {
     Connection::new(TcpStream::connect(address).await.unwrap(), client::Settings::default())
 }
 
-/// What a request's progress told.
+/// The progress reported for a request.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub sent_head: u64,

@@ -1,4 +1,4 @@
-//! A handler that reads bodies as they arrive, answers piece by piece and grants tunnels.
+//! A handler that reads bodies as they arrive, streams responses and grants tunnels.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -13,20 +13,21 @@ use farlink_http::{Answer, Body, BodyError, Handler, Reply, RequestBody, Request
 use http::{HeaderMap, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What it saw.
+/// The handler's observations.
 #[derive(Default)]
 pub struct Notes {
-    /// Bytes of bodies that were read.
+    /// Bytes of bodies read.
     pub read: Cell<u64>,
-    /// Requests whose answers were begun and dropped before their end.
+    /// Requests whose answers were started and dropped before their end.
     pub cancelled: Cell<u32>,
 }
 
 /// By the target's last segment:
-/// `echo` answers with the request's body as it arrives, `count` with its size, `ignore` without reading it, `patient` reads it a piece a
-/// millisecond, `fields` tells the request, `pieces` sends ten pieces of 1,000 bytes a millisecond apart, `known` the same with
-/// their length, `broken` and `known-broken` break off after five, `short` and `long` have other lengths than they say, `endless` never
-/// ends. A `CONNECT` to `echo` is granted an echo, one to `plain` is answered as if it were a GET, others are forbidden.
+/// `echo` answers with the request's body as it arrives, `count` with its size, `ignore` without reading it, `patient`
+/// reads it a piece per millisecond, `fields` reports the request, `pieces` sends ten pieces of 1,000 bytes a
+/// millisecond apart, `known` the same with their length, `broken` and `known-broken` fail after five, `short` and
+/// `long` differ from their announced lengths, `endless` never ends. A `CONNECT` to `echo` is granted an echo, one to
+/// `plain` is answered as if it were a GET, others are forbidden.
 #[derive(Default)]
 pub struct Streams(pub Rc<Notes>);
 
@@ -85,7 +86,7 @@ fn last(target: &str) -> &str {
 
 fn of(length: Option<u64>, body: Box<dyn Body>) -> Response {
     let mut head = http::Response::new(());
-    // Not for the wire.
+    // Never sent.
     head.headers_mut().insert("transfer-encoding", "chunked".parse().expect("a value"));
     head.headers_mut().insert("connection", "x".parse().expect("a value"));
     Response::Streamed { head, length, body }
@@ -110,7 +111,7 @@ async fn count(mut body: RequestBody, notes: Rc<Notes>, pause: Duration) -> Resp
     Reply::new(StatusCode::OK, HeaderMap::new(), size.to_string().into()).into()
 }
 
-/// Method, scheme, authority, target, protocol and fields but a few.
+/// Method, scheme, authority, target, protocol and most fields.
 fn tell(request: RequestHead<'_>) -> String {
     let RequestHead { method, scheme, authority, target, protocol, .. } = request;
     let mut told = format!("{method} {scheme} {authority} {target} {protocol}");
@@ -145,7 +146,7 @@ fn connect(authority: &str) -> Answer {
     Answer::Later(granted)
 }
 
-/// So many pieces of 1,000 bytes, a millisecond apart, and then an end.
+/// This many pieces of 1,000 bytes, a millisecond apart, and then an end.
 #[derive(Default)]
 struct Pieces {
     left: usize,

@@ -1,4 +1,4 @@
-//! Follows all connections of a namespace in a thread of its own.
+//! Follows all connections of a namespace in its own thread.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use units::Time;
 use super::socket::{Diag, Obituaries, Seen};
 use crate::{Error, Motions, monotonic, note_change};
 
-/// A thread that looks at all connections of a namespace again and again, and keeps what changed.
+/// A thread that polls all connections of a namespace, and keeps the changes.
 #[derive(Debug)]
 pub struct Follower {
     /// Dropped to stop it.
@@ -18,7 +18,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Starts to follow those of the namespace that the calling thread is in, looking once in `every`; times count from `began` on
+    /// Starts to follow the connections of the calling thread's namespace, polling once per `every`; times count from `began` on
     /// `CLOCK_MONOTONIC`.
     ///
     /// # Errors
@@ -41,10 +41,10 @@ impl Follower {
         Ok(Follower { stop, thread })
     }
 
-    /// Takes a last look and ends.
+    /// Polls a last time and ends.
     ///
     /// # Errors
-    /// If a look had failed.
+    /// If a poll had failed.
     pub fn finish(self) -> Result<Motions, Error> {
         drop(self.stop);
         self.thread.join().expect("the follower's thread does not panic")
@@ -67,7 +67,7 @@ impl View {
         Ok(())
     }
 
-    /// The last look. Those that end just now are seen open or ended, or both, in this order.
+    /// The last poll. Connections that end just now are seen open or ended, or both, in this order.
     fn look_back(mut self) -> Result<Motions, Error> {
         let open = self.diag.connections()?;
         self.note(&open);
@@ -78,7 +78,7 @@ impl View {
 
     fn note(&mut self, all: &[Seen]) {
         let now = Time::ZERO + monotonic().saturating_sub(self.began);
-        // A listener, or a socket that never was connected, has no other end.
+        // A listener, or a socket that was never connected, has no other end.
         for Seen { connection, snapshot } in
             all.iter().filter(|seen| seen.connection.peer.port() != 0)
         {

@@ -1,4 +1,4 @@
-//! The messages: netlink's header, a request, and what comes back. All numbers are the machine's own order but for ports and addresses.
+//! The messages: netlink's header, a request, and the replies. All numbers are in the machine's own byte order except ports and addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -24,7 +24,7 @@ const CONGESTION: u16 = 4;
 /// All states but TIME-WAIT (6), CLOSE (7), LISTEN (10) and NEW-SYN-RECV (12).
 const STATES: u32 = 0b1011_0011_1110;
 
-/// Which of the two tables: the kernel keeps one a family.
+/// Address family: the kernel keeps one table per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     V4,
@@ -48,7 +48,7 @@ pub(super) fn dump(family: Family) -> Vec<u8> {
     bytes.extend(((HEADER + REQUEST) as u32).to_ne_bytes());
     bytes.extend(BY_FAMILY.to_ne_bytes());
     bytes.extend(DUMP.to_ne_bytes());
-    // Sequence number and port: the socket asks one thing at a time.
+    // Sequence number and port: the socket has one request at a time.
     bytes.extend([0; 8]);
     let wanted = 1 << (INFO - 1) | 1 << (CONGESTION - 1);
     bytes.extend([family.number(), libc::IPPROTO_TCP as u8, wanted, 0]);
@@ -60,16 +60,16 @@ pub(super) fn dump(family: Family) -> Vec<u8> {
 /// One message of a datagram.
 #[derive(Debug)]
 pub(super) enum Message<'a> {
-    /// What [`seen`] reads.
+    /// Body for [`seen`] to parse.
     Socket(&'a [u8]),
     Done,
     /// An errno.
     Refused(i32),
-    /// Something else, or broken.
+    /// Something else, or malformed.
     Other,
 }
 
-/// The messages of a datagram, in their order; what is cut off is not there.
+/// The messages of a datagram, in their order; truncated ones are omitted.
 pub(super) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
     std::iter::from_fn(move || {
         let length = u32_at(datagram, 0)? as usize;
@@ -110,7 +110,7 @@ pub(super) fn seen(body: &[u8]) -> Option<Seen> {
     Some(Seen { connection, snapshot })
 }
 
-/// An address of four or of sixteen bytes; one of IPv4 in IPv6's clothes is undressed.
+/// An address of four or of sixteen bytes; IPv4-mapped IPv6 addresses become IPv4.
 fn address(family: u8, bytes: &[u8]) -> Option<IpAddr> {
     if i32::from(family) == libc::AF_INET {
         return Some(Ipv4Addr::from(<[u8; 4]>::try_from(&bytes[..4]).ok()?).into());

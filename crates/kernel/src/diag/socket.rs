@@ -1,4 +1,4 @@
-//! A socket that asks for, or is told of, all others.
+//! Netlink sockets that query all others, or are notified of their end.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -16,7 +16,7 @@ use crate::{Connection, Error, Snapshot, sockopt};
 
 /// The kernel fills datagrams of at most 32 KiB.
 const DATAGRAM: usize = 1 << 15;
-/// How long the kernel may take to send a notice, in milliseconds.
+/// Time within which the kernel has to send a notice, in milliseconds.
 const PATIENCE: u16 = 5000;
 /// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`, as bits.
 const DESTROYED: u32 = 1 << 0 | 1 << 2;
@@ -24,13 +24,13 @@ const DESTROYED: u32 = 1 << 0 | 1 << 2;
 /// One socket of the namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Which connection it ends.
+    /// The connection to which it belongs.
     pub connection: Connection,
-    /// How it stands.
+    /// Its state.
     pub snapshot: Snapshot,
 }
 
-/// Asks for the TCP sockets of a network namespace.
+/// Queries the TCP sockets of a network namespace.
 #[derive(Debug)]
 pub struct Diag {
     fd: OwnedFd,
@@ -38,7 +38,7 @@ pub struct Diag {
 }
 
 impl Diag {
-    /// For the namespace that the calling thread is in.
+    /// Opens one for the namespace of the calling thread.
     ///
     /// # Errors
     /// If the kernel was built without `CONFIG_INET_DIAG`.
@@ -46,7 +46,7 @@ impl Diag {
         Ok(Diag { fd: netlink(SockFlag::SOCK_CLOEXEC)?, buffer: vec![0; DATAGRAM] })
     }
 
-    /// All connections now; one that opens or closes meanwhile may be missing.
+    /// All current connections; one that opens or closes meanwhile may be missing.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -76,7 +76,7 @@ impl Diag {
     }
 }
 
-/// Is told of each TCP socket that ends.
+/// Receives a notice of each TCP socket that ends.
 #[derive(Debug)]
 pub(super) struct Obituaries {
     fd: OwnedFd,
@@ -84,7 +84,7 @@ pub(super) struct Obituaries {
 }
 
 impl Obituaries {
-    /// From now on, in the namespace that the calling thread is in.
+    /// Receives notices from now on, in the namespace of the calling thread.
     pub(super) fn open() -> Result<Obituaries, Error> {
         let fd = netlink(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, DESTROYED))
@@ -92,7 +92,7 @@ impl Obituaries {
         Ok(Obituaries { fd, buffer: vec![0; DATAGRAM] })
     }
 
-    /// Those that have come since the last time.
+    /// Notices that have come since the last call.
     pub(super) fn waiting(&mut self) -> Result<Vec<Seen>, Error> {
         let mut all = Vec::new();
         while let Some(more) = self.receive()? {
@@ -101,8 +101,8 @@ impl Obituaries {
         Ok(all)
     }
 
-    /// Those of all sockets that have ended by now. Each processor sends the notices of what ended on it by and by, in order: that of a marker comes after
-    /// those that are wanted. Moves the calling thread from processor to processor meanwhile.
+    /// Notices of all sockets that have ended by now. Each processor sends the notices of sockets that ended on it with some delay, in order: a
+    /// marker's notice comes after those that are wanted. Moves the calling thread from processor to processor meanwhile.
     pub(super) fn up_to_now(&mut self) -> Result<Vec<Seen>, Error> {
         let mut markers = mark_processors()?;
         let mut all = Vec::new();
@@ -125,7 +125,7 @@ impl Obituaries {
         }
     }
 
-    /// The notices of one datagram; none if nothing waits. The kernel drops notices that nobody reads in time; reading goes on behind them.
+    /// The notices of one datagram; none if nothing waits. The kernel drops notices that are not read in time; reading continues after them.
     fn receive(&mut self) -> Result<Option<Vec<Seen>>, Error> {
         match recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {
             Ok(length) => {
@@ -144,7 +144,7 @@ impl Obituaries {
     }
 }
 
-/// Lets a socket end on each processor that the calling thread may use; their cookies.
+/// Ends a socket on each processor that the calling thread may use; returns their cookies.
 fn mark_processors() -> Result<Vec<u64>, Error> {
     let this = Pid::from_raw(0);
     let failed = "failed to move a thread to another processor";
@@ -154,7 +154,7 @@ fn mark_processors() -> Result<Vec<u64>, Error> {
     for processor in (0..CpuSet::count()).filter(is_allowed) {
         let mut only = CpuSet::new();
         only.set(processor).map_err(Error::system(failed))?;
-        // One that has gone offline since has nothing to say.
+        // A processor that has gone offline since sends no notices.
         if sched_setaffinity(this, &only).is_ok() {
             cookies.push(end_a_socket()?);
         }
@@ -163,7 +163,7 @@ fn mark_processors() -> Result<Vec<u64>, Error> {
     Ok(cookies)
 }
 
-/// Opens a TCP socket and closes it; its cookie.
+/// Opens a TCP socket and closes it; returns its cookie.
 fn end_a_socket() -> Result<u64, Error> {
     let marker = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(Error::system("failed to open a TCP socket"))?;

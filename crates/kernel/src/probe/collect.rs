@@ -1,4 +1,4 @@
-//! From the lines of a trace to the motion of each connection.
+//! Time series of each connection from the lines of a trace.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,16 +11,16 @@ use super::event::{Event, Segment, What};
 use crate::tcp_info::INFINITE_SSTHRESH;
 use crate::{Connection, Motion, Motions};
 
-/// What a trace has seen.
+/// Result of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
-    /// How each connection moved. The cookie of one that no segment reached while it was established is 0.
+    /// Time series of each connection. The cookie is 0 if no segment reached the connection while it was established.
     pub motions: Motions,
-    /// Events that the kernel threw away because nobody read them in time: where there are any, motions have gaps.
+    /// Events that the kernel discarded because they were not read in time: if there are any, the series have gaps.
     pub lost: u64,
 }
 
-/// Sorts events, in the trace's order, by connection. Times count from `began`; a full segment has so many bytes.
+/// Sorts events, in the trace's order, by connection. Times count from `began`; a full segment has `segment_bytes` bytes.
 pub(super) fn collect(events: &[Event], began: Duration, segment_bytes: u32) -> Motions {
     let cookies = cookies(events);
     let mut followed: BTreeMap<Connection, Followed> = BTreeMap::new();
@@ -43,7 +43,7 @@ fn key(event: &Event) -> Key<'_> {
     (&event.socket, event.local, event.peer)
 }
 
-/// Only segments tell a socket's cookie; its name and addresses together are as good.
+/// Only segment events carry a socket's cookie; its name and addresses together are as good.
 fn cookies(events: &[Event]) -> BTreeMap<Key<'_>, u64> {
     let segments = events.iter().filter_map(|event| match &event.what {
         What::Segment(segment) => Some((key(event), segment.cookie)),
@@ -75,7 +75,7 @@ impl Followed {
                     congestion_state: self.congestion_state,
                     ..stats(segment, segment_bytes)
                 };
-                // The event is raised in this state alone (`tcp_rcv_established`).
+                // The event is raised in this state only (`tcp_rcv_established`).
                 let state = State::Established;
                 self.motion.samples.push(Sample { at, trigger: Trigger::Probe, state, stats });
             }

@@ -7,12 +7,12 @@ use tcp::CongestionState;
 
 use crate::snapshot::congestion_state;
 
-/// What one line says.
+/// Content of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// When, on `CLOCK_MONOTONIC`; to the microsecond.
+    /// Time on `CLOCK_MONOTONIC`, to the microsecond.
     pub(super) at: Duration,
-    /// The kernel's name of the socket, which another socket may have later.
+    /// The kernel's name of the socket, which may be reused by another socket.
     pub(super) socket: String,
     pub(super) local: SocketAddr,
     pub(super) peer: SocketAddr,
@@ -23,13 +23,13 @@ pub(super) struct Event {
 pub(super) enum What {
     /// A segment arrived (`tcp_probe`).
     Segment(Segment),
-    /// Something was sent again (`tcp_retransmit_skb`).
+    /// A retransmission (`tcp_retransmit_skb`).
     Retransmit,
-    /// Loss recovery is in this state now (`tcp_cong_state_set`).
+    /// Loss recovery entered this state (`tcp_cong_state_set`).
     Congestion(CongestionState),
 }
 
-/// A sender before it deals with a segment.
+/// A sender before it processes a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) cookie: u64,
@@ -41,10 +41,10 @@ pub(super) struct Segment {
     pub(super) srtt: Duration,
 }
 
-/// The events that [`parse`] knows, as tracefs calls them.
+/// The events known to [`parse`], by their names in tracefs.
 pub(super) const NAMES: [&str; 3] = ["tcp_probe", "tcp_retransmit_skb", "tcp_cong_state_set"];
 
-/// Reads a line; none if it is none of our events.
+/// Reads a line; none if it is not one of our events.
 pub(super) fn parse(line: &str) -> Option<Event> {
     let (name, (head, fields)) =
         NAMES.iter().find_map(|name| Some((*name, line.split_once(&format!(": {name}: "))?)))?;
@@ -62,7 +62,7 @@ pub(super) fn parse(line: &str) -> Option<Event> {
     Some(Event { at, socket, local, peer, what })
 }
 
-/// How many events the kernel has thrown away, if a line says that.
+/// Number of events discarded by the kernel, if a line reports it.
 pub(super) fn lost(line: &str) -> Option<u64> {
     line.split_once("[LOST ")?.1.split_once(" EVENTS]")?.0.parse().ok()
 }
@@ -111,9 +111,9 @@ impl<'a> Fields<'a> {
         Some(SocketAddr::new(end.ip().to_canonical(), end.port()))
     }
 
-    /// An address and a port in fields of their own: the source's (`s`) or the destination's (`d`).
+    /// An address and a port in separate fields: the source's (`s`) or the destination's (`d`).
     fn address(&self, which: &str) -> Option<SocketAddr> {
-        // In IPv6's clothes if it is one of IPv4.
+        // IPv4 addresses are IPv4-mapped.
         let address: IpAddr = self.number(&format!("{which}addrv6"))?;
         Some(SocketAddr::new(address.to_canonical(), self.number(&format!("{which}port"))?))
     }

@@ -1,4 +1,4 @@
-//! An instance of the kernel's tracing: buffers, filters and a clock of its own.
+//! An instance of the kernel's tracing, with its own buffers, filters and clock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -14,11 +14,11 @@ use nix::sched::{CloneFlags, unshare};
 use super::event::NAMES;
 use crate::{Error, monotonic};
 
-/// Instances of ours begin so.
+/// Prefix of our instances.
 const PREFIX: &str = "farlink-";
-/// Where tracefs lies if it is mounted.
+/// Mount points of tracefs.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// Kilobytes of buffer a processor: some 20,000 events.
+/// Kilobytes of buffer per processor: some 20,000 events.
 const BUFFER_KB: u32 = 4096;
 
 /// An instance that is in use.
@@ -29,13 +29,13 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Makes one that traces nothing yet, after those that nobody uses any more were removed. Where tracefs is not mounted the calling thread gets
-    /// a mount namespace of its own.
+    /// Creates one that traces nothing yet, after removing abandoned ones. If tracefs is not mounted, the calling thread gets
+    /// its own mount namespace.
     pub(super) fn new() -> Result<Instance, Error> {
         let instances = tracing()?.join("instances");
         remove_leftovers(&instances)?;
         loop {
-            // The number of the process is for people: in another PID namespace it may be somebody else's.
+            // The process id is for people: in another PID namespace it may belong to another process.
             let (process, now) = (std::process::id(), monotonic().as_nanos());
             let path = instances.join(format!("{PREFIX}{process}-{now}"));
             match fs::create_dir(&path) {
@@ -45,7 +45,7 @@ impl Instance {
                     path.display()
                 )))?,
             }
-            // Somebody who looks for leftovers may have been faster.
+            // Another process that looks for leftovers may have been faster.
             if let Ok(lock) = lock(&path)
                 && path.exists()
             {
@@ -54,7 +54,7 @@ impl Instance {
         }
     }
 
-    /// Starts to trace our events where source or destination is one of `ports`, or all.
+    /// Starts to trace our events with source or destination among `ports`, or all.
     pub(super) fn start(&self, ports: &[u16]) -> Result<(), Error> {
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &BUFFER_KB.to_string())?;
@@ -73,7 +73,7 @@ impl Instance {
         self.write("tracing_on", "0")
     }
 
-    /// What is traced, line by line; reading takes it away.
+    /// The trace, line by line; reading consumes it.
     pub(super) fn pipe(&self) -> Result<Pipe, Error> {
         let path = self.path.join("trace_pipe");
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
@@ -91,7 +91,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // One that cannot be removed now is a leftover, which the next trace removes.
+        // An instance that cannot be removed now is a leftover, which the next trace removes.
         let _ = fs::remove_dir(&self.path);
     }
 }
@@ -100,13 +100,13 @@ impl Drop for Instance {
 pub(super) struct Pipe(File);
 
 impl Pipe {
-    /// Adds all that is there to `text`.
+    /// Appends all available data to `text`.
     pub(super) fn read_to(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
         match self.0.read_to_end(text) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 Err(Error::io("failed to read a trace")(error))
             }
-            // What was read before there was nothing more has been added.
+            // Data read before the pipe was empty has been appended.
             _ => Ok(()),
         }
     }
@@ -126,13 +126,13 @@ fn tracing() -> Result<PathBuf, Error> {
 fn mount_tracefs() -> Result<PathBuf, Errno> {
     const NONE: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // Nothing of it is to reach the machine's own mounts.
+    // None of it must reach the machine's own mounts.
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
     mount(Some("tracefs"), PLACES[0], Some("tracefs"), MsFlags::empty(), NONE)?;
     Ok(PLACES[0].into())
 }
 
-/// Removes the instances of ours that nobody holds.
+/// Removes those of our instances that are not locked.
 fn remove_leftovers(instances: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(instances)
         .map_err(Error::io(format!("failed to read {}", instances.display())))?;
@@ -141,7 +141,7 @@ fn remove_leftovers(instances: &Path) -> Result<(), Error> {
         .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
     for entry in ours {
         if let Ok(_lock) = lock(&entry.path()) {
-            // Somebody else may be about to do the same.
+            // Another process may be about to do the same.
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -9,19 +9,19 @@ use super::event::{self, Event};
 use super::instance::{Instance, Pipe};
 use crate::Error;
 
-/// How often the trace is read: the kernel's buffers hold several seconds of a busy link.
+/// Interval between reads: the kernel's buffers hold several seconds of a busy link.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What is to be traced.
+/// Scope of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Connections from or to one of these ports; empty: all connections of the machine.
     pub ports: Vec<u16>,
-    /// Payload of a full segment, in which what is in flight is counted.
+    /// Payload of a full segment, the unit of `in_flight`.
     pub segment_bytes: u32,
 }
 
-/// A trace that runs.
+/// A running trace.
 #[derive(Debug)]
 pub struct Probe {
     segment_bytes: u32,
@@ -31,7 +31,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Traces from now on.
+    /// Starts a trace.
     ///
     /// # Errors
     /// If the caller is not root of the machine, or the kernel has no such tracepoints.
@@ -43,7 +43,7 @@ impl Probe {
             let mut reader = match Reader::start(&wanted) {
                 Ok(reader) => reader,
                 Err(error) => {
-                    // The caller waits for exactly this.
+                    // The caller is waiting for exactly this.
                     let _ = ready.send(Err(error));
                     return Ok(Trace::default());
                 }
@@ -58,7 +58,7 @@ impl Probe {
         Ok(Probe { stop, thread, segment_bytes })
     }
 
-    /// Ends the trace and removes what it needed. Times count from `began`, on `CLOCK_MONOTONIC`.
+    /// Ends the trace and removes its instance. Times count from `began`, on `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// If the trace could not be read.
@@ -70,7 +70,7 @@ impl Probe {
     }
 }
 
-/// What has been read.
+/// Data read so far.
 #[derive(Default)]
 struct Trace {
     events: Vec<Event>,
@@ -81,7 +81,7 @@ struct Reader {
     /// Before the instance, which cannot be removed while its pipe is open.
     pipe: Pipe,
     instance: Instance,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     trace: Trace,
 }

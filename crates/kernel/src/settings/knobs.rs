@@ -1,4 +1,4 @@
-//! The table of knobs: what sets each on the kernel, or the one value that the kernel has.
+//! The table of knobs: the kernel setting behind each, or the one value that the kernel has.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use tcp::{AckPolicy, Config, EcnPolicy, Frto, Knob, MetricsUse, TailLossProbe, T
 
 use super::{Refused, Settings};
 
-/// Why a knob cannot be turned so.
+/// Reason why a knob cannot have a value.
 type Reason = &'static str;
 
-/// How a knob is turned.
+/// Mapping of a knob to kernel settings.
 pub(super) enum Mapping {
-    /// By one sysctl.
+    /// One sysctl.
     Sysctl(&'static str, fn(&Config) -> Result<String, Reason>),
-    /// By one option of the route.
+    /// One option of the route.
     Route(&'static str, fn(&Config) -> Result<String, Reason>),
-    /// By settings that depend on its value.
+    /// Settings that depend on its value.
     Several(fn(&Config, &mut Settings) -> Result<(), Reason>),
-    /// Not at all: the kernel has this value.
+    /// None: the kernel has this value.
     Fixed(&'static str, Reason),
-    /// The same, and something comes near to others.
+    /// The same, with an approximation of other values.
     Near(&'static str, Reason, &'static str),
 }
 
@@ -33,7 +33,7 @@ pub(super) fn all() -> impl Iterator<Item = (&'static Knob, &'static Mapping)> {
 }
 
 impl Mapping {
-    /// Turns the knob to what `config` says.
+    /// Sets the knob as in `config`.
     pub(super) fn apply(
         &self,
         knob: &'static Knob,
@@ -137,7 +137,7 @@ fn switch(on: bool) -> Result<String, Reason> {
     number(u8::from(on))
 }
 
-/// By route: a name that is not among those allowed to all is refused by the sysctl, even to root of a namespace.
+/// By route: a congestion control that is not allowed to all users is refused by the sysctl, even to root of a namespace.
 fn congestion_control(config: &Config) -> Result<String, Reason> {
     match config.congestion {
         Algorithm::Reno => number("reno"),
@@ -157,7 +157,7 @@ fn ecn(policy: EcnPolicy) -> u8 {
     }
 }
 
-/// By route, which every kernel has; it overrules `tcp_rto_min_us`. Below 200 ms it also shortens the kernel's delayed acknowledgements
+/// By route, which every kernel supports; it overrides `tcp_rto_min_us`. Below 200 ms it also shortens the kernel's delayed acknowledgements
 /// (`tcp_delack_max`).
 fn min_rto(config: &Config) -> Result<String, Reason> {
     let millis = whole_millis(config.min_rto).ok_or("a route takes whole milliseconds")?;
@@ -216,7 +216,7 @@ fn tso_segments(config: &Config, to: &mut Settings) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What a socket may always have, even when memory is scarce.
+/// Buffer that a socket may always have, even when memory is scarce.
 const LEAST_BUFFER: u64 = 4096;
 /// The kernel counts buffers in an `int`.
 const LARGEST_BUFFER: u64 = i32::MAX as u64;

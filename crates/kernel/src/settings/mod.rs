@@ -1,10 +1,10 @@
-//! A transport of ours as settings of the running kernel.
+//! A transport as settings of the running kernel.
 //!
 //! A [`tcp::Config`] is mapped knob by knob (`knobs`): to a sysctl of a network namespace, to an option of the route that connections take, to an
-//! option of the interface, or to a [`Refusal`] with its reason. What no knob names but decides how TCP behaves is pinned to the shipped value
+//! option of the interface, or to a [`Refusal`] with its reason. Settings without a knob that affect TCP's behaviour are pinned to the shipped value
 //! of Linux 6 (`pins`), since parts of a new namespace are copied from the machine's own.
 //!
-//! All of it reaches every socket of the namespace, whosever it is. Nothing here is for the namespace of the machine.
+//! All of it affects every socket of the namespace, whoever owns it. Nothing here is meant for the machine's own namespace.
 //!
 //! Source: Linux 6.18 `Documentation/networking/ip-sysctl.rst`, `net/ipv4/sysctl_net_ipv4.c`; ip-route(8), ip-link(8).
 
@@ -19,7 +19,7 @@ pub use refusal::{Refusal, Refused};
 
 use crate::Error;
 
-/// What to set before the first connection is made.
+/// Settings to apply before the first connection is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     sysctls: Vec<Sysctl>,
@@ -32,18 +32,18 @@ pub struct Settings {
 pub struct Sysctl {
     /// Its name below `/proc/sys/net`, such as `ipv4/tcp_sack`.
     pub name: &'static str,
-    /// What to write.
+    /// The value to write.
     pub value: String,
-    /// Whether a kernel that does not have it behaves as `value` says.
+    /// True if a kernel that does not have it behaves as `value` specifies.
     pub dispensable: bool,
 }
 
 /// An option of `ip route` or `ip link`, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What `ip` calls it.
+    /// Its name in `ip`.
     pub name: &'static str,
-    /// What it is set to.
+    /// Its value.
     pub value: String,
 }
 
@@ -54,10 +54,10 @@ impl fmt::Display for Setting {
 }
 
 impl Settings {
-    /// What makes the kernel behave as `config` says.
+    /// Settings that make the kernel behave as `config` specifies.
     ///
     /// # Errors
-    /// If the kernel cannot: all knobs of which that is so, and why.
+    /// If the kernel cannot: all knobs concerned, and the reasons.
     pub fn for_config(config: &tcp::Config) -> Result<Settings, Refusal> {
         let mut settings = Settings { sysctls: pins::all(), ..Settings::default() };
         let refused: Vec<Refused> = knobs::all()
@@ -71,29 +71,29 @@ impl Settings {
         &self.sysctls
     }
 
-    /// The options of each route that connections take, for `ip route add PREFIX dev DEVICE ...`.
+    /// The options of each route used by connections, for `ip route add PREFIX dev DEVICE ...`.
     pub fn route_options(&self) -> String {
         joined(&self.route)
     }
 
-    /// The options of each interface that they take, for `ip link set DEVICE ...`; empty if there are none.
+    /// The options of each interface used by connections, for `ip link set DEVICE ...`; empty if there are none.
     pub fn link_options(&self) -> String {
         joined(&self.link)
     }
 
-    /// Writes the sysctls, in the network namespace of the calling thread; needs to be root of it.
+    /// Writes the sysctls, in the network namespace of the calling thread; requires root of it.
     ///
     /// # Errors
-    /// If the kernel lacks one that it needs, or refuses a value.
+    /// If the kernel lacks a required one, or refuses a value.
     pub fn write_sysctls(&self) -> Result<(), Error> {
         self.sysctls.iter().try_for_each(Sysctl::write)
     }
 
-    /// Sets a sysctl that is pinned already, or a further one.
+    /// Sets a sysctl that is already pinned, or a further one.
     fn sysctl(&mut self, name: &'static str, value: impl fmt::Display) {
         let value = value.to_string();
         match self.sysctls.iter_mut().find(|sysctl| sysctl.name == name) {
-            // A kernel without it does as the pin says, no other.
+            // A kernel without it behaves as the pin specifies, no other way.
             Some(pin) if pin.value == value => {}
             Some(pin) => *pin = Sysctl { name, value, dispensable: false },
             None => self.sysctls.push(Sysctl { name, value, dispensable: false }),
@@ -118,7 +118,7 @@ impl Sysctl {
         format!("/proc/sys/net/{}", self.name)
     }
 
-    /// Its value now, fields separated by single blanks; none if the kernel does not have it.
+    /// Its current value, fields separated by single blanks; none if the kernel does not have it.
     ///
     /// # Errors
     /// If it cannot be read.

@@ -1,8 +1,8 @@
-//! What decides how the kernel's TCP behaves: pinned, whatever the machine's administrator likes.
+//! Pinned sysctls: settings that affect the kernel's TCP, independent of the machine's administration.
 //!
-//! The values are those that Linux 6.18 ships (`tcp_sk_init`), which the defaults of [`tcp::Config`] model. Knobs change some of them. A
-//! kernel that lacks one of these behaves as its value says, or, before the version given, in its own way: it is another generation then,
-//! and a run's record has to say so. Left out: what acts only under attack, on idle connections or for applications that ask.
+//! The values are those shipped with Linux 6.18 (`tcp_sk_init`), which the defaults of [`tcp::Config`] model. Knobs change some of them. A
+//! kernel that lacks one of these behaves as its value specifies, or, before the version given, in its own way: it is another generation then,
+//! and a run's record has to say so. Left out: settings that act only under attack, on idle connections or for applications that ask.
 
 use super::Sysctl;
 

@@ -1,4 +1,4 @@
-//! What the kernel cannot be set to, why, and what to do instead.
+//! Values that the kernel cannot be set to, with reasons and alternatives.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use std::fmt;
 pub struct Refused {
     /// The knob.
     pub knob: &'static str,
-    /// What it was set to.
+    /// Its value.
     pub value: String,
-    /// Why the kernel cannot.
+    /// Reason why the kernel cannot.
     pub reason: &'static str,
-    /// What comes near it, if anything does.
+    /// The closest alternative, if any.
     pub instead: Option<&'static str>,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// More than so many are of an older generation, which differs in much: nobody reads them all.
+/// More than this many belong to an older generation, which differs in much: too many to read.
 const SHOWN: usize = 3;
 
 /// All knobs of a transport that the kernel lacks, at least one.

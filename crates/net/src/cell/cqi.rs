@@ -1,9 +1,10 @@
-//! From the quality of a channel (CQI) to a modulation and coding scheme.
+//! Mapping of channel quality (CQI) to a modulation and coding scheme.
 //!
-//! TS 36.213 section 7.2.3 says which transport blocks correspond to a quality: those of its modulation whose effective code rate is the
-//! closest possible to its own, and of two that are equally close the smaller; one such block fails at most once in ten times. The rate is
-//! taken in the reference resource: three symbols of a subframe for control, reference signals for as many antenna ports as there are
-//! layers. It counts checksums (CRC), one of 24 bits a transport block and, of a block that is cut (TS 36.212 section 5.1.2), one a piece.
+//! TS 36.213 section 7.2.3 defines the transport blocks that correspond to a quality: those of its modulation whose
+//! effective code rate is closest to its own, the smaller of two that are equally close; one such block fails at most
+//! once in ten times. The rate is taken in the reference resource: three symbols of a subframe for control, reference
+//! signals for as many antenna ports as there are layers. It includes checksums (CRC): one of 24 bits per transport
+//! block and, if the block is segmented (TS 36.212 section 5.1.2), one per segment.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +13,7 @@ use super::transport_block;
 /// The best quality.
 pub(super) const MOST: u32 = 15;
 
-/// A modulation's bits a symbol and its schemes (table 7.1.7.1-1).
+/// A modulation: its bits per symbol and its schemes (table 7.1.7.1-1).
 struct Modulation {
     bits: u32,
     schemes: RangeInclusive<u32>,
@@ -22,7 +23,7 @@ const QPSK: Modulation = Modulation { bits: 2, schemes: 0..=9 };
 const QAM16: Modulation = Modulation { bits: 4, schemes: 10..=16 };
 const QAM64: Modulation = Modulation { bits: 6, schemes: 17..=28 };
 
-/// Table 7.2.3-1, from quality 1 on: the modulation, and the code rate times 1024.
+/// Table 7.2.3-1, from quality 1: the modulation, and the code rate times 1024.
 const QUALITIES: [(&Modulation, u32); MOST as usize] = [
     (&QPSK, 78),
     (&QPSK, 120),
@@ -41,7 +42,7 @@ const QUALITIES: [(&Modulation, u32); MOST as usize] = [
     (&QAM64, 948),
 ];
 
-/// The scheme that corresponds to a quality from 1 to [`MOST`] in so many resource blocks.
+/// Scheme for a quality from 1 to [`MOST`] in `blocks` resource blocks.
 pub(super) fn mcs(cqi: u32, blocks: u32, layers: u32) -> u32 {
     let (modulation, rate) = QUALITIES[cqi as usize - 1];
     let channel_bits = modulation.bits * blocks * resource_elements(layers);
@@ -53,8 +54,8 @@ pub(super) fn mcs(cqi: u32, blocks: u32, layers: u32) -> u32 {
     schemes.min_by_key(distance).expect("a modulation has schemes")
 }
 
-/// Symbols for data in a pair of resource blocks: of 12 x 14, less three symbols' control and the reference signals outside them (TS
-/// 36.211 section 6.10.1.2).
+/// Symbols for data in a pair of resource blocks: 12 x 14, less three symbols' control and the reference signals
+/// outside them (TS 36.211 section 6.10.1.2).
 fn resource_elements(layers: u32) -> u32 {
     let references = match layers {
         1 => 6,
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(schemes(4)[2], 1);
     }
 
-    /// The efficiencies of table 7.2.3-1, bits a symbol.
+    /// The efficiencies of table 7.2.3-1, in bits per symbol.
     #[test]
     fn the_table_is_the_standards() {
         let efficiency = |cqi: usize| {
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_large_block_has_a_checksum_a_piece() {
-        // 15,840 bits and 24 are three pieces; 6,120 and 24 just fit in one.
+        // 15,840 bits and 24 are three segments; 6,120 and 24 just fit in one.
         assert_eq!(with_checksums(15_840), 15_840 + 24 + 3 * 24);
         assert_eq!(with_checksums(6120), 6144);
         assert_eq!(with_checksums(6121), 6145 + 2 * 24);

@@ -1,4 +1,4 @@
-//! A user's share of a cell: reading it, and what it carries.
+//! A user's share of a cell: its parser and its rate.
 
 use units::BitsPerSec;
 
@@ -6,7 +6,7 @@ use super::{CellError, cqi, transport_block};
 use crate::Direction;
 use transport_block::{MOST_BLOCKS, MOST_MCS};
 
-/// What an LTE cell carries for one user in each subframe of a millisecond.
+/// Share of an LTE cell that one user has in each subframe of a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellShare {
     direction: Direction,
@@ -15,25 +15,25 @@ pub struct CellShare {
     layers: u32,
 }
 
-/// Cells' bandwidths and resource blocks (TS 36.104 table 5.6-1).
+/// Bandwidths of cells and their resource blocks (TS 36.104 table 5.6-1).
 const BANDWIDTHS: [(&str, u32); 6] =
     [("1.4mhz", 6), ("3mhz", 15), ("5mhz", 25), ("10mhz", 50), ("15mhz", 75), ("20mhz", 100)];
 
 const MOST_LAYERS: u32 = 4;
 /// 2x2 antennas.
 const USUAL_LAYERS: u32 = 2;
-/// The last scheme with 16QAM: devices of categories 1 to 4 have no more upwards.
+/// The last scheme with 16QAM: devices of categories 1 to 4 support no more on the uplink.
 const LAST_16QAM_UP: u32 = 20;
 const SUBFRAMES_PER_SECOND: u64 = 1000;
 
-/// How well a channel carries, as typed.
+/// Channel quality, as typed.
 #[derive(Clone, Copy)]
 enum Coding {
     Mcs(u32),
     Cqi(u32),
 }
 
-/// The parts that were typed.
+/// The parts as typed.
 #[derive(Default)]
 struct Parts {
     bandwidth: Option<(&'static str, u32)>,
@@ -43,8 +43,8 @@ struct Parts {
 }
 
 impl CellShare {
-    /// Reads `10mhz/17prb/cqi12/2layers`. A bandwidth or resource blocks must be there; two layers and the highest scheme are meant where
-    /// nothing is said, one layer and the highest with 16QAM upwards.
+    /// Parses `10mhz/17prb/cqi12/2layers`. A bandwidth or resource blocks are required; the default is two layers and
+    /// the highest scheme, on the uplink one layer and the highest with 16QAM.
     ///
     /// # Errors
     /// If no cell has such a share.
@@ -56,7 +56,7 @@ impl CellShare {
         parts.resolve(direction)
     }
 
-    /// Bits in a subframe, of all layers.
+    /// Bits per subframe, over all layers.
     pub fn bits(&self) -> u64 {
         let block = match self.direction {
             Direction::Down => transport_block::down(self.mcs, self.blocks),
@@ -65,7 +65,7 @@ impl CellShare {
         u64::from(block) * u64::from(self.layers)
     }
 
-    /// The rate if he has it in every subframe.
+    /// Rate of a user that has this share in every subframe.
     pub fn rate(&self) -> BitsPerSec {
         BitsPerSec(self.bits() * SUBFRAMES_PER_SECOND)
     }
@@ -147,7 +147,7 @@ impl Parts {
     }
 }
 
-/// The bandwidths that there are, for messages.
+/// List of the known bandwidths, for messages.
 pub(super) fn bandwidths() -> String {
     BANDWIDTHS.map(|(name, _)| name).join(", ")
 }
@@ -159,12 +159,12 @@ fn once<T>(what: &'static str, slot: &mut Option<T>, value: T) -> Result<(), Cel
     }
 }
 
-/// Whole numbers without a sign.
+/// Parses an unsigned whole number.
 fn number(digits: &str) -> Option<u32> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// Whether it has no prime factor above 5.
+/// Returns true if `count` has no prime factor above 5.
 fn is_product(mut count: u32) -> bool {
     for factor in [2, 3, 5] {
         while count.is_multiple_of(factor) {

@@ -1,28 +1,28 @@
-//! How many bits a transport block has.
+//! Sizes of transport blocks.
 
 use std::sync::LazyLock;
 
 /// Table 7.1.7.2.1-1.
 const TABLE: &str = include_str!("../../data/lte-tbs.txt");
 
-/// The largest count of resource blocks in the table; the largest cell, of 20 MHz, has 100.
+/// Largest number of resource blocks in the table; the largest cell, of 20 MHz, has 100.
 pub(super) const MOST_BLOCKS: u32 = 110;
-/// The last modulation and coding scheme; those beyond are for repetitions.
+/// Last modulation and coding scheme; those beyond are for retransmissions.
 pub(super) const MOST_MCS: u32 = 28;
 
-/// Bits, by index and count of resource blocks less one.
+/// Bits, by index and number of resource blocks less one.
 static BITS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     let numbers = |line: &str| line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     lines.map(numbers).collect()
 });
 
-/// The bits of a downlink's transport block of one layer, in 1 to [`MOST_BLOCKS`] resource blocks.
+/// Bits of a downlink transport block of one layer, in 1 to [`MOST_BLOCKS`] resource blocks.
 pub(super) fn down(mcs: u32, blocks: u32) -> u32 {
     bits(down_index(mcs), blocks)
 }
 
-/// The bits of an uplink's.
+/// Bits of an uplink transport block.
 pub(super) fn up(mcs: u32, blocks: u32) -> u32 {
     bits(up_index(mcs), blocks)
 }
@@ -31,8 +31,8 @@ fn bits(index: u32, blocks: u32) -> u32 {
     BITS[index as usize][blocks as usize - 1]
 }
 
-/// TS 36.213 table 7.1.7.1-1: QPSK up to 9, 16QAM up to 16, then 64QAM; the first scheme of a modulation has the index of the last of the
-/// one before.
+/// TS 36.213 table 7.1.7.1-1: QPSK up to 9, 16QAM up to 16, then 64QAM; the first scheme of a modulation shares its
+/// index with the last of the previous one.
 fn down_index(mcs: u32) -> u32 {
     match mcs {
         0..=9 => mcs,
@@ -41,7 +41,7 @@ fn down_index(mcs: u32) -> u32 {
     }
 }
 
-/// TS 36.213 table 8.6.1-1: QPSK up to 10, 16QAM up to 20, then 64QAM, which a device that has none sends as 16QAM.
+/// TS 36.213 table 8.6.1-1: QPSK up to 10, 16QAM up to 20, then 64QAM, sent as 16QAM by devices without it.
 fn up_index(mcs: u32) -> u32 {
     match mcs {
         0..=10 => mcs,
@@ -58,7 +58,7 @@ mod tests {
     fn the_table_is_whole_and_grows() {
         assert_eq!(BITS.len(), 27);
         assert!(BITS.iter().all(|row| row.len() == MOST_BLOCKS as usize));
-        // But for one famous entry: index 6 at one block has 328 bits, more than index 7 has.
+        // One well-known exception: index 6 at one block has 328 bits, more than index 7.
         let grows = |row: &Vec<u32>| row[1..].is_sorted();
         assert!(BITS.iter().all(grows));
         assert_eq!(BITS[6][0], 328);

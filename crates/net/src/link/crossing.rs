@@ -1,4 +1,4 @@
-//! What becomes of a packet whose whole fate is decided when it enters.
+//! Crossing of a packet whose whole fate is decided when it enters.
 
 use units::Time;
 
@@ -7,13 +7,13 @@ use crate::delay_line::Order;
 /// A packet's way over a link. Plain nanoseconds: this is computed for every packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crossing {
-    /// How long it waits for the server.
+    /// Time spent waiting for the server.
     pub(super) waited_ns: u64,
-    /// How long it keeps the server busy.
+    /// Time for which the packet keeps the server busy.
     pub(super) service_ns: u64,
-    /// When it is at the far end; [`Time::NEVER`] if the server never comes to it.
+    /// Arrival at the far end; [`Time::NEVER`] if the packet is never served.
     pub(super) arrives: Time,
-    /// Whether it may overtake others.
+    /// Permission to overtake others.
     pub(super) order: Order,
 }
 

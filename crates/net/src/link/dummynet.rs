@@ -2,13 +2,14 @@
 //! `transmit_event` of `ip_dn_io.c`).
 //!
 //! Time is counted in ticks (of 1 ms: `hz` 1000), but on Linux the timer runs once a jiffy (4 ms at HZ 250) and then
-//! moves by all its ticks at once: packets leave in batches. A pipe has a credit in bits: it grows with the
-//! ticks, a packet is served when it is not negative, and takes its length from it, so that the rate holds
-//! in the long run. An idle pipe begins without credit (`io_fast` 0).
+//! advances by all its ticks at once: packets leave in batches. A pipe has a credit in bits: it grows with the ticks,
+//! a packet is served when it is not negative, and takes its length from it, so that the rate holds in the long run.
+//! An idle pipe begins without credit (`io_fast` 0).
 //!
-//! Order: loss (before this file), tail drop when the slots are taken, serialisation, delay. The delay is cut
-//! to whole ticks. A queue in bytes is full when it holds more than its limit without the packet that comes. Left out: RED, weighted queues, bursts, MAC overhead profiles, and the port's corrections
-//! of its clock; and the limit of limits (`pipe_slot_limit`, 100 unless an administrator says otherwise).
+//! Order: loss (before this file), tail drop when the slots are taken, serialisation, delay. The delay is truncated
+//! to whole ticks. A queue in bytes is full when it holds more than its limit without the new packet. Not modelled:
+//! RED, weighted queues, bursts, MAC overhead profiles, the port's corrections of its clock, and the limit of limits
+//! (`pipe_slot_limit`, 100 by default).
 
 use std::time::Duration;
 
@@ -21,16 +22,16 @@ use crate::{DropCause, LinkConfig, QueueLimit};
 
 pub(super) struct Dummynet {
     tick_ns: u64,
-    /// Its `hz`.
+    /// `hz`.
     ticks_per_sec: u64,
-    /// Bits a second; `None`: no limit.
+    /// Bits per second; `None`: unlimited.
     bandwidth: Option<i128>,
     delay_ticks: u64,
     ticks_per_timer: u64,
     limit: QueueLimit,
     queue: DropTail,
-    /// The tick at which the next packet can be served at the earliest, and the credit then, in bits times
-    /// ticks a second. The credit is not negative.
+    /// Earliest tick at which the next packet can be served, and the credit then, in bits times ticks per second. The
+    /// credit is not negative.
     serves_at: u64,
     credit: i128,
 }
@@ -60,7 +61,7 @@ impl Dummynet {
             return Err(DropCause::QueueFull);
         }
         if !waits && self.serves_at < tick {
-            // It was idle: `si->sched_time = dn_cfg.curr_time; si->credit = 0`.
+            // The pipe was idle: `si->sched_time = dn_cfg.curr_time; si->credit = 0`.
             (self.serves_at, self.credit) = (tick, 0);
         }
         let starts = if waits { self.instant(self.serves_at) } else { now };
@@ -95,13 +96,13 @@ impl Dummynet {
         at + ticks
     }
 
-    /// `dn_cfg.curr_time`: the tick that the timer saw when it last ran.
+    /// `dn_cfg.curr_time`: tick at which the timer last ran.
     fn tick(&self, now: Time) -> u64 {
         let ticks = now.as_nanos() / self.tick_ns;
         ticks - ticks % self.ticks_per_timer
     }
 
-    /// When the timer first sees `tick`.
+    /// Time at which the timer first sees `tick`.
     fn instant(&self, tick: u64) -> Time {
         let nanos = tick.next_multiple_of(self.ticks_per_timer).saturating_mul(self.tick_ns);
         Time::from_nanos(nanos)

@@ -1,7 +1,7 @@
 //! Farlink's own link with a droptail queue: serialise in order of arrival, then delay.
 //!
-//! Since nobody who waits is ever dropped, a packet's whole way is known when it enters, and it costs one
-//! timer at most: its arrival. This is the path that carries millions of packets a second.
+//! As no waiting packet is ever dropped, a packet's whole way is known when it enters, and it costs at most one
+//! timer: its arrival. This path carries millions of packets a second.
 
 use units::Time;
 

@@ -1,4 +1,4 @@
-//! A queue with its own place before the server: that of all users, or of one.
+//! A queue with its own place before the server, for all users or for one.
 
 use chance::Source;
 use units::Time;
@@ -14,11 +14,11 @@ use super::crossing::nanos_between;
 
 pub(super) struct Lane<P> {
     waiting: Box<dyn Discipline<P> + Send>,
-    /// The packet of which a part was served.
+    /// The packet that is partly served.
     begun: Option<Begun<P>>,
-    /// Since when somebody waits, or since the user came back.
+    /// Time since which packets wait, or since which the user is back.
     since: Time,
-    /// When the server can take something of it; [`Time::NEVER`] if there is nothing.
+    /// Earliest time at which the server can serve the lane; [`Time::NEVER`] if it is empty.
     next: Time,
     handovers: Option<Handovers>,
 }
@@ -32,22 +32,22 @@ struct Begun<P> {
 /// A packet whose last byte was served.
 pub(super) struct Served<P> {
     pub(super) packet: Queued<P>,
-    /// When that was.
+    /// Time of its last byte.
     pub(super) ends: Time,
-    /// How long the server was busy with it in all.
+    /// Total time for which it kept the server busy.
     pub(super) service_ns: u64,
 }
 
-/// What was served in one go: a packet, or a part of one.
+/// One slice of service: a packet, or a part of one.
 pub(super) struct Slice<P> {
     pub(super) bytes: u32,
     pub(super) service: Service,
-    /// The packet, if that was the last of it.
+    /// The packet, if the slice was its last.
     pub(super) done: Option<Served<P>>,
 }
 
 impl<P: Send + 'static> Lane<P> {
-    /// The lane with this number. The first has the streams of a link that has but one.
+    /// The lane with this number. The first has the random streams of a link with a single lane.
     pub(super) fn new(config: &LinkConfig, source: &Source, name: &str, number: u32) -> Lane<P> {
         let LinkConfig { queue, mtu, .. } = *config;
         let purpose = match number {
@@ -69,7 +69,7 @@ impl<P: Send + 'static> Lane<P> {
 }
 
 impl<P> Lane<P> {
-    /// A packet joins the queue. True if nobody was there before.
+    /// Adds a packet to the queue. Returns true if the lane was empty.
     pub(super) fn enqueue(
         &mut self,
         now: Time,
@@ -86,22 +86,22 @@ impl<P> Lane<P> {
         self.waiting.enqueue(now, packet, drops).map(|()| was_empty)
     }
 
-    /// How much waits; what is being served does not.
+    /// Queue depth, without the packet in service.
     pub(super) fn depth(&self) -> Depth {
         self.waiting.depth()
     }
 
-    /// How many packets are here.
+    /// Number of packets in the lane.
     pub(super) fn packets(&self) -> usize {
         self.depth().packets + usize::from(self.begun.is_some())
     }
 
-    /// When [`plan`](Lane::plan) said that the server can take something.
+    /// Earliest service time, as found by [`plan`](Lane::plan).
     pub(super) fn next(&self) -> Time {
         self.next
     }
 
-    /// Finds out when `server` can take something.
+    /// Computes when `server` can serve the lane.
     pub(super) fn plan(&mut self, server: &Server) {
         if self.is_empty() {
             self.next = Time::NEVER;
@@ -114,13 +114,13 @@ impl<P> Lane<P> {
         }
     }
 
-    /// When a user who is away at `at`, and for whom packets wait, is back.
+    /// Return time of a user that is away at `at` and has packets waiting.
     fn back(&self, at: Time) -> Option<Time> {
         let handovers = self.handovers.as_ref().filter(|_| at < Time::NEVER)?;
         handovers.at(at).filter(|_| handovers.config().lossless).map(|away| away.ends)
     }
 
-    /// Drops everything if the user is away at `at` and nobody keeps it for him.
+    /// Drops everything if the user is away at `at` and its packets are not forwarded.
     pub(super) fn lose(&mut self, at: Time, drops: &mut Drops<P>) {
         if !self.is_losing(at) {
             return;
@@ -164,7 +164,8 @@ impl<P> Lane<P> {
         Some(Slice { bytes, service, done })
     }
 
-    /// How many bytes are served in one go: as many as may be, but for the last of them not beyond the next handover.
+    /// Number of bytes to serve in one go: as many as allowed, with all but the last byte ending before the next
+    /// handover.
     fn slice(
         &self,
         begun: &Begun<P>,
@@ -211,7 +212,8 @@ impl<P> Begun<P> {
         self.packet.packet.wire_bytes - self.served_bytes
     }
 
-    /// What the next `bytes` of it cost the server: more where the user's channel is poor. Rounded once a packet, however it is sliced.
+    /// Cost of the packet's next `bytes` at the server: more if the user's channel is poor. Rounded once per packet,
+    /// however it is sliced.
     fn on_air(&self, bytes: u32, channels: &Channels) -> u32 {
         let share = channels.of(self.packet.packet.user);
         if share == 1.0 {

@@ -1,7 +1,7 @@
-//! A link whose next packet is chosen when the server is free: because queue management decides then who is dropped, because users take
-//! turns, or because they are away for a moment. Service is an event of its own.
+//! A link that chooses its next packet when the server is free: because queue management decides then which packets
+//! to drop, because users take turns, or because they are away for a moment. Service is an event of its own.
 //!
-//! The server takes slices: whole packets, or parts of them where a turn or a user's presence ends in the middle.
+//! The server takes slices: whole packets, or parts of them if a turn or a user's presence ends in the middle.
 
 use chance::Source;
 use units::Time;
@@ -16,16 +16,16 @@ pub(super) struct Managed<P> {
     config: LinkConfig,
     source: Source,
     name: String,
-    /// One for all users, or one a user, by their numbers.
+    /// One lane for all users, or one per user, by number.
     lanes: Vec<Lane<P>>,
     turns: Box<dyn Turns>,
     server: Server,
-    /// When the server takes the next slice.
+    /// Time at which the server takes the next slice.
     serves_at: Option<Time>,
 }
 
 impl<P: Send + 'static> Managed<P> {
-    /// A queue that is managed or shared; `None` for a plain one, which needs none of this.
+    /// Creates a managed or shared queue; `None` for a plain one, which needs none of this.
     pub(super) fn new(config: &LinkConfig, source: &Source, name: &str) -> Option<Managed<P>> {
         let is_plain = config.management == Management::DropTail
             && config.scheduler == Scheduler::Fifo
@@ -45,7 +45,7 @@ impl<P: Send + 'static> Managed<P> {
         })
     }
 
-    /// A packet joins its queue. The services that were due before must have been run.
+    /// Adds a packet to its queue. Services due before must have been run.
     pub(super) fn enqueue(
         &mut self,
         now: Time,
@@ -69,17 +69,17 @@ impl<P: Send + 'static> Managed<P> {
 }
 
 impl<P> Managed<P> {
-    /// When the next service begins.
+    /// Beginning of the next service.
     pub(super) fn serves_at(&self) -> Option<Time> {
         self.serves_at
     }
 
-    /// Whether a service is due by `now`.
+    /// Returns true if a service is due by `now`.
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.serves_at.is_some_and(|at| at <= now)
     }
 
-    /// The next packet whose last slice is due by `now`. A lane that drops all it has leaves the server idle.
+    /// Returns the next packet whose last slice is due by `now`. A lane that drops all it has leaves the server idle.
     pub(super) fn serve(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Served<P>> {
         while let Some(at) = self.serves_at.filter(|at| *at <= now) {
             self.lanes.iter_mut().for_each(|lane| lane.lose(at, drops));
@@ -105,7 +105,7 @@ impl<P> Managed<P> {
         done
     }
 
-    /// How much waits.
+    /// Depth of all queues.
     pub(super) fn depth(&self) -> Depth {
         self.lanes.iter().map(Lane::depth).fold(Depth::default(), |all, lane| Depth {
             packets: all.packets + lane.packets,
@@ -113,7 +113,7 @@ impl<P> Managed<P> {
         })
     }
 
-    /// How many packets wait or are being served in slices.
+    /// Number of packets that wait or are being served in slices.
     pub(super) fn packets(&self) -> usize {
         self.lanes.iter().map(Lane::packets).sum()
     }

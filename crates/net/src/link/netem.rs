@@ -1,10 +1,10 @@
 //! Linux's netem with `delay`, `rate` and `limit` in one qdisc (`netem_enqueue` of `sch_netem.c`).
 //!
-//! What differs from a real link: the limit counts all packets that have not left, also those that are
-//! merely delayed; serialisation comes after the delay (`max(now + delay, the last one's time) + length /
-//! rate`); the rate is cut to whole bytes a second and the time to whole nanoseconds; without a rate,
-//! jitter reorders; `reorder` lets a packet out at once, before everybody. Left out: correlations, slots,
-//! cells, the distributions that need a table.
+//! Differences from a real link: the limit counts all packets that have not left, including those that are merely
+//! delayed; serialisation comes after the delay (`max(now + delay, the last one's time) + length / rate`); the rate
+//! is truncated to whole bytes per second and the time to whole nanoseconds; without a rate, jitter reorders;
+//! `reorder` releases a packet at once, before all others. Not modelled: correlations, slots, cells, the
+//! distributions that need a table.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::queue::Depth;
 use crate::{DropCause, LinkConfig, QueueLimit};
 
 pub(super) struct Netem {
-    /// `None`: no limit.
+    /// `None`: unlimited.
     bytes_per_sec: Option<u64>,
     limit: QueueLimit,
     propagation: Propagation,
-    /// When each packet that is in the qdisc will leave it, in order, and its size.
+    /// Departure time and size of each packet in the qdisc, in order.
     leaving: VecDeque<(Time, u32)>,
     bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Links, a packet at a time.
+//! Tests of links, one packet at a time.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn link(config: LinkConfig) -> Link<u32> {
     Link::new(config, &Source::new(1, 0), "test")
 }
 
-/// Offers a packet of so many bytes.
+/// Offers a packet of `bytes`.
 fn offer(link: &mut Link<u32>, now: Time, bytes: u32, body: u32) -> Verdict {
     link.handle(now, Packet::new(bytes), body)
 }
@@ -55,7 +55,7 @@ fn drain(link: &mut Link<u32>) -> Vec<(Time, u32, u32)> {
     arrivals
 }
 
-/// A rate that was recorded so.
+/// A recorded rate.
 fn traced(text: &str, once: bool) -> Rate {
     let options = TraceOptions { unit: None, once };
     let trace = Trace::from_bytes("t", text.as_bytes(), Direction::Down, options);

@@ -1,7 +1,8 @@
-//! Transport blocks on the link of an LTE cell: which of them a packet is in, and when it is whole.
+//! Transport blocks on the link of an LTE cell: mapping of packets to blocks, and the time at which a packet is
+//! complete.
 //!
-//! A block is what the link serialises within a subframe of a millisecond. A packet that takes longer is in several blocks and waits for the
-//! last of them; packets that share one share its fate, and nobody overtakes.
+//! A block is what the link serialises within a subframe of a millisecond. A packet that takes longer spans several
+//! blocks and waits for the last of them; packets that share a block share its fate, and order is kept.
 
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 pub(super) struct TransportBlocks {
     harq: Harq,
     stream: Stream,
-    /// The last block that was drawn for, by its subframe, and how late it is.
+    /// The last block drawn, by its subframe, and its lateness.
     last: Option<(u64, Duration)>,
-    /// When the last packet was whole.
+    /// Time at which the last packet was complete.
     released: Time,
 }
 
@@ -26,10 +27,10 @@ impl TransportBlocks {
         TransportBlocks { harq, stream, last: None, released: Time::ZERO }
     }
 
-    /// By how much later than serialised a packet is whole and in order. `starts` and `ends` bound its service.
+    /// Delay from serialisation until a packet is complete and in order. `starts` and `ends` bound its service.
     pub(super) fn delay(&mut self, starts: Time, ends: Time) -> Duration {
         let last = subframe(Time::from_nanos(ends.as_nanos().saturating_sub(1)).max(starts));
-        // A block before these is there by the time of the last, however often it is repeated.
+        // A block before these has arrived by the time of the last, however often it is repeated.
         let reach = (self.harq.latest().as_nanos() / SUBFRAME.as_nanos()) as u64 + 1;
         let first = subframe(starts).max(last.saturating_sub(reach));
         let whole = (first..=last).fold(ends, |whole, block| {
@@ -83,11 +84,12 @@ mod tests {
 
     #[test]
     fn packets_of_one_block_share_its_fate() {
-        // Five a block, each fifth of a subframe one. Whoever is late on his own account is late by 8 ms a failure.
+        // Five packets per block, one per fifth of a subframe. Those late on their own account are late by 8 ms per
+        // failure.
         let mut blocks = blocks(0.1);
         let mut late = 0;
         for block in 0..1000u64 {
-            // Far apart, so that nobody waits for another block.
+            // Far apart, so that none waits for another block.
             let at = block * 1_000_000;
             let delays: Vec<_> =
                 (0..5).map(|n| blocks.delay(us(at + n * 200), us(at + n * 200 + 200))).collect();
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_packet_of_many_blocks_waits_for_the_last() {
-        // 2.5 ms are in three blocks, or, where they begin at three quarters, in four: 29 % are late.
+        // 2.5 ms span three blocks, or, if they begin at three quarters, four: 29 % are late.
         let mut blocks = blocks(0.1);
         let delay = |n: u64| blocks.delay(us(n * 1_000_250), us(n * 1_000_250 + 2500));
         let late = (0..4000).map(delay).filter(|delay| *delay > Duration::ZERO).count();

@@ -1,4 +1,4 @@
-//! Whose turn it is to be served.
+//! Schedulers among the lanes of a link.
 
 use units::Time;
 
@@ -13,7 +13,8 @@ use round_robin::RoundRobin;
 
 /// A scheduler, driven by a link: lanes are numbered from 0.
 pub(super) trait Turns: Send {
-    /// Whose slice is served at `at`. Lanes that are not ready have nothing to send, or cannot; at least one is.
+    /// Chooses the lane to serve at `at`. Lanes that are not ready have nothing to send, or cannot; at least one is
+    /// ready.
     fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> Turn;
 
     /// A slice of a lane was served.
@@ -24,7 +25,7 @@ pub(super) trait Turns: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) lane: usize,
-    /// How long a slice may be.
+    /// Maximum length of a slice.
     pub(super) most_bytes: u32,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn of(config: &LinkConfig) -> Box<dyn Turns> {
     }
 }
 
-/// Nobody to choose from.
+/// A scheduler for a single lane.
 struct OneLane;
 
 impl Turns for OneLane {

@@ -1,6 +1,6 @@
-//! Losses from a file: which packets of a direction, or when.
+//! Losses from a file, listed by packet number or by time.
 //!
-//! Entries stand between blanks, commas or line ends; `#` begins a remark that ends with its line.
+//! Entries are separated by blanks, commas or line ends; `#` begins a comment that ends with its line.
 //!
 //! - `17`: the seventeenth packet that is offered to the link, counted from 1; `100-110`: these eleven;
 //! - `2.5s-2.6s`: every packet that enters from 2.5 s on and before 2.6 s of the link's time.
@@ -11,37 +11,37 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use units::{Time, parse};
 
-/// Which packets are lost.
+/// List of lost packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropList {
     origin: String,
-    /// First and last number, in order, not overlapping.
+    /// First and last number of each range, in order, not overlapping.
     numbers: Vec<(u64, u64)>,
-    /// From (included) and to (not included), in order, not overlapping.
+    /// Beginning (included) and end (excluded) of each span, in order, not overlapping.
     spans: Vec<(Time, Time)>,
 }
 
-/// Why a file is not a list of losses.
+/// Reasons why a file is not a list of losses.
 #[derive(Debug, Error)]
 pub enum DropListError {
     /// The file cannot be read.
     #[error("failed to read the list of losses {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// An entry that is none.
+    /// An invalid entry.
     #[error("{file}:{line}: `{text}`: {expected}")]
     Entry {
-        /// Which file.
+        /// The file.
         file: String,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The entry.
         text: String,
-        /// What should.
+        /// The expected form.
         expected: &'static str,
     },
 }
@@ -54,7 +54,7 @@ impl DropList {
         DropList::from_text(&path.display().to_string(), &text)
     }
 
-    /// Reads a list; `origin` stands in messages.
+    /// Parses a list; `origin` appears in messages.
     pub fn from_text(origin: &str, text: &str) -> Result<DropList, DropListError> {
         let (mut numbers, mut spans) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -81,7 +81,7 @@ impl DropList {
         &self.origin
     }
 
-    /// Whether the packet with this number, counted from 1, which enters at `now`, is lost.
+    /// Returns true if the packet with this number, counted from 1, which enters at `now`, is lost.
     pub(crate) fn contains(&self, number: u64, now: Time) -> bool {
         let index = self.numbers.partition_point(|(_, last)| *last < number);
         if self.numbers.get(index).is_some_and(|(first, _)| *first <= number) {
@@ -112,7 +112,7 @@ fn span(entry: &str) -> Result<(Time, Time), &'static str> {
     if from < to { Ok((from, to)) } else { Err("the stretch ends before it begins") }
 }
 
-/// In order, overlapping ones as one.
+/// Sorts the ranges and merges those that overlap.
 fn merged<T: Ord + Copy>(mut ranges: Vec<(T, T)>) -> Vec<(T, T)> {
     ranges.sort_unstable();
     let mut merged: Vec<(T, T)> = Vec::with_capacity(ranges.len());

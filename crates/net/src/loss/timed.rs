@@ -1,8 +1,8 @@
-//! Bursts in time: a channel that fades and recovers whoever sends.
+//! Bursts in time: a channel that fades and recovers independently of the traffic.
 //!
-//! In netem's model (`gemodel`) the state moves with packets, so a flow that has backed off to one packet in minutes stays
-//! in the same burst. Here each state lasts for an exponentially distributed time: the Gilbert-Elliott model in
-//! continuous time. The states are drawn from a stream of their own and do not hang on what is sent.
+//! In netem's model (`gemodel`) the state changes with packets, so a flow that has backed off to one packet in
+//! minutes stays in the same burst. Here each state lasts for an exponentially distributed time: the Gilbert-Elliott
+//! model in continuous time. The states are drawn from a stream of their own and do not depend on the traffic.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -25,11 +25,11 @@ pub struct TimedGilbertElliott {
 }
 
 impl TimedGilbertElliott {
-    /// The mean lengths that a state may have.
+    /// Allowed mean lengths of a state.
     pub const LENGTHS: RangeInclusive<Duration> =
         Duration::from_micros(100)..=Duration::from_secs(3600);
 
-    /// The share of packets that is lost in the long run: each state's loss by its share of the time.
+    /// Long-run share of packets lost: each state's loss weighted by its share of the time.
     pub fn mean(&self) -> f64 {
         let in_bad = self.share_of_bad();
         in_bad * self.loss_in_bad + (1.0 - in_bad) * self.loss_in_good
@@ -42,7 +42,7 @@ impl TimedGilbertElliott {
     }
 }
 
-/// The state that a channel is in, and until when.
+/// State of a channel, and when it ends.
 pub(super) struct TimedState {
     model: TimedGilbertElliott,
     stream: Stream,
@@ -51,7 +51,7 @@ pub(super) struct TimedState {
 }
 
 impl TimedState {
-    /// A channel that has been changing for long when the world begins: it may begin within a burst.
+    /// A channel in its steady state: it may begin within a burst.
     pub(super) fn new(model: TimedGilbertElliott, mut stream: Stream) -> TimedState {
         let is_bad = stream.happens(model.share_of_bad());
         let mut state = TimedState { model, stream, is_bad, until: Time::ZERO };
@@ -72,7 +72,7 @@ impl TimedState {
         }
     }
 
-    /// A length for the present state; never none, so that time goes on.
+    /// Draws a length for the present state; never zero, so that time advances.
     fn length(&mut self) -> Duration {
         let mean = if self.is_bad { self.model.bad } else { self.model.good };
         mean.mul_f64(self.stream.exponential()).max(Duration::from_nanos(1))
@@ -95,7 +95,7 @@ mod tests {
         TimedState::new(model, Source::new(seed, 0).stream("link/down/bursts"))
     }
 
-    /// Where the state changes, seen once a millisecond.
+    /// State of the channel, sampled once a millisecond.
     fn bursts(state: &mut TimedState, seconds: u64) -> Vec<bool> {
         (0..seconds * 1000).map(|ms| state.loss_at(Time::from_millis(ms)) == 1.0).collect()
     }
@@ -112,7 +112,7 @@ mod tests {
         assert!((length / 80.0 - 1.0).abs() < 0.03, "bursts of {length} ms");
     }
 
-    /// A lone packet two minutes later meets a state that knows nothing of this one.
+    /// A lone packet two minutes later meets an independent state.
     #[test]
     fn a_burst_ends_while_nobody_sends() {
         let pairs: Vec<(bool, bool)> = (0..20_000)
@@ -130,7 +130,7 @@ mod tests {
     }
 
     proptest! {
-        /// The bursts are the same whoever looks, and however often.
+        /// The bursts do not depend on when, or how often, they are looked at.
         #[test]
         fn who_sends_changes_nothing(seed in any::<u64>(), asked in prop::collection::vec(0..60_000u64, 1..60)) {
             let (mut often, mut seldom) = (state(model(300, 40), seed), state(model(300, 40), seed));

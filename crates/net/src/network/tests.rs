@@ -260,7 +260,7 @@ fn a_queue_of_bandwidth_delay_products_sits_at_the_bottleneck() {
     let network = Network::parse(text).expect("valid").with_queue_bdp(1.0);
     // 12 Mbit/s over 120 ms.
     assert_eq!(network.down.queue, QueueLimit::Bytes(180_000));
-    // Upwards the second hop is slower: 9000 bytes.
+    // On the uplink the second hop is slower: 9000 bytes.
     assert_eq!(network.up.queue, QueueLimit::Packets(7));
     assert_eq!(network.beyond[0].up.queue, QueueLimit::Packets(6));
     let tiny = Network::parse("3g").expect("a profile").with_queue_bdp(0.001);
@@ -410,7 +410,7 @@ proptest! {
 
 #[test]
 fn a_queue_may_be_given_in_bandwidth_delay_products() {
-    // 10 Mbit/s for 120 ms are 100 full packets; upwards it is a tenth.
+    // 10 Mbit/s for 120 ms are 100 full packets; on the uplink it is a tenth.
     let network = Network::parse("rtt=120ms,down=10mbit,up=1mbit,queue=2bdp").unwrap();
     assert_eq!(network.down.queue, QueueLimit::Packets(200));
     assert_eq!(network.up.queue, QueueLimit::Packets(20));

@@ -1,4 +1,4 @@
-//! A network as text that reads back to the same network.
+//! Serialisation of a network as text that parses back to the same network.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl fmt::Display for Network {
-    /// The links as settings that [`Network::parse`] reads back to the same links. The processing
-    /// jitter is not among them: it belongs to the experiment.
+    /// The links as settings that [`Network::parse`] parses back to the same links. The processing jitter is not
+    /// among them: it belongs to the experiment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut settings = settings("", &self.up, &self.down);
         for (hop, number) in self.beyond.iter().zip(1..) {
@@ -28,8 +28,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Both directions of a hop, each key behind `prefix`. What is as it would be without being said is left
-/// out, but for the queue.
+/// Both directions of a hop, each key behind `prefix`. Defaults are left out, except the queue.
 fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
     let mut settings = Vec::new();
     let mut put = |key: &str, value: String| settings.push(format!("{prefix}{key}={value}"));
@@ -189,7 +188,7 @@ impl fmt::Display for Speed {
     }
 }
 
-/// A probability in per cent where that reads back to the same number, else as a fraction.
+/// A probability in per cent if that reads back to the same number, else as a fraction.
 #[derive(PartialEq)]
 struct Ratio(f64);
 

@@ -1,4 +1,4 @@
-//! Packets that wait in the order in which they came, and how many bytes they are: what every discipline is made of.
+//! FIFO of waiting packets with a byte count, used by every discipline.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ impl<P> Backlog<P> {
         Backlog { waiting: VecDeque::new(), bytes: 0 }
     }
 
-    /// Whether `limit` lets `packet` wait, too.
+    /// Returns true if `limit` admits `packet`.
     pub(super) fn has_room(&self, limit: QueueLimit, packet: &Queued<P>) -> bool {
         limit.has_room(self.waiting.len(), self.bytes, packet.packet.wire_bytes)
     }

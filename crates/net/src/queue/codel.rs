@@ -1,10 +1,9 @@
 //! CoDel's control law: RFC 8289 as Linux implements it (`codel_impl.h`).
 //!
-//! CoDel drops when packets have waited for more than `target` throughout an `interval`, then again
-//! after `interval / sqrt(count)`. Like Linux, the square root is refined by one Newton step a drop, which
-//! is coarse at first: the second drop comes after 50 ms, where RFC 8289 section 5.3 says 71 ms; from the
-//! fourth on the difference is below 4 %. Time is exact here, in units of 1.024 us there; `ce_threshold`
-//! is left out.
+//! CoDel drops when packets have waited for more than `target` throughout an `interval`, then again after
+//! `interval / sqrt(count)`. As in Linux, the square root is refined by one Newton step per drop, which is coarse at
+//! first: the second drop comes after 50 ms, where RFC 8289 section 5.3 says 71 ms; from the fourth on the difference
+//! is below 4 %. Time is exact here, in units of 1.024 us in Linux; `ce_threshold` is not modelled.
 
 use std::time::Duration;
 
@@ -17,12 +16,12 @@ use crate::{Codel, DropCause};
 pub(crate) struct Control {
     /// Drops since the dropping state began.
     pub(crate) count: u32,
-    /// `count` when it last began.
+    /// `count` when the dropping state last began.
     last_count: u32,
     is_dropping: bool,
     /// `1 / sqrt(count)`, as a fraction of 2^16.
     rec_inv_sqrt: u16,
-    /// When the queue will have been above target for an interval.
+    /// Time at which the queue will have been above target for an interval.
     first_above: Option<Time>,
     drop_next: Time,
 }
@@ -39,8 +38,8 @@ impl Control {
         }
     }
 
-    /// `codel_dequeue`: the next packet that may leave at `now`. `take` gives the head of the queue and
-    /// what waits behind it, in bytes.
+    /// `codel_dequeue`: the next packet that may leave at `now`. `take` returns the head of the queue and the bytes
+    /// that wait behind it.
     pub(crate) fn dequeue<P>(
         &mut self,
         now: Time,
@@ -92,7 +91,7 @@ impl Control {
         Some(packet)
     }
 
-    /// `codel_should_drop`: whether packets have been above target for a whole interval.
+    /// `codel_should_drop`: true if packets have been above target for a whole interval.
     fn is_late<P>(
         &mut self,
         now: Time,
@@ -115,8 +114,7 @@ impl Control {
         }
     }
 
-    /// Enters the dropping state, at the rate that controlled the queue the last time if that was not
-    /// long ago.
+    /// Enters the dropping state, at the rate that controlled the queue the last time if that was recent.
     fn begin_dropping(&mut self, now: Time, interval: Duration) {
         self.is_dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
@@ -164,7 +162,7 @@ mod tests {
             control.count += 1;
             control.newton_step();
         }
-        // Linux's approximation at its coarsest, then close.
+        // Linux's approximation is coarsest at first, then close.
         assert!((steps[0] - 100.0).abs() < 0.01 && (steps[1] - 50.0).abs() < 0.01, "{steps:?}");
         for (index, step) in steps.iter().enumerate().skip(3) {
             let law = 100.0 / ((index + 1) as f64).sqrt();

@@ -70,13 +70,13 @@ mod tests {
         assert!(run.left.len() > 4990);
     }
 
-    /// A source 10 % too fast: the first drop comes an interval after the delay crossed the target,
-    /// the next ones at the intervals of the control law.
+    /// With a source 10 % too fast the first drop comes an interval after the delay crossed the target, the next ones
+    /// at the intervals of the control law.
     #[test]
     fn a_standing_queue_is_dropped_from_at_the_laws_intervals() {
         let run = run(&mut queue(false), 9 * MS / 10, MS, Time::from_millis(600), false);
         let drops: Vec<f64> = run.drops.iter().map(|drop| drop.at.as_secs_f64() * 1e3).collect();
-        // The delay is 1 ms and grows by 0.1 ms a packet: 5 ms at 41 ms; plus 100 ms.
+        // The delay is 1 ms and grows by 0.1 ms per packet: 5 ms at 41 ms; plus 100 ms.
         assert!((141.0..=142.0).contains(&drops[0]), "{drops:?}");
         assert!((drops[1] - drops[0] - 100.0).abs() <= 1.0, "{drops:?}");
         let later: Vec<f64> = drops.windows(2).skip(1).map(|pair| pair[1] - pair[0]).collect();

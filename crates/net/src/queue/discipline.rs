@@ -1,13 +1,13 @@
-//! What queue management is: it takes packets in, gives them out, and says whom it dropped.
+//! Interface of queue management: enqueue, dequeue, and the packets dropped.
 
 use units::Time;
 
 use super::Depth;
 use crate::{DropCause, Fallen, Packet};
 
-/// A queue whose decisions fall when packets leave it as well as when they come.
+/// A queue that decides when packets leave it as well as when they arrive.
 pub(crate) trait Discipline<P> {
-    /// A packet comes at `now`. If it is the one that has to go, the error says why.
+    /// Enqueues a packet at `now`. If that packet is dropped, returns the cause as an error.
     fn enqueue(
         &mut self,
         now: Time,
@@ -15,45 +15,45 @@ pub(crate) trait Discipline<P> {
         drops: &mut Drops<P>,
     ) -> Result<(), DropCause>;
 
-    /// The server is free at `now`: the packet that it gets, if any is left.
+    /// Dequeues the packet to serve at `now`, if any is left.
     fn dequeue(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Queued<P>>;
 
-    /// How much waits.
+    /// Current depth of the queue.
     fn depth(&self) -> Depth;
 }
 
-/// A packet that waits.
+/// A waiting packet.
 pub(crate) struct Queued<P> {
-    /// Since when.
+    /// Time since which it waits.
     pub(crate) since: Time,
-    /// What the link was told of it.
+    /// Metadata of the packet.
     pub(crate) packet: Packet,
-    /// Whether it was marked instead of being dropped.
+    /// True if it was marked instead of dropped.
     pub(crate) marked: bool,
-    /// What it carries.
+    /// Body of the packet.
     pub(crate) body: P,
 }
 
 impl<P> Queued<P> {
-    /// Marks it, if its sender and the queue both know ECN (`INET_ECN_set_ce`).
+    /// Marks the packet if both its sender and the queue support ECN (`INET_ECN_set_ce`).
     pub(crate) fn mark(&mut self, ecn: bool) -> bool {
         let can = ecn && self.packet.ect;
         self.marked |= can;
         can
     }
 
-    /// Its end, `now`.
+    /// Turns the packet into a drop at `now`.
     pub(crate) fn fall(self, now: Time, cause: DropCause) -> Fallen<P> {
         Fallen { at: now, wire_bytes: self.packet.wire_bytes, cause, body: self.body }
     }
 }
 
-/// Packets that were accepted and had to go, oldest first.
+/// Packets that were accepted and then dropped, oldest first.
 pub(crate) type Drops<P> = std::collections::VecDeque<Fallen<P>>;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    //! What the tests of all disciplines use.
+    //! Helpers for the tests of all disciplines.
 
     use std::time::Duration;
 
@@ -65,15 +65,14 @@ pub(crate) mod tests {
         Queued { since: now, packet, marked: false, body }
     }
 
-    /// One run of a discipline between a source and a server with fixed periods: what left and when,
-    /// and what was dropped.
+    /// One run of a discipline between a source and a server with fixed periods: departures and drops.
     pub(crate) struct Run {
         pub(crate) left: Vec<(Time, u32, bool)>,
         pub(crate) drops: Drops<u32>,
         pub(crate) refused: usize,
     }
 
-    /// Offers a packet each `arrival` and takes one each `service` until `until`.
+    /// Offers a packet every `arrival` and takes one every `service` until `until`.
     pub(crate) fn run(
         queue: &mut dyn Discipline<u32>,
         arrival: Duration,

@@ -1,6 +1,5 @@
-//! Head drop: when the queue is full the oldest packet goes, so that the sender learns of it earlier
-//! (Lakshman, Neidhardt, Ott, "The Drop from Front Strategy in TCP and in TCP over ATM", 1996; Linux's
-//! `pfifo_head_drop`).
+//! Head drop: a full queue drops its oldest packet, so that the sender learns of it earlier (Lakshman, Neidhardt,
+//! Ott, "The Drop from Front Strategy in TCP and in TCP over ATM", 1996; Linux's `pfifo_head_drop`).
 
 use units::Time;
 
@@ -27,7 +26,7 @@ impl<P> Discipline<P> for DropHead<P> {
         drops: &mut Drops<P>,
     ) -> Result<(), DropCause> {
         while !self.backlog.has_room(self.limit, &packet) {
-            // Not even alone does it fit.
+            // The packet does not fit even into an empty queue.
             let oldest = self.backlog.take().ok_or(DropCause::QueueFull)?;
             drops.push_back(oldest.fall(now, DropCause::QueueFull));
         }

@@ -1,8 +1,8 @@
-//! A droptail queue in front of a server whose services are known beforehand.
+//! A droptail queue in front of a server whose service times are known in advance.
 //!
-//! A droptail queue decides when a packet comes, and then the packet's service is known; what the queue
-//! remembers is when each waiting packet will leave it. The packet in service has left: dummynet and
-//! Linux's fifo over a device count in the same way.
+//! A droptail queue decides on arrival, and then the packet's service is known; the queue stores when each waiting
+//! packet will leave it. The packet in service has left: dummynet and Linux's fifo over a device count in the same
+//! way.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use units::Time;
 
 use crate::QueueLimit;
 
-/// The packets that wait for the server, oldest first.
+/// Packets that wait for the server, oldest first.
 pub(crate) struct DropTail {
     limit: QueueLimit,
     waiting: VecDeque<Waiting>,
@@ -36,27 +36,27 @@ impl DropTail {
         }
     }
 
-    /// Whether one more packet of `bytes` may wait.
+    /// Returns true if there is room for one more packet of `bytes`.
     #[inline]
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         self.limit.has_room(self.waiting.len(), self.bytes, bytes)
     }
 
-    /// A packet waits until its service begins at `leaves`, no earlier than those before it.
+    /// Adds a packet that waits until its service begins at `leaves`, no earlier than those before it.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32, leaves: Time) {
         self.waiting.push_back(Waiting { leaves, bytes });
         self.bytes += u64::from(bytes);
     }
 
-    /// How many packets wait, and their bytes.
+    /// Number of waiting packets, and their bytes.
     #[inline]
     pub(crate) fn depth(&self) -> Depth {
         Depth { packets: self.waiting.len(), bytes: self.bytes }
     }
 }
 
-/// How much waits in a queue.
+/// Depth of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Depth {
     pub(crate) packets: usize,

@@ -1,8 +1,8 @@
 //! FQ-CoDel: RFC 8290 as Linux implements it (`sch_fq_codel.c`).
 //!
-//! Flows are hashed into 1024 queues, each under CoDel, and served by deficit round robin with a quantum
-//! of one packet; new flows come first. When too much waits, the longest queue loses up to half of itself
-//! from its head. Two flows may share a queue, as there. Left out: `memory_limit` (32 MB of kernel memory).
+//! Flows are hashed into 1024 queues, each under CoDel, and served by deficit round robin with a quantum of one
+//! packet; new flows come first. On overflow, the longest queue loses up to half of itself from its head. Two flows
+//! may share a queue, as in Linux. Not modelled: `memory_limit` (32 MB of kernel memory).
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use super::codel::Control;
 use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{Codel, DropCause, QueueLimit};
 
-/// Queues that flows are hashed into: `flows`, RFC 8290 section 5.2.3.
+/// Number of queues that flows are hashed into: `flows`, RFC 8290 section 5.2.3.
 const FLOWS: usize = 1024;
-/// What a flow may send in its turn: an Ethernet frame, RFC 8290 section 5.2.4.
+/// Quantum of a flow: an Ethernet frame, RFC 8290 section 5.2.4.
 const QUANTUM_BYTES: i64 = 1514;
-/// At most so many packets go at once when there is no room: `drop_batch_size`.
+/// Maximum number of packets dropped at once on overflow: `drop_batch_size`.
 const DROP_BATCH: usize = 64;
 
 /// All queues together.
@@ -64,10 +64,10 @@ impl<P> FqCodel<P> {
         }
     }
 
-    /// `fq_codel_drop`: from the head of the queue with the most bytes, until half of them are gone.
+    /// `fq_codel_drop`: drops from the head of the queue with the most bytes, until half of them are gone.
     fn make_room(&mut self, now: Time, drops: &mut Drops<P>) {
         let fattest = |flows: &[Flow<P>]| {
-            // The first of several equals, as the kernel's loop finds it.
+            // The first of several equals, as in the kernel's loop.
             let most = flows.iter().map(|flow| flow.backlog.bytes()).max()?;
             flows.iter().position(|flow| flow.backlog.bytes() == most)
         };
@@ -86,7 +86,7 @@ impl<P> FqCodel<P> {
         }
     }
 
-    /// The flow whose turn it is: the first new one, else the first old one; from a new one, whether.
+    /// The flow whose turn it is, and whether it is a new one: the first new one, else the first old one.
     fn turn(&self) -> Option<(usize, bool)> {
         let new = self.new.front().map(|flow| (*flow, true));
         new.or_else(|| self.old.front().map(|flow| (*flow, false)))
@@ -172,7 +172,7 @@ mod tests {
     use super::super::discipline::tests::packet;
     use super::*;
 
-    /// Hashes that fall into the queues 1 and 2.
+    /// Hashes that map to queues 1 and 2.
     const FLOW_1: u32 = 1 << 22;
     const FLOW_2: u32 = 2 << 22;
 

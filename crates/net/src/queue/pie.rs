@@ -1,9 +1,9 @@
 //! PIE: RFC 8033 as Linux implements it (`sch_pie.c`, its defaults).
 //!
-//! Each 15 ms a probability is adapted to how far the queueing delay is from 15 ms and how it moves;
-//! packets are dropped, or marked, with it as they come. The delay is that of the packet which left last
-//! (RFC 8033 section 5.2, timestamps), not an estimate from the departure rate: Linux's default. Times
-//! count in the kernel's ticks of 64 ns, so that the integer arithmetic is the same.
+//! Every 15 ms the drop probability is adapted to the distance of the queueing delay from 15 ms and to its trend;
+//! arriving packets are dropped, or marked, with this probability. The delay is that of the packet which left last
+//! (RFC 8033 section 5.2, timestamps), not an estimate from the departure rate: Linux's default. Times are in the
+//! kernel's ticks of 64 ns, so that the integer arithmetic is the same.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ const MAX_PROB: u64 = u64::MAX >> 8;
 /// A tick of the kernel's packet schedulers is 64 ns (`PSCHED_SHIFT`).
 const TICK_SHIFT: u32 = 6;
 const TICKS_PER_SEC: u64 = 1_000_000_000 >> TICK_SHIFT;
-/// How long a burst is let through when the queue has been idle (RFC 8033 section 4.4).
+/// Length of a burst that is let through after the queue has been idle (RFC 8033 section 4.4).
 const BURST: u64 = ticks(150_000_000);
-/// The delay above which the probability grows by 2 % a step at least.
+/// Delay above which the probability grows by at least 2 % per step.
 const HIGH_DELAY: u64 = ticks(250_000_000);
 /// The kernel's `alpha` and `beta`, in sixteenths.
 const ALPHA: u64 = 2;
@@ -75,8 +75,8 @@ impl<P> PieQueue<P> {
         }
     }
 
-    /// The updates that were due by `now`. Once an idle queue's state no longer moves, the rest of them
-    /// would not move it either.
+    /// Runs the updates due by `now`. Once an idle queue's state no longer changes, the remaining updates would not
+    /// change it either.
     fn advance(&mut self, now: Time) {
         while self.next_update <= now {
             let before = self.state;
@@ -89,7 +89,7 @@ impl<P> PieQueue<P> {
         }
     }
 
-    /// `pie_drop_early`: whether the packet that comes now should be dropped.
+    /// `pie_drop_early`: true if the arriving packet should be dropped.
     fn drops_early(&mut self) -> bool {
         let state = &mut self.state;
         if state.burst > 0
@@ -136,7 +136,7 @@ impl State {
         let old_prob = self.prob;
         self.prob = self.prob.wrapping_add_signed(delta);
         if delta > 0 {
-            // The kernel lets the probability exceed one (MAX_PROB) up to where 64 bits end.
+            // The kernel lets the probability exceed one (MAX_PROB), up to 64 bits.
             if self.prob < old_prob {
                 (self.prob, may_decay) = (MAX_PROB, false);
             }
@@ -152,7 +152,7 @@ impl State {
         self.old_delay = delay;
     }
 
-    /// `alpha` and `beta`, the smaller the lower the probability is (RFC 8033 section 4.2).
+    /// `alpha` and `beta`, scaled down at low probabilities (RFC 8033 section 4.2).
     fn gains(&self) -> (u64, u64) {
         let unit = MAX_PROB / TICKS_PER_SEC;
         let (mut alpha, mut beta) = ((ALPHA * unit) >> 4, (BETA * unit) >> 4);
@@ -167,7 +167,7 @@ impl State {
         (alpha, beta)
     }
 
-    /// `pie_process_dequeue`: a packet that came at `since` leaves, `backlog` bytes stay.
+    /// `pie_process_dequeue`: a packet that arrived at `since` leaves, `backlog` bytes stay.
     fn left(&mut self, now: Time, since: Time, backlog: u64) {
         self.delay = if backlog == 0 { 0 } else { ticks((now - since).as_nanos() as u64) };
         let gap = self.left_at.map_or(0, |left_at| ticks((now - left_at).as_nanos() as u64));
@@ -188,7 +188,7 @@ impl<P> Discipline<P> for PieQueue<P> {
             self.state.accumulated = 0;
             return Err(DropCause::QueueFull);
         }
-        // Above 10 % marks do not help any more (RFC 8033 section 5.1).
+        // Above 10 % marks no longer help (RFC 8033 section 5.1).
         let may_mark = self.ecn && self.state.prob <= MAX_PROB / 10;
         if self.drops_early() && !packet.mark(may_mark) {
             self.state.accumulated = 0;
@@ -224,8 +224,8 @@ mod tests {
         PieQueue::new(params, QueueLimit::Packets(1000), 1500, Source::new(5, 0).stream("pie"))
     }
 
-    /// RFC 8033 section 4.2: `p += alpha * (delay - target) + beta * (delay - old)`, with alpha 0.125
-    /// and beta 1.25 a second; below a probability of 0.000001 an eleventh halving of both.
+    /// RFC 8033 section 4.2: `p += alpha * (delay - target) + beta * (delay - old)`, with alpha 0.125 and beta 1.25
+    /// per second; below a probability of 0.000001 both are halved an eleventh time.
     #[test]
     fn the_probability_moves_as_the_law_says() {
         let mut state = State { burst: 0, prob: MAX_PROB / 5, ..State::IDLE };

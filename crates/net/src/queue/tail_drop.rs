@@ -1,13 +1,13 @@
-//! Tail drop, packet by packet: a plain queue for a server whose next packet is not known beforehand.
+//! Tail drop, packet by packet: a plain queue for a server whose next packet is not known in advance.
 //!
-//! Where it is - one queue, served in order - [`DropTail`](super::DropTail) does the same at less cost.
+//! For one queue served in order, [`DropTail`](super::DropTail) does the same at less cost.
 
 use units::Time;
 
 use super::{Backlog, Depth, Discipline, Drops, Queued};
 use crate::{DropCause, QueueLimit};
 
-/// A queue that refuses what finds it full.
+/// A queue that refuses packets when it is full.
 pub(crate) struct TailDrop<P> {
     limit: QueueLimit,
     backlog: Backlog<P>,

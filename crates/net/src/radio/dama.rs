@@ -1,8 +1,8 @@
-//! A satellite terminal that is assigned capacity on demand (DAMA; DVB-RCS2, ETSI EN 301 545-2).
+//! A satellite terminal with demand-assigned capacity (DAMA; DVB-RCS2, ETSI EN 301 545-2).
 //!
-//! What the terminal has to send after silence must be asked for: a request to the network control centre and a plan back, a round trip over the
-//! satellite and the planning. While it sends, its capacity is kept; its packets leave at the beginnings of frames. What comes down waits for
-//! nothing. A terminal with constant capacity (CRA) is one without this radio.
+//! After silence the terminal must request capacity: a request to the network control centre and a plan back, which
+//! takes a round trip over the satellite and the planning. While it sends, its capacity is kept; its packets leave at
+//! the beginnings of frames. Downlink packets do not wait. A terminal with constant capacity (CRA) needs no radio.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use super::{Machine, RadioState, Way};
 /// The timers of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dama {
-    /// From a request to the first frame that it is granted.
+    /// Time from a request to the first granted frame.
     pub grant: Duration,
-    /// The beginnings of frames lie so far apart.
+    /// Interval between the beginnings of frames.
     pub frame: Duration,
-    /// Capacity is kept for so long after a packet.
+    /// Time for which capacity is kept after a packet.
     pub hold: Duration,
 }
 
@@ -35,7 +35,7 @@ impl Dama {
     }
 }
 
-/// Where the machine is.
+/// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Unassigned,

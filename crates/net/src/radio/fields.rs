@@ -1,4 +1,4 @@
-//! A radio's settings by name: what each is, and how it is read.
+//! A radio's settings by name: their kinds and their parser.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use units::parse;
 use super::{Dama, Leo, Lte, Power, RadioState, Technology, Umts, Wifi};
 use crate::error::ValueError;
 
-/// No timer of a radio is longer; what is typed longer is a typing error.
+/// Longest timer of a radio; anything longer is a typing error.
 const LONGEST_TIMER: Duration = Duration::from_secs(24 * 3600);
 
-/// Where a setting's value goes.
+/// Destination of a setting's value.
 pub(super) enum Slot<'a> {
     Span(&'a mut Duration),
     Bytes(&'a mut u32),
     Count(&'a mut u32),
     Share(&'a mut f64),
-    /// Watts, joules a megabit, coefficients.
+    /// Watts, joules per megabit, coefficients.
     Number(&'a mut f64),
 }
 
-/// What can be set of a technology; the name, and the slot.
+/// A setting of a technology: its name and its slot.
 type Field<T> = (&'static str, fn(&mut T) -> Slot<'_>);
 
 const UMTS: &[Field<Umts>] = &[
@@ -107,7 +107,7 @@ const WATTS: &[(&str, RadioState)] = &[
 ];
 
 impl Technology {
-    /// The states that it has.
+    /// Returns true if the technology has this state.
     fn has(&self, state: RadioState) -> bool {
         use RadioState::{Continuous, IdleToConnected, LongDrx, ShortDrx};
         use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
@@ -125,7 +125,7 @@ impl Technology {
         }
     }
 
-    /// The names of all settings.
+    /// Names of all settings.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
         fn names<T>(fields: &[Field<T>]) -> Vec<&'static str> {
             fields.iter().map(|(name, _)| *name).collect()
@@ -142,7 +142,7 @@ impl Technology {
     }
 }
 
-/// The slot of a setting; `None` if there is no such setting.
+/// Slot of a setting; `None` if the setting does not exist.
 pub(super) fn slot<'a>(
     technology: &'a mut Technology,
     power: &'a mut Power,
@@ -166,7 +166,7 @@ pub(super) fn slot<'a>(
 }
 
 impl Slot<'_> {
-    /// Reads the value from what was typed.
+    /// Parses the value.
     pub(super) fn read(self, text: &str) -> Result<(), ValueError> {
         let form = |expected| ValueError::Form { text: text.to_owned(), expected };
         let out_of_range = |range| ValueError::OutOfRange { text: text.to_owned(), range };
@@ -210,7 +210,7 @@ mod tests {
         radio.clone().set(key, text).expect_err(&format!("{radio} {key}={text}")).to_string()
     }
 
-    /// Every setting of every radio takes a value of its kind, tells it again, and refuses what is none.
+    /// Every setting of every radio accepts a value of its kind, prints it again, and refuses anything else.
     #[test]
     fn every_setting_can_be_typed_and_refuses_what_it_cannot_be() {
         for preset in radios().values() {

@@ -1,8 +1,10 @@
-//! Repetitions of LTE's transport blocks: hybrid ARQ (TS 36.321 section 5.3.2) and, where that gives up, RLC's own (TS 36.322).
+//! Repetitions of LTE's transport blocks: hybrid ARQ (TS 36.321 section 5.3.2) and, after its last attempt, RLC's own
+//! (TS 36.322).
 //!
-//! A block that cannot be decoded is sent again a round later, up to so many times; then the receiver misses it until a timer says so, and
-//! it begins anew. Nothing is lost, and what came after it waits: RLC gives packets out in order. What is left out: that a repetition takes
-//! a block's room, and that it is likelier to succeed than the block before, being combined with it.
+//! A block that cannot be decoded is sent again a round later, up to a maximum; then the receiver misses it until a
+//! timer reports so, and the block starts over. Nothing is lost, and later blocks wait: RLC delivers in order. Not
+//! modelled: repetitions take up a block's room, and are likelier to succeed than the block before, with which they
+//! are combined.
 
 use std::time::Duration;
 
@@ -11,21 +13,22 @@ use chance::Stream;
 /// A cell's repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Harq {
-    /// How likely a transmission of a block must be repeated.
+    /// Probability that a transmission of a block must be repeated.
     pub failure: f64,
-    /// What each repetition takes: 8 ms with frequency division (TS 36.213 section 7).
+    /// Duration of each repetition: 8 ms with frequency division (TS 36.213 section 7).
     pub round: Duration,
-    /// Transmissions of a block at most, before RLC sends it anew.
+    /// Maximum number of transmissions of a block before RLC sends it anew.
     pub most: u32,
-    /// How long the receiver waits for a missing block before it says so (t-Reordering).
+    /// Time for which the receiver waits for a missing block before it reports the loss (t-Reordering).
     pub reordering: Duration,
 }
 
-/// How often RLC sends a block before the connection is given up (maxRetxThreshold); here it then arrives.
+/// Number of times that RLC sends a block before the connection is given up (maxRetxThreshold); here the block then
+/// arrives.
 const RLC_TRANSMISSIONS: u32 = 4;
 
 impl Default for Harq {
-    /// A tenth repeated, the target of schedulers; srsRAN's four transmissions and 35 ms.
+    /// A tenth repeated, the usual target of schedulers; srsRAN's four transmissions and 35 ms.
     fn default() -> Harq {
         let ms = Duration::from_millis;
         Harq { failure: 0.1, round: ms(8), most: 4, reordering: ms(35) }
@@ -33,7 +36,7 @@ impl Default for Harq {
 }
 
 impl Harq {
-    /// How long after its first transmission the next block is there.
+    /// Draws the time from the next block's first transmission to its arrival.
     pub(crate) fn lateness(&self, stream: &mut Stream) -> Duration {
         let mut late = Duration::ZERO;
         for _ in 0..RLC_TRANSMISSIONS {
@@ -47,7 +50,7 @@ impl Harq {
         late
     }
 
-    /// How long that is on average: `n` failures in a row make `n` rounds, and after all of them it begins anew.
+    /// Mean of that time: `n` failures in a row cost `n` rounds, and after the last one the block starts over.
     pub fn mean(&self) -> Duration {
         let p = self.failure;
         let rounds: f64 = (1..self.most).map(|n| p.powi(n as i32)).sum();
@@ -58,12 +61,13 @@ impl Harq {
         attempt.mul_f64(attempts)
     }
 
-    /// From a block's first transmission to that of the one sent in its place: the receiver says what it misses, and the next is a round later.
+    /// Time from a block's first transmission to that of its replacement: the receiver reports it missing, and the
+    /// next one is a round later.
     fn anew(&self) -> Duration {
         self.reordering.max(self.round * self.most.saturating_sub(1)) + self.round
     }
 
-    /// The most that it can be.
+    /// Maximum of that time.
     pub fn latest(&self) -> Duration {
         self.anew() * RLC_TRANSMISSIONS
     }
@@ -87,7 +91,7 @@ mod tests {
         for (ms, expected) in [(0, 0.9), (8, 0.09), (16, 0.009), (24, 0.0009)] {
             assert!((share(ms) / expected - 1.0).abs() < 0.15, "{ms} ms: {}", share(ms));
         }
-        // One in ten thousand fails four times: 35 ms until it is missed, and 8.
+        // One in ten thousand fails four times: 35 ms until it is reported missing, and 8.
         let anew = late.iter().filter(|late| **late >= 43).count();
         assert!((70..130).contains(&anew), "{anew}");
     }

@@ -1,4 +1,4 @@
-//! What a radio did: its states, what changed them, what it carried.
+//! Log of a radio: its states, the causes of their changes, and the traffic.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum RadioState {
     IdleToDch,
     /// UMTS: from the shared channel to a dedicated one.
     FachToDch,
-    /// UMTS, `CELL_FACH`: on a shared channel of little rate.
+    /// UMTS, `CELL_FACH`: on a shared channel of low rate.
     Fach,
     /// UMTS, `CELL_DCH`: on a dedicated channel.
     Dch,
@@ -33,16 +33,16 @@ pub enum RadioState {
     Awake,
     /// Wireless LAN: the station listens for beacons only.
     Doze,
-    /// Satellite: no capacity upwards.
+    /// Satellite: no uplink capacity.
     Unassigned,
-    /// Satellite: capacity is asked for.
+    /// Satellite: capacity has been requested.
     Requesting,
-    /// Satellite: capacity upwards.
+    /// Satellite: uplink capacity assigned.
     Assigned,
 }
 
 impl RadioState {
-    /// All there are.
+    /// All states.
     const ALL: [RadioState; 14] = {
         use RadioState::*;
         [
@@ -63,12 +63,12 @@ impl RadioState {
         ]
     };
 
-    /// The state that reports call so.
+    /// Parses the name that reports use.
     pub fn named(name: &str) -> Option<RadioState> {
         RadioState::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// What reports call it.
+    /// Name of the state in reports.
     pub fn name(self) -> &'static str {
         match self {
             RadioState::Idle => "IDLE",
@@ -88,52 +88,52 @@ impl RadioState {
         }
     }
 
-    /// Whether it is the way to a better state, on which packets wait.
+    /// Returns true if the state is a transition to a better one, during which packets wait.
     pub fn is_promotion(self) -> bool {
         use RadioState::{FachToDch, IdleToConnected, IdleToDch, Requesting};
         matches!(self, IdleToDch | FachToDch | IdleToConnected | Requesting)
     }
 }
 
-/// The packet that changed a radio's state.
+/// The packet that caused a state change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// Which way it went.
+    /// Direction of the packet.
     pub way: Way,
     /// Its IP length.
     pub wire_bytes: u32,
 }
 
-/// A change of state.
+/// A state change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// Out of which state.
+    /// The previous state.
     pub from: RadioState,
-    /// Into which.
+    /// The new state.
     pub to: RadioState,
-    /// Because of which packet; `None`: a timer's.
+    /// The packet that caused it; `None`: a timer.
     pub cause: Option<Cause>,
 }
 
-/// A span of time in one state.
+/// A stay in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// Which.
+    /// The state.
     pub state: RadioState,
-    /// From when.
+    /// Beginning of the stay.
     pub since: Time,
-    /// How long.
+    /// Its length.
     pub span: Duration,
 }
 
-/// All that a radio did.
+/// Everything that a radio did.
 #[derive(Debug)]
 pub(super) struct Journal {
     first: RadioState,
     transitions: Vec<Transition>,
-    /// When packets left, which way, how large.
+    /// Departed packets: time, direction, size.
     carried: Vec<(Time, Way, u32)>,
 }
 
@@ -161,7 +161,7 @@ impl Journal {
         self.transitions.last().map_or(self.first, |last| last.to)
     }
 
-    /// The states from `since` until `until`, in time's order.
+    /// States from `since` until `until`, in chronological order.
     pub(super) fn stays(&self, since: Time, until: Time) -> Vec<Stay> {
         let begins = std::iter::once((Time::ZERO, self.first))
             .chain(self.transitions.iter().map(|change| (change.at, change.to)));
@@ -173,7 +173,7 @@ impl Journal {
         begins.zip(ends).filter_map(stay).collect()
     }
 
-    /// Bytes that passed from `since` until `until`.
+    /// Bytes that passed in `since..until`.
     pub(super) fn bytes(&self, way: Way, since: Time, until: Time) -> u64 {
         let within = |(at, of, _): &&(Time, Way, u32)| *of == way && (since..until).contains(at);
         self.carried.iter().filter(within).map(|(.., bytes)| u64::from(*bytes)).sum()

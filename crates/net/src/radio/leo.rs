@@ -1,8 +1,9 @@
-//! A path over satellites in low orbits that is laid anew every fifteen seconds, for all terminals at once, as Starlink's.
+//! A path over satellites in low Earth orbit that is reassigned every fifteen seconds, for all terminals at once, as
+//! in Starlink.
 //!
-//! In each slot the path has another length; at some slots' beginnings nothing passes for a moment. A packet up waits for its turn. The link behind
-//! has the path's least delay. Source: measurements of Starlink (arXiv 2310.09242 and others) for the period and the sizes; that delays are
-//! normal and outages as likely as here is this model's.
+//! Each slot has a different path length; some slots begin with a short outage. Uplink packets wait for their turn.
+//! The link behind has the path's minimum delay. Source: measurements of Starlink (arXiv 2310.09242 and others) for
+//! the period and the sizes; the normal distribution of delays and the probability of outages are this model's.
 
 use std::time::Duration;
 
@@ -11,29 +12,30 @@ use units::Time;
 
 use super::{Machine, RadioState, Way};
 
-/// How paths change.
+/// Parameters of changing paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leo {
-    /// A path stays for so long.
+    /// Time for which a path stays.
     pub slot: Duration,
-    /// Round trips beyond the least one: their mean,
+    /// Extra round-trip time beyond the minimum: its mean,
     pub extra_rtt: Duration,
     /// their standard deviation,
     pub extra_rtt_deviation: Duration,
-    /// and the most.
+    /// and its maximum.
     pub extra_rtt_most: Duration,
-    /// How likely nothing passes at a slot's beginning,
+    /// Probability of an outage at a slot's beginning,
     pub outage: f64,
-    /// for at least so long,
+    /// its minimum length,
     pub outage_least: Duration,
-    /// and at most.
+    /// and its maximum length.
     pub outage_most: Duration,
-    /// A packet up waits up to so long for its turn.
+    /// Maximum time for which an uplink packet waits for its turn.
     pub uplink_wait: Duration,
 }
 
 impl Default for Leo {
-    /// Round trips of 35 ms +- 8 ms from 22 to 60 ms, over a link of 22 ms; at three edges of ten 40 to 150 ms without service.
+    /// Round trips of 35 ms +- 8 ms from 22 to 60 ms, over a link of 22 ms; outages of 40 to 150 ms at three slot
+    /// boundaries in ten.
     fn default() -> Leo {
         let ms = Duration::from_millis;
         Leo {
@@ -49,12 +51,12 @@ impl Default for Leo {
     }
 }
 
-/// A slot's path.
+/// Path of one slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Path {
-    /// Beyond the link's own, one way.
+    /// Delay beyond the link's own, one way.
     extra: Duration,
-    /// From the slot's beginning.
+    /// Outage, from the slot's beginning.
     outage: Duration,
 }
 
@@ -74,7 +76,7 @@ pub(super) struct LeoMachine {
 }
 
 impl LeoMachine {
-    /// Each slot has a stream of its own, so that its path hangs on nothing but its number.
+    /// Each slot has a random stream of its own, so that its path depends on nothing but its number.
     fn path(&self, slot: u64) -> Path {
         let Leo { extra_rtt, extra_rtt_deviation, extra_rtt_most, .. } = self.config;
         let Leo { outage, outage_least, outage_most, .. } = self.config;
@@ -117,7 +119,7 @@ impl Machine for LeoMachine {
         None
     }
 
-    /// Its state never changes: paths do, and nobody waits for that.
+    /// The state never changes: paths do, and no packet waits for that.
     fn timer(&self) -> Option<Time> {
         None
     }

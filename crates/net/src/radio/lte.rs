@@ -7,10 +7,11 @@
 //!       +---------------- 11.6 s after the last packet --------------------------------------------+
 //! ```
 //!
-//! A packet to a device whose receiver sleeps waits for the next time that it is on. A packet from a device that has nothing else to send
-//! must ask for its resources first (a scheduling request). Repetitions ([`Harq`]) are the link's, which knows what is sent together.
+//! A downlink packet waits for the next on-time of a sleeping receiver. An uplink packet of a device that has nothing
+//! else to send needs a scheduling request first. Repetitions ([`Harq`]) belong to the link, which knows what is sent
+//! together.
 //! Source: Huang et al., "A Close Examination of Performance and Power Characteristics of 4G LTE Networks" (MobiSys 2012);
-//! ARO 4.1.1 `ProfileLTE`; srsRAN's defaults for what these do not say.
+//! ARO 4.1.1 `ProfileLTE`; srsRAN's defaults for the rest.
 
 use std::time::Duration;
 
@@ -19,42 +20,42 @@ use units::Time;
 
 use super::{Harq, Machine, RadioState, Way};
 
-/// The timers of a network.
+/// Timers of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lte {
-    /// From idle to connected.
+    /// Promotion from idle to connected.
     pub idle_to_connected: Duration,
-    /// An idle device listens once in so long.
+    /// Paging cycle of an idle device.
     pub paging_cycle: Duration,
-    /// So long after a packet the receiver is always on.
+    /// Time of continuous reception after a packet.
     pub continuous: Duration,
-    /// Then so long in short cycles.
+    /// Short cycles that follow.
     pub short: Drx,
-    /// Then in long ones until the device is idle.
+    /// Long cycles that follow, until the device is idle.
     pub long: Drx,
-    /// How a device that has nothing to send gets to send.
+    /// Scheduling request of a device that has nothing to send yet.
     pub request: SchedulingRequest,
-    /// What becomes of blocks that cannot be decoded.
+    /// Repetitions of blocks that cannot be decoded.
     pub harq: Harq,
 }
 
-/// A receiver that sleeps for most of a cycle.
+/// Discontinuous reception: a receiver that sleeps for most of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drx {
-    /// How long it is in this state, without packets.
+    /// Time in this state without packets.
     pub span: Duration,
-    /// The cycle.
+    /// Length of a cycle.
     pub cycle: Duration,
-    /// For so long in each the receiver is on.
+    /// On-time of the receiver in each cycle.
     pub on: Duration,
 }
 
-/// The way to a grant.
+/// Scheduling request and grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulingRequest {
-    /// A device may ask once in so long.
+    /// Interval between a device's opportunities to request.
     pub period: Duration,
-    /// From the request to the data: grant and preparation.
+    /// Time from the request to the data: grant and preparation.
     pub grant: Duration,
 }
 
@@ -75,7 +76,7 @@ impl Default for Lte {
 }
 
 impl Drx {
-    /// When the receiver is on, from `at` on, in cycles that began at `began` with the receiver on.
+    /// Earliest time from `at` on at which the receiver is on, in cycles that began at `began` with the receiver on.
     fn awake(&self, began: Time, at: Time) -> Time {
         let cycle = self.cycle.as_nanos().max(1);
         let into = Duration::from_nanos(((at - began).as_nanos() % cycle) as u64);
@@ -89,7 +90,7 @@ impl Lte {
     }
 }
 
-/// Where the machine is.
+/// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Idle,
@@ -142,7 +143,7 @@ impl Machine for LteMachine {
             // The promotion ends with a grant.
             (Way::Down, _) | (_, Place::Idle | Place::Promoting { .. }) => Duration::ZERO,
             (Way::Up, _) if alone => self.uplink.span(period) + grant,
-            // Its resources are asked for with what is sent before it.
+            // The request of the packets before it covers its resources, too.
             (Way::Up, _) => Duration::ZERO,
         }
     }

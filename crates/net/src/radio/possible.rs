@@ -1,4 +1,5 @@
-//! Which radios there can be: timers that contradict each other, or on which packets would wait for ever, are refused.
+//! Consistency checks of radios: timers that contradict each other, or that would block packets for ever, are
+//! refused.
 
 use std::time::Duration;
 
@@ -6,41 +7,41 @@ use thiserror::Error;
 
 use super::{Dama, Drx, Harq, Leo, Lte, Technology, Umts, Wifi};
 
-/// Why there can be no such radio, by its settings.
+/// Reasons why a radio is impossible, by its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImpossibleRadio {
-    /// A timer that must run.
+    /// A timer that must not be zero.
     #[error("{setting} must be longer than 0")]
     Zero {
-        /// Which.
+        /// The setting.
         setting: &'static str,
     },
-    /// A timer that is longer than it can be.
+    /// A timer that exceeds its limit.
     #[error("{setting} ({is:?}) is longer than {other} ({most:?})")]
     Longer {
-        /// Which,
+        /// The setting,
         setting: &'static str,
-        /// and what it is.
+        /// and its value.
         is: Duration,
-        /// A setting, or what sets the limit,
+        /// The setting, or other quantity, that sets the limit,
         other: &'static str,
-        /// and what that is.
+        /// and its value.
         most: Duration,
     },
-    /// A count that is larger than it can be.
+    /// A count that exceeds its limit.
     #[error("{setting} ({is}) is more than {most}")]
     More {
-        /// Which,
+        /// The setting,
         setting: &'static str,
-        /// what it is,
+        /// its value,
         is: u32,
-        /// and what it may be.
+        /// and its limit.
         most: u32,
     },
 }
 
 impl ImpossibleRadio {
-    /// Whether a setting is part of the contradiction.
+    /// Returns true if the setting `name` is part of the contradiction.
     pub(crate) fn concerns(&self, name: &str) -> bool {
         match self {
             ImpossibleRadio::Zero { setting } | ImpossibleRadio::More { setting, .. } => {
@@ -64,7 +65,7 @@ impl Technology {
     }
 }
 
-/// On a channel that is gone at once nothing passes.
+/// A channel that is released at once carries nothing.
 fn check_umts(umts: &Umts) -> Result<(), ImpossibleRadio> {
     runs("dch_inactivity", umts.dch_inactivity)?;
     runs("fach_inactivity", umts.fach_inactivity)
@@ -77,14 +78,14 @@ fn check_lte(lte: &Lte) -> Result<(), ImpossibleRadio> {
     check_harq(lte.harq)
 }
 
-/// A receiver that never is on is reached by nobody.
+/// A receiver that is never on cannot be reached.
 fn check_drx(drx: Drx, cycle: &'static str, on: &'static str) -> Result<(), ImpossibleRadio> {
     runs(cycle, drx.cycle)?;
     runs(on, drx.on)?;
     at_most((on, drx.on), (cycle, drx.cycle))
 }
 
-/// The longest that TS 36.331 section 6.3.2 lets be configured (maxHARQ-Tx, t-Reordering), and a round that is a round.
+/// Limits of TS 36.331 section 6.3.2 (maxHARQ-Tx, t-Reordering), and a round longer than zero.
 fn check_harq(harq: Harq) -> Result<(), ImpossibleRadio> {
     const MOST: u32 = 28;
     if harq.most > MOST {
@@ -100,7 +101,7 @@ fn check_wifi(wifi: &Wifi) -> Result<(), ImpossibleRadio> {
     runs("beacon", wifi.beacon)
 }
 
-/// Capacity that is gone before a frame begins carries nothing.
+/// Capacity that is released before a frame begins carries nothing.
 fn check_dama(dama: &Dama) -> Result<(), ImpossibleRadio> {
     runs("frame", dama.frame)?;
     at_most(("frame", dama.frame), ("hold", dama.hold))
@@ -128,13 +129,13 @@ fn at_most(
 mod tests {
     use crate::Network;
 
-    /// What is said of `lte,radio=...` with a change.
+    /// Error message for `3g,radio=...` with one change.
     fn said(radio: &str, change: &str) -> String {
         let text = format!("3g,radio={radio},radio.{change}");
         Network::parse(&text).expect_err(&text).to_string()
     }
 
-    /// Whatever must run: each of these says its name and why.
+    /// Timers that must run: each error names the setting and the reason.
     #[test]
     fn timers_that_must_run_are_refused_at_nothing() {
         for (radio, settings) in [
@@ -171,7 +172,7 @@ mod tests {
         assert!(said("lte", "harq_most=29").contains("harq_most (29) is more than 28"));
         assert!(said("lte", "harq_round=1s").contains("than a round can be (100ms)"));
         assert!(said("lte", "rlc_reordering=2s").contains("than t-Reordering can be (1.6s)"));
-        // Both together are another matter.
+        // Both together are consistent.
         let both = "3g,radio=lte,radio.short_drx_on=50ms,radio.short_drx_cycle=80ms";
         assert!(Network::parse(both).is_ok());
     }

@@ -1,7 +1,7 @@
-//! What a radio's states cost.
+//! Energy model of a radio's states and transfers.
 //!
-//! A state has a mean power; a transfer costs so much a megabit beside. A receiver that is on for a part of a cycle has the
-//! mean of both powers, weighted by their times (`ProfileLTE.energy()` of AT&T's ARO adds up the same, cycle by cycle).
+//! A state has a mean power; a transfer adds a cost per megabit. A receiver that is on for part of a cycle has the
+//! mean of both powers, weighted by their times (`ProfileLTE.energy()` of AT&T's ARO sums the same, cycle by cycle).
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,39 @@ use units::Time;
 use super::journal::Journal;
 use super::{RadioState, Way};
 
-/// Powers in watts, transfers in joules a megabit.
+/// Powers in watts, transfers in joules per megabit.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Power {
-    /// Mean power of each state; what is not there costs nothing.
+    /// Mean power of each state; states not listed cost nothing.
     pub watts: BTreeMap<RadioState, f64>,
-    /// Sending, beside the state's power: milliwatts for each Mbit/s are millijoules a Mbit.
+    /// Cost of sending, on top of the state's power: milliwatts per Mbit/s are millijoules per Mbit.
     pub joules_per_mbit_up: f64,
-    /// Receiving.
+    /// Cost of receiving.
     pub joules_per_mbit_down: f64,
 }
 
-/// What was spent, in joules.
+/// Energy spent, in joules.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Energy {
-    /// In each state, and for how many seconds.
+    /// Energy and seconds of each state.
     pub states: BTreeMap<RadioState, StateEnergy>,
-    /// On sending, beside.
+    /// Energy spent on sending, on top of the states'.
     pub up_joules: f64,
-    /// On receiving.
+    /// Energy spent on receiving.
     pub down_joules: f64,
 }
 
-/// A state's share.
+/// Time and energy of one state.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct StateEnergy {
-    /// How long it lasted in all.
+    /// Total time in it.
     pub seconds: f64,
-    /// What it cost.
+    /// Energy spent in it.
     pub joules: f64,
 }
 
 impl Power {
-    /// The mean power of a receiver that is on for `on` seconds of each `cycle`.
+    /// Mean power of a receiver that is on for `on` seconds of each `cycle`.
     pub fn mean(on: f64, on_watts: f64, cycle: f64, off_watts: f64) -> f64 {
         (on * on_watts + (cycle - on) * off_watts) / cycle
     }
@@ -64,7 +64,7 @@ impl Power {
 }
 
 impl Energy {
-    /// What was spent since `before`, which was spent then.
+    /// Energy spent since the earlier account `before`.
     pub fn since(&self, before: &Energy) -> Energy {
         let earlier = |state| before.states.get(state).copied().unwrap_or_default();
         let states = self.states.iter().map(|(state, now)| {
@@ -79,7 +79,7 @@ impl Energy {
         }
     }
 
-    /// All of it.
+    /// Total energy.
     pub fn joules(&self) -> f64 {
         let states: f64 = self.states.values().map(|state| state.joules).sum();
         states + self.up_joules + self.down_joules

@@ -13,16 +13,16 @@ use crate::toml_text::TomlText;
 const FILE: &str = "radios.toml";
 const TEXT: &str = include_str!("../../data/radios.toml");
 
-/// A radio that has a name.
+/// A named radio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// What it is, and where its numbers come from.
+    /// Description, and source of its numbers.
     pub source: String,
     /// The radio.
     pub config: RadioConfig,
 }
 
-/// The radios that farlink knows, by name.
+/// The built-in radios, by name.
 pub fn radios() -> &'static BTreeMap<String, Preset> {
     static RADIOS: LazyLock<BTreeMap<String, Preset>> = LazyLock::new(|| match read() {
         Ok(radios) => radios,
@@ -90,7 +90,7 @@ impl RadioConfig {
     /// Changes one setting.
     ///
     /// # Errors
-    /// If it has none of that name, or the value does not fit.
+    /// If there is no setting of that name, or the value does not fit.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ValueError> {
         let known = self.technology.keys();
         let Some(slot) = slot(&mut self.technology, &mut self.power, key) else {
@@ -106,7 +106,8 @@ impl RadioConfig {
         Ok(())
     }
 
-    /// Whether there can be such a radio. Asked when all is set: two changes may contradict the preset one at a time and not together.
+    /// Checks the radio for contradictions. To be called after all settings: two changes may contradict the preset
+    /// separately but not together.
     ///
     /// # Errors
     /// If its settings contradict each other.
@@ -116,7 +117,7 @@ impl RadioConfig {
 }
 
 impl fmt::Display for RadioConfig {
-    /// As a network's settings say it: `radio=umts,radio.fach_inactivity=10s`.
+    /// In the form of a network's settings: `radio=umts,radio.fach_inactivity=10s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "radio={}", self.name)?;
         self.changes.iter().try_for_each(|(key, value)| write!(f, ",radio.{key}={value}"))

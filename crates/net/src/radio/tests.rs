@@ -1,4 +1,4 @@
-//! Packets through radios: the times at which they leave, and the states, by hand.
+//! Packets through radios: departure times and states, computed by hand.
 
 use proptest::prelude::*;
 
@@ -17,13 +17,13 @@ fn umts() -> Radio<u32> {
     radio(Technology::Umts(Umts::default()))
 }
 
-/// LTE without anything that is drawn.
+/// LTE without random delays.
 fn lte() -> Radio<u32> {
     let request = SchedulingRequest { period: Duration::ZERO, grant: Duration::from_millis(8) };
     radio(Technology::Lte(Lte { request, ..Lte::default() }))
 }
 
-/// Hands over packets: when, which way, how large; their numbers count from 0. Who leaves, and when in whole milliseconds.
+/// Hands over packets (time, direction, size), numbered from 0. Returns departures, in whole milliseconds.
 fn through(radio: &mut Radio<u32>, packets: &[(u64, Way, u32)]) -> Vec<(u32, u64)> {
     let mut left = Vec::new();
     for (number, (at, way, bytes)) in packets.iter().enumerate() {
@@ -50,7 +50,7 @@ fn states(radio: &Radio<u32>) -> Vec<(u64, RadioState)> {
 #[test]
 fn umts_promotes_demotes_and_falls_idle() {
     let mut radio = umts();
-    // 12 KB at once: two seconds' promotion, then everything at once.
+    // 12 KB at once: a promotion of two seconds, then everything at once.
     let burst: Vec<_> = (0..8).map(|_| (100, Way::Up, 1500)).collect();
     assert_eq!(through(&mut radio, &burst), (0..8).map(|n| (n, 2100)).collect::<Vec<_>>());
     use RadioState::{Dch, Fach, Idle, IdleToDch};
@@ -67,7 +67,7 @@ fn umts_promotes_demotes_and_falls_idle() {
 #[test]
 fn a_dedicated_channel_is_kept_by_traffic_that_counts() {
     let mut radio = umts();
-    // After the promotion 40 bytes each second: 320 bytes in 0.3 s are never reached.
+    // After the promotion 40 bytes every second never reach 320 bytes in 0.3 s.
     let mut packets = vec![(0, Way::Up, 1500)];
     packets.extend((3..8).map(|second| (second * 1000, Way::Up, 40)));
     through(&mut radio, &packets);
@@ -81,8 +81,8 @@ fn a_dedicated_channel_is_kept_by_traffic_that_counts() {
 #[test]
 fn little_passes_the_shared_channel_and_much_asks_for_a_dedicated_one() {
     let mut radio = umts();
-    // On FACH from 7 s on. 100 bytes up: 0.0014 * 100^2 + 160 + 20 = 194 ms.
-    // 1500 bytes down are more than 475: 1.5 s, and what comes meanwhile waits with it.
+    // On FACH from 7 s. 100 bytes up: 0.0014 * 100^2 + 160 + 20 = 194 ms.
+    // 1500 bytes down are more than 475: 1.5 s, and packets that arrive meanwhile wait, too.
     let packets = [
         (0, Way::Up, 1500),
         (8000, Way::Up, 100),
@@ -165,7 +165,7 @@ fn the_first_packet_waits_for_what_it_is_said_to_wait_at_the_least() {
         });
         let left = left.flatten().next().expect("a packet leaves");
         let least = ms(0) + preset.config.least_first_wait();
-        // The frames of a satellite's uplink, the turn on a low orbit's, repetitions.
+        // Frames of a satellite's uplink, turns on a low orbit's, repetitions.
         let more = Duration::from_millis(200);
         assert!(left >= least && left <= least + more, "{name}: {left:?}");
     }
@@ -185,7 +185,7 @@ fn a_dozing_station_waits_for_a_beacon() {
 #[test]
 fn a_terminal_asks_for_capacity_first_and_keeps_it_while_it_sends() {
     let mut radio = radio(Technology::Dama(Dama::default()));
-    // Asked for at 100 ms, granted at 760 ms; frames begin at multiples of 45 ms.
+    // Requested at 100 ms, granted at 760 ms; frames begin at multiples of 45 ms.
     let packets = [
         (100, Way::Up, 100),
         (200, Way::Down, 1500),
@@ -206,7 +206,7 @@ fn a_low_orbits_path_changes_every_fifteen_seconds() {
     let packets: Vec<_> = (0..6000).map(|n| (n * 100, Way::Down, 100)).collect();
     let left = through(&mut radio, &packets);
     let delay = |n: usize| left[n].1 - packets[n].0;
-    // Within a slot, past an outage, all the same; not from slot to slot.
+    // Constant within a slot after an outage, different from slot to slot.
     let mut delays = Vec::new();
     for slot in 0..40 {
         let first = slot * 150 + 2;
@@ -240,7 +240,7 @@ fn an_lte_downloads_energy_by_hand() {
     assert!((joules / 28.1 - 1.0).abs() < 0.02, "{joules}");
 }
 
-/// Long DRX ends between two of the receiver's turns: what came after the last one finds the device idle, and is paged for.
+/// Long DRX ends between two on-times: a packet after the last one finds the device idle, and is paged for.
 #[test]
 fn who_waits_when_the_device_falls_idle_asks_again() {
     let mut radio = lte();
@@ -253,17 +253,17 @@ fn who_waits_when_the_device_falls_idle_asks_again() {
     assert_eq!((idle, asked.map(|(to, _)| to)), (2, Some(RadioState::Continuous)));
 }
 
-/// Capacity ends before the next frame begins: the packet that waited for it asks for more.
+/// Capacity ends before the next frame begins: the waiting packet requests more.
 #[test]
 fn who_waits_when_capacity_ends_asks_again() {
     let mut radio = radio(Technology::Dama(Dama::default()));
-    // Left at 765 ms; held until 1765; the next frame would begin at 1800 (40 x 45).
+    // Departure at 765 ms; capacity held until 1765; the next frame would begin at 1800 (40 x 45).
     let left = through(&mut radio, &[(100, Way::Up, 100), (1760, Way::Up, 100)]);
-    // Asked for at 1765, granted at 2425; the next frame begins at 2430.
+    // Requested at 1765, granted at 2425; the next frame begins at 2430.
     assert_eq!(left, [(0, 765), (1, 2430)]);
 }
 
-/// A radio that is one of farlink's own, with timers changed as far as there can be such a radio.
+/// One of farlink's own radios with timers changed, as far as the result is consistent.
 fn any_radio() -> impl Strategy<Value = RadioConfig> {
     let spans = ["1us", "700us", "1ms", "9ms", "45ms", "100ms", "1s", "13s"];
     let change = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
@@ -286,7 +286,8 @@ fn any_radio() -> impl Strategy<Value = RadioConfig> {
 }
 
 proptest! {
-    /// Every packet leaves, in order, not before it came; the radio comes to rest; energy is not negative and adds up.
+    /// Every packet leaves, in order, not before it arrived; the radio comes to rest; energy is not negative and adds
+    /// up.
     #[test]
     fn no_packet_is_lost_and_no_state_is_without_exit(
         config in any_radio(),

@@ -8,9 +8,10 @@
 //!       +------------------------------------ no packet for 12 s -----------------+
 //! ```
 //!
-//! On `CELL_DCH` packets pass at the link's rate, on `CELL_FACH` one after the other over a shared channel, in the time that its
-//! queue's drain formula says; during a promotion they wait. Source: Qian et al., "Characterizing Radio Resource Allocation for 3G Networks" (IMC 2010) and
-//! "Profiling Resource Usage for Mobile Applications" (MobiSys 2011); ARO 4.1.1 `Profile3G`, `RrcStateMachineFactory`.
+//! On `CELL_DCH` packets pass at the link's rate, on `CELL_FACH` one after the other over a shared channel, in the
+//! time given by its queue's drain formula; during a promotion they wait. Source: Qian et al., "Characterizing Radio
+//! Resource Allocation for 3G Networks" (IMC 2010) and "Profiling Resource Usage for Mobile Applications" (MobiSys
+//! 2011); ARO 4.1.1 `Profile3G`, `RrcStateMachineFactory`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,39 +21,39 @@ use units::Time;
 
 use super::{Machine, RadioState, Way};
 
-/// The timers and thresholds of a network.
+/// Timers and thresholds of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Umts {
-    /// From idle to a dedicated channel.
+    /// Promotion from idle to a dedicated channel.
     pub idle_to_dch: Duration,
-    /// A packet to an idle device waits up to so long for the device to listen, before the promotion.
+    /// Maximum wait of a packet for an idle device until it listens, before the promotion.
     pub paging_cycle: Duration,
-    /// From the shared channel to a dedicated one.
+    /// Promotion from the shared channel to a dedicated one.
     pub fach_to_dch: Duration,
-    /// After so long with too little traffic a dedicated channel is taken away.
+    /// Time with too little traffic after which a dedicated channel is released.
     pub dch_inactivity: Duration,
-    /// After so long without a packet the device is idle.
+    /// Time without packets after which the device is idle.
     pub fach_inactivity: Duration,
-    /// Traffic that keeps a dedicated channel: so many bytes in one direction,
+    /// Traffic that keeps a dedicated channel: this many bytes in one direction,
     pub dch_activity_bytes: u32,
-    /// within so long.
+    /// within this time.
     pub dch_activity_window: Duration,
-    /// The shared channel upwards.
+    /// The shared channel, uplink.
     pub fach_up: Fach,
-    /// The shared channel downwards.
+    /// The shared channel, downlink.
     pub fach_down: Fach,
 }
 
 /// A shared channel in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fach {
-    /// More bytes than this in its queue ask for a dedicated channel.
+    /// Queue length above which a dedicated channel is requested.
     pub threshold_bytes: u32,
-    /// The milliseconds in which x bytes drain: the coefficient of x squared,
+    /// Time in milliseconds to drain x bytes: the coefficient of x squared,
     pub drain_quadratic: f64,
     /// of x,
     pub drain_linear: f64,
-    /// and what is always there.
+    /// and the constant term.
     pub drain_constant: f64,
 }
 
@@ -84,7 +85,7 @@ impl Default for Umts {
 }
 
 impl Fach {
-    /// The time in which its queue of `bytes` drains.
+    /// Time to drain a queue of `bytes`.
     pub fn drain(&self, bytes: u32) -> Duration {
         let x = f64::from(bytes);
         let ms = self.drain_quadratic * x * x + self.drain_linear * x + self.drain_constant;
@@ -111,7 +112,7 @@ impl Umts {
     }
 }
 
-/// Where the machine is.
+/// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Idle,
@@ -120,7 +121,7 @@ enum Place {
     Fach { active: Time },
 }
 
-/// What waits on a shared channel, as ARO estimates it from packets: it is empty again when it had the time to drain.
+/// Queue of a shared channel, as ARO estimates it from packets: it is empty again after the time to drain it.
 #[derive(Clone, Copy, Debug, Default)]
 struct FachQueue {
     bytes: u32,
@@ -132,19 +133,19 @@ pub(super) struct UmtsMachine {
     config: Umts,
     paging: Stream,
     place: Place,
-    /// What passed on the dedicated channel of late, a direction each.
+    /// Recent packets on the dedicated channel, one window per direction.
     windows: [VecDeque<(Time, u32)>; 2],
     queues: [FachQueue; 2],
 }
 
 impl UmtsMachine {
-    /// A packet asks for a dedicated channel.
+    /// Starts the promotion to a dedicated channel.
     fn promote(&mut self, from: RadioState, until: Time) -> Option<RadioState> {
         self.place = Place::Promoting { from, until };
         Some(from)
     }
 
-    /// A packet comes to the shared channel: whether its queue then is above its threshold.
+    /// Adds a packet to the shared channel. Returns true if its queue then exceeds the threshold.
     fn overflows(&mut self, now: Time, way: Way, bytes: u32) -> bool {
         let fach = *self.config.fach(way);
         let queue = &mut self.queues[way as usize];
@@ -154,7 +155,7 @@ impl UmtsMachine {
         queue.bytes > fach.threshold_bytes
     }
 
-    /// Whether what passed of late keeps the dedicated channel.
+    /// Returns true if recent traffic keeps the dedicated channel.
     fn is_active(&mut self, now: Time, way: Way, bytes: u32) -> bool {
         let window = &mut self.windows[way as usize];
         window.push_back((now, bytes));

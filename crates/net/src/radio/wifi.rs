@@ -1,7 +1,7 @@
-//! A wireless LAN's station that saves power (IEEE 802.11, adaptive power save as phones do it).
+//! A station of a wireless LAN in power save mode (IEEE 802.11, adaptive power save as in phones).
 //!
-//! Some time after the last packet the station dozes and tells the access point so. What comes for it then waits for the next beacon
-//! that it listens to; what it sends wakes it at once.
+//! Some time after the last packet the station dozes and tells the access point so. Downlink packets then wait for
+//! the next beacon that it listens to; an uplink packet wakes it at once.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use units::Time;
 
 use super::{Machine, RadioState, Way};
 
-/// The timers of a station.
+/// Timers of a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wifi {
-    /// So long after a packet it dozes.
+    /// Time after a packet until it dozes.
     pub inactivity: Duration,
-    /// How often there is a beacon: 100 time units of 1.024 ms.
+    /// Beacon interval: 100 time units of 1.024 ms.
     pub beacon: Duration,
-    /// It listens to one beacon in so many.
+    /// It listens to one beacon in this many.
     pub listen_interval: u32,
 }
 
@@ -39,7 +39,7 @@ impl Wifi {
 #[derive(Clone)]
 pub(super) struct WifiMachine {
     config: Wifi,
-    /// When the last packet passed, while it is awake.
+    /// Time of the last packet, while awake.
     awake_since: Option<Time>,
 }
 

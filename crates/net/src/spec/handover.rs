@@ -1,4 +1,4 @@
-//! What was typed of a network's handovers.
+//! Handover settings of a network as typed.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct HandoverSpec {
     lossless: Option<bool>,
 }
 
-/// How often, if at all.
+/// Interval of handovers, if any.
 #[derive(Clone, Copy)]
 enum Every {
     Never,
@@ -25,7 +25,7 @@ enum Every {
 
 const KEYS: [&str; 3] = ["handover.every", "handover.length", "handover.lossless"];
 
-/// Whether a network has this setting of its handovers.
+/// Returns true if handovers have a setting of this name.
 pub(super) fn is_setting(key: &str) -> bool {
     KEYS.contains(&key)
 }
@@ -36,7 +36,7 @@ pub(super) fn nearest_setting(key: &str) -> Option<String> {
 }
 
 impl HandoverSpec {
-    /// Takes a setting, if it is one of a handover's.
+    /// Takes a setting, if it is one of handovers.
     pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
         match setting.key.as_str() {
             "handover.every" => put(&mut self.every, setting, every)?,
@@ -47,7 +47,7 @@ impl HandoverSpec {
         Ok(true)
     }
 
-    /// Takes the base's handovers where nothing else was typed.
+    /// Takes the base's handovers for settings not typed.
     pub(super) fn fill(&mut self, base: Option<Handover>) {
         let Some(Handover { every, least, most, lossless }) = base else { return };
         self.every.get_or_insert(Every::Span(every));
@@ -55,7 +55,7 @@ impl HandoverSpec {
         self.lossless.get_or_insert(lossless);
     }
 
-    /// The handovers; `origin` names the text in the message about what is missing.
+    /// Resolves the handovers; `origin` names the text in messages about missing settings.
     pub(super) fn resolve(self, origin: &str) -> Result<Option<Handover>, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
         let HandoverSpec { every, length, lossless } = self;
@@ -88,7 +88,7 @@ fn every(text: &str) -> Result<Every, ValueError> {
     }
 }
 
-/// A span, or the shortest and the longest.
+/// A length, or the shortest and the longest.
 fn length(text: &str) -> Result<(Duration, Duration), ValueError> {
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let (least, most) = (parse::duration(least)?, parse::duration(most)?);

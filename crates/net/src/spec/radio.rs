@@ -1,11 +1,11 @@
-//! What was typed of a network's radio.
+//! Radio settings of a network as typed.
 
 use super::{Setting, put};
 use crate::error::{ValueError, nearest};
 use crate::radio::radios;
 use crate::{RadioConfig, SpecError};
 
-/// The radio by name, and changes of it, whichever was typed first.
+/// The radio by name, and changes to it, in any order.
 #[derive(Default)]
 pub(super) struct RadioSpec {
     /// `Some(None)`: explicitly none.
@@ -13,10 +13,10 @@ pub(super) struct RadioSpec {
     changes: Vec<Setting>,
 }
 
-/// What a change is called: `radio.dch_inactivity`.
+/// Prefix of a change: `radio.dch_inactivity`.
 const PREFIX: &str = "radio.";
 
-/// Whether a network has this setting of its radio.
+/// Returns true if radios have a setting of this name.
 pub(super) fn is_setting(key: &str) -> bool {
     key == "radio" || key.strip_prefix(PREFIX).is_some_and(|own| keys().any(|known| known == own))
 }
@@ -27,13 +27,13 @@ pub(super) fn nearest_setting(key: &str) -> Option<String> {
     nearest(own, keys()).map(|own| format!("{PREFIX}{own}"))
 }
 
-/// The settings of all radios.
+/// Settings of all radios.
 fn keys() -> impl Iterator<Item = &'static str> {
     radios().values().flat_map(|preset| preset.config.technology.keys())
 }
 
 impl RadioSpec {
-    /// Takes a setting, if it is one of a radio's.
+    /// Takes a setting, if it is one of radios.
     pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
         if setting.key == "radio" {
             put(&mut self.radio, setting, named)?;
@@ -51,12 +51,12 @@ impl RadioSpec {
         Ok(true)
     }
 
-    /// Takes the base's radio where none was typed.
+    /// Takes the base's radio if none was typed.
     pub(super) fn fill(&mut self, base: Option<&RadioConfig>) {
         self.radio.get_or_insert_with(|| base.cloned());
     }
 
-    /// The radio with its changes; `origin` names the text in the message about what is missing.
+    /// Resolves the radio with its changes; `origin` names the text in messages about missing settings.
     pub(super) fn resolve(self, origin: &str) -> Result<Option<RadioConfig>, SpecError> {
         let Some(mut radio) = self.radio.flatten() else {
             return match self.changes.is_empty() {
@@ -79,7 +79,7 @@ impl RadioSpec {
     }
 }
 
-/// A change's name without the prefix.
+/// Name of a change without the prefix.
 fn own(change: &Setting) -> &str {
     change.key.strip_prefix(PREFIX).unwrap_or(&change.key)
 }

@@ -1,4 +1,4 @@
-//! What was typed for one direction, or for both.
+//! Settings of one direction, or of both, as typed.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     QueueLimit, Rate, Reorder, Scheduler, SpecError, Trace,
 };
 
-/// Every setting of a direction.
+/// All settings of a direction.
 #[derive(Default)]
 pub(super) struct Side {
     rate: Option<RateSource>,
@@ -33,7 +33,7 @@ pub(super) struct Side {
     timer: Option<Duration>,
 }
 
-/// Where a rate comes from. A trace is read once its direction is known, and so is what was typed: a cell's links differ.
+/// Source of a rate. Traces and typed rates are parsed once their direction is known, as a cell's links differ.
 #[derive(Clone)]
 enum RateSource {
     Given(Rate),
@@ -41,7 +41,7 @@ enum RateSource {
     File { place: Place, key: String, path: std::path::PathBuf, options: TraceOptions },
 }
 
-/// An emulator by name; its clock's are settings of their own.
+/// An emulator by name; its clock has settings of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EmulatorName {
     Farlink,
@@ -74,7 +74,7 @@ impl RateSource {
 }
 
 impl Side {
-    /// Sets a field from what was typed.
+    /// Parses and sets a field.
     pub(super) fn set(&mut self, setting: &Setting, field: &str) -> Result<(), SpecError> {
         match field {
             "rate" => put(&mut self.rate, setting, |text| typed_rate(setting, text)),
@@ -102,7 +102,7 @@ impl Side {
         }
     }
 
-    /// Takes from `both`, then from `base`, what was not typed for this direction.
+    /// Fills settings not typed for this direction from `both`, then from `base`.
     pub(super) fn fill(
         &mut self,
         both: &Side,
@@ -130,7 +130,7 @@ impl Side {
         let name = *self.emulator.get_or_insert(both.emulator.unwrap_or(name));
         if name == EmulatorName::Dummynet {
             let typed = self.tick.or(both.tick);
-            // The base's timer goes with the base's tick.
+            // The base's timer belongs with the base's tick.
             let clock = clock.filter(|_| typed.is_none());
             self.tick = typed.or(clock.map(|(tick, _)| tick));
             self.timer = self.timer.or(both.timer).or(clock.map(|(_, timer)| timer));
@@ -138,7 +138,7 @@ impl Side {
         Ok(())
     }
 
-    /// Whether a rate that was typed can be read.
+    /// Checks that a typed rate can be parsed.
     pub(super) fn check_rate(&self, direction: Direction) -> Result<(), SpecError> {
         match &self.rate {
             Some(rate @ RateSource::Typed { .. }) => rate.read(direction).map(drop),
@@ -155,7 +155,7 @@ impl Side {
         self.rate.as_ref().or(both.rate.as_ref()).map(|rate| rate.read(direction)).transpose()
     }
 
-    /// The direction, complete; the error is a pair of settings that exclude each other.
+    /// Resolves the direction; the error is a pair of settings that exclude each other.
     pub(super) fn resolve(
         &self,
         rate: Rate,
@@ -195,7 +195,7 @@ impl Side {
 }
 
 impl Side {
-    /// Dummynet's timer runs every tick where a tick was given, as on FreeBSD.
+    /// Dummynet's timer runs every tick if a tick is given, as on FreeBSD.
     fn emulator(&self, both: &Side) -> Result<Emulator, (&'static str, &'static str)> {
         let (tick, timer) = (self.tick.or(both.tick), self.timer.or(both.timer));
         match self.emulator.or(both.emulator) {
@@ -215,7 +215,7 @@ impl Side {
     }
 }
 
-/// What an imitated emulator does not have.
+/// Settings that an imitated emulator does not support.
 pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     let name = match link.emulator {
         Emulator::Farlink => return None,
@@ -262,7 +262,7 @@ fn typed_rate(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
     Ok(RateSource::Typed { place, key, text })
 }
 
-/// `FILE`, then perhaps a unit and `once`.
+/// `FILE`, optionally followed by a unit and `once`.
 fn trace(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
     let (path, options) = values::trace(text)?;
     let (place, key) = (setting.place.clone(), setting.key.clone());

@@ -1,4 +1,4 @@
-//! Single settings: from what was typed to what it means.
+//! Parsers of single settings.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::{
 /// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
 const LONGEST_ONE_WAY: Duration = Duration::from_secs(1800);
 
-/// Reads a round-trip time.
+/// Parses a round-trip time.
 pub fn rtt(text: &str) -> Result<Duration, ValueError> {
     let rtt = parse::duration(text)?;
     if rtt > 2 * LONGEST_ONE_WAY {
@@ -58,8 +58,8 @@ pub(crate) fn queue(text: &str) -> Result<QueueLimit, ValueError> {
     }
 }
 
-/// From the smallest packet that every IPv4 host must take (RFC 791, section 3.2) to the largest
-/// that its length field can state. Bytes, with or without the unit.
+/// From the smallest packet that every IPv4 host must accept (RFC 791, section 3.2) to the largest that its length
+/// field can state. In bytes, with or without the unit.
 pub(super) fn mtu(text: &str) -> Result<u32, ValueError> {
     let bytes = match text.trim().parse::<u32>() {
         Ok(bytes) => u64::from(bytes),
@@ -71,7 +71,7 @@ pub(super) fn mtu(text: &str) -> Result<u32, ValueError> {
     }
 }
 
-/// `P [R [1-H [1-K]]]`, with the defaults of tc-netem(8): `R` is `1 - P`, bad states lose all, good ones
+/// `P [R [1-H [1-K]]]`, with the defaults of tc-netem(8): `R` is `1 - P`, bad states lose everything, good ones
 /// nothing.
 pub(super) fn gemodel(text: &str) -> Result<LossModel, ValueError> {
     let shares: Vec<f64> = text.split_whitespace().map(parse::ratio).collect::<Result<_, _>>()?;
@@ -120,7 +120,7 @@ pub(super) fn loss_file(path: &Path) -> Result<LossModel, ValueError> {
     Ok(LossModel::Listed(DropList::read(path)?.into()))
 }
 
-/// The file of a trace, and the words behind it.
+/// The file of a trace, and the options after it.
 pub(super) fn trace(text: &str) -> Result<(&str, TraceOptions), ValueError> {
     let (mut path, mut options) = (text.trim(), TraceOptions::default());
     while let Some((before, word)) = path.rsplit_once(' ') {
@@ -137,7 +137,7 @@ pub(super) fn trace(text: &str) -> Result<(&str, TraceOptions), ValueError> {
     Ok((path, options))
 }
 
-/// A discipline, then perhaps `ecn`, `target 5ms`, `interval 100ms`.
+/// A discipline, optionally followed by `ecn`, `target 5ms`, `interval 100ms`.
 pub(super) fn management(text: &str) -> Result<Management, ValueError> {
     const FORM: &str = "queue management: write `droptail`, `drophead`, `codel`, `fq_codel` or `pie`; \
                         the last three may be followed by `ecn`, `target 5ms`, and, but for `pie`, \
@@ -179,7 +179,7 @@ pub(super) fn management(text: &str) -> Result<Management, ValueError> {
     }
 }
 
-/// A scheduler, then, of proportional fairness, perhaps `slot 2ms` and `window 100ms`.
+/// A scheduler; proportional fairness is optionally followed by `slot 2ms` and `window 100ms`.
 pub(super) fn scheduler(text: &str) -> Result<Scheduler, ValueError> {
     const FORM: &str = "a scheduler: write `fifo`, `round-robin` or `proportional-fair`; the last may be followed by \
                         `slot 2ms` and `window 100ms`";
@@ -206,7 +206,7 @@ pub(super) fn scheduler(text: &str) -> Result<Scheduler, ValueError> {
     }
 }
 
-/// Shares of the rate, one a user.
+/// Shares of the rate, one per user.
 pub(super) fn channels(text: &str) -> Result<Channels, ValueError> {
     const LEAST: f64 = 0.001;
     let shares: Vec<f64> = text.split_whitespace().map(parse::ratio).collect::<Result<_, _>>()?;
@@ -219,7 +219,7 @@ pub(super) fn channels(text: &str) -> Result<Channels, ValueError> {
     Ok(Channels::new(shares))
 }
 
-/// A spread, then perhaps its distribution.
+/// A spread, optionally followed by its distribution.
 pub(super) fn jitter(text: &str) -> Result<Jitter, ValueError> {
     let (spread, shape) = match text.trim().rsplit_once(' ') {
         Some((spread, "normal")) => (spread, JitterShape::Normal),
@@ -278,7 +278,7 @@ pub(super) fn timer(text: &str) -> Result<Duration, ValueError> {
     Ok(timer)
 }
 
-/// A farther hop's name: it keys its random streams and its report.
+/// Name of a farther hop, which keys its random streams and its report.
 pub(super) fn name(text: &str) -> Result<String, ValueError> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if text.is_empty() || !text.chars().all(is_plain) {

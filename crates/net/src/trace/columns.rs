@@ -1,12 +1,12 @@
-//! Two columns of numbers without a header: when, and how fast from then on.
+//! Two columns of numbers without a header: time, and rate from then on.
 //!
-//! - Separated by blanks: seconds and Mbit/s, as adaptive-streaming studies write their traces (FCC,
+//! - Separated by blanks: seconds and Mbit/s, as in traces of adaptive-streaming studies (FCC,
 //!   Lumos5G, Solis). Puffer's are in MByte/s, which nothing in the file says: read them with the unit
 //!   `mbyte`.
 //! - Separated by commas: seconds and bytes in that second (the SBU walks).
 //!
-//! A rate holds until the next line's time, the last one for as long as the one before it. The first
-//! line's time is the trace's zero.
+//! A rate holds until the next line's time, the last one for as long as the one before it. The first line's time is
+//! the trace's zero.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) fn read(
 
 /// A rate of `value` units.
 pub(super) fn rate(line: &Line<'_>, value: f64, unit: RateUnit) -> Result<BitsPerSec, TraceError> {
-    /// 1 Tbit/s: a larger value is in another unit than was thought.
+    /// 1 Tbit/s: a larger value is probably in another unit.
     const FASTEST: f64 = 1e12;
     let bits = value * unit.bits();
     if bits < 0.0 {

@@ -1,9 +1,9 @@
 //! CSV files with a header that names a rate: logs of measurement tools.
 //!
-//! A row is one second. These logs sample once a second; their stamps repeat and skip within a test and
-//! jump between the tests that a file joins, so they are not used (InSecTT's rows lie 1 to 3 s apart:
-//! there the trace is as much shorter than the drive). Everything but the rate is left aside: signal
-//! strength, speed, ping times and losses do not become part of the link.
+//! A row is one second. These logs sample once a second; their timestamps repeat and skip within a test and jump
+//! between the tests that a file joins, so they are not used (InSecTT's rows are 1 to 3 s apart: its traces are
+//! correspondingly shorter than the drive). Only the rate is used: signal strength, speed, ping times and losses do
+//! not become part of the link.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use super::columns::rate;
 use super::error::lines;
 use super::read::{Direction, RateUnit, Recording, Samples};
 
-/// Which columns are rates, in which unit, of which direction (`None`: of the only one recorded).
-/// Names are compared without case.
+/// Columns that are rates, with unit and direction (`None`: the only one recorded). Names are compared
+/// case-insensitively.
 const RATES: [(&str, RateUnit, Option<Direction>); 12] = [
     // UCC 5G (G-NetTrack).
     ("dl_bitrate", RateUnit::Kbit, Some(Direction::Down)),
@@ -38,7 +38,7 @@ const RATES: [(&str, RateUnit, Option<Direction>); 12] = [
     ("rate(mbit/s)", RateUnit::Mbit, None),
 ];
 
-/// What measurement tools write for "no sample".
+/// Placeholders of measurement tools for "no sample".
 const MISSING: [&str; 4] = ["", "-", "nan", "null"];
 
 pub(super) fn read(
@@ -82,7 +82,7 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(|cell| cell.trim().trim_matches('"'))
 }
 
-/// The column of the rate in this direction; a file that recorded one direction only serves both.
+/// Column of the rate in this direction; a file with a single direction serves both.
 fn rate_column(names: &[String], direction: Direction) -> Option<(usize, RateUnit)> {
     let find = |wanted: &dyn Fn(Option<Direction>) -> bool| {
         let known = |name: &String| {

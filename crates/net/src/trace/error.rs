@@ -1,27 +1,27 @@
-//! Why a file is not a trace.
+//! Errors of reading a trace.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a file is not a trace. Messages name the line and say what belongs there.
+/// Reasons why a file is not a trace. Messages name the line and the expected content.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The file cannot be read.
     #[error("failed to read the trace {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
     /// The file is compressed and broken, or is not text.
     #[error("{file}: not a text, nor a gzip file of one: {reason}")]
     NotText {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// No reader recognises it.
@@ -31,37 +31,37 @@ pub enum TraceError {
          duration_ms and bandwidth_kbps"
     )]
     Unknown {
-        /// Which file.
+        /// The file.
         file: String,
-        /// The first line that fits nothing.
+        /// The first line that fits no format.
         line: usize,
     },
     /// A line that its format does not allow.
     #[error("{file}:{line}: `{text}`: {expected}")]
     Line {
-        /// Which file.
+        /// The file.
         file: String,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
-        /// What should.
+        /// The expected form.
         expected: &'static str,
     },
-    /// The JSON text is broken.
+    /// The JSON text is invalid.
     #[error("{file}: not a trace in JSON: {reason}")]
     Json {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What the parser says, with line and column.
+        /// The parser's message, with line and column.
         reason: String,
     },
-    /// There is nothing in it.
+    /// The trace is empty.
     #[error("{file}: a trace must last for more than no time; this one has {found}")]
     Empty {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What there is.
+        /// Description of its content.
         found: &'static str,
     },
 }
@@ -75,9 +75,9 @@ pub(super) struct Line<'t> {
 }
 
 impl Line<'_> {
-    /// This line is not as it should be.
+    /// Error for this line.
     pub(super) fn wrong(&self, expected: &'static str) -> TraceError {
-        /// Longer lines are cut in messages.
+        /// Maximum number of characters shown in messages.
         const SHOWN: usize = 60;
         let mut text: String = self.text.chars().take(SHOWN).collect();
         if text.len() < self.text.len() {
@@ -87,7 +87,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a text that are not empty, with their numbers.
+/// Non-empty lines of a text, with their numbers.
 pub(super) fn lines<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Line<'t>> {
     text.lines()
         .enumerate()

@@ -1,6 +1,6 @@
-//! A JSON list of `{"duration_ms": ..., "bandwidth_kbps": ..., "latency_ms": ...}`: Sabre's form, in
-//! which the Ghent 4G and the Norwegian 3G recordings are published. `latency_ms` is not taken: in
-//! those files it is a constant that the conversion added.
+//! A JSON list of `{"duration_ms": ..., "bandwidth_kbps": ..., "latency_ms": ...}`: Sabre's format, in which the
+//! Ghent 4G and the Norwegian 3G recordings are published. `latency_ms` is ignored: in those files it is a constant
+//! added by the conversion.
 
 use std::time::Duration;
 

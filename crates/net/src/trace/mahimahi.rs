@@ -1,7 +1,7 @@
-//! Mahimahi's packet-delivery files: a line says at which millisecond one packet may pass.
+//! Mahimahi's packet-delivery files: each line is the millisecond at which one packet may pass.
 //!
-//! As `LinkQueue`'s constructor reads them (`link_queue.cc`): whole numbers that never decrease, the
-//! last of them not zero.
+//! Parsed as by `LinkQueue`'s constructor (`link_queue.cc`): whole numbers that never decrease, the last of them not
+//! zero.
 
 use super::TraceError;
 use super::error::lines;

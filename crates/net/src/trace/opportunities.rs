@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-/// What an opportunity carries: `PACKET_SIZE` of Mahimahi's `link_queue.hh`.
+/// Bytes per opportunity: `PACKET_SIZE` of Mahimahi's `link_queue.hh`.
 const OPPORTUNITY_BYTES: u32 = 1504;
-/// What Mahimahi's packets have before their IP header: the packet information of a TUN device
-/// (`struct tun_pi`, which `contents.size()` counts).
+/// Bytes before the IP header in Mahimahi's packets: the packet information of a TUN device (`struct tun_pi`, which
+/// `contents.size()` counts).
 const TUN_HEADER_BYTES: u32 = 4;
-/// The IP bytes of an opportunity that one packet uses alone.
+/// IP bytes of an opportunity that a single packet uses.
 const FULL_PACKET_BYTES: u64 = (OPPORTUNITY_BYTES - TUN_HEADER_BYTES) as u64;
 
 /// A list of opportunities.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Opportunities {
-    /// Nanoseconds since the beginning, in order, several at once allowed.
+    /// Nanoseconds since the beginning, in order, duplicates allowed.
     at: Vec<u64>,
     /// The last instant: the next round's zero (`base_timestamp_ += schedule_.back()`).
     period: u64,
@@ -23,12 +23,12 @@ pub(crate) struct Opportunities {
     peak: BitsPerSec,
 }
 
-/// How far a link has come in its opportunities.
+/// A link's position in its opportunities.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OpportunityCursor {
-    /// The last opportunity that was used, counted over all rounds.
+    /// The last opportunity used, counted over all rounds.
     used: Option<u64>,
-    /// What is left of it.
+    /// Bytes left of it.
     left: u32,
 }
 
@@ -52,12 +52,13 @@ impl Opportunities {
         BitsPerSec(((bits * 1_000_000_000 + period / 2) / period) as u64)
     }
 
-    /// The fullest second.
+    /// Rate of the fullest second.
     pub(crate) fn peak(&self) -> BitsPerSec {
         self.peak
     }
 
-    /// No second has more opportunities than the fullest: what needs more than n of these lasts longer than n - 1 s.
+    /// No second has more opportunities than the fullest: anything that needs more than n of these takes longer than
+    /// n - 1 s.
     pub(crate) fn least_time(&self, bytes: u64) -> Duration {
         let a_second = self.peak.0 / 8;
         let seconds = bytes.checked_div(a_second).unwrap_or_default();
@@ -68,9 +69,9 @@ impl Opportunities {
         self.first_after(until).unwrap_or(self.at.len() as u64) * FULL_PACKET_BYTES
     }
 
-    /// Serves one packet that waits since `since`: when it leaves the queue, and when its last byte is
-    /// through. An opportunity serves who waits already, not who comes at the same instant
-    /// (`rationalize` runs before the packet is queued). `None`: never.
+    /// Serves one packet that waits since `since`: returns when it leaves the queue and when its last byte is sent.
+    /// An opportunity serves packets that wait already, not one that arrives at the same instant (`rationalize` runs
+    /// before the packet is queued). `None`: never.
     pub(crate) fn serve(
         &self,
         cursor: &mut OpportunityCursor,
@@ -91,12 +92,12 @@ impl Opportunities {
         }
     }
 
-    /// When a packet that waits since `since` would leave the queue.
+    /// Time at which a packet that waits since `since` would leave the queue.
     pub(crate) fn starts(&self, mut cursor: OpportunityCursor, since: Time) -> Option<Time> {
         Some(self.instant(self.seek(&mut cursor, since)?))
     }
 
-    /// The first opportunity with something left that comes after `since`.
+    /// The first opportunity after `since` with bytes left.
     fn seek(&self, cursor: &mut OpportunityCursor, since: Time) -> Option<u64> {
         let first = self.first_after(since)?;
         match cursor.used {
@@ -127,7 +128,7 @@ impl Opportunities {
         BitsPerSec(most * FULL_PACKET_BYTES * 8)
     }
 
-    /// The number of the first opportunity later than `time`.
+    /// Number of the first opportunity later than `time`.
     fn first_after(&self, time: Time) -> Option<u64> {
         let nanos = time.as_nanos();
         let count = self.at.len() as u64;
@@ -135,8 +136,7 @@ impl Opportunities {
         if !self.repeats && round > 0 {
             return None;
         }
-        // The last opportunity of a round coincides with the zero of the next: a time on the seam
-        // lies behind both.
+        // The last opportunity of a round coincides with the zero of the next: a time on the seam lies behind both.
         let index = self.at.partition_point(|at| *at <= within) as u64;
         Some(round * count + index)
     }

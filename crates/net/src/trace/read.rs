@@ -1,4 +1,4 @@
-//! From a file to a trace: what it is, is seen from its content, never from its name.
+//! Reader of trace files. The format is recognised from the content, never from the name.
 
 use std::fmt;
 use std::io::Read;
@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::{Opportunities, Segments, Shape, Trace, TraceError, columns, csv, json, mahimahi};
 
-/// Which way a rate is meant: recordings of both have a column for each, and a cell's links differ.
+/// Direction of a rate: some recordings have a column for each, and a cell's links differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the server to the client.
@@ -17,27 +17,27 @@ pub enum Direction {
     Up,
 }
 
-/// How to read what a file does not say of itself.
+/// Options for what a file does not state itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// The unit of rates, where the file leaves it open; `None`: its format's usual one.
+    /// Unit of rates, if the file leaves it open; `None`: its format's usual one.
     pub unit: Option<RateUnit>,
-    /// Whether the link stands still at the end instead of beginning anew.
+    /// True if the link stalls at the end instead of repeating.
     pub once: bool,
 }
 
 /// A unit of rates in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateUnit {
-    /// Bits a second.
+    /// Bits per second.
     Bit,
-    /// 1000 bits a second.
+    /// 1000 bits per second.
     Kbit,
-    /// 1,000,000 bits a second.
+    /// 1,000,000 bits per second.
     Mbit,
-    /// Bytes a second.
+    /// Bytes per second.
     Byte,
-    /// 1,000,000 bytes a second.
+    /// 1,000,000 bytes per second.
     Mbyte,
 }
 
@@ -50,12 +50,12 @@ impl RateUnit {
         ("mbyte", RateUnit::Mbyte),
     ];
 
-    /// The unit called `name`.
+    /// Parses the name of a unit.
     pub(crate) fn named(name: &str) -> Option<RateUnit> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
     }
 
-    /// Its name in settings.
+    /// Name of the unit in settings.
     pub(crate) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| name)
     }
@@ -72,7 +72,7 @@ impl RateUnit {
 }
 
 impl fmt::Display for TraceOptions {
-    /// As they follow the file's name in a setting.
+    /// In the form that follows the file's name in a setting.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(unit) = self.unit {
             write!(f, " {}", unit.name())?;
@@ -81,7 +81,7 @@ impl fmt::Display for TraceOptions {
     }
 }
 
-/// What a reader found: the samples, and in words what they are.
+/// Result of a reader: the samples, and their description.
 pub(super) struct Recording {
     pub(super) samples: Samples,
     pub(super) taken: String,
@@ -90,11 +90,11 @@ pub(super) struct Recording {
 pub(super) enum Samples {
     /// Instants in nanoseconds.
     Opportunities(Vec<u64>),
-    /// How long which rate holds.
+    /// Rates, each with its duration.
     Rates(Vec<(std::time::Duration, units::BitsPerSec)>),
 }
 
-/// More than any recording; a gzip file that grows beyond is a bomb.
+/// Larger than any recording; a gzip file that grows beyond is a bomb.
 const LARGEST_BYTES: u64 = 1 << 30;
 
 impl Trace {
@@ -109,7 +109,7 @@ impl Trace {
         Trace::from_bytes(&path.display().to_string(), &bytes, direction, options)
     }
 
-    /// Reads a trace from what a file contains; `origin` stands in messages.
+    /// Parses a trace from a file's content; `origin` appears in messages.
     pub fn from_bytes(
         origin: &str,
         bytes: &[u8],
@@ -149,8 +149,8 @@ fn text(file: &str, bytes: &[u8]) -> Result<String, TraceError> {
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }
 
-/// The first line tells the formats apart: `[` is JSON, one whole number Mahimahi's, two numbers a
-/// pair of columns, words a CSV header.
+/// Recognises the format by the first line: `[` is JSON, one whole number is Mahimahi's, two numbers are a pair of
+/// columns, words are a CSV header.
 fn recognise(
     file: &str,
     text: &str,

@@ -1,7 +1,7 @@
-//! Rates that hold for a while each: a trace of samples.
+//! Segments of constant rate: a trace of samples.
 //!
-//! Exact arithmetic: amounts are bits times nanoseconds per second ("nanobits") in 128 bits, so a
-//! packet's end does not depend on how often the link was asked.
+//! Arithmetic is exact: amounts are bits times nanoseconds per second ("nanobits") in 128 bits, so the end of a
+//! packet does not depend on how often the link was polled.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const GIGA: u128 = 1_000_000_000;
 pub(crate) struct Segments {
     segments: Vec<Segment>,
     period: u64,
-    /// What a round carries, in nanobits.
+    /// Nanobits carried per round.
     total: u128,
     repeats: bool,
 }
@@ -25,12 +25,12 @@ struct Segment {
     /// Nanoseconds since the round began.
     starts: u64,
     rate: BitsPerSec,
-    /// What was carried before, in nanobits.
+    /// Nanobits carried before the segment.
     before: u128,
 }
 
 impl Segments {
-    /// Rates, each with how long it holds. Samples that hold for no time are left out.
+    /// Creates segments from rates with their durations. Samples of no duration are left out.
     pub(crate) fn new(samples: &[(Duration, BitsPerSec)], repeats: bool) -> Segments {
         let (mut segments, mut period, mut total) = (Vec::new(), 0u64, 0u128);
         for (holds, rate) in samples.iter().filter(|(holds, _)| !holds.is_zero()) {
@@ -59,13 +59,13 @@ impl Segments {
         (self.carried(until) / (8 * GIGA)) as u64
     }
 
-    /// When a packet whose service begins at `start` is through; `None`: never.
+    /// End of a packet whose service begins at `start`; `None`: never.
     pub(crate) fn ends(&self, start: Time, bytes: u32) -> Option<Time> {
         let target = self.carried(start) + u128::from(bytes) * 8 * GIGA;
         if self.total == 0 {
             return None;
         }
-        // The whole rounds before it; a target that a round's end reaches exactly lies in that round.
+        // Whole rounds before it; a target reached exactly at a round's end lies in that round.
         let round = (target - 1) / self.total;
         if !self.repeats && round > 0 {
             return None;
@@ -78,7 +78,7 @@ impl Segments {
         u64::try_from(nanos).ok().map(Time::from_nanos)
     }
 
-    /// What was carried by `time` if the link was always busy, in nanobits.
+    /// Nanobits carried by `time` if the link was always busy.
     fn carried(&self, time: Time) -> u128 {
         let (mut round, mut within) =
             (time.as_nanos() / self.period, time.as_nanos() % self.period);

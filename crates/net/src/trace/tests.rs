@@ -20,7 +20,7 @@ fn at(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-/// Serves packets that all wait since `since`; when each is through.
+/// Serves packets that all wait since `since`; returns the end of each.
 fn served(trace: &Trace, since: Time, sizes: &[u32]) -> Vec<Option<Time>> {
     let Shape::Opportunities(opportunities) = trace.shape() else { panic!("of opportunities") };
     let mut cursor = OpportunityCursor::default();
@@ -57,12 +57,12 @@ fn an_opportunity_does_not_serve_who_comes_at_its_instant() {
     let trace = trace("1\n2\n3\n");
     assert_eq!(served(&trace, at(2), &[1500]), [Some(at(3))]);
     let Shape::Opportunities(opportunities) = trace.shape() else { panic!("of opportunities") };
-    // What an earlier packet has left of an opportunity is wasted if nobody waited for it.
+    // The rest of an earlier packet's opportunity is wasted if no packet waited for it.
     let mut cursor = OpportunityCursor::default();
     assert_eq!(opportunities.serve(&mut cursor, Time::ZERO, 100), Some((at(1), at(1))));
     assert_eq!(opportunities.starts(cursor, Time::from_micros(999)), Some(at(1)));
     assert_eq!(opportunities.starts(cursor, at(1)), Some(at(2)));
-    // A time on the seam of two rounds lies behind the last opportunity of the one.
+    // A time on the seam of two rounds lies behind the last opportunity of the first.
     assert_eq!(opportunities.starts(cursor, at(3)), Some(at(4)));
 }
 
@@ -90,7 +90,7 @@ fn a_packet_spans_rates_outages_and_rounds() {
     assert_eq!(segments.ends(at(0), 1500), Some(at(1)));
     // Half at 12 Mbit/s, then the outage, then half at 6.
     assert_eq!(segments.ends(Time::from_micros(999_500), 1500), Some(at(2001)));
-    // The end of an outage is not needed for what ends at its beginning.
+    // A packet that ends at the beginning of an outage does not need its end.
     assert_eq!(segments.ends(at(999), 1500), Some(at(1000)));
     assert_eq!(
         segments.ends(Time::from_micros(2_999_000), 1500),
@@ -166,7 +166,7 @@ proptest! {
         let _ = Trace::from_bytes("any", &bytes, Direction::Up, OPTIONS);
     }
 
-    /// Back-to-back service takes what the trace carries, whatever the sizes of the packets.
+    /// Back-to-back service carries exactly what the trace does, whatever the sizes of the packets.
     #[test]
     fn segments_conserve_bits(
         rates in prop::collection::vec((1..3000u64, 0..20_000u64), 1..8),
@@ -186,7 +186,7 @@ proptest! {
         }
         let total: u32 = sizes.iter().sum();
         let carried = segments.capacity_bytes(end) - segments.capacity_bytes(begin);
-        // A nanosecond of rounding a packet, and a byte at each end.
+        // A nanosecond of rounding per packet, and a byte at each end.
         let slack = 2 + sizes.len() as u64 * segments.peak().0 / 8_000_000_000;
         prop_assert!(carried.abs_diff(u64::from(total)) <= slack, "{} for {}", carried, total);
     }

@@ -1,8 +1,8 @@
-//! What makes a browser request an object.
+//! Carriers: the elements, rules and calls by which a browser requests objects.
 
 use crate::{Kind, Object, Priority};
 
-/// The element, rule or call that requests an object. It decides what its body must be, too.
+/// Element, rule or call that requests an object. It also determines the kind of body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// Navigation: the page's own document.
@@ -11,21 +11,21 @@ pub(super) enum Carrier {
     Frame,
     /// `link rel=stylesheet`, `@import`.
     Sheet,
-    /// `script async`: requested when found, run when there, blocking no parser.
+    /// `script async`: requested when found, run on arrival, without blocking the parser.
     Script,
-    /// `img`, `url()` of CSS. Whatever the load event waits for and nothing else fits.
+    /// `img`, `url()` of CSS. Also the fallback for anything that the load event waits for.
     Image,
     /// `@font-face`, `FontFace`.
     Font,
     /// `link rel=preload as=image`: a GET that the load event does not wait for.
     Preload,
-    /// `fetch()`: other methods, and what a page asks for twice. The load event does not wait for it.
+    /// `fetch()`: other methods, and repeated requests. The load event does not wait for it.
     Fetch,
 }
 
 impl Carrier {
-    /// What requests `object`, which is what a chain of redirects leads to if there is one.
-    /// `first` is the chain's first, and `repeated` whether an earlier object has its method and URL.
+    /// Carrier of `object`, the target of a chain of redirects if there is one. `first` is the chain's first object;
+    /// `repeated` is true if an earlier object has its method and URL.
     pub(super) fn of(first: &Object, object: &Object, repeated: bool) -> Carrier {
         if first.method != "GET" || repeated {
             return Carrier::Fetch;
@@ -34,7 +34,7 @@ impl Carrier {
             return Carrier::Preload;
         }
         match object.kind {
-            // A browser takes what has failed as nothing but an image.
+            // A browser accepts a failed response only as an image.
             _ if !(200..300).contains(&object.status) || is_bodiless(object.status) => {
                 Carrier::Image
             }
@@ -46,13 +46,13 @@ impl Carrier {
         }
     }
 
-    /// Whether it is a document, with references and a window of its own.
+    /// Returns true for a document, which has references and a window of its own.
     pub(super) fn is_document(self) -> bool {
         matches!(self, Carrier::Navigation | Carrier::Frame)
     }
 
-    /// The media type to be served with. What a foreign page may not read must be of a type that it
-    /// might show (ORB, <https://github.com/annevk/orb>), or the browser breaks off its transfer.
+    /// Media type to serve it with. Responses that a foreign page may not read need a type that it might show (ORB,
+    /// <https://github.com/annevk/orb>), or the browser aborts the transfer.
     pub(super) fn media_type(self) -> &'static str {
         match self {
             Carrier::Navigation | Carrier::Frame => "text/html; charset=utf-8",
@@ -64,13 +64,12 @@ impl Carrier {
     }
 }
 
-/// Whether an answer of this status has no body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5).
+/// Returns true if responses of this status have no body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5).
 pub(super) fn is_bodiless(status: u16) -> bool {
     matches!(status, 204 | 205 | 304)
 }
 
-/// Whether the page's priority is above what a browser gives by itself to what a document or script
-/// requests (Low).
+/// Returns true if the page's priority exceeds a browser's default for requests of documents and scripts (Low).
 pub(super) fn is_urgent(object: &Object) -> bool {
     matches!(object.priority, Priority::Highest | Priority::High)
 }

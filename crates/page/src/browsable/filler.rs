@@ -1,6 +1,6 @@
-//! Bytes that mean nothing: what makes up a file's size.
+//! Meaningless bytes that pad a file to its size.
 
-/// Appends `bytes` letters that compress badly and repeat exactly.
+/// Appends `bytes` letters that compress badly and are reproducible.
 pub(super) fn filler(text: &mut Vec<u8>, bytes: usize) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
     // Knuth's multiplier (TAOCP 3.3.4); the top bits of a linear congruence are random enough here.
@@ -12,7 +12,7 @@ pub(super) fn filler(text: &mut Vec<u8>, bytes: usize) {
     }));
 }
 
-/// Appends a comment between `open` and `close` up to `bytes` in all, or spaces where none fits.
+/// Appends a comment between `open` and `close` up to `bytes` in all, or spaces if none fits.
 pub(super) fn comment(text: &mut Vec<u8>, bytes: usize, open: &str, close: &str) {
     let missing = bytes.saturating_sub(text.len());
     match missing.checked_sub(open.len() + close.len()) {
@@ -25,14 +25,14 @@ pub(super) fn comment(text: &mut Vec<u8>, bytes: usize, open: &str, close: &str)
     }
 }
 
-/// Code of CSS or JavaScript, whose comments have one form, up to `bytes`.
+/// Code of CSS or JavaScript, which share a comment syntax, padded to `bytes`.
 pub(super) fn commented(code: String, bytes: u64) -> Vec<u8> {
     let mut text = code.into_bytes();
     comment(&mut text, bytes as usize, "/*", "*/");
     text
 }
 
-/// A JSON text of the size: a string, or a digit where not even the quotes fit.
+/// A JSON text of exactly `bytes`: a string, or a digit if not even the quotes fit.
 pub(super) fn json(bytes: u64) -> Vec<u8> {
     let Some(inside) = (bytes as usize).checked_sub(2) else {
         return vec![b'0'; bytes as usize];
@@ -43,7 +43,7 @@ pub(super) fn json(bytes: u64) -> Vec<u8> {
     text
 }
 
-/// Filler alone.
+/// A body of filler alone.
 pub(super) fn opaque(bytes: u64) -> Vec<u8> {
     let mut body = Vec::with_capacity(bytes as usize);
     filler(&mut body, bytes as usize);

@@ -1,15 +1,15 @@
-//! A document of an exact size whose references end at exact bytes.
+//! Documents of an exact size whose references end at exact bytes.
 
 use super::carrier::Carrier;
 use super::filler::comment;
 use super::link;
 use super::script::{self, HELPERS};
 
-/// The icon keeps a browser from asking for `/favicon.ico`, which is not part of the page.
+/// The icon keeps a browser from requesting `/favicon.ico`, which is not part of the page.
 const OPENING: &str = "<!doctype html><link rel=icon href=data:,>";
-/// Links in a head are not rendered; so the references stand in a body.
+/// Links in a head are not rendered, so the references go into the body.
 const BODY: &str = "<body>";
-/// Something to be painted, the longest first: the first that fits is written where it first fits.
+/// Text to be painted, longest first: the first that fits is written at the first place with room.
 const TEXTS: [&str; 2] = [
     "<h1>farlink</h1><p>This page stands in for a recorded one: it asks for the same objects at the \
      same times. Each box is an image, the larger the more bytes it has.<p>",
@@ -18,17 +18,17 @@ const TEXTS: [&str; 2] = [
 
 /// One reference.
 pub(super) struct Reference {
-    /// As many bytes of the document end with it, or more where it does not fit.
+    /// Number of the document's bytes up to the end of the reference; more if it does not fit.
     pub(super) at: u64,
     pub(super) markup: String,
 }
 
-/// What a document's code needs.
+/// Code that a document needs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Needs {
-    /// Some code in it or in its scripts uses the helpers.
+    /// True if code in it or in its scripts uses the helpers.
     pub(super) helpers: bool,
-    /// So many arrivals are waited for before anything is shown.
+    /// Number of arrivals to wait for before anything is shown.
     pub(super) blocking: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Ve
     if needs.blocking > 0 {
         code += &script::curtain(needs.blocking);
     }
-    // HTML needs none of it (HTML standard, section 13.1.2.4, optional tags).
+    // All of these are optional in HTML (HTML standard, section 13.1.2.4, optional tags).
     let openings = [format!("{OPENING}{code}{BODY}"), format!("{code}{BODY}"), code.clone()];
     let fits = openings.iter().find(|opening| opening.len() as u64 <= room);
     let least = if code.is_empty() { &openings[2] } else { &openings[0] };
@@ -56,7 +56,7 @@ pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Ve
     text
 }
 
-/// Fills `text` up to `bytes`: with something to be painted if there has been none, and comments.
+/// Pads `text` to `bytes`: with text to be painted if there has been none, and comments.
 fn fill(text: &mut Vec<u8>, bytes: usize, shows: &mut bool) {
     let room = bytes.saturating_sub(text.len());
     if let Some(shown) = TEXTS.iter().find(|shown| !*shows && shown.len() <= room) {
@@ -66,18 +66,18 @@ fn fill(text: &mut Vec<u8>, bytes: usize, shows: &mut bool) {
     comment(text, bytes, "<!--", "-->");
 }
 
-/// What a tag is to be.
+/// Description of a tag.
 pub(super) struct Tag<'a> {
     pub(super) carrier: Carrier,
     pub(super) link: &'a str,
     pub(super) urgent: bool,
-    /// Run when it has arrived.
+    /// Code to run on its arrival.
     pub(super) then: &'a str,
     pub(super) id: Option<String>,
     pub(super) object: usize,
 }
 
-/// The markup that makes a browser request it.
+/// Markup that makes a browser request the object.
 pub(super) fn tag(tag: &Tag<'_>) -> String {
     let url = link::attribute(tag.link);
     let mut more = String::new();
@@ -109,7 +109,7 @@ pub(super) fn tag(tag: &Tag<'_>) -> String {
     }
 }
 
-/// Code run when the parser comes to it.
+/// Script that runs when the parser reaches it.
 pub(super) fn inline(code: &str) -> String {
     format!("<script>{code}</script>")
 }

@@ -1,27 +1,27 @@
-//! Images of an exact size: GIFs of one colour (GIF89a, CompuServe 1990), the larger the more bytes
-//! they have.
+//! Images of an exact size: GIFs of one colour (GIF89a, CompuServe 1990), whose dimensions grow with the number of
+//! bytes.
 //!
-//! The filler stands in comment extensions before the pixels, so that a browser can paint the image
-//! when the whole of it has arrived, and not before.
+//! The filler stands in comment extensions before the pixels, so that a browser cannot paint the image before all of
+//! it has arrived.
 
 use super::filler::filler;
 
-/// Header and logical screen but for its width and height; a colour table of two follows.
+/// Header and logical screen without width and height; a colour table of two follows.
 const SCREEN_BYTES: usize = 13;
 const COLOURS: usize = 6;
-/// Pixels that a byte of a photograph stands for, at two bits each.
+/// Pixels per byte of a photograph, at two bits each.
 const PIXELS_A_BYTE: u64 = 4;
-/// The largest image, of four to three; a larger one would fill the window alone.
+/// Largest image, with an aspect ratio of 4:3; a larger one would fill the window.
 const LARGEST: (u16, u16) = (640, 480);
 
-/// An image of `bytes` bytes, in a colour of `number`'s own.
+/// An image of `bytes` bytes, in a colour derived from `number`.
 pub(super) fn gif(number: usize, bytes: u64) -> Vec<u8> {
     let (width, height, pixels) = picture(bytes);
     let bytes = bytes as usize;
     let mut image = b"GIF89a".to_vec();
     image.extend([width, height].into_iter().flat_map(u16::to_le_bytes));
     image.extend_from_slice(&[0x80, 0, 0]);
-    // Neither white nor black: it is to be seen on whatever it lies.
+    // Neither white nor black, so that it is visible on any background.
     let shade = |step: usize| 0x30 + (number * step % 0x90) as u8;
     let colour = [shade(37), shade(59), shade(83)];
     image.extend_from_slice(&colour);
@@ -32,13 +32,13 @@ pub(super) fn gif(number: usize, bytes: u64) -> Vec<u8> {
         missing = 0;
     }
     image.extend_from_slice(&pixels);
-    // Too little for a comment: decoders stop at the trailer.
+    // Too few bytes for a comment: decoders stop at the trailer.
     filler(&mut image, missing);
     image.truncate(bytes);
     image
 }
 
-/// Width, height and what paints them, of an image that has `bytes` bytes: one pixel where no more fit.
+/// Width, height and painting code of an image of `bytes` bytes: one pixel if no more fit.
 fn picture(bytes: u64) -> (u16, u16, Vec<u8>) {
     let (most_wide, most_high) = LARGEST;
     let height = (bytes.saturating_mul(PIXELS_A_BYTE * 3) / 4).isqrt().min(u64::from(most_high));
@@ -51,7 +51,7 @@ fn picture(bytes: u64) -> (u16, u16, Vec<u8>) {
     }
 }
 
-/// Image descriptor, all pixels in colour 0 by LZW, trailer.
+/// Image descriptor, all pixels in colour 0 by LZW, and trailer.
 fn painted(width: u16, height: u16) -> Vec<u8> {
     let mut image = vec![0x2c, 0, 0, 0, 0];
     image.extend([width, height].into_iter().flat_map(u16::to_le_bytes));
@@ -64,11 +64,11 @@ fn painted(width: u16, height: u16) -> Vec<u8> {
     image
 }
 
-/// Bits of a colour, for LZW: two is the least that GIF allows.
+/// Bits of a colour for LZW: two is the minimum in GIF.
 const CODE_SIZE: u8 = 2;
 
-/// So many pixels of colour 0 as codes of LZW (GIF89a, appendix F): each new code is a run that is
-/// one pixel longer than the last. With the largest image, codes stay below the table's 4,096.
+/// LZW codes of `pixels` pixels of colour 0 (GIF89a, appendix F): each new code is a run that is one pixel longer
+/// than the last. With the largest image, codes stay below the table's 4,096.
 fn one_colour(pixels: u32) -> Vec<u8> {
     let (clear, end) = (1 << CODE_SIZE, (1 << CODE_SIZE) + 1);
     let mut codes = Codes { width: u32::from(CODE_SIZE) + 1, ..Codes::default() };
@@ -80,7 +80,7 @@ fn one_colour(pixels: u32) -> Vec<u8> {
         run = (run + 1).min(left);
         codes.push(if run == 1 { 0 } else { end + run - 1 });
         left -= run;
-        // The decoder adds an entry for each code but the first, and reads wider codes from then on.
+        // The decoder adds an entry for each code except the first, and reads wider codes from then on.
         next += 1;
         if next == 1 << codes.width && codes.width < 12 {
             codes.width += 1;
@@ -90,7 +90,7 @@ fn one_colour(pixels: u32) -> Vec<u8> {
     codes.bytes()
 }
 
-/// Codes of some bits each, the lowest first.
+/// Codes of variable width, lowest bits first.
 #[derive(Default)]
 struct Codes {
     bytes: Vec<u8>,
@@ -121,13 +121,13 @@ impl Codes {
 /// Introducer, label, and the empty block at the end.
 const COMMENT_OVERHEAD: usize = 3;
 
-/// A comment extension with `len` bytes of blocks, two at least; each is its length and up to 255 letters.
+/// Appends a comment extension with `len` bytes of blocks, at least two; each is its length and up to 255 letters.
 fn append_comment(image: &mut Vec<u8>, len: usize) {
     image.extend_from_slice(&[0x21, 0xfe]);
     let mut left = len;
     while left > 0 {
         let full = left.min(256);
-        // A length alone would be no block.
+        // A block cannot be a length alone.
         let block = if left - full == 1 { full - 1 } else { full };
         image.push((block - 1) as u8);
         filler(image, block - 1);
@@ -140,8 +140,8 @@ fn append_comment(image: &mut Vec<u8>, len: usize) {
 mod tests {
     use super::*;
 
-    /// What a decoder makes of an image: width, height, and how many pixels of colour 0. Written after
-    /// the standard's appendix F, and not after the encoder.
+    /// Decodes an image: width, height, and number of pixels of colour 0. Written after the standard's appendix F,
+    /// independently of the encoder.
     fn decoded(image: &[u8]) -> (u16, u16, usize) {
         let word = |at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
         let mut at = SCREEN_BYTES + COLOURS;

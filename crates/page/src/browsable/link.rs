@@ -1,8 +1,8 @@
-//! How one file names another, and how names are written in HTML, CSS and JavaScript.
+//! Links between files, and their quoting in HTML, CSS and JavaScript.
 
 use url::Url;
 
-/// A host and a path on it, as a browser itself would write them (WHATWG URL Standard).
+/// A host and a path on it, normalised as by a browser (WHATWG URL Standard).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) host: String,
@@ -10,15 +10,15 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A browser's spelling of `path` on `host`; `None` if that is no URL.
+    /// A browser's spelling of `path` on `host`; `None` if that is not a URL.
     pub(super) fn new(host: &str, path: &str) -> Option<Place> {
         let url = Url::parse(&format!("https://{host}{path}")).ok()?;
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         Some(Place { host: url.host_str()?.to_owned(), path: format!("{}{query}", url.path()) })
     }
 
-    /// How a file at `base` names this place: by its path on the same host, else with the host and
-    /// whatever scheme the page itself was loaded by.
+    /// Link from a file at `base` to this place: its path on the same host, else host and path, with the scheme of
+    /// the page itself.
     pub(super) fn from(&self, base: &Place) -> String {
         match self.host == base.host && !self.path.starts_with("//") {
             true => self.path.clone(),
@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-/// A text in double quotes for JavaScript. Nothing that could end a script element is left in it.
+/// A text in double quotes for JavaScript. It contains nothing that could end a script element.
 pub(super) fn js(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('<', "\\x3c"))
 }
@@ -41,8 +41,8 @@ pub(super) fn css(link: &str) -> String {
     }
 }
 
-/// A link in double quotes for an attribute of HTML. An ampersand may stand as it is before `name=`
-/// (HTML standard, section 13.2.5.73: no reference in an attribute is followed by `=` or a letter).
+/// A link in double quotes for an HTML attribute. An ampersand needs no escaping before `name=` (HTML standard,
+/// section 13.2.5.73: no reference in an attribute is followed by `=` or a letter).
 pub(super) fn attribute(link: &str) -> String {
     let mut text = String::from("\"");
     for (index, part) in link.split('&').enumerate() {

@@ -1,18 +1,18 @@
-//! The bytes that make a browser load a page as its graph says.
+//! Files that make a browser load a page in the order of its graph.
 //!
-//! Documents whose tags end at the bytes after which the graph has their objects found, sheets that use
-//! their images and fonts, scripts that request what waits for them, redirects that lead on, images that
-//! can be decoded: all of the size that the graph states, to be served as they are, without compression.
+//! Documents whose tags end at the bytes after which the graph has their objects discovered, sheets that use their
+//! images and fonts, scripts that request the objects which wait for them, redirects, and decodable images: all of
+//! the size that the graph states, to be served as they are, without compression.
 //!
-//! What the graph says is followed in this order: every object is requested exactly once; when what it
-//! waits for has arrived and its compute is over (a timer, as in the loader, where compute delays but
-//! occupies nobody); the load event waits for it or does not; its size; its priority, as far as
+//! The graph is followed in this order of precedence: every object is requested exactly once; at the time when
+//! everything that it waits for has arrived and its compute is over (a timer, as in the loader, where compute delays
+//! but occupies no thread); the load event waits for it or does not; its size; its priority, as far as
 //! `fetchpriority` goes.
 //!
-//! What a browser has and the graph does not, stays a browser's own: its parser stops at a sheet in the
-//! body while its preload scanner goes on; it parses, styles, lays out and paints. What cannot be as the
-//! graph says is listed in [`Browsable::notes`], and where the page itself had to change (a size, a method), the page in
-//! [`Browsable::page`] is the changed one, so that farlink's own loader can load the very same.
+//! Behaviour that a browser has and the graph lacks is left to the browser: its parser stops at a sheet in the body
+//! while its preload scanner goes on; it parses, styles, lays out and paints. Deviations from the graph are listed in
+//! [`Browsable::notes`]; if the page itself had to change (a size, a method), [`Browsable::page`] is the changed
+//! page, so that farlink's own loader can load the very same one.
 
 mod carrier;
 mod filler;
@@ -27,29 +27,29 @@ mod units;
 
 use crate::{Error, Page};
 
-/// A page with the bytes of its objects.
+/// A page with the content of its objects.
 #[derive(Clone, Debug)]
 pub struct Browsable {
     /// The page as it is served.
     pub page: Page,
-    /// One an object, in the page's order.
+    /// One per object, in the page's order.
     pub contents: Vec<Content>,
-    /// What differs from the page that was asked for, one line each.
+    /// Differences from the requested page, one line each.
     pub notes: Vec<String>,
 }
 
-/// What a server answers with, beside the status and size that the page states.
+/// Content of a response, beside the status and size that the page states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// `Content-Type`.
     pub media_type: &'static str,
-    /// Fields that a browser acts upon: where a redirect leads, who may read, how long it may be kept.
+    /// Header fields with an effect in browsers: redirect targets, access control, cache lifetime.
     pub fields: Vec<(&'static str, String)>,
-    /// What it holds.
+    /// The body.
     pub body: Vec<u8>,
 }
 
-/// The bytes of `page`.
+/// Generates the content of `page`.
 ///
 /// # Errors
 /// If the page has no document that a browser could navigate to.

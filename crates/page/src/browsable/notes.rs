@@ -1,4 +1,4 @@
-//! What differs from the page, gathered: one line a kind of difference, with how many objects it concerns.
+//! Collects differences from the page: one line per kind, with the number of objects concerned.
 
 use crate::show::middle_cut;
 
@@ -52,7 +52,7 @@ impl Difference {
     }
 }
 
-/// Differences as they are found.
+/// Differences found so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes(std::collections::BTreeMap<Difference, Vec<String>>);
 
@@ -61,7 +61,7 @@ impl Notes {
         self.0.entry(difference).or_default().push(middle_cut(url));
     }
 
-    /// One line each, with an example.
+    /// One line per kind, with an example.
     pub(super) fn lines(self) -> Vec<String> {
         let line = |(difference, urls): (Difference, Vec<String>)| match urls.as_slice() {
             [only] => format!("1 object {}: {only}", difference.text()),

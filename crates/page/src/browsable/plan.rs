@@ -1,7 +1,7 @@
-//! Who refers to what, how, and where in its bytes.
+//! Assignment of references: which file refers to which unit, by which means, and at which byte.
 //!
-//! Objects are taken from the last to the first: what waits for an object is known before the object's
-//! own file and its own reference are written.
+//! Objects are processed from last to first: everything that waits for an object is known before the object's own
+//! file and reference are written.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use super::units::Units;
 use super::{Browsable, Content, filler, image};
 use crate::{After, Edge, Error, Kind, Page};
 
-/// A sheet is applied, and what it uses requested, within about this time of its arrival: shorter
-/// computes are left to the browser.
+/// A sheet is applied, and its references requested, within about this time of its arrival: shorter computes are left
+/// to the browser.
 const STYLE_TIME: Duration = Duration::from_millis(20);
 
-/// The page spelt as browsers spell it, with nothing in it that no page may request.
+/// The page with URLs normalised as by browsers, and with methods and bodies limited to what a page may request.
 pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
     let page = &one_origin_a_name(page, notes);
     let mut spelt = page.clone();
@@ -56,8 +56,8 @@ pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
     Ok(spelt)
 }
 
-/// The page with a name of its own for each origin, all on the same port and secured alike: files name each other
-/// without a scheme, and a browser is told one address a name.
+/// Gives each origin a host name of its own, all on the same port and with the same scheme: files link to each other
+/// without a scheme, and a browser is given one address per name.
 fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
     let mut named = page.clone();
     let machines = page.machines();
@@ -81,21 +81,21 @@ fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
     named
 }
 
-/// A page on its way to bytes.
+/// A page in conversion to files.
 pub(super) struct Plan {
     page: Page,
     notes: Notes,
     units: Units,
     places: Vec<Place>,
-    /// By unit: what a document refers to, by the byte.
+    /// By unit: references of a document, with their bytes.
     references: Vec<Vec<Reference>>,
-    /// By unit: what a sheet refers to.
+    /// By unit: references of a sheet.
     sheets: Vec<sheet::References>,
-    /// By unit: statements to be run on its arrival, the latest object's first.
+    /// By unit: statements to run on its arrival, the latest object's first.
     arrivals: Vec<Vec<String>>,
-    /// By unit: whether code runs in its window.
+    /// By unit: true if code runs in its window.
     scripted: Vec<bool>,
-    /// How many arrivals the first paint waits for.
+    /// Number of arrivals that the first paint waits for.
     blocking: usize,
     bodies: Vec<Vec<u8>>,
 }
@@ -125,7 +125,7 @@ impl Plan {
     /// Writes all bodies.
     ///
     /// # Errors
-    /// If what is navigated to can hold nothing.
+    /// If the document to navigate to cannot hold anything.
     pub(super) fn write(mut self) -> Result<Browsable, Error> {
         let document = &self.page.objects[self.units.last[0]];
         if is_bodiless(document.status) {
@@ -147,7 +147,7 @@ impl Plan {
         Ok(self.finish())
     }
 
-    /// Writes the file that `unit` ends in, and of a chain the first; gives what its requester must run
+    /// Writes the last file of `unit`, and the first if it is a chain; returns the code that its requester must run
     /// on its arrival.
     fn write_content(&mut self, unit: usize) -> String {
         let last = self.units.last[unit];
@@ -188,13 +188,13 @@ impl Plan {
         then
     }
 
-    /// Whether another host than the window's serves it.
+    /// Returns true if another host than the window's serves it.
     fn is_foreign(&self, unit: usize) -> bool {
         let window = &self.places[self.units.last[self.units.window[unit]]];
         self.places[self.units.last[unit]].host != window.host
     }
 
-    /// Has `unit` requested, with `then` to be run on its arrival.
+    /// Adds a request for `unit`, with `then` to run on its arrival.
     fn refer_to(&mut self, unit: usize, then: &str) {
         let window = self.units.window[unit];
         self.scripted[window] |= !then.is_empty();
@@ -213,7 +213,7 @@ impl Plan {
         }
     }
 
-    /// What `unit` waits for in its window, the latest object last.
+    /// Edges of `unit` within its window, the latest object last.
     fn edges(&mut self, unit: usize) -> Vec<Edge> {
         let window = self.units.window[unit];
         let all = &self.page.objects[unit].waits_for;
@@ -228,7 +228,7 @@ impl Plan {
         edges
     }
 
-    /// Refers to `unit` from the one thing it waits for: by that thing's own means if it has any.
+    /// Refers to `unit` from the single object that it waits for, by that object's own means if it has any.
     fn refer_from(&mut self, unit: usize, edge: &Edge, then: &str) {
         let from = self.units.first[edge.object.0 as usize];
         let compute = edge.compute.value;
@@ -255,8 +255,8 @@ impl Plan {
         }
     }
 
-    /// What is to be run on the arrival of `unit`: `then`, and if the first paint waits for the unit,
-    /// what lifts the curtain. The sheet that imports another has arrived when the other has.
+    /// Code to run on the arrival of `unit`: `then`, and if the first paint waits for the unit, the call that lifts
+    /// the curtain. A sheet that imports another has arrived when the other has.
     fn lifting(&mut self, unit: usize, then: &str) -> String {
         let blocks = self.page.objects[self.units.last[unit]].blocks_render;
         if !blocks || self.units.window[unit] != 0 {
@@ -267,7 +267,7 @@ impl Plan {
         code.collect::<Vec<_>>().join(";")
     }
 
-    /// Has the sheet `from` use `unit`, if sheets can.
+    /// Makes the sheet `from` use `unit`, if sheets can. Returns true if so.
     fn style(&mut self, unit: usize, from: usize) -> bool {
         let link = self.places[unit].from(&self.places[self.units.last[from]]);
         let own = &self.sheets[unit];
@@ -312,12 +312,12 @@ impl Plan {
         script::delayed(code, compute, self.page.objects[self.units.last[unit]].blocks_load)
     }
 
-    /// The id by which a sheet's element is known to it.
+    /// Id of the element that links the sheet, if the sheet refers to it.
     fn id(&self, unit: usize) -> Option<String> {
         self.sheets[unit].need_an_element().then(|| element(unit))
     }
 
-    /// Has `code` run when what `edge` names has arrived.
+    /// Runs `code` on the arrival that `edge` names.
     fn run_on(&mut self, edge: &Edge, code: String) {
         let object = edge.object.0 as usize;
         let from = self.units.first[object];
@@ -361,10 +361,10 @@ impl Plan {
             fields.push(("access-control-allow-origin", "*".to_owned()));
         }
         if stated.cacheable {
-            // A day: any second visit lies within it.
+            // A day: longer than the time until any second visit.
             fields.push(("cache-control", "max-age=86400".to_owned()));
         } else if self.units.target[object].is_some() {
-            // Browsers keep permanent redirects for good (RFC 9110 section 15.4.2).
+            // Browsers keep permanent redirects indefinitely (RFC 9110 section 15.4.2).
             fields.push(("cache-control", "no-store".to_owned()));
         }
         let json = carrier == Carrier::Fetch && stated.kind == Kind::Data && !self.is_foreign(unit);
@@ -376,12 +376,12 @@ impl Plan {
     }
 }
 
-/// The id of the element that links a sheet, and the name of the sheet's fonts.
+/// Id of the element that links a sheet; also the name of the sheet's fonts.
 fn element(unit: usize) -> String {
     format!("s{unit}")
 }
 
-/// The byte of a document with which a reference ends.
+/// Byte of a document at which a reference ends.
 fn at(edge: &Edge) -> u64 {
     match edge.after {
         After::Head => 0,

@@ -1,8 +1,7 @@
-//! The JavaScript that requests what HTML and CSS cannot: after a delay, after several arrivals, by other
-//! methods.
+//! JavaScript for requests that HTML and CSS cannot make: after a delay, after several arrivals, with other methods.
 //!
-//! A window that needs it has four functions: `q` adds an element, `g` fetches, `t` waits while holding up
-//! the load event, `d` counts arrivals.
+//! Windows that need it have four functions: `q` adds an element, `g` fetches, `t` waits while holding up the load
+//! event, `d` counts arrivals.
 
 use std::time::Duration;
 
@@ -11,11 +10,10 @@ use super::link;
 
 /// `q(element, url, urgent, then, id)`; `g(url, options, then)`; `t(ms, then)`; `d(object, arrivals, then)`.
 ///
-/// What another host answers to a fetch cannot be read: `then` is run at its head, and the answer kept, as a
-/// browser breaks off the transfer of what nobody can read any more.
+/// The response to a fetch from another host cannot be read: `then` runs at its head, and the response is kept,
+/// because a browser aborts transfers of unreadable responses once they are unreferenced.
 ///
-/// The load event waits for a frame whose document is open for writing: so `t` keeps one as long as a
-/// delay runs.
+/// The load event waits for a frame whose document is open for writing, so `t` keeps one for the length of a delay.
 pub(super) const HELPERS: &str = "<script>\
 function q(t,u,p,h,i){let p0=t=='preload',e=document.createElement(p0?'link':t);\
 if(p)e.fetchPriority='high';if(i)e.id=i;e.onload=e.onerror=h;\
@@ -29,11 +27,11 @@ setTimeout(()=>{h();if(!--t.n)t.f.contentDocument.close()},m)}\
 function d(i,n,h){let o=d[i]=d[i]||{n:0};if(h)o.h=h;if(++o.n==n)o.h()}\
 </script>";
 
-/// Run on the arrival of what blocks the first paint.
+/// Call to run on the arrival of an object that blocks the first paint.
 pub(super) const LIFT: &str = "p()";
 
-/// Hides a document until [`LIFT`] has been run on `arrivals` arrivals. All else goes on behind it: a
-/// sheet or script that held up the parser itself would also hold up the requests that code makes.
+/// Hides a document until [`LIFT`] has run on `arrivals` arrivals. Everything else continues behind it: a sheet or
+/// script that held up the parser itself would also hold up the requests that code makes.
 pub(super) fn curtain(arrivals: usize) -> String {
     format!(
         "<style id=p0>body{{visibility:hidden}}</style>\
@@ -41,24 +39,24 @@ pub(super) fn curtain(arrivals: usize) -> String {
     )
 }
 
-/// What one request needs to be told.
+/// Parameters of one request.
 pub(super) struct Call<'a> {
     pub(super) carrier: Carrier,
-    /// As its window names it.
+    /// Link from its window.
     pub(super) link: &'a str,
     pub(super) urgent: bool,
-    /// For a fetch.
+    /// Method of a fetch.
     pub(super) method: &'a str,
     pub(super) body_bytes: u64,
-    /// Run when it has arrived.
+    /// Code to run on its arrival.
     pub(super) then: &'a str,
     /// The element's id.
     pub(super) id: Option<String>,
-    /// The object, for names.
+    /// Index of the object, for names.
     pub(super) object: usize,
 }
 
-/// The statement that requests it.
+/// Statement that makes the request.
 pub(super) fn request(call: &Call<'_>) -> String {
     let url = link::js(call.link);
     let then = if call.then.is_empty() { String::new() } else { function(call.then) };
@@ -107,7 +105,7 @@ pub(super) fn delayed(code: String, delay: Duration, blocks_load: bool) -> Strin
     }
 }
 
-/// `code` once `arrivals` calls with the same object have been made; `None` for a call that only counts.
+/// Runs `code` once `arrivals` calls with the same object have been made; `None` for a call that only counts.
 pub(super) fn counted(object: usize, arrivals: usize, code: Option<String>) -> String {
     match code {
         Some(code) => format!("d({object},{arrivals},{})", function(&code)),
@@ -115,7 +113,7 @@ pub(super) fn counted(object: usize, arrivals: usize, code: Option<String>) -> S
     }
 }
 
-/// To the nearest millisecond.
+/// Rounds to the nearest millisecond.
 pub(super) fn millis(delay: Duration) -> u128 {
     (delay.as_micros() + 500) / 1000
 }

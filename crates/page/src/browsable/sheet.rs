@@ -1,11 +1,11 @@
 //! Style sheets that request their references by themselves.
 //!
-//! Other sheets are imported. Images and fonts are used by the element that linked the sheet, so that two
-//! sheets never override each other; all fonts of a sheet are one family, each for a character of its own.
+//! Other sheets are imported. Images and fonts are used by the element that linked the sheet, so that two sheets
+//! never override each other; all fonts of a sheet form one family, each for a character of its own.
 
 use super::link;
 
-/// What a sheet refers to, as links from it.
+/// References of a sheet, as links from it.
 #[derive(Debug, Default)]
 pub(super) struct References {
     pub(super) imports: Vec<String>,
@@ -14,18 +14,18 @@ pub(super) struct References {
 }
 
 impl References {
-    /// Whether the element that links the sheet must be known to it.
+    /// Returns true if the sheet must refer to the element that links it.
     pub(super) fn need_an_element(&self) -> bool {
         !(self.images.is_empty() && self.fonts.is_empty())
     }
 
-    /// The sheet; `element` is the id of the element that links it.
+    /// Text of the sheet; `element` is the id of the element that links it.
     pub(super) fn css(&self, element: &str) -> String {
         let mut css: String =
             self.imports.iter().map(|import| format!("@import {};", link::css(import))).collect();
         let mut text = String::new();
         for (index, font) in self.fonts.iter().enumerate() {
-            // Any character that stands for itself will do.
+            // Any character that needs no escaping will do.
             let character = 0x4e00 + index;
             css += &format!(
                 "@font-face{{font-family:{element};src:{};unicode-range:U+{character:x}}}",

@@ -1,4 +1,4 @@
-//! What a page requests: objects, or chains of redirects with what they lead to.
+//! Units that a page requests: objects, or chains of redirects with their target.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,18 @@ use super::carrier::Carrier;
 use super::notes::{Difference, Notes};
 use crate::{After, Page};
 
-/// The chains of a page. A unit goes by its first object's index.
+/// The units of a page. A unit is identified by its first object's index.
 #[derive(Debug)]
 pub(super) struct Units {
-    /// The object that a redirect leads to.
+    /// Target of each redirect.
     pub(super) target: Vec<Option<usize>>,
-    /// The first of the chain that each object is in.
+    /// First object of the chain that each object is in.
     pub(super) first: Vec<usize>,
-    /// The last of the chain that each object is in.
+    /// Last object of the chain that each object is in.
     pub(super) last: Vec<usize>,
-    /// By its first object.
+    /// Carrier of each unit, by first object.
     pub(super) carrier: Vec<Carrier>,
-    /// The document, as a unit, in whose window each unit is requested. The page's own is in itself.
+    /// The document, as a unit, in whose window each unit is requested. The page's own document is in its own window.
     pub(super) window: Vec<usize>,
 }
 
@@ -45,12 +45,12 @@ impl Units {
         units
     }
 
-    /// Whether an object is the first of its chain, hence requested by the page.
+    /// Returns true if an object is the first of its chain, hence requested by the page.
     pub(super) fn is_first(&self, object: usize) -> bool {
         self.first[object] == object
     }
 
-    /// The window in which what waits for `unit` runs.
+    /// Window in which the dependents of `unit` run.
     pub(super) fn inner_window(&self, unit: usize) -> usize {
         if self.carrier[unit].is_document() { unit } else { self.window[unit] }
     }
@@ -77,7 +77,7 @@ impl Units {
         carriers
     }
 
-    /// Where the last thing that it waits for is known.
+    /// Window in which the last object that it waits for is known.
     fn window_of(&self, page: &Page, unit: usize) -> usize {
         let edges = page.objects[unit].waits_for.iter();
         let last = edges.map(|edge| edge.object.0 as usize).max().unwrap_or(0);
@@ -85,7 +85,7 @@ impl Units {
     }
 }
 
-/// Where redirects lead: to the first object that waits for nothing but their head.
+/// Targets of redirects: the first object that waits for nothing but the redirect's head.
 fn targets(page: &Page, notes: &mut Notes) -> Vec<Option<usize>> {
     let mut targets = vec![None; page.objects.len()];
     for (index, object) in page.objects.iter().enumerate() {

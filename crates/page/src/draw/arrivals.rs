@@ -1,4 +1,4 @@
-//! What origins take to answer, and what is sent after loading.
+//! Think times of origins, and beacons after loading.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::priors::{Beacons, Distribution, Origin};
 use crate::har::kinds_by_default;
 use crate::{After, Edge, Estimate, Kind, Object, ObjectId, Page, Provenance};
 
-/// For how long a site goes on sending: a study's interval between two sites.
+/// Time for which a site continues to send: a study's interval between two sites.
 const SENDING: Duration = Duration::from_secs(60);
 
-/// Gives each object its origin's time.
+/// Draws the think time of each object.
 pub(super) fn think(origin: &Origin, page: &mut Page, stream: &mut Stream) {
     let Distribution::ExponentialCut = origin.think_ms.distribution;
     for object in &mut page.objects {
@@ -21,7 +21,8 @@ pub(super) fn think(origin: &Origin, page: &mut Page, stream: &mut Stream) {
     }
 }
 
-/// Adds beacons to a site that is drawn to have them: the first a period after everything else is there, each further one a period after the last.
+/// Adds beacons to a site that is drawn to have them: the first one period after everything else has arrived, further
+/// ones at that period.
 pub(super) fn beacons(beacons: &Beacons, page: &mut Page, stream: &mut Stream) {
     let has_any = stream.happens(beacons.share_of_sites);
     let (Some([least_s, most_s]), Some([least, most])) = (beacons.period_s, beacons.size_bytes)
@@ -51,7 +52,7 @@ pub(super) fn beacons(beacons: &Beacons, page: &mut Page, stream: &mut Stream) {
     }
 }
 
-/// A POST to the document's host that is answered without a body.
+/// A POST to the document's host with an empty response.
 fn beacon(document: &Object, number: u32, bytes: u64, waits_for: Vec<Edge>) -> Object {
     let path = format!("/beacon/{number}");
     Object {

@@ -1,4 +1,4 @@
-//! How many objects of each type, and how many hosts.
+//! Numbers of objects by type, and of hosts.
 
 use chance::Stream;
 
@@ -6,10 +6,10 @@ use super::by_fraction;
 use super::priors::{Priors, Rounding};
 use super::table::{Objects, Site};
 
-/// What a drawn site has.
+/// Counts of a drawn site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
-    /// The document among them.
+    /// Includes the document.
     pub text: u64,
     pub js_css: u64,
     pub images_other: u64,

@@ -1,4 +1,4 @@
-//! What names an object: the document, a sheet, a script, and where.
+//! Discovery of objects: the document, sheet or script that names each, and at which point.
 
 use chance::Stream;
 
@@ -7,10 +7,10 @@ use super::priors::Discovery;
 use super::sizes::Bytes;
 use crate::{After, Kind, ObjectId};
 
-/// The document's part in which sheets and scripts of its head are referred to.
+/// Part of the document that refers to the sheets and scripts of its head.
 const HEAD: f64 = 0.1;
 
-/// An object, and what names it.
+/// An object, and its discovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
     pub kind: Kind,
@@ -19,8 +19,8 @@ pub(super) struct Found {
     pub after: After,
 }
 
-/// Everything but the document, each after what names it: first what the document refers to in its order, then scripts of scripts, then images of
-/// sheets and scripts.
+/// Draws everything except the document, each after the object that names it: first the document's references in
+/// their order, then scripts named by scripts, then images named by sheets and scripts.
 pub(super) fn draw(
     priors: &Discovery,
     counts: &Counts,
@@ -41,15 +41,15 @@ pub(super) fn draw(
     graph.found
 }
 
-/// Objects by who is to name them.
+/// Objects grouped by the kind of object that is to name them.
 #[derive(Default)]
 struct Sorted {
     /// Referred to in the document's head.
     head: Vec<(Kind, u64)>,
-    /// Referred to in the rest of it.
+    /// Referred to in the rest of the document.
     body: Vec<(Kind, u64)>,
     scripts_by_script: Vec<u64>,
-    /// With the kind of what names them.
+    /// Images with the kind of object that names them.
     images: Vec<(Kind, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl Sorted {
     }
 }
 
-/// What is found so far, and how many steps from the document.
+/// Objects found so far, and their distances from the document.
 struct Graph {
     found: Vec<Found>,
     depth: Vec<u32>,
@@ -93,7 +93,8 @@ impl Graph {
         Graph { found: Vec::with_capacity(objects), depth: Vec::with_capacity(objects) }
     }
 
-    /// The document's references: those of its head evenly over its first tenth, the others in any order evenly over the rest.
+    /// Places the document's references: those of its head evenly over its first tenth, the others in random order
+    /// evenly over the rest.
     fn refer(&mut self, sorted: &mut Sorted, document: u64, stream: &mut Stream) {
         let head = (document as f64 * HEAD) as u64;
         self.spread(&sorted.head, 0, head);
@@ -113,7 +114,7 @@ impl Graph {
         }
     }
 
-    /// Any object of `kind` that may name another: none, where there is none.
+    /// A random object of `kind` that may name another; `None` if there is none.
     fn any(&self, kind: Kind, most_depth: u32, stream: &mut Stream) -> Option<usize> {
         let may =
             |index: &usize| self.found[*index].kind == kind && self.depth[*index] < most_depth;
@@ -123,7 +124,8 @@ impl Graph {
         candidates.get(chosen as usize).copied()
     }
 
-    /// An object that `parent` names once it has come whole; the document at its end, if nothing else can.
+    /// Adds an object that `parent` names once it has arrived completely; without a parent the document does, at its
+    /// end.
     fn push(&mut self, kind: Kind, bytes: u64, parent: Option<usize>) {
         let by = ObjectId(parent.map_or(0, |index| index as u32 + 1));
         self.depth.push(parent.map_or(0, |index| self.depth[index]) + 1);

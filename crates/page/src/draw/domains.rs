@@ -1,11 +1,11 @@
-//! Which host serves which object.
+//! Assignment of objects to hosts.
 
 use chance::Stream;
 
 use super::counts::Counts;
 use super::priors::{Domains, Others};
 
-/// The hosts of all objects but the document, which the first serves. Each host serves something.
+/// Hosts of all objects except the document, which the first host serves. Each host serves at least one object.
 pub(super) fn draw(domains: &Domains, counts: &Counts, stream: &mut Stream) -> Vec<u32> {
     let Others::Zipf = domains.others;
     let [least, most] = domains.own_share;
@@ -36,7 +36,7 @@ fn zipf(ranks: u64, stream: &mut Stream) -> u32 {
     ranks as u32
 }
 
-/// Fisher and Yates.
+/// Fisher-Yates shuffle.
 fn shuffle(hosts: &mut [u32], stream: &mut Stream) {
     for last in (1..hosts.len()).rev() {
         hosts.swap(last, stream.below(last as u64 + 1) as usize);

@@ -1,8 +1,9 @@
-//! Pages drawn from what a study tells of its sites: totals from a table, everything else from priors.
+//! Pages drawn from a study's description of its sites: totals from a table, everything else from priors.
 //!
-//! `sites.toml#7/3` is the third draw of the seventh site, `sites.toml#*/3` the third draw of all of them and `#1-4/3` that of four: lists. The same file, site and draw give the same
-//! page; draws of one site differ in all that the table leaves open, so what holds in most of them does not hang on a guess. The priors of studies are
-//! there by name, too: `erman2013-sites#7/3`. The format is in `docs/pages.md`.
+//! `sites.toml#7/3` is the third draw of the seventh site, `sites.toml#*/3` the third draw of all sites and `#1-4/3`
+//! that of four: lists. The same file, site and draw give the same page; draws of one site differ in everything that
+//! the table leaves open, so a result that holds in most of them does not depend on a guess. The priors of studies
+//! are built in, too: `erman2013-sites#7/3`. The format is in `docs/pages.md`.
 
 mod arrivals;
 mod counts;
@@ -24,10 +25,10 @@ pub(crate) use shipped::shipped;
 use crate::generate::{Builder, Named};
 use crate::{Error, HostId, Kind, Page, load};
 
-/// What tells a file of priors from other pages.
+/// Suffix of files of priors.
 const ENDING: &str = ".toml";
 
-/// Whether a page is drawn from the file of this name.
+/// Returns true if pages of this file are drawn.
 pub(crate) fn is_drawn(file: &str) -> bool {
     file.ends_with(ENDING)
 }
@@ -37,16 +38,16 @@ pub(crate) fn open(path: &Path, which: Option<&str>) -> Result<Page, Error> {
     Sites::read(path)?.draw(which)
 }
 
-/// Sites that are known by their totals, and how they are drawn.
+/// Sites known by their totals, and the priors to draw them.
 pub(crate) struct Sites {
-    /// What they go by.
+    /// Name of the study or file.
     name: String,
     priors: Priors,
     known: Vec<table::Site>,
 }
 
 impl Sites {
-    /// Those of the priors at `path`.
+    /// Reads the priors at `path`.
     pub(crate) fn read(path: &Path) -> Result<Sites, Error> {
         let name = load::name_of(path);
         let text = String::from_utf8(load::load(path, &name)?).map_err(|error| Error::Priors {
@@ -68,7 +69,8 @@ impl Sites {
         Ok(Drawing { source, site }.page(&self.priors, &self.known[site - 1], name))
     }
 
-    /// What tells the pages of a list apart, in the table's order: all sites of one draw (`*/3`), or those from one to another (`1-4/3`).
+    /// Selectors of a list's pages, in the table's order: all sites of one draw (`*/3`), or a range of them
+    /// (`1-4/3`).
     pub(crate) fn several_of(&self, which: &str) -> Result<Vec<String>, Error> {
         let (sites, draw) = self.several(which).ok_or_else(|| self.no_such(Some(which)))?;
         Ok(sites.map(|site| format!("{site}/{draw}")).collect())
@@ -107,7 +109,7 @@ impl Sites {
     }
 }
 
-/// Whether `spec` names several sites of a draw: all of them, or those from one to another.
+/// Returns true if `spec` names several sites of a draw: all of them, or a range.
 pub(crate) fn names_several(spec: &str) -> bool {
     let are_several = |sites: &str| {
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -122,13 +124,13 @@ pub(crate) fn names_several(spec: &str) -> bool {
     })
 }
 
-/// The files beside the priors that its pages are made of.
+/// The table beside the priors that its pages are drawn from.
 pub(crate) fn table_of(path: &Path) -> Option<std::path::PathBuf> {
     let priors = Priors::parse(&std::fs::read_to_string(path).ok()?).ok()?;
     Some(path.parent()?.join(priors.table))
 }
 
-/// One draw of one site: each thing that is drawn has a stream of its own.
+/// One draw of one site, with a random stream for each quantity.
 struct Drawing {
     source: Source,
     site: usize,
@@ -177,7 +179,7 @@ fn ending(kind: Kind) -> &'static str {
     }
 }
 
-/// A whole number whose mean is `average`: the ceiling with the fraction as its probability.
+/// A whole number with the mean `average`: the ceiling with the fraction as its probability.
 fn by_fraction(average: f64, stream: &mut Stream) -> u64 {
     let least = average.floor();
     least as u64 + u64::from(stream.happens(average - least))

@@ -1,42 +1,42 @@
-//! The file of priors: which table has the totals, and how all else is drawn.
+//! File of priors: the table with the totals, and distributions of everything else.
 
 use serde::Deserialize;
 
-/// The newest format of the file that is read.
+/// Newest format of the file that is read.
 const FORMAT: u32 = 1;
 
-/// How sites that are known by their totals are drawn.
+/// Priors of sites known by their totals.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priors {
     format: u32,
-    /// The study's short name, part of its hosts'.
+    /// Short name of the study, part of its host names.
     pub name: String,
     /// The table with the totals, relative to this file.
     pub table: String,
-    /// How many draws of each site there are.
+    /// Number of draws of each site.
     pub draws: u64,
-    /// What all draws come from.
+    /// Seed of all draws.
     pub seed: u64,
-    /// Which columns of the table tell what.
+    /// Columns of the table.
     pub columns: Columns,
-    /// How averages become whole numbers.
+    /// Rounding of averages.
     pub counts: Counts,
-    /// Shares of the types, where the table has none.
+    /// Shares of the types, if the table has none.
     pub types: Option<Types>,
-    /// How the bytes are shared out.
+    /// Distribution of bytes over objects.
     pub sizes: Sizes,
-    /// How objects are spread over hosts.
+    /// Distribution of objects over hosts.
     pub domains: Domains,
-    /// What names an object.
+    /// Discovery of objects.
     pub discovery: Discovery,
-    /// The client's work beside its device's.
+    /// The client's work on top of its device's.
     pub compute: Compute,
-    /// What goes on being sent after loading.
+    /// Traffic after loading.
     pub beacons: Beacons,
-    /// What origins take to answer.
+    /// Think times of origins.
     pub origin: Origin,
-    /// What is an outcome and not drawn.
+    /// Connections, which are an outcome and not drawn.
     pub connections: Option<Connections>,
 }
 
@@ -44,31 +44,31 @@ pub struct Priors {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
-    /// What the site is called.
+    /// Name of the site.
     pub site: String,
-    /// Its bytes in thousands.
+    /// Its size in kilobytes (thousands of bytes).
     pub kilobytes: String,
-    /// Its hosts.
+    /// Number of its hosts.
     pub domains: String,
-    /// Its objects, where the types are not told apart.
+    /// Number of its objects, if types are not distinguished.
     pub objects: Option<String>,
-    /// Its documents and other text.
+    /// Number of its documents and other texts.
     pub text: Option<String>,
-    /// Its scripts and style sheets.
+    /// Number of its scripts and style sheets.
     pub js_css: Option<String>,
-    /// All other objects.
+    /// Number of all other objects.
     pub images_other: Option<String>,
 }
 
-/// How averages become whole numbers.
+/// Rounding of averages.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
-    /// The way; there is one.
+    /// The method; there is one.
     pub rounding: Rounding,
 }
 
-/// How averages become whole numbers.
+/// Method of rounding averages to whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -88,7 +88,7 @@ pub struct Types {
     pub images_other: f64,
 }
 
-/// A log-normal weight: `mean` counts relative to other types'.
+/// A log-normal weight: `mean` is relative to other types'.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
@@ -98,23 +98,23 @@ pub struct Weight {
     pub sigma_log: f64,
 }
 
-/// How a site's bytes are shared out among its objects.
+/// Distribution of a site's bytes over its objects.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Of documents and other text.
+    /// Weights of documents and other texts.
     pub text: Weight,
-    /// Of scripts and style sheets.
+    /// Weights of scripts and style sheets.
     pub js_css: Weight,
-    /// Of all others.
+    /// Weights of all others.
     pub images_other: Weight,
-    /// What an object has at least.
+    /// Minimum size of an object.
     pub least_bytes: u64,
-    /// Which object is the document.
+    /// Choice of the document.
     pub document: DocumentIs,
 }
 
-/// Which object is the document.
+/// Choice of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub enum DocumentIs {
     /// The largest of the text objects.
@@ -122,17 +122,17 @@ pub enum DocumentIs {
     LargestText,
 }
 
-/// How objects are spread over hosts.
+/// Distribution of objects over hosts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Domains {
-    /// The share of the document's own host, drawn evenly between the two.
+    /// Share of the document's own host, uniform between the two.
     pub own_share: [f64; 2],
-    /// How the rest is spread.
+    /// Distribution of the rest.
     pub others: Others,
 }
 
-/// How the objects of other hosts than the document's are spread.
+/// Distribution of objects over the hosts other than the document's.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub enum Others {
     /// In proportion to 1/rank, each host at least one object.
@@ -140,35 +140,35 @@ pub enum Others {
     Zipf,
 }
 
-/// What names an object.
+/// Discovery of objects.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Discovery {
-    /// The share of sheets among scripts and sheets.
+    /// Share of sheets among scripts and sheets.
     pub sheets_of_js_css: f64,
-    /// The share of scripts and sheets that the document's first tenth refers to.
+    /// Share of scripts and sheets that the document's first tenth refers to.
     pub in_head_of_js_css: f64,
-    /// Shares of what names an image; they sum to 1.
+    /// Share of images named by the document; the three shares sum to 1.
     pub images_by_document: f64,
     /// See `images_by_document`.
     pub images_by_sheet: f64,
     /// See `images_by_document`.
     pub images_by_script: f64,
-    /// The share that scripts name, of the scripts that are not in the head.
+    /// Share of the scripts outside the head that are named by scripts.
     pub scripts_by_script: f64,
-    /// How many steps an object may be from the document.
+    /// Maximum distance of an object from the document.
     pub most_depth: u32,
 }
 
-/// The client's work beside its device's.
+/// The client's work on top of its device's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compute {
-    /// How much; there is one way.
+    /// Amount; there is one choice.
     pub extra: Extra,
 }
 
-/// The client's work beside its device's.
+/// The client's work on top of its device's.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extra {
@@ -176,63 +176,63 @@ pub enum Extra {
     None,
 }
 
-/// What some sites go on sending after loading.
+/// Traffic of some sites after loading.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beacons {
-    /// How many of the sites do.
+    /// Share of sites with beacons.
     pub share_of_sites: f64,
-    /// Seconds between two, drawn evenly for a site.
+    /// Seconds between two, uniform per site.
     pub period_s: Option<[f64; 2]>,
-    /// Bytes of one, drawn evenly for a site.
+    /// Bytes of one, uniform per site.
     pub size_bytes: Option<[u64; 2]>,
 }
 
-/// What origins take to answer.
+/// Think times of origins.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// From a request's arrival to the first byte of its answer.
+    /// Time from a request's arrival to the first byte of its response.
     pub think_ms: Think,
 }
 
-/// An exponential span that is cut at `most`.
+/// An exponential time, cut at `most`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Think {
-    /// Its mean, before it is cut.
+    /// Its mean, before cutting.
     pub mean: f64,
-    /// What it is cut at.
+    /// Its maximum.
     pub most: f64,
-    /// The way; there is one.
+    /// The distribution; there is one.
     pub distribution: Distribution,
 }
 
-/// How a span is drawn.
+/// Distribution of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub enum Distribution {
-    /// What is above the most becomes the most.
+    /// Values above the maximum become the maximum.
     #[serde(rename = "exponential, cut")]
     ExponentialCut,
 }
 
-/// Connections are an outcome.
+/// Connections, which are an outcome.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
-    /// Whether any are drawn: they are not.
+    /// Always false: none are drawn.
     pub drawn: bool,
 }
 
 impl Priors {
-    /// Reads the text of a file; the message says the line.
+    /// Parses the text of a file; errors state the line.
     pub fn parse(text: &str) -> Result<Priors, String> {
         let priors: Priors = toml::from_str(text).map_err(|error| error.to_string())?;
         priors.check()?;
         Ok(priors)
     }
 
-    /// The name of one of a site's hosts, both counted from where they are.
+    /// Name of a site's host; host 0 is the document's own.
     pub(super) fn host_name(&self, site: usize, host: u64) -> String {
         match host {
             0 => format!("www.site{site}.{}.test", self.name),

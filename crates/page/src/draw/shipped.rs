@@ -1,10 +1,10 @@
-//! Studies' priors that come with farlink: `erman2013-sites#7/3` is what `studies/erman2013/sites.toml#7/3` is.
+//! Studies' priors that are built in: `erman2013-sites#7/3` equals `studies/erman2013/sites.toml#7/3`.
 
 use super::{Priors, Sites, table};
 
 /// A study's priors and the table with its totals, as texts.
 pub(crate) struct Shipped {
-    /// What they go by.
+    /// Name in specs.
     pub name: &'static str,
     priors: &'static str,
     table: &'static str,
@@ -24,13 +24,13 @@ macro_rules! sites {
 static SHIPPED: [Shipped; 2] =
     [sites!("cardaci2015", "table_1_sites.csv"), sites!("erman2013", "table_1_sites.csv")];
 
-/// Those of that name.
+/// The study of that name.
 pub(crate) fn shipped(name: &str) -> Option<&'static Shipped> {
     SHIPPED.iter().find(|shipped| shipped.name == name)
 }
 
 impl Shipped {
-    /// The sites that are drawn from them.
+    /// Sites drawn from them.
     pub(crate) fn sites(&self) -> Sites {
         let priors = Priors::parse(self.priors).expect("what is shipped is checked by its test");
         let known = table::parse(self.table.as_bytes(), &priors.columns);

@@ -1,4 +1,4 @@
-//! How a site's bytes are shared out among its objects: by drawn weights, scaled to the sum.
+//! Distribution of a site's bytes over its objects: random weights, scaled to the sum.
 
 use chance::Stream;
 
@@ -31,19 +31,20 @@ pub(super) fn draw(sizes: &Sizes, counts: &Counts, bytes: f64, stream: &mut Stre
     Bytes { document, text: all, js_css, images_other }
 }
 
-/// Log-normal: the logarithm's mean is such that the weight's is `mean`.
+/// Log-normal weights: the logarithm's mean is chosen such that the weights' mean is `mean`.
 fn weights(of: Weight, count: u64, stream: &mut Stream) -> Vec<f64> {
     let Weight { mean, sigma_log } = of;
     let mut draw = || mean * libm::exp(sigma_log * stream.normal() - sigma_log * sigma_log / 2.0);
     (0..count).map(|_| draw()).collect()
 }
 
-/// Whole numbers in proportion to the weights, none below `least`, that sum to `total` if that is enough for the least.
+/// Whole numbers in proportion to the weights, none below `least`, that sum to `total` if that suffices for the
+/// minimum.
 fn share_out(total: u64, weights: &[f64], least: u64) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let share = |weight: &f64| ((total as f64 * weight / sum) as u64).max(least);
     let mut shares: Vec<u64> = weights.iter().map(share).collect();
-    // Rounding and the least are made up for by the largest, where they are smallest.
+    // The largest compensates for rounding and the minimum, as the change is relatively smallest there.
     let given: u64 = shares.iter().sum();
     if let Some(largest) = shares.iter_mut().max() {
         *largest = (*largest + total).saturating_sub(given).max(least);

@@ -1,4 +1,4 @@
-//! The table with what is known of each site.
+//! Table of known totals per site.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::priors::Columns;
 use crate::Error;
 
-/// What a table tells of one site.
+/// Totals of one site.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Site {
     pub name: String,
@@ -16,7 +16,7 @@ pub(super) struct Site {
     pub objects: Objects,
 }
 
-/// Averages of objects.
+/// Average numbers of objects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Objects {
     ByType { text: f64, js_css: f64, images_other: f64 },
@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path, columns: &Columns) -> Result<Vec<Site>, Error> {
     parse(file, columns).map_err(|problem| Error::Priors { name: name(), problem })
 }
 
-/// Reads the text of a table; the message says what is wrong.
+/// Parses the text of a table; errors state the problem.
 pub(super) fn parse(text: impl Read, columns: &Columns) -> Result<Vec<Site>, String> {
     let mut reader = csv::Reader::from_reader(text);
     let head = reader.headers().map_err(|error| error.to_string())?.clone();

@@ -1,4 +1,4 @@
-//! Draws of the two studies that tell of their sites by totals alone.
+//! Draws of the two studies that describe their sites by totals alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

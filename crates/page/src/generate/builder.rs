@@ -1,4 +1,4 @@
-//! Puts made pages together: a document and what it refers to, in document order.
+//! Builder of generated pages: a document and its references, in document order.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const RESPONSE_HEAD_BYTES: u32 = 300;
 /// A page in the making.
 pub(crate) struct Builder {
     page: Page,
-    /// What references are added to.
+    /// Document that references are added to.
     document: ObjectId,
 }
 
@@ -33,15 +33,15 @@ pub(crate) struct Reference {
     pub at: u64,
 }
 
-/// An object that another one names.
+/// An object named by another.
 pub(crate) struct Named {
     pub host: HostId,
     pub path: String,
     pub kind: Kind,
     pub body_bytes: u64,
-    /// What names it.
+    /// The object that names it.
     pub by: ObjectId,
-    /// How much of that must have arrived.
+    /// Part of that object that must have arrived.
     pub after: After,
 }
 
@@ -71,7 +71,7 @@ impl Builder {
         builder
     }
 
-    /// Adds a document to which the reader goes on `pause` after all that is there by now has arrived.
+    /// Adds a document to which the reader navigates `pause` after everything so far has arrived.
     pub fn follow(&mut self, path: &str, bytes: u64, pause: Duration) {
         let known = 0..self.page.objects.len() as u32;
         let edge = |object| Edge {
@@ -84,21 +84,21 @@ impl Builder {
         self.push(HostId(0), path, Kind::Document, bytes, known.map(edge).collect());
     }
 
-    /// Adds what the latest document refers to.
+    /// Adds a reference of the latest document.
     pub fn refer(&mut self, reference: Reference) {
         let Reference { host, path, kind, body_bytes, at } = reference;
         let (by, after) = (self.document, After::Bytes(at));
         self.name(Named { host, path, kind, body_bytes, by, after });
     }
 
-    /// Adds what an object names.
+    /// Adds an object named by another.
     pub fn name(&mut self, named: Named) {
         let Named { host, path, kind, body_bytes, by, after } = named;
         let edge = Edge {
             object: by,
             after,
             compute: Estimate::defaulted(Duration::ZERO),
-            // The generator is the source, and it says where the reference stands.
+            // The generator is the source, and it states the place of the reference.
             provenance: Provenance::Measured,
         };
         self.push(host, &path, kind, body_bytes, vec![edge]);
@@ -153,12 +153,12 @@ impl Markup {
     /// A short head and tags such as `<img src="/o/0001.png" alt="" width=16 height=16>`.
     pub const PLAIN: Markup = Markup { prologue: 200, tag: 60, epilogue: 20 };
 
-    /// The document's size with `tags` tags.
+    /// Size of a document with `tags` tags.
     pub fn bytes(self, tags: u64) -> u64 {
         self.prologue + tags * self.tag + self.epilogue
     }
 
-    /// The bytes up to and including tag `index`, counted from 0.
+    /// Bytes up to and including tag `index`, counted from 0.
     pub fn end_of(self, index: u64) -> u64 {
         self.prologue + (index + 1) * self.tag
     }

@@ -1,14 +1,14 @@
-//! Pages that a browser loads so that what its computing costs can be told (`farlink calibrate`).
+//! Pages for measuring a browser's compute costs (`farlink calibrate`).
 
 use crate::{
     After, BodySource, Edge, Error, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
     Provenance,
 };
 
-/// What their names begin with; a number from 1 follows.
+/// Prefix of their names; a number from 1 follows.
 const PREFIX: &str = "calibration:";
 
-/// The page called `spec`; `None` if that is no such name.
+/// The page called `spec`; `None` if that is not such a name.
 pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     let Some(number) = spec.strip_prefix(PREFIX) else { return Ok(None) };
     let mut pages = calibration_pages();
@@ -21,8 +21,8 @@ pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     }
 }
 
-/// The pages to be loaded for a calibration: of each kind few and many, small and large objects; documents
-/// alone. None of them is a page that anything is judged by.
+/// Pages for a calibration: few and many, small and large objects of each kind; documents alone. None of them is used
+/// for evaluation.
 pub fn calibration_pages() -> Vec<Page> {
     let kinds = [Kind::Stylesheet, Kind::Script, Kind::Image, Kind::Font];
     let shapes = [(4, 1_000), (4, 100_000), (30, 1_000), (30, 12_000)];

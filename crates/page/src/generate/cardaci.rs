@@ -1,4 +1,5 @@
-//! The mobile Wikipedia page of Cardaci et al. (2015), figure 5: a waterfall of 35 requests with names, hosts and sizes.
+//! The mobile Wikipedia page of Cardaci et al. (2015), figure 5: a waterfall of 35 requests with names, hosts and
+//! sizes.
 
 use super::builder::{Builder, Reference};
 use super::studies::StudyPage;
@@ -8,9 +9,9 @@ const HOSTS: [&str; 3] = ["en.m.wikipedia.org", "bits.wikimedia.org", "upload.wi
 const BITS: u32 = 1;
 const UPLOAD: u32 = 2;
 
-/// 329.7 KB, uncompressed as the figure shows it.
+/// 329.7 KB, uncompressed as shown in the figure.
 const DOCUMENT_BYTES: u64 = 329_700;
-/// Sheets and scripts are referred to within this much of the document.
+/// Bytes of the document within which sheets and scripts are referred to.
 const HEAD_BYTES: u64 = 3_000;
 
 /// Host, name as far as the figure shows it, bytes. "Not Found" pages have 9 bytes.
@@ -51,7 +52,7 @@ const FILES: [(u32, &str, u64); 34] = [
     (UPLOAD, "125px-Gillette_Stadium.jpg", 5_100),
 ];
 
-/// The page. What the figure leaves open is assumed.
+/// Builds the page. Details that the figure leaves open are assumed.
 pub(super) fn wikipedia(study: &StudyPage) -> Page {
     let origin = "Cardaci et al. 2015, figure 5: 35 requests to 3 hosts with their sizes. Assumed: folders, where the figure cuts names off \
                   they end there, and where in the document each reference stands";

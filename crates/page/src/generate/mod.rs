@@ -1,8 +1,8 @@
-//! Pages that are made rather than recorded: synthetic ones and those of published studies.
+//! Generated pages: synthetic ones and those of published studies.
 //!
-//! Every page is exact in its counts and sizes. What a study does not state is assumed, and the
-//! page's `origin` says so. Sizes in KB are thousands of bytes, as in the studies' tables, except
-//! where a page's name gives bytes.
+//! Every page is exact in its counts and sizes. Details that a study does not state are assumed, and the page's
+//! `origin` says so. Sizes in KB are thousands of bytes, as in the studies' tables, except if a page's name gives
+//! bytes.
 
 mod builder;
 mod calibration;
@@ -18,7 +18,7 @@ pub use synthetic::{MOST_OBJECTS, Synthetic};
 
 use crate::{Error, Page};
 
-/// The page of a generator's or study's name; `None` if `spec` is no such name.
+/// The page of a generator or study; `None` if `spec` is not such a name.
 pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     if let Some(parameters) = spec.strip_prefix("synthetic:") {
         return Synthetic::parse(spec, parameters).map(|synthetic| Some(synthetic.page()));
@@ -36,7 +36,7 @@ pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     Ok(STUDY_PAGES.iter().find(|study| study.name == name).map(StudyPage::page))
 }
 
-/// The names of Kallio's 40 pages, in the study's order.
+/// Names of Kallio's 40 pages, in the study's order.
 pub fn kallio_names() -> impl Iterator<Item = String> {
     studies::kallio_parameters().map(|(name, _, _)| name)
 }

@@ -1,4 +1,4 @@
-//! The pages of published studies, from their tables; what a study leaves open is named.
+//! Pages of published studies, from their tables; assumptions are stated.
 
 use super::builder::{Builder, Markup, Reference};
 use crate::{HostId, Kind, Page};
@@ -6,7 +6,7 @@ use crate::{HostId, Kind, Page};
 /// A study's page, by name.
 #[derive(Debug)]
 pub struct StudyPage {
-    /// The name it is opened by.
+    /// Name to open it by.
     pub name: &'static str,
     /// One line for a list.
     pub description: &'static str,
@@ -48,14 +48,14 @@ pub const STUDY_PAGES: [StudyPage; 6] = [
 ];
 
 impl StudyPage {
-    /// The page itself.
+    /// Builds the page.
     pub fn page(&self) -> Page {
         (self.make)(self)
     }
 }
 
-/// Kallio's page `testS-NNN-BYTES` (thesis, table 13: "a basic HTML plus the objects", binary files
-/// on one server). The document's size is not stated; it is that of a synthetic page.
+/// Kallio's page `testS-NNN-BYTES` (thesis, table 13: "a basic HTML plus the objects", binary files on one server).
+/// The document's size is not stated; a synthetic page's is used.
 pub(super) fn kallio(name: &str) -> Option<Page> {
     let (_, objects, bytes) = kallio_parameters().find(|(known, _, _)| known == name)?;
     let origin = format!(
@@ -87,7 +87,7 @@ pub(super) fn kallio_parameters() -> impl Iterator<Item = (String, u64, u64)> {
     })
 }
 
-/// One row of the bth2013 page: so many files of one kind and size on one host.
+/// One row of the bth2013 page: files of one kind and size on one host.
 struct Row {
     host: u32,
     kind: Kind,
@@ -107,10 +107,10 @@ const BTH_HOSTS: [&str; 7] = [
 ];
 
 const BTH_DOCUMENT_BYTES: u64 = 87_000;
-/// Sheets and scripts are referred to within this much of the document.
+/// Bytes of the document within which sheets and scripts are referred to.
 const BTH_HEAD_BYTES: u64 = 2_000;
 
-/// Totals from table 5.8; (count, bytes) within them assumed.
+/// Totals from table 5.8; (count, bytes) within them are assumed.
 const BTH_ROWS: [Row; 6] = [
     Row {
         host: 2,
@@ -188,17 +188,17 @@ fn petuchowski2015(study: &StudyPage) -> Page {
     images(study, origin, vec!["server.page.test".to_owned()], markup, &sizes)
 }
 
-/// Sizes from the least to the greatest that sum to `total`: all least, then raised from the last.
+/// Sizes from the least to the greatest that sum to `total`, in increasing order.
 fn spread(count: u64, (least, greatest): (u64, u64), total: u64) -> Vec<u64> {
     let last = count - 1;
-    // Between a line and a parabola through both ends lies one mixture with this total.
+    // A unique mixture of a line and a parabola through both ends has this total.
     let line: Vec<u64> = (0..count).map(|k| least + (greatest - least) * k / last).collect();
     let parabola: Vec<u64> =
         (0..count).map(|k| least + (greatest - least) * k * k / (last * last)).collect();
     let (most, fewest): (u64, u64) = (line.iter().sum(), parabola.iter().sum());
     let share = |k: usize| (line[k] - parabola[k]) * (total - fewest) / (most - fewest);
     let mut sizes: Vec<u64> = (0..count as usize).map(|k| parabola[k] + share(k)).collect();
-    // Rounding down has left a few bytes, fewer than there are sizes between the ends.
+    // Rounding down leaves a few bytes over, fewer than there are sizes between the ends.
     let missing = total - sizes.iter().sum::<u64>();
     for size in sizes.iter_mut().skip(1).take(missing as usize) {
         *size += 1;
@@ -219,7 +219,7 @@ fn petuchowski2015_tiles(study: &StudyPage) -> Page {
     images(study, origin, vec!["http2.akamai.com".to_owned()], Markup::PLAIN, &sizes)
 }
 
-/// The mean object of the study's 20 sites: table 1 has 29,794.1 KB in 2,564.1 objects.
+/// Mean object of the study's 20 sites: table 1 has 29,794.1 KB in 2,564.1 objects.
 const ERMAN_IMAGE_BYTES: u64 = 11_620;
 const ERMAN_IMAGES: usize = 50;
 

@@ -1,16 +1,17 @@
-//! `synthetic:100x10KB[@4hosts][+10s]`: a document and N images of one size, over H hosts in turn; and the like once more after a pause.
+//! `synthetic:100x10KB[@4hosts][+10s]`: a document and N images of one size, over H hosts in turn; optionally
+//! followed by a second such page after a pause.
 
 use std::time::Duration;
 
 use super::builder::{Builder, Markup, Reference};
 use crate::{Error, HostId, Kind, Page};
 
-/// The most objects that a synthetic page may have.
+/// Maximum number of objects of a synthetic page.
 pub const MOST_OBJECTS: u64 = 10_000;
 const MOST_HOSTS: u64 = 256;
 const MOST_BYTES: u64 = 1_000_000_000;
 
-/// The longest pause: a quarter of an hour.
+/// Maximum pause: a quarter of an hour.
 const MOST_PAUSE: Duration = Duration::from_secs(900);
 
 const EXAMPLE: &str =
@@ -18,26 +19,26 @@ const EXAMPLE: &str =
 
 /// The parameters of a synthetic page.
 ///
-/// The document takes 60 bytes a tag and 220 around them, and reveals each object at the end of its
-/// tag. 10KB is 10,000 bytes, 10KiB is 10,240. Object k is served by host k mod H; the document by
-/// the first.
+/// The document has 60 bytes per tag and 220 around them, and reveals each object at the end of its tag. 10KB is
+/// 10,000 bytes, 10KiB is 10,240. Object k is served by host k mod H; the document by the first.
 ///
-/// With a pause the reader goes on to a second such document that long after all of the first is there: connections that were idle,
-/// and a radio that was. The pause is work of the client's to the graph, so a slower client makes it longer.
+/// With a pause the reader goes on to a second such document that long after all of the first has arrived: it meets
+/// connections, and a radio, that were idle. The pause is work of the client in the graph, so a slower client makes
+/// it longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
-    /// How many objects the document refers to.
+    /// Number of objects that the document refers to.
     pub objects: u64,
-    /// The size of each.
+    /// Size of each.
     pub object_bytes: u64,
-    /// Over how many hosts they are spread.
+    /// Number of hosts that they are spread over.
     pub hosts: u64,
-    /// How long after all of that the like follows, if it does.
+    /// Pause before a second such page, if there is one.
     pub again_after: Option<Duration>,
 }
 
 impl Synthetic {
-    /// Reads `100x10KB@4hosts+10s`; `spec` is the whole name, for messages.
+    /// Parses `100x10KB@4hosts+10s`; `spec` is the whole name, for messages.
     pub fn parse(spec: &str, parameters: &str) -> Result<Synthetic, Error> {
         let bad =
             |problem: String| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
@@ -60,7 +61,7 @@ impl Synthetic {
         Ok(Synthetic { objects, object_bytes, hosts, again_after })
     }
 
-    /// The page.
+    /// Builds the page.
     pub fn page(&self) -> Page {
         let names = (0..self.hosts).map(host_name).collect();
         let bytes = Markup::PLAIN.bytes(self.objects);
@@ -73,7 +74,7 @@ impl Synthetic {
         page.finish()
     }
 
-    /// Adds what the latest document refers to.
+    /// Adds the latest document's references.
     fn refer(&self, page: &mut Builder, folder: &str) {
         for index in 0..self.objects {
             page.refer(Reference {
@@ -107,7 +108,7 @@ impl Synthetic {
     }
 }
 
-/// A domain reserved for this use (RFC 6761 section 6.4).
+/// Host name in a domain reserved for this use (RFC 6761 section 6.4).
 fn host_name(index: u64) -> String {
     match index {
         0 => "www.page.test".to_owned(),
@@ -115,7 +116,7 @@ fn host_name(index: u64) -> String {
     }
 }
 
-/// The shortest exact name of a size.
+/// Shortest exact notation of a size.
 fn size_name(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1_000_000) => format!("{}MB", bytes / 1_000_000),
@@ -125,7 +126,7 @@ fn size_name(bytes: u64) -> String {
     }
 }
 
-/// The shortest exact name of a pause.
+/// Shortest exact notation of a pause.
 fn pause_name(pause: Duration) -> String {
     match pause.subsec_nanos() {
         0 => format!("{}s", pause.as_secs()),
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!((page.objects.len(), page.hosts.len()), (10, 2));
         let second = &page.objects[5];
         assert_eq!((second.kind, second.path.as_str()), (Kind::Document, "/2/"));
-        // It follows once all of the first is there.
+        // It follows once all of the first has arrived.
         let before: Vec<u32> = second.waits_for.iter().map(|edge| edge.object.0).collect();
         assert_eq!(before, [0, 1, 2, 3, 4]);
         assert!(second.waits_for.iter().all(|edge| edge.compute.value.as_secs() == 10));

@@ -1,18 +1,19 @@
-//! `download:512KiB`, `download:512KiB/5`, `upload:512KiB/5`: bytes over one connection or several, each of which carries its share.
+//! `download:512KiB`, `download:512KiB/5`, `upload:512KiB/5`: bytes over one or several connections, each of which
+//! carries its share.
 //!
-//! What a program does that opens connections and moves bytes, without a page: all begin at once, and nothing waits for anything. On each there is one exchange of
-//! HTTP/1.1 whose heads are as small as heads can be. A server that sends as soon as it has accepted is no faster: a request goes with the acknowledgement by
-//! which the connection is accepted.
+//! Models a program that opens connections and moves bytes, without a page: all begin at once, and nothing waits for
+//! anything. Each carries one HTTP/1.1 exchange with minimal heads. A server that sends as soon as it has accepted is
+//! no faster: the request travels with the acknowledgement that completes the handshake.
 
 use crate::{BodySource, Error, Estimate, Host, HostId, Kind, Object, Page, Priority, Provenance};
 
-/// The most connections.
+/// Maximum number of connections.
 const MOST_CONNECTIONS: u64 = 100;
 const MOST_BYTES: u64 = 1_000_000_000;
 const EXAMPLE: &str = "`download:512KiB`, `download:512KiB/5` or `upload:512KiB/5`";
 const HOST: &str = "transfer.test";
 
-/// Which way the bytes go.
+/// Direction of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Down,
@@ -26,7 +27,7 @@ struct Transfer {
     connections: u64,
 }
 
-/// The transfer called `spec`; `None` if that is no such name.
+/// The transfer called `spec`; `None` if that is not such a name.
 pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     let (way, rest) = match spec.split_once(':') {
         Some(("download", rest)) => (Way::Down, rest),
@@ -71,7 +72,7 @@ impl Transfer {
         }
     }
 
-    /// What one of the connections carries: the first ones one byte more, where shares are not whole.
+    /// Exchange of one connection: the first ones carry one byte more if shares are not whole.
     fn exchange(&self, index: u64) -> Object {
         let more = u64::from(index < self.bytes % self.connections);
         let share = self.bytes / self.connections + more;

@@ -1,4 +1,4 @@
-//! Puts a page together from the selected entries.
+//! Builds a page from the selected entries.
 
 use super::cause::Graph;
 use super::entry::Entry;
@@ -8,10 +8,10 @@ use super::select::Selection;
 use super::{caching, cautions, discovery, kinds, sizes, summary};
 use crate::{BodySource, Edge, Kind, Object, Page, rendering};
 
-/// What ends this much after the load event did not hold it up, in microseconds.
+/// Slack in microseconds: entries that end later than this after the load event did not hold it up.
 const LOAD_SLACK: i64 = 50_000;
 
-/// The page of `selection`.
+/// Builds the page of `selection`.
 pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let entries = &selection.kept[..];
     let kinds: Vec<Kind> = entries.iter().map(|entry| kinds::kind(entry)).collect();
@@ -54,7 +54,7 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     page
 }
 
-/// The object of `entry`, but for what needs the whole page.
+/// The object of `entry`, without the fields that need the whole page.
 fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Object {
     let host = hosts.id(entry);
     let (request_head, request_known) = sizes::request_head(entry);
@@ -86,22 +86,22 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
     }
 }
 
-/// The fields of the request, without HTTP/2's and SPDY's pseudo-fields.
+/// Fields of the request, without HTTP/2's and SPDY's pseudo-header fields.
 fn request_fields(entry: &Entry) -> Vec<(String, String)> {
     let fields = entry.request_headers.0.iter();
     fields.filter(|(name, _)| !name.starts_with(':')).cloned().collect()
 }
 
-/// Whether the load event waited for it. What started after the event, or was still arriving when
-/// it fired, did not hold it up; nor do kinds that never do.
+/// Returns true if the load event waited for the entry. Entries that started after the event, or were still arriving
+/// when it fired, did not hold it up; nor did kinds that never do.
 fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
     let in_time =
         loaded_at.is_none_or(|at| entry.started <= at && entry.end_at() <= at + LOAD_SLACK);
     in_time && kinds::can_block_load(entry, kind)
 }
 
-/// Whether the recording says that the first paint waits for `child`, or that it does not: by the
-/// document's text, or as what a script asked for.
+/// Recorded evidence on whether the first paint waits for `child`: from the document's text, or from a script as the
+/// initiator.
 fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
     let asked_for = graph.asked_for(child);
     let document = graph.document(child);

@@ -1,4 +1,4 @@
-//! What each entry was caused by: a redirect, its initiator, a body that names it, or what can be inferred.
+//! Causes of entries: a redirect, the initiator, a body that names the URL, or an inference.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use super::infer;
 use super::text::{Mention, Mentions};
 use crate::{Kind, Provenance};
 
-/// The point in the parent that reveals the child.
+/// Point in the parent that reveals the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
-    /// A redirect's target stands in the response's head.
+    /// The response's head, which states a redirect's target.
     Head,
     /// A reference somewhere in a document, at this line if it is stated.
     Inside(Option<u32>),
-    /// A reference in the text of a document: it ends there, of so many characters.
+    /// A reference in the text of a document, with its end and the length of the text.
     Read { at: usize, of: usize },
-    /// A script runs, and a sheet is applied, when it is whole.
+    /// The end: a script runs, and a sheet is applied, when it is complete.
     End,
 }
 
-/// One reason why an entry was requested. Entries are named by their place in the page.
+/// One reason why an entry was requested. Entries are identified by their index in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     pub parent: usize,
@@ -29,19 +29,19 @@ pub(super) struct Cause {
     pub provenance: Provenance,
 }
 
-/// The page's entries by start, with what later steps look up.
+/// The page's entries by start, with indices for later steps.
 pub(super) struct Graph<'a> {
     pub entries: &'a [&'a Entry],
     pub kinds: &'a [Kind],
-    /// When the load event fired.
+    /// Time at which the load event fired.
     pub loaded_at: Option<i64>,
     addresses: BTreeMap<String, Vec<usize>>,
     mentions: Mentions,
-    /// What each entry's `Referer` names.
+    /// Entry that each entry's `Referer` names.
     named: Vec<Option<usize>>,
-    /// The entry that redirected to this one.
+    /// Entry that redirected to this one.
     redirected_from: Vec<Option<usize>>,
-    /// The entry that this one redirected to.
+    /// Entry that this one redirected to.
     redirected_to: Vec<Option<usize>>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The latest entry for `url` before `child`; a redirect stands for what it led to.
+    /// The latest entry for `url` before `child`; a redirect is replaced by its target.
     pub fn resolve(&self, url: &str, child: usize) -> Option<usize> {
         let candidates = self.addresses.get(&entry::address(url))?;
         let mut found = candidates.iter().rev().find(|at| **at < child).copied()?;
@@ -96,19 +96,19 @@ impl<'a> Graph<'a> {
         Some(found)
     }
 
-    /// The entry that the `Referer` of `child` names.
+    /// Entry that the `Referer` of `child` names.
     pub fn named(&self, child: usize) -> Option<usize> {
         self.named[child]
     }
 
-    /// Whether the `Referer` of `child` has the host of `at`, as one that is cut to its origin does.
+    /// Returns true if the `Referer` of `child`, possibly cut to its origin, has the host of `at`.
     pub fn is_origin_named(&self, child: usize, at: usize) -> bool {
         let referer = self.entries[child].request_headers.get("referer");
         let host = referer.and_then(|url| url.split("://").nth(1)?.split(['/', ':']).next());
         host.is_some_and(|host| host == self.host(at))
     }
 
-    /// The part of an entry's host name that its owner registered, as far as its labels tell.
+    /// Registrable part of an entry's host name, as far as its labels tell.
     pub fn site(&self, at: usize) -> &str {
         site(self.host(at))
     }
@@ -117,7 +117,7 @@ impl<'a> Graph<'a> {
         self.entries[at].url.as_ref().and_then(|url| url.host_str()).unwrap_or_default()
     }
 
-    /// The document itself, behind the redirects that may come before it.
+    /// The document itself, after any redirects.
     pub fn document(&self, child: usize) -> usize {
         let mut at = 0;
         while let Some(next) = self.redirected_to[at].filter(|next| *next < child) {
@@ -138,7 +138,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The first request of the chain of redirects that led to `child`.
+    /// First request of the chain of redirects that led to `child`.
     pub fn asked_for(&self, child: usize) -> usize {
         let mut first = child;
         while let Some(before) = self.redirected_from[first] {
@@ -147,13 +147,13 @@ impl<'a> Graph<'a> {
         first
     }
 
-    /// How the text of the entry `by` refers to `child`.
+    /// Reference to `child` in the text of the entry `by`.
     pub fn mention(&self, by: usize, child: usize) -> Option<Mention> {
         self.mentions.get(by, &self.entries[child].address())
     }
 
-    /// The body that names `child` and was there in time: one whose references browsers follow before
-    /// a script's text, an earlier one before a later one.
+    /// The body that names `child` and arrived in time: references that browsers follow before a script's text,
+    /// earlier bodies before later ones.
     fn read(&self, child: usize) -> Option<Cause> {
         if self.mentions.is_empty() {
             return None;
@@ -202,7 +202,7 @@ fn redirect_target(entry: &Entry, kind: Kind) -> Option<String> {
     Some(entry::address(target.as_str()))
 }
 
-/// The last two labels of a host name; three where a country sells names below `co`, `com` and the like.
+/// Last two labels of a host name; three if the country registers names below `co`, `com` and the like.
 fn site(host: &str) -> &str {
     const SECOND: [&str; 6] = ["co", "com", "org", "net", "ac", "gov"];
     let mut dots = host.rmatch_indices('.').map(|(at, _)| at);

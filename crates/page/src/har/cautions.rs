@@ -1,13 +1,13 @@
-//! Faults of a recording that bear on every answer from it.
+//! Faults of a recording that affect every result from it.
 
 use super::entry::Entry;
 use super::select::Selection;
 use crate::{Caution, Kind, Object};
 
-/// From this share of cached responses on, in percent, a recording counts as one of a warm cache.
+/// Share of cached responses, in percent, from which a recording counts as one of a warm cache.
 const WARM_PERCENT: usize = 10;
 
-/// The cautions for a page of these objects, one an entry.
+/// Cautions for a page of these objects, one per entry.
 pub(super) fn cautions(selection: &Selection<'_>, objects: &[Object]) -> Vec<Caution> {
     let entries = &selection.kept[..];
     let several = selection.others.split_first().map(|_| Caution::SeveralPages {

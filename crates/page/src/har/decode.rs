@@ -1,7 +1,7 @@
-//! The text of a HAR out of a file's bytes, whatever its encoding; a file that is something else is named.
+//! Decodes a HAR's text from a file's bytes, whatever its encoding; other formats are named in the error.
 //!
-//! Bodies are stored as text that nobody promised to be text: recorders leave bytes of other encodings and halves of surrogate pairs in it.
-//! They are replaced by U+FFFD, as most of them are never read.
+//! Bodies are stored as text without any guarantee that they are text: recorders leave bytes of other encodings and
+//! halves of surrogate pairs in them. These are replaced by U+FFFD, as most bodies are never read.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub(super) fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>, Erro
     })
 }
 
-/// What a file is that is no HAR, with what to do about it.
+/// Format of a file that is not a HAR, with advice.
 fn other_format(bytes: &[u8]) -> Option<&'static str> {
     let start = bytes.trim_ascii_start();
     match bytes {
@@ -51,7 +51,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)
 }
 
-/// Where `\uD800` to `\uDFFF` stand without their other half, which JSON parsers refuse (RFC 8259 section 8.2).
+/// Positions of `\uD800` to `\uDFFF` without their other half, which JSON parsers refuse (RFC 8259 section 8.2).
 fn lone_surrogates(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let (mut lone, mut at) = (Vec::new(), 0);
@@ -75,10 +75,10 @@ fn lone_surrogates(text: &str) -> Vec<usize> {
     lone
 }
 
-/// `\uXXXX`.
+/// Length of `\uXXXX`.
 const ESCAPE: usize = 6;
 
-/// The UTF-16 unit that is escaped at a place.
+/// UTF-16 unit escaped at a position.
 fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;

@@ -1,20 +1,20 @@
-//! Turns causes into edges: how much of the parent must have arrived, and the client's work after.
+//! Turns causes into edges: the part of the parent that must have arrived, and the client's work after it.
 //!
 //! The rule is chosen so that the network of the recording stays out of the graph:
 //!
 //! - A reference inside a document lies at a **position in document order**, never at "the bytes that
 //!   had arrived by then", which a longer round trip would shift. Where initiators state lines that
-//!   tell the references apart, the position is the line's share of the last line referred to;
+//!   distinguish the references, the position is the line's share of the last line referred to;
 //!   where the document's text was recorded, it is the reference's place in the text;
 //!   otherwise the references are spread evenly over the document in the order of their requests.
 //! - The client's **work** is the gap from the parent's end (a redirect's head) to the entry's start.
 //!   An entry starts before its `blocked`, `dns` and `connect`, so none of them is in it. A request
-//!   made while its document was still arriving has none: there, waiting for bytes cannot be told
-//!   from work, and counting it as work would put the recording's round trips into the graph.
+//!   made while its document was still arriving has none: there, waiting for bytes cannot be
+//!   distinguished from work, and counting it as work would put the recording's round trips into the graph.
 //! - Spans are rounded to [`RESOLUTION`]; most HARs state starts to the millisecond only.
 //!
-//! What can still differ between two recordings: work on an early reference that outlasts the rest
-//! of the document's arrival over the shorter round trip and not over the longer one.
+//! Remaining differences between two recordings: work on an early reference that outlasts the rest of the document's
+//! arrival over the shorter round trip and not over the longer one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,13 +22,13 @@ use std::time::Duration;
 use super::cause::{Cause, Graph, Point};
 use crate::{After, Edge, Estimate, Kind, ObjectId, Provenance};
 
-/// HARs state starts to the millisecond, cut off: so late an entry may seem to start too early.
+/// HARs state starts truncated to the millisecond: an entry may seem to start too early by up to this much.
 pub(super) const CLOCK_GRAIN: i64 = 1000;
 
-/// Work and think time are multiples of this, in microseconds.
+/// Work and think times are multiples of this, in microseconds.
 const RESOLUTION: i64 = 100;
 
-/// The edges of all entries; `bodies` are the responses' sizes in the same order.
+/// Edges of all entries; `bodies` are the responses' sizes in the same order.
 pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
     let causes: Vec<Vec<Cause>> = (0..graph.entries.len())
         .map(|child| if child == 0 { Vec::new() } else { graph.causes(child) })
@@ -53,7 +53,7 @@ pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
     causes.iter().enumerate().map(edges_of).collect()
 }
 
-/// The span from the last of an entry's causes to its start.
+/// Time from the last of an entry's causes to its start.
 fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
     let started = graph.entries[child].started;
     let reached = |cause: &Cause| {
@@ -72,7 +72,7 @@ fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
     }
 }
 
-/// The bytes of the document up to each reference inside it, by (document, child).
+/// Bytes of the document up to each reference inside it, by (document, child).
 fn positions(
     graph: &Graph<'_>,
     causes: &[Vec<Cause>],
@@ -113,8 +113,8 @@ fn positions(
     positions
 }
 
-/// The lines of references, where they tell at least every second one from the others. A document
-/// without line breaks puts all of them on one line, which says nothing.
+/// Lines of references, if they distinguish at least every second one from the others. A document without line breaks
+/// has all of them on one line, which is useless.
 fn usable_lines(references: &[(usize, Option<u32>)]) -> BTreeMap<usize, u32> {
     let lines: BTreeMap<usize, u32> =
         references.iter().filter_map(|(child, line)| Some((*child, (*line)?))).collect();
@@ -125,13 +125,13 @@ fn usable_lines(references: &[(usize, Option<u32>)]) -> BTreeMap<usize, u32> {
     }
 }
 
-/// `part` of `whole` parts of `size`, rounded up; at least 1 byte where there is any.
+/// `part` of `whole` parts of `size`, rounded up; at least 1 byte if there is any.
 fn share(size: u64, part: u64, whole: u64) -> u64 {
     let bytes = (u128::from(size) * u128::from(part)).div_ceil(u128::from(whole));
     (bytes as u64).clamp(1.min(size), size)
 }
 
-/// The server's own time: `wait` less one round trip to its host.
+/// Server think time: `wait` less one round trip to its host.
 pub(super) fn think(wait: Option<i64>, (round_trip, known): (i64, Provenance)) -> Estimate {
     match wait {
         Some(wait) => Estimate { value: rounded(wait - round_trip), provenance: known },
@@ -139,7 +139,7 @@ pub(super) fn think(wait: Option<i64>, (round_trip, known): (i64, Provenance)) -
     }
 }
 
-/// A span in microseconds, rounded; zero where it is negative.
+/// A span in microseconds, rounded; zero if negative.
 fn rounded(span: i64) -> Duration {
     let steps = (span.max(0) + RESOLUTION / 2) / RESOLUTION;
     Duration::from_micros((steps * RESOLUTION) as u64)

@@ -1,7 +1,7 @@
-//! One entry of a HAR: the exchange's times and the fields that later steps ask for.
+//! One entry of a HAR: the exchange's times and the fields that later steps need.
 //!
-//! Instants are microseconds since the Unix epoch, spans microseconds. A span of -1 (HAR's "does not
-//! apply") and a missing one are `None`.
+//! Instants are microseconds since the Unix epoch, spans microseconds. A span of -1 (HAR's "does not apply") and a
+//! missing one are `None`.
 
 use base64::Engine;
 use jiff::Timestamp;
@@ -14,16 +14,16 @@ use super::initiator::{self, Initiator};
 use super::json::{bytes, field, number, text, truth};
 use crate::Error;
 
-/// The longest span taken for one: a day. Beyond it a field holds something else than a span.
+/// Longest plausible span: a day. Larger values are something other than a span.
 const LONGEST_MS: f64 = 86_400_000.0;
 
-/// The largest object taken for one: 4 GiB.
+/// Largest plausible object: 4 GiB.
 const LARGEST_BYTES: u64 = 1 << 32;
 
-/// Seven spans in whole milliseconds may miss their sum by so much.
+/// Maximum rounding error of the sum of seven spans in whole milliseconds.
 const ROUNDING_MS: f64 = 4.0;
 
-/// HTTP headers in the order in which they stand; names in lower case.
+/// HTTP headers in their order; names in lower case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers(pub Vec<(String, String)>);
 
@@ -49,7 +49,7 @@ pub(super) struct Entry {
     pub timings: Timings,
     pub method: String,
     pub url_text: String,
-    /// `None` where the URL is none that a browser could fetch over HTTP.
+    /// `None` if the URL is not one that a browser could fetch over HTTP.
     pub url: Option<Url>,
     pub response_version: String,
     pub request_headers: Headers,
@@ -61,7 +61,7 @@ pub(super) struct Entry {
     pub redirect_url: Option<String>,
     pub mime: String,
     pub content_size: Option<u64>,
-    /// The body, decoded, where it is a text that may name other objects.
+    /// The body, decoded, if it is a text that may name other objects.
     pub body_text: Option<String>,
     pub body_size: Option<u64>,
     pub transfer_size: Option<u64>,
@@ -72,33 +72,33 @@ pub(super) struct Entry {
     pub from_cache: bool,
     /// A service worker answered.
     pub by_service_worker: bool,
-    /// A service worker's own request for what the page asked it for.
+    /// A service worker's own request on behalf of the page.
     pub is_worker_fetch: bool,
-    /// It was given up before its answer was whole.
+    /// It was aborted before its response was complete.
     pub aborted: bool,
     pub pushed: bool,
-    /// Spans that make no sense, taken as unknown.
+    /// Implausible spans, taken as unknown.
     pub odd: Vec<OddSpan>,
 }
 
-/// A span that makes no sense.
+/// An implausible span.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OddSpan {
     /// Its name in `timings`.
     pub field: &'static str,
-    /// What is written there.
+    /// Its recorded value.
     pub ms: f64,
 }
 
 impl Headers {
-    /// The first value of the header `name` (in lower case).
+    /// First value of the header `name` (in lower case).
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 }
 
 impl Timings {
-    /// From the start of the entry to the first byte of its answer.
+    /// Time from the start of the entry to the first byte of its response.
     fn to_head(self) -> i64 {
         [self.blocked, self.dns, self.connect, self.tls, self.send, self.wait]
             .into_iter()
@@ -108,17 +108,17 @@ impl Timings {
 }
 
 impl Entry {
-    /// When the first byte of the answer came.
+    /// Arrival of the first byte of the response.
     pub fn head_at(&self) -> i64 {
         self.started + self.timings.to_head()
     }
 
-    /// When the last byte of the answer came.
+    /// Arrival of the last byte of the response.
     pub fn end_at(&self) -> i64 {
         self.head_at() + self.timings.receive.unwrap_or(0)
     }
 
-    /// The URL without its fragment, as links are compared.
+    /// The URL without its fragment, for comparing links.
     pub fn address(&self) -> String {
         address(&self.url_text)
     }
@@ -140,12 +140,12 @@ fn body_text(content: &Value) -> Option<String> {
     }
 }
 
-/// `url` up to its fragment, as it is spelt.
+/// `url` up to its fragment, as spelt.
 pub(super) fn without_fragment(url: &str) -> &str {
     url.split('#').next().unwrap_or(url)
 }
 
-/// `url` without its fragment and in one spelling.
+/// `url` without its fragment, normalised.
 pub(super) fn address(url: &str) -> String {
     match Url::parse(url) {
         Ok(mut url) => {
@@ -156,12 +156,12 @@ pub(super) fn address(url: &str) -> String {
     }
 }
 
-/// A span in milliseconds as microseconds; `None` where it is no span.
+/// A span in milliseconds as microseconds; `None` if implausible.
 pub(super) fn micros(ms: f64) -> Option<i64> {
     (ms.abs() <= LONGEST_MS).then(|| (ms * 1000.0).round() as i64)
 }
 
-/// An ISO 8601 instant; one without an offset is taken as UTC.
+/// Parses an ISO 8601 instant; one without an offset is taken as UTC.
 pub(super) fn instant(text: &str) -> Option<i64> {
     let parsed = text.trim().parse::<Timestamp>().ok().or_else(|| {
         let civil = text.trim().parse::<DateTime>().ok()?;
@@ -170,21 +170,21 @@ pub(super) fn instant(text: &str) -> Option<i64> {
     Some(parsed.as_microsecond())
 }
 
-/// Reads entries of one file, whose habits it knows.
+/// Reader of one file's entries, aware of the recording tool's conventions.
 pub(super) struct Reader<'a> {
     name: &'a str,
     tls_beside_connect: bool,
-    /// Some entry has a span of an exchange: one without any was none.
+    /// True if some entry has a span of an exchange: then an entry without any was none.
     tells_spans: bool,
-    /// Some entry has crossed the wire by `_transferSize`: where that is 0, none did.
+    /// True if `_transferSize` is above 0 in some entry: then 0 means that nothing crossed the wire.
     tells_transfers: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Learns from all `entries` whether `ssl` lies inside `connect`.
+    /// Derives from all `entries` whether `ssl` lies inside `connect`.
     ///
-    /// HAR 1.2 section "timings" says that it does; Firefox writes it beside. `time`, the sum of all
-    /// spans, tells: each entry with a TLS handshake has a vote.
+    /// HAR 1.2 section "timings" says that it does; Firefox writes it beside. `time`, the sum of all spans, tells:
+    /// each entry with a TLS handshake has a vote.
     pub fn new(name: &'a str, entries: &[Value]) -> Reader<'a> {
         let votes: i64 = entries.iter().map(tls_vote).sum();
         let transfers =
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one entry.
+    /// Parses one entry.
     pub fn read(&self, index: usize, value: &Value) -> Result<Entry, Error> {
         let wrong = |field: &str, problem: &str| Error::Entry {
             name: self.name.to_owned(),
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether no request was made, by a tool's words or because nothing of an exchange is written.
+    /// Returns true if no request was made, by a tool's mark or because nothing of an exchange is recorded.
     fn is_from_cache(&self, entry: &Value) -> bool {
         let response = field(entry, "response");
         let has_content = bytes(field(field(response, "content"), "size")).is_some_and(|n| n > 0);
@@ -283,8 +283,8 @@ impl<'a> Reader<'a> {
         let mut odd = Vec::new();
         let mut span = |name: &'static str| span(name, field(timings, name), &mut odd);
         let (connect, tls) = (span("connect"), span("ssl"));
-        // QUIC's handshake is TLS's, and a socket may have been opened ahead: Chrome writes connect =
-        // ssl for both, up to its clock's grain, and no time of TCP's own is left.
+        // QUIC's handshake is TLS's, and a socket may have been opened ahead: Chrome writes connect = ssl for both,
+        // up to its clock's grain, and no time of TCP's own is left.
         let connect = match (connect, tls) {
             (Some(connect), Some(tls)) if !self.tls_beside_connect => {
                 Some(connect - tls).map(|tcp| if tcp < tls / 100 { 0 } else { tcp.max(0) })
@@ -304,8 +304,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A span of `timings`: absent or -1 is `None`; a clock's slip of less than 1 ms below zero is zero. One that makes no sense, below -1 or
-/// over a day, is `None` as well, and noted.
+/// A span of `timings`: absent or -1 is `None`; a clock's slip of less than 1 ms below zero is zero. An implausible
+/// one, below -1 or over a day, is `None` as well, and recorded in `odd`.
 fn span(name: &'static str, value: &Value, odd: &mut Vec<OddSpan>) -> Option<i64> {
     let ms = number(value).filter(|ms| *ms != -1.0)?;
     let micros = if ms <= 0.0 { Some(0) } else { micros(ms) };
@@ -316,7 +316,7 @@ fn span(name: &'static str, value: &Value, odd: &mut Vec<OddSpan>) -> Option<i64
     micros
 }
 
-/// Whether an entry has any span of an exchange: Firefox writes none for what its cache answers.
+/// Returns true if an entry has any span of an exchange: Firefox writes none for responses from its cache.
 fn has_spans(entry: &Value) -> bool {
     let timings = field(entry, "timings");
     ["send", "wait", "receive", "connect"]
@@ -324,7 +324,7 @@ fn has_spans(entry: &Value) -> bool {
         .any(|name| number(field(timings, name)).is_some_and(|ms| ms != -1.0))
 }
 
-/// +1 if `time` says that `ssl` lies beside `connect`, -1 if inside, 0 if it says nothing.
+/// +1 if `time` implies that `ssl` lies beside `connect`, -1 if inside, 0 if undecided.
 fn tls_vote(entry: &Value) -> i64 {
     let timings = field(entry, "timings");
     let span = |name: &str| number(field(timings, name)).unwrap_or(0.0).max(0.0);
@@ -340,7 +340,7 @@ fn tls_vote(entry: &Value) -> i64 {
     }
 }
 
-/// The protocol as the tool wrote it, in lower case; WebPageTest's `_protocol` is the better word.
+/// The protocol as the tool wrote it, in lower case; WebPageTest's `_protocol` is more reliable.
 fn version(message: &Value, protocol: &Value) -> String {
     text(protocol)
         .or_else(|| text(field(message, "httpVersion")))
@@ -362,7 +362,8 @@ fn headers(list: &Value) -> Headers {
     Headers(list.iter().filter_map(pair).collect())
 }
 
-/// The words by which tools say that no request was made: Chrome, WebPageTest, chrome-har, Safari; older ones say it beside the status.
+/// Marks by which tools say that no request was made: Chrome, WebPageTest, chrome-har, Safari; older ones say it
+/// beside the status.
 fn says_cached(entry: &Value) -> bool {
     let response = field(entry, "response");
     let said = |value: &Value, words: &[&str]| {
@@ -384,7 +385,7 @@ fn says_cached(entry: &Value) -> bool {
         )
 }
 
-/// The words by which tools say that a service worker answered.
+/// Marks by which tools say that a service worker answered.
 fn by_service_worker(entry: &Value) -> bool {
     let response = field(entry, "response");
     ["fromServiceWorker", "_fetchedViaServiceWorker"]
@@ -395,8 +396,8 @@ fn by_service_worker(entry: &Value) -> bool {
             .any(|kind| text(kind).is_some_and(|kind| kind.eq_ignore_ascii_case("service worker")))
 }
 
-/// The words by which tools say that a request was given up, though a status had come: Playwright, Chrome. An answer without a body is whole
-/// with its head.
+/// Marks by which tools say that a request was aborted, though a status had arrived: Playwright, Chrome. A response
+/// without a body is complete with its head.
 fn aborted(entry: &Value, status: i64) -> bool {
     let response = field(entry, "response");
     let failed =

@@ -1,20 +1,20 @@
-//! The servers of a page: their round-trip times as recorded, protocols, TLS.
+//! Servers of a page: their recorded round-trip times, protocols, TLS.
 
 use std::time::Duration;
 
 use super::entry::Entry;
 use crate::{Estimate, Host, HostId, Provenance};
 
-/// The hosts of a page and each one's recorded round-trip time.
+/// Hosts of a page and the recorded round-trip time of each.
 pub(super) struct Hosts {
     known: Vec<Known>,
-    /// Stands in for a host that no entry connected to.
+    /// Round-trip time for a host that no entry connected to.
     fallback: i64,
-    /// Whether the page's document is reached over TLS.
+    /// True if the page's document is reached over TLS.
     secure: bool,
 }
 
-/// What the entries so far say of a host.
+/// Facts about a host from the entries so far.
 struct Known {
     origin: Origin,
     round_trip: Option<i64>,
@@ -22,7 +22,7 @@ struct Known {
     tls: bool,
 }
 
-/// What tells hosts apart.
+/// Key that distinguishes hosts.
 #[derive(PartialEq)]
 struct Origin {
     name: String,
@@ -31,7 +31,7 @@ struct Origin {
 }
 
 impl Hosts {
-    /// The hosts of `entries` in the order in which they first occur. `document` is the page's, behind redirects.
+    /// Hosts of `entries` in the order in which they first occur. `document` is the page's, after redirects.
     pub fn of(entries: &[&Entry], document: usize) -> Hosts {
         let secure = entries.get(document).is_some_and(|entry| is_secure(entry));
         let mut hosts = Hosts { known: Vec::new(), fallback: 0, secure };
@@ -53,15 +53,15 @@ impl Hosts {
         let known = &mut self.known[at];
         known.round_trip = known.round_trip.into_iter().chain(round_trip(entry)).min();
         let protocol = protocol(&entry.response_version);
-        // The first exchange with a server may still be on an older protocol (an upgrade by Alt-Svc,
-        // or by ALPN after a redirect from http:); the newest seen is what it speaks. Their names
-        // sort by age: h1, h2, h3, spdy; a server of SPDY's years had nothing newer.
+        // The first exchange with a server may still use an older protocol (an upgrade by Alt-Svc, or by ALPN after a
+        // redirect from http:), so the newest one seen counts. Their names sort by age: h1, h2, h3, spdy; a server of
+        // SPDY's years had nothing newer.
         known.protocol = known.protocol.take().max(protocol);
         known.tls |= is_secure(entry);
     }
 
-    /// Who serves `entry`. In a page whose document is `http:` the schemes tell no hosts apart, since all
-    /// of it is loaded with or without TLS, as an arm has it.
+    /// Origin that serves `entry`. If the page's document is `http:`, schemes do not distinguish hosts, since all of
+    /// it is loaded with or without TLS, depending on the arm.
     fn origin(&self, entry: &Entry) -> Origin {
         let url = entry.url.as_ref();
         Origin {
@@ -71,14 +71,14 @@ impl Hosts {
         }
     }
 
-    /// The host that serves `entry`.
+    /// Host that serves `entry`.
     pub fn id(&self, entry: &Entry) -> HostId {
         let origin = self.origin(entry);
         let at = self.known.iter().position(|known| known.origin == origin);
         HostId(at.expect("every kept entry's host was added") as u32)
     }
 
-    /// The recorded round trip to a host: the shortest TCP handshake with its machine, or an estimate.
+    /// Recorded round trip to a host: the shortest TCP handshake with its machine, or an estimate.
     pub fn round_trip(&self, host: HostId) -> (i64, Provenance) {
         match self.measured_to(&self.known[host.0 as usize].origin.name) {
             Some(measured) => (measured, Provenance::Measured),
@@ -95,12 +95,12 @@ impl Hosts {
         self.known.iter().filter_map(|known| known.round_trip).min()
     }
 
-    /// How many hosts have a measured round trip.
+    /// Number of hosts with a measured round trip.
     pub fn measured(&self) -> usize {
         self.known.iter().filter(|known| self.measured_to(&known.origin.name).is_some()).count()
     }
 
-    /// The hosts as the page lists them.
+    /// Hosts as listed in the page.
     pub fn into_hosts(self) -> Vec<Host> {
         let nearest = self.nearest().unwrap_or(0);
         let host = |known: &Known| Host {
@@ -138,10 +138,10 @@ fn is_quic(version: &str) -> bool {
     version.contains("h3") || version.contains("quic") || version.contains("http/3")
 }
 
-/// A tool's word for the protocol as ours: `h1`, `h2`, `h3`, `spdy`; `None` where it says nothing.
+/// Normalises a tool's name of the protocol: `h1`, `h2`, `h3`, `spdy`; `None` if it is unknown.
 ///
-/// A bare `spdy` is HTTP/2: Chrome called it so in its HARs until 2018, two years after SPDY had
-/// left it. WebPageTest before 2017 wrote `1.1` for HTTP/2 and SPDY too; that cannot be told.
+/// A bare `spdy` is HTTP/2: Chrome used that name in its HARs until 2018, two years after it had dropped SPDY.
+/// WebPageTest before 2017 wrote `1.1` for HTTP/2 and SPDY too, which cannot be distinguished.
 fn protocol(version: &str) -> Option<String> {
     let version = version.trim();
     let name = match version {

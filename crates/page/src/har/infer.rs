@@ -1,4 +1,4 @@
-//! Infers what revealed an entry where neither the recording nor a recorded body says.
+//! Inference of causes that neither the recording nor a recorded body states.
 //!
 //! In this order:
 //! 1. A `Referer` that names a stylesheet: the sheet (browsers send the sheet's URL for its fonts
@@ -7,7 +7,7 @@
 //!    while it was arriving or within [`PARSING`] of its end: its parser found it. (Not a font or
 //!    data, which no parser finds.)
 //! 3. Of all documents that had begun and all sheets, scripts and data that had ended by then, the
-//!    likeliest: by the kinds of both, by whether the `Referer` names it or its origin, by whether
+//!    most likely one: by the kinds of both, by whether the `Referer` names it or its origin, by whether
 //!    both belong to one site, one window, and by the time that has passed.
 //!
 //! The weights of step 3 are a conditional logit's (McFadden, "Conditional logit analysis of
@@ -19,11 +19,11 @@ use super::cause::{Cause, Graph, Point};
 use super::discovery::CLOCK_GRAIN;
 use crate::{Kind, Provenance};
 
-/// A parser and its scanner act within this time of a document's end: of 980 requests that recordings
-/// show so soon after, the document had caused 97 %.
+/// Time from a document's end within which its parser and scanner act: of 980 requests that recordings show so soon
+/// after, the document had caused 97 %.
 const PARSING: i64 = 300_000;
 
-/// The `Referer` names it.
+/// The entry that the `Referer` names.
 const NAMED: i32 = 50;
 /// A document of the origin that the `Referer` names.
 const OF_THE_ORIGIN: i32 = 40;
@@ -32,14 +32,14 @@ const SITE_OF_DOCUMENT: i32 = 25;
 const SITE: i32 = 34;
 /// Requested by the same document.
 const WINDOW: i32 = 19;
-/// The script that had ended last.
+/// The script that ended last.
 const LATEST_SCRIPT: i32 = 7;
 /// The page's document, once the load event has fired.
 const MAIN_AFTER_LOAD: i32 = -19;
 /// A document as a script's cause, for each doubling of the milliseconds since its end.
 const SCRIPT_LATE: i32 = -5;
 
-/// The likeliest cause of `child`.
+/// Most likely cause of `child`.
 pub(super) fn cause(graph: &Graph<'_>, child: usize) -> Cause {
     let started = graph.entries[child].started;
     let named = graph.named(child);
@@ -71,18 +71,18 @@ fn to(graph: &Graph<'_>, parent: usize, provenance: Provenance) -> Cause {
     Cause { parent, point, provenance }
 }
 
-/// One entry whose cause is looked for.
+/// One entry whose cause is sought.
 struct Choice<'a> {
     graph: &'a Graph<'a>,
     child: usize,
     /// The page's document.
     main: usize,
-    /// What the `Referer` names.
+    /// Entry that the `Referer` names.
     named: Option<usize>,
     latest_script: Option<usize>,
 }
 
-/// What can cause a request.
+/// Kinds of causes of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parent {
     Main,
@@ -106,7 +106,7 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether enough of it was there when the child was requested.
+    /// Returns true if enough of it had arrived when the child was requested.
     fn is_possible(&self, at: usize) -> bool {
         let latest = self.graph.entries[self.child].started + CLOCK_GRAIN;
         match self.parent(at) {
@@ -151,7 +151,7 @@ fn latest_script(graph: &Graph<'_>, child: usize) -> Option<usize> {
     ended.filter(|(end, _)| *end <= latest).max().map(|(_, at)| at)
 }
 
-/// The weight of one kind as the cause of another; `None` where there is no such thing.
+/// Weight of one kind as the cause of another; `None` if impossible.
 fn likelihood(parent: Parent, child: Kind) -> Option<i32> {
     let weights: [Option<i32>; 9] = match parent {
         Parent::Main => [25, 21, 5, 7, -10, 12, 12, 16, -3].map(Some),

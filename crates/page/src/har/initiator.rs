@@ -1,4 +1,4 @@
-//! Who asked for an entry, as far as the recording says.
+//! Initiator of an entry, as far as it is recorded.
 //!
 //! Chrome writes an object (`{type, url, lineNumber, stack}`, the stack with asynchronous parents);
 //! chrome-har and WebPageTest write the URL as a string with the line beside it, chrome-har also the
@@ -8,28 +8,27 @@ use serde_json::Value;
 
 use super::json::{field, number, text};
 
-/// Asynchronous parents are followed so far. Longer chains are timers that re-arm themselves.
+/// Maximum number of asynchronous parents followed. Longer chains are timers that re-arm themselves.
 const DEEPEST_STACK: usize = 32;
 
 /// A place in a resource that caused a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub url: String,
-    /// Line in that resource, where it is stated.
+    /// Line in that resource, if stated.
     pub line: Option<u32>,
 }
 
-/// What a recording says of an entry's cause. Empty where it says nothing.
+/// Recorded cause of an entry; empty if there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Initiator {
-    /// Each resource that had to be there: one for a parser's request, each script on the stack
-    /// for a script's.
+    /// Each resource that had to be loaded: one for a parser's request, each script on the stack for a script's.
     pub places: Vec<Place>,
     /// `_initiator_type` or `type`: `parser`, `script`, `preload`, `preflight`, `other`.
     pub kind: Option<String>,
 }
 
-/// The initiator of an entry.
+/// Parses the initiator of an entry.
 pub(super) fn read(entry: &Value) -> Initiator {
     let own = field(entry, "_initiator");
     let detail = text(field(entry, "_initiator_detail"))
@@ -71,7 +70,7 @@ fn line(value: &Value) -> Option<u32> {
     number(value).filter(|n| (0.0..4e9).contains(n)).map(|n| n as u32)
 }
 
-/// Adds a place once; the first line stated for it stands.
+/// Adds a place unless it is known; the first line stated for it is kept.
 fn add(places: &mut Vec<Place>, url: &str, line: Option<u32>) {
     match places.iter_mut().find(|place| place.url == url) {
         Some(place) => place.line = place.line.or(line),

@@ -1,14 +1,14 @@
-//! Lenient looks into JSON: a number may be a string, a field may be missing or null.
+//! Lenient access to JSON: a number may be a string, a field may be missing or null.
 
 use serde_json::Value;
 
-/// The field `name` of an object; `Null` where there is none.
+/// The field `name` of an object; `Null` if absent.
 pub(super) fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
     static NULL: Value = Value::Null;
     value.get(name).unwrap_or(&NULL)
 }
 
-/// A number, also one written as a string.
+/// A number, or a string that holds one.
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(n) => n.as_f64(),
@@ -20,11 +20,11 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 
 /// A count of bytes: a number of 0 or more. Tools write -1 for "not known".
 pub(super) fn bytes(value: &Value) -> Option<u64> {
-    // Beyond 2^53 a JSON number is no longer a count but a slip.
+    // Beyond 2^53 a JSON number is not a plausible count.
     number(value).filter(|n| (0.0..9.007e15).contains(n)).map(|n| n.round() as u64)
 }
 
-/// A text that is not empty.
+/// A non-empty string.
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|s| !s.is_empty())
 }

@@ -1,9 +1,9 @@
-//! What an entry is, and how urgent: from the tool's word, the media type, the URL's ending.
+//! Kind and priority of an entry: from the tool's own type, the media type, the URL's ending.
 
 use super::entry::Entry;
 use crate::{Kind, Priority};
 
-/// What the response is.
+/// Kind of the response.
 pub(super) fn kind(entry: &Entry) -> Kind {
     if is_redirect(entry) {
         return Kind::Redirect;
@@ -17,21 +17,21 @@ pub(super) fn kind(entry: &Entry) -> Kind {
         .unwrap_or(Kind::Other)
 }
 
-/// Whether the load event may wait for it by its kind: what scripts fetch, beacons, event streams
-/// and preflights never hold it up (HTML standard, "delay the load event").
+/// Returns true if the load event may wait for the kind: scripts' fetches, beacons, event streams and preflights
+/// never hold it up (HTML standard, "delay the load event").
 pub(super) fn can_block_load(entry: &Entry, kind: Kind) -> bool {
     let word = entry.resource_type.as_deref().unwrap_or_default();
     let beside = matches!(word, "ping" | "beacon" | "eventsource" | "preflight" | "prefetch");
     !beside && kind != Kind::Data && entry.method != "OPTIONS" && entry.mime != "text/event-stream"
 }
 
-/// The priority that the tool states, or the one that Chrome gives to the kind.
+/// Priority that the tool states, or Chrome's default for the kind.
 pub(super) fn priority(entry: &Entry, kind: Kind) -> Priority {
     entry.priority.as_deref().and_then(stated).unwrap_or(by_kind(kind))
 }
 
 fn is_redirect(entry: &Entry) -> bool {
-    // RFC 9110 section 15.4; 300 and 304 send nobody elsewhere.
+    // RFC 9110 section 15.4; 300 and 304 do not redirect.
     matches!(entry.status, 301 | 302 | 303 | 307 | 308)
         && (entry.redirect_url.is_some() || entry.response_headers.get("location").is_some())
 }

@@ -1,4 +1,4 @@
-//! A HAR's outermost structure: pages and entries.
+//! Outermost structure of a HAR: pages and entries.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub(super) struct PageMark {
     pub id: String,
-    /// When the load event fired, as an instant like [`Entry::started`].
+    /// Time of the load event, as an instant like [`Entry::started`].
     pub loaded_at: Option<i64>,
 }
 
-/// A HAR, with the fields that matter in types.
+/// A HAR, with typed fields where needed.
 #[derive(Debug)]
 pub(super) struct Log {
     /// The recording tool.
@@ -25,7 +25,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Reads `text`; strict on structure, lenient on values.
+    /// Parses `text`; strict on structure, lenient on values.
     pub fn parse(name: &str, text: &[u8]) -> Result<Log, Error> {
         let text = decode::text(name, text)?;
         let value: Value = serde_json::from_str(&text).map_err(|e| Error::NotJson {

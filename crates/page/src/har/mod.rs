@@ -1,16 +1,16 @@
-//! Reads HAR 1.1 and 1.2 files as browsers and measuring tools write them.
+//! Reader of HAR 1.1 and 1.2 files as written by browsers and measurement tools.
 //!
-//! What is read: the structure of `docs/pages.md`, from Chrome's DevTools, Chrome HAR Capturer,
+//! Input: the structure of `docs/pages.md`, from Chrome's DevTools, Chrome HAR Capturer,
 //! chrome-har (sitespeed.io), WebPageTest, Firefox, Splash, Browsertime and old Internet Explorer
-//! recordings. What a recording leaves out is inferred or defaulted, and each value says which.
+//! recordings. Missing values are inferred or defaulted, and each value says which.
 //!
-//! What must not leak into the graph is the network that the page was recorded over: discovery
-//! points come from document order, server think time is `wait` less the host's round trip, and
-//! client work is a gap that no arrival falls into. The same page recorded at a round trip of
-//! 20 ms and of 200 ms gives the same graph (the module `discovery` says within which limits).
+//! The network that the page was recorded over must not leak into the graph: discovery points come from document
+//! order, server think time is `wait` less the host's round trip, and client work is a gap without arrivals. The same
+//! page recorded at a round trip of 20 ms and of 200 ms gives the same graph (the module `discovery` states the
+//! limits).
 //!
-//! Source: HAR 1.2 (Jan Odvarko, W3C Web Performance working draft, 2012); the extension fields
-//! (`_initiator`, `_transferSize`, ...) as the tools write them. Times are microseconds inside.
+//! Source: HAR 1.2 (Jan Odvarko, W3C Web Performance working draft, 2012); the extension fields (`_initiator`,
+//! `_transferSize`, ...) as the tools write them. Times are microseconds internally.
 
 mod build;
 mod caching;
@@ -37,10 +37,10 @@ use crate::{Error, Page, load};
 
 pub(crate) use kinds::by_kind as kinds_by_default;
 
-/// What to read from a HAR.
+/// Options of reading a HAR.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The page to read where the file holds several, by its id or its number, counted from 1; the first otherwise.
+    /// Page to read if the file holds several, by its id or its number, counted from 1; the first by default.
     pub page: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Page, Error> {
     parse(&name, &text, options)
 }
 
-/// Reads the page in a HAR's text. `name` is what the page is called and what messages begin with.
+/// Parses the page in a HAR's text. `name` becomes the page's name and begins the messages.
 pub fn parse(name: &str, text: &[u8], options: &Options) -> Result<Page, Error> {
     let log = log::Log::parse(name, text)?;
     let selection = select::select(name, &log, options)?;

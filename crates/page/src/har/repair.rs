@@ -1,8 +1,8 @@
-//! Repairs of what recorders write otherwise than it happened on the wire.
+//! Repairs of recordings that deviate from what happened on the wire.
 //!
-//! - A service worker's answer to the page and the request that it made for it are two entries and one exchange.
-//! - Some recorders have no word for the wait for a connection and write it into `wait` (Splash, on QtWebKit). What HTTP/1.1's limit on
-//!   connections explains is taken out, or it would count as the server's own time.
+//! - A service worker's response to the page and its own request for it are two entries and one exchange.
+//! - Some recorders have no field for the wait for a connection and add it to `wait` (Splash, on QtWebKit). The part
+//!   that HTTP/1.1's limit on connections explains is taken out, or it would count as the server's own time.
 //! - A document that starts after objects which name it as their cause has a wrong start.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use super::entry::Entry;
 use super::initiator::Place;
 
-/// Connections of a browser to a host over HTTP/1.1 (Chromium's `kMaxSocketsPerGroup`, WebKit's `maximumHTTPConnectionsPerHost`).
+/// Maximum number of a browser's HTTP/1.1 connections to a host (Chromium's `kMaxSocketsPerGroup`, WebKit's
+/// `maximumHTTPConnectionsPerHost`).
 const CONNECTIONS_PER_HOST: usize = 6;
 
 /// Repairs all entries of a file.
@@ -35,7 +36,7 @@ fn join_service_worker_fetches(entries: &mut [Entry]) {
                 && other.address() == own.address()
         });
         let Some(fetch) = fetch else {
-            // The worker answered from its own cache, as a browser's would have.
+            // The worker answered from its own cache, as a browser's cache would have.
             entries[at].from_cache = true;
             continue;
         };
@@ -55,10 +56,11 @@ fn join_service_worker_fetches(entries: &mut [Entry]) {
     }
 }
 
-/// Most HARs state starts to the millisecond.
+/// Granularity of starts in most HARs: a millisecond.
 const GRAIN: i64 = 1_000;
 
-/// Splits `wait` into the wait for one of the host's connections and the rest, where the file never says `blocked` or `connect`.
+/// Splits `wait` into the wait for one of the host's connections and the rest, if the file never states `blocked` or
+/// `connect`.
 fn take_queueing_out_of_wait(entries: &mut [Entry]) {
     let says = |span: Option<i64>| span.is_some_and(|span| span > 0);
     if entries.iter().any(|e| says(e.timings.blocked) || says(e.timings.connect)) {
@@ -88,7 +90,7 @@ fn is_http_1(entry: &Entry) -> bool {
     (version.is_empty() || version.contains("1.")) && !version.starts_with("spdy")
 }
 
-/// Moves a document to the first of the objects that it is said to have caused.
+/// Moves a document's start to that of the first of the objects that it is said to have caused.
 fn start_documents_before_their_objects(entries: &mut [Entry]) {
     let documents: Vec<usize> = (0..entries.len())
         .filter(|at| entries[*at].mime.contains("html") && entries[*at].url.is_some())

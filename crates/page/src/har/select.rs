@@ -1,4 +1,4 @@
-//! Which entries are the page: one page's, over HTTP, with an answer, from its document on.
+//! Selection of the page's entries: of one page, over HTTP, with a response, from its document on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use super::kinds;
 use super::log::Log;
 use crate::{Error, Kind, SkipReason, Skipped};
 
-/// Long URLs are cut to this many characters in [`Skipped`].
+/// Length in characters to which long URLs are cut in [`Skipped`].
 const READABLE_CHARS: usize = 120;
 
-/// The entries that are the page, by start, the document first; and all others with the reason.
+/// The page's entries, by start, the document first; and all others with the reason.
 pub(super) struct Selection<'a> {
     pub kept: Vec<&'a Entry>,
     pub skipped: Vec<Skipped>,
-    /// The id of the page that is read, where the file names pages.
+    /// Id of the page that is read, if the file names pages.
     pub page: Option<String>,
-    /// The ids of the file's other pages.
+    /// Ids of the file's other pages.
     pub others: Vec<String>,
-    /// When the load event fired, if the recording says so.
+    /// Time of the load event, if recorded.
     pub loaded_at: Option<i64>,
 }
 
-/// Sorts the entries of `log` into the page's and the others.
+/// Partitions the entries of `log` into the page's and the others.
 pub(super) fn select<'a>(
     name: &str,
     log: &'a Log,
@@ -73,7 +73,7 @@ pub(super) fn select<'a>(
     Ok(Selection { kept, skipped, page, others, loaded_at })
 }
 
-/// The ids of the pages of which there is anything to load, in the order of the file.
+/// Ids of the pages with something to load, in the order of the file.
 fn pages(log: &Log) -> Vec<&str> {
     let nothing = BTreeSet::new();
     let loadable = log.entries.iter().filter(|e| reason_to_skip(e, None, &nothing).is_none());
@@ -88,7 +88,7 @@ fn pages(log: &Log) -> Vec<&str> {
     pages
 }
 
-/// The id of the page to read: the one asked for by its id or its number, counted from 1, or else the first.
+/// Id of the page to read: the requested one, by its id or its number, counted from 1, or else the first.
 fn chosen_page(name: &str, pages: &[&str], options: &Options) -> Result<Option<String>, Error> {
     let Some(wanted) = options.page.as_deref() else {
         return Ok(pages.first().map(|id| (*id).to_owned()));
@@ -139,8 +139,8 @@ fn reason_to_skip(
     {
         return Some(SkipReason::InternalRedirect);
     }
-    // A second use of what this page has fetched is no request. A cached answer without an
-    // earlier entry stems from an earlier visit: on a first visit it would be fetched, so it stays.
+    // A second use of an object that this page has fetched is no request. A cached response without an earlier entry
+    // stems from an earlier visit: on a first visit it would be fetched, so it stays.
     (entry.from_cache && fetched.contains(&entry.address())).then_some(SkipReason::FromCache)
 }
 

@@ -1,23 +1,22 @@
-//! How many bytes of an exchange crossed the wire.
+//! Bytes of an exchange on the wire.
 //!
-//! No field states the body's size alone: `_transferSize` (Chrome) and `_bytesIn` (WebPageTest)
-//! hold the head too, and TLS records or handshakes with some tools; `bodySize` is -1 with others;
-//! `content.size` is decoded. Taken is `_transferSize` less the head where that is plausible, else
-//! `bodySize`, else `content.size`; the object keeps which.
+//! No field states the body's size alone: `_transferSize` (Chrome) and `_bytesIn` (WebPageTest) include the head, and
+//! TLS records or handshakes in some tools; `bodySize` is -1 in others; `content.size` is decoded. `_transferSize`
+//! less the head is used if plausible, else `bodySize`, else `content.size`; the object records the choice.
 
 use super::entry::{Entry, Headers};
 use crate::{BodySource, Provenance};
 
-/// A request head of a Chrome of the 2010s without cookies; used where a HAR lists no headers.
+/// Request head of Chrome in the 2010s without cookies; used if a HAR lists no headers.
 const DEFAULT_REQUEST_HEAD: u64 = 400;
-/// A response head of a common server; used where a HAR lists no headers.
+/// Response head of a common server; used if a HAR lists no headers.
 const DEFAULT_RESPONSE_HEAD: u64 = 300;
 
-/// Framing and TLS records may add so much to a stated length: a fiftieth, and a bit.
+/// Maximum overhead of framing and TLS records over a stated length: a fiftieth, plus a constant.
 const FRAMING_DIVISOR: u64 = 50;
 const FRAMING_BYTES: u64 = 256;
 
-/// A head's size and how it was come by.
+/// A head's size and its provenance.
 pub(super) type Head = (u64, Provenance);
 
 /// Size of the request head as HTTP/1.1 text.
@@ -47,7 +46,7 @@ fn head(stated: Option<u64>, headers: &Headers, start_line: u64, default: u64) -
     }
 }
 
-/// The body's size on the wire, and the field that it was taken from.
+/// Size of the body on the wire, and the field that it was taken from.
 pub(super) fn body(entry: &Entry) -> (u64, BodySource) {
     // RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5.
     if entry.method == "HEAD" || matches!(entry.status, 204 | 304) {
@@ -58,8 +57,8 @@ pub(super) fn body(entry: &Entry) -> (u64, BodySource) {
     }
     let cached = entry.from_cache || entry.transfer_size == Some(0);
     match (entry.body_size, entry.content_size) {
-        // Nothing on the wire and a body all the same: a cache of an earlier visit, or of a preload
-        // that the recording does not show, answered. A first visit fetches it.
+        // Nothing on the wire and yet a body: answered by a cache of an earlier visit, or of a preload that the
+        // recording does not show. A first visit fetches it.
         (Some(0) | None, Some(content)) if content > 0 => {
             match content_length(entry).filter(|length| cached && *length > 0) {
                 Some(length) => (length, BodySource::ContentLength),
@@ -72,7 +71,7 @@ pub(super) fn body(entry: &Entry) -> (u64, BodySource) {
     }
 }
 
-/// `_transferSize` less the head, where the recording's other figures do not contradict it.
+/// `_transferSize` less the head, unless the recording's other figures contradict it.
 fn from_transfer(entry: &Entry) -> Option<u64> {
     let transfer = entry.transfer_size.filter(|bytes| *bytes > 0)?;
     let (text_head, _) = response_head(entry);
@@ -91,8 +90,8 @@ fn content_length(entry: &Entry) -> Option<u64> {
     entry.response_headers.get("content-length")?.trim().parse().ok()
 }
 
-/// What the head took on the wire: HTTP/2 and later compress it to about half on a page's first
-/// requests (where a HAR states both, the share lies between a tenth and nine tenths).
+/// Size of the head on the wire: HTTP/2 and later compress it to about half on a page's first requests (where a HAR
+/// states both, the share lies between a tenth and nine tenths).
 fn wire_head(entry: &Entry, text_head: u64) -> u64 {
     let plain = entry.response_headers_size.is_some()
         || entry.response_version.is_empty()

@@ -1,10 +1,10 @@
-//! Says in one line where a page came from and what about it is not stated there.
+//! One-line summary of a page's source and of the values that it does not state.
 
 use super::entry::Entry;
 use super::log::Log;
 use crate::Summary;
 
-/// What the line is made from, beside the page itself.
+/// Input of the summary, beside the page itself.
 pub(super) struct Recording<'a> {
     pub log: &'a Log,
     pub kept: &'a [&'a Entry],

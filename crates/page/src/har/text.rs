@@ -1,8 +1,8 @@
-//! Finds the references that recorded bodies hold: who names what, where, and whether it blocks.
+//! References in recorded bodies: the entry that names a URL, the position, and whether it blocks rendering.
 //!
-//! Only URLs that the page has requested count, so no grammar of CSS or JavaScript is needed: any
-//! quoted or bracketed piece of a text that spells such a URL is a reference to it. Documents are
-//! read by html5gum, because there the element decides whether a reference blocks.
+//! Only URLs that the page has requested count, so no grammar of CSS or JavaScript is needed: any quoted or bracketed
+//! piece of a text that spells such a URL is a reference to it. Documents are parsed by html5gum, because there the
+//! element decides whether a reference blocks.
 
 mod markup;
 mod pieces;
@@ -17,29 +17,29 @@ use crate::Kind;
 /// A reference in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// Where it ends.
+    /// Position of its end.
     pub at: usize,
-    /// The text's length.
+    /// Length of the text.
     pub of: usize,
-    /// Whether it is an element's or a style sheet's, which a browser follows, and no script's text.
+    /// True for an element's or a style sheet's reference, which a browser follows, false for a script's text.
     pub is_followed: bool,
-    /// Whether the first paint of this document waits for it, should it be a sheet or a script.
+    /// True if the first paint of this document waits for it, should it be a sheet or a script.
     pub blocks: bool,
 }
 
-/// The references of all bodies that a recording holds, by who names and the address that is named.
+/// References of all recorded bodies, by entry and by the address that is named.
 #[derive(Debug, Default)]
 pub(super) struct Mentions(BTreeMap<(usize, String), Mention>);
 
-/// Addresses that were requested.
+/// Requested addresses.
 pub(super) struct Requested<'a> {
     addresses: BTreeSet<&'a str>,
-    /// What follows the last slash in each: a quick way to see that a piece of text is none of them.
+    /// Text after the last slash of each: a quick test that a piece of text is none of them.
     endings: BTreeSet<&'a str>,
 }
 
 impl Mentions {
-    /// Reads the bodies of `entries`; `addresses` are those that were requested.
+    /// Parses the bodies of `entries`; `addresses` are those that were requested.
     pub fn of<'a>(
         entries: &[&Entry],
         kinds: &[Kind],
@@ -53,7 +53,7 @@ impl Mentions {
                 Kind::Document => markup::mentions(text, base, &requested),
                 Kind::Stylesheet => pieces::mentions(text, &[base], &requested, true),
                 Kind::Script | Kind::Data => {
-                    // What a script fetches is relative to its document, what it imports to itself.
+                    // A script's fetches are relative to its document, its imports to itself.
                     let document = entries[0].url.as_ref().unwrap_or(base);
                     pieces::mentions(text, &[document, base], &requested, false)
                 }
@@ -66,12 +66,12 @@ impl Mentions {
         mentions
     }
 
-    /// The first reference of the entry `by` to `address`.
+    /// First reference of the entry `by` to `address`.
     pub fn get(&self, by: usize, address: &str) -> Option<Mention> {
         self.0.get(&(by, address.to_owned())).copied()
     }
 
-    /// Whether no body was recorded, or none names anything.
+    /// Returns true if no body was recorded, or none names anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -84,7 +84,7 @@ impl<'a> Requested<'a> {
         Requested { addresses, endings }
     }
 
-    /// The address that `link` stands for at `base`, if it was requested.
+    /// Address that `link` stands for at `base`, if it was requested.
     fn find(&self, base: &Url, link: &str) -> Option<String> {
         let link = link.trim();
         if link.is_empty() || !self.endings.contains(ending(entry::without_fragment(link))) {

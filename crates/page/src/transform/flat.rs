@@ -1,8 +1,8 @@
-//! A page whose document names all that no source says who named.
+//! Flattened pages: the document names all objects for which no source states who names them.
 
 use crate::{After, Edge, Page, Provenance};
 
-/// Has what is only guessed to wait for something else wait for the document alone.
+/// Makes objects with inferred or default dependencies wait for the document alone.
 pub(super) fn flat(page: &mut Page) -> String {
     let document = page.document();
     let mut count = 0;

@@ -1,11 +1,11 @@
-//! Text compressed (RFC 9110 section 8.4.1.3).
+//! Compression of text (RFC 9110 section 8.4.1.3).
 
 use crate::{After, Kind, Page};
 
-/// `Content-Encoding: gzip` and its line's end.
+/// Length of `Content-Encoding: gzip` with its line end.
 const FIELD_BYTES: u32 = 24;
 
-/// Leaves `share` of the bytes of documents, sheets, scripts and data, and of the places in them.
+/// Reduces documents, sheets, scripts and data, and the places in them, to `share` of their bytes.
 pub(super) fn gzip(page: &mut Page, share: f64) -> String {
     let left = |bytes: u64| (bytes as f64 * share).ceil() as u64;
     let is_text: Vec<bool> = page

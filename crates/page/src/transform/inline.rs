@@ -1,12 +1,13 @@
-//! Small objects written into what names them: images as `data:` URLs (RFC 2397), sheets and scripts as elements.
+//! Inlining of small objects into their parents: images as `data:` URLs (RFC 2397), sheets and scripts as elements.
 
 use super::removal::remove;
 use crate::{After, Kind, Object, ObjectId, Page};
 
-/// `data:image/png;base64,`
+/// Length of `data:image/png;base64,`.
 const DATA_URL_BYTES: u64 = 22;
 
-/// Inlines what has at most `most` bytes, later objects first: what an inlined sheet names is in it by then.
+/// Inlines objects of at most `most` bytes, later ones first, so that an inlined sheet already contains its own
+/// references.
 pub(super) fn inline(page: &mut Page, most: u64) -> String {
     let mut inlined = vec![false; page.objects.len()];
     for index in (1..page.objects.len()).rev() {
@@ -20,14 +21,14 @@ pub(super) fn inline(page: &mut Page, most: u64) -> String {
     format!("{count} objects of at most {most} bytes inlined")
 }
 
-/// Where an object is written: into what, and after how many of its bytes.
+/// Place to write an object into: the parent, and the number of its bytes before.
 #[derive(Clone, Copy)]
 struct Place {
     parent: ObjectId,
     at: u64,
 }
 
-/// The place of an object that can be inlined.
+/// Place of an object that can be inlined.
 fn place(page: &Page, index: usize, most: u64) -> Option<Place> {
     let object = &page.objects[index];
     let [edge] = object.waits_for.as_slice() else { return None };
@@ -48,7 +49,7 @@ fn place(page: &Page, index: usize, most: u64) -> Option<Place> {
     (fits && is_plain).then_some(Place { parent: edge.object, at })
 }
 
-/// The bytes that it takes there.
+/// Bytes that it takes there.
 fn written_bytes(object: &Object) -> u64 {
     match object.kind {
         Kind::Image => DATA_URL_BYTES + object.body_bytes.div_ceil(3) * 4,
@@ -56,7 +57,7 @@ fn written_bytes(object: &Object) -> u64 {
     }
 }
 
-/// What is referred to behind it moves back; what it names itself is known once it is there.
+/// Writes the object into its parent: references behind it move back; its own references are known once it has arrived.
 fn write_into(page: &mut Page, index: usize, place: Place, gone: &[bool]) {
     let bytes = written_bytes(&page.objects[index]);
     page.objects[place.parent.0 as usize].body_bytes += bytes;

@@ -1,7 +1,8 @@
-//! What authors do to pages so that they load faster: inlining, sprites, sharding, compression. `bth2013~sprite~shard=4`.
+//! Authors' optimisations of pages: inlining, sprites, sharding, compression. `bth2013~sprite~shard=4`.
 //!
-//! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes all four. Each takes a page's graph and leaves one
-//! that loads the same things; what it costs or saves the client to work them off is its device's affair.
+//! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes all four. Each
+//! takes a page's graph and yields one that loads the same content; the client's cost of processing it is up to its
+//! device.
 
 mod flat;
 mod gzip;
@@ -14,38 +15,38 @@ use units::pairs::{Pair, separated};
 
 use crate::{Error, Page};
 
-/// What stands between a page's name and what is done to it.
+/// Separator between a page's name and its transforms.
 const MARK: char = '~';
 
 const EXAMPLE: &str = "`bth2013~inline=2KB`, `~sprite=10KB`, `~shard=4` or `~gzip=30%`";
 
-/// What [`inline`] and [`sprite`] take where no size is said.
+/// Default sizes of [`inline`] and [`sprite`].
 const SMALL_BYTES: u64 = 2_000;
 const SPRITE_BYTES: u64 = 10_000;
 
 const MOST_SHARDS: u64 = 64;
 
-/// One thing that is done to a page.
+/// A transform of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Transform {
-    /// Objects of at most so many bytes stand in what names them.
+    /// Objects of at most this many bytes are inlined into their parents.
     Inline(u64),
-    /// Images of at most so many bytes, of one host and named by one object, become one.
+    /// Images of at most this many bytes, of one host and named by one object, become one.
     Sprite(u64),
-    /// The document's host becomes so many.
+    /// The document's host is split into this many.
     Shard(u64),
     /// Text is compressed to this share of its bytes.
     Gzip(f64),
-    /// What nobody is known to have named is named by the document.
+    /// Objects without a known parent are named by the document.
     Flat,
 }
 
-/// A page's name without what is to be done to it; `None` if nothing is.
+/// Name of a page without its transforms; `None` if there are none.
 pub(crate) fn untransformed(spec: &str) -> Option<&str> {
     spec.split_once(MARK).map(|(page, _)| page)
 }
 
-/// `spec` with the page of a HAR of several chosen: `a.har~gzip` and `2` make `a.har#2~gzip`.
+/// `spec` with one page of a multi-page HAR selected: `a.har~gzip` and `2` make `a.har#2~gzip`.
 pub fn of_several(spec: &str, page: &str) -> String {
     match spec.split_once(MARK) {
         Some((file, done)) => format!("{file}#{page}{MARK}{done}"),
@@ -53,7 +54,7 @@ pub fn of_several(spec: &str, page: &str) -> String {
     }
 }
 
-/// Does to `page` what its name `spec` says, from left to right.
+/// Applies the transforms in the name `spec` to `page`, from left to right.
 pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
     let bad = |problem| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
     let (_, typed) = spec.split_once(MARK).unwrap_or_default();
@@ -96,7 +97,7 @@ fn read_hosts(value: Option<&str>) -> Result<u64, String> {
         .ok_or_else(|| format!("`shard` needs a number of hosts from 2 to {MOST_SHARDS}"))
 }
 
-/// What compression leaves depends on the text, so nothing is assumed.
+/// The compression ratio depends on the text, so there is no default.
 fn read_share(value: Option<&str>) -> Result<f64, String> {
     let percent = value.and_then(|value| value.strip_suffix('%')?.parse().ok());
     percent

@@ -1,8 +1,8 @@
-//! Objects taken out of a page.
+//! Removal of objects from a page.
 
 use crate::{ObjectId, Page};
 
-/// Takes out those that are marked. Nothing may wait for them any more.
+/// Removes the marked objects. No object may wait for them any more.
 pub(super) fn remove(page: &mut Page, marked: &[bool]) {
     let mut next = 0;
     let ids: Vec<u32> = marked

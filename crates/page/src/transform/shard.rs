@@ -1,10 +1,11 @@
-//! The document's host made several, so that browsers open more connections.
+//! Domain sharding: the document's host is split into several, so that browsers open more connections.
 
 use url::Url;
 
 use crate::{HostId, Page};
 
-/// Deals what the document's host serves, but for the document, over `hosts` hosts in turn; it is the first of them.
+/// Distributes the objects of the document's host, except the document, over `hosts` hosts in turn; the host itself
+/// is the first.
 pub(super) fn shard(page: &mut Page, hosts: u64) -> String {
     let own = page.root().host;
     let first = page.hosts.len() as u32;
@@ -23,7 +24,7 @@ pub(super) fn shard(page: &mut Page, hosts: u64) -> String {
     format!("{} over {hosts} hosts in turn", host.name)
 }
 
-/// The same on another host.
+/// The same URL on another host.
 fn moved(url: &str, host: &str) -> String {
     let Ok(mut moved) = Url::parse(url) else { return url.to_owned() };
     match moved.set_host(Some(host)) {

@@ -1,4 +1,4 @@
-//! Small images of one host joined into one.
+//! Sprites: small images of one host joined into one.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use url::Url;
 use super::removal::remove;
 use crate::{After, HostId, Kind, ObjectId, Page};
 
-/// Joins images of at most `most` bytes that one host serves and one object names. Their sprite stands where the first of them did and has the bytes of all.
+/// Joins images of at most `most` bytes that one host serves and one object names. The sprite takes the place of the
+/// first and has the bytes of all.
 pub(super) fn sprite(page: &mut Page, most: u64) -> String {
     let mut joined = vec![false; page.objects.len()];
     let mut sprites = 0;
@@ -21,7 +22,7 @@ pub(super) fn sprite(page: &mut Page, most: u64) -> String {
     format!("{images} images of at most {most} bytes joined into {sprites} sprites")
 }
 
-/// Images that can be joined, by host and by what names them.
+/// Images that can be joined, by host and by the object that names them.
 fn groups(page: &Page, most: u64) -> BTreeMap<(HostId, ObjectId), Vec<usize>> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, object) in page.objects.iter().enumerate() {

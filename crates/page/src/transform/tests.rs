@@ -1,4 +1,4 @@
-//! What is done to pages, by numbers that can be worked out by hand.
+//! Transforms checked against numbers computed by hand.
 
 use crate::{After, Kind, ObjectId, Page, open};
 
@@ -12,7 +12,7 @@ fn page(spec: &str) -> Page {
 #[test]
 fn small_images_stand_in_the_document() {
     let (plain, inlined) = (page("synthetic:3x1KB"), page("synthetic:3x1KB~inline"));
-    // 22 bytes of `data:image/png;base64,` and 4 for each 3 of 1000, rounded up.
+    // 22 bytes of `data:image/png;base64,` and 4 for every 3 of 1000, rounded up.
     let each = 22 + 334 * 4;
     assert_eq!(inlined.objects.len(), 1);
     assert_eq!(inlined.body_bytes(), plain.root().body_bytes + 3 * each);

@@ -1,12 +1,12 @@
-//! Writes a page as HTML and object files that any web server can serve and any browser load.
+//! Writes a page as HTML and object files that any web server can serve and any browser can load.
 //!
-//! One folder a host, files of exactly the stated sizes, references at the stated bytes of the
-//! document (or as near behind as they fit), a README that says how to serve them, and the page
-//! itself as a page file. What plain files cannot do - redirects, other methods than GET, other
-//! statuses than 200 - is left out and said; so are sizes too small for what must stand in the file.
+//! One folder per host, files of exactly the stated sizes, references at the stated bytes of the document (or as soon
+//! after as they fit), a README with instructions for serving them, and the page itself as a page file. Features that
+//! plain files lack - redirects, methods other than GET, statuses other than 200 - are left out and reported; so are
+//! sizes too small for the required content.
 //!
-//! Left out as well: think times (a server's own take their place) and headers. What the files hold is
-//! [`browsable`](crate::browsable())'s affair.
+//! Think times (replaced by a server's own) and headers are left out as well. The contents of the files come from
+//! [`browsable`](crate::browsable()).
 
 mod plan;
 mod readme;
@@ -18,30 +18,30 @@ use std::path::{Path, PathBuf};
 use crate::{Browsable, Error, Page, browsable, file};
 use plan::Servable;
 
-/// What to do where the target directory has something in it.
+/// Treatment of a target directory that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// Refuse.
+    /// Refuse to write.
     Keep,
     /// Replace all of it.
     Replace,
 }
 
-/// What was written.
+/// Result of writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Object files, without the README and the page file.
     pub files: usize,
-    /// Their sizes together.
+    /// Total size of these.
     pub bytes: u64,
-    /// What differs from the page, one line each; also in the README.
+    /// Differences from the page, one line each; also in the README.
     pub notes: Vec<String>,
 }
 
-/// The page file's name in the directory written.
+/// Name of the page file in the directory.
 pub const PAGE_FILE: &str = "page.json";
 
-/// Writes `page` to `directory`: all of it, or nothing.
+/// Writes `page` to `directory`, completely or not at all.
 pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Written, Error> {
     let io = |source| Error::Io { path: directory.to_owned(), source };
     if existing == Existing::Keep && !is_free(directory).map_err(io)? {
@@ -54,8 +54,8 @@ pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Writte
     let written = fill(page, &browsable, &partial)
         .and_then(|written| put_in_place(&partial, directory).map(|()| written));
     if written.is_err() {
-        // The error that is reported is the first one; a leftover that cannot be removed either is
-        // named after the target and this process.
+        // The first error is the one reported; a leftover that cannot be removed either is named after the target and
+        // this process.
         drop(fs::remove_dir_all(&partial));
     }
     written.map_err(io)
@@ -69,7 +69,7 @@ fn is_free(directory: &Path) -> io::Result<bool> {
     }
 }
 
-/// A name of our own in the target's parent, hence on the same file system.
+/// A name in the target's parent, hence on the same file system.
 fn beside(directory: &Path, role: &str) -> Result<PathBuf, Error> {
     let name = directory.file_name().ok_or_else(|| Error::Io {
         path: directory.to_owned(),
@@ -147,7 +147,8 @@ mod tests {
             let page = crate::open(&listed.name).unwrap();
             let target = scratch.0.join(listed.name.replace(':', "-"));
             let written = write(&page, &target, Existing::Keep).unwrap();
-            // The study printed its requests' addresses with their middles left out (`/...`): no such file names a page's object.
+            // The study printed its requests' addresses with their middles left out (`/...`): no such file names a
+            // page's object.
             let printed = listed.name == "cardaci2015-wikipedia";
             let kept = |note: &&String| !(printed && note.starts_with("renamed: "));
             let notes: Vec<_> = written.notes.iter().filter(kept).collect();

@@ -1,19 +1,19 @@
-//! The part of a page that files can be: which objects, under which names.
+//! The part of a page that plain files can serve, and the names of the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::show::middle_cut;
 use crate::{After, Edge, Error, Kind, Object, ObjectId, Page};
 
-/// A page that files can serve, and what differs from the one that was asked for.
+/// A page that files can serve, and its differences from the requested one.
 #[derive(Debug)]
 pub(super) struct Servable {
     pub(super) page: Page,
     pub(super) notes: Vec<String>,
 }
 
-/// What files can be of `page`: its GETs answered with 200, under paths that files can have. What waits
-/// for something left out waits for what that waited for.
+/// The part of `page` that files can serve: GETs with status 200, under paths that files can have. Objects that wait
+/// for a left-out object wait for that object's own dependencies instead.
 pub(super) fn servable(page: &Page) -> Result<Servable, Error> {
     let mut kept = Page { objects: Vec::new(), ..page.clone() };
     for host in &mut kept.hosts {
@@ -50,15 +50,15 @@ pub(super) fn servable(page: &Page) -> Result<Servable, Error> {
     }
 }
 
-/// The kept object that stands for one of the page: itself, or what one left out waited for; the document
-/// where that is nothing.
+/// The kept object that stands for one of the page: itself, or the dependency of one left out; the document if there
+/// is none.
 #[derive(Clone, Copy)]
 struct StandIn {
     object: usize,
     own: bool,
 }
 
-/// What `object` waits for, of what is kept; the latest last.
+/// Dependencies of `object` among the kept ones, the latest last.
 fn edges(object: &Object, stand_ins: &[StandIn], root: bool) -> Vec<Edge> {
     let mut kept: BTreeMap<usize, Edge> = BTreeMap::new();
     for edge in object.waits_for.iter().filter(|_| !root) {
@@ -69,7 +69,7 @@ fn edges(object: &Object, stand_ins: &[StandIn], root: bool) -> Vec<Edge> {
     kept.into_values().collect()
 }
 
-/// Why no plain file can answer for it.
+/// Reason why no plain file can answer for the object.
 fn unservable(object: &Object) -> Option<String> {
     match (object.kind, object.method.as_str(), object.status) {
         (Kind::Redirect, _, status) => Some(format!("redirect, {status}")),
@@ -79,7 +79,7 @@ fn unservable(object: &Object) -> Option<String> {
     }
 }
 
-/// The host's name if it is one, as no folder may lie outside the directory.
+/// The host's name, sanitised so that no folder lies outside the directory.
 fn folder(host: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
     let name: String = host.chars().map(safe).collect();
@@ -89,7 +89,7 @@ fn folder(host: &str) -> String {
     }
 }
 
-/// Paths in use, by folder; in lower case, as some file systems do not tell cases apart.
+/// Paths in use, by folder; in lower case, as some file systems are case-insensitive.
 #[derive(Default)]
 struct Names {
     taken: BTreeMap<String, Taken>,
@@ -98,12 +98,12 @@ struct Names {
 #[derive(Default)]
 struct Taken {
     files: BTreeSet<String>,
-    /// Everything that is a folder because a file lies below it.
+    /// All folders that exist because a file lies below them.
     folders: BTreeSet<String>,
 }
 
 impl Taken {
-    /// Whether `path` is a file already, or one of the two would have to be file and folder.
+    /// Returns true if `path` is a file already, or if file and folder would collide.
     fn clashes(&self, path: &str) -> bool {
         let path = path.to_ascii_lowercase();
         self.files.contains(&path)
@@ -124,7 +124,7 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Names {
-    /// The object's own path where a file can have it, else one made up.
+    /// The object's own path if a file can have it, else a generated one.
     fn claim(
         &mut self,
         folder: &str,
@@ -149,7 +149,7 @@ impl Names {
     }
 }
 
-/// Whether a file below a folder can have this path, and a server will find it under it.
+/// Returns true if a file below a folder can have this path, and a server will find it under it.
 fn is_file_path(path: &str) -> bool {
     let safe = |segment: &str| {
         (1..=100).contains(&segment.len())
@@ -162,8 +162,8 @@ fn is_file_path(path: &str) -> bool {
         && path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(safe))
 }
 
-/// Whether a server gives the media type that the kind needs. A browser refuses a sheet or a script
-/// of the wrong type; it looks into images.
+/// Returns true if a server derives the media type that the kind needs. A browser refuses a sheet or a script of the
+/// wrong type; images are sniffed.
 fn ending_fits(path: &str, kind: Kind) -> bool {
     let ending = path.rsplit('/').next().and_then(|file| file.rsplit_once('.')).map(|(_, e)| e);
     match kind {

@@ -1,4 +1,4 @@
-//! The README beside the files: how to serve them, and what differs from the page.
+//! README beside the files: instructions for serving them, and differences from the page.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Compression on the leg: deflate (RFC 1951), undone at the near end, so that clients get the server's bytes. What is deflated says
-//! itself where it ends; for a body of unknown length that alone can be the reason ([`Deflater::stored`]).
+//! Compression on the leg: deflate (RFC 1951), undone at the near end, so that clients get the server's bytes. Deflated data marks
+//! its own end; for a body of unknown length that alone can be the reason ([`Deflater::stored`]).
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use http::HeaderMap;
 
 use super::message;
 
-/// What the servers' compression packs is unpacked in parts of so many bytes: deflate makes at most a thousand times as much of each.
+/// Size of the pieces in which the servers' compression is undone: deflate expands each at most a thousandfold.
 const PART_BYTES: usize = 512;
 
-/// As much room is made at a time for what the leg's compression has packed.
+/// Size of the steps in which the output buffer grows for the leg's decompression.
 const ROOM_BYTES: usize = 16 << 10;
 
 /// Compresses a body piece by piece.
@@ -24,24 +24,24 @@ impl Deflater {
         Deflater(DeflateEncoder::new(Vec::new(), Compression::default()))
     }
 
-    /// One that leaves all as it is, and adds where it ends.
+    /// A deflater that stores data uncompressed, only to mark its end.
     pub(super) fn stored() -> Deflater {
         Deflater(DeflateEncoder::new(Vec::new(), Compression::none()))
     }
 
-    /// What is to be sent for `piece`, now: nobody waits for the next one.
+    /// The output for `piece`, flushed: no one waits for the next piece.
     pub(super) fn piece(&mut self, piece: &[u8]) -> io::Result<Bytes> {
         self.0.write_all(piece)?;
         self.0.flush()?;
         Ok(std::mem::take(self.0.get_mut()).into())
     }
 
-    /// What is to be sent at the end.
+    /// The output at the end.
     pub(super) fn end(self) -> io::Result<Bytes> {
         self.0.finish().map(Bytes::from)
     }
 
-    /// A whole body.
+    /// Compresses a whole body.
     pub(super) fn whole(body: &[u8]) -> io::Result<Bytes> {
         let mut deflater = Deflater::new();
         deflater.0.write_all(body)?;
@@ -49,16 +49,16 @@ impl Deflater {
     }
 }
 
-/// Undoes it, or passes on what was not compressed.
+/// Undoes the leg's compression, or passes on what was not compressed.
 pub(super) enum Inflater {
     Deflated(Box<Decompress>),
-    /// The same at its end.
+    /// Deflated, after its end.
     Over,
     Plain,
 }
 
 impl Inflater {
-    /// For a response with these fields.
+    /// The inflater for a response with these fields.
     pub(super) fn of(fields: &HeaderMap) -> Inflater {
         if fields.contains_key(message::CODING) {
             Inflater::Deflated(Box::new(Decompress::new(false)))
@@ -67,12 +67,12 @@ impl Inflater {
         }
     }
 
-    /// Whether the body is known to have ended.
+    /// Returns true if the body is known to have ended.
     pub(super) fn is_over(&self) -> bool {
         matches!(self, Inflater::Over)
     }
 
-    /// What `piece` stands for.
+    /// The plain bytes of `piece`.
     pub(super) fn piece(&mut self, piece: Bytes) -> io::Result<Bytes> {
         match self {
             Inflater::Plain => Ok(piece),
@@ -95,7 +95,7 @@ fn inflate(decompress: &mut Decompress, mut packed: &[u8]) -> io::Result<(Vec<u8
         let before = decompress.total_in();
         let status = decompress.decompress_vec(packed, &mut plain, FlushDecompress::None)?;
         packed = &packed[(decompress.total_in() - before) as usize..];
-        // Room that is left means that there is no more to be had of what has come.
+        // Spare room in the buffer means that the input so far yields no more output.
         if status == Status::StreamEnd || packed.is_empty() && plain.len() < plain.capacity() {
             return Ok((plain, status));
         }
@@ -105,7 +105,7 @@ fn inflate(decompress: &mut Decompress, mut packed: &[u8]) -> io::Result<(Vec<u8
     }
 }
 
-/// Undoes the server's own compression, to look through what it packed.
+/// Undoes the server's own compression, to scan the content.
 pub(super) enum Unpacker {
     Identity,
     Gzip(Box<GzDecoder<Vec<u8>>>),
@@ -113,7 +113,7 @@ pub(super) enum Unpacker {
 }
 
 impl Unpacker {
-    /// For a response with these fields; `None` if its `Content-Encoding` is not known here.
+    /// The unpacker for a response with these fields; `None` if its `Content-Encoding` is unknown here.
     pub(super) fn of(fields: &HeaderMap) -> Option<Unpacker> {
         Some(match message::text(fields, "content-encoding").unwrap_or("identity") {
             "identity" => Unpacker::Identity,
@@ -123,7 +123,7 @@ impl Unpacker {
         })
     }
 
-    /// The first `most` bytes that `piece` stands for, as far as it can be unpacked.
+    /// The first `most` plain bytes of `piece`, as far as it can be unpacked.
     pub(super) fn piece(&mut self, piece: &[u8], most: usize) -> Vec<u8> {
         let mut plain = Vec::new();
         for part in piece.chunks(PART_BYTES) {

@@ -1,4 +1,4 @@
-//! What documents embed, as a browser finds it without running scripts; without IO.
+//! Discovery of the objects that documents embed, as by a browser without scripts; without IO.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use url::Url;
 use super::html::Reading;
 use super::styles;
 
-/// What kind of object it is, the most urgent first.
+/// Kind of an object, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A style sheet: nothing is painted without.
+    /// A style sheet: rendering waits for it.
     Style,
     /// A script: the parser waits for it.
     Script,
@@ -23,14 +23,14 @@ pub enum Kind {
 /// An object that a page or a style sheet embeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Embedded {
-    /// Where it is; of the scheme `http`, without a fragment.
+    /// Its URL; of the scheme `http`, without a fragment.
     pub url: Url,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What the document at `base` embeds, each once, in the order in which it is found. `media_type` says whether it is HTML or CSS; of
-/// anything else nothing is known.
+/// The objects that the document at `base` embeds, each once, in the order of discovery. `media_type` distinguishes HTML and CSS;
+/// other types yield nothing.
 pub fn discover(media_type: &str, base: &Url, text: &[u8]) -> Vec<Embedded> {
     match media_type {
         "text/html" | "application/xhtml+xml" => {
@@ -48,7 +48,7 @@ pub fn discover(media_type: &str, base: &Url, text: &[u8]) -> Vec<Embedded> {
     }
 }
 
-/// What has been found in one document.
+/// Objects found in one document.
 pub(super) struct Found {
     base: Url,
     known: BTreeSet<Url>,
@@ -60,7 +60,7 @@ impl Found {
         Found { base: base.clone(), known: BTreeSet::new(), news: Vec::new() }
     }
 
-    /// From here on, links start at `base`.
+    /// Resolves the links from here on against `base`.
     pub(super) fn rebase(&mut self, base: &str) {
         if let Ok(base) = self.base.join(base) {
             self.base = base;
@@ -75,14 +75,14 @@ impl Found {
         }
     }
 
-    /// What a style sheet embeds, by its name: there is nothing else to tell by.
+    /// Adds the objects that a style sheet embeds, with kinds by file name: there is nothing else to tell by.
     pub(super) fn css(&mut self, text: &str) {
         for link in styles::embedded(text) {
             self.add(&link, kind_of(&link));
         }
     }
 
-    /// What was found since it was asked last.
+    /// Takes the objects found since the last call.
     pub(super) fn take(&mut self) -> Vec<Embedded> {
         std::mem::take(&mut self.news)
     }

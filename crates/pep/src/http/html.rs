@@ -1,10 +1,10 @@
-//! A page in HTML, looked through as it comes; without IO.
+//! Scanner of an HTML page as it arrives; without IO.
 //!
-//! By html5gum's tokenizer (WHATWG HTML section 13.2.5), which takes a text that has an end. So what has come is cut behind the last tag that text or
-//! another tag may follow; what lies before is looked through, and the rest waits. A script or a comment that has begun waits whole, and
-//! is looked at again when the rest has doubled: the work grows as the page does.
+//! It uses html5gum's tokenizer (WHATWG HTML section 13.2.5), which needs a complete text. So the input is cut after the last tag that text or
+//! another tag may follow; the part before is scanned, and the rest waits. An unfinished script or comment waits as a whole, and is scanned again
+//! when the rest has doubled: the work stays linear in the page's size.
 //!
-//! What it leaves out: everything that scripts add, `srcset` (the client chooses), lazy images, frames, and what stands in `<noscript>` and
+//! Not covered: everything that scripts add, `srcset` (the client chooses), lazy images, frames, and the content of `<noscript>` and
 //! `<template>`.
 
 use html5gum::emitters::default::DefaultEmitter;
@@ -16,24 +16,24 @@ use super::discover::{Embedded, Found, Kind};
 /// A page that is being read.
 pub struct Reading {
     found: Found,
-    /// What has come and was not looked through.
+    /// Input that has not been scanned.
     rest: Vec<u8>,
-    /// The rest is looked at when it has this size.
+    /// Size of the rest at which it is scanned.
     due_bytes: usize,
-    /// How many elements that show nothing are open.
+    /// Number of open elements that show nothing.
     hidden: u32,
     in_style: bool,
     has_base: bool,
 }
 
 impl Reading {
-    /// The page at `base`, of which nothing has come.
+    /// A scanner for the page at `base`.
     pub fn new(base: &Url) -> Reading {
         let (found, rest) = (Found::new(base), Vec::new());
         Reading { found, rest, due_bytes: 0, hidden: 0, in_style: false, has_base: false }
     }
 
-    /// What is found, now that `piece` has come.
+    /// The objects found with `piece`.
     pub fn piece(&mut self, piece: &[u8]) -> Vec<Embedded> {
         self.rest.extend_from_slice(piece);
         if self.rest.len() >= self.due_bytes {
@@ -46,7 +46,7 @@ impl Reading {
         self.found.take()
     }
 
-    /// What is found at the page's end.
+    /// The objects found at the page's end.
     pub fn end(mut self) -> Vec<Embedded> {
         let text = std::mem::take(&mut self.rest);
         let (_, last) = self.look(&text);
@@ -54,10 +54,11 @@ impl Reading {
         self.found.take()
     }
 
-    /// Looks through `text` up to the last place where it may be cut. Says where that is, and what is behind it if nothing more comes.
+    /// Scans `text` up to the last place where it may be cut. Returns that place, and the tokens behind it, which count if nothing
+    /// more comes.
     fn look(&mut self, text: &[u8]) -> (usize, Vec<Token<usize>>) {
         let mut emitter = DefaultEmitter::<usize>::new_with_span();
-        // Else tags in scripts would count.
+        // Otherwise tags in scripts would count.
         emitter.naively_switch_states(true);
         let (mut cut, mut behind) = (0, Vec::new());
         for token in Tokenizer::new_with_emitter(text, emitter) {
@@ -134,7 +135,7 @@ impl Reading {
     }
 }
 
-/// What a `<link>` makes a browser load, if anything.
+/// Kind of the object that a `<link>` makes a browser load, if any.
 fn link_kind(tag: &StartTag<usize>) -> Option<Kind> {
     let rel = attribute(tag, "rel")?.to_ascii_lowercase();
     let mut words = rel.split_ascii_whitespace();
@@ -171,7 +172,7 @@ mod tests {
         Url::parse("http://a.example/dir/page").unwrap()
     }
 
-    /// What is found, the page coming in pieces of `cut` bytes.
+    /// The objects found in a page that comes in pieces of `cut` bytes.
     fn found(html: &[u8], cut: usize) -> Vec<(String, Kind)> {
         let mut reading = Reading::new(&base());
         let mut found: Vec<Embedded> =
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(reading.end(), []);
     }
 
-    /// Each byte is looked at a few times, however long what has begun does not end.
+    /// Each byte is scanned a few times at most, even in a construct that never ends.
     #[test]
     fn a_script_without_an_end_is_no_work() {
         let mut reading = Reading::new(&base());

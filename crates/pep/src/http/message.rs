@@ -1,4 +1,4 @@
-//! Heads as they cross the leg.
+//! Message heads on the leg.
 
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH,
@@ -7,20 +7,21 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The size of a response's body before compression for the leg. (`Content-Length` would be what crosses the leg.)
+/// Field with the size of a response's body before compression for the leg. (`Content-Length` would be the size on
+/// the leg.)
 pub(super) const LENGTH: &str = "farlink-length";
-/// How a response's body was compressed for the leg.
+/// Field with the compression of a response's body for the leg.
 pub(super) const CODING: &str = "farlink-coding";
-/// Says that the far end could not fetch; the status says why.
+/// Field of the far end's own error responses; the status is the reason.
 pub(super) const FAILED: &str = "farlink-failed";
-/// The one compression there is: deflate without a wrapper (RFC 1951).
+/// The only compression: deflate without a wrapper (RFC 1951).
 pub(super) const DEFLATE: HeaderValue = HeaderValue::from_static("deflate");
 
-/// Fields that speak of one connection (RFC 9110 section 7.6.1), or frame a message on it.
+/// Fields of one connection (RFC 9110 section 7.6.1), or of the framing of a message on it.
 const HOP: [HeaderName; 6] = [CONNECTION, CONTENT_LENGTH, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 const HOP_BY_CUSTOM: [&str; 2] = ["keep-alive", "proxy-connection"];
 
-/// Takes away what speaks of the connection that a message came by, and what we add on the leg.
+/// Removes the fields of the connection that a message came by, and those that we add on the leg.
 pub(super) fn strip_hop(fields: &mut HeaderMap) {
     let named: Vec<HeaderName> = fields
         .get_all(CONNECTION)
@@ -37,7 +38,7 @@ pub(super) fn strip_hop(fields: &mut HeaderMap) {
     }
 }
 
-/// Whether the answer to a request with these fields may be one that was fetched without them.
+/// Returns true if the answer to a request with these fields may be one that was fetched without them.
 pub(super) fn is_plain(fields: &HeaderMap) -> bool {
     let particular = [
         AUTHORIZATION,
@@ -62,7 +63,7 @@ pub(super) fn media_type(fields: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Whether compression is likely to help: text, and not compressed by the server.
+/// Returns true if compression is likely to help: text, and not compressed by the server.
 pub(super) fn is_compressible(fields: &HeaderMap) -> bool {
     let media_type = media_type(fields);
     let is_text = media_type.starts_with("text/")

@@ -1,9 +1,9 @@
-//! What a style sheet embeds: `url(...)` and `@import "..."` (CSS Syntax Level 3), by a scan that knows comments, strings and escapes.
+//! Discovery in style sheets: `url(...)` and `@import "..."` (CSS Syntax Level 3), by a scan that knows comments, strings and escapes.
 //!
-//! It does not know which rules apply: an image of a rule that matches nothing is found as well. `@import` without `url` is told by the string
+//! It ignores which rules apply: an image of a rule that matches nothing is found as well. `@import` without `url` is recognised by the string
 //! that follows; data URLs and fragments are left out.
 
-/// The URLs in `css`, as they are written, in order.
+/// The URLs in `css`, as written, in order.
 pub(super) fn embedded(css: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = css;
@@ -35,13 +35,13 @@ pub(super) fn embedded(css: &str) -> Vec<String> {
     found
 }
 
-/// What follows `word`, in any case.
+/// The text after `word`, compared case-insensitively.
 fn word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let start = text.get(..word.len())?;
     start.eq_ignore_ascii_case(word).then(|| &text[word.len()..])
 }
 
-/// The content of `url(` up to its parenthesis, and what follows.
+/// The content of `url(` up to its parenthesis, and the text after it.
 fn url(text: &str) -> (String, &str) {
     let text = text.trim_start();
     let (url, after) = if text.starts_with(['"', '\'']) {
@@ -53,7 +53,7 @@ fn url(text: &str) -> (String, &str) {
     (url, after.split_once(')').map_or("", |(_, after)| after))
 }
 
-/// The string that `text` begins with, and what follows. An unclosed one ends with its line.
+/// The string that `text` begins with, and the text after it. An unclosed string ends with its line.
 fn string(text: &str) -> (String, &str) {
     let mut chars = text.char_indices();
     let quote = chars.next().map_or('"', |(_, quote)| quote);
@@ -70,7 +70,7 @@ fn string(text: &str) -> (String, &str) {
     (unescaped(&text[1..]), "")
 }
 
-/// Escapes of single characters; of hexadecimal ones there are none in URLs that anybody writes.
+/// Removes escapes of single characters; hexadecimal ones do not occur in real URLs.
 fn unescaped(text: &str) -> String {
     text.replace('\\', "")
 }

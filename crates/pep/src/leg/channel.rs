@@ -1,8 +1,8 @@
-//! One standing connection from the near end to the far end, made anew whenever it is lost, or its far end says that it goes: what
-//! that one carries may end there, while its successor carries what comes next.
+//! One standing connection from the near end to the far end, re-established whenever it is lost or its far end announces its
+//! shutdown: streams may end on the old connection, while its successor carries new ones.
 //!
-//! Over QUIC the HTTP/2 connection on the first stream says whether the far end is there and stays; what is carried has HTTP/2 connections
-//! of its own on further streams.
+//! Over QUIC, the HTTP/2 connection on the first stream tells if the far end is there and stays; each carried connection has an HTTP/2
+//! connection of its own on a further stream.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -33,14 +33,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Channel {
     opener: RefCell<Option<Opener>>,
-    /// Whether it has been present.
+    /// True once it has been present.
     stood: watch::Sender<bool>,
     open: Rc<Cell<usize>>,
     pub(super) rtt: Rtt,
 }
 
 impl Channel {
-    /// A channel to `far`, kept up until the world ends.
+    /// Starts a channel to `far`, kept up until the world ends.
     pub(super) fn start(far: SocketAddr, connector: Connector, settings: Settings) -> Rc<Channel> {
         let channel = Rc::<Channel>::default();
         let held = Rc::clone(&channel);
@@ -48,7 +48,7 @@ impl Channel {
         channel
     }
 
-    /// Whether the far end is there.
+    /// Returns true if the far end is there.
     pub(super) fn is_up(&self) -> bool {
         self.opener.borrow().is_some()
     }
@@ -60,7 +60,7 @@ impl Channel {
         drop(stood.wait_for(|stood| *stood).await.map(|_| ()));
     }
 
-    /// What the next stream is opened by; `None` while the far end is gone, says that it goes, or takes no more streams.
+    /// A lease for the next stream; `None` if the far end is gone, announced its shutdown, or takes no more streams.
     pub(super) fn lease(&self) -> Option<Lease> {
         let mut opener = self.opener.borrow().clone()?;
         let has_room = self.open.get() < opener.standing.current_max_send_streams();
@@ -72,7 +72,7 @@ impl Channel {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.stand(far, connector, settings).await {
-                // Its successor may be there already.
+                // The far end's successor may be there already.
                 Ok(Stood::Replaced) => {
                     pause = FIRST_PAUSE;
                     continue;
@@ -85,7 +85,7 @@ impl Channel {
         }
     }
 
-    /// Connects, and stays until the connection is lost or the far end says that it goes.
+    /// Connects, and returns when the connection is lost or the far end announces its shutdown.
     async fn stand(
         self: &Rc<Channel>,
         far: SocketAddr,
@@ -117,7 +117,7 @@ impl Channel {
         }
     }
 
-    /// Lets streams be opened by `opener`, from the far end's first answer on, until its `connection` is lost or is to be replaced.
+    /// Makes `opener` available from the far end's first answer on, until its `connection` is lost or is to be replaced.
     async fn attend<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         self: &Rc<Channel>,
         opener: Opener,
@@ -139,7 +139,7 @@ impl Channel {
         let stood = poll_fn(|cx| {
             if let Poll::Ready(ended) = carrying.as_mut().poll(cx) {
                 is_over = true;
-                // Nothing is carried on QUIC's first stream, so it ends as soon as the far end says that it goes.
+                // QUIC's first stream carries nothing, so it ends as soon as the far end announces its shutdown.
                 let is_orderly = quic.is_some() && matches!(ended, First::One(Ok(())));
                 return Poll::Ready(if is_orderly { Stood::Replaced } else { Stood::Lost });
             }
@@ -159,16 +159,16 @@ impl Channel {
     }
 }
 
-/// What streams are opened by.
+/// Opener of streams.
 #[derive(Clone)]
 struct Opener {
-    /// The connection that says whether the far end is there.
+    /// The connection that tells if the far end is there.
     standing: SendRequest<Bytes>,
-    /// Over QUIC, what gives each stream a connection of its own, and how that is set.
+    /// Over QUIC, the source of a separate stream for each carried connection, and its HTTP/2 settings.
     quic: Option<(bare::Connection, h2::client::Builder)>,
 }
 
-/// HTTP/2 on a new stream.
+/// Starts HTTP/2 on a new stream.
 async fn open(
     quic: &bare::Connection,
     set: &h2::client::Builder,
@@ -177,16 +177,16 @@ async fn open(
     set.handshake(stream).await.map_err(io::Error::other)
 }
 
-/// Why a connection stands no more.
+/// Reason for the end of a standing connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stood {
     /// It was lost.
     Lost,
-    /// The far end takes no more streams (GOAWAY, RFC 9113 section 6.8); those that there are go on.
+    /// The far end takes no more streams (GOAWAY, RFC 9113 section 6.8); existing ones go on.
     Replaced,
 }
 
-/// Whether the far end has not said that it goes.
+/// Returns true unless the far end announced its shutdown.
 fn takes_streams(sender: &mut SendRequest<Bytes>) -> bool {
     matches!(sender.poll_ready(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(())))
 }
@@ -198,22 +198,22 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// What the stream is opened by.
+    /// The sender that opens the stream.
     ///
     /// # Errors
-    /// If the leg was lost in this very moment.
+    /// If the leg has just been lost.
     pub(crate) async fn sender(&self) -> io::Result<SendRequest<Bytes>> {
         let Some((quic, set)) = &self.opener.quic else { return Ok(self.opener.standing.clone()) };
         let (sender, connection) = open(quic, set).await?;
-        // How it ends is told to what it carries.
+        // The carried connection learns of its end by itself.
         drop(world::spawn(async { drop(connection.await) }));
         Ok(sender)
     }
 
-    /// The same, for one of the requests that share `line`.
+    /// The sender for one of the requests that share `line`.
     ///
     /// # Errors
-    /// As [`Lease::sender`].
+    /// Errors of [`Lease::sender`].
     pub(crate) async fn sender_on(&self, line: &Line) -> io::Result<SendRequest<Bytes>> {
         let mut kept = line.0.borrow().clone();
         if let Some(sender) = kept.as_mut().filter(|_| self.opener.quic.is_some())
@@ -227,11 +227,11 @@ impl Lease {
     }
 }
 
-/// What requests of one client's connection share over QUIC: a stream, whose HTTP/2 compresses each head by those before it.
+/// Stream shared over QUIC by the requests of one client's connection, whose HTTP/2 compresses each head by those before it.
 #[derive(Default)]
 pub(crate) struct Line(RefCell<Option<SendRequest<Bytes>>>);
 
-/// One of the streams that are counted.
+/// A counted stream.
 struct Place(Rc<Cell<usize>>);
 
 impl Place {
@@ -247,7 +247,7 @@ impl Drop for Place {
     }
 }
 
-/// While it lives, the channel may be there.
+/// Presence of the channel, until it is dropped.
 struct Present<'a>(&'a Channel);
 
 impl Drop for Present<'_> {

@@ -1,6 +1,6 @@
-//! The keys by which the two ends know each other: Ed25519 (RFC 8032), written in base64 as WireGuard writes its own.
+//! Keys that authenticate the two ends: Ed25519 (RFC 8032), written in base64 like WireGuard's.
 //!
-//! There are no certificates, no authority and no dates: each end is told the other's public key, and takes no other.
+//! There are no certificates, no authority and no dates: each end is given the other's public key, and accepts no other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ const BYTES: usize = 32;
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateKey([u8; BYTES]);
 
-/// The key that the other end is known by.
+/// The public key of the other end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey([u8; BYTES]);
 
-/// A key that is none.
+/// An invalid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// Not base64.
@@ -30,13 +30,13 @@ pub enum KeyError {
         "a key is 32 bytes in base64, 44 characters ending in `=`; `farlink pep key` makes one"
     )]
     Malformed,
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     #[error("the system has no random bytes to make a key of")]
     NoRandomness,
 }
 
 impl PrivateKey {
-    /// A new key.
+    /// Generates a new key.
     ///
     /// # Errors
     /// If the system has no randomness.
@@ -46,12 +46,12 @@ impl PrivateKey {
         Ok(PrivateKey(seed))
     }
 
-    /// The key of this seed. For simulations: whoever knows the seed has the key.
+    /// The key of this seed. For simulations: anyone who knows the seed has the key.
     pub fn from_seed(seed: [u8; BYTES]) -> PrivateKey {
         PrivateKey(seed)
     }
 
-    /// The key that others know it by.
+    /// Its public key.
     ///
     /// # Panics
     /// Never: every seed of this size is a key (RFC 8032 section 5.1.5).
@@ -61,12 +61,12 @@ impl PrivateKey {
         PublicKey(public.try_into().expect("a public key of Ed25519 has 32 bytes"))
     }
 
-    /// The base64 that [`FromStr`] reads. Whoever has it, is this end.
+    /// The base64 that [`FromStr`] parses. Anyone who has it can pose as this end.
     pub fn reveal(&self) -> String {
         BASE64_STANDARD.encode(self.0)
     }
 
-    /// In PKCS #8 (RFC 8410 section 7), as rustls reads it.
+    /// Encodes it in PKCS #8 (RFC 8410 section 7), the form for rustls.
     pub(super) fn pkcs8(&self) -> Vec<u8> {
         const HEAD: [u8; 16] =
             [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -75,7 +75,7 @@ impl PrivateKey {
 }
 
 impl PublicKey {
-    /// As a SubjectPublicKeyInfo (RFC 8410 section 4), which is what a raw public key of RFC 7250 is.
+    /// Encodes it as a SubjectPublicKeyInfo (RFC 8410 section 4), the form of a raw public key (RFC 7250).
     pub(super) fn spki(&self) -> Vec<u8> {
         const HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
         [&HEAD[..], &self.0].concat()
@@ -115,7 +115,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// Never shows it.
+/// Never reveals the key.
 impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PrivateKey(of {})", self.public())

@@ -1,11 +1,11 @@
 //! The leg between the two ends: HTTP/2 (RFC 9113) over TLS 1.3 over one TCP connection, or several; or over the streams of one QUIC connection.
 //!
-//! A connection that is carried is a `CONNECT` (section 8.5) to the address that its client asked for: HTTP/2 gives it a stream with a
-//! window of its own, half-close and reset. A page that is fetched at the far end is a `GET`, and what the far end fetches
-//! unasked are promises (section 8.4). The near end is the client.
+//! A carried connection is a `CONNECT` (section 8.5) to the address that its client requested: HTTP/2 gives it a stream with a window
+//! of its own, half-close and reset. A page fetched at the far end is a `GET`, and objects that the far end fetches unasked are
+//! promises (section 8.4). The near end is the client.
 //!
-//! Over QUIC (RFC 9000) each connection that is carried has a QUIC stream, and on it an HTTP/2 connection of its own, so that a lost packet holds up what it
-//! was part of and nothing else.
+//! Over QUIC (RFC 9000) each carried connection has a QUIC stream, and on it an HTTP/2 connection of its own, so that a lost packet holds up only the
+//! connection that it belongs to.
 
 mod channel;
 mod keys;
@@ -40,7 +40,7 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    /// A leg of `channels` connections to `far`, kept up from now on.
+    /// Starts a leg of `channels` connections to `far`, kept up from now on.
     pub(crate) fn start(
         far: SocketAddr,
         channels: usize,
@@ -51,8 +51,8 @@ impl Leg {
         Leg { channels: (0..channels.max(1)).map(start).collect(), next: Cell::new(0) }
     }
 
-    /// A place for the next stream: the channels take turns. `None` if the far end is gone or takes no more streams now: who
-    /// waited would wait for somebody else's connection to end.
+    /// A lease for the next stream; the channels take turns. `None` if the far end is gone or takes no more streams now:
+    /// waiting would mean waiting for another connection to end.
     pub(crate) fn lease(&self) -> Option<Lease> {
         let first = self.next.get();
         self.next.set((first + 1) % self.channels.len());
@@ -60,26 +60,26 @@ impl Leg {
         from.iter().chain(before).find_map(|channel| channel.lease())
     }
 
-    /// Whether the far end is there.
+    /// Returns true if the far end is there.
     pub(crate) fn is_up(&self) -> bool {
         self.channels.iter().any(|channel| channel.is_up())
     }
 
-    /// Waits until all channels have come to stand.
+    /// Waits until all channels are established.
     pub(crate) async fn stood(&self) {
         for channel in &self.channels {
             channel.stood().await;
         }
     }
 
-    /// The shortest round trip to the far end and back; zero before the first was measured.
+    /// The shortest round-trip time to the far end; zero before the first measurement.
     pub(crate) fn rtt(&self) -> Duration {
         let measured = self.channels.iter().map(|channel| channel.rtt.least());
         measured.filter(|rtt| !rtt.is_zero()).min().unwrap_or_default()
     }
 }
 
-/// Sets a socket of the leg as `settings` say.
+/// Applies `settings` to a socket of the leg.
 fn tune(tcp: &TcpStream, settings: &Settings) -> io::Result<()> {
     tcp.set_notsent_lowat(settings.notsent_lowat_bytes)?;
     settings.congestion.as_deref().map_or(Ok(()), |name| tcp.set_congestion(name))
@@ -88,10 +88,10 @@ fn tune(tcp: &TcpStream, settings: &Settings) -> io::Result<()> {
 /// The far end of one channel.
 pub(crate) type Accepted = h2::server::Connection<tokio_rustls::TlsStream<TcpStream>, Bytes>;
 
-/// Shakes hands as the far end.
+/// Performs the far end's handshake.
 ///
 /// # Errors
-/// If the near end fails to, in time or at all.
+/// If the near end fails the handshake, or takes too long.
 pub(crate) async fn accept(
     tcp: TcpStream,
     acceptor: &Acceptor,
@@ -105,19 +105,19 @@ pub(crate) async fn accept(
     within(settings.patience, accepting).await
 }
 
-/// HTTP/2 on the next stream of a QUIC connection.
+/// An HTTP/2 connection on one stream of a QUIC connection.
 pub(crate) type Stream = h2::server::Connection<bare::Stream, Bytes>;
 
-/// Shakes hands of HTTP/2 on `stream`, as the far end.
+/// Performs the far end's HTTP/2 handshake on `stream`.
 ///
 /// # Errors
-/// If the near end fails to, in time or at all.
+/// If the near end fails the handshake, or takes too long.
 pub(crate) async fn accept_stream(stream: bare::Stream, settings: &Settings) -> io::Result<Stream> {
     let accepting = settings.server().handshake::<_, Bytes>(stream);
     within(settings.patience, async { accepting.await.map_err(io::Error::other) }).await
 }
 
-/// What `future` gives within `span`.
+/// The output of `future`, if it completes within `span`.
 pub(crate) async fn within<T>(
     span: Duration,
     future: impl Future<Output = io::Result<T>>,
@@ -127,7 +127,7 @@ pub(crate) async fn within<T>(
         .map_err(|elapsed| io::Error::new(io::ErrorKind::TimedOut, elapsed))?
 }
 
-/// Is done when the near end answers no more.
+/// Completes when the near end no longer answers.
 pub(crate) async fn until_gone(pings: h2::PingPong, settings: &Settings) {
     pulse::watch(pings, settings, &pulse::Rtt::default(), || {}).await;
 }

@@ -1,4 +1,4 @@
-//! Where a far end waits for near ends.
+//! A far end's port for near ends.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use super::{Acceptor, Over, Settings};
 /// A port that near ends connect to.
 #[expect(clippy::large_enum_variant, reason = "a far end has one")]
 pub enum Port {
-    /// Of a leg over TCP.
+    /// A leg over TCP.
     Tcp(TcpListener),
-    /// Of a leg over QUIC.
+    /// A leg over QUIC.
     Quic(bare::Listener),
 }
 
 impl Port {
-    /// Listens at `address`, as `settings` say.
+    /// Listens at `address`, according to `settings`.
     pub(crate) fn bind(
         address: SocketAddr,
         acceptor: &Acceptor,
@@ -33,7 +33,7 @@ impl Port {
         }
     }
 
-    /// The address listened at.
+    /// The listening address.
     ///
     /// # Errors
     /// If the socket has lost its address.

@@ -1,13 +1,13 @@
-//! Whether the other end is there, and how far away it is: PING (RFC 9113 section 6.7).
+//! Liveness of the other end and round-trip time: PING (RFC 9113 section 6.7).
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use h2::{Ping, PingPong};
 
-/// Asks every `settings.keep_alive`, the first time at once; is done when an answer fails to come. Notes the shortest round trip in `rtt`,
-/// and says so when the first answer `came`: a near end that the far end does not let in learns of it only after its handshake (RFC 8446
-/// section 4.4.2).
+/// Sends a PING every `settings.keep_alive`, the first at once; completes when an answer fails to come. Notes the shortest round trip in
+/// `rtt`, and calls `came` at the first answer: a near end that the far end does not let in learns of it only after its handshake (RFC
+/// 8446 section 4.4.2).
 pub(super) async fn watch(
     mut pings: PingPong,
     settings: &super::Settings,
@@ -28,7 +28,7 @@ pub(super) async fn watch(
     }
 }
 
-/// The shortest round trip that was seen.
+/// The shortest round trip seen.
 #[derive(Debug, Default)]
 pub(crate) struct Rtt(Cell<Option<Duration>>);
 
@@ -37,7 +37,7 @@ impl Rtt {
         self.0.set(Some(self.0.get().map_or(sample, |least| least.min(sample))));
     }
 
-    /// Zero before the first answer.
+    /// The shortest round trip; zero before the first answer.
     pub(crate) fn least(&self) -> Duration {
         self.0.get().unwrap_or_default()
     }

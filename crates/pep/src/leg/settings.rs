@@ -1,41 +1,41 @@
-//! How the two ends speak HTTP/2 with each other: windows, limits, and how soon the other end counts as gone.
+//! HTTP/2 settings between the two ends: windows, limits, and the timeout after which the other end counts as gone.
 //!
-//! Memory is bounded by `streams` times `stream_window_bytes` in each direction. The connection's window is that product, so that any
-//! number of slow readers cannot stop the others: whatever each leaves unread has room.
+//! Memory is bounded by `streams` times `stream_window_bytes` in each direction. The connection's window is that product, so that no
+//! number of slow readers can stop the others: there is room for everything they leave unread.
 //!
-//! Over QUIC, where each connection that is carried has a stream with an HTTP/2 of its own, HTTP/2's windows are what holds back a writer. QUIC's own are
-//! larger and fixed: what comes is read at once.
+//! Over QUIC, where each carried connection has a stream with an HTTP/2 of its own, HTTP/2's windows hold back a writer. QUIC's own are larger and
+//! fixed: data is read at once.
 
 use std::time::Duration;
 
 use http_stack::h3::bare::{self, Fec};
 use http_stack::h3::settings::Transport;
 
-/// The largest frame: what every peer takes (RFC 9113 section 6.5.2).
+/// The largest frame: the size that every peer accepts (RFC 9113 section 6.5.2).
 pub(crate) const FRAME_BYTES: u32 = 16_384;
 
-/// The largest piece that is sent: with its frame's head of 9 bytes it fills one TLS record of 16,384 bytes.
+/// The largest piece sent: with its frame header of 9 bytes it fills one TLS record of 16,384 bytes.
 pub(crate) const PIECE_BYTES: usize = FRAME_BYTES as usize - 9;
 
-/// As many streams as one end has reset are remembered.
+/// Maximum number of reset streams that an end remembers.
 const REMEMBERED_RESETS: usize = 1_000;
 
-/// As many streams may be reset by the near end before the far end has seen them (CVE-2023-44487).
+/// Maximum number of streams that the near end may reset before the far end has seen them (CVE-2023-44487).
 const PENDING_RESETS: usize = 500;
 
-/// An answer and one that follows it unasked: a page that its client does not take stops no object.
+/// Room for an answer and one pushed after it: a page that its client does not read holds up no object.
 const QUIC_WINDOWS: u32 = 2;
 
-/// HTTP/2's frames around what its windows count.
+/// HTTP/2's frames around the data that its windows count.
 const QUIC_SLACK_BYTES: u32 = 64 << 10;
 
-/// What carries a leg.
+/// Transport of a leg.
 #[derive(Clone, Debug, Default)]
 pub enum Over {
-    /// TCP connections: all that is carried shares them.
+    /// TCP connections, shared by everything carried.
     #[default]
     Tcp,
-    /// One QUIC connection: what is carried has a stream each.
+    /// One QUIC connection, with a stream for each carried connection.
     Quic(Quic),
 }
 
@@ -48,24 +48,25 @@ pub struct Quic {
     pub fec: Option<Fec>,
 }
 
-/// What both ends of a leg set.
+/// Settings of both ends of a leg.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What carries it.
+    /// Its transport.
     pub over: Over,
     /// Connections carried at once; more go past the leg.
     pub streams: u32,
     /// The window of each: at 620 ms, 256 KiB carry 3.4 Mbit/s.
     pub stream_window_bytes: u32,
-    /// How often the other end is asked whether it is there.
+    /// Interval of PINGs to the other end.
     pub keep_alive: Duration,
-    /// How long the answer may take. Before it may lie all that TCP and the link's queues hold: seconds, on a slow uplink.
+    /// Timeout for the answer. Everything in the queues of TCP and the link may be ahead of it: seconds, on a slow uplink.
     pub dead_after: Duration,
-    /// How long it may take to connect and to shake hands.
+    /// Timeout for connecting and for handshakes.
     pub patience: Duration,
-    /// As much may lie unsent in TCP: what lies there can no longer be overtaken. (QUIC's is fixed.)
+    /// Maximum of unsent bytes in TCP: data there can no longer be overtaken. (QUIC's is fixed.)
     pub notsent_lowat_bytes: u32,
-    /// The congestion control of the leg's TCP, by the kernel's name; `None` leaves the machine's (or the simulated node's).
+    /// The congestion control of the leg's TCP, by the kernel's name; `None` for the default of the machine (or the
+    /// simulated node).
     pub congestion: Option<String>,
 }
 
@@ -96,7 +97,7 @@ impl Over {
 }
 
 impl Settings {
-    /// What one HTTP/2 connection may leave unread.
+    /// Maximum of unread bytes in one HTTP/2 connection.
     fn connection_window_bytes(&self) -> u32 {
         match self.over {
             Over::Tcp => self.windows_bytes(self.streams),
@@ -109,7 +110,7 @@ impl Settings {
         count.saturating_mul(self.stream_window_bytes).min((1 << 31) - 1)
     }
 
-    /// As QUIC is to be set to carry this. A stream counts until its end is acknowledged, a round trip after it counts here no more; and between the
+    /// QUIC settings to carry this. A stream counts until its end is acknowledged, a round trip after it has ceased to count here, and between the
     /// requests of one client.
     pub(super) fn quic(&self, quic: &Quic) -> bare::Settings {
         let stream_window_bytes = self.windows_bytes(QUIC_WINDOWS).saturating_add(QUIC_SLACK_BYTES);
@@ -161,7 +162,7 @@ impl Settings {
     }
 }
 
-/// h2 forgets them by the machine's clock, which a simulated world must not see: there they are kept.
+/// h2 forgets reset streams by the machine's clock, which a simulated world must not see: there they are kept.
 fn remembered() -> Duration {
     if world::is_virtual() { Duration::MAX } else { Duration::from_secs(30) }
 }

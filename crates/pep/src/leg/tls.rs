@@ -1,7 +1,8 @@
 //! TLS 1.3 between the two ends: raw public keys (RFC 7250), each end's pinned at the other.
 //!
-//! Client and server both prove to have the key that the other was told. Sessions are not resumed: a leg stands for hours, and what is not
-//! kept cannot be stolen. The protocol's name in ALPN carries its version: ends of different versions do not get beyond the handshake.
+//! Client and server both prove possession of the key that the other was given. Sessions are not resumed: a leg stands for hours, and
+//! secrets that are not kept cannot be stolen. The protocol's name in ALPN includes its version: ends of different versions fail the
+//! handshake.
 
 use std::io;
 use std::sync::Arc;
@@ -33,10 +34,10 @@ use super::keys::{PrivateKey, PublicKey};
 /// The protocol and its version.
 const ALPN: &[u8] = b"farlink-pep/1";
 
-/// As much plaintext is taken before TCP has taken what was encrypted earlier: what waits here can no longer be overtaken.
+/// Limit of buffered plaintext while TCP has not taken earlier ciphertext: data here can no longer be overtaken.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// A server must be given a name, which nobody checks.
+/// TLS clients must name a server; the name is not checked.
 pub(super) const FAR_NAME: &str = "far.farlink.invalid";
 
 /// The client's end: the near half of the proxy.
@@ -48,7 +49,7 @@ pub struct Connector(Arc<ClientConfig>);
 pub struct Acceptor(Arc<ServerConfig>);
 
 impl Connector {
-    /// An end that has `own` and talks to nobody but who has `peer`.
+    /// A connector with the key `own` that connects only to the owner of `peer`.
     ///
     /// # Panics
     /// Never: ring has suites of TLS 1.3 and takes every key of Ed25519.
@@ -66,12 +67,12 @@ impl Connector {
         Connector(Arc::new(config))
     }
 
-    /// The same for QUIC (RFC 9001), whose handshake is that of TLS 1.3.
+    /// The configuration for QUIC (RFC 9001), whose handshake is that of TLS 1.3.
     pub(super) fn quic(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.0)
     }
 
-    /// Shakes hands on `tcp`.
+    /// Performs the handshake on `tcp`.
     ///
     /// # Errors
     /// If the transport fails, or the far end lacks the key or the version.
@@ -86,10 +87,10 @@ impl Connector {
 }
 
 impl Acceptor {
-    /// An end that has `own` and lets nobody in but who has `peer`.
+    /// An acceptor with the key `own` that lets in only the owner of `peer`.
     ///
     /// # Panics
-    /// Never, as [`Connector::new`].
+    /// Never, like [`Connector::new`].
     pub fn new(own: &PrivateKey, peer: PublicKey) -> Acceptor {
         let mut config = ServerConfig::builder_with_details(Arc::new(default_provider()), clock())
             .with_protocol_versions(&[&TLS13])
@@ -101,12 +102,12 @@ impl Acceptor {
         Acceptor(Arc::new(config))
     }
 
-    /// The same for QUIC. There, who offers no protocol does not pass the handshake (RFC 9001 section 8.1).
+    /// The configuration for QUIC. There, a client without ALPN fails the handshake (RFC 9001 section 8.1).
     pub(super) fn quic(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0)
     }
 
-    /// Shakes hands on `tcp`.
+    /// Performs the handshake on `tcp`.
     ///
     /// # Errors
     /// If the transport fails, or the near end lacks the key or the version.
@@ -116,7 +117,7 @@ impl Acceptor {
         };
         let acceptor = TlsAcceptor::from(Arc::clone(&self.0));
         let stream = acceptor.accept_with(tcp, limit).await?;
-        // Who offers no protocol at all would pass the handshake.
+        // A client without ALPN would pass the handshake.
         if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
             let message = "the near end does not say which version of the protocol it speaks";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -131,7 +132,7 @@ fn raw(own: &PrivateKey) -> Arc<CertifiedKey> {
     Arc::new(CertifiedKey::new(vec![spki], key.expect("ring takes every key of Ed25519")))
 }
 
-/// Verifies that the peer has one key.
+/// Verifier that accepts one key only.
 #[derive(Debug)]
 struct Pinned {
     spki: Vec<u8>,
@@ -162,7 +163,7 @@ impl Pinned {
     }
 }
 
-/// What both ends verify alike, as the verifiers of a server and of a client name it. Raw keys exist in TLS 1.3 alone, here.
+/// Methods common to the verifiers of servers and of clients. Raw keys are used in TLS 1.3 only.
 macro_rules! signatures {
     () => {
         fn verify_tls12_signature(
@@ -225,7 +226,7 @@ impl ClientCertVerifier for Pinned {
     signatures!();
 }
 
-/// Nothing here depends on the date; rustls asks for it all the same, and in a simulated world it must not come from outside.
+/// Nothing here depends on the date; rustls asks for it anyway, and in a simulated world it must not come from outside.
 #[derive(Debug)]
 struct WorldClock;
 

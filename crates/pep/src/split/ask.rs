@@ -1,7 +1,7 @@
-//! What a stream of the leg asks the far end for, as the head of an HTTP/2 request; without IO.
+//! Requests of the leg's streams to the far end, as heads of HTTP/2 requests; without IO.
 //!
 //! A tunnel is a `CONNECT` whose authority is the address (RFC 9113 section 8.5). A fetch is the client's own request, whose URL names the
-//! host; two fields of ours say what the URL does not: where its client connected to, and which client that was.
+//! host; two fields of ours add what the URL lacks: the address that the client connected to, and the client's own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -14,7 +14,7 @@ const TARGET: &str = "farlink-target";
 /// The client's own address.
 const CLIENT: &str = "farlink-client";
 
-/// What a stream asks for.
+/// Request of a stream.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "handed over once, at once")]
 pub enum Ask {
@@ -22,19 +22,19 @@ pub enum Ask {
     Tunnel(SocketAddr),
     /// An HTTP request, to be sent to this address.
     Fetch {
-        /// Where to.
+        /// The server's address.
         target: SocketAddr,
-        /// On whose behalf.
+        /// The client.
         client: IpAddr,
         /// The request, with an absolute URL.
         request: Request<()>,
     },
 }
 
-/// Why a stream is refused before anybody is connected to.
+/// Reason for refusing a stream before any connection is made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// A `CONNECT` to something that is no address.
+    /// A `CONNECT` to something that is not an address.
     #[error("a tunnel leads to an address and a port, not to `{0}`")]
     NoAddress(String),
     /// A field of ours is missing or wrong.
@@ -46,7 +46,7 @@ pub enum Refused {
 }
 
 impl Ask {
-    /// The request that says so.
+    /// Encodes it as an HTTP/2 request.
     ///
     /// # Errors
     /// If a fetch's URL is not an absolute one of the scheme `http`.
@@ -70,10 +70,10 @@ impl Ask {
         }
     }
 
-    /// What `request` asks for.
+    /// Decodes `request`.
     ///
     /// # Errors
-    /// If that cannot be told: see [`Refused`].
+    /// If it is invalid: see [`Refused`].
     pub fn from_request(mut request: Request<()>) -> Result<Ask, Refused> {
         if request.method() == Method::CONNECT {
             let authority = request.uri().authority().map_or("", |authority| authority.as_str());
@@ -111,7 +111,7 @@ mod tests {
     proptest! {
         #[test]
         fn tunnels_survive_the_leg(target: SocketAddr) {
-            // A flow label and a scope mean nothing at the far end, and an authority cannot hold them.
+            // A flow label and a scope have no meaning at the far end, and an authority cannot hold them.
             let target = SocketAddr::new(target.ip(), target.port());
             let request = Ask::Tunnel(target).into_request().unwrap();
             match Ask::from_request(request).unwrap() {

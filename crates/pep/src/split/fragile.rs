@@ -1,11 +1,11 @@
-//! A TCP connection that somebody stands in the middle of.
+//! A TCP connection with an intermediary.
 
 use std::ops::{Deref, DerefMut};
 
 use world::TcpStream;
 
-/// A TCP connection that is reset when it is dropped, or this process killed, unless it was let go: whoever gives up in the middle must not
-/// look, to the peer, as if all had been said.
+/// A TCP connection that is reset when it is dropped, or this process killed, unless it was let go: to the peer, an interrupted transfer
+/// must not look complete.
 pub(crate) struct Fragile(Option<TcpStream>);
 
 impl Fragile {
@@ -14,7 +14,7 @@ impl Fragile {
         Fragile(Some(tcp))
     }
 
-    /// The connection, to be closed as usual.
+    /// Lets the connection go, to be closed as usual.
     pub(crate) fn let_go(mut self) -> TcpStream {
         let tcp = self.0.take().expect("it is there until it is let go");
         tcp.set_resets_if_orphaned(false);

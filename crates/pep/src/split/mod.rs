@@ -1,4 +1,4 @@
-//! Split TCP (RFC 3135 section 2.4, 3.1): each half of a connection is acknowledged where it ends, and what lies between goes by the leg.
+//! Split TCP (RFC 3135 sections 2.4, 3.1): each half of a connection is acknowledged where it ends, and the leg carries it in between.
 
 mod ask;
 mod fragile;

@@ -1,4 +1,4 @@
-//! Two TCP connections joined without a leg: what goes past the proxy.
+//! Two TCP connections joined without a leg: the way past the proxy.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,10 +10,11 @@ use world::TcpStream;
 
 use super::Fragile;
 
-/// Joins `client`, of which `first` was read already, and `server` until both directions have ended. If either breaks, both do.
+/// Joins `client`, from which `first` was read already, and `server` until both directions have ended. If either breaks, both
+/// do.
 ///
 /// # Errors
-/// What broke.
+/// The error of the connection that broke.
 pub(crate) async fn join(client: TcpStream, server: TcpStream, first: Bytes) -> io::Result<()> {
     let (mut client, mut server) = (Fragile::new(client), Fragile::new(server));
     server.write_bytes(first).await?;
@@ -25,7 +26,7 @@ pub(crate) async fn join(client: TcpStream, server: TcpStream, first: Bytes) -> 
 /// Connects to `target`, for at most `patience`.
 ///
 /// # Errors
-/// As [`TcpStream::connect`], and when time is up.
+/// Errors of [`TcpStream::connect`], and a timeout.
 pub(crate) async fn connect(target: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     world::timeout(patience, TcpStream::connect(target))
         .await

@@ -5,9 +5,9 @@
 //!   DATA -> TCP write -> (taken by TCP) -> WINDOW_UPDATE           at its end: FIN
 //! ```
 //!
-//! Each direction holds one piece, and beyond that what the stream's window allows: a reader who is slow stops the writer, across the leg.
-//! A direction ends by itself (half-close). A reset, on either side, becomes a reset on the other
-//! (RFC 9113 section 8.5: `CONNECT_ERROR`), so that nobody takes a connection that broke for one that ended.
+//! Each direction holds one piece, and beyond that as much as the stream's window allows: a slow reader stops the writer, across the leg.
+//! Each direction ends by itself (half-close). A reset on either side becomes a reset on the other (RFC 9113 section 8.5:
+//! `CONNECT_ERROR`), so that a broken connection is not taken for one that ended.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ use super::Fragile;
 use crate::counters::Counters;
 use crate::leg::PIECE_BYTES;
 
-/// How a spliced connection ended.
+/// Outcome of a spliced connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// Both directions came to their ends.
@@ -38,7 +38,7 @@ pub(crate) enum Ended {
     Idle,
 }
 
-/// What has passed.
+/// Bytes passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Passed {
     /// From TCP to the leg.
@@ -69,7 +69,7 @@ enum Out {
 
 /// From the stream to TCP.
 enum Back {
-    /// The far end has yet to say that it is connected.
+    /// Waiting for the far end to report that it is connected.
     Opening(h2::client::ResponseFuture),
     Receiving(RecvStream),
     Writing(RecvStream, Bytes),
@@ -77,7 +77,8 @@ enum Back {
 }
 
 impl Splice {
-    /// The near end's: what the client sends leaves at once (`first` before all else), what comes back after the far end's answer.
+    /// The near end's splice: the client's data leaves at once (`first` before all else), the server's comes after the far end's
+    /// answer.
     pub(crate) fn opening(
         tcp: TcpStream,
         stream: SendStream<Bytes>,
@@ -93,7 +94,7 @@ impl Splice {
         splice
     }
 
-    /// The far end's.
+    /// The far end's splice.
     pub(crate) fn accepted(
         tcp: TcpStream,
         stream: SendStream<Bytes>,
@@ -118,7 +119,7 @@ impl Splice {
         Splice { tcp, stream, out, back, idle, active_at, timer, passed, counters }
     }
 
-    /// Joins them until both directions have ended or something breaks. What passes is counted as it does.
+    /// Joins them until both directions have ended or something breaks. Bytes are counted as they pass.
     pub(crate) async fn run(mut self) -> Ended {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         match ended {
@@ -149,7 +150,7 @@ impl Splice {
         self.poll_idle(cx)
     }
 
-    /// The timer is set anew only when it runs out: most of the time, nothing has to be done.
+    /// The timer is reset only when it expires: most of the time, nothing has to be done.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
             ready!(Pin::new(&mut self.timer).poll(cx));
@@ -178,7 +179,7 @@ impl Splice {
                     }
                 }
                 Out::Sending(piece) => {
-                    // Asked for when there is something to send: a reservation takes room from the other streams.
+                    // Reserved only when there is something to send: a reservation takes room from the other streams.
                     self.stream.reserve_capacity(piece.len());
                     let room = ready!(room(&mut self.stream, cx)).ok_or(Ended::StreamBroke)?;
                     let part = piece.split_to(room.min(piece.len()));
@@ -225,7 +226,7 @@ impl Splice {
                     };
                     let written = written.map_err(|_| Ended::TcpBroke)?;
                     self.passed.received += written as u64;
-                    // Only what TCP has taken makes room: the window bounds what lies here.
+                    // Only bytes that TCP has taken make room: the window bounds the bytes buffered here.
                     let released = body.flow_control().release_capacity(written);
                     released.map_err(|_| Ended::StreamBroke)?;
                     self.back = if piece.is_empty() {
@@ -240,16 +241,16 @@ impl Splice {
     }
 }
 
-/// How much the stream takes now, of what was reserved; nothing if it broke.
+/// Number of reserved bytes that the stream takes now; `None` if it broke.
 pub(crate) fn room(stream: &mut SendStream<Bytes>, cx: &mut Context<'_>) -> Poll<Option<usize>> {
-    // h2 tells of room but once: what is left of it must be asked for.
+    // h2 reports room only once: the rest must be queried.
     match stream.capacity() {
         0 => stream.poll_capacity(cx).map(|room| room.and_then(Result::ok)),
         room => Poll::Ready(Some(room)),
     }
 }
 
-/// The next piece, as large as one frame; nothing at the end.
+/// Reads the next piece, as large as one frame; empty at the end.
 fn read(tcp: &mut TcpStream, cx: &mut Context<'_>) -> Poll<std::io::Result<Bytes>> {
     let mut room = [0; PIECE_BYTES];
     let mut buffer = ReadBuf::new(&mut room);

@@ -1,5 +1,5 @@
-//! A client behind a satellite: `client - near end - satellite - far end - server`, simulated. 620 ms from client to server and back, of which
-//! the satellite takes 600; 1 Mbit/s down, 128 kbit/s up.
+//! A client behind a satellite: `client - near end - satellite - far end - server`, simulated. The RTT from client to server is 620 ms, of
+//! which the satellite takes 600; 1 Mbit/s down, 128 kbit/s up.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::future::Future;
@@ -17,9 +17,9 @@ use net::Network;
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 
-/// From client to server and back.
+/// RTT from client to server.
 pub const RTT: Duration = Duration::from_millis(620);
-/// How long the leg may take to stand: three round trips and a little.
+/// Time for the leg to be established: three round trips and a little.
 pub const WARM_UP: Duration = Duration::from_secs(5);
 
 const CLIENT: &str = "10.0.0.1";
@@ -27,7 +27,7 @@ const NEAR: &str = "10.0.0.2";
 const FAR: &str = "10.1.0.1";
 pub const SERVER: &str = "10.2.0.1";
 
-/// Where the near end's clients connect to, for the server's port 7.
+/// The near end's address for clients, for the server's port 7.
 pub fn near() -> SocketAddr {
     at(NEAR, 7)
 }
@@ -56,7 +56,7 @@ pub fn acceptor() -> Acceptor {
     Acceptor::new(&far, near.public())
 }
 
-/// What carries the leg.
+/// Transport of the leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
     Tcp,
@@ -68,7 +68,7 @@ pub enum Leg {
 pub const LEGS: [Leg; 3] = [Leg::Tcp, Leg::Quic, Leg::Fec];
 
 impl Leg {
-    /// At an end whose TCP is `tcp`, and that counts there.
+    /// Settings for an end with the TCP settings `tcp` and the counters `counts`.
     fn over(self, tcp: &tcp::Config, counts: &Arc<Counts>) -> Over {
         let fec = Fec { every: 10, counts: Arc::clone(counts) };
         let quic = |fec| Over::Quic(Quic { transport: Transport::matching(tcp), fec });
@@ -84,7 +84,7 @@ impl Leg {
 pub struct Sky {
     leg: Leg,
     tuned: Arc<tcp::Config>,
-    /// What parity has done at both ends.
+    /// Counters of parity at both ends.
     pub fec: Arc<Counts>,
     pub plan: Plan,
     pub client: NodeId,
@@ -94,7 +94,7 @@ pub struct Sky {
 }
 
 impl Sky {
-    /// With what is added to the satellite's description (`,loss=1%`).
+    /// A world whose satellite has `satellite` appended to its description (`,loss=1%`).
     pub fn new(seed: u64, satellite: &str) -> Sky {
         Sky::over(Leg::Tcp, seed, satellite)
     }
@@ -108,7 +108,7 @@ impl Sky {
         let sky = links(&mut plan, "satellite", &satellite);
         let wire = links(&mut plan, "wire", "rtt=18ms,down=1gbit,up=1gbit,queue=1000pkt");
         let usual = Arc::new(tcp::Config::default());
-        // 64 segments: what the satellite holds in a round trip.
+        // 64 segments: the satellite's bandwidth-delay product.
         let tuned = tcp::Config {
             initial_window: 64,
             slow_start_after_idle: false,
@@ -135,12 +135,12 @@ impl Sky {
         Sky { leg, tuned, fec: Arc::default(), plan, client, near, far, server }
     }
 
-    /// Both ends of the proxy, with usual settings.
+    /// Adds both ends of the proxy, with default settings.
     pub fn with_pep(self) -> Sky {
         self.with_far_end(|remote, listener| remote.serve(listener)).with_near_end(|_| {})
     }
 
-    /// A far end that `serve`s as told.
+    /// Adds a far end that is served by `serve`.
     pub fn with_far_end<F: Future<Output = ()> + 'static>(
         self,
         serve: impl FnOnce(Rc<Remote>, Port) -> F + 'static,
@@ -148,7 +148,7 @@ impl Sky {
         self.with_far_end_set(|_| {}, serve)
     }
 
-    /// The same, set as usual but for what `change` does.
+    /// Adds a far end with settings that `change` modifies.
     pub fn with_far_end_set<F: Future<Output = ()> + 'static>(
         mut self,
         change: impl FnOnce(&mut remote::Settings) + 'static,
@@ -166,7 +166,7 @@ impl Sky {
         self
     }
 
-    /// A near end that is set as usual but for what `change` does.
+    /// Adds a near end with settings that `change` modifies.
     pub fn with_near_end(mut self, change: impl FnOnce(&mut local::Settings) + 'static) -> Sky {
         let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.near, async move {
@@ -183,13 +183,13 @@ impl Sky {
         self
     }
 
-    /// What runs on the server.
+    /// Sets the server's task.
     pub fn with_server(mut self, server: impl Future<Output = ()> + 'static) -> Sky {
         self.plan.spawn(self.server, server);
         self
     }
 
-    /// Runs `main` on the client's host, when the leg stands.
+    /// Runs `main` on the client's host, once the leg is established.
     pub fn run<F: Future + 'static>(self, main: F) -> F::Output {
         let main = async move {
             world::sleep(WARM_UP).await;
@@ -204,7 +204,7 @@ fn links(plan: &mut Plan, name: &str, network: &str) -> (LinkId, LinkId) {
     (plan.link(&format!("{name}/up"), network.up), plan.link(&format!("{name}/down"), network.down))
 }
 
-/// So many bytes that repeat in no short period.
+/// `bytes` bytes that repeat in no short period.
 pub fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| (i * 7 + i / 251 + i / 65_521) as u8).collect()
 }

@@ -1,29 +1,29 @@
-//! Which addresses are no ordinary hosts of the internet.
+//! Special-purpose addresses, which belong to no ordinary internet host.
 //!
 //! Source: IANA's special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its updates). An IPv6 address that
 //! carries an IPv4 address is judged by that, so that `::ffff:127.0.0.1` is loopback.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is set aside for.
+/// Purpose that an address is reserved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpecialPurpose {
     /// This machine.
     Loopback,
     /// A private network (RFC 1918, RFC 4193).
     Private,
-    /// This link only; cloud machines find their credentials here (169.254.169.254).
+    /// This link only; includes the metadata service of cloud machines, which hands out credentials (169.254.169.254).
     LinkLocal,
-    /// Shared by a provider's customers (RFC 6598).
+    /// Shared among a provider's customers (RFC 6598).
     Shared,
     /// Any number of hosts.
     Multicast,
-    /// Documentation, benchmarks, protocol assignments, the unspecified address, what is not assigned.
+    /// Documentation, benchmarks, protocol assignments, the unspecified address, unassigned addresses.
     Reserved,
 }
 
 impl SpecialPurpose {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             SpecialPurpose::Loopback => "loopback",
@@ -36,7 +36,7 @@ impl SpecialPurpose {
     }
 }
 
-/// What `address` is set aside for; nothing if it may be any host of the internet.
+/// Purpose that `address` is reserved for; `None` if it may be any host of the internet.
 pub fn special_purpose(address: IpAddr) -> Option<SpecialPurpose> {
     match address {
         IpAddr::V4(address) => special_purpose_v4(address),
@@ -84,20 +84,20 @@ fn special_purpose_v6(address: Ipv6Addr) -> Option<SpecialPurpose> {
         special_purpose_v4(Ipv4Addr::from_bits(bits))
     };
     match segments {
-        // IPv4-mapped, and the IPv4-compatible ones that were before them (RFC 4291 section 2.5.5).
+        // IPv4-mapped, and the earlier IPv4-compatible addresses (RFC 4291 section 2.5.5).
         [0, 0, 0, 0, 0, 0xffff | 0, high, low] if high != 0 => embedded(high, low),
-        // NAT64 (RFC 6052): the well-known prefix; that for local use (RFC 8215) means whatever its network says.
+        // NAT64 (RFC 6052): the well-known prefix; the meaning of the local-use prefix (RFC 8215) depends on the network.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         // 6to4 (RFC 3056).
         [0x2002, high, low, ..] => embedded(high, low),
         [0xfc00..=0xfdff, ..] => Some(Private),
         [0xfe80..=0xfebf, ..] => Some(LinkLocal),
-        // Site-local, of old (RFC 3879).
+        // Site-local, deprecated (RFC 3879).
         [0xfec0..=0xfeff, ..] => Some(Private),
         [0xff00..=0xffff, ..] => Some(Multicast),
         // Teredo, benchmarks, ORCHID and others (2001::/23), documentation (2001:db8::/32, 3fff::/20).
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some(Reserved),
-        // Global unicast is 2000::/3 (RFC 4291 section 2.4); the rest is not assigned.
+        // Global unicast is 2000::/3 (RFC 4291 section 2.4); the rest is unassigned.
         [0x2000..=0x3fff, ..] => None,
         _ => Some(Reserved),
     }

@@ -1,4 +1,4 @@
-//! Which clients may use the proxy.
+//! Access control by client address.
 
 use std::net::IpAddr;
 
@@ -7,12 +7,12 @@ use ipnet::IpNet;
 /// The clients that are served, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clients {
-    /// Their networks; none means that addresses are not looked at.
+    /// Their networks; empty to serve all addresses.
     pub networks: Vec<IpNet>,
 }
 
 impl Clients {
-    /// Whether a client at `address` is served. An IPv4 client that came over an IPv6 socket counts as what it is.
+    /// Returns true if a client at `address` is served. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn permit(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks.is_empty() || self.networks.iter().any(|network| network.contains(&address))

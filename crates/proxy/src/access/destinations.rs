@@ -1,7 +1,7 @@
-//! What clients may reach through a forward proxy.
+//! Destinations that clients may reach through a forward proxy.
 //!
-//! Ports are judged by what was asked for, addresses after the name was resolved: the connection goes to the very address that
-//! was judged, so a name that resolves differently the next time (DNS rebinding) gains nothing.
+//! Ports are judged by the request, addresses after name resolution: the connection goes to the very address that was judged,
+//! so a name that resolves differently the next time (DNS rebinding) gains nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,18 +11,18 @@ use thiserror::Error;
 use super::addresses::{SpecialPurpose, special_purpose};
 use super::ports::Ports;
 
-/// The rules.
+/// Rules for destinations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destinations {
-    /// Ports that may be asked over HTTP.
+    /// Ports allowed for requests over HTTP.
     pub ports: Ports,
-    /// Ports that tunnels may go to.
+    /// Ports allowed for tunnels.
     pub tunnel_ports: Ports,
-    /// Networks with a special purpose (private, loopback, ...) that may be reached all the same.
+    /// Networks with a special purpose (private, loopback, ...) that are allowed nevertheless.
     pub networks: Vec<IpNet>,
-    /// Hosts that may be asked for; none means any. A name that begins with a dot means all below it.
+    /// Hosts allowed; empty for any. A name that begins with a dot means all names below it.
     pub only_hosts: Vec<String>,
-    /// Hosts that may not.
+    /// Hosts forbidden.
     pub never_hosts: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Destinations {
 }
 
 impl Destinations {
-    /// All there are: for a proxy whose clients are ours, as in a simulated world.
+    /// All destinations: for a proxy whose clients are ours, as in a simulated world.
     pub fn anything() -> Destinations {
         let any = [(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)];
         let networks = any.map(|(address, prefix)| IpNet::new_assert(address, prefix));
@@ -52,10 +52,10 @@ impl Destinations {
     }
 }
 
-/// Why a destination may not be reached.
+/// Reason for refusing a destination.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The port is not among those allowed.
+    /// The port is not allowed.
     #[error("port {port} is not allowed here: the proxy's setting `{setting}` says which are")]
     Port {
         /// The port.
@@ -63,36 +63,36 @@ pub enum Refusal {
         /// The setting that would allow it.
         setting: &'static str,
     },
-    /// The host is not among those allowed, or among those forbidden.
+    /// The host is not among those allowed, or is forbidden.
     #[error("this host is not allowed here")]
     Host,
-    /// The address is that of no ordinary host of the internet.
+    /// The address is not that of an ordinary internet host.
     #[error("the address is {}, which is not allowed here", .0.name())]
     Address(SpecialPurpose),
 }
 
 impl Destinations {
-    /// Whether a request over HTTP may go to `port` of `host`.
+    /// Judges a request over HTTP to `port` of `host`.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason for the refusal.
     pub fn judge_request(&self, host: &str, port: u16) -> Result<(), Refusal> {
         judge_port(&self.ports, "forward.ports", port).and_then(|()| self.judge_host(host))
     }
 
-    /// Whether a tunnel may go to `port` of `host`.
+    /// Judges a tunnel to `port` of `host`.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason for the refusal.
     pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), Refusal> {
         judge_port(&self.tunnel_ports, "forward.tunnel_ports", port)
             .and_then(|()| self.judge_host(host))
     }
 
-    /// Whether a connection may go to `address`.
+    /// Judges a connection to `address`.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason for the refusal.
     pub fn judge_address(&self, address: IpAddr) -> Result<(), Refusal> {
         let Some(purpose) = special_purpose(address) else { return Ok(()) };
         let address = address.to_canonical();
@@ -113,8 +113,8 @@ fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), Ref
     if ports.contains(port) { Ok(()) } else { Err(Refusal::Port { port, setting }) }
 }
 
-/// Whether `host` is what `pattern` says: itself, or anything below a name that begins with a dot. A dot at a name's end says
-/// only that it is whole (RFC 1034 section 3.1).
+/// Returns true if `host` matches `pattern`: the same name, or any name below one that begins with a dot. A trailing dot only
+/// marks a name as fully qualified (RFC 1034 section 3.1).
 pub(crate) fn matches(pattern: &str, host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match pattern.strip_prefix('.') {

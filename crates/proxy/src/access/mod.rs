@@ -1,7 +1,7 @@
-//! Who may use the proxy, and what they may reach through it. Decisions without IO; each refusal says why.
+//! Access control: clients, users and destinations. Decisions without IO; each refusal has a reason.
 //!
-//! Nothing is allowed by default that would make the proxy a way into networks that its clients cannot reach themselves, or a way
-//! out for clients that nobody named.
+//! The defaults allow nothing that would make the proxy a way into networks that its clients cannot reach themselves, or an open
+//! proxy for arbitrary clients.
 
 mod addresses;
 mod clients;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 pub struct Ports(Vec<RangeInclusive<u16>>);
 
 impl Ports {
-    /// What web servers listen on: 80, 443, 8000, 8080, 8443 and 8888.
+    /// Common ports of web servers: 80, 443, 8000, 8080, 8443 and 8888.
     pub fn of_the_web() -> Ports {
         Ports([80, 443, 8000, 8080, 8443, 8888].map(|port| port..=port).to_vec())
     }
@@ -28,7 +28,7 @@ impl Ports {
         Ports(ranges)
     }
 
-    /// Whether `port` is among them.
+    /// Returns true if `port` is among them.
     pub fn contains(&self, port: u16) -> bool {
         self.0.iter().any(|range| range.contains(&port))
     }

@@ -1,8 +1,8 @@
-//! Users and their passwords, which a file holds hashed: for the `Basic` scheme (RFC 7617).
+//! Users and their hashed passwords, read from a file, for the `Basic` scheme (RFC 7617).
 //!
-//! A line is `NAME:$pbkdf2-sha256$i=ROUNDS$SALT$HASH` (PHC's string format; salt and hash in base64 without padding). To verify is slow on
-//! purpose; what was verified once is remembered by a digest with a key of this process, so that only the first request of a user
-//! pays. Passwords are kept nowhere.
+//! A line is `NAME:$pbkdf2-sha256$i=ROUNDS$SALT$HASH` (PHC's string format; salt and hash in base64 without padding). Verification is slow
+//! on purpose; verified credentials are remembered by a digest with a key of this process, so that only a user's first request pays.
+//! Passwords are not kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,13 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::{hmac, pbkdf2};
 use thiserror::Error;
 
-/// The rounds of new hashes. OWASP's advice for PBKDF2-HMAC-SHA256 (2023) is 600,000: about 0.1 s of a core.
+/// Rounds of new hashes. OWASP's advice for PBKDF2-HMAC-SHA256 (2023) is 600,000: about 0.1 s of a core.
 const ROUNDS: u32 = 600_000;
-/// Files with fewer protect nobody, with more let anybody who guesses occupy a core.
+/// Accepted rounds: fewer protect nobody, more let anyone who guesses passwords occupy a core.
 const ACCEPTED_ROUNDS: std::ops::RangeInclusive<u32> = 10_000..=2_000_000;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
-/// As many verified users are remembered; then all are verified anew.
+/// Maximum number of verified users remembered; beyond it, all are verified anew.
 const REMEMBERED: usize = 10_000;
 
 /// A password's hash.
@@ -32,27 +32,27 @@ pub struct PasswordHash {
     hash: Vec<u8>,
 }
 
-/// What is wrong with a line of a users' file.
+/// Error in a line of a users file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UsersError {
     /// It has no colon, or nothing before it.
     #[error("a line is NAME:HASH, as `farlink proxy --hash-password NAME` prints it")]
     Form,
-    /// The hash is not one.
+    /// The hash is malformed.
     #[error(
         "the hash is not $pbkdf2-sha256$i=ROUNDS$SALT$HASH: make one with `farlink proxy --hash-password NAME`"
     )]
     Hash,
-    /// The rounds are outside of what is accepted.
+    /// The number of rounds is not accepted.
     #[error("a hash has between 10000 and 2000000 rounds")]
     Rounds,
-    /// The user was there already.
+    /// The user appears twice.
     #[error("this user stands in the file twice: remove one of the lines")]
     Twice,
 }
 
 impl PasswordHash {
-    /// Hashes `password` with a salt of the system's.
+    /// Hashes `password` with a random salt from the system.
     ///
     /// # Errors
     /// If the system has no randomness.
@@ -69,10 +69,10 @@ impl PasswordHash {
         PasswordHash { rounds, salt, hash }
     }
 
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses the output of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// If it is something else.
+    /// If it is malformed.
     pub fn parse(text: &str) -> Result<PasswordHash, UsersError> {
         let parts: Vec<&str> = text.split('$').collect();
         let ["", "pbkdf2-sha256", rounds, salt, hash] = parts[..] else {
@@ -90,7 +90,7 @@ impl PasswordHash {
         Ok(PasswordHash { rounds: rounds.ok_or(UsersError::Hash)?, salt, hash })
     }
 
-    /// Whether it is that of `password`. Slow.
+    /// Returns true if it is the hash of `password`. Slow.
     pub fn verify(&self, password: &str) -> bool {
         let PasswordHash { rounds, salt, hash } = self;
         let algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
@@ -106,7 +106,7 @@ impl fmt::Display for PasswordHash {
 }
 
 impl fmt::Debug for PasswordHash {
-    /// Hashes are not for logs.
+    /// Keeps hashes out of logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PasswordHash(..)")
     }
@@ -116,14 +116,14 @@ impl fmt::Debug for PasswordHash {
 #[derive(Debug)]
 pub struct Users {
     hashes: BTreeMap<String, PasswordHash>,
-    /// Verified for a user that is not there, so that its absence cannot be told from the time.
+    /// Verified in place of an unknown user, so that timing does not reveal which users exist.
     nobody: PasswordHash,
     key: hmac::Key,
-    /// Tags of credentials that were verified.
+    /// Tags of verified credentials.
     verified: Mutex<BTreeMap<[u8; HASH_BYTES], String>>,
 }
 
-/// A user's name and password as a request gave them, not verified.
+/// A user's name and password from a request, not yet verified.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     name: String,
@@ -143,10 +143,10 @@ impl Credentials {
 }
 
 impl Users {
-    /// Reads a users' file; an error comes with the number of its line. Empty lines and those that begin with `#` are skipped.
+    /// Parses a users file; an error comes with its line number. Empty lines and those that begin with `#` are skipped.
     ///
     /// # Errors
-    /// If a line is not a user.
+    /// If a line does not describe a user.
     pub fn parse(text: &str) -> Result<Users, (usize, UsersError)> {
         let mut hashes = BTreeMap::new();
         for (line, number) in text.lines().zip(1..) {
@@ -174,14 +174,14 @@ impl Users {
         Ok(Users { hashes, nobody, key, verified: Mutex::default() })
     }
 
-    /// The user whose credentials were verified before: fast.
+    /// The user of credentials verified before: fast.
     pub fn recall(&self, value: &[u8]) -> Option<String> {
         let tag = self.tag(value);
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         verified.get(&tag).cloned()
     }
 
-    /// The user to whom the value of `Proxy-Authorization` belongs, if it is right. Slow: not for a thread that others wait for.
+    /// The user of a valid value of `Proxy-Authorization`. Slow: not for a thread that serves other requests.
     pub fn verify(&self, value: &[u8]) -> Option<String> {
         let Credentials { name, password } = Credentials::parse(value)?;
         let hash = self.hashes.get(&name).unwrap_or(&self.nobody);

@@ -1,12 +1,12 @@
-//! The disk tier at work: one thread does all that is to be done with the disk, in the order in which it was asked to.
+//! The disk tier at work: one thread performs all disk operations, in the order of the requests for them.
 //!
-//! Requests ask it after the memory's miss, on their way to the origin, and wait [`PATIENCE`] at most: a disk that is slow costs hits, not
-//! time. What is stored goes there as well, unless too much waits to be written already. A removal is waited for until it can no longer be
-//! undone, whatever that takes.
+//! Requests ask it after a miss in memory, on their way to the origin, and wait [`PATIENCE`] at most: a slow disk costs hits, not time.
+//! Stored responses are written as well, unless too many bytes wait to be written already. A removal is waited for until it is durable,
+//! however long that takes.
 //!
-//! Order keeps what was invalidated from coming back. A response is written only if its ticket is still current when its turn comes; an
-//! invalidation makes tickets void first and has its turn after. What a reader may have taken from the disk between the two goes when memory is
-//! told a second time ([`Store::forget`](super::Store::forget)).
+//! The order keeps invalidated responses from coming back. A response is written only if its ticket is still current at its turn; an
+//! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed when
+//! memory is told a second time ([`Store::forget`](super::Store::forget)).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,32 +25,32 @@ use tokio::sync::oneshot;
 use super::prepared::Prepared;
 use super::store::Store;
 
-/// How long a request waits for the disk before it goes to its origin.
+/// Time that a request waits for the disk before it goes to its origin.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// As many questions may wait for the disk, those included whose askers have gone on: of a disk that hangs nothing more is asked.
+/// Maximum number of lookups waiting for the disk, abandoned ones included: no more are sent to a disk that hangs.
 const WAITING_QUESTIONS: u64 = 1_000;
 
-/// As many bytes of bodies may wait to be written: they are in memory twice if their entries leave meanwhile.
+/// Maximum bytes of bodies waiting to be written: they are in memory twice if their entries leave meanwhile.
 const WAITING_BYTES: u64 = 16 << 20;
 
-/// Where the disk tier is, and what it may hold.
+/// Location and limits of the disk tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskSettings {
-    /// A directory of its own.
+    /// A dedicated directory.
     pub path: PathBuf,
-    /// Its bounds.
+    /// Its limits.
     pub limits: DiskLimits,
 }
 
-/// The disk tier. It comes to its end when it is dropped.
+/// The disk tier. Its thread ends when it is dropped.
 #[derive(Debug)]
 pub struct DiskTier {
     orders: Sender<Order>,
     counters: Arc<Counters>,
 }
 
-/// What is to be done with the disk.
+/// A disk operation.
 enum Order {
     Find {
         key: OwnedKey,
@@ -75,7 +75,7 @@ pub(super) struct Put {
     pub(super) entry: Arc<Entry<Prepared>>,
 }
 
-/// What is to be removed.
+/// Scope of a removal.
 #[derive(Clone, Debug)]
 pub(super) enum Removal {
     Key(OwnedKey),
@@ -83,18 +83,18 @@ pub(super) enum Removal {
     All,
 }
 
-/// What the disk tier did so far, and what it holds.
+/// Counters of the disk tier, and its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskTally {
     /// Requests that found an entry there.
     pub found: u64,
     /// Requests that found none.
     pub missed: u64,
-    /// Requests that did not wait for the disk any longer.
+    /// Requests that gave up waiting for the disk.
     pub late: u64,
     /// Responses written.
     pub written: u64,
-    /// Responses not written: too many waited already, or storing was suspended.
+    /// Responses not written: too many were waiting, or storing was suspended.
     pub skipped: u64,
     /// Writes that failed.
     pub failed: u64,
@@ -114,18 +114,18 @@ struct Counters {
     failed: AtomicU64,
     entries: AtomicU64,
     bytes: AtomicU64,
-    /// Bytes of bodies that wait to be written.
+    /// Bytes of bodies waiting to be written.
     waiting: AtomicU64,
-    /// Questions that wait for their turn.
+    /// Lookups waiting for their turn.
     questions: AtomicU64,
 }
 
 impl DiskTier {
-    /// Reads what is there and begins to serve it. The secret keys the index. `warn` is told of writes that fail; once one has, storing
-    /// pauses for a minute.
+    /// Opens the tier and begins to serve it. The secret keys the index. `warn` is called on failed writes; after one, storing is
+    /// suspended for a minute.
     ///
     /// # Errors
-    /// If the directory cannot be had.
+    /// If the directory cannot be opened.
     pub fn open(
         settings: &DiskSettings,
         secret: (u64, u64),
@@ -141,7 +141,7 @@ impl DiskTier {
         Ok((DiskTier { orders, counters }, recovery))
     }
 
-    /// What it did so far.
+    /// Its counters so far.
     pub fn tally(&self) -> DiskTally {
         let Counters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
             &*self.counters;
@@ -151,14 +151,14 @@ impl DiskTier {
         DiskTally { found, missed, late, written, skipped, failed, entries, bytes }
     }
 
-    /// Waits, on a thread that serves nobody, until all is written that waits for it.
+    /// Blocks until all pending writes are done; for a thread that serves no requests.
     pub fn finish(&self) {
         let (answer, finished) = oneshot::channel();
         self.order(Order::Finish(answer));
         let _ = finished.blocking_recv();
     }
 
-    /// What it has for a request with the fields `asked`, if it can say so soon.
+    /// Looks up a request with the fields `asked`; gives up after [`PATIENCE`].
     pub(super) async fn find(
         &self,
         key: OwnedKey,
@@ -182,7 +182,7 @@ impl DiskTier {
         found
     }
 
-    /// Has a response written, unless too many wait for that.
+    /// Queues a response for writing, unless too much is queued.
     pub(super) fn put(&self, put: Put) {
         let length = put.entry.value().body_length();
         let waiting = self.counters.waiting.fetch_add(length, Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl DiskTier {
         self.order(Order::Put(put));
     }
 
-    /// Removes, and waits until that can no longer be undone. Gives how many responses there were.
+    /// Removes responses, and waits until that is durable. Returns the number removed.
     pub(super) async fn remove(&self, what: Removal, now: Date) -> Result<u64, DiskError> {
         let (answer, removed) = oneshot::channel();
         self.order(Order::Remove { what, now, answer });
@@ -202,7 +202,7 @@ impl DiskTier {
     }
 
     fn order(&self, order: Order) {
-        // Without its thread the tier is empty: whoever waits for an answer sees that there is none.
+        // Without its thread the tier is empty: the receiver of an answer sees that there is none.
         let _ = self.orders.send(order);
     }
 }
@@ -234,7 +234,7 @@ impl<W: Fn(&DiskError)> Keeper<W> {
             match order {
                 Order::Find { key, asked, policy, answer } => {
                     self.counters.questions.fetch_sub(1, Ordering::Relaxed);
-                    // Where nobody waits any longer the disk is spared.
+                    // Spare the disk a lookup that nobody waits for any longer.
                     if !answer.is_closed() {
                         let request = cache::Request::new(&Method::GET, &asked);
                         let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));

@@ -9,10 +9,10 @@ use http::StatusCode;
 use super::flights::Flight;
 use super::store::Store;
 
-/// A response that is stored when all of it has passed. One that breaks off, grows too large, or finds too much else on its way, is
-/// forgotten.
+/// A response that is stored when all of it has passed. It is dropped if it breaks off, grows too large, or if too many bytes are
+/// on their way into the cache.
 pub struct Filling {
-    /// `None` once there is nothing to be stored any more.
+    /// `None` once there is nothing left to store.
     pending: Option<Pending>,
 }
 
@@ -23,20 +23,20 @@ struct Pending {
     status: StatusCode,
     storable: Storable,
     body: BytesMut,
-    /// What that holds.
+    /// Memory reserved for `body`.
     held: Held,
-    /// Others wait for this one.
+    /// The flight that other requests wait for.
     flight: Option<Flight>,
 }
 
-/// Memory for what is on its way.
+/// Memory reserved for a body on its way.
 struct Held {
     store: Arc<Store>,
     bytes: u64,
 }
 
 impl Held {
-    /// Makes room for more; false if there is none.
+    /// Reserves more memory; returns false if there is none.
     fn grow(&mut self, bytes: u64) -> bool {
         let has_room = self.store.begin_filling(bytes);
         self.bytes += if has_room { bytes } else { 0 };
@@ -51,12 +51,12 @@ impl Drop for Held {
 }
 
 impl Filling {
-    /// Of a response that is not to be stored.
+    /// For a response that is not to be stored.
     pub fn nothing() -> Filling {
         Filling { pending: None }
     }
 
-    /// Of the response to a request for `key`.
+    /// For the response to a request for `key`.
     pub fn new(
         store: &Arc<Store>,
         key: OwnedKey,
@@ -71,7 +71,7 @@ impl Filling {
         Filling { pending: Some(pending) }
     }
 
-    /// The next piece has passed.
+    /// Adds the next piece.
     pub fn add(&mut self, piece: &[u8]) {
         let Some(pending) = &mut self.pending else { return };
         if !pending.held.grow(piece.len() as u64) {
@@ -86,12 +86,12 @@ impl Filling {
         }
     }
 
-    /// All of it has passed.
+    /// Stores the response: all of it has passed.
     pub fn finish(&mut self) {
         if let Some(Pending { store, key, ticket, status, storable, body, held, flight }) =
             self.pending.take()
         {
-            // Copied to its size: what grew piece by piece holds more.
+            // Copied to its size: a buffer that grew piece by piece holds more.
             let body = Bytes::copy_from_slice(&body);
             store.insert(&key.borrow(), ticket, status, storable, body);
             drop(held);

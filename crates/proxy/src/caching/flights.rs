@@ -1,4 +1,4 @@
-//! Requests that are under way to origins, so that others for the same wait for their answers.
+//! Collapsed forwarding: one upstream fetch for concurrent requests of one object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,23 +7,22 @@ use std::time::Duration;
 use cache::OwnedKey;
 use tokio::sync::Semaphore;
 
-/// How long a request waits for another's answer: that may be as slow as the client that it is for.
+/// Time that a request waits for another's answer, which may be as slow as that request's client.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long it waits for one that has not got a connection itself: its client may have used up its share of them, which is not for others
-/// to wait for.
+/// Time that it waits for a request without a connection: that client may have used up its share of them, which must not delay others.
 const PATIENCE_ON_GROUND: Duration = Duration::from_millis(500);
 
-/// What is under way, on all cores. Clones are the same.
+/// Requests under way, on all cores. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub struct Flights(Arc<Mutex<UnderWay>>);
 
 type UnderWay = BTreeMap<Asked, Arc<Progress>>;
 
-/// What a request asks for: its partition and its address.
+/// Identity of a request: its partition and URI.
 type Asked = (u32, String);
 
-/// How far a flight has come: what lies behind it is closed. There is never a permit.
+/// Progress of a flight: a closed semaphore marks a stage that has passed. Permits are never issued.
 #[derive(Debug)]
 struct Progress {
     /// Waiting for a connection.
@@ -32,7 +31,7 @@ struct Progress {
     air: Semaphore,
 }
 
-/// A request that is the first for its object. Whoever waits for it is released when it is dropped.
+/// The first request for an object. Dropping it releases the requests that wait for it.
 #[derive(Debug)]
 pub struct Flight {
     flights: Flights,
@@ -40,17 +39,17 @@ pub struct Flight {
     progress: Arc<Progress>,
 }
 
-/// Whether a request is the first.
+/// Turn of a request.
 #[derive(Debug)]
 pub enum Turn {
-    /// It is: it goes to the origin.
+    /// It is the first: it goes to the origin.
     First(Flight),
-    /// It waited for the first, whose answer may be in the cache now.
+    /// It has waited for the first, whose answer may be in the cache now.
     Waited,
 }
 
 impl Flights {
-    /// The turn of a request for `key`; waits for the one before it.
+    /// The turn of a request for `key`; waits for a flight under way.
     pub async fn turn(&self, key: &OwnedKey) -> Turn {
         let key = (key.partition().0, key.uri().to_owned());
         let progress = match self.join(&key) {
@@ -60,13 +59,13 @@ impl Flights {
         let began = world::now();
         if world::timeout(PATIENCE_ON_GROUND, progress.ground.acquire()).await.is_ok() {
             let left = PATIENCE.saturating_sub(world::now().since(began));
-            // Whether it has landed or not, this one goes on.
+            // It goes on, whether the flight has landed or not.
             let _ = world::timeout(left, progress.air.acquire()).await;
         }
         Turn::Waited
     }
 
-    /// The flight that is under way, or else a new one.
+    /// Returns the flight under way as `Ok`, or else a new one as `Err`.
     fn join(&self, key: &Asked) -> Result<Arc<Progress>, Arc<Progress>> {
         let mut under_way = self.lock();
         if let Some(progress) = under_way.get(key) {
@@ -81,14 +80,14 @@ impl Flights {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a request for `key` is under way.
+    /// Returns true if a request for `key` is under way.
     pub fn is_under_way(&self, key: &OwnedKey) -> bool {
         self.lock().contains_key(&(key.partition().0, key.uri().to_owned()))
     }
 }
 
 impl Flight {
-    /// It has a connection.
+    /// Marks that it has a connection.
     pub fn take_off(&self) {
         self.progress.ground.close();
     }

@@ -1,21 +1,21 @@
-//! Memory of objects whose answers could not be stored: requests for them do not wait for one another (Varnish's "hit-for-miss").
+//! Hit-for-miss memory (as in Varnish): objects whose answers could not be stored. Requests for them do not wait for one another.
 //!
-//! A fixed table: two objects may meet in one place, and then the later one is remembered. Forgetting costs a wait, nothing else.
+//! A fixed table: of two objects with the same slot, the later one is remembered. Forgetting costs a wait, nothing else.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cache::{Date, Ticket};
 
-/// How long an answer that was not stored speaks for the next ones: Varnish's `uncacheable` TTL.
+/// Time for which an answer that was not stored counts for later requests: Varnish's `uncacheable` TTL.
 const LIFETIME_SECS: u64 = 120;
 
-/// A power of two; eight bytes each.
+/// Number of slots of eight bytes; a power of two.
 const PLACES: usize = 1 << 14;
 
-/// Which objects were last answered with something that could not be stored.
+/// Objects whose last answer could not be stored.
 #[derive(Debug)]
 pub struct HitForMiss {
-    /// The upper half of an object's hash, and the second of the calendar until which it counts.
+    /// Each slot: the upper half of an object's hash, and the Unix time in seconds until which it counts.
     places: Box<[AtomicU64]>,
 }
 
@@ -26,23 +26,23 @@ impl Default for HitForMiss {
 }
 
 impl HitForMiss {
-    /// The answer to a request that has this ticket was not stored.
+    /// Notes that the answer to a request with this ticket was not stored.
     pub fn remember(&self, object: Ticket, now: Date) {
         let until = u32::try_from(now.unix_millis() / 1_000 + LIFETIME_SECS).unwrap_or(u32::MAX);
         self.place(object).store(mark(object) | u64::from(until), Ordering::Relaxed);
     }
 
-    /// An answer was stored.
+    /// Notes that an answer was stored.
     pub fn forget(&self, object: Ticket) {
         let place = self.place(object);
         let held = place.load(Ordering::Relaxed);
         if held & MARK == mark(object) {
-            // Whoever has put another there meanwhile is right as well.
+            // A concurrent writer that has replaced the slot is right as well.
             let _ = place.compare_exchange(held, 0, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
-    /// Whether the last answer was not stored.
+    /// Returns true if the last answer was not stored.
     pub fn knows(&self, object: Ticket, now: Date) -> bool {
         let held = self.place(object).load(Ordering::Relaxed);
         held & MARK == mark(object) && now.unix_millis() / 1_000 < held & !MARK

@@ -1,7 +1,7 @@
-//! The proxy's cache: what `cache` decides and holds, as answers of a server.
+//! The proxy's cache: the decisions and contents of the `cache` crate as answers of a server.
 //!
-//! The memory is shared by all cores, and so are the disk behind it, if there is one, and the knowledge of what is under way: several requests for one object go to
-//! its origin as one.
+//! All cores share the memory tier, the disk tier behind it, if there is one, and the table of requests under way: concurrent requests for one object
+//! go to its origin as one.
 
 mod disk;
 mod filling;

@@ -1,4 +1,4 @@
-//! A stored response as answers are made of it.
+//! A stored response, prepared for answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,10 +12,10 @@ use http_stack::server::Head;
 /// This cache's name in `Cache-Status`.
 pub const NAME: &str = "farlink";
 
-/// The field that says what a cache did (RFC 9211).
+/// The `Cache-Status` field (RFC 9211).
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// A stored response, with the head of its latest answer: as long as its age is the same whole second, answers share it.
+/// A stored response, with the head of its latest answer, which answers share while its age is the same whole second.
 #[derive(Debug)]
 pub struct Prepared {
     status: StatusCode,
@@ -26,7 +26,7 @@ pub struct Prepared {
     latest: Mutex<Option<(Told, Arc<Head>)>>,
 }
 
-/// What an answer's head tells beside what is stored.
+/// Values in an answer's head that are not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
     age: Seconds,
@@ -35,19 +35,19 @@ struct Told {
 }
 
 impl Prepared {
-    /// The response with these fields and this body.
+    /// A response with these fields and this body.
     pub fn new(status: StatusCode, fields: HeaderMap, body: Bytes) -> Prepared {
         let weight = Prepared::weight_of(&fields, body.len());
         Prepared { status, fields, body, weight, latest: Mutex::default() }
     }
 
-    /// What a response with these fields and a body of that length weighs.
+    /// Weight of a response with these fields and a body of that length.
     pub fn weight_of(fields: &impl cache::Fields, body_bytes: usize) -> usize {
-        /// Of an entry in a map, beside its text.
+        /// Overhead of a map entry, beside its text.
         const FIELD_BYTES: usize = 80;
         let mut text = 0;
         fields.each(|name, value| text += name.len() + value.len() + FIELD_BYTES);
-        // The fields lie in the latest head as well, twice: as a map and as text.
+        // The fields are in the latest head as well, twice: as a map and as text.
         (3 * text).saturating_add(body_bytes)
     }
 
@@ -66,19 +66,19 @@ impl Prepared {
         self.status
     }
 
-    /// The same without anything prepared, as it goes to disk.
+    /// The response without anything prepared, the form for the disk tier.
     pub fn stored(&self) -> Stored {
         let Prepared { status, fields, body, .. } = self;
         Stored { status: *status, fields: Section::of(fields), body: body.clone() }
     }
 
-    /// What is prepared of a response that comes from disk.
+    /// Prepares a response read from disk.
     pub fn of_stored(stored: &Stored) -> Prepared {
         Prepared::new(stored.status, stored.fields.to_map(), stored.body.clone())
     }
 
-    /// The answer that `hit` is, with what the cache `did`, and where else it can be had (`Alt-Svc`). Nothing is allocated if the same was told
-    /// in this second.
+    /// The answer for `hit`, with the cache's status `did`, and its alternative services (`Alt-Svc`). Nothing is allocated if the last answer
+    /// had the same head.
     pub fn reply(
         hit: &Hit<Prepared>,
         did: &CacheStatus,

@@ -1,11 +1,11 @@
-//! A request's fields, shown to the cache.
+//! Adapters that show a request's fields to the cache.
 
 use http::HeaderMap;
 use http_stack::server::Fields;
 
 use crate::fields::OF_CLIENTS;
 
-/// A request's fields as they lie.
+/// A request's fields, without a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub Fields<'a>);
 
@@ -17,13 +17,13 @@ impl cache::Fields for Shown<'_> {
     }
 }
 
-/// The fields of a request that was made ready, as far as its client chose them. What the proxy tells of the client is told by the key
-/// already - the host, the scheme - or is nobody's choice: responses are not kept from being stored by it.
+/// The fields of a prepared request, as far as its client chose them. Fields in which the proxy describes the client are covered by
+/// the key (host, scheme) or beyond anyone's control, so they do not prevent storing.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// All of them.
+    /// All fields.
     pub fields: &'a HeaderMap,
-    /// Whether those that tell of the client are the proxy's own word.
+    /// True if those that describe the client are the proxy's own.
     pub tells_own: bool,
 }
 

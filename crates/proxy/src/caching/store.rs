@@ -20,40 +20,41 @@ use super::hit_for_miss::HitForMiss;
 use super::prepared::Prepared;
 use super::shown::Asked;
 
-/// How much is stored, and what.
+/// Limits and policy of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes in memory, bookkeeping included.
     pub limits: Limits,
-    /// What is stored, as far as RFC 9111 leaves it open.
+    /// Storage policy, as far as RFC 9111 leaves it open.
     pub policy: Policy,
 }
 
-/// Stored responses, and by which rules they come to be stored.
+/// Stored responses, and the settings for storing.
 #[derive(Debug)]
 pub struct Store {
     settings: Settings,
-    /// The policy for others' origins: targeted fields are meant for caches that belong to the origin, as those before it do.
+    /// Policy for other parties' origins: targeted fields are meant for caches that belong to the origin, such as a reverse
+    /// proxy's.
     for_others: Policy,
     memory: Memory<Prepared>,
     disk: Option<Arc<DiskTier>>,
-    /// What is under way to be stored.
+    /// Requests under way whose answers may be stored.
     flights: Flights,
-    /// What could not be stored of late.
+    /// Objects that could not be stored recently.
     hit_for_miss: HitForMiss,
-    /// Bytes of bodies that are on their way in.
+    /// Bytes of bodies on their way into the cache.
     filling: AtomicU64,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     start: Duration,
 }
 
 impl Store {
-    /// An empty one in memory. Nobody outside should know the secret. `start` is the date, since 1970, at which the world's clock began.
+    /// An empty store in memory. The secret must not be known outside. `start` is the Unix time at which the world's clock started.
     pub fn new(settings: Settings, secret: (u64, u64), start: Duration) -> Arc<Store> {
         Arc::new(Store::of(settings, secret, None, start))
     }
 
-    /// One with an empty memory before a disk tier.
+    /// A store with an empty memory tier in front of a disk tier.
     pub fn with_disk(
         settings: Settings,
         secret: (u64, u64),
@@ -76,12 +77,12 @@ impl Store {
         Store { settings, for_others, memory, disk, flights, hit_for_miss, filling, start }
     }
 
-    /// What is stored in a part of the cache.
+    /// Storage policy of a partition.
     fn policy(&self, part: Partition) -> &Policy {
         if part == Partition::default() { &self.for_others } else { &self.settings.policy }
     }
 
-    /// A secret of the system's.
+    /// A random secret from the system.
     ///
     /// # Errors
     /// If the system has no randomness.
@@ -92,28 +93,28 @@ impl Store {
         Ok((u64::from_le_bytes(first), u64::from_le_bytes(second)))
     }
 
-    /// By which rules it stores.
+    /// Its limits and policy.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What is in memory.
+    /// The memory tier.
     pub fn memory(&self) -> &Memory<Prepared> {
         &self.memory
     }
 
-    /// What is under way to be stored.
+    /// Requests under way whose answers may be stored.
     pub fn flights(&self) -> &Flights {
         &self.flights
     }
 
-    /// What could not be stored of late.
+    /// Objects that could not be stored recently.
     pub fn hit_for_miss(&self) -> &HitForMiss {
         &self.hit_for_miss
     }
 
-    /// Whether others wait for the answer to `request` for `key`: if it may be stored as a whole, or confirms what is
-    /// `held` for all, and the last answer could be stored.
+    /// Returns true if other requests wait for the answer to `request` for `key`: if it may be stored as a whole, or
+    /// confirms for all the response that is `held`, and the last answer could be stored.
     pub fn is_collapsible(
         &self,
         key: &Key<'_>,
@@ -129,17 +130,17 @@ impl Store {
             && !self.hit_for_miss.knows(self.memory.ticket(key), self.now())
     }
 
-    /// What the disk tier did and holds, if there is one.
+    /// Counters and contents of the disk tier, if there is one.
     pub fn disk_tally(&self) -> Option<DiskTally> {
         self.disk.as_ref().map(|disk| disk.tally())
     }
 
-    /// Whether there is a disk tier.
+    /// Returns true if there is a disk tier.
     pub fn has_disk(&self) -> bool {
         self.disk.is_some()
     }
 
-    /// The date at an instant of the world.
+    /// The date at an instant of the world's clock.
     pub fn date(&self, at: Time) -> Date {
         Date::after_epoch(self.start + at.since(Time::ZERO))
     }
@@ -149,10 +150,10 @@ impl Store {
         self.date(world::now())
     }
 
-    /// What may be stored under `key` of a response to `request`, which was sent at `sent` and answered now.
+    /// The storable parts of a response under `key` to `request`, which was sent at `sent` and answered now.
     ///
     /// # Errors
-    /// Why nothing.
+    /// The reason for not storing it.
     pub fn storable(
         &self,
         key: &OwnedKey,
@@ -166,15 +167,15 @@ impl Store {
         cache::storable(&request, status, response, exchange, self.policy(key.partition()))
     }
 
-    /// Whether what is `storable` under `key` fits with a body of this length, if that is known.
+    /// Returns true if a `storable` response under `key` fits with a body of this length, if that is known.
     pub fn has_room(&self, key: &OwnedKey, storable: &Storable, length: Option<u64>) -> bool {
         let body_bytes = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
         let value_bytes = Prepared::weight_of(&storable.fields, body_bytes) as u64;
         self.memory.has_room(key, storable, value_bytes)
     }
 
-    /// Room for more of a body on its way in, beside what is stored: all together have a quarter of the memory, or one that of the
-    /// largest object.
+    /// Reserves memory for more of a body on its way in, beside the stored responses: all bodies together may have a quarter of
+    /// the memory, or the size of the largest object if that is more.
     pub fn begin_filling(&self, bytes: u64) -> bool {
         let most = (self.settings.limits.bytes / 4).max(self.settings.limits.entry_bytes);
         let has_room = self.filling.fetch_add(bytes, Ordering::Relaxed) + bytes <= most;
@@ -184,13 +185,12 @@ impl Store {
         has_room
     }
 
-    /// So much is stored, or was given up.
+    /// Releases reserved memory: the bytes were stored or given up.
     pub fn end_filling(&self, bytes: u64) {
         self.filling.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes in a response. One that does not fit, or was invalidated meanwhile, is not kept, which only costs its being fetched
-    /// again.
+    /// Inserts a response. One that does not fit, or was invalidated meanwhile, is not kept, which costs another fetch.
     pub fn insert(
         self: &Arc<Store>,
         key: &Key<'_>,
@@ -204,8 +204,8 @@ impl Store {
         Some(entry)
     }
 
-    /// Takes in a response that an origin has confirmed. It is not written to disk anew if it needs to be confirmed before each use:
-    /// the one that lies there needs that as well.
+    /// Inserts a response that an origin has confirmed. It is not rewritten to disk if it must be validated before each use: so must
+    /// the copy on disk.
     pub fn insert_confirmed(
         self: &Arc<Store>,
         before: &Entry<Prepared>,
@@ -241,36 +241,36 @@ impl Store {
         }
     }
 
-    /// Brings what the disk has for a request for `key` with the fields `asked` into memory.
+    /// Loads the disk tier's response to a request for `key` with the fields `asked` into memory.
     pub async fn recall(&self, key: &OwnedKey, asked: &Asked<'_>) {
         let Some(disk) = &self.disk else { return };
         let ticket = self.memory.ticket(&key.borrow());
         let found =
             disk.find(key.clone(), Section::of(asked), self.policy(key.partition()).clone()).await;
         if let Some(entry) = found {
-            // One that was invalidated meanwhile is not kept, and not found.
+            // An entry that was invalidated meanwhile is not kept, and not found.
             let _ = self.memory.insert(ticket, entry.converted(Prepared::of_stored));
         }
     }
 
     /// Removes everything under a key (RFC 9111 section 4.4).
     pub async fn forget(&self, key: &Key<'_>) {
-        // A disk that fails is told of by the tier itself; what it cannot remove it no longer finds either.
+        // The disk tier reports its own failures; an entry that it cannot remove is no longer found either.
         let _ = self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await;
     }
 
     /// Removes everything under a key in a partition.
     ///
     /// # Errors
-    /// If the disk fails: after a restart it may be there again.
+    /// If the disk fails: the responses may be back after a restart.
     pub async fn purge_key(&self, key: &Key<'_>) -> Result<Forgotten, DiskError> {
         self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await
     }
 
-    /// Removes everything in a partition whose URI begins so.
+    /// Removes everything in a partition whose URI has this prefix.
     ///
     /// # Errors
-    /// As for a key.
+    /// If the disk fails, as for a key.
     pub async fn purge_prefix(
         &self,
         part: Partition,
@@ -283,7 +283,7 @@ impl Store {
     /// Removes everything.
     ///
     /// # Errors
-    /// As for a key.
+    /// If the disk fails, as for a key.
     pub async fn purge_all(&self) -> Result<Forgotten, DiskError> {
         self.remove(&Purge::All, || Removal::All).await
     }
@@ -296,13 +296,13 @@ impl Store {
         let memory = self.memory.purge(purge) as u64;
         let Some(disk) = &self.disk else { return Ok(Forgotten { memory, disk: None }) };
         let removed = disk.remove(removal(), self.now()).await;
-        // What was brought from the disk while the removal waited for its turn.
+        // Again, for entries brought from the disk while the removal waited for its turn.
         self.memory.purge(purge);
         Ok(Forgotten { memory, disk: Some(removed?) })
     }
 }
 
-/// How many responses were removed.
+/// Number of responses removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// From memory.

@@ -1,4 +1,4 @@
-//! Why a configuration is refused: where, what is wrong there, what to do.
+//! Configuration errors: place, problem and remedy.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,22 +10,22 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
 pub struct ConfigError {
-    /// Where it is wrong.
+    /// Place of the error.
     pub place: Place,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub problem: String,
-    /// What to do.
+    /// A remedy.
     pub remedy: Option<String>,
 }
 
 /// A place in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a file, lines and columns counted from 1.
+    /// In a file: line and column, counted from 1.
     At(PathBuf, usize, usize),
     /// A file as a whole.
     File(PathBuf),
-    /// Among the arguments.
+    /// Among the command line's arguments.
     Arguments,
 }
 
@@ -45,14 +45,14 @@ impl ConfigError {
         ConfigError { place, problem: problem.to_string(), remedy: None }
     }
 
-    /// The same, with what to do about it.
+    /// The same error, with a remedy.
     #[must_use]
     pub fn remedy(self, remedy: impl fmt::Display) -> ConfigError {
         ConfigError { remedy: Some(remedy.to_string()), ..self }
     }
 }
 
-/// Where a configuration came from: places are found in it again.
+/// Source of a configuration, to find the places of errors in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     File { path: &'a Path, text: &'a str },
@@ -68,7 +68,7 @@ impl Source<'_> {
         Place::At(path.to_path_buf(), line + 1, column + 1)
     }
 
-    /// The TOML reader's error, with the key that was probably meant.
+    /// The TOML reader's error, with a suggestion for a misspelled key.
     pub(super) fn explain(&self, error: &toml::de::Error) -> ConfigError {
         let message = error.message();
         let place = match error.span() {
@@ -88,7 +88,7 @@ impl Source<'_> {
     }
 }
 
-/// The candidate nearest to what was typed, if it is near enough to be meant.
+/// The candidate nearest to the typed text, if it is near enough to be meant.
 fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const NEAR_ENOUGH: f64 = 0.8;
     candidates

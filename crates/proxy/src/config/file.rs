@@ -1,4 +1,4 @@
-//! The configuration file, as it is typed. `docs/proxy.md` says what each key means.
+//! The configuration file as written. `docs/proxy.md` describes each key.
 
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::values::{
     Span,
 };
 
-/// All of it.
+/// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
@@ -272,7 +272,7 @@ pub(crate) struct Admin {
     pub(crate) users: Option<Spanned<PathBuf>>,
 }
 
-/// What can be said by arguments.
+/// Settings that arguments can make.
 impl File {
     /// Listens there, in clear text.
     pub fn listen(&mut self, address: Address) {
@@ -286,15 +286,15 @@ impl File {
         self.clients.networks.push(network);
     }
 
-    /// Lets clients reach this network, though it has a special purpose.
+    /// Lets clients reach this network, even if it has a special purpose.
     pub fn reach(&mut self, network: Network) {
         self.forward.networks.push(network);
     }
 
-    /// Stands before the origin at `url`, for requests to `hosts`.
+    /// Adds a reverse proxy for the origin at `url`, for requests to `hosts`.
     ///
     /// # Errors
-    /// If `host` is no host or `url` no origin's.
+    /// If `host` is not a host or `url` is not an origin's.
     pub fn reverse(&mut self, host: Option<&str>, url: &str) -> Result<(), String> {
         let hosts = host.map(str::parse).transpose()?.into_iter().collect();
         let origins = Spanned::new(0..0, vec![url.parse()?]);
@@ -315,12 +315,12 @@ impl File {
         Ok(())
     }
 
-    /// Tells of metrics and health there.
+    /// Serves metrics and health there.
     pub fn admin(&mut self, address: Address) {
         self.admin = Some(Admin { address: Spanned::new(0..0, address), users: None });
     }
 
-    /// Stores as much in memory.
+    /// Enables the cache with this much memory.
     pub fn cache(&mut self, memory: Size) {
         let memory = Spanned::new(0..0, memory);
         let set_cookie = SetCookie::Refuse;

@@ -1,4 +1,4 @@
-//! Which ports speak HTTP/3 as well, and how.
+//! Resolution of the HTTP/3 settings of ports.
 
 use http_stack::{alt_svc, h3};
 
@@ -9,7 +9,7 @@ use super::settings::Http3;
 use super::values::{AltSvcAge, Span};
 
 impl Resolver<'_> {
-    /// HTTP/3 at a port, if that is to speak it.
+    /// HTTP/3 settings of a port, if it speaks it.
     pub(super) fn http3(
         &self,
         listen: &file::Listen,

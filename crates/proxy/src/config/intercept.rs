@@ -1,4 +1,4 @@
-//! Whose tunnels end here, and by which authority.
+//! Resolution of the interception settings: the hosts whose tunnels end here, and the certificate authority.
 
 use std::sync::Arc;
 

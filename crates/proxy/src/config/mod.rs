@@ -1,6 +1,7 @@
-//! What a proxy is told: one TOML file, or a few arguments, made into [`Settings`] or refused with the place and the remedy.
+//! Configuration of a proxy: one TOML file, or a few arguments, resolved to [`Settings`] or refused with the place and the
+//! remedy.
 //!
-//! What was typed ([`File`]) and what was resolved ([`Settings`]) are two types: settings that exist are valid, their files read.
+//! The input ([`File`]) and the result ([`Settings`]) are two types: existing settings are valid, and their files have been read.
 
 mod error;
 mod file;

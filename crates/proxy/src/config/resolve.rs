@@ -1,4 +1,4 @@
-//! From what was typed to settings.
+//! Resolution of a configuration file or arguments to settings.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,17 +27,17 @@ use crate::pac::{Pac, Rule, Spread};
 use crate::target::Scheme;
 use crate::upstream::{self, Check, Health, HealthSettings};
 
-/// Where a proxy listens that was not told where: Squid's port, on this machine only.
+/// Default address: Squid's port, on loopback only.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 
-/// Objects up to this are stored unless told otherwise: small ones profit most.
+/// Default limit for the size of stored objects: small ones profit most.
 const OBJECT_BYTES: u64 = 1 << 20;
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
-/// A disk tier forgets its oldest eighth at once: each has room for the largest object.
+/// A disk tier drops its oldest eighth at once: each eighth has room for the largest object.
 const DISK_OBJECTS: u64 = 8;
 
-/// As long may requests take to their end after SIGTERM unless told otherwise: what Kubernetes and systemd wait is longer.
+/// Default drain time after SIGTERM: shorter than the timeouts of Kubernetes and systemd.
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// Reads a configuration file. `pseudonym` is the proxy's name in `Via` if the file gives none.
@@ -53,7 +53,7 @@ pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
     Resolver { source, folder: path.parent().unwrap_or(Path::new("")) }.settings(file, pseudonym)
 }
 
-/// Takes arguments for a configuration.
+/// Resolves a configuration given by arguments.
 ///
 /// # Errors
 /// If it is refused.
@@ -63,7 +63,7 @@ pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
 
 pub(super) struct Resolver<'a> {
     pub(super) source: Source<'a>,
-    /// What relative paths begin at.
+    /// Base of relative paths.
     folder: &'a Path,
 }
 
@@ -71,7 +71,7 @@ impl Resolver<'_> {
     fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
-        // What stands before origins and was not told to be a forward proxy as well is none.
+        // A reverse proxy is a forward proxy as well only if told so.
         let is_forward = file.forward.enabled.unwrap_or(reverse.is_empty());
         let listeners = self.listeners(&file, is_forward)?;
         if !is_forward && reverse.is_empty() {
@@ -136,7 +136,7 @@ impl Resolver<'_> {
         Ok(listeners)
     }
 
-    /// Whether SOCKS is spoken there.
+    /// True if the port speaks SOCKS.
     fn socks(&self, listen: &file::Listen, is_forward: bool) -> Result<bool, ConfigError> {
         let Some(typed) = listen.socks.as_ref().filter(|typed| *typed.get_ref()) else {
             return Ok(false);
@@ -180,7 +180,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// A forward proxy that anybody can reach is misused within hours.
+    /// Refuses an open proxy: it would be abused within hours.
     fn refuse_open_proxy(&self, file: &File) -> Result<(), ConfigError> {
         let is_restricted = !file.clients.networks.is_empty() || file.clients.users.is_some();
         let open = file.listen.iter().find(|listen| !listen.address.get_ref().ip.is_loopback());
@@ -382,7 +382,7 @@ impl Resolver<'_> {
             Some(names) => field_names(names),
             None => vec![HeaderName::from_static("cdn-cache-control")],
         };
-        // The index of what is on disk lies in memory, too.
+        // The index of the disk tier is in memory, too.
         let bytes = bytes - typed.disk.as_ref().map_or(0, |_| index_bytes(bytes));
         Ok(caching::Settings { limits: Limits { bytes, entry_bytes: object.min(bytes) }, policy })
     }
@@ -431,7 +431,7 @@ impl Resolver<'_> {
         Ok(PacFile { path: path.clone(), pac })
     }
 
-    /// Proxies as PAC names them; `PROXY host:8001-8020` are twenty.
+    /// Proxies in PAC syntax; `PROXY host:8001-8020` means twenty.
     fn proxies(&self, typed: &[Spanned<String>]) -> Result<Vec<String>, ConfigError> {
         let mut proxies = Vec::new();
         for text in typed {
@@ -467,7 +467,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A path of the configuration, which is relative to it.
+    /// Resolves a path of the configuration, which is relative to its file.
     fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
     }
@@ -486,7 +486,7 @@ fn index_bytes(memory: u64) -> u64 {
     memory / 4
 }
 
-/// What TLS agrees on, the preferred first.
+/// Protocols for TLS to negotiate, in order of preference.
 pub(super) fn alpn(typed: Option<&[file::Protocol]>) -> Vec<tls::Protocol> {
     let spdy = |protocol: &tls::Protocol| matches!(protocol, tls::Protocol::Spdy(_));
     let named = |protocol: &file::Protocol| match protocol {

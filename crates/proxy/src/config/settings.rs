@@ -1,4 +1,4 @@
-//! What a proxy does, resolved: files are read, ranges unrolled.
+//! Resolved settings of a proxy: files are read, ranges expanded.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -22,43 +22,43 @@ use crate::upstream::{self, Destination, Health};
 /// A proxy's settings. Shared by all cores.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
+    /// The ports it listens on.
     pub listeners: Vec<Listener>,
-    /// How many threads serve; none means one a core.
+    /// Number of serving threads; `None` for one per core.
     pub workers: Option<NonZeroUsize>,
-    /// Who may use it.
+    /// Access control.
     pub access: Access,
-    /// What it does for clients that know it as their proxy; nothing if it is no forward proxy.
+    /// Settings of the forward proxy; `None` if it is not one.
     pub forward: Option<Forward>,
-    /// The hosts whose tunnels end here; nothing if all are passed through unread.
+    /// Interception of tunnels; `None` if all are passed through unread.
     pub intercept: Option<Intercept>,
-    /// The origins that it stands before.
+    /// The origins behind it.
     pub reverse: Vec<Reverse>,
-    /// How origins are asked.
+    /// Settings of connections to origins.
     pub upstream: upstream::Settings,
-    /// What origins' certificates are held against.
+    /// Trust anchors for origins' certificates.
     pub trust: Trust,
     /// Its name in `Via`.
     pub via: Via,
-    /// How much it stores; nothing if it is no cache.
+    /// Settings of the cache; `None` if there is none.
     pub cache: Option<caching::Settings>,
-    /// Clients that may have what is stored removed, by the method `PURGE`.
+    /// Clients that may remove stored responses with the method `PURGE`.
     pub purgers: Vec<IpNet>,
-    /// What it stores beside its memory; nothing if it forgets all at its end.
+    /// Settings of the disk tier; `None` to keep nothing across a restart.
     pub disk: Option<caching::DiskSettings>,
     /// The auto-configuration file that it serves.
     pub pac: Option<PacFile>,
-    /// Where requests are logged.
+    /// Destination and format of the request log.
     pub log: Option<Log>,
-    /// Where its metrics and its health are told.
+    /// The operator's port, for metrics and health.
     pub admin: Option<Admin>,
-    /// How long requests may take to their end after the proxy was told to stop.
+    /// Time allowed for requests under way after the proxy was told to stop.
     pub drain: Duration,
-    /// Whether responses tell of the proxy's own time (`Server-Timing`).
+    /// True if responses report the proxy's own time (`Server-Timing`).
     pub server_timing: bool,
 }
 
-/// A proxy that does nothing yet: without ports, without origins, open to everybody.
+/// A proxy that does nothing yet: without ports, without origins, open to all clients.
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -88,25 +88,25 @@ impl Default for Settings {
 pub struct Listener {
     /// The address.
     pub address: SocketAddr,
-    /// Its TLS; none is clear text.
+    /// Its TLS; `None` for clear text.
     pub tls: Option<tls::Server>,
-    /// What it does with the same port of UDP; none: nothing.
+    /// HTTP/3 on the same UDP port; `None` for none.
     pub http3: Option<Http3>,
-    /// Whether it speaks SOCKS, too.
+    /// True if it speaks SOCKS, too.
     pub socks: bool,
 }
 
 /// HTTP/3 at a port.
 #[derive(Clone, Debug)]
 pub struct Http3 {
-    /// Takes connections.
+    /// Acceptor of connections.
     pub acceptor: h3::Acceptor,
-    /// How long clients that come by TCP may remember that it is there; none: they are not told.
+    /// Time for which clients on TCP may remember it (`Alt-Svc`); `None` to leave it unadvertised.
     pub advertised: Option<Duration>,
 }
 
 impl Http3 {
-    /// What clients that come by TCP are told (`Alt-Svc`), if it listens at `port`.
+    /// The `Alt-Svc` value for clients on TCP, if it listens at `port`.
     pub fn alternative(&self, port: u16) -> Option<HeaderValue> {
         let alternative = Alternative { max_age: self.advertised?, ..Alternative::h3(port) };
         let field = AltSvc::Services(vec![alternative]).to_string();
@@ -114,81 +114,81 @@ impl Http3 {
     }
 }
 
-/// Who may use a proxy.
+/// Access control of a proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// By their addresses.
+    /// Rules by client address.
     pub clients: Clients,
-    /// By their names and passwords.
+    /// Users with passwords.
     pub users: Option<Arc<Users>>,
 }
 
-/// What a forward proxy does.
+/// Settings of a forward proxy.
 #[derive(Clone, Debug)]
 pub struct Forward {
-    /// What may be reached.
+    /// Destinations allowed.
     pub destinations: Destinations,
-    /// What origins are told of clients.
+    /// Disclosure of clients to origins.
     pub disclosure: Disclosure,
 }
 
-/// Whose tunnels end here.
+/// Interception: tunnels that end at this proxy.
 #[derive(Clone, Debug)]
 pub struct Intercept {
     /// The hosts; never empty.
     pub hosts: Vec<String>,
-    /// Makes their certificates.
+    /// Issuer of their certificates.
     pub issuer: Arc<tls::Issuer>,
 }
 
 impl Intercept {
-    /// Whether a tunnel to `host` ends here.
+    /// Returns true if a tunnel to `host` ends here.
     pub fn covers(&self, host: &str) -> bool {
         self.hosts.iter().any(|pattern| matches(pattern, host))
     }
 }
 
-/// Some hosts' origins.
+/// A reverse proxy's hosts and their origins.
 #[derive(Clone, Debug)]
 pub struct Reverse {
-    /// The hosts that clients ask for; none means any.
+    /// The hosts that clients request; empty for any.
     pub hosts: Vec<String>,
     /// Their origins, which take turns.
     pub origins: Arc<[Destination]>,
-    /// Which of them answer.
+    /// Health of these servers.
     pub health: Arc<Health>,
-    /// The host that origins are asked for.
+    /// The host in requests to origins.
     pub host_field: HostField,
-    /// What origins are told of clients.
+    /// Disclosure of clients to origins.
     pub disclosure: Disclosure,
-    /// Proxies before this one, whose word on clients is taken.
+    /// Trusted proxies in front of this one, whose information on clients is kept.
     pub trusted: Vec<IpNet>,
-    /// Fields that are taken off requests of all others.
+    /// Fields removed from the requests of all others.
     pub overrides: Overrides,
-    /// Their part of the cache.
+    /// Their partition of the cache.
     pub partition: Partition,
 }
 
 impl Reverse {
-    /// The part of a cache for what such a table leads to: of its own, for what clients have fetched from elsewhere under a name is not what
-    /// is behind it here, and the same after a restart, wherever the table stands.
+    /// The cache partition of such a table. It is separate, since responses that clients fetched from elsewhere under a name are not those
+    /// of the origins behind this proxy, and stays the same after a restart, wherever the table stands.
     pub fn partition_of(hosts: &[String], origins: &[Destination], host: HostField) -> Partition {
         let origins = origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let told = format!("{}\n{origins}\n{host:?}", hosts.join(" "));
         let digest = ring::digest::digest(&ring::digest::SHA256, told.as_bytes());
         let [a, b, c, d, ..] = digest.as_ref() else { unreachable!("it has 32 bytes") };
-        // The first is the forward proxy's.
+        // 0 is the forward proxy's.
         Partition(u32::from_le_bytes([*a, *b, *c, *d]).max(1))
     }
 }
 
-/// Which host a reverse proxy asks its origins for.
+/// The host in a reverse proxy's requests to its origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HostField {
-    /// That which the client asked for.
+    /// The host that the client requested.
     #[default]
     Client,
-    /// The origin's own.
+    /// The origin's own host.
     Origin,
 }
 
@@ -197,48 +197,48 @@ pub enum HostField {
 pub struct Admin {
     /// The address.
     pub address: SocketAddr,
-    /// Who may ask; everybody who can reach it, if nobody is named.
+    /// Users that have access; `None` for everyone who can reach it.
     pub users: Option<Arc<Users>>,
 }
 
-/// What origins' certificates are held against.
+/// Trust anchors for origins' certificates.
 #[derive(Clone, Debug, Default)]
 pub enum Trust {
-    /// The machine's authorities.
+    /// The system's authorities.
     #[default]
     System,
-    /// Those in this PEM file.
+    /// The authorities in this PEM file.
     File(PathBuf),
 }
 
-/// An auto-configuration file that is served.
+/// An auto-configuration file to serve.
 #[derive(Clone, Debug)]
 pub struct PacFile {
     /// Its path.
     pub path: String,
-    /// What it says.
+    /// Its contents.
     pub pac: Pac,
 }
 
-/// Where and how requests are logged.
+/// Destination and format of the request log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// Where to.
+    /// Destination.
     pub place: LogPlace,
-    /// How.
+    /// Format of the lines.
     pub format: LogFormat,
 }
 
-/// Where a log goes.
+/// Destination of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogPlace {
     /// Standard output.
     Output,
-    /// A file, which is opened again on SIGHUP.
+    /// A file, which is reopened on SIGHUP.
     File(PathBuf),
 }
 
-/// How a log's lines look.
+/// Format of a log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// One JSON object a line, with the request's timeline.

@@ -1,4 +1,4 @@
-//! Values as they are typed: each is what it should be once it is read.
+//! Values in a configuration, validated when they are read.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -24,17 +24,17 @@ pub struct Span(pub Duration);
 #[serde(try_from = "String")]
 pub struct Size(pub u64);
 
-/// How long clients may remember where else a server is (`Alt-Svc`): `"24h"`, or `"off"`: they are not told.
+/// Lifetime of an advertised alternative service (`Alt-Svc`): `"24h"`, or `"off"` to advertise none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AltSvcAge(pub Option<Duration>);
 
-/// A network: `"10.0.0.0/8"`; an address alone is a network of one.
+/// A network: `"10.0.0.0/8"`; a single address is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Network(pub IpNet);
 
-/// Where to listen: `"127.0.0.1:3128"`, or several ports, `"127.0.0.1:8001-8020"`.
+/// An address to listen on: `"127.0.0.1:3128"`, or several ports, `"127.0.0.1:8001-8020"`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Address {
@@ -142,7 +142,7 @@ impl FromStr for Address {
             Some((first, last)) => (first, Some(last)),
             None => (text, None),
         };
-        // A port alone, and localhost, are of this machine.
+        // A port alone, or localhost, means loopback.
         let own = first.strip_prefix("localhost:");
         let address = match own.unwrap_or(first).parse::<u16>() {
             Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),

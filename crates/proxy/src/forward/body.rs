@@ -1,4 +1,4 @@
-//! What passes to the client, and its note.
+//! Bodies and tunnels on their way, with the request's note.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -35,7 +35,7 @@ impl Passing {
         passing
     }
 
-    /// Notes the end, if it has come.
+    /// Notes the end, if it is reached.
     fn finish(&mut self) {
         if self.body.is_ended() && self.note.entry.outcome == Outcome::Abandoned {
             self.filling.finish();
@@ -72,7 +72,7 @@ impl Drop for Passing {
     }
 }
 
-/// RFC 9209 section 2.3.
+/// Error type of RFC 9209 section 2.3.
 fn kind(error: &BodyError) -> &'static str {
     match error {
         BodyError::Stalled => "connection_read_timeout",
@@ -81,7 +81,7 @@ fn kind(error: &BodyError) -> &'static str {
     }
 }
 
-/// A request's body, counted.
+/// A request's body that counts its bytes.
 pub(super) struct Counted {
     pub(super) body: RequestBody,
     pub(super) received: Rc<Cell<u64>>,
@@ -97,7 +97,7 @@ impl Body for Counted {
     }
 }
 
-/// A tunnel, counted.
+/// A tunnel that counts its bytes.
 pub(super) struct CountedTunnel<T> {
     pub(super) tunnel: T,
     pub(super) note: Note,

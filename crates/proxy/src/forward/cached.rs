@@ -1,5 +1,4 @@
-//! Answering by way of the cache (RFC 9111): from it, after asking the origin whether what is stored still holds, or with a new answer
-//! that goes into it while it passes.
+//! Answers from the cache (RFC 9111): a hit, a hit after validation with the origin, or a new answer that is stored while it passes.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,9 +24,9 @@ use crate::upstream::Fetched;
 struct Asking {
     key: OwnedKey,
     fetch: Fetch,
-    /// Why the origin is asked.
+    /// Reason for asking the origin.
     why: Forward,
-    /// Whether it waited for another's answer before.
+    /// True if it has waited for another request's answer.
     collapsed: bool,
 }
 
@@ -87,7 +86,7 @@ impl Proxy {
         }
     }
 
-    /// Asks the origin, and stores what it answers.
+    /// Asks the origin, and stores its answer.
     async fn ask(self: &Rc<Proxy>, store: &Arc<Store>, asking: Asking, mut note: Note) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
         let sent = world::now();
@@ -97,7 +96,7 @@ impl Proxy {
         }
     }
 
-    /// Passes a new answer back; what may be stored of it is.
+    /// Forwards a new answer and stores it if allowed.
     fn take(
         &self,
         store: &Arc<Store>,
@@ -144,7 +143,7 @@ impl Proxy {
         self.pass_back(fetched, note, filling, Some(told), Rc::default())
     }
 
-    /// Asks the origin whether a stored response still holds (RFC 9111 section 4.3).
+    /// Validates a stored response with the origin (RFC 9111 section 4.3).
     async fn validate(
         self: &Rc<Proxy>,
         store: &Arc<Store>,
@@ -160,7 +159,7 @@ impl Proxy {
             Err(error) => error.status(),
             Ok(fetched) => fetched.head.status(),
         };
-        // RFC 5861 section 4: whatever the client would be told so of.
+        // RFC 5861 section 4: whatever error the client would be told.
         if matches!(status.as_u16(), 500 | 502 | 503 | 504) {
             let asked = asking.fetch.asked();
             let asked = cache::Request::new(request.method(), &asked);
@@ -174,7 +173,7 @@ impl Proxy {
             Err(error) => return fail(&mut note, &error),
             Ok(fetched) => fetched,
         };
-        // Without validators of the cache's own a 304 answers the client's conditions.
+        // Without validators of the cache's own, a 304 answers the client's conditions.
         if status != StatusCode::NOT_MODIFIED || !stored.terms().has_validator() {
             return self.take(store, asking, fetched, (ticket, sent), note);
         }
@@ -218,7 +217,7 @@ impl Proxy {
         whole(&mut note, reply).into()
     }
 
-    /// Validates behind the client's back (RFC 5861 section 3), unless that is under way.
+    /// Validates in the background (RFC 5861 section 3), unless that is under way.
     fn revalidate(
         self: &Rc<Proxy>,
         store: &Arc<Store>,
@@ -242,19 +241,19 @@ impl Proxy {
             if let Response::Streamed { mut body, .. } =
                 proxy.validate(&store, asking, &stored, note).await
             {
-                // What is not read is not stored.
+                // The body must be read to be stored.
                 while let Some(Ok(_)) = std::future::poll_fn(|cx| body.poll_next(cx)).await {}
             }
         }));
     }
 }
 
-/// Whether an answer of this status says something of the object rather than of what one client has or asked a part of.
+/// Returns true if a response of this status describes the object, rather than one client's copy or range of it.
 fn answers_all(status: StatusCode) -> bool {
     !matches!(status.as_u16(), 206 | 304 | 412 | 416)
 }
 
-/// A request that asks whether `stored` still holds; the same as before if nothing tells its version.
+/// A conditional request that validates `stored`; unchanged if `stored` has no validator.
 fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
     let mut request = request.clone();
     if !stored.terms().has_validator() {
@@ -271,7 +270,7 @@ fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
     request
 }
 
-/// What of `entry` answers `fetch`, whether it is fresh or not.
+/// The hit that `entry` is for `fetch`, fresh or not.
 fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
     let asked = fetch.asked();
     let asked = cache::Request::new(fetch.request.method(), &asked);
@@ -279,7 +278,7 @@ fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
     Some(Hit { entry: Arc::clone(entry), shape, age: entry.terms().age(store.now()), stale: None })
 }
 
-/// The answer that a hit is, noted.
+/// The answer for a hit, with its note filled in.
 pub(super) fn hit_reply(
     store: &Store,
     hit: &Hit<Prepared>,
@@ -290,7 +289,7 @@ pub(super) fn hit_reply(
     whole(note, hit_answer(store, hit, alternative))
 }
 
-/// The answer that a hit is.
+/// The answer for a hit.
 pub(super) fn hit_answer(
     store: &Store,
     hit: &Hit<Prepared>,

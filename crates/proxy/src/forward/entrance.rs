@@ -1,4 +1,4 @@
-//! Where requests come in: who asks, for what, and whether that may be.
+//! Entry point of requests: client, route and access control.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -25,27 +25,27 @@ use crate::journal::Journal;
 use crate::target::{Authority, Scheme, Target};
 use crate::upstream::Upstream;
 
-/// As many passwords are verified at once, each on a thread of its own: who guesses does not occupy all cores.
+/// Number of passwords verified at once, each on a thread of its own: guessing must not occupy all cores.
 const VERIFIERS: usize = 1;
 
 /// A proxy on one core.
 pub struct Proxy {
     pub(super) settings: Arc<Settings>,
     pub(super) upstream: Upstream,
-    /// What is stored, if anything is to be.
+    /// The store, if there is a cache.
     pub(super) store: Option<Arc<Store>>,
-    /// How those are served whose tunnels end here.
+    /// Acceptor for intercepted tunnels.
     pub(super) inside: Acceptor,
     pub(super) journal: Rc<dyn Journal>,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     pub(super) start: Duration,
     verifiers: Semaphore,
-    /// Chooses among an origin's several servers.
+    /// Round-robin counter for an origin's several servers.
     turn: Cell<usize>,
 }
 
 impl Proxy {
-    /// A proxy that does what `settings` say with all that it is given.
+    /// A proxy with these settings and parts.
     pub fn new(settings: Arc<Settings>, parts: ProxyParts) -> Rc<Proxy> {
         let ProxyParts { tls, store, wheel, inside, journal, start } = parts;
         let upstream = Upstream::new(settings.upstream.clone(), tls, wheel);
@@ -53,17 +53,17 @@ impl Proxy {
         Rc::new(Proxy { settings, upstream, store, inside, journal, start, verifiers, turn })
     }
 
-    /// The way to origins.
+    /// Connections to origins.
     pub fn upstream(&self) -> &Upstream {
         &self.upstream
     }
 
-    /// The date, since 1970.
+    /// The current Unix time.
     pub(super) fn date(&self) -> Duration {
         self.start + world::now().since(Time::ZERO)
     }
 
-    /// The user to whom the value of `Proxy-Authorization` belongs, if there are users and it is right.
+    /// The user of the credentials in `Proxy-Authorization`, if they are valid.
     pub(super) async fn verify(&self, claim: Vec<u8>) -> Option<String> {
         let users = self.settings.access.users.clone();
         let verifier = self.verifiers.acquire().await;
@@ -79,19 +79,19 @@ impl Proxy {
     }
 }
 
-/// What a proxy works with.
+/// Resources of a proxy.
 pub struct ProxyParts {
-    /// The client of origins over TLS.
+    /// TLS client for origins.
     pub tls: PublicClient,
-    /// What is stored, if anything is to be.
+    /// The store, if there is a cache.
     pub store: Option<Arc<Store>>,
     /// The core's timers.
     pub wheel: Wheel,
-    /// How those are served whose tunnels end here.
+    /// Acceptor for intercepted tunnels.
     pub inside: Acceptor,
-    /// Whom it tells of requests.
+    /// Journal of requests.
     pub journal: Rc<dyn Journal>,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     pub start: Duration,
 }
 
@@ -108,7 +108,7 @@ impl Entrance {
         Entrance { reception, address }
     }
 
-    /// The same, where clients are told of an `alternative` (`Alt-Svc`) to have what is behind this proxy by.
+    /// The same port, which advertises an `alternative` (`Alt-Svc`) for the sites behind this proxy.
     #[must_use]
     pub fn telling(mut self, alternative: Option<HeaderValue>) -> Entrance {
         self.reception.alternative = alternative;
@@ -131,7 +131,7 @@ impl Entrance {
             return Ok(Admitted::Own(replies::pac(&file.pac, *scheme, &place)));
         }
         let judged = route.judge();
-        // What is behind this proxy is for everybody; the way out through it is for its users.
+        // The sites behind this proxy are public; the forward proxy is for its users.
         let is_reverse = matches!(route, Route::Reverse { .. });
         let users = settings.access.users.as_ref().filter(|_| !is_reverse);
         let Some(users) = users else {
@@ -150,7 +150,7 @@ impl Entrance {
         })
     }
 
-    /// Where this proxy is, as the client knows it.
+    /// This proxy's address, as the client knows it.
     fn place(&self, authority: &str) -> String {
         match Authority::parse(authority) {
             Ok(asked) => {

@@ -1,4 +1,4 @@
-//! Asking one of an origin's several servers, and the next if it cannot be reached; and checking them when nobody asks.
+//! Failover among an origin's servers, and active health checks.
 
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::upstream::{Check, Choice, Destination, FetchError, Fetched, Health, O
 pub(super) struct Servers {
     pub(super) origins: Arc<[Destination]>,
     pub(super) health: Arc<Health>,
-    /// Whose turn it is.
+    /// Round-robin position.
     pub(super) turn: usize,
-    /// Whether each is asked for by its own name.
+    /// True if each server is asked by its own name.
     pub(super) by_own_name: bool,
 }
 
 impl Servers {
-    /// `request` as the server at `index` is asked.
+    /// `request` as sent to the server at `index`.
     fn ask(&self, index: usize, request: &Request<()>) -> Request<()> {
         let mut request = request.clone();
         let server = &self.origins[index];
@@ -77,8 +77,8 @@ impl Proxy {
         }
     }
 
-    /// Asks the servers one after the other, until one can be reached. A request of which something was sent is made again only if that
-    /// is the same as once (RFC 9110 section 9.2.2).
+    /// Asks the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is
+    /// idempotent (RFC 9110 section 9.2.2).
     async fn fetch_from(
         &self,
         servers: &Servers,
@@ -118,7 +118,7 @@ impl Proxy {
         unreachable!("the last server's failure is final")
     }
 
-    /// Checks the servers of all origins that are to be checked, as long as `going` lasts.
+    /// Runs the health checks of all origins' servers, for as long as `going` is alive.
     pub fn check_servers(self: &Rc<Proxy>, going: &Rc<()>) {
         for site in &self.settings.reverse {
             let Some(check) = &site.health.settings().check else { continue };
@@ -132,7 +132,7 @@ impl Proxy {
     }
 }
 
-/// Checks a server again and again.
+/// Checks one server periodically.
 async fn check_one(
     proxy: Weak<Proxy>,
     going: Weak<()>,
@@ -149,11 +149,11 @@ async fn check_one(
     }
 }
 
-/// The request that a server is checked with.
+/// The request of a health check.
 fn probe(site: &Reverse, index: usize, check: &Check) -> Request<()> {
     let server = &site.origins[index];
     let own = server.authority();
-    // A pattern is no name to ask for.
+    // A pattern is not a name to request.
     let named = site.hosts.iter().find(|host| !host.starts_with('.'));
     let host = match site.host_field {
         HostField::Client => named.unwrap_or(&own),
@@ -169,7 +169,7 @@ fn probe(site: &Reverse, index: usize, check: &Check) -> Request<()> {
     request
 }
 
-/// Whether a server failed; `None` if that was not up to it.
+/// Returns true if a server failed; `None` if the failure is not the server's.
 fn is_failure(fetched: &Result<Fetched, FetchError>) -> Option<bool> {
     match fetched {
         Ok(Fetched { head, .. }) => Some(matches!(head.status().as_u16(), 502..=504)),
@@ -184,7 +184,7 @@ fn is_failure(fetched: &Result<Fetched, FetchError>) -> Option<bool> {
 }
 
 impl Fetch {
-    /// The same on nobody's behalf.
+    /// The same request on behalf of the proxy itself.
     pub(super) fn for_the_proxy(self) -> Fetch {
         Fetch { client: Peer::default(), ..self }
     }

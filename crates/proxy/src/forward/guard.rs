@@ -1,4 +1,4 @@
-//! Users who come by SOCKS: their names and passwords are asked for before they say what they want.
+//! Authentication of SOCKS clients, before their requests.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -13,18 +13,18 @@ use super::reception::refuse;
 use super::refusal::Refused;
 use crate::journal::{Entry, Note};
 
-/// What stands for the target of who never got to say it.
+/// Placeholder target of clients refused before their request.
 const NO_TARGET: &str = "-";
 
 impl Proxy {
-    /// Whether only users are served who have a name and a password.
+    /// Returns true if clients must authenticate.
     pub(crate) fn knows_users(&self) -> bool {
         self.settings.access.users.is_some()
     }
 }
 
 impl Guard for Proxy {
-    /// Who is not known is noted here, since it comes to no request. Who is can be recalled when the request comes.
+    /// Refused clients are noted here, since no request follows. Admitted ones are recalled with their request.
     fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict {
         let proxy = self;
         Box::pin(async move {

@@ -1,7 +1,7 @@
-//! What is inside a tunnel that ends here: its client believes to speak with the host that it asked a tunnel to.
+//! Intercepted tunnels: the client believes that it speaks with the host in its `CONNECT`.
 //!
-//! That host, and no other, is whom its requests are for: the name in `CONNECT` counts, which the access rules have judged, whatever TLS's
-//! server name or `Host` say. They go the way of all others - cache, origins, log - and origins over TLS are verified as ever.
+//! Requests inside go to that host and no other: the name in `CONNECT`, which the access rules have judged, counts, whatever TLS's server
+//! name or `Host` say. They are handled like all others - cache, origins, log - and the certificates of origins are verified as always.
 
 use std::rc::Rc;
 
@@ -52,12 +52,12 @@ impl Proxy {
     }
 }
 
-/// The inside of a tunnel, as its handler.
+/// Handler of requests inside an intercepted tunnel.
 struct Inside {
     reception: Reception,
-    /// Host and port of `CONNECT`, the port left out if it is that of `https`.
+    /// Host and port of `CONNECT`; the default port of `https` is left out.
     authority: String,
-    /// Who asked for the tunnel.
+    /// The user that opened the tunnel.
     user: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl Inside {
         Ok(self.reception.prepare(route, head, self.user.clone()))
     }
 
-    /// To the host of `CONNECT`, which was judged then.
+    /// Routes to the host of `CONNECT`, which has been judged.
     fn route<'a>(&'a self, path: &'a str) -> Result<Route<'a, 'a>, Refused> {
         let settings = &self.reception.proxy.settings;
         let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;

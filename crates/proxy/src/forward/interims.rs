@@ -11,10 +11,10 @@ use std::task::{Context, Poll};
 use http_stack::server::Later;
 use http_stack::{Answer, Response};
 
-/// As many are passed on; more are of no use to anybody.
+/// Maximum number forwarded; more are useless.
 const MOST: u32 = 100;
 
-/// What an origin has said before its response. Clones are the same.
+/// Interim responses from an origin. Clones share the same queue.
 #[derive(Clone, Default)]
 pub(super) struct Interims(Rc<Said>);
 
@@ -31,7 +31,7 @@ impl fmt::Debug for Interims {
 }
 
 impl Interims {
-    /// Has one passed on.
+    /// Queues one for the client.
     pub(super) fn put(&self, head: http::Response<()>) {
         let Said { count, waiting } = &*self.0;
         if count.get() < MOST {
@@ -44,13 +44,13 @@ impl Interims {
         self.0.waiting.borrow_mut().pop_front()
     }
 
-    /// The answer that `work` gives, after what comes this way meanwhile.
+    /// The answer of `work`, preceded by the interim responses that arrive meanwhile.
     pub(super) fn before(self, work: impl Future<Output = Response> + 'static) -> Answer {
         Answer::Later(Box::pin(Relay { interims: self, work: Some(Box::pin(work)) }))
     }
 }
 
-/// An answer under way, and what goes before it.
+/// An answer under way, and the interim responses before it.
 struct Relay {
     interims: Interims,
     /// `None` once the answer is given.

@@ -1,4 +1,4 @@
-//! A request made ready to be passed on: all that is needed of its head, which does not outlive its connection's buffer.
+//! A request prepared for forwarding: everything needed of its head, which does not outlive its connection's buffer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use crate::overrides::Overrides;
 use crate::target::{Authority, Scheme};
 use crate::upstream::{Destination, Peer};
 
-/// Removes what is stored: a request for caches, never for origins.
+/// Removes stored responses: a request for caches, never for origins.
 const PURGE: &str = "PURGE";
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
-/// What is to be done for a request.
+/// Action for a request.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// To ask an origin.
+    /// Ask an origin.
     Fetch(Box<Fetch>),
-    /// To open a tunnel.
+    /// Open a tunnel.
     Tunnel(Destination),
-    /// To say what can be asked for.
+    /// Answer `OPTIONS` with the supported methods.
     Options,
-    /// To remove what is stored by these keys.
+    /// Remove the stored responses under these keys.
     Purge(Vec<OwnedKey>),
 }
 
@@ -43,36 +43,36 @@ pub(super) enum Job {
 #[derive(Debug)]
 pub(super) struct Fetch {
     pub(super) destination: Destination,
-    /// The servers of an origin behind this proxy, of which that is the first in turn.
+    /// The servers of an origin behind this proxy; `destination` is the first in turn.
     pub(super) servers: Option<Servers>,
-    /// For whom.
+    /// The client.
     pub(super) client: Peer,
-    /// Whether the operator chose the origin.
+    /// True if the operator chose the origin.
     pub(super) is_operators: bool,
-    /// What its response is stored by, where there is a cache.
+    /// Cache key of its response, if there is a cache.
     pub(super) key: Option<OwnedKey>,
-    /// Whether what it tells of its client is this proxy's own word.
+    /// True if the fields that describe its client are this proxy's own.
     pub(super) tells_own: bool,
-    /// Where else its client can have the answer (`Alt-Svc`), if it is to be told so.
+    /// Alternative service to advertise to its client (`Alt-Svc`), if any.
     pub(super) alternative: Option<HeaderValue>,
     /// True if it offers a switch to another protocol (`Upgrade`).
     pub(super) is_upgrade: bool,
-    /// What goes before the answer.
+    /// Interim responses before the answer.
     pub(super) interims: Interims,
-    /// Others wait for its answer.
+    /// The flight that other requests wait for.
     pub(super) flight: Option<Flight>,
     pub(super) request: Request<()>,
 }
 
 impl Fetch {
-    /// Its fields as far as its client chose them.
+    /// Its fields, as far as its client chose them.
     pub(super) fn asked(&self) -> Asked<'_> {
         Asked { fields: self.request.headers(), tells_own: self.tells_own }
     }
 }
 
 impl Job {
-    /// What goes before the answer that it gives.
+    /// Interim responses before its answer.
     pub(super) fn interims(&self) -> Interims {
         match self {
             Job::Fetch(fetch) => fetch.interims.clone(),
@@ -80,7 +80,7 @@ impl Job {
         }
     }
 
-    /// Makes `head`, which goes along `route`, ready. `key` is what its response is stored by; `turn` chooses among an origin's several servers.
+    /// Prepares `head`, which goes along `route`. `key` is the cache key of its response; `turn` selects one of an origin's several servers.
     pub(super) fn new(
         settings: &Settings,
         route: Route<'_, '_>,
@@ -116,7 +116,7 @@ impl Job {
             }
         };
         let method = method(head.method)?;
-        // The target says which host is asked for (RFC 9112 section 3.2.2).
+        // The target names the host (RFC 9112 section 3.2.2).
         let but_host = head.fields.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host"));
         let mut fields = fields::gather(but_host)?;
         let offered = fields::offered_protocol(&fields);
@@ -136,10 +136,10 @@ impl Job {
         let tells_own = tell(disclosure, &mut fields, head, scheme, trusted)?;
         let is_1_0 = head.protocol == Protocol::H10;
         if expects && !is_1_0 {
-            // RFC 9110 section 10.1.1: whether the body is wanted is the origin's to say.
+            // RFC 9110 section 10.1.1: the origin decides if it wants the body.
             fields.insert(EXPECT, HeaderValue::from_static("100-continue"));
         }
-        // Only HTTP/1.1 has it; clients of a forward proxy have CONNECT.
+        // Only HTTP/1.1 has it; clients of a forward proxy use CONNECT.
         let offered = offered.filter(|_| is_operators && head.protocol == Protocol::H1);
         let is_upgrade = offered.is_some();
         if let Some(protocol) = offered {
@@ -168,7 +168,7 @@ impl Job {
     }
 }
 
-/// What a request to remove what is stored names, if its client may.
+/// The keys that a purge request names, if its client may purge.
 fn purge(
     settings: &Settings,
     route: &Route<'_, '_>,
@@ -184,7 +184,7 @@ fn purge(
     if !head.peer.is_some_and(|peer| is_among(&settings.purgers, peer)) {
         return refused(StatusCode::FORBIDDEN, "your address may purge nothing");
     }
-    // However its clients ask.
+    // Under either scheme of clients.
     Ok([Scheme::Http, Scheme::Https]
         .into_iter()
         .filter_map(|scheme| Some(route.key(scheme)?.to_owned()))
@@ -199,14 +199,14 @@ fn is_among(networks: &[IpNet], peer: SocketAddr) -> bool {
 fn method(name: &str) -> Result<Method, Refused> {
     let refused = |status, message| Err(Refused::new(status, "http_request_error", message));
     match Method::from_bytes(name.as_bytes()) {
-        // Its answer would hold what others put into the request (RFC 9110 section 9.3.8).
+        // Its answer would contain fields that others added to the request (RFC 9110 section 9.3.8).
         Ok(Method::TRACE) => refused(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not passed on"),
         Ok(method) => Ok(method),
         Err(_) => refused(StatusCode::BAD_REQUEST, "the method is malformed"),
     }
 }
 
-/// The URI that the origin is asked for: by the host that the client asked for, where that is `asked`.
+/// The URI in the request to the origin: with the host that the client requested, if that is `asked`.
 fn uri(
     destination: &Destination,
     asked: Option<Authority<'_>>,
@@ -228,7 +228,7 @@ fn uri(
     uri.build().map_err(|_| malformed())
 }
 
-/// Whether `Max-Forwards` ends here; else it is one less (RFC 9110 section 7.6.2).
+/// Returns true if `Max-Forwards` ends here; decrements it otherwise (RFC 9110 section 7.6.2).
 fn is_last_hop(fields: &mut HeaderMap) -> Result<bool, Refused> {
     let Some(left) = fields.get(MAX_FORWARDS) else { return Ok(false) };
     let left = left.to_str().ok().and_then(|left| left.parse::<u32>().ok());
@@ -256,7 +256,7 @@ fn tell(
     })
 }
 
-/// The version that a message came in, for `Via`.
+/// The HTTP version of a received message, for `Via`.
 pub(super) fn version(protocol: Protocol) -> Version {
     match protocol {
         Protocol::H10 => Version::HTTP_10,

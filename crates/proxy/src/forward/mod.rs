@@ -1,4 +1,4 @@
-//! The proxy itself: takes requests, asks origins, passes answers back.
+//! The proxy itself: takes requests, asks origins, forwards their answers.
 
 mod body;
 mod cached;

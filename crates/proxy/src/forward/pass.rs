@@ -1,4 +1,4 @@
-//! Asking an origin and passing its answer back.
+//! Forwarding of requests to origins and of their answers.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ use crate::upstream::{Destination, FetchError, Fetched, Reach};
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 impl Proxy {
-    /// Does `job` and gives the answer.
+    /// Carries out `job` and returns the answer.
     pub(super) async fn carry_out(
         self: &Rc<Proxy>,
         job: Job,
@@ -65,10 +65,10 @@ impl Proxy {
         }
     }
 
-    /// Passes a request on that the cache has nothing to do with, but what becomes invalid by it.
+    /// Forwards a request without consulting the cache, and invalidates responses that it makes invalid.
     async fn pass(&self, mut fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
         if body.is_some() {
-            // It would have to come before the other protocol.
+            // The body would have to precede the other protocol.
             for name in [CONNECTION, UPGRADE] {
                 fetch.request.headers_mut().remove(name);
             }
@@ -90,7 +90,7 @@ impl Proxy {
         }
     }
 
-    /// Joins the client to an origin that goes on by another protocol.
+    /// Joins the client to an origin that switches protocols.
     fn switch(&self, fetched: Fetched, mut note: Note) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, body, .. } = fetched;
@@ -106,7 +106,7 @@ impl Proxy {
         Response::Switched { head, far: Box::new(CountedTunnel { tunnel, note }) }
     }
 
-    /// Passes an answer back. `status` is what the cache did.
+    /// Forwards an answer. `status` reports the cache's part.
     pub(super) fn pass_back(
         &self,
         fetched: Fetched,
@@ -127,7 +127,7 @@ impl Proxy {
         Response::Streamed { head, length, body }
     }
 
-    /// Makes an origin's head that of an answer of this proxy's. Twice does no harm.
+    /// Turns an origin's head into this proxy's own. Idempotent.
     pub(super) fn make_ours(&self, head: &mut http::Response<()>) {
         let version = head.version();
         fields::strip(head.headers_mut());
@@ -135,7 +135,7 @@ impl Proxy {
             self.settings.via.add(head.headers_mut(), version);
         }
         if !head.headers().contains_key(DATE) {
-            // RFC 9110 section 6.6.1: whoever has a clock says when an answer without a date came.
+            // RFC 9110 section 6.6.1: a recipient with a clock adds the time of receipt to an answer without a date.
             let date = httpdate::fmt_http_date(std::time::UNIX_EPOCH + self.date());
             let date = HeaderValue::from_str(&date).expect("a date is ASCII");
             head.headers_mut().insert(DATE, date);
@@ -162,7 +162,7 @@ impl Proxy {
         Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
     }
 
-    /// Removes what is stored by `keys`.
+    /// Removes the stored responses under `keys`.
     async fn purge(&self, keys: &[OwnedKey]) -> Reply {
         let mut removed = 0;
         for (store, key) in
@@ -190,7 +190,7 @@ impl Proxy {
         }
     }
 
-    /// Adds what this proxy has to say of its own time.
+    /// Adds this proxy's own fields.
     fn complete(&self, fields: &mut HeaderMap, times: &Times) {
         if self.settings.server_timing {
             let since = |at: Option<Time>| at.map_or(Duration::ZERO, |at| at.since(times.request));
@@ -203,7 +203,7 @@ impl Proxy {
     }
 }
 
-/// Notes what an origin answered, and when.
+/// Notes an origin's answer, and its times.
 pub(super) fn note_fetched(note: &mut Note, fetched: &Fetched) {
     let now = Some(world::now());
     let times = &mut note.entry.times;
@@ -218,7 +218,7 @@ fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {
     RequestBody::new(Box::new(Counted { body, received }), length)
 }
 
-/// Tells of an origin that gave no answer.
+/// The answer for a failed fetch.
 pub(super) fn fail(note: &mut Note, error: &FetchError) -> Response {
     let reply = refuse(note, &Refused::from(error));
     if !matches!(error, FetchError::Forbidden(_)) {

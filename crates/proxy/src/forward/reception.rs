@@ -1,4 +1,4 @@
-//! What becomes of requests once it is said who may ask for what: the answer that is stored, or a job.
+//! Request dispatch after access control: cache hit or upstream fetch.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::caching::{Prepared, Shown, Store};
 use crate::journal::{Brief, Entry, Note, Outcome};
 use crate::target::Scheme;
 
-/// Where requests that came by connections of one scheme are answered.
+/// Dispatcher for requests on connections of one scheme.
 pub(super) struct Reception {
     pub(super) proxy: Rc<Proxy>,
     pub(super) scheme: Scheme,
-    /// Where else clients can have what is behind this proxy (`Alt-Svc`), if they are to be told so. Of others' origins it has nothing to say.
+    /// Alternative service to advertise for the sites behind this proxy (`Alt-Svc`), if any. Other parties' origins are not advertised.
     pub(super) alternative: Option<HeaderValue>,
 }
 
-/// An answer that is stored.
+/// A cache hit.
 pub(super) struct Found {
     store: Arc<Store>,
     hit: Hit<Prepared>,
@@ -41,15 +41,15 @@ impl Found {
     }
 }
 
-/// A request that is let in.
+/// Result of admission.
 pub(super) enum Admitted {
     /// The proxy answers by itself.
     Own(Reply),
-    /// The answer is stored.
+    /// A cache hit.
     Stored(Option<String>, Found),
-    /// From a user who is known, or need not be; whether what is asked for may be is the job's to say.
+    /// An authenticated user, or a client that need not authenticate; the job may still be refused.
     Known(Option<String>, Result<Job, Refused>),
-    /// From somebody who claims to be a user.
+    /// A client with credentials yet to be verified.
     Claimed(Vec<u8>, Result<Job, Refused>),
 }
 
@@ -95,7 +95,7 @@ impl Reception {
         }
     }
 
-    /// The answer that a hit is, of which nobody wants to know more than that it was given.
+    /// The answer for a hit when the journal wants no entry of it.
     fn brief_hit(&self, found: &Found, protocol: Protocol) -> Reply {
         let reply = hit_answer(&found.store, &found.hit, found.alternative());
         let status = reply.head.parts.status().as_u16();
@@ -120,7 +120,7 @@ impl Reception {
         }
     }
 
-    /// What is to be done for a request that is let in along `route`: nothing, if the answer is stored.
+    /// Prepares a request admitted along `route`: a job, or nothing if the answer is stored.
     pub(super) fn prepare(
         &self,
         route: Route<'_, '_>,
@@ -133,7 +133,7 @@ impl Reception {
         Admitted::Known(user, self.job(route, head))
     }
 
-    /// What is to be done for a request along `route`.
+    /// The job for a request along `route`.
     pub(super) fn job(&self, route: Route<'_, '_>, head: &RequestHead<'_>) -> Result<Job, Refused> {
         let Proxy { settings, store, .. } = &*self.proxy;
         let key = store.as_ref().and_then(|_| Some(route.key(self.scheme)?.to_owned()));
@@ -149,7 +149,7 @@ impl Reception {
         self.alternative.clone().filter(|_| matches!(route, Route::Reverse { .. }))
     }
 
-    /// The answer, if it is stored and nothing else is to be done about it. Allocates nothing.
+    /// The stored answer, if nothing else is to be done about it. Allocates nothing.
     fn stored(&self, route: &Route<'_, '_>, head: &RequestHead<'_>) -> Option<Found> {
         let store = self.proxy.store.as_ref()?;
         let method = match head.method {
@@ -159,7 +159,7 @@ impl Reception {
         };
         let fields = Shown(head.fields);
         let request = cache::Request::new(&method, &fields);
-        // Who wants to go on by another protocol does not want the answer that others get.
+        // A client that offers to switch protocols does not want the common answer.
         if request.has_body() || request.wants_upgrade() {
             return None;
         }
@@ -173,12 +173,12 @@ impl Reception {
     }
 }
 
-/// What goes before the answer that `job` gives.
+/// Interim responses before the answer of `job`.
 fn interims(job: &Result<Job, Refused>) -> Interims {
     job.as_ref().map_or_else(|_| Interims::default(), Job::interims)
 }
 
-/// Whether targets are written in one form only: HTTP/2 and later, and SPDY.
+/// Returns true if the protocol writes targets in one form only: HTTP/2 and later, and SPDY.
 pub(super) fn in_one_form(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::H10 | Protocol::H1)
 }
@@ -202,11 +202,11 @@ fn own(note: &mut Note, reply: Reply) -> Reply {
     whole(note, reply)
 }
 
-/// Notes an answer that is there.
+/// Notes an answer that is complete.
 pub(super) fn whole(note: &mut Note, reply: Reply) -> Reply {
     let now = Some(world::now());
     note.entry.status = reply.head.parts.status().as_u16();
-    // By SOCKS the client is told a code, and no more.
+    // A SOCKS client gets a code only.
     note.entry.sent_bytes = note.entry.socks.map_or(reply.body.len() as u64, |_| 0);
     (note.entry.times.client_first, note.entry.times.client_last) = (now, now);
     reply

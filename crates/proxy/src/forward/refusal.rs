@@ -1,4 +1,4 @@
-//! Requests that are refused, and how clients are told.
+//! Refused requests, and the answers to them.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, PROXY_AUTHENTICATE};
@@ -13,14 +13,14 @@ use crate::upstream::FetchError;
 
 const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 
-/// Why a request is not passed on.
+/// Reason for refusing a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The status that the client is told.
+    /// The status of the answer.
     pub status: StatusCode,
-    /// The reason's name (RFC 9209 section 2.3).
+    /// The error type (RFC 9209 section 2.3).
     pub kind: &'static str,
-    /// The reason, for people.
+    /// The reason, for humans.
     pub message: String,
 }
 
@@ -30,13 +30,13 @@ impl Refused {
         Refused { status, kind, message: message.to_string() }
     }
 
-    /// Who comes from an address that is not served.
+    /// Refusal of a client whose address is not served.
     pub fn unserved_client() -> Refused {
         let message = "this proxy does not serve your address";
         Refused::new(StatusCode::FORBIDDEN, "http_request_denied", message)
     }
 
-    /// Who is asked for a name and a password.
+    /// Refusal of a client that must authenticate.
     pub fn unknown_user() -> Refused {
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
         Refused::new(status, "http_request_denied", "this proxy asks for a name and a password")

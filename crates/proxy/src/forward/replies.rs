@@ -1,4 +1,4 @@
-//! What the proxy answers by itself.
+//! Answers of the proxy itself.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use http_stack::{Head, Reply, Response};
 use crate::pac;
 use crate::target::Scheme;
 
-/// The auto-configuration file, which names the proxy as it was asked for: at `place`.
+/// The auto-configuration file, which names the proxy by the address in the request: `place`.
 pub(super) fn pac(pac: &pac::Pac, scheme: Scheme, place: &str) -> Reply {
     let kind = match scheme {
         Scheme::Http => "PROXY",
@@ -22,7 +22,7 @@ pub(super) fn pac(pac: &pac::Pac, scheme: Scheme, place: &str) -> Reply {
     Reply::new(StatusCode::OK, fields, Bytes::from(text))
 }
 
-/// The same response, which tells where else it can be had (RFC 7838). What the origin says of that is not about this proxy.
+/// The same response with this proxy's `Alt-Svc` (RFC 7838). The origin's own value does not apply to this proxy.
 pub(super) fn telling(response: Response, alternative: HeaderValue) -> Response {
     match response {
         Response::Whole(Reply { head, body }) => {
@@ -39,23 +39,23 @@ pub(super) fn telling(response: Response, alternative: HeaderValue) -> Response 
     }
 }
 
-/// What can be asked for (RFC 9110 section 9.3.7).
+/// The methods supported (RFC 9110 section 9.3.7).
 pub(super) fn options() -> Reply {
     let mut fields = HeaderMap::new();
     fields.insert(ALLOW, METHODS);
     Reply::new(StatusCode::NO_CONTENT, fields, Bytes::new())
 }
 
-/// The methods that are passed on or answered.
+/// The methods that are forwarded or answered.
 pub(super) const METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, CONNECT");
 
-/// So many stored responses were removed.
+/// Success of a purge: `count` stored responses were removed.
 pub(super) fn purged(count: u64) -> Reply {
     plain(StatusCode::OK, format!("{count} removed\n"))
 }
 
-/// The disk failed: after a restart what was to be removed may be there again.
+/// Failure of a purge on disk: the responses may be back after a restart.
 pub(super) fn purge_failed(error: &cache::DiskError) -> Reply {
     plain(StatusCode::INTERNAL_SERVER_ERROR, format!("farlink: {error}\n"))
 }

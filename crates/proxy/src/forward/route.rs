@@ -1,4 +1,4 @@
-//! Where a request goes, by what it asks for and what the proxy is set to. No IO.
+//! Routing of a request, by its target and the proxy's settings. No IO.
 
 use cache::{Key, Partition};
 use http::StatusCode;
@@ -8,27 +8,27 @@ use crate::access::matches;
 use crate::config::{Forward, Reverse, Settings};
 use crate::target::{Authority, Scheme, Target};
 
-/// Where a request goes.
+/// Route of a request.
 #[derive(Clone, Debug)]
 pub enum Route<'s, 't> {
-    /// Nowhere: the auto-configuration file is asked for.
+    /// The proxy itself: a request for the auto-configuration file.
     Pac,
-    /// Nowhere: the proxy itself is asked what it can do.
+    /// The proxy itself: a request for its capabilities.
     Itself,
     /// To an origin behind this proxy.
     Reverse {
-        /// Which ones.
+        /// The site.
         site: &'s Reverse,
-        /// The host that was asked for.
+        /// The requested host.
         authority: Option<Authority<'t>>,
         /// Path and query.
         path: &'t str,
     },
     /// To any origin.
     Forward {
-        /// What may be reached.
+        /// Rules for destinations and disclosure.
         forward: &'s Forward,
-        /// How the origin is spoken to.
+        /// Scheme of the origin.
         scheme: Scheme,
         /// The origin.
         authority: Authority<'t>,
@@ -37,7 +37,7 @@ pub enum Route<'s, 't> {
     },
     /// Through a tunnel.
     Tunnel {
-        /// What may be reached.
+        /// Rules for destinations and disclosure.
         forward: &'s Forward,
         /// Its end.
         authority: Authority<'t>,
@@ -45,10 +45,10 @@ pub enum Route<'s, 't> {
 }
 
 impl Route<'_, '_> {
-    /// Whether a client may take it, by what it asks for; its address is judged when it is known.
+    /// Judges the route by its target; the address is judged when it is resolved.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn judge(&self) -> Result<(), Refused> {
         let judged = match self {
             Route::Forward { forward, scheme, authority, .. } => {
@@ -64,8 +64,8 @@ impl Route<'_, '_> {
         Ok(judged?)
     }
 
-    /// What the response to a request along it is stored by, if it goes to an origin. `client_scheme` is how the client asked: what is
-    /// behind this proxy may answer differently by that.
+    /// The cache key of a response along this route, if it leads to an origin. `client_scheme` is the scheme of the client's request:
+    /// the origins behind this proxy may answer differently by it.
     pub fn key(&self, client_scheme: Scheme) -> Option<Key<'_>> {
         let scheme = |scheme| match scheme {
             Scheme::Http => cache::Scheme::Http,
@@ -84,11 +84,11 @@ impl Route<'_, '_> {
     }
 }
 
-/// Where a request for `target` goes that came by a connection of `scheme`; `in_one_form` if the protocol writes targets in one form
-/// only (HTTP/2 and later), so that what is asked of the proxy itself and what is asked of origins through it look alike.
+/// Routes a request for `target` on a connection of `scheme`; `in_one_form` if the protocol writes targets in one form only (HTTP/2
+/// and later), so that requests to the proxy itself look like requests to origins through it.
 ///
 /// # Errors
-/// If it goes nowhere.
+/// If there is no route.
 pub fn route<'s, 't>(
     settings: &'s Settings,
     target: Target<'t>,
@@ -103,13 +103,13 @@ pub fn route<'s, 't>(
             Ok(Route::Tunnel { forward, authority })
         }
         Target::Absolute { scheme: asked, authority, path } => {
-            // No client asks a proxy for `https` over HTTP/2 but by CONNECT: it asks the server itself.
+            // Over HTTP/2, clients ask a proxy for `https` only by CONNECT: such a request is for the server itself.
             let is_local = in_one_form && asked == scheme;
             if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
                 return local(settings, Some(authority), path);
             }
-            // RFC 9112 section 3.2.2: a server takes a target in absolute form as well. Where there is no forward proxy it can be meant for
-            // nobody else.
+            // RFC 9112 section 3.2.2: a server accepts a target in absolute form as well. Without a forward proxy it can be meant for no
+            // one else.
             let counts_any = asked == scheme && settings.forward.is_none();
             if let Some(site) = site(settings, authority.host, counts_any) {
                 return Ok(Route::Reverse { site, authority: Some(authority), path });
@@ -144,7 +144,7 @@ fn local<'s, 't>(
     }
 }
 
-/// What is behind this proxy under the name `host`; `any` if sites without names count.
+/// The site behind this proxy with the name `host`; `any` if sites without names count.
 fn site<'s>(settings: &'s Settings, host: &str, any: bool) -> Option<&'s Reverse> {
     settings.reverse.iter().find(|site| match site.hosts.is_empty() {
         true => any,
@@ -156,7 +156,7 @@ fn is_pac(settings: &Settings, path: &str) -> bool {
     settings.pac.as_ref().is_some_and(|pac| pac.path == path)
 }
 
-/// Nobody is to be asked but what is behind this proxy.
+/// Refusal of a host that is not behind this proxy, where there is no forward proxy.
 pub(super) fn no_forward_proxy() -> Refused {
     let message = "this is no forward proxy, and no such host is behind it";
     Refused::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
@@ -178,7 +178,7 @@ mod tests {
         resolve(file, "farlink-test").expect("settings")
     }
 
-    /// The route in a word, and where to.
+    /// The kind of route in a word, and its destination.
     fn of(settings: &Settings, method: &str, target: &str, h2: Option<(Scheme, &str)>) -> String {
         let (authority, scheme) = h2.map_or(("proxy.test", None), |(_, a)| (a, Some("http")));
         let scheme = h2.map_or(scheme, |(asked, _)| Some(asked.name()));

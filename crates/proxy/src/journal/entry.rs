@@ -1,4 +1,4 @@
-//! A request and what became of it.
+//! Log entry of a request.
 
 use std::net::SocketAddr;
 
@@ -6,60 +6,60 @@ use http_stack::socks;
 use tls::Protocol;
 use units::Time;
 
-/// A request and what became of it. Strings are as the client sent them, and are quoted where they are written.
+/// A request and its outcome. Strings are as the client sent them, and are escaped when they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Who asked.
+    /// Address of the client.
     pub client: Option<SocketAddr>,
-    /// By which name, if that was verified.
+    /// Name of the user, if it was verified.
     pub user: Option<String>,
     /// `GET`, ...
     pub method: String,
-    /// The target as it was asked for; of a request with a host apart from it, both.
+    /// The target as requested, combined with the host if that is separate.
     pub url: String,
-    /// How it was asked, if not by SOCKS.
+    /// Protocol of the request, if not SOCKS.
     pub protocol: Protocol,
-    /// The version of SOCKS that a tunnel was asked for by.
+    /// SOCKS version of a request for a tunnel.
     pub socks: Option<socks::Version>,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// Bytes of the response's body that went to the client, of a tunnel all.
+    /// Bytes of the response's body sent to the client; for a tunnel, all bytes.
     pub sent_bytes: u64,
-    /// Bytes of the request's body that came from the client, of a tunnel all.
+    /// Bytes of the request's body received from the client; for a tunnel, all bytes.
     pub received_bytes: u64,
-    /// The origin's address, where a connection was opened for this request.
+    /// The origin's address, if a connection was opened for this request.
     pub origin: Option<SocketAddr>,
-    /// When what happened.
+    /// Timeline of the request.
     pub times: Times,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The proxy answered by itself: its own files, `OPTIONS`.
     Own,
-    /// It was refused, for this reason (in the words of RFC 9209 section 2.3).
+    /// Refused, with the reason (error types of RFC 9209 section 2.3).
     Refused(&'static str),
-    /// It was passed to an origin, whose answer was passed back.
+    /// Forwarded to an origin, whose answer was forwarded back.
     Passed,
     /// A tunnel was opened.
     Tunnelled,
-    /// A tunnel was opened that ends here: what is asked inside of it has entries of its own.
+    /// A tunnel was opened that ends here: the requests inside it have entries of their own.
     Intercepted,
-    /// It was answered from the cache.
+    /// Answered from the cache.
     Hit,
-    /// It was answered from the cache after the origin had confirmed what was stored.
+    /// Answered from the cache after validation by the origin.
     Validated,
-    /// The origin gave no whole answer, for this reason (in the words of RFC 9209 section 2.3).
+    /// The origin gave no whole answer, with the reason (error types of RFC 9209 section 2.3).
     Failed(&'static str),
     /// The client went away before the end.
     Abandoned,
 }
 
 impl Outcome {
-    /// What it is called in logs and metrics.
+    /// Its name in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Own => "own",
@@ -74,7 +74,7 @@ impl Outcome {
         }
     }
 
-    /// Why, where there is a reason.
+    /// The reason, if there is one.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Outcome::Refused(reason) | Outcome::Failed(reason) => Some(reason),
@@ -96,30 +96,31 @@ impl Outcome {
     ];
 }
 
-/// When what happened; nothing where it did not. What leaves for the client is timed when it is handed to its connection.
+/// Timeline of a request; `None` for events that did not happen. Bytes for the client are timed when they are handed to
+/// its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// The request's head was there.
+    /// Arrival of the request's head.
     pub request: Time,
-    /// There was a connection to the origin.
+    /// Availability of a connection to the origin.
     pub connected: Option<Time>,
-    /// The first byte of the origin's answer was there.
+    /// Arrival of the first byte of the origin's answer.
     pub origin_first: Option<Time>,
-    /// The last.
+    /// Arrival of the last byte.
     pub origin_last: Option<Time>,
-    /// The answer's head left for the client.
+    /// Sending of the answer's head to the client.
     pub client_first: Option<Time>,
-    /// Its last byte did.
+    /// Sending of its last byte.
     pub client_last: Option<Time>,
 }
 
 impl Entry {
-    /// What it was asked by, as logs name it: `h1`, ..., `socks5`.
+    /// Name of its protocol in logs: `h1`, ..., `socks5`.
     pub fn spoken(&self) -> &'static str {
         self.socks.map_or(self.protocol.name(), socks::Version::name)
     }
 
-    /// A request that has just come.
+    /// An entry for a request that has just arrived.
     pub fn new(client: Option<SocketAddr>, method: &str, url: String, protocol: Protocol) -> Entry {
         Entry {
             client,

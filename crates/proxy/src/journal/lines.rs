@@ -1,7 +1,7 @@
-//! A request as a line of a log.
+//! Log lines of requests.
 //!
-//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all there is, times in milliseconds since the request's
-//! head was there. Whatever clients sent is escaped: a line is one request's.
+//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all fields, with times in milliseconds since the
+//! arrival of the request's head. Text from clients is escaped, so that one request is one line.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -36,7 +36,7 @@ struct Line<'a> {
     client_last_ms: Option<f64>,
 }
 
-/// One JSON object, without the line's end. `start` is the date, since 1970, at which the world's clock began.
+/// One JSON object, without a line end. `start` is the Unix time at which the world's clock started.
 pub fn json(entry: &Entry, start: Duration) -> String {
     let times = &entry.times;
     let since = |at: Option<Time>| at.map(|at| millis(at.since(times.request)));
@@ -62,12 +62,12 @@ pub fn json(entry: &Entry, start: Duration) -> String {
     serde_json::to_string(&line).expect("a line is plain data, so it serialises")
 }
 
-/// To the microsecond: what comes below is noise.
+/// Rounded to the microsecond: anything finer is noise.
 fn millis(span: Duration) -> f64 {
     span.as_micros() as f64 / 1e3
 }
 
-/// One line of the Common Log Format, without its end.
+/// One line of the Common Log Format, without a line end.
 pub fn common(entry: &Entry, start: Duration) -> String {
     let client =
         entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
@@ -95,7 +95,7 @@ pub fn common(entry: &Entry, start: Duration) -> String {
     line
 }
 
-/// As Apache does: quotes, backslashes and whatever is not visible.
+/// Escapes as Apache does: quotes, backslashes and invisible characters.
 fn escape(line: &mut String, text: &str) {
     for byte in text.bytes() {
         match byte {
@@ -108,7 +108,7 @@ fn escape(line: &mut String, text: &str) {
     }
 }
 
-/// A date since 1970 in UTC, as ISO 8601 and as the Common Log Format has it.
+/// A Unix time in UTC, in ISO 8601 and in the Common Log Format.
 fn date(since_1970: Duration) -> (String, String) {
     let at = jiff::Timestamp::UNIX_EPOCH.saturating_add(since_1970).unwrap_or(jiff::Timestamp::MAX);
     (format!("{at:.3}"), at.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())

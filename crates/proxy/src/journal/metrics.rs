@@ -1,6 +1,6 @@
 //! Counters of requests, and their text for Prometheus (exposition format 0.0.4).
 //!
-//! Each core has its own counters, so that none waits for another; they are summed when they are asked for.
+//! Each core has its own counters, so that none waits for another; they are summed on request.
 
 use std::fmt::{Display, Write};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::note::{Brief, Journal};
 use crate::caching::DiskTally;
 use crate::upstream::ServerTally;
 
-/// Upper bounds of the latencies' classes, in seconds: the client library's usual ones.
+/// Upper bounds of the latency buckets, in seconds: the Prometheus client library's defaults.
 const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Protocols that are told apart.
+/// Protocols counted separately.
 const PROTOCOLS: [&str; 7] = ["h1.0", "h1", "spdy", "h2", "h3", "socks4", "socks5"];
 
 /// The counters of one core.
@@ -35,7 +35,7 @@ pub struct Metrics {
     gauges: Gauges,
 }
 
-/// What is there now, on one core.
+/// Gauges of one core.
 #[derive(Debug, Default)]
 pub struct Gauges {
     /// Connections of clients.
@@ -44,11 +44,11 @@ pub struct Gauges {
     pub origins: AtomicU64,
     /// Of these, idle ones.
     pub origins_idle: AtomicU64,
-    /// Requests that wait for one.
+    /// Requests waiting for a connection.
     pub waiting: AtomicU64,
 }
 
-/// How long the first byte of answers took.
+/// Histogram of the time to the answers' first byte.
 #[derive(Debug, Default)]
 struct Histogram {
     classes: [AtomicU64; BOUNDS.len()],
@@ -61,12 +61,12 @@ fn add(counter: &AtomicU64, number: u64) {
 }
 
 impl Metrics {
-    /// What is there now.
+    /// The gauges.
     pub fn gauges(&self) -> &Gauges {
         &self.gauges
     }
 
-    /// A line of the log was lost: its writer was too slow.
+    /// Counts a log line that was lost because the writer was too slow.
     pub fn lost_line(&self) {
         add(&self.lost_lines, 1);
     }
@@ -87,7 +87,7 @@ impl Journal for Arc<Metrics> {
         false
     }
 
-    /// What comes from memory takes no time worth a look at the clock.
+    /// Hits in memory count as instantaneous, which saves a look at the clock.
     fn hit(&self, brief: Brief) {
         let Brief { protocol, status, sent_bytes } = brief;
         self.count(&Outcome::Hit, place(protocol), status, sent_bytes);
@@ -104,7 +104,7 @@ impl Journal for Arc<Metrics> {
     }
 }
 
-/// Its place among [`PROTOCOLS`].
+/// Index in [`PROTOCOLS`].
 fn place(protocol: Protocol) -> usize {
     match protocol {
         Protocol::H10 => 0,
@@ -133,7 +133,7 @@ impl Histogram {
     }
 }
 
-/// All cores' counters as text, and those of the cache, its disk and the `servers` of origins, as far as there are any.
+/// All cores' counters as text, and those of the cache, its disk tier and the `servers` of origins, if there are any.
 pub fn exposition(
     cores: &[Arc<Metrics>],
     cache: Option<(Tally, Option<DiskTally>)>,
@@ -214,7 +214,7 @@ pub fn exposition(
     text.0
 }
 
-/// A metric of one sample: name, type, help, and where each core keeps it.
+/// A metric with one sample: name, type, help, and its counter in each core.
 type Family<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
 
 fn cache_samples(text: &mut Text, tally: Tally) {

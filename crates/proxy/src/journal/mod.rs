@@ -1,4 +1,4 @@
-//! What is told of requests: one [`Entry`] each, to whoever keeps a [`Journal`].
+//! The journal of requests: one [`Entry`] each, for any implementation of [`Journal`].
 
 mod entry;
 mod lines;

@@ -1,4 +1,4 @@
-//! The note of a request under way, written down when it is done with.
+//! The entry of a request under way, handed to the journal at the end.
 
 use std::rc::Rc;
 
@@ -6,24 +6,24 @@ use tls::Protocol;
 
 use super::entry::Entry;
 
-/// Keeps what is told of requests.
+/// Receiver of request entries.
 pub trait Journal {
-    /// A request is done with.
+    /// Records a finished request.
     fn done(&self, entry: &Entry);
 
-    /// Whether it wants an entry of each answer from memory, which costs more than the answer does.
+    /// Returns true if it wants an entry for each hit in memory, which costs more than the hit itself.
     fn wants_hits(&self) -> bool {
         true
     }
 
-    /// An answer was given from memory, and no entry of it is wanted.
+    /// Records a hit in memory for which no entry is wanted.
     fn hit(&self, _brief: Brief) {}
 }
 
-/// An answer from memory, in short.
+/// Summary of a hit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// How it was asked for.
+    /// Protocol of the request.
     pub protocol: Protocol,
     /// Its status.
     pub status: u16,
@@ -31,7 +31,7 @@ pub struct Brief {
     pub sent_bytes: u64,
 }
 
-/// Keeps nothing.
+/// Discards everything.
 impl Journal for () {
     fn done(&self, _entry: &Entry) {}
 
@@ -58,9 +58,9 @@ impl<J: Journal> Journal for Option<J> {
     }
 }
 
-/// The note of one request. Whoever holds it fills it in; whoever drops it hands it to the journal.
+/// The note of one request. Its holder fills it in; dropping it hands it to the journal.
 pub struct Note {
-    /// What is known so far.
+    /// The entry so far.
     pub entry: Entry,
     journal: Rc<dyn Journal>,
 }

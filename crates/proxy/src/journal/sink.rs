@@ -1,4 +1,4 @@
-//! Lines on their way to a log, which a thread of its own writes: no request waits for a disk.
+//! Log lines on their way to a writer thread: no request waits for a disk.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -10,36 +10,36 @@ use super::metrics::Metrics;
 use super::note::Journal;
 use crate::config::LogFormat;
 
-/// As many lines wait for the log's writer; more are lost, and counted.
+/// Maximum number of lines waiting for the writer; more are lost, and counted.
 const WAITING: usize = 16 * 1024;
 
-/// What the writer is told.
+/// A message to the writer.
 #[derive(Debug)]
 pub enum LogMessage {
-    /// To write a line, without its end.
+    /// Write a line, given without its end.
     Line(String),
-    /// To open the file anew: somebody has moved it.
+    /// Reopen the file: it has been rotated.
     Reopen,
 }
 
-/// The way to the writer. Clones lead to the same.
+/// The sender to the writer. Clones share one channel.
 pub type LogSender = SyncSender<LogMessage>;
 
-/// A way to a writer, and the writer's end of it.
+/// The sender to a writer, and the writer's end.
 pub fn log_channel() -> (LogSender, Receiver<LogMessage>) {
     sync_channel(WAITING)
 }
 
-/// Writes each request as a line.
+/// A journal that writes each request as a line.
 #[derive(Debug)]
 pub struct LogLines {
-    /// How lines look.
+    /// Format of the lines.
     pub format: LogFormat,
-    /// Where they go.
+    /// Channel to the writer.
     pub sender: LogSender,
-    /// Counts those that were lost.
+    /// Counter of lost lines.
     pub metrics: Arc<Metrics>,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     pub start: Duration,
 }
 

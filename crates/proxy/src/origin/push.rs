@@ -1,8 +1,8 @@
-//! What an origin pushes with a document.
+//! Selection of the objects that an origin pushes with a document.
 
 use page::{Kind, Object, Page, Priority};
 
-/// Which of the objects of a document's own host are pushed with it.
+/// Choice among the objects of a document's own host to push with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PushPolicy {
     /// None.
@@ -10,7 +10,7 @@ pub enum PushPolicy {
     None,
     /// Style sheets.
     Stylesheets,
-    /// Style sheets, and scripts that browsers ask for ahead of images: what blocks rendering.
+    /// Style sheets, and scripts that browsers request ahead of images: render-blocking objects.
     Blocking,
     /// All.
     All,
@@ -31,12 +31,12 @@ impl PushPolicy {
     }
 }
 
-/// A page's document, and what can be pushed with it.
+/// A page's document, and the objects that can be pushed with it.
 #[derive(Debug)]
 pub(super) struct Pushable {
-    /// The document: the first object that is no redirect.
+    /// The document: the first object that is not a redirect.
     pub(super) document: usize,
-    /// Objects of its host that a plain GET has the answer to, each once, in the page's order.
+    /// Objects of its host that a plain GET would fetch, each once, in the page's order.
     objects: Vec<Object>,
 }
 
@@ -55,7 +55,7 @@ impl Pushable {
         Some(Pushable { document, objects })
     }
 
-    /// What `policy` pushes.
+    /// The objects that `policy` pushes.
     pub(super) fn pushed(&self, policy: PushPolicy) -> impl Iterator<Item = &Object> {
         self.objects.iter().filter(move |object| policy.pushes(object))
     }

@@ -1,4 +1,4 @@
-//! A page's objects as prepared replies, shared by all who serve it.
+//! A page's objects as prepared replies, shared by all its servers.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Site {
     pushable: Option<Pushable>,
 }
 
-/// One host: requests to the positions of their replies.
+/// One host: requests mapped to the positions of their replies.
 struct Host {
     by_request: FxHashMap<String, usize>,
     /// A request that a page makes several times has several replies, given in turn.
@@ -34,13 +34,13 @@ pub(super) struct Entry {
 }
 
 impl Site {
-    /// Prepares the replies of `page`. What its bodies hold does not matter to farlink's own loader.
+    /// Prepares the replies of `page`. The content of bodies does not matter to farlink's own loader.
     pub fn new(page: &Page) -> Site {
         let body = Body::for_page(page);
         Site::with_bodies(page, |index, object| body.slice(index, object.body_bytes))
     }
 
-    /// Prepares the replies of `page` with given bodies: `body` is told an object's index and the
+    /// Prepares the replies of `page` with given bodies: `body` is called with an object's index and the
     /// object.
     pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
         Site::with_replies(page, |index, object| {
@@ -48,8 +48,8 @@ impl Site {
         })
     }
 
-    /// As [`new`](Site::new), with each reply saying by which alternatives its host can be reached (`Alt-Svc`); heads keep their sizes
-    /// where they have room for it.
+    /// Like [`new`](Site::new), with each reply advertising its host's alternatives (`Alt-Svc`); heads keep their sizes if they
+    /// have room for it.
     pub fn advertising(page: &Page, alternatives: &AltSvc) -> Site {
         let body = Body::for_page(page);
         let field = [("alt-svc", alternatives.to_string())];
@@ -59,8 +59,9 @@ impl Site {
         })
     }
 
-    /// As [`new`](Site::new), with each reply saying whether it may be stored: for a year where the page says that it can be cached, else not. Heads keep their sizes
-    /// where they have room for it.
+    /// Like [`new`](Site::new), with each reply stating its cacheability: a year if the page says that it can be cached, else not at all. Heads
+    /// keep
+    /// their sizes if they have room for it.
     pub fn for_caches(page: &Page) -> Site {
         let body = Body::for_page(page);
         Site::with_replies(page, |index, object| {
@@ -71,7 +72,7 @@ impl Site {
         })
     }
 
-    /// Prepares the replies that a browser needs: real bytes, and the fields that it acts upon.
+    /// Prepares the replies that a browser needs: real bytes, and the fields that it acts on.
     pub fn browsable(browsable: &Browsable) -> Site {
         Site::with_replies(&browsable.page, |index, object| {
             let Content { media_type, fields, body } = &browsable.contents[index];
@@ -128,7 +129,7 @@ impl Site {
         self.pushable.as_ref()
     }
 
-    /// Whether a request asks for this object.
+    /// Returns true if a request is for this object.
     pub(super) fn is_asked(&self, host: usize, method: &str, target: &str, object: usize) -> bool {
         let host = &self.hosts[host];
         let position = host.by_request.get(&key(method, target));
@@ -148,11 +149,10 @@ fn key(method: &str, target: &str) -> String {
     key
 }
 
-/// One buffer that every body is a slice of, each from a place of its own: what bodies hold does not matter but to tell them apart; that
-/// they are not copied does.
+/// One buffer that every body is a slice of, each from its own offset: their content only has to differ; avoiding copies matters.
 struct Body(Bytes);
 
-/// Neighbours begin so far from each other, and no place is farther than the last. Both are primes, as is the length of the pattern's line.
+/// Distance between the offsets of neighbours, and upper limit of the offsets. Both are primes, as is the length of the pattern's line.
 const BODY_STEP: usize = 1_031;
 const LAST_PLACE: usize = 65_521;
 
@@ -184,9 +184,8 @@ fn media_type(kind: Kind) -> &'static str {
     }
 }
 
-/// A reply whose head has the page's size: the fields that every server sends, those that `needed`
-/// names, one that is the same for all of a server's replies (policies, cookies) and one that is the
-/// object's own (dates, tags).
+/// A reply whose head has the page's size: the fields that every server sends, those that `needed` names, one
+/// that is the same for all of a server's replies (policies, cookies) and one that is the object's own (dates, tags).
 fn reply(
     index: usize,
     object: &Object,
@@ -220,8 +219,8 @@ fn header_map(fields: &[(&'static str, &str)]) -> HeaderMap {
     pairs.collect()
 }
 
-/// How much of a head is an object's own (date, last-modified, etag: about this much); the rest
-/// repeats from reply to reply, which is what header compression feeds on.
+/// Bytes of a head that are an object's own (date, last-modified, etag: about this much); the rest repeats
+/// from reply to reply, which is the basis of header compression.
 const OWN_BYTES: usize = 100;
 
 /// Text that differs from object to object.

@@ -1,4 +1,4 @@
-//! Hosts of a page behind one listener, told apart by the name and port a request gives (RFC 9110 section
+//! Virtual hosts of a page behind one listener, selected by the name and port in a request (RFC 9110 section
 //! 7.2).
 
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use page::Page;
 
 use super::{Origin, PushPolicy, Site, Workers};
 
-/// Hosts of a page, as one handler. They share a machine, hence its workers.
+/// Hosts of a page, as one handler. They share a machine and therefore its workers.
 pub struct VirtualHosts {
     origins: Vec<Origin>,
     by_name: BTreeMap<(String, Option<u16>), usize>,
 }
 
 impl VirtualHosts {
-    /// These hosts of `page`, whose replies `site` holds. `think_factors` has one entry an object.
+    /// These hosts of `page`, with their replies in `site`. `think_factors` has one entry per object.
     pub fn new(
         page: &Page,
         hosts: impl IntoIterator<Item = usize>,
@@ -44,7 +44,7 @@ impl VirtualHosts {
         VirtualHosts { origins, by_name }
     }
 
-    /// The same, which push objects with their documents.
+    /// The same hosts, which push objects with their documents.
     #[must_use]
     pub fn with_push(self, push: PushPolicy) -> VirtualHosts {
         let origins = self.origins.into_iter().map(|origin| origin.with_push(push)).collect();
@@ -53,8 +53,7 @@ impl VirtualHosts {
 }
 
 impl Handler for VirtualHosts {
-    /// A name that is none of the hosts' means the first of them, the document's, so that the page can be opened by
-    /// an address.
+    /// An unknown name selects the first host, the document's, so that the page can be opened by an address.
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         self.origin(request).handle(request)
     }
@@ -65,7 +64,7 @@ impl Handler for VirtualHosts {
 }
 
 impl VirtualHosts {
-    /// The host of this name and port; where the page does not know the port, the first of this name.
+    /// The host of this name and port; if the page does not know the port, the first of this name.
     fn origin(&self, request: RequestHead<'_>) -> &Origin {
         let (name, port) = name_and_port(request.authority);
         let name = name.to_ascii_lowercase();

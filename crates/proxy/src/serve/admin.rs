@@ -1,4 +1,4 @@
-//! The operator's port: metrics, health, and what is to be forgotten. Not for clients, nor for pages that an operator's browser shows.
+//! The operator's port: metrics, health, and purges. Not for clients, nor for web pages in an operator's browser.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -23,35 +23,35 @@ use crate::upstream::{Destination, Health, ServerTally};
 /// The servers of an origin, and their health.
 pub type Site = (Arc<[Destination]>, Arc<Health>);
 
-/// Answers the operator.
+/// Handler of the operator's requests.
 pub struct Admin(Rc<Desk>);
 
 struct Desk {
     cores: Vec<Arc<Metrics>>,
     state: Rc<State>,
-    /// Who may ask; everybody, if nobody is named.
+    /// Users that have access; `None` for everyone.
     users: Option<Arc<Users>>,
-    /// Passwords are verified one after the other: who guesses does not occupy all cores.
+    /// Passwords are verified one at a time: guessing must not occupy all cores.
     verifier: Semaphore,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     start: Duration,
 }
 
-/// What changes while the proxy is at work.
+/// State that changes while the proxy runs.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Whether it comes to its end.
+    /// True while the proxy drains.
     pub is_draining: Cell<bool>,
-    /// What is stored.
+    /// The store, if there is a cache.
     pub store: RefCell<Option<Arc<Store>>>,
     /// The servers of the origins behind it.
     pub sites: RefCell<Vec<Site>>,
-    /// The parts of the cache beside the forward proxy's: one for each table of origins behind it.
+    /// Cache partitions beside the forward proxy's: one for each table of origins behind it.
     pub partitions: RefCell<Vec<Partition>>,
 }
 
 impl Admin {
-    /// Tells `users` of all `cores`; everybody, if there are none.
+    /// A handler that reports on all `cores` to `users`, or to everyone if there are none.
     pub fn new(
         cores: Vec<Arc<Metrics>>,
         state: Rc<State>,
@@ -104,13 +104,13 @@ impl Desk {
 
     fn health(&self) -> Reply {
         match self.state.is_draining.get() {
-            // Whoever spreads load over several proxies sends no more here.
+            // Load balancers send no more requests here.
             true => text(StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
             false => text(StatusCode::OK, "ok\n"),
         }
     }
 
-    /// Forgets what `query` names.
+    /// Removes the responses that `query` names.
     fn purge(&self, query: &str) -> Answer {
         let Some(store) = self.state.store.borrow().clone() else {
             let nothing = text(StatusCode::NOT_FOUND, "this proxy stores nothing\n");
@@ -135,7 +135,7 @@ impl Desk {
     }
 }
 
-/// What is to be forgotten: `url=URL`, `prefix=URL` or `all`.
+/// Scope of a purge: `url=URL`, `prefix=URL` or `all`.
 enum Named {
     One(Url),
     Prefix(Url),
@@ -193,7 +193,7 @@ impl Handler for Admin {
         let Some(users) = &desk.users else {
             return match is_certain(request.authority) {
                 true => desk.answer(request.method, request.target),
-                // A name can lead here that belongs to somebody else (DNS rebinding).
+                // An attacker's name can be made to lead here (DNS rebinding).
                 false => Answer::Ready(text(
                     StatusCode::MISDIRECTED_REQUEST,
                     "without passwords (admin.users) this port is asked by its address, or as localhost\n",
@@ -220,7 +220,7 @@ impl Handler for Admin {
     }
 }
 
-/// Whether a browser asks in the name of a page from elsewhere.
+/// Returns true if a browser sends the request for a page of another origin.
 fn is_foreign(request: &RequestHead<'_>) -> bool {
     let own = format!("{}://{}", request.scheme, request.authority);
     let is_own = |origin: &[u8]| origin.eq_ignore_ascii_case(own.as_bytes());
@@ -229,14 +229,14 @@ fn is_foreign(request: &RequestHead<'_>) -> bool {
         || !request.fields.get_all("sec-fetch-site").all(is_from_here)
 }
 
-/// Whether nobody else can have a say in where `authority` leads.
+/// Returns true if no one else can control where `authority` leads.
 fn is_certain(authority: &str) -> bool {
     match Authority::parse(authority) {
         Ok(asked) => {
             asked.host.eq_ignore_ascii_case("localhost")
                 || asked.bare_host().parse::<IpAddr>().is_ok()
         }
-        // Of HTTP/1.0, which browsers do not speak.
+        // HTTP/1.0, which browsers do not use.
         Err(_) => authority.is_empty(),
     }
 }
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use crate::caching::Settings;
 
-    /// A store that has `uris`.
+    /// A store that contains `uris`.
     fn store(uris: &[(u32, &str)]) -> Arc<Store> {
         let limits = Limits { bytes: 1 << 20, entry_bytes: 1 << 16 };
         let settings = Settings { limits, policy: Policy::default() };

@@ -1,4 +1,4 @@
-//! What workers are told, from whatever thread.
+//! Control of workers from any thread.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use tokio::sync::watch;
 use crate::caching::Store;
 use crate::config::Settings;
 
-/// What a worker is to do.
+/// Phase of a worker.
 #[derive(Clone, Debug)]
 pub enum Phase {
     /// Serve.
     Serve {
-        /// With these settings; connections that are there keep those that they came under.
+        /// The settings; existing connections keep theirs.
         settings: Arc<Settings>,
-        /// With this client for origins over TLS.
+        /// TLS client for origins.
         tls: PublicClient,
-        /// With this cache, if any.
+        /// The cache, if any.
         store: Option<Arc<Store>>,
     },
-    /// Take no more connections, finish what is under way, end.
+    /// Accept no more connections, finish requests under way, end.
     Drain,
 }
 
-/// Tells workers what to do.
+/// Sender of phases to workers.
 #[derive(Debug)]
 pub struct Control(watch::Sender<Phase>);
 
-/// What a worker is told.
+/// A worker's receiver of phases.
 #[derive(Clone, Debug)]
 pub struct Orders(watch::Receiver<Phase>);
 
 impl Control {
-    /// Begins with `phase`.
+    /// Creates both ends, with `phase` as the first.
     pub fn new(phase: Phase) -> (Control, Orders) {
         let (sender, receiver) = watch::channel(phase);
         (Control(sender), Orders(receiver))
     }
 
-    /// From now on, `phase`.
+    /// Switches workers to `phase`.
     pub fn tell(&self, phase: Phase) {
         self.0.send_replace(phase);
     }
 }
 
 impl Orders {
-    /// What is to be done now.
+    /// The current phase.
     pub fn current(&mut self) -> Phase {
         self.0.borrow_and_update().clone()
     }
 
-    /// Waits until something else is to be done. Nobody being left to tell means the end.
+    /// Waits for the next phase. A dropped sender means the end.
     pub async fn changed(&mut self) -> Phase {
         match self.0.changed().await {
             Ok(()) => self.current(),

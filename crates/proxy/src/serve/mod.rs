@@ -1,7 +1,7 @@
-//! A proxy at work: its ports, its connections, its end.
+//! A running proxy: its ports, connections and shutdown.
 //!
-//! A [`Worker`] is one core's share; in production there is one a core, each with listeners of its own on the same addresses. All
-//! are told by a [`Control`] what to do: serve with these settings, serve with others from now on, come to an end.
+//! A [`Worker`] is one core's share; in production there is one per core, each with its own listeners on the same addresses. A
+//! [`Control`] tells them all what to do: serve with these settings, reload, drain.
 
 mod admin;
 mod control;

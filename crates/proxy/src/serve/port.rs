@@ -1,4 +1,4 @@
-//! One port: takes connections and serves them.
+//! One TCP port: accepts connections and serves them.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -18,26 +18,26 @@ use world::{JoinHandle, TcpListener, TcpStream};
 use super::room::{Counted, Place};
 use crate::journal::Metrics;
 
-/// How long a port takes no connections after the machine refused it one: out of descriptors, as a rule.
+/// Pause in accepting after the system refused a connection: out of descriptors, as a rule.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a port that closes still takes in who has begun to knock: longer than most clients' round trips, shorter than the second after
-/// which clients knock again, who then find it closed, or another proxy there.
+/// Time for which a closing port completes handshakes under way: longer than most clients' round trips, shorter than the second after
+/// which clients retransmit their SYN and find the port closed, or another proxy there.
 const LAST_HANDSHAKES: Duration = Duration::from_millis(800);
 
-/// What a port does with connections.
+/// Acceptor and handler of a port's connections.
 pub(super) struct Service<H> {
     pub(super) acceptor: Acceptor,
     pub(super) handler: Rc<H>,
 }
 
-/// A port that is listened on.
+/// A listening port.
 pub(super) struct Port<H> {
     inner: Rc<Inner<H>>,
     listening: JoinHandle<Closed>,
 }
 
-/// How a port was closed: whoever had begun a handshake was taken in, or was not, because the machine cannot let new ones wait.
+/// Result of closing a port: `Ok` if handshakes under way were completed, an error if the kernel cannot refuse new ones.
 pub(super) type Closed = io::Result<()>;
 
 struct Inner<H> {
@@ -47,7 +47,7 @@ struct Inner<H> {
 }
 
 impl<H: Handler> Port<H> {
-    /// Listens on `address`. `room` is for as many connections as may be open at once.
+    /// Listens on `address`. `room` limits the number of open connections.
     pub(super) fn open(
         address: SocketAddr,
         service: Service<H>,
@@ -67,12 +67,12 @@ impl<H: Handler> Port<H> {
         self.inner.address
     }
 
-    /// Serves connections that come from now on like this.
+    /// Sets the service of new connections.
     pub(super) fn serve(&self, service: Service<H>) {
         self.inner.service.replace(Rc::new(service));
     }
 
-    /// Takes in who has knocked already, and nobody else; ready when the port is closed. Begins at once, awaited or not.
+    /// Completes handshakes under way, and refuses new ones; ready when the port is closed. Begins at once, awaited or not.
     pub(super) fn close(self) -> JoinHandle<Closed> {
         self.inner.closed.notify_one();
         self.listening
@@ -86,7 +86,7 @@ async fn run<H: Handler>(
     metrics: Arc<Metrics>,
 ) -> Closed {
     port.take_in(&listener, &room, &metrics, port.closed.notified()).await;
-    // Who is in the kernel's queue believes to be connected, and has asked already: with the port they would be thrown out.
+    // Clients in the accept queue consider themselves connected, and may have sent a request: closing the port would reset them.
     let refused = listener.refuse_handshakes();
     if refused.is_ok() {
         port.take_in(&listener, &room, &metrics, world::sleep(LAST_HANDSHAKES)).await;
@@ -100,7 +100,7 @@ async fn run<H: Handler>(
 }
 
 impl<H: Handler> Inner<H> {
-    /// Takes whoever comes, until `end`.
+    /// Accepts connections until `end`.
     async fn take_in(
         &self,
         listener: &TcpListener,
@@ -111,7 +111,7 @@ impl<H: Handler> Inner<H> {
         let mut end = pin!(end);
         loop {
             let next = async {
-                // Where there is no room, those who come wait in the kernel's queue.
+                // Without room, new connections wait in the kernel's accept queue.
                 let place = Place::acquire(Rc::clone(room)).await;
                 (place, listener.accept().await)
             };
@@ -128,7 +128,7 @@ impl<H: Handler> Inner<H> {
         }
     }
 
-    /// Serves a connection by a task of its own.
+    /// Serves a connection in a task of its own.
     fn take(&self, tcp: TcpStream, place: Place, metrics: &Arc<Metrics>) {
         let service = Rc::clone(&self.service.borrow());
         drop(world::spawn(connection(tcp, service, place, Arc::clone(metrics))));
@@ -142,6 +142,6 @@ async fn connection<H: Handler>(
     metrics: Arc<Metrics>,
 ) {
     let _counted = Counted::among(metrics);
-    // A connection that fails is the client's to notice; its requests have been noted.
+    // A failed connection is the client's to notice; its requests have been noted.
     let _ = service.acceptor.serve(tcp, Rc::clone(&service.handler)).await;
 }

@@ -1,4 +1,4 @@
-//! One UDP port: takes connections of HTTP/3 and serves them.
+//! One UDP port: accepts HTTP/3 connections and serves them.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 use super::room::{Counted, Place};
 use crate::journal::Metrics;
 
-/// What all connections of a core share, whatever port they come by.
+/// State shared by all connections of a core, on any port.
 #[derive(Clone)]
 pub(super) struct Surroundings {
     pub(super) common: Common,
@@ -24,7 +24,7 @@ pub(super) struct Surroundings {
     pub(super) metrics: Arc<Metrics>,
 }
 
-/// A port that is listened on.
+/// A listening port.
 pub(super) struct QuicPort<H>(Rc<Inner<H>>);
 
 struct Inner<H> {
@@ -36,7 +36,7 @@ struct Inner<H> {
 }
 
 impl<H: Handler> QuicPort<H> {
-    /// Listens on `address` as one of the workers that `seat` names.
+    /// Listens on `address` as the worker that `seat` names.
     pub(super) fn open(
         address: SocketAddr,
         acceptor: &h3::Acceptor,
@@ -51,18 +51,18 @@ impl<H: Handler> QuicPort<H> {
         Ok(QuicPort(inner))
     }
 
-    /// Serves connections that come from now on like this.
+    /// Sets the acceptor and handler of new connections.
     pub(super) fn serve(&self, acceptor: &h3::Acceptor, handler: Rc<H>) {
         self.0.listener.take_by(acceptor);
         self.0.handler.replace(handler);
     }
 
-    /// Takes nobody any more. The port stays until the connections that it has are over: they come by it.
+    /// Accepts no more connections. The port stays open for those that it has.
     pub(super) fn close(&self) {
         self.0.closed.notify_one();
     }
 
-    /// Ends the connections that it has.
+    /// Closes its connections.
     pub(super) async fn cut(&self) {
         self.0.listener.close().await;
     }
@@ -73,7 +73,7 @@ async fn run<H: Handler>(port: Rc<Inner<H>>) {
     while let Some(Some(incoming)) = before(port.closed.notified(), listener.accept()).await {
         match Place::at_once(&port.around.room) {
             Some(place) => port.take(incoming, place),
-            // Nothing waits for room here as in a listener's queue: who is refused asks by TCP.
+            // There is no queue for connections without room, unlike a listener's: a refused client falls back to TCP.
             None => incoming.refuse(),
         }
     }
@@ -94,18 +94,18 @@ impl<H> Drop for QuicPort<H> {
 }
 
 impl<H: Handler> Inner<H> {
-    /// Serves a connection by a task of its own.
+    /// Serves a connection in a task of its own.
     fn take(&self, incoming: h3::Incoming, place: Place) {
         let (handler, around) = (Rc::clone(&self.handler.borrow()), self.around.clone());
         drop(world::spawn(async move {
             let (_place, _counted) = (place, Counted::among(around.metrics));
-            // A connection that fails is the client's to notice; its requests have been noted.
+            // A failed connection is the client's to notice; its requests have been noted.
             let _ = incoming.serve_in(&around.common, handler).await;
         }));
     }
 }
 
-/// What `future` gives, unless `end` comes first.
+/// The output of `future`, unless `end` completes first.
 async fn before<T>(end: impl Future, future: impl Future<Output = T>) -> Option<T> {
     let (mut end, mut future) = (pin!(end), pin!(future));
     poll_fn(|cx| match end.as_mut().poll(cx) {

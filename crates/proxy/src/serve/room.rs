@@ -1,4 +1,4 @@
-//! A connection's place among those that may be open at once on a core.
+//! Permits for the connections that may be open at once on a core.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use tokio::sync::Semaphore;
 
 use crate::journal::Metrics;
 
-/// A place; free again when dropped.
+/// A permit, released on drop.
 pub(super) struct Place(Rc<Semaphore>);
 
 impl Place {
-    /// The next one that is free.
+    /// Waits for a free permit.
     pub(super) async fn acquire(room: Rc<Semaphore>) -> Place {
         match room.acquire().await {
             Ok(permit) => permit.forget(),
@@ -21,7 +21,7 @@ impl Place {
         Place(room)
     }
 
-    /// One, if any is free.
+    /// A permit, if one is free.
     pub(super) fn at_once(room: &Rc<Semaphore>) -> Option<Place> {
         room.try_acquire().ok()?.forget();
         Some(Place(Rc::clone(room)))
@@ -34,7 +34,7 @@ impl Drop for Place {
     }
 }
 
-/// A client's connection, among those that are counted as open.
+/// A client's connection, counted in the gauges as open.
 pub(super) struct Counted(Arc<Metrics>);
 
 impl Counted {

@@ -26,82 +26,82 @@ use crate::forward::{Entrance, Proxy, ProxyParts};
 use crate::journal::{Brief, Entry, Journal, Metrics};
 use crate::target::Scheme;
 
-/// As many clients' connections are open at once on one core; more wait to be accepted.
+/// Maximum number of open client connections per core; more wait to be accepted.
 const CONNECTIONS: usize = 10_000;
 
-/// How often a core tells what it has, and looks whether it is done.
+/// Interval at which a core updates its gauges, and checks for the end of draining.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// As long is waited at the end for HTTP/3's last packets to leave, and for clients who answer them.
+/// Time at the end for HTTP/3's last packets to leave, and for clients to acknowledge them.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// What a worker needs.
+/// Inputs of a worker.
 pub struct WorkerParts {
-    /// What it is told.
+    /// Its orders.
     pub orders: Orders,
-    /// Which of how many workers it is: it has its share of what is limited for all.
+    /// Index of the worker and number of workers: it has its share of global limits.
     pub place: (usize, usize),
-    /// How packets of HTTP/3 find their worker.
+    /// Steering of HTTP/3 packets to their worker.
     pub steering: h3::Steering,
-    /// Whom it tells of ports that it does not have, or not have closed, as it should.
+    /// Callback for ports that could not be opened, or not be closed in order.
     pub complain: fn(&Complaint),
-    /// Where it tells of requests, beside its metrics.
+    /// Journal of requests, beside its metrics.
     pub journal: Rc<dyn Journal>,
     /// Its own counters.
     pub metrics: Arc<Metrics>,
     /// All cores' counters, if this core answers the operator.
     pub all_metrics: Option<Vec<Arc<Metrics>>>,
-    /// The date, since 1970, at which the world's clock began.
+    /// Unix time at which the world's clock started.
     pub start: Duration,
 }
 
-/// A core's share of a proxy, whose ports are open.
+/// A core's share of a proxy, with open ports.
 pub struct Worker {
     parts: WorkerParts,
     ports: Vec<Opened>,
     admin: Option<Port<Admin>>,
-    /// What serves connections that come from now on.
+    /// The proxy for new connections.
     proxy: Rc<RefCell<Rc<Proxy>>>,
     common: Common,
-    /// How long requests may take to their end.
+    /// Time allowed for requests under way at the end.
     drain: Duration,
 }
 
-/// A port, and the address that the settings give it, which may leave the port to the machine.
+/// A port, and its configured address, which may leave the port number to the system.
 struct Opened {
     configured: SocketAddr,
     port: Port<Entrance>,
-    /// The same port of UDP, if HTTP/3 is spoken.
+    /// The same UDP port, if HTTP/3 is spoken.
     quic: Option<QuicPort<Entrance>>,
 }
 
-/// What all settings have in common.
+/// State that survives a change of settings.
 struct Common {
     acceptor: Acceptor,
     wheel: Wheel,
     room: Rc<Semaphore>,
     journal: Rc<dyn Journal>,
     state: Rc<State>,
-    /// Lasts as long as the servers of the present settings are checked.
+    /// Kept alive while the current settings' servers are checked.
     checking: RefCell<Rc<()>>,
 }
 
-/// A port that cannot be had.
+/// A port that could not be opened.
 #[derive(Debug, Error)]
 #[error("cannot listen on {address}{}: {source}", if *is_udp { " for HTTP/3 (UDP)" } else { "" })]
 pub struct NoPort {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// Whether it is the port of UDP.
+    /// True if it is the UDP port.
     pub is_udp: bool,
-    /// Why not.
+    /// The cause.
     pub source: io::Error,
 }
 
-/// What the operator should hear of a port.
+/// A problem with a port, for the operator.
 #[derive(Debug, Error)]
 pub enum Complaint {
-    /// Another program has taken it since the settings were found to be right.
+    /// Another program has taken the port since the settings were checked.
     #[error(transparent)]
     Lost(NoPort),
     /// It was closed while clients were about to connect.
@@ -109,14 +109,14 @@ pub enum Complaint {
         "{address} was closed at once: the kernel cannot let new handshakes wait ({source}), so clients that had begun one were turned away"
     )]
     Abrupt {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not in order.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// Counts requests.
+/// A journal that counts requests and passes them on.
 struct Told {
     metrics: Arc<Metrics>,
     journal: Rc<dyn Journal>,
@@ -138,10 +138,10 @@ impl Journal for Told {
 }
 
 impl Worker {
-    /// Opens the ports. Where the settings leave a port to the machine and another core has opened it, `opened` says which it is.
+    /// Opens the ports. Where the settings leave a port number to the system and another core has opened it, `opened` has it.
     ///
     /// # Errors
-    /// If a port cannot be had.
+    /// If a port cannot be opened.
     ///
     /// # Panics
     /// If it is told to end before it has begun.
@@ -180,7 +180,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// The addresses that are listened on.
+    /// The listening addresses.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.ports.iter().map(|opened| opened.port.address()).collect()
     }
@@ -195,7 +195,7 @@ impl Worker {
         let port = Port::open(address, service, &self.common.room, &self.parts.metrics);
         let port = port.map_err(|source| NoPort { address, is_udp: false, source })?;
         if address.port() == 0 {
-            // What it tells of itself names the port that was picked.
+            // The proxy's own address includes the port that was picked.
             port.serve(self.service(port.address(), listener));
         }
         let configured = listener.address;
@@ -231,7 +231,7 @@ impl Worker {
         Service { acceptor, handler: Rc::new(entrance) }
     }
 
-    /// Who is let in by SOCKS: users, where there are any to be known.
+    /// Authentication of SOCKS clients: required if there are users.
     fn socks(&self, listener: &Listener) -> socks::server::Entry {
         let proxy = self.proxy.borrow();
         match (listener.socks, proxy.knows_users()) {
@@ -241,7 +241,7 @@ impl Worker {
         }
     }
 
-    /// Serves until it is told to end and what was under way is done, or may take no longer. Gives whether all was done.
+    /// Serves until it is told to end and all requests are done, or the time for them is up. Returns true if all were done.
     pub async fn run(mut self) -> bool {
         drop(world::spawn(tell_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
         loop {
@@ -252,7 +252,7 @@ impl Worker {
         }
     }
 
-    /// Serves with other settings. A port that cannot be had is complained of and left out: what works goes on working.
+    /// Serves with other settings. A port that cannot be opened is reported and left out: the others go on working.
     fn reload(&mut self, settings: &Arc<Settings>, tls: PublicClient, store: Option<Arc<Store>>) {
         self.proxy.replace(self.common.proxy(settings, tls, store, &self.parts));
         self.drain = settings.drain;
@@ -274,7 +274,7 @@ impl Worker {
         drop(world::spawn(closed(closing, self.parts.complainer())));
     }
 
-    /// Goes on with a port, as `listener` says.
+    /// Keeps a port open with `listener`'s settings.
     fn keep(&mut self, mut opened: Opened, listener: &Listener) {
         let address = opened.port.address();
         if let Some(http3) = &listener.http3 {
@@ -297,7 +297,7 @@ impl Worker {
         let (closing, quic) = close(self.ports);
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
-        // They take in first who has knocked already.
+        // They first complete handshakes under way.
         closed(closing, self.parts.complainer()).await;
         let all_done = loop {
             if self.common.room.available_permits() == CONNECTIONS {
@@ -308,7 +308,7 @@ impl Worker {
             }
             world::sleep(LOOK).await;
         };
-        // Over TCP the kernel tells clients of the end; over UDP nobody else does.
+        // Over TCP the kernel closes connections; over UDP this must be done here.
         let told = async {
             for port in &quic {
                 port.cut().await;
@@ -320,16 +320,16 @@ impl Worker {
 }
 
 impl WorkerParts {
-    /// Who tells of what all workers see alike: the first.
+    /// Callback for problems that all workers see alike: only the first reports them.
     fn complainer(&self) -> Option<fn(&Complaint)> {
         (self.place.0 == 0).then_some(self.complain)
     }
 }
 
-/// Ports that are being closed.
+/// Ports being closed.
 type Closing = Vec<(SocketAddr, JoinHandle<Closed>)>;
 
-/// Closes ports; those of UDP still have connections to end.
+/// Closes ports; UDP ports still have connections to end.
 fn close(ports: Vec<Opened>) -> (Closing, Vec<QuicPort<Entrance>>) {
     let (mut closing, mut quic) = (Vec::new(), Vec::new());
     for opened in ports {
@@ -340,7 +340,7 @@ fn close(ports: Vec<Opened>) -> (Closing, Vec<QuicPort<Entrance>>) {
     (closing, quic)
 }
 
-/// Waits until all are closed; tells of those that could not be closed in order.
+/// Waits until all are closed; reports those that could not be closed in order.
 async fn closed(closing: Closing, complain: Option<fn(&Complaint)>) {
     for (address, port) in closing {
         if let (Err(source), Some(complain)) = (port.await, complain) {
@@ -368,7 +368,7 @@ impl Common {
         self.state.sites.replace(sites.collect());
         let inside = self.acceptor.clone();
         let proxy = Proxy::new(settings, ProxyParts { tls, store, wheel, inside, journal, start });
-        // What one core finds out holds for all.
+        // The results of one core's checks hold for all.
         if index == 0 {
             self.checking.replace(Rc::new(()));
             proxy.check_servers(&self.checking.borrow());
@@ -377,7 +377,7 @@ impl Common {
     }
 }
 
-/// Takes whatever it can, and waits for nobody for ever.
+/// An acceptor of all protocols, with timeouts for every client.
 fn acceptor(wheel: &Wheel) -> Acceptor {
     let settings = h1::server::Settings { half_closed_clients: false, ..Default::default() };
     let core = h1::server::Core::new(settings, wheel.clone());
@@ -390,7 +390,7 @@ fn acceptor(wheel: &Wheel) -> Acceptor {
     }
 }
 
-/// Tells what the core has, again and again.
+/// Updates the core's gauges periodically.
 async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
     loop {
         let count = proxy.borrow().upstream().count();

@@ -13,16 +13,17 @@ use super::pool::Lease;
 use super::transfer::{Listed, Transfer, Transfers};
 use super::tunnel::Tunnel;
 
-/// A response's body. At its end the connection serves the next request; dropped before, or broken, it ends the connection.
+/// A response's body. At its end the connection serves the next request; if it breaks or is dropped before, the connection
+/// is closed.
 pub struct ResponseBody {
     transfer: Rc<Transfer>,
     /// `None` once it is at its end.
     listed: Option<Listed>,
     timer: Timer,
     idle_timeout: Duration,
-    /// Whether the timer runs.
+    /// True while the timer runs.
     is_waiting: bool,
-    /// How much is still to come, if that was told.
+    /// Bytes still to come, if the length is known.
     left: Option<u64>,
 }
 
@@ -45,7 +46,7 @@ impl ResponseBody {
         body
     }
 
-    /// Of a response behind which the origin goes on by another protocol: see [`ResponseBody::into_tunnel`].
+    /// For a response after which the origin switches protocols: see [`ResponseBody::into_tunnel`].
     pub(super) fn switched(
         body: IncomingBody,
         lease: Lease,
@@ -56,14 +57,14 @@ impl ResponseBody {
         ResponseBody { transfer, listed, timer, idle_timeout, is_waiting, left }
     }
 
-    /// The connection, if the origin goes on by another protocol on it (101). It keeps its place among those to the origin.
+    /// The connection, if the origin has switched protocols on it (101). It keeps its place among those to the origin.
     pub fn into_tunnel(self) -> Option<Tunnel> {
         let (body, lease) = self.transfer.coming.take()?;
         let stream = body.into_switched()?;
         Some(Tunnel::new(stream, self.timer, self.idle_timeout).keeping(lease))
     }
 
-    /// Whether all of it has been handed out.
+    /// Returns true if all of it has been handed out.
     pub fn is_ended(&self) -> bool {
         self.listed.is_none()
     }
@@ -79,7 +80,7 @@ impl ResponseBody {
         }
     }
 
-    /// What comes next, without a look at the time.
+    /// Polls the connection, without the timeout.
     fn poll_coming(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &mut *self.transfer.coming.borrow_mut() {
             Some((body, _)) => body.poll_next(cx),
@@ -107,7 +108,7 @@ impl Body for ResponseBody {
                 // Only waiting for the origin counts: a client may be as slow as its own timeout lets it.
                 self.left = self.left.map(|left| left.saturating_sub(piece.len() as u64));
                 self.transfer.gave(piece.len());
-                // Who knows the length asks no further: the end is taken in now, and the connection is free.
+                // A caller that knows the length polls no further: take in the end now, so that the connection is free.
                 if self.left == Some(0) && matches!(self.poll_coming(cx), Poll::Ready(None)) {
                     self.end();
                 }
@@ -130,7 +131,7 @@ impl ResponseBody {
         }
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     fn give_up(&mut self) {
         self.listed = None;
         drop(self.transfer.coming.take());

@@ -1,4 +1,4 @@
-//! Which connections there are, open or being opened, and who holds them. No I/O but that what is dropped is closed.
+//! Table of connections, open or being opened, and their holders. No I/O, except that dropped connections are closed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,47 +14,47 @@ use super::shares::{Peer, Shares};
 #[derive(Default)]
 pub(super) struct Connections {
     origins: BTreeMap<Key, Origin>,
-    /// Connections, and those being opened.
+    /// Number of connections, including those being opened.
     open: usize,
-    /// Who holds them, wherever they lead.
+    /// Shares of clients in all connections.
     shares: Shares,
 }
 
 #[derive(Default)]
 struct Origin {
     open: usize,
-    /// The one that was used last comes last.
+    /// Ordered by last use, the latest last.
     idle: Vec<Idle>,
     shared: Option<Idle>,
-    /// Whether a connection is being opened that may be shared.
+    /// True while a connection that may be shared is being opened.
     opening: bool,
-    /// Whose requests are under way.
+    /// Shares of clients in the requests under way.
     shares: Shares,
 }
 
-/// A connection, and since when nobody has asked for it.
+/// A connection, and the time since which it is unused.
 struct Idle {
     connection: Connection,
     since: Time,
 }
 
 impl Connections {
-    /// All that are open, and those of them that nobody uses.
+    /// Number of open connections, and of idle ones among them.
     pub(super) fn count(&self) -> (usize, usize) {
         (self.open, self.origins.values().map(|origin| origin.idle.len()).sum())
     }
 
-    /// Whether there can be no more, wherever they lead.
+    /// Returns true if the limit for all connections is reached.
     pub(super) fn is_full(&self, settings: &Settings) -> bool {
         self.open >= settings.connections
     }
 
-    /// How many a client's address holds.
+    /// Number held by a client's address.
     pub(super) fn held_by(&self, client: Peer) -> usize {
         self.shares.held_by(client)
     }
 
-    /// A connection, or the right to open one, and whether that counts as one more that is held.
+    /// Takes a connection, or the right to open one; the flag is true if it counts as held by the client.
     pub(super) fn take(
         &mut self,
         key: &Key,
@@ -76,7 +76,7 @@ impl Connections {
         Some((connection, counts))
     }
 
-    /// Whether `client` has not got its share yet.
+    /// Returns true if `client` has not reached its share.
     fn has_room(&self, key: &Key, client: Peer, settings: &Settings) -> bool {
         let percent = settings.client_share;
         let in_all = || self.shares.has_room(client, settings.connections, percent);
@@ -92,7 +92,7 @@ impl Connections {
         }
     }
 
-    /// Whether nobody can have a connection to `key` now.
+    /// Returns true if no client can have a connection to `key` now.
     pub(super) fn has_none_for(&self, key: &Key, settings: &Settings) -> bool {
         let origin = self.origins.get(key);
         let has_idle = origin.is_some_and(|it| it.shared.is_some() || !it.idle.is_empty());
@@ -101,7 +101,7 @@ impl Connections {
         !has_idle && (is_full || (self.is_full(settings) && none_idle()))
     }
 
-    /// A connection that is there.
+    /// Takes an existing connection.
     fn reuse(&mut self, key: &Key) -> Option<Connection> {
         let origin = self.origins.get_mut(key)?;
         if let Some(shared) = &mut origin.shared {
@@ -121,7 +121,7 @@ impl Connections {
         None
     }
 
-    /// The right to open a connection, where there is room for it.
+    /// Reserves the right to open a connection, if there is room.
     fn reserve(&mut self, key: &Key, settings: &Settings) -> bool {
         let may_share = settings.may_share(key.0.scheme);
         if let Some(origin) = self.origins.get(key)
@@ -151,7 +151,8 @@ impl Connections {
         true
     }
 
-    /// A connection to `key` was opened for `client`; true if requests share it, so that it is nobody's.
+    /// Records that a connection to `key` was opened for `client`; returns true if requests share it, so that
+    /// it is held by no client.
     pub(super) fn opened(&mut self, key: &Key, client: Peer, connection: &Connection) -> bool {
         let Some(origin) = self.origins.get_mut(key) else { return false };
         origin.opening = false;
@@ -162,7 +163,7 @@ impl Connections {
         true
     }
 
-    /// A connection that counted as `client`'s is idle, or closed if it is `None`.
+    /// Takes back a connection held by `client`: `kept` becomes idle; `None` means that it is closed.
     pub(super) fn give_back(&mut self, key: &Key, client: Peer, kept: Option<Connection>) {
         self.shares.give_back(client);
         if let Some(origin) = self.origins.get_mut(key) {
@@ -179,7 +180,7 @@ impl Connections {
         self.done(key, client);
     }
 
-    /// A request of `client` to `key` is done with.
+    /// Records the end of `client`'s request to `key`.
     pub(super) fn done(&mut self, key: &Key, client: Peer) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.shares.give_back(client);
@@ -193,7 +194,7 @@ impl Connections {
         }
     }
 
-    /// Closes what has been idle for `keep_alive`.
+    /// Closes connections that have been idle for `keep_alive`.
     pub(super) fn expire(&mut self, now: Time, keep_alive: Duration) {
         let is_old = |idle: &Idle| now.since(idle.since) >= keep_alive;
         let mut closed = 0;
@@ -201,7 +202,7 @@ impl Connections {
             let before = origin.idle.len();
             origin.idle.retain_mut(|idle| !is_old(idle) && idle.connection.is_reusable());
             let mut gone = before - origin.idle.len();
-            // What is under way on a shared one goes on without this handle.
+            // Requests under way on a shared one go on without this handle.
             if origin.shared.as_ref().is_some_and(is_old) {
                 origin.shared = None;
                 gone += 1;
@@ -213,7 +214,7 @@ impl Connections {
         self.origins.retain(|_, origin| !origin.is_unused());
     }
 
-    /// Whether none is idle, shared ones included.
+    /// Returns true if no connection is idle, shared ones included.
     pub(super) fn has_no_idle(&self) -> bool {
         self.origins.values().all(|origin| origin.idle.is_empty() && origin.shared.is_none())
     }

@@ -1,4 +1,4 @@
-//! Where a request goes.
+//! Destination of a request.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::target::{Authority, Scheme, bare};
 /// An origin: scheme, host and port (RFC 6454 section 4), each of which tells connections apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Destination {
-    /// How it is spoken to.
+    /// Its scheme.
     pub scheme: Scheme,
     /// Its host in lower case, an IPv6 address in its brackets.
     pub host: String,
@@ -23,17 +23,17 @@ impl Destination {
         Destination { scheme, host: authority.host.to_ascii_lowercase(), port }
     }
 
-    /// The host as names are looked up: an IPv6 address without its brackets.
+    /// The host for name lookups: an IPv6 address without its brackets.
     pub fn bare_host(&self) -> &str {
         bare(&self.host)
     }
 
-    /// What `CONNECT` says of it.
+    /// Its form in `CONNECT`.
     pub fn host_and_port(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// What `Host` says of it: the port only where it is not the scheme's own (RFC 9110 section 7.2).
+    /// Its form in `Host`: the default port is left out (RFC 9110 section 7.2).
     pub fn authority(&self) -> String {
         match self.port == self.scheme.default_port() {
             true => self.host.clone(),
@@ -48,13 +48,13 @@ impl fmt::Display for Destination {
     }
 }
 
-/// By whose will an origin is asked. Connections of one kind are not lent to requests of the other: what the operator's own
-/// settings reach, clients may not.
+/// Authority behind a request to an origin. Connections of one kind are not reused for requests of the other: clients may
+/// not reach everything that the operator's own settings reach.
 #[derive(Clone, Copy, Debug)]
 pub enum Reach<'a> {
-    /// The operator's: any address.
+    /// The operator: any address.
     Operator,
-    /// A client's: addresses that the rules permit.
+    /// A client: addresses that the rules permit.
     Client(&'a Destinations),
 }
 

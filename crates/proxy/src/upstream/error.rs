@@ -1,4 +1,4 @@
-//! Why an origin gave no answer.
+//! Errors of requests to origins.
 
 use std::io;
 
@@ -9,25 +9,25 @@ use thiserror::Error;
 
 use crate::access::Refusal;
 
-/// Why there is no response to pass on.
+/// Reason for having no response to forward.
 #[derive(Debug, Error)]
 pub enum FetchError {
-    /// The name has no address.
+    /// Name resolution failed.
     #[error("the name of the origin cannot be resolved: {0}")]
     Unresolved(io::Error),
     /// The address is not allowed.
     #[error("{0}")]
     Forbidden(Refusal),
-    /// The origin takes no connection.
+    /// The connection attempt failed.
     #[error("there is no connection to the origin: {0}")]
     Unconnected(io::Error),
-    /// It is not who it should be, or speaks no TLS.
+    /// The TLS handshake or the verification of the certificate failed.
     #[error("TLS with the origin failed: {0}")]
     Insecure(io::Error),
-    /// Name, connection or handshake took too long.
+    /// Name resolution, connection or handshake took too long.
     #[error("the origin could not be reached in time")]
     ConnectTimeout,
-    /// All connections are in use, and too many requests wait for one already.
+    /// All connections are in use, and too many requests wait for one.
     #[error("too many requests wait for a connection to the origin")]
     Crowded,
     /// No connection became free in time.
@@ -42,7 +42,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Whether nothing of the request was sent, so that any may be sent to another server.
+    /// Returns true if nothing of the request was sent, so that any request may be sent to another server.
     pub fn is_unsent(&self) -> bool {
         match self {
             FetchError::Unresolved(_)
@@ -57,13 +57,13 @@ impl FetchError {
         }
     }
 
-    /// Whether the connection ended before the response.
+    /// Returns true if the connection ended before the response.
     pub fn is_broken_off(&self) -> bool {
         matches!(self, FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)))
     }
 
-    /// What the client is told: 502 where the origin failed, 504 where it took too long, 503 where this proxy has no room
-    /// (RFC 9110 section 15.6).
+    /// The status for the client: 502 if the origin failed, 504 if it took too long, 503 if this proxy has no room (RFC
+    /// 9110 section 15.6).
     pub fn status(&self) -> StatusCode {
         match self {
             FetchError::Forbidden(_) => StatusCode::FORBIDDEN,
@@ -75,7 +75,7 @@ impl FetchError {
         }
     }
 
-    /// Its name in `Proxy-Status` (RFC 9209 section 2.3).
+    /// Error type in `Proxy-Status` (RFC 9209 section 2.3).
     pub fn kind(&self) -> &'static str {
         match self {
             FetchError::Unresolved(_) => "dns_error",

@@ -1,4 +1,4 @@
-//! One request and its response.
+//! Exchanges with origins: a request and its response.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use super::shares::Peer;
 use super::tunnel::Tunnel;
 use crate::target::Scheme;
 
-/// The way to all origins. One a core; clones are the same.
+/// Client for all origins. One per core; clones share its connections.
 #[derive(Clone)]
 pub struct Upstream {
     settings: Rc<Settings>,
@@ -37,51 +37,51 @@ pub struct Upstream {
     wheel: Wheel,
 }
 
-/// What is to be fetched.
+/// A request to fetch.
 pub struct Order<'a> {
-    /// From where.
+    /// Its destination.
     pub destination: Destination,
-    /// By whose will.
+    /// The authority behind it.
     pub reach: Reach<'a>,
-    /// For whom.
+    /// The client.
     pub client: Peer,
-    /// How long it may take to connect, if not as long as the settings say.
+    /// Connect timeout, if it differs from the settings.
     pub connect_timeout: Option<Duration>,
     /// The request's head; its URI is absolute.
     pub request: Request<()>,
     /// Its body; left there as long as nothing of it was sent.
     pub body: &'a mut Option<RequestBody>,
-    /// Told when it has the right to a connection.
+    /// Called when it has the right to a connection.
     pub begun: &'a dyn Fn(),
 }
 
-/// A response whose head has come.
+/// A response whose head has arrived.
 pub struct Fetched {
     /// Status and fields.
     pub head: Response<()>,
-    /// The body's size, where the head tells it; in answer to HEAD, that which GET would bring.
+    /// The body's size, if the head states it; in answer to HEAD, that of GET's body.
     pub length: Option<u64>,
     /// The body.
     pub body: ResponseBody,
-    /// When there was a connection.
+    /// Time at which there was a connection.
     pub connected: Time,
     /// The origin's address, if the connection was opened for this request.
     pub address: Option<SocketAddr>,
 }
 
 impl Upstream {
-    /// A way without connections.
+    /// A client without connections.
     pub fn new(settings: Settings, tls: PublicClient, wheel: Wheel) -> Upstream {
         Upstream { pool: Pool::new(settings.clone()), settings: Rc::new(settings), tls, wheel }
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn count(&self) -> PoolCount {
         self.pool.count()
     }
 
-    /// Fetches what is ordered. A request that found its connection dead is made once more on others, if it has no body and may
-    /// be made twice (RFC 9110 section 9.2.2). `inform` is told of interim responses but 100.
+    /// Fetches an order. A request that found its connection dead is retried once on others, if it has no body and is
+    /// idempotent (RFC 9110 section 9.2.2). `inform` is called with interim responses except 100.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -138,7 +138,7 @@ impl Upstream {
         world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
     }
 
-    /// The status that `destination` answers `request` with, over a connection of its own.
+    /// The status of `destination`'s answer to `request`, over a connection of its own.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -155,7 +155,7 @@ impl Upstream {
         world::timeout(span, probing).await.unwrap_or(Err(FetchError::FirstByteTimeout))
     }
 
-    /// The same, of the parent where there is one for it.
+    /// `order`, redirected to the parent if there is one for it.
     fn through_parent<'a>(&self, order: Order<'a>) -> Order<'a> {
         match &self.settings.parent {
             Some(parent) if order.destination.scheme == Scheme::Http => {
@@ -168,7 +168,7 @@ impl Upstream {
         }
     }
 
-    /// Opens a tunnel, through the parent where there is one.
+    /// Opens a tunnel, through the parent if there is one.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -183,7 +183,8 @@ impl Upstream {
         Ok((Tunnel::new(stream, self.wheel.timer(), self.settings.idle_timeout), address))
     }
 
-    /// Sends and waits for the head. The time runs from the last piece of the request's body, or the last interim response.
+    /// Sends the request and waits for the head. The timeout runs from the last piece of the request's body, or the last
+    /// interim response.
     async fn exchange(
         &self,
         connection: Connection,
@@ -216,7 +217,7 @@ fn told_length(fields: &HeaderMap) -> Option<u64> {
     fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A request's body that puts off a timer with each piece.
+/// A request's body that restarts a timer with each piece.
 struct Timed {
     body: RequestBody,
     timer: Rc<Timer>,

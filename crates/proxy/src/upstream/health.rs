@@ -1,35 +1,35 @@
-//! Which of an origin's servers are asked: those that answer. What requests and checks found out is shared by all cores. No I/O.
+//! Health of an origin's servers, from requests and checks; shared by all cores. No I/O.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
 
-/// When a server is passed over, and how that is found out.
+/// Settings of failover and health checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthSettings {
-    /// How long one of several servers may take to be connected to before the next is tried.
+    /// Connect timeout of one of several servers, after which the next is tried.
     pub connect_timeout: Duration,
-    /// After so many failures in a row a server is ejected; 0: never.
+    /// Number of consecutive failures that eject a server; 0 for never.
     pub max_fails: u32,
-    /// How long it stays ejected. Then one more failure ejects it again, and an answer forgives all.
+    /// Duration of an ejection. After it, one more failure ejects the server again, and an answer clears its failures.
     pub fail_timeout: Duration,
-    /// How servers are checked when nobody asks them.
+    /// Active health checks.
     pub check: Option<Check>,
 }
 
-/// A request that is made again and again to learn whether a server works.
+/// A periodic request that checks whether a server works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is asked for, by GET. A status of 2xx or 3xx is a success.
+    /// Target of the GET. A status of 2xx or 3xx is a success.
     pub path: PathAndQuery,
-    /// How long after one check the next begins.
+    /// Interval between checks.
     pub interval: Duration,
-    /// How long one may take.
+    /// Timeout of one check.
     pub timeout: Duration,
-    /// So many successes in a row bring a server up.
+    /// Consecutive successes that bring a server up.
     pub rise: u32,
-    /// So many failures in a row take it down.
+    /// Consecutive failures that take it down.
     pub fall: u32,
 }
 
@@ -53,7 +53,7 @@ impl Check {
     }
 }
 
-/// The health of some servers, each known by its place.
+/// The health of some servers, each known by its index.
 #[derive(Debug)]
 pub struct Health {
     settings: HealthSettings,
@@ -62,51 +62,51 @@ pub struct Health {
 
 #[derive(Clone, Debug, Default)]
 struct Server {
-    /// Failures of requests in a row.
+    /// Consecutive failures of requests.
     fails: u32,
-    /// Until when it is ejected, as a date since 1970.
+    /// End of its ejection, as Unix time.
     ejected_until: Option<Duration>,
-    /// Whether checks have taken it down.
+    /// True if checks have taken it down.
     is_down: bool,
-    /// Checks in a row that contradict that.
+    /// Consecutive checks that contradict `is_down`.
     contradictions: u32,
     failures: u64,
     ejections: u64,
 }
 
-/// A server that is to be asked.
+/// The server to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Its place.
+    /// Its index.
     pub index: usize,
-    /// Whether there are others.
+    /// True if there are more to try.
     pub has_more: bool,
 }
 
-/// What is told of a server.
+/// Metrics of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerTally {
-    /// Whether it takes its turns.
+    /// True if it takes its turns.
     pub is_up: bool,
     /// Requests and checks that failed.
     pub failures: u64,
-    /// How often it was ejected by requests, or taken down by checks.
+    /// Number of ejections by requests and checks.
     pub ejections: u64,
 }
 
 impl Health {
-    /// So many servers, all well.
+    /// This many servers, all healthy.
     pub fn new(settings: HealthSettings, servers: usize) -> Health {
         Health { settings, servers: Mutex::new(vec![Server::default(); servers]) }
     }
 
-    /// When a server is passed over.
+    /// Settings of failover and health checks.
     pub fn settings(&self) -> &HealthSettings {
         &self.settings
     }
 
-    /// The next server in turn, beginning with that at `turn`, that is up and not among those `tried`; if there is none, one that
-    /// is not up: it is better than no answer. `None` if all were tried.
+    /// The next server in turn, beginning with that at `turn`, that is up and not among those `tried`; failing that, one that is
+    /// down. `None` if all were tried.
     pub fn choose(&self, turn: usize, tried: &[usize], now: Duration) -> Option<Choice> {
         let servers = self.lock();
         let count = servers.len();
@@ -115,7 +115,7 @@ impl Health {
         Some(Choice { index, has_more: left().count() > 1 })
     }
 
-    /// A request was answered by a server, or failed there.
+    /// Records a request's success or failure at a server.
     pub fn note(&self, index: usize, is_failure: bool, now: Duration) {
         let HealthSettings { max_fails, fail_timeout, .. } = self.settings;
         let mut servers = self.lock();
@@ -126,7 +126,7 @@ impl Health {
         }
         server.failures += 1;
         server.fails = server.fails.saturating_add(1);
-        // One that was asked for want of others is not ejected for longer by that.
+        // A failure does not prolong the ejection of a server that was asked for lack of others.
         let is_ejected = server.ejected_until.is_some_and(|until| now < until);
         if max_fails > 0 && server.fails >= max_fails && !is_ejected {
             server.ejected_until = Some(now + fail_timeout);
@@ -134,7 +134,7 @@ impl Health {
         }
     }
 
-    /// A check of a server has succeeded, or failed.
+    /// Records a check's success or failure at a server.
     pub fn note_check(&self, index: usize, is_failure: bool) {
         let Some(Check { rise, fall, .. }) = self.settings.check else { return };
         let mut servers = self.lock();
@@ -154,7 +154,7 @@ impl Health {
         }
     }
 
-    /// What is to be told of the servers.
+    /// Metrics of the servers.
     pub fn tally(&self, now: Duration) -> Vec<ServerTally> {
         let tally = |server: &Server| ServerTally {
             is_up: server.is_up(now),

@@ -1,7 +1,7 @@
-//! The proxy's other side: origins, asked over connections that are kept and shared.
+//! Upstream connections: kept alive, shared, and lent to requests.
 //!
-//! One [`Upstream`] a core. It resolves names, judges addresses, opens connections, lends them out and takes them back; an
-//! exchange that fails on a connection which died idle is made once more where nothing can be done twice.
+//! There is one [`Upstream`] per core. It resolves names, judges addresses, opens connections, lends them out and takes
+//! them back; an exchange that fails on a connection that died while idle is retried if the request is safe to repeat.
 
 mod body;
 mod connections;

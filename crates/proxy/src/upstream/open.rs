@@ -14,10 +14,10 @@ use super::error::FetchError;
 use super::settings::Settings;
 use crate::target::Scheme;
 
-/// As long is one of several addresses waited for before the next is tried.
+/// Connect timeout of one of several addresses before the next is tried.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
-/// Connects to `destination`, by the first of its addresses that may be reached and answers. What is judged is what is
+/// Connects to the first of `destination`'s addresses that may be reached and answers. The judged address is the one
 /// connected to.
 pub(super) async fn connect(
     destination: &Destination,
@@ -49,7 +49,7 @@ pub(super) async fn connect(
     Err(failed.expect("a name that was found has an address"))
 }
 
-/// Opens a way to `destination` on which it is spoken to directly: a tunnel through the parent, if there is one.
+/// Opens a direct connection to `destination`: a tunnel through the parent, if there is one.
 pub(super) async fn reach(
     destination: &Destination,
     reach: Reach<'_>,
@@ -64,7 +64,7 @@ pub(super) async fn reach(
     Ok((Stream::plain(tcp).after(ahead), address))
 }
 
-/// Opens a connection for TLS: as [`reach`], to a server that is spoken to first.
+/// Opens a connection for TLS: as [`reach`], to a server that waits for the client to speak first.
 async fn connect_for_tls(
     destination: &Destination,
     reach: Reach<'_>,
@@ -83,7 +83,7 @@ pub(super) async fn open(
     tls: &PublicClient,
 ) -> Result<(Connection, SocketAddr), FetchError> {
     let (stream, address) = match destination.scheme {
-        // That is the parent itself, where there is one.
+        // With a parent, `destination` is the parent itself.
         Scheme::Http => {
             let (tcp, address) = connect(destination, reach).await?;
             (Stream::plain(tcp), address)

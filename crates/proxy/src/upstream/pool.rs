@@ -1,9 +1,9 @@
-//! Connections to origins: lent out fairly, and waited for in turn.
+//! Pool of connections to origins: lent fairly, with a queue.
 //!
-//! A [`Lease`] is the right to one connection, open already or yet to be opened. Whoever drops it gives that right to whoever's
-//! turn it is and can use it. No client holds more than its [share](super::shares); one that does not read what it is sent loses
-//! its connection to those who wait. An idle connection to one origin makes room for a new one to another. A connection of
-//! HTTP/2 is lent to many at once; while the first is being opened others wait for it rather than open their own.
+//! A [`Lease`] is the right to one connection, already open or yet to be opened. Dropping it passes that right to the next
+//! waiter that can use it. No client holds more than its [share](super::shares); a client that does not read its response loses
+//! its connection to waiting ones. An idle connection to one origin makes room for a new one to another. An HTTP/2 connection is
+//! lent to many requests at once; while the first is being opened others wait for it rather than open their own.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use super::shares::Peer;
 use super::transfer::Transfers;
 use crate::target::Scheme;
 
-/// What tells connections apart: the origin, and whether it was the operator who chose it.
+/// Identity of connections: the origin, and true if the operator chose it.
 pub(super) type Key = (Destination, bool);
 
-/// How often one who waits looks whether others do not read.
+/// Interval at which a waiter checks for clients that do not read.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// All connections of a core, within its share of the limits.
@@ -34,16 +34,16 @@ pub(super) struct Pool {
     settings: Settings,
     state: RefCell<State>,
     transfers: Rc<Transfers>,
-    /// Itself, for those to whom it lends.
+    /// Itself, for its leases.
     this: Weak<Pool>,
 }
 
 #[derive(Default)]
 struct State {
     connections: Connections,
-    /// Never an empty queue.
+    /// No queue is empty.
     waiting: BTreeMap<Key, Queue<Waiter>>,
-    /// Where somebody was served last.
+    /// Key of the last waiter served.
     served: Option<Key>,
     sweeping: bool,
 }
@@ -57,20 +57,20 @@ pub(super) struct Lease {
     client: Peer,
     /// The connection, if there is one already.
     pub(super) connection: Option<Connection>,
-    /// Whether the connection counts, and ends with this.
+    /// True if the connection is held by the client, and ends with this lease.
     counts: bool,
     /// The connection, once it is idle again.
     kept: Option<Connection>,
 }
 
-/// How many connections a pool has.
+/// Numbers of connections and waiters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCount {
-    /// All of them, and those being opened.
+    /// Open connections, including those being opened.
     pub open: usize,
-    /// Those that nobody uses.
+    /// Idle connections.
     pub idle: usize,
-    /// Requests that wait for one.
+    /// Requests waiting for a connection.
     pub waiting: usize,
 }
 
@@ -103,16 +103,16 @@ impl Pool {
             let left = deadline.since(world::now());
             match world::timeout(left.min(LOOK), &mut turn).await {
                 Ok(Ok(lease)) => return Ok(lease),
-                // Its place was given to one who waits with less.
+                // Crowded out by a client with fewer requests waiting.
                 Ok(Err(_)) => return Err(FetchError::Crowded),
                 Err(_) if left <= LOOK => return Err(FetchError::QueueTimeout),
-                // A server over HTTP/2 may take more at once than it did.
+                // A server over HTTP/2 may have raised its limit.
                 Err(_) => self.serve_waiting(),
             }
         }
     }
 
-    /// A place among those who wait. Where there is none, who waits with most loses one.
+    /// Joins the queue. If it is full, the client with the most requests waiting loses one.
     fn wait(&self, key: &Key, client: Peer) -> Result<oneshot::Receiver<Lease>, FetchError> {
         let mut state = self.state.borrow_mut();
         state.retain(|waiter| !waiter.is_closed());
@@ -124,29 +124,29 @@ impl Pool {
         Ok(mine)
     }
 
-    /// A connection, or the right to open one, if either is to be had and `client` has not got its share.
+    /// Takes a connection, or the right to open one, if there is one and `client` has not reached its share.
     fn take(&self, state: &mut State, key: &Key, client: Peer) -> Option<Lease> {
         let (connection, counts) = state.connections.take(key, client, &self.settings)?;
         let pool = self.this.upgrade().expect("who calls it holds it");
         Some(Lease { pool, key: key.clone(), client, connection, counts, kept: None })
     }
 
-    /// Takes a connection from one who does not read what it brings.
+    /// Takes a connection from a client that does not read its response.
     fn revoke(&self, key: &Key) {
         let is_full = self.state.borrow().connections.is_full(&self.settings);
         let key = (!is_full).then_some(key);
         self.transfers.revoke(key, |client| self.state.borrow().connections.held_by(client));
     }
 
-    /// Gives what is free to those whose turn it is.
+    /// Lends free connections to waiters in their turns.
     fn serve_waiting(&self) {
         while let Some((waiter, lease)) = self.serve_one() {
-            // Whoever has ceased to wait gives it back by dropping it, which may come back here.
+            // A waiter that has given up returns its lease by dropping it, which may re-enter this function.
             drop(waiter.send(lease));
         }
     }
 
-    /// Takes who is to be served next out of the queue.
+    /// Takes the next waiter to serve out of the queue.
     fn serve_one(&self) -> Option<(Waiter, Lease)> {
         let state = &mut *self.state.borrow_mut();
         let (before, after): (Vec<_>, Vec<_>) =
@@ -168,7 +168,7 @@ impl Pool {
         None
     }
 
-    /// Closes what nobody has used for long, until nothing is left to be used.
+    /// Closes connections past their keep-alive, until there are none left.
     fn sweep(&self) {
         if std::mem::replace(&mut self.state.borrow_mut().sweeping, true) {
             return;
@@ -194,14 +194,14 @@ impl Pool {
 }
 
 impl Settings {
-    /// Whether requests may share a connection to an origin of this scheme.
+    /// Returns true if requests may share a connection to an origin of this scheme.
     pub(super) fn may_share(&self, scheme: Scheme) -> bool {
         self.protocol == Protocol::H2 && scheme == Scheme::Https
     }
 }
 
 impl State {
-    /// How many wait.
+    /// Number of waiters.
     fn waiting(&self) -> usize {
         self.waiting.values().map(Queue::len).sum()
     }
@@ -211,7 +211,7 @@ impl State {
         self.waiting.retain(|_, queue| !queue.is_empty());
     }
 
-    /// Takes a place from the client who waits with most, if that is more than `by` does.
+    /// Drops a waiter of the client with the most, if it has more than `by`.
     fn crowd_out(&mut self, by: Peer) -> bool {
         let (mut networks, mut clients) = (BTreeMap::new(), BTreeMap::new());
         for (client, waiters) in self.waiting.values().flat_map(Queue::waiting) {
@@ -249,7 +249,7 @@ impl Lease {
         self.client
     }
 
-    /// The connection was opened. If requests can share it others get it, too.
+    /// Records that the connection was opened. If it can be shared, other requests get it, too.
     pub(super) fn opened(&mut self, connection: &Connection) {
         let is_shared = {
             let connections = &mut self.pool.state.borrow_mut().connections;
@@ -262,7 +262,7 @@ impl Lease {
         }
     }
 
-    /// The connection is idle again.
+    /// Returns the connection to the pool: it is idle again.
     pub(super) fn give_back(mut self, connection: Connection) {
         self.kept = Some(connection).filter(|_| self.counts);
         self.pool.sweep();

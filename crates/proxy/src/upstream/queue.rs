@@ -1,16 +1,16 @@
-//! Those who wait for the same thing: addresses have their turns, and so have the connections of each.
+//! Fair queue: round-robin over addresses, and over the connections of each address.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use super::shares::Peer;
 
-/// The connections of an address, each with what waits for it.
+/// The connections of an address, each with its waiting items.
 type Connections<T> = VecDeque<(Peer, VecDeque<T>)>;
 
-/// A queue in which nobody's turn comes twice before everybody's has come once.
+/// A queue in which every client is served once before any is served twice.
 pub(super) struct Queue<T> {
-    /// Never an empty one.
+    /// No entry is empty.
     networks: VecDeque<(Option<IpAddr>, Connections<T>)>,
 }
 
@@ -29,7 +29,7 @@ impl<T> Queue<T> {
         self.waiting().map(|(_, items)| items.len()).sum()
     }
 
-    /// Clients in the order of their turns, and what each waits with, the first first.
+    /// Clients in the order of their turns, and the waiting items of each in order of arrival.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (Peer, &VecDeque<T>)> {
         let connections = self.networks.iter().flat_map(|(_, connections)| connections);
         connections.map(|(client, items)| (*client, items))
@@ -48,7 +48,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes out what `client` has waited with longest; its next turn comes after all others'.
+    /// Takes the oldest item of `client`, whose next turn comes after all others'.
     pub(super) fn take(&mut self, client: Peer) -> Option<T> {
         let at = self.networks.iter().position(|(network, _)| *network == client.network)?;
         let (network, mut connections) = self.networks.remove(at)?;
@@ -66,7 +66,7 @@ impl<T> Queue<T> {
         item
     }
 
-    /// Drops what `client` has come with last.
+    /// Drops the newest item of `client`.
     pub(super) fn drop_last(&mut self, client: Peer) {
         let mut items = self.networks.iter_mut().flat_map(|(_, connections)| connections);
         if let Some((_, items)) = items.find(|(other, _)| *other == client) {
@@ -75,7 +75,7 @@ impl<T> Queue<T> {
         self.retain(|_| true);
     }
 
-    /// Drops what is not to be kept.
+    /// Drops items for which `keep` returns false.
     pub(super) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         for (_, connections) in &mut self.networks {
             connections.retain_mut(|(_, items)| {

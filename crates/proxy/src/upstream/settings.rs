@@ -1,4 +1,4 @@
-//! How origins are asked.
+//! Settings of upstream connections.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tls::Protocol;
 
 use super::destination::Destination;
 
-/// Limits and timeouts. An [`Upstream`](super::Upstream) keeps to the limits by itself: where several cores have one each, each is given its
+/// Limits and timeouts. The limits hold for one [`Upstream`](super::Upstream): if there are several cores, each is given its
 /// [share](Settings::share). Timeouts are coarse: late by up to 0.2 s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -15,38 +15,38 @@ pub struct Settings {
     pub connections_per_origin: usize,
     /// Connections in all.
     pub connections: usize,
-    /// How many percent of either, and of an HTTP/2 connection's streams, a client alone may hold. Another client gets as many of what is left, and
-    /// so on; 100 keeps nothing back.
+    /// Percentage of either, and of an HTTP/2 connection's streams, that a single client may hold. Another client gets the same percentage of the
+    /// rest, and so on; 100 reserves nothing.
     pub client_share: u8,
-    /// Requests that may wait for a connection.
+    /// Maximum number of requests waiting for a connection.
     pub waiting: usize,
-    /// How long one may wait.
+    /// Maximum wait for a connection.
     pub queue_timeout: Duration,
-    /// How long a connection is kept that nobody uses.
+    /// Idle timeout of connections.
     pub keep_alive: Duration,
-    /// How long it may take to find the address, to connect and to shake hands.
+    /// Timeout for name resolution, connection and handshake.
     pub connect_timeout: Duration,
-    /// How long a response may take to begin after the request's last byte.
+    /// Timeout from the request's last byte to the beginning of the response.
     pub first_byte_timeout: Duration,
-    /// How long a body, or a tunnel, may stand still.
+    /// Idle timeout of bodies and tunnels.
     pub idle_timeout: Duration,
-    /// What is offered to origins over TLS: HTTP/2 offers HTTP/1.1 as well.
+    /// Protocol offered to origins over TLS: HTTP/2 offers HTTP/1.1 as well.
     pub protocol: Protocol,
     /// HTTP/2's windows.
     pub h2: h2::settings::Client,
-    /// The proxy through which all origins are reached, by the operator's will (Squid's `cache_peer ... parent`): it is asked in the place of those in clear text, and for tunnels to
-    /// all others.
+    /// Parent proxy through which all origins are reached, chosen by the operator (Squid's `cache_peer ... parent`): requests to origins in clear
+    /// text go to it, and all others through its tunnels.
     pub parent: Option<Destination>,
 }
 
 impl Settings {
-    /// The most cores that all limits can be shared by: each needs a connection to every origin.
+    /// Maximum number of cores that can share the limits: each needs a connection to every origin.
     pub fn most_shares(&self) -> usize {
         self.connections_per_origin.min(self.connections).max(1)
     }
 
-    /// What is for the core at `index` of `count`: the limits together are as they were, if there are no more cores than
-    /// [can share](Settings::most_shares) them.
+    /// The share of the core at `index` of `count`: the sum of all shares equals the limits, if there are no more cores
+    /// than [can share](Settings::most_shares) them.
     #[must_use]
     pub fn share(&self, index: usize, count: usize) -> Settings {
         let part = |all: usize| all / count + usize::from(index < all % count);
@@ -60,8 +60,8 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// 256 connections to one origin and 1,024 in all, of which a client has at most three quarters; nginx's timeouts (60 s), and 10 s to connect. Of each response at most
-    /// 1 MiB waits here over HTTP/2 while its client is slow.
+    /// 256 connections to one origin and 1,024 in all, of which a client has at most three quarters; nginx's timeouts (60 s), and 10 s to connect.
+    /// Over HTTP/2, at most 1 MiB of each response waits here while its client is slow.
     fn default() -> Settings {
         Settings {
             connections_per_origin: 256,

@@ -1,22 +1,23 @@
-//! Fair shares of a limited number: of the connections to an origin, and of all.
+//! Fair shares of a limited number: of the connections to an origin, and of all connections.
 //!
-//! What a client may hold is a part of what is left to it (dynamic thresholds, Choudhury and Hahne 1998): alone it has most of the
-//! limit, and however many clients have come, the next one finds room as long as there is any. The share of an address is cut in the
-//! same way, and smaller, among its connections, so neither many connections nor one with many streams crowd out the others.
+//! A client may hold a fraction of the remaining free ones (dynamic thresholds, Choudhury and Hahne 1998): alone it has most of the
+//! limit, and however many clients there are, the next one finds room as long as any are free. The share of an address is divided in
+//! the same way, in smaller fractions, among its connections, so neither many connections nor one with many streams crowd out the
+//! others.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// One who asks: a connection, of an address. The default is the proxy itself.
+/// A client: a connection from an address. The default is the proxy itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
-    /// An address; of IPv6 the network of 64 bits, all of which one machine may have.
+    /// The address; for IPv6 its /64 network, all of which one machine may have.
     pub(super) network: Option<IpAddr>,
     pub(super) connection: Option<SocketAddr>,
 }
 
 impl Peer {
-    /// Who is at the other end of a connection.
+    /// The peer of a connection.
     pub fn at(peer: Option<SocketAddr>) -> Peer {
         let network = peer.map(|peer| match peer.ip().to_canonical() {
             IpAddr::V6(address) => {
@@ -28,13 +29,13 @@ impl Peer {
     }
 }
 
-/// A connection alone may hold this part of what its address may.
+/// Divisor of an address's percentage for a single connection.
 const CONNECTIONS: u8 = 3;
 
-/// So many are no crowd: any connection may hold them as long as there are any left to its address.
+/// A connection may always hold this many, as long as its address has any left.
 const FEW: usize = 8;
 
-/// Who holds how many.
+/// Numbers held by clients.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     held: usize,
@@ -48,17 +49,17 @@ struct Network {
 }
 
 impl Shares {
-    /// Whether nobody holds any.
+    /// Returns true if none is held.
     pub(super) fn is_unheld(&self) -> bool {
         self.held == 0
     }
 
-    /// How many an address holds.
+    /// Number held by an address.
     pub(super) fn held_by(&self, client: Peer) -> usize {
         self.networks.get(&client.network).map_or(0, |network| network.held)
     }
 
-    /// Whether `client` may take one more of `limit`, of which a client alone may hold so many `percent`.
+    /// Returns true if `client` may take one more of `limit`, of which a single client may hold `percent`.
     pub(super) fn has_room(&self, client: Peer, limit: usize, percent: u8) -> bool {
         let network = self.networks.get(&client.network);
         let own = network.and_then(|network| network.connections.get(&client.connection));
@@ -89,7 +90,7 @@ impl Shares {
     }
 }
 
-/// How many of `free` one who holds `held` may take until it has `percent` of both.
+/// Number of `free` ones that a holder of `held` may take until it has `percent` of both.
 fn room(free: usize, held: usize, percent: u8) -> usize {
     let (own, others) = (usize::from(percent), usize::from(100u8.saturating_sub(percent)));
     free.saturating_mul(own).saturating_sub(held.saturating_mul(others)).div_ceil(100)
@@ -103,7 +104,7 @@ mod tests {
         Peer::at(Some(address.parse().expect("an address")))
     }
 
-    /// Has `client` take what it may.
+    /// Takes as many as `client` may have.
     fn fill(shares: &mut Shares, client: Peer, limit: usize) -> usize {
         let mut taken = 0;
         while shares.has_room(client, limit, 75) {

@@ -1,4 +1,4 @@
-//! Responses on their way, each with its right to a connection, which a client that does not read loses to one that waits.
+//! Responses on their way, each with a lease on its connection, which a client that does not read loses to a waiting one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use units::Time;
 use super::pool::{Key, Lease};
 use super::shares::Peer;
 
-/// As long may a client take over [`PACE_BYTES`] before others may have its connection, if they wait for one.
+/// Time for a client to take [`PACE_BYTES`], after which it may lose its connection to a waiting one.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PACE_BYTES: u64 = 64 << 10;
 
-/// What comes of a response, and by which right.
+/// A response's incoming body, and the lease on its connection.
 pub(super) struct Transfer {
-    /// `None` once it is at its end, or was taken away.
+    /// `None` once it has ended, or was revoked.
     pub(super) coming: RefCell<Option<(IncomingBody, Lease)>>,
     key: Key,
     client: Peer,
-    /// Since when the client has been given [`PACE_BYTES`], or less, to take; `None` while the origin is waited for.
+    /// Time since which the client has [`PACE_BYTES`], or less, to take; `None` while waiting for the origin.
     since: Cell<Option<Time>>,
     given: Cell<u64>,
     is_revoked: Cell<bool>,
@@ -41,19 +41,19 @@ impl Transfer {
         }
     }
 
-    /// Whether the connection was given to others.
+    /// Returns true if the connection was given to others.
     pub(super) fn is_revoked(&self) -> bool {
         self.is_revoked.get()
     }
 
-    /// The client asks for more.
+    /// Records that the client asks for more.
     pub(super) fn asked(&self) {
         if self.given.get() >= PACE_BYTES {
             self.waits_for_origin();
         }
     }
 
-    /// The client was given a piece.
+    /// Records that the client was given a piece.
     pub(super) fn gave(&self, bytes: usize) {
         if self.since.get().is_none() {
             self.since.set(Some(world::now()));
@@ -61,7 +61,7 @@ impl Transfer {
         self.given.set(self.given.get() + bytes as u64);
     }
 
-    /// It is the origin's turn.
+    /// Records that the origin is waited for.
     pub(super) fn waits_for_origin(&self) {
         self.since.set(None);
         self.given.set(0);
@@ -72,7 +72,7 @@ impl Transfer {
 #[derive(Default)]
 pub(super) struct Transfers(RefCell<(u64, BTreeMap<u64, Weak<Transfer>>)>);
 
-/// A place among them.
+/// An entry in the list.
 pub(super) struct Listed(Rc<Transfers>, u64);
 
 impl Transfers {
@@ -84,7 +84,7 @@ impl Transfers {
         Listed(Rc::clone(self), number)
     }
 
-    /// Ends the transfer to `key` - to anywhere, without one - that its client has kept waiting longest, among those of the
+    /// Ends the transfer to `key` - to any origin, if `None` - that its client has kept waiting longest, among those of the
     /// clients that hold the most by `held_by`.
     pub(super) fn revoke(&self, key: Option<&Key>, held_by: impl Fn(Peer) -> usize) {
         let now = world::now();
@@ -101,7 +101,7 @@ impl Transfers {
         if let Some((_, transfer)) = slowest {
             transfer.is_revoked.set(true);
             transfer.waits_for_origin();
-            // The connection is closed, and its place goes to who waits.
+            // The connection is closed, and its place goes to a waiter.
             drop(transfer.coming.take());
         }
     }

@@ -11,12 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::pool::Lease;
 
-/// A connection through which bytes pass unread. It ends when nothing has passed for long, in either direction.
+/// A connection through which bytes pass unread. It ends when nothing has passed for too long, in either direction.
 pub struct Tunnel {
     stream: Stream,
     timer: Timer,
     idle_timeout: Duration,
-    /// What lets go of the connection's place among those to its origin at its end, if it has one.
+    /// The lease on the connection's place among those to its origin, if it has one; released at the end.
     _lease: Option<Lease>,
 }
 
@@ -26,7 +26,7 @@ impl Tunnel {
         Tunnel { stream, timer, idle_timeout, _lease: None }
     }
 
-    /// The same, which keeps its place among the connections to its origin.
+    /// The same tunnel, which keeps its place among the connections to its origin.
     pub(super) fn keeping(self, lease: Lease) -> Tunnel {
         Tunnel { _lease: Some(lease), ..self }
     }

@@ -1,4 +1,4 @@
-//! A proxy between a client and an origin that speaks by a script, in virtual time.
+//! A proxy between a client and a scripted origin, in virtual time.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -31,14 +31,14 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PROXY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const ORIGIN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 
-/// What one end of a connection does next.
+/// One step of a connection's end.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Sends this.
+    /// Sends these bytes.
     Say(Vec<u8>),
-    /// Does nothing for so many milliseconds.
+    /// Waits this many milliseconds.
     Wait(u64),
-    /// Reads until this has come.
+    /// Reads until this has arrived.
     Await(&'static str),
     /// Closes the connection.
     Close,
@@ -52,17 +52,17 @@ impl Step {
 
 type Script = Rc<dyn Fn(&str) -> Vec<Step>>;
 
-/// Heads that the origin has got.
+/// Request heads that the origin has received.
 type Heads = Rc<RefCell<Vec<String>>>;
 
-/// A proxy to be tried.
+/// A proxy under test.
 pub struct Bench {
     pub settings: Settings,
     script: Script,
 }
 
 impl Bench {
-    /// One before an origin that does what `script` says for each request's head.
+    /// A reverse proxy for an origin that performs `script`'s steps for each request's head.
     pub fn reverse(script: impl Fn(&str) -> Vec<Step> + 'static) -> Bench {
         let mut file = File::default();
         file.reverse(None, "http://origin.test").expect("an origin");
@@ -87,14 +87,14 @@ impl Bench {
         self
     }
 
-    /// The same, which has the origin for its parent.
+    /// The same, with the origin as its parent.
     pub fn with_parent(mut self) -> Bench {
         let parent = Destination { scheme: Scheme::Http, host: "origin.test".to_owned(), port: 80 };
         self.settings.upstream.parent = Some(parent);
         self
     }
 
-    /// What becomes of `client`, and the heads that the origin got.
+    /// The result of `client`, and the heads that the origin received.
     pub fn run<T: 'static>(self, client: impl Future<Output = T> + 'static) -> (T, Vec<String>) {
         let mut plan = Plan::new(chance::Source::new(1, 0));
         let tcp = Arc::new(tcp::Config::default());
@@ -151,14 +151,14 @@ async fn serve_origin(script: Script, heads: Heads) {
     }
 }
 
-/// One end of a connection, and what it has got.
+/// One end of a connection, and the text received.
 struct End {
     tcp: TcpStream,
     got: String,
 }
 
 impl End {
-    /// Reads until `text` has come; false if nothing comes for long.
+    /// Reads until `text` has arrived; returns false on a timeout.
     async fn read_until(&mut self, text: &str) -> bool {
         while !self.got.contains(text) {
             let mut buffer = [0; 4096];
@@ -173,7 +173,7 @@ impl End {
         true
     }
 
-    /// Does as the steps say; false if the connection is over.
+    /// Performs the steps; returns false if the connection is over.
     async fn play(&mut self, steps: Vec<Step>) -> bool {
         for step in steps {
             match step {
@@ -195,7 +195,7 @@ impl End {
     }
 }
 
-/// What comes from the proxy after `steps`, until it closes or says nothing for a while.
+/// The proxy's output after `steps`, until it closes or is silent for a while.
 pub async fn ask(steps: Vec<Step>) -> String {
     let tcp = TcpStream::connect(SocketAddr::new(PROXY.into(), 80)).await.expect("a connection");
     let mut end = End { tcp, got: String::new() };
@@ -209,7 +209,7 @@ pub fn h1(request: &str) -> impl Future<Output = String> + use<> {
     ask(vec![Step::say(request)])
 }
 
-/// What came by HTTP/2.
+/// The answer over HTTP/2.
 #[derive(Debug)]
 pub struct Got {
     pub interim: Vec<u16>,

@@ -1,5 +1,5 @@
-//! What must hold of the proxy whatever an origin answers: no panic, and no part that is not the one it says. The property test, the
-//! replay of the fuzzing corpus and the fuzz target share it.
+//! Invariants of the proxy for any answer of an origin: no panic, and no part that differs from its `Content-Range`. The property
+//! test, the replay of the fuzzing corpus and the fuzz target share it.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use super::town::{Act, Got, Server, ask, run};
 
 const CONFIG: &str = "[cache]\nmemory = \"1MiB\"\n[[reverse]]\norigins = [\"http://one.test\"]\n";
 
-/// Between an origin's answers and what clients ask.
+/// Separator between an origin's answers, and before the clients' request fields.
 pub const BETWEEN: &[u8] = b"\n----\n";
 
-/// As many requests as a case has at most.
+/// Maximum number of requests of a case.
 const REQUESTS: usize = 12;
 
-/// Has clients ask for one object with each line of `input`'s last part as a field; the parts before are what the origin says, in turn.
+/// Has clients request one object with each line of `input`'s last part as a field; the parts before are the origin's answers, in turn.
 pub fn check_replies(input: &[u8]) {
     let mut parts = split(input);
     let asked = parts.pop().unwrap_or_default();
@@ -56,7 +56,7 @@ fn split(input: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// A part that comes out of the cache is as long as it says.
+/// Checks that a part out of the cache is as long as it says.
 fn check_part(got: &Got) {
     let Some((head, body)) = got.text.split_once("\r\n\r\n") else { return };
     if got.status() != "206" || !head.contains("farlink; hit") || got.text.contains('\u{FFFD}') {

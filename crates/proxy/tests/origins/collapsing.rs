@@ -1,4 +1,4 @@
-//! Requests for one object at once: as one to the origin if its answer can be stored, else none behind another.
+//! Concurrent requests for one object: collapsed into one to the origin if the answer can be stored, independent otherwise.
 
 use super::town::{Server, ask, ask_at_once, open, pause, run, say};
 
@@ -31,7 +31,7 @@ fn what_cannot_be_stored_is_learnt_and_waited_for_once() {
         },
         async {},
     );
-    // The first ten wait for the first of them, all at once: nobody knows better yet.
+    // The first ten wait for the first of them, all at once: nothing is known of the object yet.
     let rounded: Vec<_> = slowest.iter().map(|millis| (millis + 50) / 100).collect();
     assert_eq!(rounded, [20, 10, 10, 20, 10], "{slowest:?}");
     assert_eq!((seen.times("/fresh"), seen.times("/private")), (30, 20));
@@ -95,7 +95,7 @@ fn a_stored_answer_ends_the_memory() {
     assert_eq!(seen.times("/a"), 3, "the last ten went as one");
 }
 
-/// The first may be of a client that has used up its share of the connections.
+/// The first request may be of a client that has used up its share of the connections.
 #[test]
 fn who_has_no_connection_is_not_waited_for_by_others_for_long() {
     let server = Server::new(|line| match line.contains("/slow") {

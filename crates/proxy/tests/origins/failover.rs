@@ -1,4 +1,4 @@
-//! Several servers of one origin, some of which are ill.
+//! Several servers of one origin, some of which are unhealthy.
 
 use std::cell::Cell;
 use std::rc::Rc;

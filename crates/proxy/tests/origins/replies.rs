@@ -1,4 +1,4 @@
-//! Whatever an origin answers.
+//! Arbitrary answers of origins.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::town::{Server, ask, run, say};
 
 const CONFIG: &str = "[cache]\nmemory = \"8MiB\"\n[[reverse]]\norigins = [\"http://one.test\"]\n";
 
-/// A part that is shorter than it says was cut from beyond its end.
+/// A part shorter than its `Content-Range` says was cut from beyond its end.
 #[test]
 fn a_part_that_is_not_what_it_says_is_passed_on_and_not_stored() {
     for (range, body, is_stored) in [
@@ -40,7 +40,7 @@ fn a_part_that_is_not_what_it_says_is_passed_on_and_not_stored() {
     }
 }
 
-/// What once was interesting stays tested without a fuzzer.
+/// Replays the fuzzer's corpus as a regression test.
 #[test]
 fn the_corpus_is_replayed() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/origin_replies"));

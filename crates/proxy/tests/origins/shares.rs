@@ -1,4 +1,4 @@
-//! An origin's connections, of which no client takes so many that others get none.
+//! Shares of an origin's connections: no client takes so many that others get none.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn a_request_that_its_client_gives_up_frees_its_connection_at_once() {
     assert_eq!((fast.status(), fast.millis < 50), ("200", true), "{fast:?}");
 }
 
-/// One address, whose requests take for ever, holds no more than its share.
+/// One address whose requests never end holds no more than its share.
 #[test]
 fn whoever_holds_connections_leaves_some_to_others() {
     let server = slow_or_fast();
@@ -63,7 +63,7 @@ fn whoever_holds_connections_leaves_some_to_others() {
     assert_eq!((fast.status(), fast.millis < 100), ("200", true), "{fast:?}");
 }
 
-/// One that has a hundred requests waiting is not served a hundred times before one that has a single one.
+/// A client with a hundred requests waiting is not served a hundred times before one with a single request.
 #[test]
 fn those_who_wait_take_turns() {
     let server = Server::new(|_| say(100, "200 OK", "", "ok"));
@@ -83,11 +83,11 @@ fn those_who_wait_take_turns() {
             super::town::ask_at_once(many).await;
         },
     );
-    // What was under way, and one turn.
+    // The request under way, and one turn.
     assert!(got.millis < 250, "{got:?}");
 }
 
-/// The room where requests wait is shared, too.
+/// The queue of waiting requests is shared fairly, too.
 #[test]
 fn who_waits_with_most_makes_room_for_others() {
     let server = Server::new(|_| say(300, "200 OK", "", "ok"));
@@ -107,7 +107,7 @@ fn who_waits_with_most_makes_room_for_others() {
     assert_eq!((got.status(), got.millis < 950), ("200", true), "{got:?}");
 }
 
-/// Clients that do not read keep their connections only as long as nobody waits for them.
+/// Clients that do not read keep their connections only as long as no one waits for them.
 #[test]
 fn a_client_that_does_not_read_loses_its_connection_to_one_that_waits() {
     let body = "z".repeat(20 << 20);

@@ -25,9 +25,9 @@ const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9))
 /// The date at which the world's clock begins.
 const START: Duration = Duration::from_secs(1_767_225_600);
 
-/// What a server does with a request.
+/// A server's reaction to a request.
 pub enum Act {
-    /// Sends this, after so long.
+    /// Sends this after a delay.
     Say(Duration, Vec<u8>),
     /// The same, and then closes the connection.
     Last(Duration, Vec<u8>),
@@ -35,30 +35,30 @@ pub enum Act {
     Close,
 }
 
-/// What a server has seen.
+/// Observations of a server.
 #[derive(Default)]
 pub struct Seen {
     /// First lines of requests.
     pub asked: RefCell<Vec<String>>,
-    /// Requests that are waited for.
+    /// Requests under way.
     pub open: Cell<usize>,
 }
 
 impl Seen {
-    /// How often `path` was asked for.
+    /// Number of requests for `path`.
     pub fn times(&self, path: &str) -> usize {
         self.asked.borrow().iter().filter(|line| line.split(' ').nth(1) == Some(path)).count()
     }
 }
 
-/// A server: what it does with a request's first line, and what it has seen.
+/// A server: its reaction to a request's first line, and its observations.
 #[derive(Clone)]
 pub struct Server {
     act: Rc<dyn Fn(&str) -> Act>,
     pub seen: Rc<Seen>,
-    /// How far away it is.
+    /// One-way delay to it.
     delay: Duration,
-    /// Whether anybody listens.
+    /// False if it refuses connections.
     listens: bool,
 }
 
@@ -68,12 +68,12 @@ impl Server {
         Server { act: Rc::new(act), seen: Rc::default(), delay, listens: true }
     }
 
-    /// One that refuses connections.
+    /// A server that refuses connections.
     pub fn refusing() -> Server {
         Server { listens: false, ..Server::new(|_| Act::Close) }
     }
 
-    /// One so far away that nobody waits for its handshake.
+    /// A server so far away that its handshake times out.
     pub fn hanging() -> Server {
         Server { delay: Duration::from_secs(1_000), ..Server::new(|_| Act::Close) }
     }
@@ -112,7 +112,7 @@ impl Server {
     }
 }
 
-/// The next request's first line.
+/// The first line of the next request.
 async fn head(stream: &mut TcpStream, input: &mut Vec<u8>) -> Option<String> {
     loop {
         if let Some(end) = input.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -132,12 +132,12 @@ pub fn response(status: &str, fields: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{fields}\r\n{body}", body.len()).into()
 }
 
-/// That, after so many milliseconds.
+/// A response with these fields and this body, after a delay in milliseconds.
 pub fn say(millis: u64, status: &str, fields: &str, body: &str) -> Act {
     Act::Say(Duration::from_millis(millis), response(status, fields, body))
 }
 
-/// What came of a request, and after how many milliseconds.
+/// The result of a request, and its duration in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Got {
     pub text: String,
@@ -150,7 +150,7 @@ impl Got {
     }
 }
 
-/// Asks the proxy, with `fields` whole lines.
+/// Sends a request to the proxy; `fields` are whole lines.
 pub async fn ask(method: &str, path: &str, fields: &str) -> Got {
     let began = world::now();
     let mut stream = open(method, path, &format!("Connection: close\r\n{fields}")).await;
@@ -160,7 +160,7 @@ pub async fn ask(method: &str, path: &str, fields: &str) -> Got {
     Got { text: String::from_utf8_lossy(&text).into_owned(), millis }
 }
 
-/// Asks the proxy and reads nothing.
+/// Sends a request to the proxy and reads nothing.
 pub async fn open(method: &str, path: &str, fields: &str) -> TcpStream {
     let mut stream = TcpStream::connect(PROXY).await.expect("a connection");
     let text = format!("{method} {path} HTTP/1.1\r\nHost: a.test\r\n{fields}\r\n");
@@ -168,7 +168,7 @@ pub async fn open(method: &str, path: &str, fields: &str) -> TcpStream {
     stream
 }
 
-/// Asks several times at once; what came, the fastest first.
+/// Sends several requests at once; returns the results, the fastest first.
 pub async fn ask_at_once(asked: Vec<(String, String)>) -> Vec<Got> {
     let tasks: Vec<_> = asked
         .into_iter()
@@ -182,8 +182,8 @@ pub async fn ask_at_once(asked: Vec<(String, String)>) -> Vec<Got> {
     got
 }
 
-/// Runs a proxy by this configuration before `servers`, known as `one.test` and so on, and gives what `first` makes of it, at one
-/// address, while `other` is at another.
+/// Runs a proxy with this configuration before `servers`, known as `one.test` and so on. Returns the result of `first`, which
+/// runs at one address, while `other` runs at another.
 pub fn run<T: 'static>(
     config: &str,
     servers: &[Server],

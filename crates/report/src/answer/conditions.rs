@@ -1,22 +1,24 @@
-//! The answer over many conditions: who is first under how many of them, and who is best over all.
+//! The answer over many conditions: the number of conditions under which each arm is first, and the best arm
+//! overall.
 
 use super::words::list;
 use super::{Answer, Moment};
 use statistics::percent;
 
-/// Arms whose counts are told.
+/// Maximum number of arms whose counts are named.
 const MOST_COUNTED: usize = 3;
 
 /// One arm over all conditions, by one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// The arm's place.
+    /// Index of the arm.
     pub arm: usize,
     /// Conditions under which it is first alone.
     pub wins: usize,
     /// Conditions under which it shares the first rank.
     pub ties: usize,
-    /// The geometric mean of its median over the best one of each condition; `None` if it is not ranked under every condition that is.
+    /// The geometric mean of its median over the best one of each condition; `None` unless it is ranked under
+    /// every condition with a ranking.
     pub over_best: Option<f64>,
 }
 
@@ -31,7 +33,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The sum of `answers`, one a condition; all have the same arms.
+    /// Sums up `answers`, one per condition; all have the same arms.
     pub fn of(answers: &[Answer], moment: Moment) -> Conditions {
         let ranked: Vec<&Answer> =
             answers.iter().filter(|answer| !answer.ranking(moment).first().is_empty()).collect();
@@ -60,7 +62,7 @@ impl Conditions {
         &self.standings
     }
 
-    /// The arm that is best over all conditions.
+    /// The arm that is best overall.
     pub fn best(&self) -> Option<usize> {
         self.standings.first().filter(|one| one.over_best.is_some()).map(|one| one.arm)
     }
@@ -110,7 +112,7 @@ impl Conditions {
     }
 }
 
-/// An arm's median over the least of its condition.
+/// The arm's median over the least median of its condition.
 fn over_best(answer: &Answer, moment: Moment, arm: usize) -> Option<f64> {
     let ranking = answer.ranking(moment);
     let least = ranking.placed().next()?.median_ns;
@@ -118,7 +120,7 @@ fn over_best(answer: &Answer, moment: Moment, arm: usize) -> Option<f64> {
     (least > 0.0).then(|| its / least)
 }
 
-/// The sentences over all conditions: one a moment, and whether they agree.
+/// The sentences over all conditions: one per moment, and a note on their agreement.
 pub fn sentences(answers: &[Answer]) -> Vec<String> {
     let [load, render] =
         [Moment::Load, Moment::Render].map(|moment| Conditions::of(answers, moment));

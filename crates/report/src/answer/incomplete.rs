@@ -11,17 +11,17 @@ pub struct Shortfall {
     pub loads: u64,
     /// Loads that did not reach the load event.
     pub failed_loads: u64,
-    /// Loads that reached it without some of their objects.
+    /// Loads that reached the load event without some of their objects.
     pub partial_loads: u64,
     /// The most objects that one load lacks.
     pub most_objects: u64,
-    /// An object that failed, and why.
+    /// An object that failed, with the reason.
     pub example: Option<(String, String)>,
-    /// Why loads failed, if they did.
+    /// The reason why loads failed, if they did.
     pub why: Option<String>,
 }
 
-/// An arm that is not ranked, and why.
+/// An arm that is not ranked, with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incomplete {
     /// The arm's name.
@@ -31,7 +31,7 @@ pub struct Incomplete {
 }
 
 impl Shortfall {
-    /// True if every load had everything.
+    /// True if every load was complete.
     pub fn is_nothing(&self) -> bool {
         self.failed_loads == 0 && self.partial_loads == 0
     }
@@ -87,7 +87,7 @@ impl Shortfall {
 }
 
 impl Incomplete {
-    /// The arm as one that is not ranked, if it is.
+    /// The arm with its reason, if it is not ranked.
     pub(super) fn of(arm: &Arm) -> Option<Incomplete> {
         (!arm.shortfall.is_nothing())
             .then(|| Incomplete { name: arm.name.clone(), why: arm.shortfall.sentence() })

@@ -1,4 +1,4 @@
-//! The answer to a comparison: which arm loads first, which shows something first, and by how much.
+//! The answer to a comparison: the arms that load and render first, and their lead.
 //!
 //! Terminal and report print the same [`Answer`]. It ranks all arms by load time and by first render, with ties: arms that the repetitions
 //! cannot tell apart, or that differ by less than [`SMALL`], share a rank. An arm that did not load the whole page is named and not ranked.
@@ -15,7 +15,8 @@ pub use self::incomplete::{Incomplete, Shortfall};
 pub use self::ranking::{Gap, Placed, Ranking, matrix};
 pub use self::words::span;
 
-/// Medians that lie closer together than this fraction of the slower one are practically the same, however certain the difference is.
+/// Medians that lie closer together than this fraction of the slower one count as the same, however certain the
+/// difference is.
 pub const SMALL: f64 = 0.03;
 
 /// Identifies a load within its arm: repetition, client, turn. Loads of the same place are paired across arms.
@@ -28,7 +29,7 @@ pub struct Times {
     pub load_ns: f64,
     /// To the first render, where it is known.
     pub render_ns: Option<f64>,
-    /// The floor of the load time, where it was worked out.
+    /// The floor of the load time, where it was computed.
     pub floor_ns: Option<f64>,
 }
 
@@ -41,7 +42,7 @@ pub struct Arm {
     pub loads: BTreeMap<Place, Times>,
     /// Objects and loads that it lost.
     pub shortfall: Shortfall,
-    /// True if a browser that paints loaded it, so that its first render is measured.
+    /// True if it was loaded by a browser that paints, so that its first render is measured.
     pub paints: bool,
 }
 
@@ -61,7 +62,7 @@ pub struct Answer {
     load: Ranking,
     render: Ranking,
     incomplete: Vec<Incomplete>,
-    /// True if first renders were measured; else they are estimated.
+    /// True if first renders were measured; otherwise they are estimated.
     paints: bool,
     /// True if any load of any arm reached the load event.
     is_loaded: bool,
@@ -70,7 +71,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of `arms`; `seed` is that of the intervals.
+    /// Ranks `arms`; `seed` is that of the intervals.
     pub fn of(arms: &[Arm], seed: u64) -> Answer {
         let complete = |arm: &Arm| arm.shortfall.is_nothing();
         let values = |moment: Moment| {
@@ -114,7 +115,7 @@ impl Arm {
     fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
         let value = |times: &Times| match moment {
             Moment::Load => Some(times.load_ns),
-            // A page out of the cache renders at once, and what takes no time has no ratio.
+            // A page out of the cache renders at once; a time of zero would have no ratio.
             Moment::Render => times.render_ns.map(|ns| ns.max(1.0)),
         };
         self.loads.iter().filter_map(|(place, times)| Some((*place, value(times)?))).collect()

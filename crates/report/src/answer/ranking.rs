@@ -14,22 +14,23 @@ pub struct Ranking {
 /// An arm at its rank.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// The arm's place among all.
+    /// Index of the arm.
     pub arm: usize,
     /// Its median, in nanoseconds.
     pub median_ns: f64,
-    /// The comparison with the best of all; `None` of the best itself, and without a load in common with it.
+    /// The comparison with the best arm; `None` for the best itself, and for an arm without a load in common
+    /// with it.
     pub behind: Option<Comparison>,
 }
 
-/// A difference of two arms, by what can be said of it.
+/// Kind of difference between two arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gap {
     /// Every pair of loads took the same time.
     None,
-    /// Below what matters.
+    /// Too small to matter.
     Small,
-    /// Chance may have made it.
+    /// Possibly due to chance.
     Unclear,
     /// Too few repetitions to tell it from chance.
     Untested,
@@ -38,7 +39,7 @@ pub enum Gap {
 }
 
 impl Ranking {
-    /// The ranking of arms with the values of their loads; arms without any are left out.
+    /// Ranks arms by the values of their loads; arms without any are left out.
     pub(super) fn of(arms: &[(usize, BTreeMap<Place, f64>)], seed: u64) -> Ranking {
         let median =
             |values: &BTreeMap<Place, f64>| Some(Sample::new(values.values().copied())?.median());
@@ -98,7 +99,7 @@ impl Ranking {
 }
 
 impl Gap {
-    /// The kind of a comparison's difference.
+    /// The kind of difference in a comparison.
     pub fn of(comparison: &Comparison) -> Gap {
         let is_small = match comparison.interval {
             Ok(interval) => interval.low > -SMALL && interval.high < SMALL,
@@ -115,7 +116,7 @@ impl Gap {
     }
 }
 
-/// Compares the loads that both arms have.
+/// Compares the loads that the arms have in common.
 fn versus(
     first: &BTreeMap<Place, f64>,
     second: &BTreeMap<Place, f64>,

@@ -1,15 +1,15 @@
-//! Answers to loads that are made up.
+//! Answers to made-up loads.
 
 use super::*;
 use statistics::FEWEST_FOR_MEDIAN;
 
-/// An arm whose loads take about so long, in milliseconds: to the load event, and to the first render.
+/// An arm whose loads take about this long, in milliseconds: to the load event, and to the first render.
 fn arm(name: &str, load_ms: f64, render_ms: f64) -> Arm {
     loads(name, load_ms, render_ms, 10)
 }
 
 fn loads(name: &str, load_ms: f64, render_ms: f64, count: u32) -> Arm {
-    // The same noise in every arm, as the same seed makes it.
+    // The same noise in every arm, as from a common seed.
     let noise = |repetition: u32| 1.0 + f64::from(repetition * 7 % 10) / 1000.0;
     let times = |repetition| Times {
         load_ns: load_ms * 1e6 * noise(repetition),

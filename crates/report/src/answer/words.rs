@@ -3,14 +3,14 @@
 use super::{Answer, Gap, Moment, Placed, Ranking, SMALL};
 use statistics::{Comparison, FEWEST_FOR_MEDIAN, NoInterval, percent};
 
-/// Arms that a sentence names.
+/// Maximum number of arms that a sentence names.
 const MOST_NAMES: usize = 4;
 
-/// Leads that are told one by one.
+/// Maximum number of leads that are named one by one.
 const MOST_LEADS: usize = 3;
 
 impl Answer {
-    /// The answer: what is first, then load time and first render with their figures, then what is not ranked.
+    /// The answer: the winner, then load time and first render with their figures, then the unranked arms.
     pub fn sentences(&self) -> Vec<String> {
         let ranked = self.load.placed().count();
         if !self.is_loaded {
@@ -34,7 +34,7 @@ impl Answer {
         sentences
     }
 
-    /// One sentence on the first by load time and by first render.
+    /// One sentence on the best by load time and by first render.
     pub fn headline(&self) -> String {
         let (load, render) = (self.load.first(), self.render.first());
         let (loads, shows) = (self.names_of(load), self.names_of(render));
@@ -116,7 +116,8 @@ impl Answer {
         }
     }
 
-    /// The best median and its leads, those over many arms summed up: "h3 7.62 s, 21 % (18-24 %) ahead of h2 (9.65 s)".
+    /// The best median and its leads, over many arms in summary:
+    /// "h3 7.62 s, 21 % (18-24 %) ahead of h2 (9.65 s)".
     fn figures(&self, moment: Moment) -> String {
         let ranking = self.ranking(moment);
         let Some((best, tied)) = ranking.first().split_first() else {
@@ -191,7 +192,7 @@ impl Answer {
         }
     }
 
-    /// The arms by name, those of a long list by number.
+    /// The arms by name; for a long list, their number.
     fn names_of(&self, placed: &[Placed]) -> String {
         let names: Vec<&str> = placed.iter().map(|one| self.names[one.arm].as_str()).collect();
         match names.len() {

@@ -1,4 +1,4 @@
-//! Which connections are drawn, and as what.
+//! Selection and description of the connections to draw.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::windows::{Row, thinned};
 use crate::number::grouped;
 use testbed::tour::ObservedVisit;
 
-/// The protocol that has no TCP below it.
+/// The protocol without TCP below it.
 const QUIC: &str = "h3";
 
 /// A connection whose windows are drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Drawn {
-    /// Its number among the visit's.
+    /// Index in the visit's connections.
     pub connection: usize,
     /// "#0 h2".
     pub name: String,
-    /// To whom.
+    /// The host.
     pub host: String,
-    /// What it carried.
+    /// A summary of its traffic.
     pub carried: String,
 }
 
@@ -66,8 +66,9 @@ pub fn busiest(
     (drawn.collect(), rows.collect())
 }
 
-/// The servers' ends of the record's connections over TCP. To a host the first that the visit opened is the first of the record that it opened, and so on; one that
-/// was kept from an earlier visit is that which was opened when the record says.
+/// The servers' ends of the record's TCP connections. The first connection to a host that the visit opened is
+/// the first that the record has as opened to it, and so on; a connection that was kept from an earlier visit
+/// is matched by its opening time.
 fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usize, &'a Endpoint> {
     let ends = visit.connections();
     let is_new = |at: Time| visit.includes(at);
@@ -95,8 +96,8 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
     server.collect()
 }
 
-/// A connection's windows from navigation start until the visit was over. What the kernel's tracepoint adds to its series is left out: it
-/// tells how things stood before a segment, and no timeouts.
+/// A connection's windows from navigation start to the visit's end. Samples of the kernel's tracepoint are left
+/// out: they show the state before a segment, and no timeouts.
 fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<Row> {
     let ends = record.events.last().map_or(Time::NEVER, |last| Time::from_nanos(last.at_ns));
     let during = server.series.iter().filter(|sample| {

@@ -1,8 +1,9 @@
-//! What lay below a visit: its connections' windows, what they sent again, the radio and what that spent.
+//! Mechanism below a visit: its connections' windows, their retransmissions, the radio and its energy.
 //!
-//! One time axis, the waterfall's, so that one sees a radio's promotion outlast a timeout and what that does to a window.
-//! Radio and retransmissions are in the store. Windows are not: they are those of the visit watched once more, and are shown only if that
-//! left the very record which the store holds. A connection is told from the servers' end: they send the page.
+//! All share the waterfall's time axis, so that a radio's promotion that outlasts a timeout is visible together
+//! with its effect on a window. Radio and retransmissions are in the store. Windows are not: they come from
+//! observing the visit once more, and are shown only if that left the very record in the store. Connections are
+//! shown from the servers' end, which sends the page.
 
 mod connections;
 mod radio;
@@ -20,10 +21,11 @@ pub use self::section::section;
 pub use self::windows::{Row, thinned};
 use testbed::tour::ObservedVisit;
 
-/// The most connections whose windows are drawn.
+/// Maximum number of connections whose windows are drawn.
 const MOST_DRAWN: usize = 4;
 
-/// What lay below a visit. Times are milliseconds since navigation start. The rows reach the script in the document's CSV.
+/// The mechanism below a visit. Times are milliseconds since navigation start. The rows reach the script in the
+/// document's CSV.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mechanism {
     /// The connections whose windows are drawn, in order of opening.
@@ -31,21 +33,21 @@ pub struct Mechanism {
     /// Their windows, one connection after the other.
     #[serde(skip)]
     pub windows: Vec<Row>,
-    /// What was sent again, in time's order.
+    /// The retransmissions, in order of time.
     #[serde(skip)]
     pub resent: Vec<Resent>,
     /// The radio's states, one after the other; empty if there is none.
     #[serde(skip)]
     pub stays: Vec<Stay>,
-    /// Why there are no windows, if the visit was not watched.
+    /// The reason why there are no windows, if the visit was not observed.
     #[serde(skip)]
     pub unwatched: Option<String>,
-    /// When the visit was over.
+    /// Time at which the visit was over.
     pub end: f64,
 }
 
 impl Mechanism {
-    /// What lay below the visit with this record, as it was `watched`.
+    /// The mechanism below the visit with this record, as `watched`.
     pub fn gather(record: &VisitRecord, watched: Result<ObservedVisit<'_>, String>) -> Mechanism {
         let (drawn, windows, unwatched) = match watched {
             Ok(visit) => {

@@ -1,8 +1,9 @@
-//! The radio's states during a visit, one after the other, and what they cost.
+//! The radio's states during a visit, one after the other, and their energy.
 //!
-//! The record has every change, and how long each state lasted in all; the state at navigation start is the one that the changes do not
-//! account for. A state has one power, so energy over time is exact; joules for what was sent and received, where a radio has
-//! those, are in the record's total and not here, because the store does not say when packets passed.
+//! The record has every change, and the total time in each state; the state at navigation start is the one that
+//! the changes do not account for. A state has one power, so energy over time is exact. Joules for sent and
+//! received data, where a radio has those, are in the record's total but not here, because the store does not
+//! say when packets passed.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +16,23 @@ use super::{rounded, since_start};
 /// A span of time in one state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stay {
-    /// From when, in milliseconds since navigation start.
+    /// Beginning, in milliseconds since navigation start.
     pub from_ms: f64,
-    /// Until when.
+    /// End.
     pub to_ms: f64,
-    /// Which state.
+    /// The state.
     pub state: String,
-    /// How well connected it is: `rest`, `low`, `full`; `promotion` on the way there.
+    /// Its connectivity level: `rest`, `low`, `full`; `promotion` on the way there.
     pub level: &'static str,
-    /// What brought it about.
+    /// The cause of the change to it.
     pub cause: String,
     /// Its power.
     pub watts: f64,
-    /// All that states have cost until its end.
+    /// Cumulated energy of all states up to its end.
     pub joules: f64,
 }
 
-/// A change: when, into which state, by what.
+/// A change of state: time, new state, cause.
 type Change<'a> = (u64, &'a str, &'a str);
 
 /// The states from navigation start to the visit's end.
@@ -66,7 +67,7 @@ fn changes(record: &VisitRecord) -> Vec<Change<'_>> {
     told.map(|(at, RadioChange { state, cause })| (at, state, cause)).collect()
 }
 
-/// The state with the most time that no change explains.
+/// The state with the most time that the changes do not account for.
 fn state_at_start<'a>(radio: &'a RadioRecord, changes: &[Change<'_>], end: u64) -> Option<&'a str> {
     let mut explained: BTreeMap<&str, u64> = BTreeMap::new();
     let ends = changes.iter().skip(1).map(|(at, ..)| *at).chain([end]);
@@ -80,13 +81,13 @@ fn state_at_start<'a>(radio: &'a RadioRecord, changes: &[Change<'_>], end: u64) 
     most.map(|of| of.state.as_str())
 }
 
-/// The mean power of a state during the visit, which is its power.
+/// The power of a state: its mean power during the visit.
 fn watts(radio: &RadioRecord, state: &str) -> f64 {
     let of = radio.states.iter().find(|of| of.state == state && of.span_ns > 0);
     of.map_or(0.0, |of| of.energy_uj as f64 * 1e3 / of.span_ns as f64)
 }
 
-/// How well a state is connected.
+/// The connectivity level of a state.
 pub fn level(state: &str) -> &'static str {
     use RadioState::{
         Assigned, Awake, Continuous, Dch, Doze, Fach, FachToDch, Idle, IdleToConnected, IdleToDch,
@@ -97,7 +98,7 @@ pub fn level(state: &str) -> &'static str {
         Some(Fach | ShortDrx | LongDrx) => "low",
         Some(Dch | Continuous | Awake | Assigned) => "full",
         Some(IdleToDch | FachToDch | IdleToConnected | Requesting) => "promotion",
-        // A state of another version.
+        // A state of another version of farlink.
         None => "low",
     }
 }

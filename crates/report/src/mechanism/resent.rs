@@ -1,4 +1,4 @@
-//! What a visit's connections sent again.
+//! Retransmissions of a visit's connections.
 
 use record::{EventKind, SentAgain, VisitRecord};
 use serde::Serialize;
@@ -6,26 +6,26 @@ use tcp::Cause;
 
 use super::since_start;
 
-/// A segment that was sent again.
+/// A retransmitted segment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resent {
-    /// When, in milliseconds since navigation start.
+    /// Time, in milliseconds since navigation start.
     pub at_ms: f64,
-    /// On which connection.
+    /// The connection.
     pub connection: Option<u32>,
     /// `client` or `server`.
     pub sender: String,
-    /// Why, as traces name it.
+    /// The cause, as named in traces.
     pub cause: &'static str,
-    /// Whether it turned out to be needless; none where nobody can tell, as of what the kernel sent.
+    /// True if it turned out to be needless; `None` if unknown, as for the kernel's retransmissions.
     pub needless: Option<bool>,
 }
 
-/// Every retransmission that the record tells of, in time's order.
+/// All retransmissions in the record, in order of time.
 pub fn of(record: &VisitRecord) -> Vec<Resent> {
     let events = record.events.iter().filter(|event| event.kind == EventKind::Retransmit);
     let resent = events.map(|event| {
-        // What an older version may have written is a retransmission for all that.
+        // Events that an older version may have written differently are retransmissions all the same.
         let told = SentAgain::read(&event.detail);
         Resent {
             at_ms: since_start(record, event.at_ns),
@@ -38,7 +38,7 @@ pub fn of(record: &VisitRecord) -> Vec<Resent> {
     resent.collect()
 }
 
-/// The cause that is described so.
+/// The cause with this description.
 fn named(words: &str) -> Option<Cause> {
     use Cause::{FastRetransmit, Handshake, TailLossProbe, Timeout};
     [FastRetransmit, Timeout, TailLossProbe, Handshake]

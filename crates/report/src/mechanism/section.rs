@@ -1,4 +1,4 @@
-//! The mechanism in the document: a sentence, the place of the plot, and all that it is drawn from.
+//! The mechanism in the document: a sentence, the place of the plot, and all its data.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::escape::html;
 use crate::number::{grouped, ms};
 use crate::rows::csv;
 
-/// What stands below the waterfall with this number.
+/// The section below the waterfall with this index.
 pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> String {
     let facts = [
         Some(sent_again(mechanism)),
@@ -56,7 +56,7 @@ fn sent_again(mechanism: &Mechanism) -> String {
     }
 }
 
-/// How many turned out to be needless.
+/// Number of needless retransmissions.
 fn needless<'a>(resent: impl IntoIterator<Item = &'a Resent>) -> u64 {
     resent.into_iter().filter(|one| one.needless == Some(true)).count() as u64
 }
@@ -101,7 +101,7 @@ fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
     }
 }
 
-/// Why segments are sent again, with a column's heading.
+/// Causes of retransmissions, with their column headings.
 const CAUSES: [(Cause, &str); 5] = [
     (Cause::Timeout, "timeout"),
     (Cause::FastRetransmit, "fast re-<br>transmit"),
@@ -110,7 +110,7 @@ const CAUSES: [(Cause, &str); 5] = [
     (Cause::Unknown, "cause<br>unknown"),
 ];
 
-/// All connections with what they sent again.
+/// Table of all connections with their retransmissions.
 fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
     let headings = CAUSES.map(|(_, heading)| format!("<th class=\"n\">{heading}</th>")).concat();
     let rows = record.connections.iter().enumerate();

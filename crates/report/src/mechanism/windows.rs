@@ -8,24 +8,24 @@ use tcp::Sample;
 
 use super::rounded;
 
-/// The most rows a connection has. With more samples, those are kept that reach furthest.
+/// Maximum number of rows of a connection. With more samples, the extreme ones are kept.
 pub const MOST_ROWS: usize = 1200;
 
-/// Rows that a bin may keep: the first and the last of it, and the extremes of what is drawn.
+/// Maximum number of rows kept per bin: its first and last, and the extremes of the drawn values.
 const KEPT_A_BIN: usize = 8;
 
-/// How a connection stood from an instant on, until the next row of the same connection.
+/// State of a connection from an instant on, until the next row of the same connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// From when, in milliseconds since navigation start.
+    /// Beginning, in milliseconds since navigation start.
     pub at_ms: f64,
-    /// Which connection.
+    /// Index of the connection.
     pub connection: usize,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Slow start threshold, segments; none before the first congestion.
+    /// Slow start threshold, segments; `None` before the first congestion.
     pub ssthresh: Option<u32>,
-    /// Segments believed in the network.
+    /// Segments believed to be in flight.
     pub in_flight: u32,
     /// Smoothed round trip.
     pub srtt_ms: Option<f64>,
@@ -34,7 +34,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A sample at `at_ms` of the connection.
+    /// Row for a sample of the connection at `at_ms`.
     pub fn of(sample: &Sample, at_ms: f64, connection: usize) -> Row {
         let stats = &sample.stats;
         let ms = |span: Duration| rounded(span.as_secs_f64() * 1e3);
@@ -49,14 +49,14 @@ impl Row {
         }
     }
 
-    /// Whether nothing but time is different.
+    /// True if nothing but the time differs.
     fn stands_as(&self, other: &Row) -> bool {
         *self == Row { at_ms: self.at_ms, ..other.clone() }
     }
 }
 
-/// The rows without those that say nothing new, and at most [`MOST_ROWS`] of them: no peak is lost, as each of the spans of
-/// time that they are then sorted into keeps its extremes.
+/// Drops rows that repeat the previous state, and thins the rest to at most [`MOST_ROWS`] rows. No peak is
+/// lost: rows are sorted into bins of time, each of which keeps its extremes.
 pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
     rows.dedup_by(|next, kept| next.stands_as(kept));
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return rows };
@@ -77,7 +77,7 @@ pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// Which rows of a bin are kept; it has some.
+/// The indices of a bin's rows to keep; the bin must not be empty.
 fn extremes(rows: &[Row]) -> impl Iterator<Item = usize> + '_ {
     let least = |key: fn(&Row) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
     let most = |key: fn(&Row) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));

@@ -1,8 +1,10 @@
-//! What arrived, as CSV: a line of each body with its digest. Two ways of carrying a page that carried the same give the same lines.
+//! Received bodies, as CSV: one line per body, with its digest. Two ways of carrying a page that delivered the
+//! same bodies give the same lines.
 
 use testbed::tour::ObservedVisit;
 
-/// The table, in the page's order: `object,url,body_bytes,blake3`. What a cache answered, or what did not arrive whole, has no line.
+/// The table, in the page's order: `object,url,body_bytes,blake3`. Responses from a cache and incomplete ones
+/// have no line.
 pub fn body_table(visit: &ObservedVisit<'_>) -> String {
     let mut table = csv::Writer::from_writer(Vec::new());
     let mut write = |fields: [&str; 4]| {

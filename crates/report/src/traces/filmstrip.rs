@@ -1,4 +1,4 @@
-//! The filmstrip of a visit as one HTML file: what a real browser showed, and when.
+//! The filmstrip of a visit as one HTML file: a real browser's screen over time.
 
 use std::fmt::Write;
 use std::time::Duration;

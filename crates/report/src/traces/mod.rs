@@ -1,5 +1,6 @@
-//! What an [observed visit](testbed::tour::ObservedVisit) looks like to other tools: its packets as pcapng, its TCP
-//! connections as lines of JSON, its QUIC connections as qlog, what arrived as a table, its pictures as a strip. Formats: `docs/traces.md`.
+//! Formats for other tools of an [observed visit](testbed::tour::ObservedVisit): its packets as pcapng, its TCP
+//! connections as JSON lines, its QUIC connections as qlog, received bodies as a table, its pictures as a
+//! filmstrip. Documented in `docs/traces.md`.
 
 mod bodies;
 mod filmstrip;

@@ -1,7 +1,7 @@
-//! A visit's packets as a pcapng file, as a sniffer beside the client or one beside the servers would have written it.
+//! A visit's packets as a pcapng file, as captured by a sniffer beside the client or beside the servers.
 //!
-//! The two are different files: a sender's side shows what was lost later, a receiver's does not, and a reader that saw each
-//! packet twice would take every second one for a retransmission.
+//! The two files differ: the sender's side has packets that are lost later, the receiver's does not, and in a
+//! file with both copies of each packet a reader would take every second one for a retransmission.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ use scenario::World;
 use testbed::emulate::Frame;
 use testbed::tour::{ObservedVisit, Packets};
 
-/// Where packets are seen.
+/// Capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// At the client's interface.
@@ -65,7 +65,7 @@ fn write_simulated(
 ) -> io::Result<()> {
     let mut encoder = Encoder::new(Source::new(visit.seed(), 0));
     for seen in sightings.iter().take_while(|seen| seen.at < visit.ends()) {
-        // Also of what is not written: it says how connections count.
+        // Packets that are not written are encoded, too: they advance the numbering of connections.
         let bytes = encode(&mut encoder, seen);
         let (here, way) = match seen.crossing {
             Crossing::Left => (seen.from.ip(), Way::Out),
@@ -102,7 +102,7 @@ fn write_emulated(
     Ok(())
 }
 
-/// An instant of a journey as a date: its clock starts with the simulation's.
+/// An instant of a journey as a date: the journey's clock starts with the simulation's.
 fn date(at: Time) -> Duration {
     PLAN_START + at.since(Time::ZERO)
 }
@@ -115,7 +115,7 @@ fn encode(encoder: &mut Encoder, seen: &Sighting) -> Vec<u8> {
     }
 }
 
-/// The interfaces of one side, by address. Every packet that crossed another's is somebody else's.
+/// The interfaces of one side, by address. Packets that crossed any other interface do not belong to this side.
 fn interfaces(
     visit: &ObservedVisit<'_>,
     side: Side,
@@ -129,7 +129,7 @@ fn interfaces(
     };
     match side {
         Side::Client => add(visit.client(), "client")?,
-        // They are one host with many addresses there.
+        // In emulation, they are one host with many addresses.
         Side::Servers if visit.scenario().world == World::Emu => {
             add(Ipv4Addr::UNSPECIFIED.into(), "servers")?;
         }
@@ -142,7 +142,7 @@ fn interfaces(
     Ok(interfaces)
 }
 
-/// What the file shows, for its reader.
+/// The file's comment, for its reader.
 fn comment(visit: &ObservedVisit<'_>, side: Side) -> String {
     let scenario = visit.scenario();
     let whole = serde_json::to_string(scenario).expect("a scenario is plain data");

@@ -1,10 +1,12 @@
-//! HTTP/3's connections as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01): a file of each end of each
-//! connection, which is what viewers read.
+//! HTTP/3 connections as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01):
+//! one file for each end of each connection, as viewers expect.
 //!
-//! JSON text sequences (RFC 7464). The events are quinn's, with three repairs: it writes round trips in seconds where the schema has milliseconds, a slow
-//! start threshold that there is not yet as 2^64 - 1, and each loss as one by reordering, whatever it was by: the first are converted, the others
-//! left out. A file's heading says whose view it is and of what. A file is of a whole connection, also where that outlives the visit. Times are
-//! milliseconds since the journey's world began, whose date is the plan's in both worlds.
+//! The format is JSON text sequences (RFC 7464). The events are quinn's, with three repairs: quinn writes round
+//! trips in seconds where the schema has milliseconds, a slow start threshold that is not set yet as 2^64 - 1,
+//! and each loss as one by reordering, whatever its cause. The first are converted, the others left out. A
+//! file's heading states its vantage point and connection. A file covers a whole connection, even if it
+//! outlives the visit. Times are milliseconds since the beginning of the journey's world, whose date is the
+//! plan's in both worlds.
 
 use serde_json::{Value, json};
 use tls::PLAN_START;
@@ -15,18 +17,19 @@ use testbed::tour::ObservedVisit;
 /// Begins a text of a sequence (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: char = '\u{1e}';
 
-/// What quinn writes in seconds.
+/// Values that quinn writes in seconds.
 const ROUND_TRIPS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance"];
 
 /// One file.
 pub struct Qlog {
-    /// The connection's number among the visit's on QUIC, and its end: `0.client`.
+    /// The index among the visit's QUIC connections, and the end: `0.client`.
     pub name: String,
-    /// What the file holds.
+    /// Contents of the file.
     pub text: String,
 }
 
-/// The files of a visit, in order of its connections' opening. There are none where nothing ran on QUIC, or where its ends are not farlink's.
+/// The files of a visit, in the order in which its connections were opened. Empty if nothing ran over QUIC, or
+/// if its ends are not farlink's.
 pub fn qlogs(visit: &ObservedVisit<'_>) -> Vec<Qlog> {
     let connections = visit.connections().into_iter();
     let logged = connections.filter(|(client, _)| !client.qlog.is_empty());
@@ -48,7 +51,8 @@ fn records(end: &Endpoint) -> impl Iterator<Item = Value> {
     texts.map(|text| serde_json::from_str(text).expect("quinn writes events as JSON"))
 }
 
-/// What both ends know the connection by: the identifier that the client first gave to its server (RFC 9000 section 7.2).
+/// The identifier by which both ends know the connection: the one that the client first gave its server (RFC
+/// 9000 section 7.2).
 fn group(client: &Endpoint) -> String {
     let first = records(client).next();
     let group = first.as_ref().and_then(|event| event["group_id"].as_str());
@@ -97,17 +101,17 @@ fn text(heading: &Value, end: &Endpoint) -> String {
     text
 }
 
-/// An event as the schema has it.
+/// An event as the schema defines it.
 fn repaired(mut event: Value) -> Value {
     if let Some(event) = event.as_object_mut() {
-        // It is in the heading.
+        // Already in the heading.
         event.remove("group_id");
     }
     let is_loss = event["name"] == "recovery:packet_lost";
     let Some(data) = event["data"].as_object_mut() else { return event };
     for name in ROUND_TRIPS {
         if let Some(seconds) = data.get(name).and_then(Value::as_f64) {
-            // A float of single precision: microseconds are as much as it knows.
+            // A single-precision float: its precision does not go beyond microseconds.
             data.insert(name.to_owned(), json!((seconds * 1e6).round() / 1e3));
         }
     }

@@ -1,5 +1,5 @@
-//! A visit's TCP connections as lines of JSON: a line of what the file is, one of each connection, then samples, what lay above
-//! the sockets, and retransmissions in time's order.
+//! A visit's TCP connections as JSON lines: a heading, one line per connection, then samples, the state above
+//! the sockets, and retransmissions in order of time.
 
 use serde::Serialize;
 use tcp::{Retransmit, Sample, Trigger};
@@ -9,9 +9,9 @@ use world::report::{Endpoint, Held};
 use scenario::Scenario;
 use testbed::tour::ObservedVisit;
 
-/// What the first line calls the format.
+/// Name of the format in the first line.
 pub const FORMAT: &str = "farlink tcp trace";
-/// The version of the format. A new key alone does not change it.
+/// Version of the format. A new key alone does not change it.
 pub const VERSION: u32 = 1;
 
 /// The first line.
@@ -84,7 +84,7 @@ struct End<'a> {
     endpoint: &'a Endpoint,
 }
 
-/// The file. The same visit gives the same bytes.
+/// Contents of the file. The same visit gives the same bytes.
 pub fn tcp_lines(visit: &ObservedVisit<'_>) -> String {
     let mut text = String::new();
     let heading = Heading {
@@ -125,7 +125,7 @@ fn opening<'a>(visit: &ObservedVisit<'a>, connection: usize, client: &Endpoint) 
     }
 }
 
-/// All that happened to the connections during the visit, in time's order.
+/// All events of the connections during the visit, in order of time.
 fn events<'a>(visit: &ObservedVisit<'_>, ends: &[End<'a>]) -> Vec<(Time, Line<'a>)> {
     let mut events = Vec::new();
     for end in ends {
@@ -165,7 +165,7 @@ impl End<'_> {
     fn sample<'a>(&self, sample: &Sample) -> Line<'a> {
         let stats = &sample.stats;
         let nanos = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        // `tcp_probe` does not tell all.
+        // `tcp_probe` does not report everything.
         let known = |value: u64| (sample.trigger != Trigger::Probe).then_some(value);
         Line::Sample {
             at_ns: sample.at.as_nanos(),

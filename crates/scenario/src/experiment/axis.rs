@@ -28,7 +28,7 @@ pub enum Axis {
 }
 
 impl Scalar {
-    /// What would have been typed on a command line: numbers as they are, `true` and `false` as `on` and `off`.
+    /// The value as typed on a command line: numbers unchanged, `true` and `false` as `on` and `off`.
     pub fn typed(&self) -> String {
         match self {
             Scalar::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What is wrong with an experiment, and where.
+//! Errors in an experiment, with their positions.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,28 +14,28 @@ pub struct ExperimentError {
     place: Box<Place>,
 }
 
-/// What can be wrong with an experiment.
+/// Kinds of errors in an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// It is not TOML.
+    /// Invalid TOML.
     #[error("{0}")]
     Syntax(String),
-    /// A key that means nothing.
+    /// An unknown key.
     #[error("unknown key `{key}`; known here: {}", .known.join(", "))]
     UnknownKey {
-        /// What was typed.
+        /// The key as typed.
         key: String,
-        /// What could have been typed.
+        /// The known keys.
         known: Vec<String>,
-        /// What was probably meant.
+        /// The key that was probably meant.
         hint: Option<String>,
     },
-    /// A key that must be there is not.
+    /// A missing mandatory key.
     #[error("`{key}` is missing; {example}")]
     Missing {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// How to write it.
+        /// An example of the key.
         example: &'static str,
     },
     /// A later version's format.
@@ -43,58 +43,58 @@ pub enum Problem {
     Newer {
         /// The file's format.
         found: i64,
-        /// The newest that is known.
+        /// The newest known format.
         known: i64,
     },
     /// A value of the wrong type or out of range.
     #[error("`{key}` is {found}; expected {expected}")]
     Value {
-        /// Which key.
+        /// The key.
         key: String,
-        /// What it holds.
+        /// The value found.
         found: String,
-        /// What it should hold.
+        /// The expected value.
         expected: String,
     },
     /// A value that its setting does not take, or that contradicts the others.
     #[error("`{key}`: {}", .refusal.message)]
     Refused {
-        /// Which key.
+        /// The key.
         key: String,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
     /// The same value twice on one axis.
     #[error("`{key}` holds the same value twice; its cells would be measured twice")]
     Twice {
-        /// Which key.
+        /// The key.
         key: String,
     },
     /// An axis without values.
     #[error("the grid has 0 scenarios, because `{key}` is an empty list; give it a value")]
     EmptyAxis {
-        /// Which key.
+        /// The key.
         key: String,
     },
-    /// Too large a grid.
+    /// A grid that is too large.
     #[error("the grid has {cells} scenarios or more; at most {most} are accepted")]
     TooLarge {
-        /// How many at least.
+        /// Number of scenarios, at least.
         cells: usize,
-        /// How many are allowed.
+        /// The largest allowed number.
         most: usize,
     },
     /// An override that cannot be applied.
     #[error("`--set {text}` cannot be applied: {why}")]
     Override {
-        /// What was typed.
+        /// The text as typed.
         text: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
-/// A span of a source text with what a reader needs to find it.
+/// A span of a source text with the position shown to readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     source: String,
@@ -110,7 +110,7 @@ impl ExperimentError {
         ExperimentError { problem: Box::new(problem), place: Box::new(Place::of(source, span)) }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -125,7 +125,7 @@ impl ExperimentError {
         self.place.column
     }
 
-    /// What to do about it, as a sentence.
+    /// Advice on fixing it, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match &*self.problem {
             Problem::UnknownKey { hint, .. } => hint.clone(),

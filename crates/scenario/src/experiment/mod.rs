@@ -1,8 +1,8 @@
 //! An experiment: a TOML file that spans a grid of scenarios.
 //!
-//! A key that holds a list is an axis; the grid is the product of all axes. What was typed and what was
-//! resolved are two types: a [`Plan`](crate::Plan) that exists is valid. The format is documented, with
-//! examples, in `docs/experiment.md`.
+//! A key that holds a list is an axis; the grid is the product of all axes. Typed input and resolved plan are
+//! two types: a [`Plan`](crate::Plan) that exists is valid. The format is documented, with examples, in
+//! `docs/experiment.md`.
 
 mod axis;
 mod catalogue;
@@ -15,7 +15,7 @@ pub use catalogue::{Catalogue, Refusal};
 pub use error::{ExperimentError, Problem};
 pub use overrides::Source;
 pub use resolve::{FORMAT, resolve};
-// A suite of validations is read in the same manner.
+// A validation suite is read in the same way.
 pub use axis::{Axis, Scalar};
 pub use resolve::{cells, check_format, integer, missing, once, text, untyped, value};
 pub use tree::{Leaf, Node, Tree, leaves, take};

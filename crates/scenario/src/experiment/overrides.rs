@@ -1,6 +1,6 @@
 //! The text of an experiment, and single keys set from the command line.
 //!
-//! An override edits the text, so that what is executed, stored and shown in the report is one file that
+//! An override edits the text, so that the file that is executed, stored and shown in the report is one that
 //! can be executed again.
 
 use toml_edit::{DocumentMut, Item, Table, Value};
@@ -20,7 +20,7 @@ impl Source {
         Source { name: name.into(), text: text.into() }
     }
 
-    /// What messages call it.
+    /// The source's name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -30,7 +30,7 @@ impl Source {
         &self.text
     }
 
-    /// Sets one key: `network.rtt=600ms`, `stack.protocol=["h1", "h2"]`. What is not a TOML value is
+    /// Sets one key: `network.rtt=600ms`, `stack.protocol=["h1", "h2"]`. A value that is not valid TOML is
     /// taken as text, so that quotes need not be smuggled past a shell.
     pub fn set(&mut self, assignment: &str) -> Result<(), ExperimentError> {
         let refuse = |why: &str| {
@@ -55,7 +55,7 @@ impl Source {
     }
 }
 
-/// Sets `keys` within `table`, making tables on the way; `None` if a value is in the way.
+/// Sets `keys` within `table`, creating tables on the way; `None` if a value is in the way.
 fn assign(table: &mut Table, keys: &[&str], value: Value) -> Option<()> {
     let (first, rest) = keys.split_first()?;
     if rest.is_empty() {

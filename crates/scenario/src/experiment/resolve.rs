@@ -1,4 +1,4 @@
-//! From what was typed to a plan.
+//! Resolution of a typed experiment to a plan.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -18,10 +18,10 @@ use crate::{ChoiceError, nearest};
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
 
-/// Keys that are no settings.
+/// Top-level keys that are not settings.
 const OWN: [&str; 5] = ["format", "name", "seed", "repetitions", "order"];
 
-/// The plan that `source` comes to.
+/// Resolves `source` to its plan.
 pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
     check_format(source)?;
     let mut tree: Tree = toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
@@ -31,7 +31,7 @@ pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, Exper
     Ok(plan.without(skipped))
 }
 
-/// What is said once for the whole experiment.
+/// Keys that hold for the whole experiment.
 struct Header {
     name: String,
     seed: u64,
@@ -54,7 +54,7 @@ impl Header {
     }
 }
 
-/// A key that is no axis.
+/// Reads a key that cannot be an axis.
 pub fn once<T>(
     source: &Source,
     typed: &Option<Spanned<Scalar>>,
@@ -65,7 +65,7 @@ pub fn once<T>(
     read(typed.get_ref()).map(Some).map_err(fail)
 }
 
-/// The grid of all settings in `tree`, of which the file's `own` keys were taken out.
+/// The grid of all settings in `tree`, from which the file's `own` keys have been taken.
 pub fn cells(
     source: &Source,
     tree: &Tree,
@@ -98,7 +98,7 @@ pub fn cells(
     Grid::of(&axes, catalogue).map_err(|error| placed(source, &leaves, error))
 }
 
-/// A grid's error where its key or value stands.
+/// Locates a grid's error at its key or value in the source.
 fn placed(source: &Source, leaves: &[Leaf], error: GridError) -> ExperimentError {
     let leaf = &leaves[error.axis];
     let span = match error.value {
@@ -115,7 +115,7 @@ fn placed(source: &Source, leaves: &[Leaf], error: GridError) -> ExperimentError
     ExperimentError::at(source, span, problem)
 }
 
-/// A key that is no setting: the known ones of its table, or the table that has it.
+/// The problem of a key that is not a setting, with the known keys of its table or the table that has it.
 fn unknown_leaf(leaf: &Leaf, own: &[&str]) -> Problem {
     let (table, name) = leaf.key.rsplit_once('.').unwrap_or(("", &leaf.key));
     let (table, name) = match leaf.key.strip_prefix("network.") {
@@ -146,7 +146,7 @@ fn unknown_leaf(leaf: &Leaf, own: &[&str]) -> Problem {
     Problem::UnknownKey { key: name.to_owned(), known, hint }
 }
 
-/// The format is read from the untyped table: a later format may hold keys that mean nothing here.
+/// Checks the format on the untyped table: a later format may hold keys that are unknown here.
 pub fn check_format(source: &Source) -> Result<(), ExperimentError> {
     let table = DeTable::parse(source.text()).map_err(|error| untyped(source, &error))?;
     let Some(format) = table.get_ref().get("format") else {
@@ -168,7 +168,7 @@ pub fn check_format(source: &Source) -> Result<(), ExperimentError> {
     }
 }
 
-/// An error of the TOML reader, with unknown keys told apart.
+/// Converts an error of the TOML reader, with unknown keys told apart.
 pub fn untyped(source: &Source, error: &toml::de::Error) -> ExperimentError {
     let message = error.message();
     let problem = unknown_key(message).unwrap_or_else(|| Problem::Syntax(message.to_owned()));
@@ -186,12 +186,12 @@ fn unknown_key(message: &str) -> Option<Problem> {
     Some(Problem::UnknownKey { key, known, hint })
 }
 
-/// The error that a key is not there.
+/// The error of a missing key.
 pub fn missing(source: &Source, key: &'static str, example: &'static str) -> ExperimentError {
     ExperimentError::at(source, 0..0, Problem::Missing { key, example })
 }
 
-/// The problem that a value is not what was expected.
+/// The problem of an unexpected value.
 pub fn value(key: &str, found: &Scalar, expected: impl Display) -> Problem {
     Problem::Value { key: key.to_owned(), found: found.to_string(), expected: expected.to_string() }
 }

@@ -131,7 +131,7 @@ fn every_key_has_its_place() {
     assert_eq!((cell.server.workers, cell.server.service_time_ns), (Some(4), 2_000_000));
 }
 
-/// What the error for `text` shows, and its hint.
+/// Error message for `text`, and its hint.
 fn complaint(text: &str) -> (String, Option<String>) {
     let error = read(text).unwrap_err();
     (error.to_string(), error.hint())

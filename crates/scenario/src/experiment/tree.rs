@@ -1,4 +1,4 @@
-//! A file's keys with their places, whatever they are called.
+//! Untyped tree of a file's keys with their positions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::axis::{Axis, Scalar};
 /// A table.
 pub type Tree = BTreeMap<Spanned<String>, Spanned<Node>>;
 
-/// What a key holds.
+/// Value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// Further keys.
@@ -21,16 +21,16 @@ pub enum Node {
     Axis(Axis),
 }
 
-/// A key, its tables' names before it, and what it holds.
+/// A key with its path and its values.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// `stack.protocol`.
+    /// Full path: `stack.protocol`.
     pub key: String,
-    /// Where the key stands.
+    /// Position of the key.
     pub key_span: Range<usize>,
-    /// Its values, each with its place.
+    /// Values, each with its position.
     pub values: Vec<Spanned<Scalar>>,
-    /// Where they stand.
+    /// Position of the values.
     pub span: Range<usize>,
 }
 

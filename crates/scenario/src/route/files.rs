@@ -1,24 +1,25 @@
-//! The file by which a route's clients choose, and how routes with paths in them are taken apart.
+//! The PAC file of a route's clients, and parsing of routes that contain paths.
 
 use super::{BEHIND, KnobProblem, Turn};
 
-/// A PAC file, by its path, or none. Its clients speak with the proxy on the ports that the file names, or with a host itself (`DIRECT`).
+/// Path of a PAC file, or none. Its clients connect to the proxy on the ports that the file names, or to a host
+/// itself (`DIRECT`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacFile(Option<String>);
 
 impl PacFile {
-    /// Where the file is, if there is one.
+    /// Path of the file, if there is one.
     pub fn path(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// Whether there is one.
+    /// True if there is one.
     pub fn is_named(&self) -> bool {
         self.0.is_some()
     }
 }
 
-/// What names it.
+/// Name of its knob.
 const KNOB: &str = "pac";
 
 impl Turn for PacFile {
@@ -38,7 +39,8 @@ impl Turn for PacFile {
     }
 }
 
-/// The parts of a route between slashes. One in a path is none of those, unless a proxy stands behind it: `proxy,pac=a/b.pac/proxy`.
+/// The parts of a route between slashes. A slash in a path does not count, unless a proxy stands behind it:
+/// `proxy,pac=a/b.pac/proxy`.
 pub(super) fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut begin = 0;
@@ -52,7 +54,7 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a route's text ends within a path.
+/// True if a route's text ends within a path.
 fn is_in_path(text: &str) -> bool {
     let last = text.rsplit(',').next().unwrap_or(text);
     last.split_once('=').is_some_and(|(knob, _)| knob.trim() == KNOB)

@@ -1,8 +1,11 @@
-//! The way from the network's far end to the page's hosts: straight on, through a proxy that stands there, or between the two halves of a PEP.
+//! The route from the network's far end to the page's hosts: direct, through a proxy at the far end, or between
+//! the two halves of a PEP.
 //!
-//! Its text is `direct`, `proxy`, `caching-proxy`, `socks` or `pep`; behind a colon the [proxy](ProxyPreset) that it is to be like, then settings:
-//! `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that
-//! routes can be compared. A second proxy, which the first one asks in the hosts' place, stands behind a slash: `caching-proxy,at=first-hop/caching-proxy,rtt=50ms`.
+//! Its text is `direct`, `proxy`, `caching-proxy`, `socks` or `pep`; behind a colon the [proxy](ProxyPreset)
+//! that it resembles, then settings: `caching-proxy:nokia-netty,rtt=50ms,cache=primed`. The stretch beyond that
+//! place (`rtt`, `rate`, `loss`) belongs to every route, also to the direct one, so that routes can be
+//! compared. A second proxy, the upstream of the first, stands behind a slash:
+//! `caching-proxy,at=first-hop/caching-proxy,rtt=50ms`.
 
 mod files;
 mod pep;
@@ -29,17 +32,17 @@ use super::nearest;
 use crate::choice;
 
 choice! {
-    /// What stands between clients and hosts.
+    /// Intermediary between clients and hosts.
     #[derive(Default)]
     pub enum RouteKind, "route" {
-        /// Nothing: clients speak with the page's hosts.
+        /// None: clients connect to the page's hosts.
         #[default]
         Direct = "direct",
-        /// A proxy, at the network's far end unless it is said to be nearer.
+        /// A proxy, by default at the network's far end.
         Proxy = "proxy",
         /// A proxy with a cache.
         CachingProxy = "caching-proxy",
-        /// A proxy of SOCKS5 at the network's far end, which passes connections on.
+        /// A SOCKS5 proxy at the network's far end, which relays connections.
         Socks = "socks",
         /// A performance enhancing proxy (RFC 3135): one half at each end of the network.
         Pep = "pep",
@@ -47,53 +50,53 @@ choice! {
     not_yet {}
 }
 
-/// How requests get to the page's hosts.
+/// Route of requests to the page's hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Route {
-    /// What stands between clients and hosts.
+    /// Intermediary between clients and hosts.
     pub kind: RouteKind,
-    /// The proxy that it is like.
+    /// Preset of the proxy.
     pub like: Option<String>,
-    /// What lies between the network's far end and the hosts.
+    /// The stretch between the network's far end and the hosts.
     pub stretch: Stretch,
-    /// What a proxy is told beside that.
+    /// Further settings of a proxy.
     pub settings: ProxySettings,
-    /// The file by which clients choose, for each request, a port of the proxy or the way past it.
+    /// PAC file by which clients choose, for each request, a port of the proxy or a direct connection.
     pub pac: PacFile,
-    /// What a PEP is told.
+    /// Settings of a PEP.
     pub pep: PepSettings,
-    /// The proxy that the first one asks in the hosts' place.
+    /// The upstream proxy of the first one.
     pub behind: Option<Tier>,
 }
 
-/// Between two proxies.
+/// Separator of two proxies.
 const BEHIND: char = '/';
 
-/// A part of what may stand behind a route's kind.
+/// A group of settings that may stand behind a route's kind.
 trait Turn {
-    /// Turns one of its knobs.
+    /// Sets one of its knobs.
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem>;
-    /// Those that are turned, as they are typed.
+    /// The knobs that are set, as typed.
     fn turned(&self) -> Vec<String>;
 }
 
 impl Route {
-    /// Whether it is what it was when there was no choice.
+    /// True for the default.
     pub fn is_usual(&self) -> bool {
         *self == Route::default()
     }
 
-    /// Whether clients speak with a proxy, of HTTP or of SOCKS.
+    /// True if clients connect to a proxy, of HTTP or of SOCKS.
     pub fn has_proxy(&self) -> bool {
         self.has_http_proxy() || self.kind == RouteKind::Socks
     }
 
-    /// Whether the network's two ends are those of a PEP.
+    /// True if a PEP has a half at each end of the network.
     pub fn has_pep(&self) -> bool {
         self.kind == RouteKind::Pep
     }
 
-    /// Whether a proxy is asked for resources, and so is the server that clients speak with.
+    /// True if clients send their requests to a proxy, which is then the server that they connect to.
     pub fn asks_proxy(&self) -> bool {
         self.has_http_proxy() && self.settings.via == Via::Get
     }
@@ -102,35 +105,35 @@ impl Route {
         matches!(self.kind, RouteKind::Proxy | RouteKind::CachingProxy)
     }
 
-    /// The proxies, from the clients on.
+    /// The proxies, nearest to the clients first.
     pub fn tiers(&self) -> Vec<Tier> {
         let Route { kind, like, settings, behind, .. } = self;
         let front = Tier { kind: *kind, like: like.clone(), settings: *settings };
         self.has_proxy().then_some(front).into_iter().chain(behind.clone()).collect()
     }
 
-    /// Whether one of its proxies has a cache.
+    /// True if one of its proxies has a cache.
     pub fn has_cache(&self) -> bool {
         self.tiers().iter().any(Tier::caches)
     }
 
-    /// The proxy that the one is like with which clients speak.
+    /// Preset of the proxy nearest to the clients.
     pub fn preset(&self) -> Option<&'static ProxyPreset> {
         ProxyPreset::all().get(self.like.as_deref()?)
     }
 
-    /// The same without its stretch: what is compared, not where.
+    /// The same route without its stretch: what is compared, not where.
     #[must_use]
     pub fn without_stretch(&self) -> Route {
         Route { stretch: Stretch::default(), ..self.clone() }
     }
 
-    /// What of the settings of the proxy with which clients speak holds, if they speak so.
+    /// Effective settings of the proxy nearest to the clients, if clients speak `protocol` to it.
     pub fn resolved(&self, protocol: Protocol) -> ProxySettings {
         self.tiers().first().map_or(self.settings, |front| front.resolved(protocol))
     }
 
-    /// What a reader of results must know of its proxies.
+    /// A note on its proxies for readers of results.
     pub fn note(&self) -> Option<String> {
         if self.kind == RouteKind::Socks {
             let note = "connections go through farlink's own proxy of SOCKS5 at the network's far end, which finds the origins' addresses at once";
@@ -156,7 +159,7 @@ impl Route {
     }
 }
 
-/// What may stand behind the kind.
+/// Settings that may stand behind the kind.
 #[derive(Default)]
 struct Turned {
     stretch: Stretch,
@@ -183,7 +186,7 @@ impl Knobs for Turned {
     }
 }
 
-/// What stands in front of a slash, or behind it.
+/// A route's text in front of a slash, or behind it.
 struct Part {
     kind: RouteKind,
     like: Option<String>,
@@ -211,7 +214,7 @@ impl FromStr for Part {
 }
 
 impl Part {
-    /// A route of this alone.
+    /// A route of this part alone.
     fn alone(self) -> Route {
         let Part { kind, like, turned: Turned { stretch, settings, pac, pep } } = self;
         Route { kind, like, stretch, settings, pac, pep, behind: None }
@@ -237,7 +240,7 @@ impl FromStr for Route {
     }
 }
 
-/// Checks that there is a proxy of this name for this kind of route.
+/// Checks that there is a preset of this name for this kind of route.
 fn known(kind: RouteKind, like: &str) -> Result<(), KnobError> {
     let names = || ProxyPreset::all().keys().map(String::as_str);
     if matches!(kind, RouteKind::Direct | RouteKind::Socks | RouteKind::Pep) {
@@ -255,7 +258,7 @@ fn known(kind: RouteKind, like: &str) -> Result<(), KnobError> {
 }
 
 impl fmt::Display for Route {
-    /// As it is read.
+    /// In the form that is read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Route { kind, like, stretch, settings, pac, pep, behind } = self;
         let front = [settings.turned(), pac.turned()].concat();
@@ -271,7 +274,7 @@ impl fmt::Display for Route {
     }
 }
 
-/// What stands in front of a slash, or behind it.
+/// Writes a route's text in front of a slash, or behind it.
 fn part(
     f: &mut fmt::Formatter<'_>,
     kind: RouteKind,

@@ -1,4 +1,4 @@
-//! What is turned in a performance enhancing proxy, and what it sees of a page.
+//! Settings of a performance enhancing proxy, and its visibility of a page.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use super::proxy::count;
 use super::stretch::round_trip;
 use super::{KnobProblem, Turn};
 
-/// Settings of a PEP; what is not said is as [`PepSettings`]'s methods say.
+/// Settings of a PEP; [`PepSettings`]'s methods give the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PepSettings {
     /// The round trip between clients and its near end, in nanoseconds.
     pub near_rtt_ns: Option<u64>,
-    /// What carries the leg.
+    /// Transport of the leg.
     pub leg: Option<LegOver>,
-    /// After so many datagrams of the leg's QUIC one of parity.
+    /// Number of datagrams of the leg's QUIC per parity datagram.
     pub fec: Option<u8>,
     /// TCP connections of the leg.
     pub channels: Option<u32>,
-    /// What it does beside splitting TCP.
+    /// Function beside splitting TCP.
     pub prefetch: Option<Prefetch>,
-    /// The leg's congestion control, by TCP's knob `cc`; otherwise that of the servers.
+    /// The leg's congestion control, by TCP's knob `cc`; by default that of the servers.
     pub leg_congestion: Option<String>,
-    /// Segments that the leg's connections may send before the first acknowledgement.
+    /// Initial window of the leg's connections, in segments.
     pub initial_window: Option<u32>,
-    /// Hosts that it passes by.
+    /// Hosts whose connections bypass the PEP.
     pub bypass: Vec<String>,
 }
 
-/// What carries a PEP's leg.
+/// Transport of a PEP's leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LegOver {
     /// One TCP connection, or several.
@@ -40,33 +40,34 @@ pub enum LegOver {
     Quic,
 }
 
-/// What a PEP does with clear-text HTTP/1.
+/// Treatment of clear-text HTTP/1 by a PEP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefetch {
-    /// Nothing: TCP is split, and nothing looked into.
+    /// None: TCP is split, and payload not inspected.
     Off,
-    /// Its far end fetches what is asked for, and unasked what that embeds, so many levels down.
+    /// Its far end fetches what is requested, and prefetches what that embeds, this many levels down.
     Depth(u32),
 }
 
-/// What a PEP sees of a page: a fact, which protocol and security decide.
+/// Visibility of a page to a PEP, decided by protocol and security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// Bytes: all is under TLS.
+    /// Bytes only: all is under TLS.
     Secured,
-    /// Bytes, though in clear text: they are not HTTP/1, or it is not to look into them.
+    /// Bytes only, though in clear text: not HTTP/1, or inspection is off.
     Unread,
     /// Requests and pages.
     Requests,
 }
 
-/// Across a room.
+/// Default near RTT: across a room.
 const NEAR_RTT: Duration = Duration::from_millis(1);
-/// What a page's style sheets embed, too: as farlink's own PEP has it.
+/// Default depth: includes what a page's style sheets embed, as in farlink's own PEP.
 const DEPTH: u32 = 2;
-/// As many as 1 Mbit/s takes in 620 ms (53 full segments), and a little: a leg stands for hours, so its window has grown before a client comes.
+/// About as many as 1 Mbit/s takes in 620 ms (53 full segments): a leg stands for hours, so its window has
+/// grown before a client comes.
 const INITIAL_WINDOW: u32 = 64;
-/// Between hosts.
+/// Separator of hosts.
 const AND: char = '+';
 
 impl PepSettings {
@@ -75,7 +76,7 @@ impl PepSettings {
         self.near_rtt_ns.map_or(NEAR_RTT, Duration::from_nanos)
     }
 
-    /// Whether its leg is QUIC.
+    /// True if its leg is QUIC.
     pub fn is_over_quic(&self) -> bool {
         self.leg == Some(LegOver::Quic)
     }
@@ -85,12 +86,12 @@ impl PepSettings {
         self.channels.unwrap_or(1)
     }
 
-    /// What it does beside splitting TCP.
+    /// Function beside splitting TCP.
     pub fn prefetch(&self) -> Prefetch {
         self.prefetch.unwrap_or(Prefetch::Depth(DEPTH))
     }
 
-    /// The leg's TCP, at both ends, if the servers' is this: warm, as a connection is that has stood for long.
+    /// The leg's TCP configuration, at both ends, given the servers': warm, as of a long-lived connection.
     pub fn leg_tcp(&self, servers: &tcp::Config) -> tcp::Config {
         let mut config = servers.clone();
         config.initial_window = self.initial_window.unwrap_or(INITIAL_WINDOW);
@@ -101,7 +102,7 @@ impl PepSettings {
         config
     }
 
-    /// What it sees of the scenario's page.
+    /// Its visibility of the scenario's page.
     pub fn sight(&self, scenario: &Scenario) -> Sight {
         let stack = &scenario.stack;
         if stack.tls != Tls::None {

@@ -1,15 +1,15 @@
-//! Where on a network's way a proxy stands: at the far end of one of its hops, as a resolver does.
+//! Place of a proxy on the network: at the far end of one of its hops, like a resolver.
 
 use std::fmt;
 
 use super::KnobProblem;
 
-/// Where a proxy stands. `first-hop` is the base station's place where the first hop is the radio's, `far-end` the core's.
+/// Place of a proxy. `first-hop` is the base station's place if the first hop is the radio's, `far-end` the core's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProxyPlace {
     /// At the far end of the first hop.
     FirstHop,
-    /// At the far end of the hop of this number beyond the first: of what networks call `hop.1`, `hop.2`.
+    /// At the far end of the hop of this number beyond the first: `hop.1`, `hop.2` of a network.
     Hop(u32),
     /// At the network's far end.
     #[default]
@@ -30,7 +30,7 @@ impl ProxyPlace {
         }
     }
 
-    /// How many hops lie between clients and this place, on a network of so many; `None` if it has no such hop.
+    /// Number of hops between clients and this place, on a network of `of_network` hops; `None` if it has no such hop.
     pub fn hops(self, of_network: usize) -> Option<usize> {
         let hops = match self {
             ProxyPlace::FirstHop => 1,
@@ -40,7 +40,7 @@ impl ProxyPlace {
         (hops <= of_network).then_some(hops)
     }
 
-    /// In a sentence.
+    /// Text in a sentence.
     pub(super) fn told(self) -> String {
         match self {
             ProxyPlace::FirstHop => "at the far end of the network's first hop".to_owned(),

@@ -1,4 +1,4 @@
-//! What is turned in a proxy of HTTP, and the proxies that studies measured.
+//! Settings of an HTTP proxy, and presets of proxies measured in studies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,52 +10,52 @@ use units::parse;
 use super::super::knobs::{name_of, on_or_off, one_of, switch};
 use super::{KnobProblem, ProxyPlace, Turn};
 
-/// What is turned in a proxy; what is not said is as the proxy has it that it is like, or as farlink's own.
+/// Settings of a proxy; unset ones are those of its preset, or of farlink's own proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProxySettings {
-    /// What clients ask it for.
+    /// Method by which clients use it.
     pub via: Via,
-    /// Connections to one origin at a time.
+    /// Concurrent connections to one origin.
     pub upstream: Option<u32>,
-    /// Connections to origins in all.
+    /// Concurrent connections to all origins.
     pub upstream_total: Option<u32>,
-    /// Whether connections to origins carry more than one request.
+    /// True if connections to origins carry more than one request.
     pub keep_alive: Option<bool>,
-    /// Requests that are worked on at once.
+    /// Concurrent requests.
     pub workers: Option<u32>,
-    /// What a cache holds when the journey begins.
+    /// State of the cache at the start of the journey.
     pub cache: CacheState,
-    /// Where it stands.
+    /// Its place.
     pub at: ProxyPlace,
 }
 
-/// What clients ask a proxy for.
+/// Method by which clients use a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Via {
-    /// Resources: it sees requests, and may answer them.
+    /// Requests for resources: it sees requests, and may answer them.
     #[default]
     Get,
-    /// Tunnels (`CONNECT`): it passes bytes on, and client and origin have TLS between them.
+    /// Tunnels (`CONNECT`): it relays bytes, and TLS is between client and origin.
     Connect,
 }
 
-/// What a proxy's cache holds when the journey begins.
+/// State of a proxy's cache at the start of the journey.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CacheState {
-    /// Nothing.
+    /// Empty.
     #[default]
     Cold,
-    /// Whatever an earlier load of the page left in it: each object that may be stored.
+    /// As an earlier load of the page left it: each object that may be stored.
     Primed,
-    /// Of those, each with this probability, drawn for the journey.
+    /// Each of those objects with this probability, drawn for the journey.
     Share(f64),
 }
 
-/// A proxy that a study measured: `data/proxies.toml`.
+/// A proxy measured in a study: `data/proxies.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProxyPreset {
-    /// One line for people.
+    /// One line for help.
     pub summary: String,
     /// As in [`ProxySettings`].
     #[serde(default)]
@@ -66,10 +66,10 @@ pub struct ProxyPreset {
     /// As in [`ProxySettings`].
     #[serde(default)]
     pub keep_alive: Option<bool>,
-    /// Requests of a protocol that multiplexes that are worked on at once.
+    /// Concurrent requests of a multiplexed protocol.
     #[serde(default)]
     pub threads: Option<u32>,
-    /// The most payload of a DATA frame, if [`Serving`](super::Serving) does not say it.
+    /// The largest payload of a DATA frame, unless [`Serving`](super::Serving) sets it.
     #[serde(default)]
     pub frame_bytes: Option<u32>,
 }
@@ -82,7 +82,7 @@ static PRESETS: LazyLock<BTreeMap<String, ProxyPreset>> = LazyLock::new(|| {
 const VIAS: [(&str, Via); 2] = [("get", Via::Get), ("connect", Via::Connect)];
 
 impl ProxyPreset {
-    /// All of them, by name.
+    /// All presets, by name.
     pub fn all() -> &'static BTreeMap<String, ProxyPreset> {
         &PRESETS
     }

@@ -1,13 +1,13 @@
-//! What a route cannot be, and what it cannot be with.
+//! Contradictions within a route, and between a route and the rest of a scenario.
 
 use super::super::{Program, Protocol, Scenario, Tls, World};
 use super::{PepSettings, ProxyPlace, ProxySettings, Route, RouteKind, Stretch, Via};
 
-/// A combination that cannot be, and why.
+/// A forbidden combination, and the reason.
 type Rule = (bool, &'static str);
 
 impl Route {
-    /// A setting that the kind of route has no use for.
+    /// A setting that does not apply to the kind of route.
     pub(super) fn useless(&self) -> Option<&'static str> {
         let usual = ProxySettings::default();
         let turns_proxy = self.settings != usual;
@@ -45,7 +45,7 @@ impl Route {
         }
     }
 
-    /// Why `behind` cannot stand behind this, with so many more behind it.
+    /// The reason why `behind` cannot stand behind this, with `more` routes behind it.
     pub(super) fn unchained(&self, behind: &Route, more: usize) -> Option<&'static str> {
         let are_proxies = self.has_http_proxy() && behind.has_http_proxy();
         let tunnels = [self, behind].iter().any(|route| route.settings.via == Via::Connect);
@@ -73,7 +73,7 @@ impl Route {
         ])
     }
 
-    /// Why this cannot be with the rest of the scenario.
+    /// The reason why the route contradicts the rest of the scenario.
     pub(in super::super) fn contradiction(&self, scenario: &Scenario) -> Option<&'static str> {
         match self.kind {
             RouteKind::Direct => None,
@@ -168,7 +168,7 @@ fn pep_rules(scenario: &Scenario) -> [Rule; 6] {
     ]
 }
 
-/// The first that holds.
+/// The first rule that holds.
 fn first(rules: &[Rule]) -> Option<&'static str> {
     rules.iter().find(|(holds, _)| *holds).map(|(_, why)| *why)
 }

@@ -1,4 +1,4 @@
-//! What lies between the network's far end and the page's hosts.
+//! The stretch between the network's far end and the page's hosts.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use units::parse;
 use super::super::network::{duration_text, rate_text};
 use super::{KnobProblem, Turn};
 
-/// Farther than any satellite.
+/// Upper limit: farther than any satellite.
 const RTTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(60);
 
-/// The way between the network's far end and the page's hosts.
+/// The path between the network's far end and the page's hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stretch {
     /// Its round trip, in nanoseconds, half of it each way.
     pub rtt_ns: Option<u64>,
-    /// Its rate, each way; `None` does not limit.
+    /// Its rate, each way; `None` is unlimited.
     pub rate_bit_per_s: Option<u64>,
-    /// The share of packets from the hosts that is lost, each for itself.
+    /// Loss ratio of packets from the hosts, independent.
     pub loss_ratio: Option<f64>,
 }
 
 impl Stretch {
-    /// Whether it is no way at all.
+    /// True if it adds nothing.
     pub fn is_none(&self) -> bool {
         let Stretch { rtt_ns, rate_bit_per_s, loss_ratio } = *self;
         rtt_ns.unwrap_or(0) == 0 && rate_bit_per_s.is_none() && loss_ratio.unwrap_or(0.0) == 0.0
     }
 
-    /// What it says, and beyond that what `other` says.
+    /// The settings given here, and those of `other` in place of missing ones.
     #[must_use]
     pub fn or(self, other: Stretch) -> Stretch {
         Stretch {
@@ -39,7 +39,7 @@ impl Stretch {
         }
     }
 
-    /// Its round trip as it is typed.
+    /// Parses its round trip.
     ///
     /// # Errors
     /// One sentence.
@@ -47,7 +47,7 @@ impl Stretch {
         rtt(text).map_err(|()| format!("`{text}` is not a round trip from 0ms to 60s"))
     }
 
-    /// Its rate as it is typed.
+    /// Parses its rate.
     ///
     /// # Errors
     /// One sentence.

@@ -6,21 +6,21 @@ use super::{ProxyPreset, ProxySettings, RouteKind};
 /// A proxy of HTTP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tier {
-    /// Whether it has a cache.
+    /// Kind of the proxy, which decides if it has a cache.
     pub kind: RouteKind,
-    /// The proxy that it is like.
+    /// Preset of the proxy.
     pub like: Option<String>,
-    /// What it is told beside that.
+    /// Further settings.
     pub settings: ProxySettings,
 }
 
 impl Tier {
-    /// The proxy that it is like.
+    /// Preset of the proxy.
     pub fn preset(&self) -> Option<&'static ProxyPreset> {
         ProxyPreset::all().get(self.like.as_deref()?)
     }
 
-    /// What of the settings holds if it is spoken to so: what is typed, else what the proxy has that it is like.
+    /// Effective settings if clients speak `protocol` to it: those typed, else those of its preset.
     pub fn resolved(&self, protocol: Protocol) -> ProxySettings {
         let typed = self.settings;
         let Some(preset) = self.preset() else { return typed };
@@ -33,17 +33,17 @@ impl Tier {
         }
     }
 
-    /// Whether its connections to origins carry more than one request, if it is spoken to so.
+    /// True if its connections to origins carry more than one request, if clients speak `protocol` to it.
     pub fn keeps_alive(&self, protocol: Protocol) -> bool {
         self.resolved(protocol).keep_alive != Some(false)
     }
 
-    /// Whether it has a cache.
+    /// True if it has a cache.
     pub fn caches(&self) -> bool {
         self.kind == RouteKind::CachingProxy
     }
 
-    /// What it is and where it stands, in a sentence.
+    /// Its preset and place, in a sentence.
     pub(super) fn told(&self) -> String {
         let like = self.like.as_ref().zip(self.preset());
         let like = like.map_or_else(

@@ -1,4 +1,4 @@
-//! Ways that are compared: route, transport, stack, order of responses.
+//! Compared alternatives: route, transport, stack, order of responses.
 
 use super::Kind::{Names, Truth, Whole};
 use super::read::{named, or_empty, parsed, put, refused, tcp_knob};

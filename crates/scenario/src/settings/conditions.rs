@@ -1,4 +1,4 @@
-//! Circumstances: page, network, servers, client, world.
+//! Conditions of comparisons: page, network, servers, client, world.
 
 use super::Kind::{Names, Number, Whole};
 use super::read::{

@@ -1,4 +1,4 @@
-//! Readers that rows of the table share.
+//! Parsers that rows of the table share.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -13,7 +13,7 @@ pub(super) fn refused(message: impl Display) -> Refusal {
     Refusal { message: message.to_string(), hint: None }
 }
 
-/// Text that its type reads, put in place by `set`.
+/// Parses text by its type; `set` stores the value.
 pub(super) fn parsed<T: FromStr<Err: Display> + Clone + 'static>(
     text: &str,
     set: fn(&mut Scenario, T),
@@ -21,7 +21,7 @@ pub(super) fn parsed<T: FromStr<Err: Display> + Clone + 'static>(
     put(text.parse::<T>().map_err(refused)?, set)
 }
 
-/// One of a closed set of names.
+/// Parses one of a closed set of names.
 pub(super) fn named<T: FromStr<Err = ChoiceError> + Clone + 'static>(
     text: &str,
     set: fn(&mut Scenario, T),
@@ -32,7 +32,7 @@ pub(super) fn named<T: FromStr<Err = ChoiceError> + Clone + 'static>(
     put(value, set)
 }
 
-/// A value that was read.
+/// The change that stores a parsed value.
 pub(super) fn put<T: Clone + 'static>(
     value: T,
     set: fn(&mut Scenario, T),
@@ -40,7 +40,7 @@ pub(super) fn put<T: Clone + 'static>(
     Ok(Box::new(move |scenario| set(scenario, value.clone())))
 }
 
-/// A knob of TCP at both ends.
+/// Parses a knob of TCP for both ends.
 pub(super) fn tcp_knob(knob: &'static str, value: &str) -> Result<Change, Refusal> {
     crate::Transport::default().set(knob, value).map_err(refused)?;
     let value = value.to_owned();
@@ -78,7 +78,7 @@ pub(crate) fn property(key: &str, text: &str) -> Result<Change, Refusal> {
     Ok(Box::new(move |scenario| scenario.network.overlay(&read)))
 }
 
-/// An uplink: a rate, or the downlink's divided.
+/// Parses an uplink rate, or a fraction of the downlink's.
 pub(super) fn uplink(text: &str) -> Result<Change, Refusal> {
     let Some(divisor) = text.strip_prefix("down/") else { return property("up", text) };
     let divisor: u64 =
@@ -92,7 +92,7 @@ pub(super) fn uplink(text: &str) -> Result<Change, Refusal> {
     }))
 }
 
-/// A rate divided; what has no limit has none in parts either.
+/// A rate divided; an unlimited rate stays unlimited.
 fn part(rate: u64, divisor: u64) -> u64 {
     match rate == units::BitsPerSec::UNLIMITED.0 {
         true => rate,
@@ -100,7 +100,7 @@ fn part(rate: u64, divisor: u64) -> u64 {
     }
 }
 
-/// A number, or nothing.
+/// A number as text, or empty text.
 pub(super) fn or_empty<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

@@ -7,7 +7,7 @@ use crate::experiment::Catalogue;
 use crate::grid::{Axis, Grid, GridFault};
 use crate::{NetworkSpec, PageRef};
 
-/// Takes every name.
+/// Accepts every name.
 struct Anything;
 
 impl Catalogue for Anything {

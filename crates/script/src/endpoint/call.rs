@@ -1,4 +1,4 @@
-//! What the application does: `connect`, `write 1000`, `read`, `close`, `abort`, `lowat 16384`.
+//! Calls of the application: `connect`, `write 1000`, `read`, `close`, `abort`, `lowat 16384`.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use crate::problem::{Problem, suggestion};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     Connect,
-    /// So many bytes, of which so many are taken.
+    /// Writes `bytes` bytes, of which `taken` must be accepted.
     Write {
         bytes: usize,
         taken: usize,
     },
-    /// At most so many bytes; so many must be there.
+    /// Reads at most `most` bytes; `found` bytes must be available.
     Read {
         most: usize,
         found: Option<usize>,
@@ -34,7 +34,7 @@ const CALLS: [&str; 6] = ["connect", "write", "read", "close", "abort", "lowat"]
 const MOST_BYTES: u64 = 64 << 20;
 
 impl Call {
-    /// Whether a line with this word in front is a call.
+    /// True if a line that begins with this word is a call.
     pub(crate) fn is_named(word: &str) -> bool {
         CALLS.contains(&word)
     }
@@ -65,7 +65,7 @@ impl Call {
         }
     }
 
-    /// Makes any call but `connect`.
+    /// Makes any call except `connect`.
     pub(crate) fn make(self, now: Time, connection: &mut Connection) -> Result<(), String> {
         match self {
             Call::Connect => {}

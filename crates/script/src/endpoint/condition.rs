@@ -1,4 +1,4 @@
-//! What a script asks of an endpoint's state: `cwnd=10`, `rto>=200ms`, `ca_state=Recovery`.
+//! Checks of an endpoint's state: `cwnd=10`, `rto>=200ms`, `ca_state=Recovery`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,7 +18,7 @@ pub(crate) struct Condition {
     wanted: Value,
 }
 
-/// Something that can be asked for.
+/// A quantity to check.
 struct Quantity {
     name: &'static str,
     kind: Kind,
@@ -67,7 +67,7 @@ impl Value {
         Value::Word(format!("{value:?}"))
     }
 
-    /// Numbers of one kind have an order; a word is the same or not.
+    /// Numbers of one kind are ordered; words are equal or not.
     fn compare(&self, other: &Value) -> Option<Ordering> {
         match (self, other) {
             (Value::Count(a), Value::Count(b)) => Some(a.cmp(b)),
@@ -96,7 +96,7 @@ const fn quantity(
     Quantity { name, kind, meaning, read }
 }
 
-/// Everything that can be asked for. Names are those of [`tcp::Stats`] and of `struct tcp_info`.
+/// All quantities. Names are those of [`tcp::Stats`] and of `struct tcp_info`.
 static QUANTITIES: [Quantity; 27] = [
     quantity("cwnd", Kind::Count, "congestion window, segments", |c| Value::count(c.stats().cwnd)),
     quantity(
@@ -193,7 +193,7 @@ enum Relation {
     AtLeast,
 }
 
-/// The longer ones first, so that `<=` is not read as `<`.
+/// Longer ones first, so that `<=` is not read as `<`.
 const RELATIONS: [(&str, Relation); 6] = [
     ("!=", Relation::Unequal),
     ("<=", Relation::AtMost),
@@ -215,7 +215,7 @@ impl Relation {
         RELATIONS.iter().find(|(_, relation)| *relation == self).map_or("?", |(sign, _)| sign)
     }
 
-    /// Whether it holds of things in this order; things without one are merely unequal.
+    /// True if it holds for values in this order; unordered values are merely unequal.
     fn holds(self, order: Option<Ordering>) -> bool {
         match self {
             Relation::Equal => order == Some(Ordering::Equal),
@@ -268,7 +268,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// What can be asked for: name and meaning.
+/// All quantities: name and meaning.
 pub(crate) fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
     QUANTITIES.iter().map(|quantity| (quantity.name, quantity.meaning))
 }

@@ -1,4 +1,4 @@
-//! From lines to events of an endpoint.
+//! Parsing of lines to events of an endpoint.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::when::{When, span};
 
 type Steps = Vec<Step<Endpoint>>;
 
-/// The events that the lines describe.
+/// Parses lines to events.
 pub(crate) fn steps(settings: &Settings, lines: &[Line<'_>]) -> Result<Steps, Problem> {
     let grammar = Grammar { numbers: settings.numbers() };
     let mut steps = Vec::new();
@@ -90,7 +90,7 @@ impl Grammar {
     }
 }
 
-/// One thing or several.
+/// One item or several.
 fn list<'a, T>(
     cursor: &mut Cursor<'a>,
     separator: &str,
@@ -104,7 +104,7 @@ fn list<'a, T>(
     Ok(all)
 }
 
-/// The first event at its time, the others in the same instant.
+/// The first event at its time, the others at the same time.
 fn in_turn(
     when: When,
     place: &Range<usize>,
@@ -115,7 +115,7 @@ fn in_turn(
     steps.map(|(event, when)| Step { when, event, span: place.clone() }).collect()
 }
 
-/// `handshake server 100ms`: the endpoint is opened at time zero and the usual handshake takes that long.
+/// `handshake server 100ms`: the endpoint is opened at time zero and the usual handshake takes this long.
 fn handshake(cursor: &mut Cursor<'_>, place: &Range<usize>) -> Result<Steps, Problem> {
     let from = cursor.mark();
     let role = cursor.word();

@@ -7,17 +7,17 @@ use std::ops::Range;
 use crate::cursor::Cursor;
 use crate::problem::Problem;
 
-/// So many segments may stand behind one `segs`.
+/// Maximum number of segments in one `segs`.
 const MOST_SEGMENTS: u64 = 10_000;
 /// The largest payload that a segment can have: an IPv4 packet of 65535 bytes less its headers.
 const MOST_PAYLOAD: u64 = 65_495;
-/// Sequence numbers of a script end here, far from overflow.
+/// Maximum sequence number of a script, far from overflow.
 const LAST_NUMBER: u64 = 1 << 60;
 
-/// Reads sequence numbers.
+/// Parser of sequence numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbers {
-    /// The payload of a full segment, which `seg` counts in.
+    /// The payload of a full segment, the unit of `seg`.
     pub(crate) mss: u32,
 }
 
@@ -50,7 +50,7 @@ impl Numbers {
         Ok(Vec::new())
     }
 
-    /// `1:1449`, with `(1448)` behind it or not.
+    /// `1:1449`, optionally followed by `(1448)`.
     fn numbers(self, cursor: &mut Cursor<'_>) -> Result<Range<u64>, Problem> {
         let from = cursor.mark();
         let start = sequence_number(cursor)?;
@@ -75,7 +75,7 @@ impl Numbers {
         Ok(start..end)
     }
 
-    /// A sequence number: `1449`, or `seg 1`: where that segment begins.
+    /// A sequence number: `1449`, or `seg 1`: the start of that segment.
     pub(crate) fn position(self, cursor: &mut Cursor<'_>) -> Result<u64, Problem> {
         if cursor.eat_word("seg") {
             return Ok(self.number_of(self.segment_number(cursor)?));
@@ -115,7 +115,7 @@ impl Numbers {
         Ok(start..end)
     }
 
-    /// `1449:2897 segs 3..5`: each a block.
+    /// `1449:2897 segs 3..5`: one block each.
     pub(crate) fn blocks(self, cursor: &mut Cursor<'_>) -> Result<Vec<Range<u64>>, Problem> {
         let mut blocks = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! A segment as a script states it: complete where something must be said, silent where the usual holds.
+//! A segment as stated in a script: explicit where it matters, defaults elsewhere.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,22 +10,22 @@ use units::Time;
 use super::{Peer, wire_text};
 use crate::when::seconds;
 
-/// What a line says about a segment.
+/// Fields of a segment given in a line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pattern {
-    /// None: without when it arrives, any when it leaves.
+    /// None: not ECN-capable when it arrives, any when it leaves.
     pub(crate) ecn: Option<Ecn>,
     pub(crate) flags: Flags,
-    /// Its data's sequence numbers; none: nothing, at the next number.
+    /// Sequence numbers of its data; none: no data, at the next number.
     pub(crate) data: Option<Range<u64>>,
-    /// None: as the last one that went this way.
+    /// None: the same as in the last segment in this direction.
     pub(crate) ack: Option<u64>,
     pub(crate) window_bytes: Option<u64>,
-    /// None: no angle brackets. On a SYN they list all options there are.
+    /// None: no angle brackets. On a SYN they list all options.
     pub(crate) options: Option<Options>,
 }
 
-/// What stands in angle brackets.
+/// Options in angle brackets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) mss: Option<u32>,
@@ -35,18 +35,18 @@ pub(crate) struct Options {
     pub(crate) timestamps: Option<Stamps>,
 }
 
-/// Timestamps, as far as they are stated.
+/// Timestamps, as far as they are given.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stamps {
     pub(crate) value: Option<Time>,
     pub(crate) echo: Option<Time>,
 }
 
-/// What Linux and most others offer on an Ethernet path.
+/// Options that Linux and most others offer on an Ethernet path.
 const USUAL_SYN: SynOptions = SynOptions { mss: 1460, window_scale: 7, sack: true };
 
 impl Pattern {
-    /// The segment that arrives; remembers what later ones will take over.
+    /// The arriving segment; remembers the defaults of later ones.
     pub(crate) fn segment(&self, now: Time, peer: &mut Peer) -> Result<Segment, String> {
         let data = self.data.clone().unwrap_or(peer.next..peer.next);
         if let Some(ack) = self.ack {
@@ -84,7 +84,7 @@ impl Pattern {
         match &self.options {
             None => USUAL_SYN,
             Some(options) => SynOptions {
-                // RFC 9293 section 3.7.1: without the option 536 is meant.
+                // RFC 9293 section 3.7.1: 536 without the option.
                 mss: options.mss.unwrap_or(536),
                 window_scale: options.window_scale.unwrap_or(0),
                 sack: options.sack_permitted,
@@ -92,8 +92,8 @@ impl Pattern {
         }
     }
 
-    /// What is stated; else what the peer would send: timestamps where the endpoint uses them, with the echo of
-    /// what left it last.
+    /// The timestamps given; otherwise those that the peer would send: present if the endpoint uses them, with the echo of
+    /// the last segment from it.
     fn arriving_timestamps(&self, now: Time, peer: &Peer) -> Option<Timestamps> {
         let stated = self.options.as_ref().and_then(|options| options.timestamps);
         let listed = self.flags.contains(Flags::SYN) && self.options.is_some();
@@ -106,7 +106,7 @@ impl Pattern {
     }
 }
 
-/// What is expected where a line does not say: what was expected, and came, before.
+/// Defaults of the expectation: fields that were expected, and came, before.
 #[derive(Debug, Default)]
 pub(crate) struct Expectation {
     next: u64,
@@ -114,7 +114,7 @@ pub(crate) struct Expectation {
 }
 
 impl Expectation {
-    /// Compares what left with what was to leave. An error says what differs first.
+    /// Compares an output with the expected one. An error tells the first difference.
     pub(crate) fn compare(&mut self, expected: &Pattern, left: &Segment) -> Result<(), String> {
         if let Some(ecn) = expected.ecn {
             differ("the ECN field", &wire_text::codepoint(ecn), &wire_text::codepoint(left.ecn))?;
@@ -136,7 +136,7 @@ impl Expectation {
     }
 }
 
-/// A push that is not expected does no harm: it says where a write ended, which few scripts care about.
+/// An unexpected PSH is ignored: it marks the end of a write, which few scripts care about.
 fn compare_flags(expected: Flags, left: Flags) -> Result<(), String> {
     let either = if expected.contains(Flags::PSH) { expected } else { expected.with(Flags::PSH) };
     if left == expected || left == either {
@@ -165,7 +165,7 @@ fn compare_options(expected: &Pattern, left: &Segment) -> Result<(), String> {
     }
 }
 
-/// On a SYN the brackets list everything.
+/// On a SYN the brackets list all options.
 fn compare_syn(options: &Options, syn: SynOptions, timestamps: bool) -> Result<(), String> {
     let show = |value: Option<u64>| value.map_or("none".to_owned(), |value| value.to_string());
     differ("the MSS", &show(options.mss.map(u64::from)), &syn.mss.to_string())?;
@@ -192,7 +192,7 @@ fn show_all(blocks: &[Range<u64>]) -> String {
     if blocks.is_empty() { "none".to_owned() } else { blocks.join(" ") }
 }
 
-/// As far as the script says it.
+/// Shows the fields given in the script.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(ecn) = self.ecn {

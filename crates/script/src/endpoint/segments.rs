@@ -1,4 +1,4 @@
-//! From text to the segments that a line states: `[ect0] P. 1:101(100) ack 1 win 1000 <sack 201:301>`.
+//! Parsing of the segments in a line: `[ect0] P. 1:101(100) ack 1 win 1000 <sack 201:301>`.
 
 use tcp::{Ecn, Flags};
 
@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::problem::{Problem, suggestion};
 use crate::when::instant;
 
-/// A segment, or several alike: `P. 1:101(100) ack 1 win 1000 <...>`, `. segs 0..10`.
+/// A segment, or several similar ones: `P. 1:101(100) ack 1 win 1000 <...>`, `. segs 0..10`.
 pub(crate) fn segments(cursor: &mut Cursor<'_>, numbers: Numbers) -> Result<Vec<Pattern>, Problem> {
     let ecn = if cursor.eat("[") { Some(codepoint(cursor)?) } else { None };
     let mut pattern = Pattern { ecn, flags: flags(cursor)?, ..Pattern::default() };
@@ -103,7 +103,7 @@ fn small(cursor: &mut Cursor<'_>, what: &str, most: u32) -> Result<u32, Problem>
         .ok_or_else(|| Problem::new(cursor.since(from), format!("{what} is at most {most}")))
 }
 
-/// What stands in brackets before the flags.
+/// Codepoint in brackets before the flags.
 fn codepoint(cursor: &mut Cursor<'_>) -> Result<Ecn, Problem> {
     let from = cursor.mark();
     let name = cursor.word();

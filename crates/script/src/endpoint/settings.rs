@@ -1,4 +1,4 @@
-//! How the endpoint under test is configured: a transport as everywhere else (`linux-3.2,iw=3`), and the size of a segment.
+//! Configuration of the endpoint under test: a transport in the usual notation (`linux-3.2,iw=3`), and the segment size.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ pub(crate) struct Settings {
     config: Arc<Config>,
 }
 
-/// The payload of an Ethernet packet without options: there are no larger segments.
+/// The payload of an Ethernet packet without options: the largest possible segment.
 const LARGEST_MSS: u32 = 1460;
 
 impl Settings {
-    /// What the `config` lines say. A generation comes first, if there is one.
+    /// Parses the `config` lines. A generation comes first, if there is one.
     pub(crate) fn parse(settings: &[Setting]) -> Result<Settings, Problem> {
         let mut config = Config::default();
         for (index, setting) in settings.iter().enumerate() {

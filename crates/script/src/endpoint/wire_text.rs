@@ -1,4 +1,4 @@
-//! Segments as scripts write them.
+//! Segments in the notation of scripts.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! From lines to events of a link: `in 1500 #1 flow 2 ect user 1`, `out #1 ce`, `drop #1 queue-full`, `quiet`.
+//! Parsing of lines to events of a link: `in 1500 #1 flow 2 ect user 1`, `out #1 ce`, `drop #1 queue-full`, `quiet`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,10 +12,10 @@ use crate::script::Line;
 use crate::subject::{Event, Step};
 use crate::when::When;
 
-/// So many packets may stand in one line.
+/// Maximum number of packets in one line.
 const MOST_PACKETS: u64 = 10_000;
 
-/// The events that the lines describe.
+/// Parses lines to events.
 pub(crate) fn steps(lines: &[Line<'_>]) -> Result<Vec<Step<Wire>>, Problem> {
     let mut steps = Vec::new();
     let mut used = BTreeSet::new();
@@ -84,7 +84,7 @@ fn small(cursor: &mut Cursor<'_>, what: &str) -> Result<u32, Problem> {
         .map_err(|_| Problem::new(cursor.since(from), format!("{number} is too big for {what}")))
 }
 
-/// A hash that falls into the queue of that number, of FQ-CoDel's 1024.
+/// A hash that maps to the queue of this number, of FQ-CoDel's 1024.
 fn flow(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
     let from = cursor.mark();
     let number = small(cursor, "a flow's number")?;

@@ -1,4 +1,4 @@
-//! How the link under test is configured: the settings of one direction of a network.
+//! Configuration of the link under test: the settings of one direction of a network.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What the `config` lines say: settings of a network's direction (`docs/networks.md`), and `seed` for its
-    /// chances. `header` is blamed where there are none.
+    /// Parses the `config` lines: settings of a network's direction (`docs/networks.md`), and `seed` for its
+    /// randomness. Errors point at `header` if there are none.
     pub(crate) fn parse(settings: &[Setting], header: Range<usize>) -> Result<Settings, Problem> {
         let place = match (settings.first(), settings.last()) {
             (Some(first), Some(last)) => first.span.start..last.span.end,
@@ -38,7 +38,7 @@ impl Settings {
         }
         let network = Network::parse(&typed.join(",")).map_err(|error| {
             let help = "write `config rate=10mbit,delay=50ms,queue=3pkt`";
-            // The direction is ours, not what the script says.
+            // The direction is implied, and not part of the script.
             Problem::new(place, error.to_string().replace("down.", "")).help(help)
         })?;
         Ok(Settings { config: network.down, seed })

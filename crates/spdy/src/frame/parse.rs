@@ -1,4 +1,4 @@
-//! The payload of a whole control frame.
+//! Parsing of a complete control frame's payload.
 
 use bytes::{Buf, Bytes};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
 
-/// Reads the `payload` of a frame of this `kind`.
+/// Parses the `payload` of a frame of this `kind`.
 pub(super) fn control(
     version: Version,
     kind: Kind,

@@ -1,23 +1,23 @@
-//! Frames from a stream of bytes, however it is cut.
+//! Frames from a stream of bytes, with any segmentation.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::{FLAG_FIN, Frame, FrameError, HEAD_BYTES, Kind, parse};
 use crate::{StreamId, Version};
 
-/// Finds the frames in the bytes of one direction. Payloads of DATA frames are slices of what it is fed; so are control
-/// frames that are not cut.
+/// Finds the frames in the bytes of one direction. Payloads of DATA frames are slices of the input; so are
+/// unsegmented control frames.
 #[derive(Debug)]
 pub struct Reader {
     version: Version,
-    /// The most payload of a control frame.
+    /// Maximum payload of a control frame.
     limit: usize,
-    /// The beginning of a frame head or control frame that was cut.
+    /// The beginning of an incomplete frame head or control frame.
     held: BytesMut,
     data: Option<DataFrame>,
 }
 
-/// A DATA frame of which some is still to come.
+/// A DATA frame with bytes still to come.
 #[derive(Clone, Copy, Debug)]
 struct DataFrame {
     stream: StreamId,
@@ -31,8 +31,8 @@ impl Reader {
         Reader { version, limit, held: BytesMut::new(), data: None }
     }
 
-    /// Takes the next frame, or piece of a DATA frame, from the front of `bytes`. `None` when all of `bytes` is taken
-    /// and more is needed.
+    /// Takes the next frame, or piece of a DATA frame, from the front of `bytes`. `None` if all of `bytes` is
+    /// consumed and more is needed.
     ///
     /// # Errors
     /// See [`FrameError`]; nothing can be read after one.
@@ -66,7 +66,7 @@ impl Reader {
         Some(Frame::Data { stream: frame.stream, payload, fin: frame.fin && left == 0 })
     }
 
-    /// The head of the next frame. It is left where it is if it is a control frame's; a DATA frame's is taken.
+    /// The head of the next frame. A control frame's is left in place; a DATA frame's is consumed.
     fn peek_head(&mut self, bytes: &mut Bytes) -> Option<[u8; HEAD_BYTES]> {
         if self.held.is_empty()
             && let Some(head) = bytes.first_chunk()
@@ -81,7 +81,7 @@ impl Reader {
         self.held.first_chunk().copied()
     }
 
-    /// Holds what there is of a frame's first `wanted` bytes.
+    /// Buffers the available part of a frame's first `wanted` bytes.
     fn hold(&mut self, wanted: usize, bytes: &mut Bytes) {
         let missing = wanted.saturating_sub(self.held.len());
         self.held.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));

@@ -1,4 +1,4 @@
-//! Frames against their bytes in the drafts, and whatever else arrives.
+//! Frames compared with their bytes in the drafts, and invalid input.
 
 use proptest::prelude::*;
 

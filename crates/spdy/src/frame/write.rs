@@ -1,4 +1,4 @@
-//! Frames as bytes. Each function appends one frame of a version to a buffer.
+//! Encoding of frames. Each function appends one frame of a version to a buffer.
 
 use bytes::{BufMut, BytesMut};
 
@@ -89,7 +89,7 @@ pub fn ping(out: &mut BytesMut, version: Version, id: u32) {
     out.put_u32(id);
 }
 
-/// A GOAWAY. Version 2 does not say why.
+/// A GOAWAY. In version 2 it has no status code.
 pub fn go_away(out: &mut BytesMut, version: Version, last: StreamId, reason: CloseReason) {
     let has_reason = version != Version::V2;
     control_head(out, version, Kind::GoAway, 0, if has_reason { 8 } else { 4 });

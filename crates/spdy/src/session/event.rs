@@ -1,4 +1,4 @@
-//! What a session tells its owner.
+//! Events of a session for its owner.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use super::SessionError;
 use crate::frame::Settings;
 use crate::{CloseReason, Fields, Priority, ResetReason, StreamId};
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The peer has opened a stream: a request, or to a client a pushed response.
@@ -15,11 +15,11 @@ pub enum Event {
         stream: StreamId,
         /// The stream of the request that a pushed response belongs to; 0 otherwise.
         associated: StreamId,
-        /// How urgent it is.
+        /// Priority of the stream.
         priority: Priority,
-        /// What it says.
+        /// Its fields.
         fields: Fields,
-        /// The peer sends nothing more on it.
+        /// True if the peer sends nothing more on it.
         fin: bool,
         /// The frame's size on the wire.
         wire_bytes: usize,
@@ -28,58 +28,59 @@ pub enum Event {
     Replied(Message),
     /// More fields on a stream.
     Headers(Message),
-    /// A piece of a stream's data. Each must be given back by [`Session::consume`](super::Session::consume) once it is
-    /// used, also if its stream is gone.
+    /// A piece of a stream's data. Each must be released by [`Session::consume`](super::Session::consume) once it
+    /// is used, even if its stream is gone.
     Data {
         /// The stream.
         stream: StreamId,
         /// The piece.
         payload: Bytes,
-        /// The peer sends nothing more on it.
+        /// True if the peer sends nothing more on it.
         fin: bool,
     },
-    /// The peer has reset a stream, or has said by GOAWAY that it never took it (as REFUSED_STREAM). The stream is gone.
+    /// The peer has reset a stream, or has announced by GOAWAY that it never accepted it (as REFUSED_STREAM). The
+    /// stream is gone.
     Reset {
         /// The stream.
         stream: StreamId,
-        /// Why.
+        /// The status code.
         reason: ResetReason,
     },
-    /// The peer broke the rules on a stream, and this end has reset it. The stream is gone.
+    /// The peer violated the rules on a stream, and this end has reset it. The stream is gone.
     Broken {
         /// The stream.
         stream: StreamId,
-        /// What the peer was told.
+        /// The status code sent to the peer.
         reason: ResetReason,
     },
-    /// The last byte that this end sends on a stream was handed to the transport.
+    /// The last byte of this end's half of a stream was handed to the transport.
     Sent {
         /// The stream.
         stream: StreamId,
     },
     /// The peer has answered the PING with this id.
     Pong(u32),
-    /// The peer has sent SETTINGS, which are obeyed already. What a server wants kept is the owner's affair.
+    /// The peer has sent SETTINGS, which are in effect already. Values that a server wants kept are left to the owner.
     Settings(Settings),
-    /// The peer takes no new streams.
+    /// The peer accepts no new streams.
     GoAway {
-        /// The last that it took.
+        /// The last that it accepted.
         last: StreamId,
-        /// Why.
+        /// The status code.
         reason: CloseReason,
     },
-    /// The session is over: what waits to be sent ends with a GOAWAY, then the transport is to be closed.
+    /// The session is over: the queued bytes end with a GOAWAY, then the transport is to be closed.
     Failed(SessionError),
 }
 
-/// Fields that came for a stream.
+/// Fields received for a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The stream.
     pub stream: StreamId,
-    /// What they say.
+    /// Its fields.
     pub fields: Fields,
-    /// The peer sends nothing more on it.
+    /// True if the peer sends nothing more on it.
     pub fin: bool,
     /// The frame's size on the wire.
     pub wire_bytes: usize,

@@ -1,19 +1,19 @@
-//! How much of what costs its sender nothing is taken: buckets that refill.
+//! Rate limits on frames that cost their sender nothing: buckets that refill.
 
 use std::time::Duration;
 
 use super::SessionError;
 use crate::Limits;
 
-/// In this time an empty bucket is full again.
+/// Time for an empty bucket to refill.
 const REFILL: Duration = Duration::from_secs(4);
 
-/// So many at once, then as they refill (the generic cell rate algorithm).
+/// A burst, then a constant rate (the generic cell rate algorithm).
 #[derive(Debug)]
 struct Bucket {
-    /// What one takes.
+    /// Time per unit.
     interval: Duration,
-    /// When the bucket will be full.
+    /// Time at which the bucket will be full.
     full_at: Duration,
     what: &'static str,
 }
@@ -50,27 +50,27 @@ impl Floods {
         }
     }
 
-    /// It is `now`.
+    /// Sets the current time.
     pub(super) fn tell(&mut self, now: Duration) {
         self.now = self.now.max(now);
     }
 
-    /// The peer has reset a stream that was not over.
+    /// Counts a reset of a stream that was not over.
     pub(super) fn reset(&mut self) -> Result<(), SessionError> {
         self.resets.draw(self.now)
     }
 
-    /// The peer wants a PING back.
+    /// Counts a PING that asks for an answer.
     pub(super) fn ping(&mut self) -> Result<(), SessionError> {
         self.pings.draw(self.now)
     }
 
-    /// The peer has sent SETTINGS.
+    /// Counts a SETTINGS frame.
     pub(super) fn settings(&mut self) -> Result<(), SessionError> {
         self.settings.draw(self.now)
     }
 
-    /// A frame that carries nothing, or is for no stream.
+    /// Counts a frame that carries nothing, or is for no stream.
     pub(super) fn idle_frame(&mut self) -> Result<(), SessionError> {
         self.idle_frames.draw(self.now)
     }
@@ -88,7 +88,7 @@ mod tests {
             (0..times).take_while(|_| bucket.draw(now).is_ok()).count()
         };
         assert_eq!(drawn(0, 100), 40);
-        // The refused one has been counted too.
+        // The refused one was counted, too.
         assert_eq!(drawn(1_100, 100), 10);
         assert_eq!(drawn(3_600_000, 100), 40);
     }

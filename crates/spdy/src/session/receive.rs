@@ -1,4 +1,4 @@
-//! Frames that arrive, and the answers to those that break the rules.
+//! Received frames, and the answers to invalid ones.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Event, Role, Session, SessionError};
 use crate::frame::{self, Block, Frame, SettingId, Settings, SynStream};
 use crate::{Fields, Priority, ResetReason, StreamId, Version};
 
-/// What is wrong with a frame.
+/// Error in a frame.
 enum Fault {
     /// Its stream is reset (2.4.2).
     Stream(StreamId, ResetReason),
@@ -27,7 +27,7 @@ impl<E: Into<SessionError>> From<E> for Fault {
 type Verdict = Result<(), Fault>;
 
 impl Session {
-    /// Takes `bytes` that came from the peer. `now` is the time since any fixed instant.
+    /// Processes `bytes` received from the peer. `now` is the time since any fixed instant.
     pub fn receive(&mut self, now: Duration, bytes: Bytes) {
         self.floods.tell(now);
         let mut bytes = bytes;
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Inflates a block, which must be done even if nobody wants it. The inner error is the stream's.
+    /// Inflates a block, which must be done even if its fields are not wanted. The inner error is the stream's.
     fn inflate(&mut self, block: &[u8]) -> Result<Result<Fields, ResetReason>, SessionError> {
         self.inflater.code(block, &mut self.scratch)?;
         let fields = Fields::read(self.version, &self.scratch, self.config.limits.fields);
@@ -128,16 +128,16 @@ impl Session {
     }
 
     fn check_request(&self, frame: &SynStream) -> Result<(), ResetReason> {
-        // The slot is one of version 3; 3.1 has dropped it.
+        // The slot exists in version 3; 3.1 has dropped it.
         if frame.slot != 0 && self.version == Version::V3 {
             return Err(ResetReason::INVALID_CREDENTIALS);
         }
-        // A request that takes no response.
+        // A request that accepts no response.
         if frame.unidirectional { Err(ResetReason::PROTOCOL_ERROR) } else { Ok(()) }
     }
 
-    /// A pushed stream belongs to an open request (3.3). That it is its sender's alone is taken for granted even where the flag is
-    /// missing, as in npm's spdy-transport; Chrome did not look either.
+    /// A pushed stream belongs to an open request (3.3). It is treated as unidirectional even if the flag is
+    /// missing, as in npm's spdy-transport; Chrome did not check either.
     fn check_pushed(&self, frame: &SynStream) -> Verdict {
         let refuse = |reason| Err(Fault::Stream(frame.stream, reason));
         if frame.associated.is_zero() {
@@ -210,7 +210,7 @@ impl Session {
     }
 
     fn on_data(&mut self, stream: StreamId, payload: Bytes, fin: bool) -> Verdict {
-        // Counted even if the frame is in error: its sender has counted it (2.6.8).
+        // Counted even if the frame is invalid: its sender has counted it (2.6.8).
         if let Some(window) = &mut self.receive_window {
             window.receive(payload.len()).map_err(|_| SessionError::Overrun)?;
         }
@@ -226,7 +226,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether anybody wants the data.
+    /// Returns true if the data are wanted.
     fn check_data(&mut self, stream: StreamId, bytes: usize, fin: bool) -> Result<bool, Fault> {
         if bytes == 0 && !fin {
             self.floods.idle_frame()?;
@@ -301,7 +301,7 @@ impl Session {
         Ok(())
     }
 
-    /// Another initial size moves the windows of all streams by the difference (2.6.8).
+    /// Applies another initial size: the windows of all streams change by the difference (2.6.8).
     fn resize_windows(&mut self, size: u32) -> Result<(), SessionError> {
         let delta = i64::from(size) - i64::from(self.initial_window);
         self.initial_window = size;
@@ -338,7 +338,7 @@ impl Session {
 
     fn on_window_update(&mut self, stream: StreamId, delta: u32) -> Verdict {
         if stream.is_zero() {
-            // Version 3 knows no window of the session: the frame is for a stream that is not.
+            // Version 3 has no session window: the frame is for a nonexistent stream.
             let Some(window) = &mut self.send_window else { return Ok(()) };
             if delta == 0 {
                 return Err(SessionError::EmptyUpdate.into());

@@ -1,4 +1,4 @@
-//! One stream: its halves, its windows and what waits to be sent on it.
+//! One stream: its halves, its windows and its queued data.
 //!
 //! ```text
 //!                 SYN_STREAM
@@ -11,7 +11,7 @@
 //!   |   FIN sent      v     FIN       |
 //!   +-----------> [ gone ] <----------+
 //! ```
-//! FLAG_UNIDIRECTIONAL opens a stream with the recipient's half closed. A stream that is gone is forgotten.
+//! FLAG_UNIDIRECTIONAL opens a stream with the recipient's half closed. State of a gone stream is dropped.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use crate::window::{ReceiveWindow, SendWindow};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
     Open,
-    /// Its sender has sent FLAG_FIN, or could never send.
+    /// FLAG_FIN was sent, or the half was closed from the start.
     Closed,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Stream {
     pub(super) receiving: Half,
     /// The request that this pushed stream belongs to; 0 for none.
     pub(super) associated: StreamId,
-    /// A SYN_REPLY has passed, or none will.
+    /// True after a SYN_REPLY, or if none will come.
     pub(super) is_replied: bool,
     /// None in version 2.
     pub(super) send_window: Option<SendWindow>,
@@ -43,7 +43,7 @@ pub(super) struct Stream {
     pub(super) place: Place,
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// The queue's end is the stream's.
+    /// True if the queue's end is the stream's end.
     is_ending: bool,
 }
 
@@ -76,18 +76,18 @@ impl Stream {
         self.is_ending |= fin;
     }
 
-    /// Whether more may be queued.
+    /// Returns true if more may be queued.
     pub(super) fn takes_data(&self) -> bool {
         self.sending == Half::Open && !self.is_ending
     }
 
-    /// Bytes that wait to be sent.
+    /// Number of queued bytes.
     pub(super) fn queued(&self) -> usize {
         self.queued
     }
 
-    /// How much may be sent now if the session has `room`; `None` if nothing is to be or may be sent. 0 is an empty frame
-    /// that ends the stream, which needs no window.
+    /// Number of bytes that may be sent now if the session has `room`; `None` if nothing is queued or allowed. 0 is
+    /// an empty frame that ends the stream, which needs no window.
     pub(super) fn sendable(&self, room: usize) -> Option<usize> {
         if self.queued == 0 {
             return self.is_ending.then_some(0);
@@ -96,12 +96,12 @@ impl Stream {
         Some(self.queued.min(window).min(room)).filter(|bytes| *bytes > 0)
     }
 
-    /// Whether the next `bytes` are the stream's last.
+    /// Returns true if the next `bytes` are the stream's last.
     pub(super) fn is_last(&self, bytes: usize) -> bool {
         self.is_ending && self.queued == bytes
     }
 
-    /// Takes the next `bytes` from the queue, piece by piece, and spends them.
+    /// Removes the next `bytes` from the queue, piece by piece, and deducts them from the window.
     pub(super) fn take(&mut self, bytes: usize, mut piece: impl FnMut(Bytes)) {
         let is_last = self.is_last(bytes);
         let mut left = bytes;
@@ -124,7 +124,7 @@ impl Stream {
         }
     }
 
-    /// Whether both halves are closed.
+    /// Returns true if both halves are closed.
     pub(super) fn is_over(&self) -> bool {
         self.sending == Half::Closed && self.receiving == Half::Closed
     }

@@ -1,4 +1,4 @@
-//! The streams of a session: which are open, which numbers are used, who may send.
+//! The streams of a session: open streams, used numbers, and turns to send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use super::stream::{Half, Stream};
 use crate::schedule::{Place, Schedule};
 use crate::{Policy, Priority, StreamId};
 
-/// So many streams that this end has reset are remembered: what the peer sent before it knew is passed over in silence.
+/// Number of remembered streams that this end has reset: frames that the peer sent before it knew are silently ignored.
 const REMEMBERED: usize = 256;
 
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Streams {
     role: Role,
     open: BTreeMap<StreamId, Stream>,
     schedule: Schedule,
-    /// How many of the open ones this end has opened.
+    /// Number of open streams opened by this end.
     ours: usize,
     next: u32,
     last_received: StreamId,
@@ -40,27 +40,27 @@ impl Streams {
         self.open.len()
     }
 
-    /// How many this end has opened.
+    /// Number of open streams opened by this end.
     pub(super) fn ours(&self) -> usize {
         self.ours
     }
 
-    /// How many the peer has opened.
+    /// Number of open streams opened by the peer.
     pub(super) fn theirs(&self) -> usize {
         self.open.len() - self.ours
     }
 
-    /// Whether streams of this number are opened by this end.
+    /// Returns true if streams with this number are opened by this end.
     pub(super) fn is_ours(&self, stream: StreamId) -> bool {
         stream.is_clients() == (self.role == Role::Client)
     }
 
-    /// Whether a stream of this number was never open.
+    /// Returns true if the stream with this number was never open.
     pub(super) fn is_unused(&self, stream: StreamId) -> bool {
         if self.is_ours(stream) { stream.get() >= self.next } else { stream > self.last_received }
     }
 
-    /// The number of the next stream that this end opens.
+    /// The number of the next stream to be opened by this end.
     pub(super) fn next(&self) -> Option<StreamId> {
         (self.next < 1 << 31).then(|| StreamId::new(self.next))
     }
@@ -70,7 +70,7 @@ impl Streams {
         self.last_received
     }
 
-    /// The peer has used the number `stream`.
+    /// Records that the peer has used the number `stream`.
     pub(super) fn note_received(&mut self, stream: StreamId) {
         self.last_received = stream;
     }
@@ -111,7 +111,7 @@ impl Streams {
         }
     }
 
-    /// The peer sends nothing more on `stream`.
+    /// Closes the peer's half of `stream`.
     pub(super) fn end_receiving(&mut self, stream: StreamId) {
         if let Some(state) = self.open.get_mut(&stream) {
             state.receiving = Half::Closed;
@@ -131,7 +131,7 @@ impl Streams {
         after.map(|(id, _)| *id).filter(|id| self.is_ours(*id)).collect()
     }
 
-    /// All that are open.
+    /// All open streams.
     pub(super) fn all(&self) -> Vec<StreamId> {
         self.open.keys().copied().collect()
     }
@@ -143,17 +143,17 @@ impl Streams {
         self.reset.push_back(stream);
     }
 
-    /// Whether this end has lately reset `stream`.
+    /// Returns true if this end has recently reset `stream`.
     pub(super) fn was_reset(&self, stream: StreamId) -> bool {
         self.reset.contains(&stream)
     }
 
-    /// Bytes that wait on all streams.
+    /// Queued bytes of all streams.
     pub(super) fn queued(&self) -> usize {
         self.open.values().map(Stream::queued).sum()
     }
 
-    /// Lets `stream` take turns if it can send, else not.
+    /// Schedules `stream` if it can send, else removes it from the schedule.
     pub(super) fn reschedule(&mut self, stream: StreamId) {
         let Some(state) = self.open.get(&stream) else { return };
         match state.sendable(usize::MAX) {
@@ -162,12 +162,12 @@ impl Streams {
         }
     }
 
-    /// The stream whose turn it is and how much it may send, if the session has `room`.
+    /// The next stream to send and its allowed bytes, if the session has `room`.
     pub(super) fn turn(&self, room: usize) -> Option<(StreamId, usize)> {
         self.schedule.iter().find_map(|id| Some((id, self.open.get(&id)?.sendable(room)?)))
     }
 
-    /// `stream` has had its turn.
+    /// Ends the turn of `stream`.
     pub(super) fn end_turn(&mut self, stream: StreamId) {
         if let Some(state) = self.open.get_mut(&stream) {
             self.schedule.remove(state.place);
@@ -177,7 +177,7 @@ impl Streams {
         self.settle(stream);
     }
 
-    /// All of them end.
+    /// Ends all streams.
     pub(super) fn clear(&mut self) {
         self.open.clear();
         self.schedule.clear();

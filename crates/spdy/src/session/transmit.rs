@@ -1,4 +1,4 @@
-//! DATA frames, in the order of the schedule and as the windows allow.
+//! Sending DATA frames, in the order of the schedule and within the windows.
 
 use super::stream::Stream;
 use super::{Event, Session};
@@ -6,7 +6,7 @@ use crate::window::SendWindow;
 use crate::{StreamId, frame};
 
 impl Session {
-    /// Fills the output with DATA frames until `bytes` wait or nothing may be sent.
+    /// Fills the output with DATA frames until `bytes` are queued or nothing may be sent.
     pub fn produce(&mut self, bytes: usize) {
         while self.output.len() < bytes && self.send_one() {}
     }
@@ -29,30 +29,30 @@ impl Session {
         true
     }
 
-    /// What the session's window allows.
+    /// Available session window.
     fn room(&self) -> usize {
         self.send_window.map_or(usize::MAX, SendWindow::available)
     }
 
-    /// Bytes of bodies that wait and are not in the output.
+    /// Bytes of bodies that are queued and not in the output.
     pub fn queued(&self) -> usize {
         self.streams.queued()
     }
 
-    /// Bytes that wait on `stream` and are not in the output; `None` if it takes no more: it has ended, or is gone.
+    /// Bytes that are queued on `stream` and not in the output; `None` if it accepts no more: it has ended, or is gone.
     pub fn waiting(&self, stream: StreamId) -> Option<usize> {
         self.streams.get(stream).filter(|state| state.takes_data()).map(Stream::queued)
     }
 
-    /// Whether bodies wait and nothing but the peer's windows keeps them from the output.
+    /// Returns true if bodies are queued and only the peer's windows keep them from the output.
     pub fn is_window_limited(&self) -> bool {
         self.queued() > 0 && self.streams.turn(self.room()).is_none()
     }
 
-    /// The transport has taken the first `bytes` of the output.
+    /// Removes the first `bytes` of the output, which the transport has taken.
     ///
     /// # Panics
-    /// If fewer waited.
+    /// If fewer were queued.
     pub fn advance(&mut self, bytes: usize) {
         self.output.advance(bytes);
         let passed = self.output.passed();

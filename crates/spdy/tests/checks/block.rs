@@ -1,4 +1,4 @@
-//! What must hold of a header block whatever its bytes. The replay of the fuzzing corpus and the fuzz target share it.
+//! Invariants of header blocks for any bytes. The replay of the fuzzing corpus and the fuzz target share them.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use farlink_spdy::{
     StreamId, Version,
 };
 
-/// Small enough that inputs reach them.
+/// Limits small enough for inputs to reach them.
 const BLOCK_BYTES: usize = 2_000;
 const FIELDS: usize = 20;
 
-/// The first byte of `input` says the version and whether the rest is a block before or after compression.
+/// The first byte of `input` selects the version and whether the rest is a block before or after compression.
 pub fn check_block(input: &[u8]) {
     let [kind, rest @ ..] = input else { return };
     let version = Version::ALL[usize::from(kind & 3) % 3];
     if kind & 4 == 0 { check_plain(version, rest) } else { check_packed(version, rest) }
 }
 
-/// A block that is read is written back byte for byte, survives compression, and is what a request's stream is opened with.
+/// A valid block is written back byte for byte, survives compression, and opens a request's stream.
 fn check_plain(version: Version, block: &[u8]) {
     let fields = Fields::read(version, block, FIELDS);
     if let Ok(fields) = &fields {
@@ -40,7 +40,7 @@ fn check_plain(version: Version, block: &[u8]) {
     }
 }
 
-/// The fields with which a server sees a stream open whose compressed block is `packed`.
+/// The fields in the server's event when a stream is opened with the compressed block `packed`.
 fn opened(version: Version, packed: Vec<u8>) -> Option<Fields> {
     let limits = Limits {
         control_frame_bytes: 1 << 20,
@@ -67,7 +67,7 @@ fn opened(version: Version, packed: Vec<u8>) -> Option<Fields> {
     })
 }
 
-/// Whatever is inflated, no more than the limit is held: a block that comes alone, and one that follows an honest one.
+/// Memory use is bounded by the limit for any inflated block: one that comes alone, and one that follows an honest one.
 fn check_packed(version: Version, packed: &[u8]) {
     let mut honest = Vec::new();
     Deflater::new(version, Compression::Deflate).deflate(b"\0\0\0\0", &mut honest);

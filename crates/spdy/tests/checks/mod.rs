@@ -1,5 +1,5 @@
-//! What must hold of a session whatever bytes it is given. The property tests, the replay of the fuzzing corpus and
-//! the fuzz target share it.
+//! Invariants of a session for any input. The property tests, the replay of the fuzzing corpus and the fuzz target
+//! share them.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
     idle_frames: 20,
 };
 
-/// Feeds a session what `input` holds: its first byte says which end and version it is, the second how the rest is cut.
+/// Feeds a session with `input`: its first byte selects role and version, the second the segmentation of the rest.
 pub fn check_session(input: &[u8]) {
     let [kind, cut, rest @ ..] = input else { return };
     let version = Version::ALL[usize::from(kind & 3) % 3];
@@ -45,7 +45,7 @@ pub fn check_session(input: &[u8]) {
     while reader.next(&mut bytes).expect("a session writes frames").is_some() {}
 }
 
-/// Does what an owner does.
+/// Acts as an owner does.
 fn serve(session: &mut Session) {
     let mut is_over = false;
     while let Some(event) = session.poll_event() {

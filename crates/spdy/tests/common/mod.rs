@@ -1,4 +1,4 @@
-//! Two sessions joined by a transport that loses nothing and takes no time.
+//! Two sessions joined by a lossless transport without delay.
 
 // Each test binary uses a part of this.
 #![allow(dead_code)]
@@ -28,7 +28,7 @@ impl Pair {
         Pair::new(version, Config::CLIENT, Config::SERVER)
     }
 
-    /// Carries bytes until none move. Data is not consumed.
+    /// Carries bytes until both outputs are empty. Data are not consumed.
     pub fn run(&mut self) {
         loop {
             let moved = carry(&mut self.client, &mut self.server, usize::MAX)
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-/// Carries at most `most` bytes (and a frame); gives how many.
+/// Carries at most `most` bytes (and a frame); returns their number.
 pub fn carry(from: &mut Session, to: &mut Session, most: usize) -> usize {
     from.produce(most);
     let bytes = from.output().to_vec();
@@ -53,7 +53,7 @@ pub fn events(session: &mut Session) -> Vec<Event> {
     std::iter::from_fn(|| session.poll_event()).collect()
 }
 
-/// The events of `session` that are not about settings or sending.
+/// The events of `session`, except those about settings or sending.
 pub fn news(session: &mut Session) -> Vec<Event> {
     let mut events = events(session);
     events.retain(|event| !matches!(event, Event::Settings(_) | Event::Sent { .. }));
@@ -91,7 +91,7 @@ pub fn replied(event: Option<&Event>) -> &Message {
     }
 }
 
-/// The data among `events`, and whether it ended.
+/// The data among `events`, and true if they ended.
 pub fn data(events: &[Event], stream: StreamId) -> (Vec<u8>, bool) {
     let mut all = Vec::new();
     let mut ended = false;
@@ -106,7 +106,7 @@ pub fn data(events: &[Event], stream: StreamId) -> (Vec<u8>, bool) {
     (all, ended)
 }
 
-/// Frames as a peer without manners writes them.
+/// Frames as written by a peer that ignores the rules.
 pub fn raw(write: impl FnOnce(&mut BytesMut)) -> Bytes {
     let mut out = BytesMut::new();
     write(&mut out);

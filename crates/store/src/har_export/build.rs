@@ -1,4 +1,4 @@
-//! From a visit's record to a HAR.
+//! Conversion of a visit's record to a HAR.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::{Store, StoreError, VisitKey};
 use scenario::Scenario;
 use scenario::VERSION;
 
-/// When every plan starts: 2026-01-01T00:00:00Z, in seconds since 1970. Virtual time is added to it.
+/// Start of every plan: 2026-01-01T00:00:00Z, in seconds since 1970. Virtual time is added to it.
 const PLAN_START_S: u64 = 1_767_225_600;
 
 /// The specification's "does not apply" or "not known".
 const NOT_APPLICABLE: f64 = -1.0;
 
-/// A visit with what is known about it.
+/// A visit with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct HarVisit<'a> {
-    /// What happened.
+    /// The visit's record.
     pub record: &'a VisitRecord,
-    /// What was asked for.
+    /// The scenario.
     pub scenario: Option<&'a Scenario>,
     /// The journey's seed.
     pub seed: u64,
-    /// The page, where it is at hand: it knows who asked for what.
+    /// The page, if available: it knows the initiators of requests.
     pub page: Option<&'a Page>,
 }
 
@@ -82,7 +82,7 @@ fn har_page(visit: &HarVisit<'_>) -> HarPage {
     }
 }
 
-/// The entries in the order in which the requests were wanted, as readers of HARs expect.
+/// The entries in the order in which the requests were made, as readers of HARs expect.
 fn entries(visit: &HarVisit<'_>) -> Vec<Entry> {
     let behind = record::waited_behind(&visit.record.objects);
     let mut objects: Vec<(&ObjectRecord, u64)> = visit.record.objects.iter().zip(behind).collect();
@@ -148,7 +148,7 @@ fn response(visit: &HarVisit<'_>, object: &ObjectRecord) -> Response {
     }
 }
 
-/// Where a redirect led: the object that waits for it.
+/// Target of a redirect: the object that waits for it.
 fn redirect_target(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<String> {
     if !(300..400).contains(&object.status) || object.status == 304 {
         return None;
@@ -203,7 +203,7 @@ fn http_version(protocol: &str) -> &'static str {
     }
 }
 
-/// The registered phrase (RFC 9110 section 15), where a load is likely to meet the status.
+/// The registered phrase (RFC 9110 section 15) of the statuses that are likely in a load.
 fn status_text(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -223,7 +223,7 @@ fn status_text(status: u16) -> &'static str {
     }
 }
 
-/// The usual type of a kind of response; the page model keeps no finer one.
+/// The usual media type of a kind of response; the page model keeps no finer one.
 fn mime_type(kind: &str) -> &'static str {
     match kind {
         "Document" => "text/html",

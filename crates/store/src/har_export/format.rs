@@ -1,4 +1,4 @@
-//! The parts of the HAR 1.2 format that are written. Times are milliseconds.
+//! The parts of the HAR 1.2 format that are written. Times are in milliseconds.
 
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub(super) struct Page {
     pub page_timings: PageTimings,
     #[serde(rename = "_scenario")]
     pub scenario: Option<scenario::Scenario>,
-    /// As text: JavaScript's numbers have 53 bits.
+    /// Seed as text: JavaScript's numbers have 53 bits.
     #[serde(rename = "_seed")]
     pub seed: String,
     #[serde(rename = "_view")]
@@ -134,7 +134,7 @@ pub(super) struct Timings {
     pub send: f64,
     pub wait: f64,
     pub receive: f64,
-    /// Of `wait`, what a response spent behind others on a pipelined connection.
+    /// Part of `wait` that a response spent behind others on a pipelined connection.
     #[serde(rename = "_behind", skip_serializing_if = "Option::is_none")]
     pub behind: Option<f64>,
 }

@@ -1,9 +1,8 @@
 //! HAR 1.2 of a visit (<http://www.softwareishard.com/blog/har-12-spec/>).
 //!
-//! What a simulated visit cannot know is left as the specification's "does not apply": header lists are
-//! empty (their sizes are given), `content.size` is the encoded size. Fields of our own begin with `_`,
-//! as the specification asks. Dates are a fixed start of the plan plus virtual time, so that the same
-//! visit gives the same file.
+//! Data unknown for a simulated visit are the specification's "does not apply": header lists are empty (their sizes
+//! are given), `content.size` is the encoded size. Our own fields begin with `_`, as the specification requires.
+//! Dates are a fixed start of the plan plus virtual time, so that the same visit gives the same file.
 
 mod build;
 mod format;

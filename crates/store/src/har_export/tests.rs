@@ -60,7 +60,7 @@ fn a_visit_that_failed_has_no_load_time_and_says_why() {
     assert_eq!(log["entries"][3]["response"]["_error"], "reset");
 }
 
-/// A document that redirects, and where it leads.
+/// A document that redirects, and its target.
 fn redirecting_page() -> Page {
     let object = |path: &str, kind, status, waits_for| Object {
         url: format!("https://toy.test/{path}"),

@@ -1,5 +1,5 @@
-//! Case files: the shell assignments that `newrun.sh` sources. They are read, never executed: one assignment a line, of plain or quoted text. What a shell would have to
-//! expand is refused.
+//! Case files: the shell assignments that `newrun.sh` sources. They are read, never executed: one assignment
+//! per line, of plain or quoted text. Anything that needs shell expansion is refused.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -23,13 +23,13 @@ const KNOWN: [&str; 11] = [
     "URL",
 ];
 
-/// Variables of `run.sh`, which came before `newrun.sh`.
+/// Variables of `run.sh`, the predecessor of `newrun.sh`.
 const OLDER: [&str; 5] = ["PARAMETER", "VALUES", "DW_BW", "UP_BW", "ARGS_STR"];
 
-/// A shell would do something with these outside of quotes.
+/// Characters that the shell interprets outside of quotes.
 const SPECIAL: &str = "$`\\;&|<>()*?[]{}~!\"'";
 
-/// What a variable is set to, and on which line.
+/// Value of a variable, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Value {
     text: String,
@@ -43,10 +43,10 @@ struct Assignments<'f> {
 }
 
 impl Conditions {
-    /// What a case file says; `file` names it in errors.
+    /// The conditions that a case file sets; `file` names it in errors.
     ///
     /// # Errors
-    /// What is not an assignment of text to a variable of `newrun.sh`, and what such a variable cannot be.
+    /// Lines that do not assign text to a variable of `newrun.sh`, and values that such a variable cannot have.
     pub fn of_case(file: &str, text: &str) -> Result<Conditions, FileError> {
         let case = Assignments::read(file, text)?;
         let conditions = Conditions {
@@ -100,7 +100,7 @@ impl<'f> Assignments<'f> {
         Ok(())
     }
 
-    /// The assignment that `text` begins with, and what is behind it.
+    /// The assignment that `text` begins with, and the rest of `text`.
     fn assignment<'t>(&self, text: &'t str, line: usize) -> Read<(&'t str, String, &'t str)> {
         let text = text.strip_prefix("export ").unwrap_or(text);
         let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -118,7 +118,7 @@ impl<'f> Assignments<'f> {
         let (value, behind) = self.value(name, behind, line)?;
         let rest = behind.trim_start_matches([' ', '\t', '\r']);
         let is_end = rest.is_empty() || rest.starts_with('\n');
-        // A `#` begins a comment behind a space alone.
+        // A `#` begins a comment only after a space.
         let is_comment = rest.starts_with('#') && rest.len() < behind.len();
         if !is_end && !is_comment {
             let shown = rest.lines().next().unwrap_or_default();
@@ -148,7 +148,7 @@ impl<'f> Assignments<'f> {
         Err(self.at(place, "no variable of newrun.sh".to_owned(), &hint))
     }
 
-    /// The value that `text` begins with, and what is behind it.
+    /// The value that `text` begins with, and the rest of `text`.
     fn value<'t>(&self, name: &str, text: &'t str, line: usize) -> Read<(String, &'t str)> {
         let quote = text.chars().next().filter(|first| ['"', '\''].contains(first));
         let Some(quote) = quote else {
@@ -184,7 +184,7 @@ impl<'f> Assignments<'f> {
         })
     }
 
-    /// A variable's value as `read` has it.
+    /// The value of a variable, parsed by `read`.
     fn one<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Read<T> {
         let Value { text, line } = self.get(name)?;
         read(text).map_err(|message| self.wrong(name, *line, message))
@@ -223,7 +223,7 @@ impl<'f> Assignments<'f> {
         })
     }
 
-    /// What is read and has no effect, with the reason.
+    /// Variables that are read but have no effect, with the reason.
     fn notes(&self) -> Vec<String> {
         let told = |name: &str, why: &dyn Fn(&str) -> String| {
             let value = self.values.get(name)?;
@@ -258,7 +258,7 @@ mod tests {
     use super::super::{NetType, Protocol};
     use super::*;
 
-    /// As the study's case files are written.
+    /// A case file in the study's style.
     const CASE: &str = "\
 # all of it
 PROTOCOL=HTTP-PIPELINING

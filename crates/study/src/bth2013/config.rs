@@ -5,20 +5,20 @@ use serde_json::{Map, Value};
 use super::terms::{Read, URL};
 use super::{FileError, Place};
 
-/// What a `config.json` carries that means something here.
+/// The relevant settings of a `config.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// The page, as a URL without its scheme.
     pub request_path: Option<String>,
-    /// What was left out, and why.
+    /// Settings that were ignored, with the reason.
     pub notes: Vec<String>,
 }
 
-/// What it says of MongoDB.
+/// Keys that concern MongoDB.
 const DATABASE: [&str; 5] = ["db", "collection", "dbuser", "dbpasswd", "dbhost"];
 
 impl Config {
-    /// What the text of the file says; `file` names it in errors.
+    /// Parses the text of the file; `file` names it in errors.
     ///
     /// # Errors
     /// Text that is not JSON, and keys that are not `run.py`'s.
@@ -65,7 +65,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that its page is the study's, for which there is a page here.
+    /// Checks that its page is the study's: the only one that is available here.
     ///
     /// # Errors
     /// If it is another.
@@ -103,7 +103,8 @@ mod tests {
         );
     }
 
-    /// The study's own file names a database always. What it holds is told of by its keys alone: one is a password.
+    /// The study's own file always names a database. Only the keys are mentioned, not their values: one is a
+    /// password.
     #[test]
     fn what_it_says_of_its_database_is_noted() {
         let text = r#"{"db": "tests", "collection": "runs", "dbuser": "me", "dbpasswd": "secret",

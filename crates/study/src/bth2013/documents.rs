@@ -1,4 +1,5 @@
-//! Result documents: what `run.py` stored of a call, a line of JSON each, as it wrote them to `results.json` and as mongoimport takes them.
+//! Result documents: `run.py`'s record of a call, one line of JSON each, as it wrote them to `results.json` and
+//! as mongoimport takes them.
 
 use std::io::{self, Write};
 
@@ -16,22 +17,22 @@ pub enum DocumentError {
     /// The run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A scenario that a document has no words for.
+    /// A scenario that a document cannot express.
     #[error("cell {cell} of run {run}: {what}: bth2013's documents have no words for it")]
     Untold {
-        /// Which run.
+        /// The run.
         run: i64,
-        /// Which scenario of its plan.
+        /// Index of the scenario in the run's plan.
         cell: u32,
-        /// What of the scenario, and what could be told.
+        /// The property in question, and the values that a document can express.
         what: String,
     },
-    /// What the network is called is not known.
+    /// The name of the network is unknown.
     #[error(
         "run {run} is called `{name}`, which does not end in what its network is called: EDGE, 3G, 4G or ALL"
     )]
     NoNetType {
-        /// Which run.
+        /// The run.
         run: i64,
         /// Its name.
         name: String,
@@ -41,16 +42,16 @@ pub enum DocumentError {
     Write(#[from] io::Error),
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Documents.
     pub documents: u64,
-    /// Loads that failed, of which a document has no words.
+    /// Loads that failed; documents cannot express them.
     pub failed: u64,
 }
 
-/// A call of `run.py`. Numbers of the network are text there, as they were typed.
+/// A call of `run.py`. Network parameters are text there, as they were typed.
 #[derive(Serialize)]
 struct Document {
     when: u64,
@@ -65,12 +66,12 @@ struct Document {
     results: Vec<f64>,
     /// Their mean.
     load_time: f64,
-    /// Never worked out.
+    /// Always 0: `run.py` never computed it.
     deviation: u32,
 }
 
-/// Writes a document for each scenario of `run`, in the plan's order. Without `net_type` the run's name says what the network is called, as that of an imported
-/// experiment does.
+/// Writes a document for each scenario of `run`, in the plan's order. Without `net_type` the name of the
+/// network is taken from the run's name, which ends in it for imported experiments.
 ///
 /// # Errors
 /// If a scenario is one that the study's programs could not have measured.
@@ -107,13 +108,13 @@ pub fn documents(
     Ok(written)
 }
 
-/// What a run's name says that the network is called.
+/// The name of the network, taken from the run's name.
 fn named(run: &RunRow) -> Result<NetType, DocumentError> {
     let last = run.name.rsplit(' ').next().and_then(|word| word.parse().ok());
     last.ok_or_else(|| DocumentError::NoNetType { run: run.id.0, name: run.name.clone() })
 }
 
-/// The load times of a scenario's journeys in seconds, and how many loads failed.
+/// The load times of a scenario's journeys in seconds, and the number of failed loads.
 fn results(cell: &[JourneyRow], visits: &[VisitRow]) -> (Vec<f64>, u64) {
     let of = |journey: &JourneyRow| {
         let position = journey.position;
@@ -124,7 +125,7 @@ fn results(cell: &[JourneyRow], visits: &[VisitRow]) -> (Vec<f64>, u64) {
     (came.into_iter().flatten().map(|plt| plt as f64 / 1e9).collect(), failed.len() as u64)
 }
 
-/// What a document says of a scenario.
+/// The scenario as a document states it.
 struct Told {
     protocol: Protocol,
     ssl: bool,
@@ -173,7 +174,7 @@ impl Told {
     }
 
     fn document(self, when: u64, net_type: NetType, results: Vec<f64>, load_time: f64) -> Document {
-        // Without what binary fractions add.
+        // Without the rounding errors of binary fractions.
         let typed = |number: f64| ((number * 1e9).round() / 1e9).to_string();
         Document {
             when,

@@ -1,4 +1,4 @@
-//! What is wrong with a file of bth2013's programs.
+//! Errors in files of bth2013's programs.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}{place}: {message}")]
 pub struct FileError {
-    /// Which file.
+    /// The file.
     pub file: String,
-    /// Where in it.
+    /// Position in the file.
     pub place: Place,
-    /// What is there, and what was expected.
+    /// The mistake, and what was expected.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
-/// Where in a file.
+/// Position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere: something is missing.
+    /// The file as a whole: something is missing.
     Whole,
     /// A line, from 1.
     Line(usize),
-    /// What a variable is set to, and on which line.
+    /// A variable, with its value and line.
     Variable(String, usize),
     /// A key.
     Key(String),

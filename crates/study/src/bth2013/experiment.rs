@@ -1,12 +1,13 @@
-//! What bth2013's programs measured, as an experiment here: with the values that `studies/bth2013` chose where the study does not say.
+//! Experiments equivalent to those of bth2013's programs, with the values that `studies/bth2013` chose where
+//! the study does not say.
 
 use super::{Conditions, Protocol, Uplink};
 
-/// So many values stand on a line.
+/// Number of values per line.
 const A_LINE: usize = 10;
 
 impl Conditions {
-    /// The experiment file that measures them on `page`, read from what `origin` names.
+    /// The experiment file that measures these conditions on `page`; `origin` names their source.
     pub fn experiment(&self, origin: &str, page: &str) -> String {
         let ssl = if self.ssl { "SSL" } else { "no SSL" };
         let Conditions { protocol, network, times, .. } = self;
@@ -55,7 +56,7 @@ connections_total = 256
         )
     }
 
-    /// Apache 2.2, and with SPDY mod_spdy's threads and frames.
+    /// Apache 2.2; with SPDY also mod_spdy's threads and frames.
     fn server(&self) -> &'static str {
         match self.protocol {
             Protocol::Spdy => "workers = 10\nframe = \"4KiB\"\nnotsent_lowat = \"unlimited\"\n",
@@ -78,7 +79,7 @@ connections_total = 256
     }
 }
 
-/// A value, or a list of several.
+/// One value, or a list of several.
 fn values(all: &[u64], unit: &str) -> String {
     let texts: Vec<String> = all.iter().map(|value| format!("\"{value}{unit}\"")).collect();
     if let [only] = &texts[..] {
@@ -89,7 +90,7 @@ fn values(all: &[u64], unit: &str) -> String {
     format!("[\n{lines}]")
 }
 
-/// Half of a share, in per cent, without what binary fractions add to it.
+/// Half of a share, in per cent, without the rounding error of binary fractions.
 fn half_percent(share: f64) -> f64 {
     (share * 50.0 * 1e9).round() / 1e9
 }

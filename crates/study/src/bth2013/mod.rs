@@ -1,7 +1,8 @@
-//! The files of bth2013's own programs (its appendix A): what `newrun.sh` and `run.py` were told becomes an experiment, and what an experiment measured the documents
-//! that `run.py` stored.
+//! Import and export of the files of bth2013's own programs (its appendix A): settings of `newrun.sh` and
+//! `run.py` become an experiment, and its results become the documents that `run.py` stored.
 //!
-//! Nothing is executed: a case file is a shell script to its program, and a list of assignments here. No database server is spoken to.
+//! Nothing is executed: a case file, a shell script to its own program, is read as a list of assignments. No
+//! database server is contacted.
 
 mod case;
 mod config;

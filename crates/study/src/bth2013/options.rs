@@ -3,7 +3,7 @@
 use super::terms::{Read, loss, number};
 use super::{Conditions, FileError, NetType, Place, Protocol, Uplink};
 
-/// The options of a call that say what is measured; what is a number of the network is text, as it is to `run.py`.
+/// The options of a call that determine the measurement. Network parameters are text, as they are to `run.py`.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// `-t`.
@@ -25,10 +25,10 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// What it measures.
+    /// The conditions to measure.
     ///
     /// # Errors
-    /// A number that the network cannot have.
+    /// A value that the network cannot have.
     pub fn conditions(self) -> Result<Conditions, FileError> {
         let Options { times, protocol, ssl, network, .. } = self;
         if times == 0 {

@@ -1,10 +1,10 @@
-//! The terms of bth2013's programs: what a case file, options of `run.py` and a result document say alike.
+//! Terms of bth2013's programs, shared by case files, options of `run.py` and result documents.
 
 use super::FileError;
 use scenario::choice;
 
 choice! {
-    /// What a page is carried by: `run.py`'s choices.
+    /// Protocol that carries the pages: `run.py`'s choices.
     pub enum Protocol, "protocol" {
         /// HTTP/1.1.
         Http = "http",
@@ -17,30 +17,30 @@ choice! {
 }
 
 choice! {
-    /// What a network is called in the documents: `run.py`'s choices. It sets nothing.
+    /// Name of the network in the documents: `run.py`'s choices. It sets nothing.
     pub enum NetType, "network" {
-        /// That of EDGE.
+        /// EDGE.
         Edge = "EDGE",
-        /// That of 3G.
+        /// 3G.
         ThirdGeneration = "3G",
-        /// That of 4G.
+        /// 4G.
         FourthGeneration = "4G",
-        /// Of all three.
+        /// All three.
         All = "ALL",
     }
     not_yet {}
 }
 
-/// What a round of `newrun.sh`, or a call of `run.py`, measures.
+/// Conditions of a round of `newrun.sh`, or of a call of `run.py`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// What pages are carried by.
+    /// Protocol that carries the pages.
     pub protocol: Protocol,
-    /// Whether over SSL.
+    /// True if pages are loaded over SSL.
     pub ssl: bool,
-    /// What the network is called.
+    /// Name of the network.
     pub network: NetType,
-    /// The share of packets that both directions lose together: half of it is each one's.
+    /// The packet loss of both directions together: each has half of it.
     pub loss: f64,
     /// Rates down, in kbit/s.
     pub down_kbit: Vec<u64>,
@@ -50,26 +50,26 @@ pub struct Conditions {
     pub rtt_ms: Vec<u64>,
     /// Loads of each combination.
     pub times: u32,
-    /// What was left out, and why.
+    /// Settings that were ignored, with the reason.
     pub notes: Vec<String>,
 }
 
 /// The rate up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uplink {
-    /// Half of that down, as `newrun.sh` has it.
+    /// Half of the rate down, as in `newrun.sh`.
     Half,
-    /// So many kbit/s.
+    /// This many kbit/s.
     Kbit(u64),
 }
 
-/// As often does `newrun.sh` have each combination loaded, whatever its case file says.
+/// Loads of each combination in `newrun.sh`, whatever its case file says.
 pub(super) const RUN_TIMES: u32 = 5;
 
 /// The page, as the programs name it.
 pub(super) const URL: &str = "en.m.wikipedia.org/";
 
-/// A share of packets, as `setnet.sh` takes it.
+/// A packet loss rate, in the format of `setnet.sh`.
 pub(super) fn loss(text: &str) -> Result<f64, String> {
     let loss = text.parse::<f64>().ok().filter(|loss| (0.0..1.0).contains(loss));
     loss.ok_or_else(|| {
@@ -83,5 +83,5 @@ pub(super) fn number(text: &str, unit: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("`{text}` is no whole number of {unit} above zero"))
 }
 
-/// Of all files.
+/// Result of reading any of the files.
 pub(super) type Read<T> = Result<T, FileError>;

@@ -36,7 +36,7 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Boxes) -> Result<Drawn, Fault> {
             for same in cells.chunk_by(|one, next| one.place == next.place) {
                 let values = same.iter().filter_map(|it| it.cell.values.get(&show.of));
                 let values = values.flat_map(|repeated| repeated.values().copied());
-                // A place where every load failed has no box.
+                // No box where every load failed.
                 let Some(sample) = Sample::new(values) else { continue };
                 let place = show.scope.called(&same[0].place);
                 rows.push(Spread::of(panel.clone(), arm.name.clone(), place, &sample));
@@ -46,7 +46,7 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Boxes) -> Result<Drawn, Fault> {
     Ok(Drawn::new(Shape::Boxes, &show.x, &show.y, &rows))
 }
 
-/// Grids with an axis have a plot each, if they are several.
+/// The panel of a grid: one each for several grids that have an axis.
 fn panel(evidence: &Evidence<'_>, which: Which<'_>, show: &Boxes) -> Result<String, Fault> {
     let has_axis = evidence.grid(which)?.x.is_some();
     Ok(match has_axis && show.scope.on.len() > 1 {

@@ -1,4 +1,4 @@
-//! What was measured beside what is published, point by point.
+//! Measured values beside published ones, point by point.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::sources::Evidence;
 use crate::judge::{Expression, Fault, Frame, estimates};
 use statistics::{Interval, Sample};
 
-/// A point of ours, and the published one.
+/// A measured point and its published counterpart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     panel: String,
@@ -24,7 +24,7 @@ pub struct Compared {
     published: Option<f64>,
     published_low: Option<f64>,
     published_high: Option<f64>,
-    /// Ours over the published one, less one.
+    /// Measured over published value, less one.
     error_percent: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ pub fn drawn(
 #[derive(Default)]
 struct Published {
     values: Vec<(f64, f64)>,
-    /// Half of the interval, in per cent.
+    /// Half of the published interval, in per cent.
     halves: Vec<(f64, f64)>,
 }
 
@@ -107,7 +107,7 @@ fn at(points: &[(f64, f64)], x: f64) -> Option<f64> {
     points.iter().find(|(there, _)| *there == x).map(|(_, y)| *y)
 }
 
-/// How near a line comes to the published one.
+/// The agreement of a line with the published one.
 fn nearness(line: &str, rows: &[Compared]) -> Option<String> {
     let errors = rows.iter().filter(|row| row.line == line).filter_map(|row| row.error_percent);
     let errors: Vec<f64> = errors.collect();
@@ -124,7 +124,7 @@ fn nearness(line: &str, rows: &[Compared]) -> Option<String> {
     ))
 }
 
-/// How often two lines are in the published order, where that is sure.
+/// The number of points at which two lines are in the published order, where that order is certain.
 fn order([one, other]: &[String; 2], rows: &[Compared]) -> String {
     let of = |line: &str, x: f64| rows.iter().find(|row| row.line == line && row.x == x);
     let (mut sure, mut same) = (0, 0);
@@ -139,7 +139,7 @@ fn order([one, other]: &[String; 2], rows: &[Compared]) -> String {
     )
 }
 
-/// Whether the first is published as the smaller, if intervals leave no doubt.
+/// True if the first is published as the smaller one; `None` if the intervals leave doubt.
 fn side(a: &Compared, b: &Compared) -> Option<bool> {
     match () {
         () if a.published_high? < b.published_low? => Some(true),

@@ -1,4 +1,4 @@
-//! Distributions: what share of loads, or of objects, has at most so much.
+//! Distributions: the share of loads, or of objects, up to a value.
 
 use record::ObjectRecord;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::sources::{Evidence, Which};
 use crate::judge::Fault;
 use statistics::Sample;
 
-/// The most points of a distribution; of more values these are quantiles at even distances.
+/// Maximum number of points of a distribution; larger samples are reduced to evenly spaced quantiles.
 pub const MOST_POINTS: usize = 200;
 
 const Y: &str = "share with at most that (%)";
@@ -42,7 +42,7 @@ pub fn of_loads(evidence: &Evidence<'_>, show: &Cumulative) -> Result<Drawn, Fau
 /// The figure of objects.
 ///
 /// # Errors
-/// What is not there; a store that cannot be read.
+/// Missing data, or a store that cannot be read.
 pub fn of_objects(evidence: &Evidence<'_>, show: &CumulativeObjects) -> Result<Drawn, Undrawn> {
     let mut rows = Vec::new();
     for (panel, which, arm) in lines(&show.scope, &show.lines) {
@@ -64,7 +64,7 @@ pub fn of_objects(evidence: &Evidence<'_>, show: &CumulativeObjects) -> Result<D
     Ok(drawn)
 }
 
-/// Each line with its plot: one plot a grid of the figure, or one in all if the arms name their grids.
+/// Each line with its plot: one plot for each grid of the figure, or a single one if the arms name their grids.
 fn lines<'a>(
     scope: &'a Scope,
     arms: &'a [Arm],
@@ -85,12 +85,12 @@ fn lines<'a>(
     grids.into_iter().flat_map(of_grid)
 }
 
-/// The distribution's points: every value, or quantiles if there are many.
+/// The points of the distribution: every value, or quantiles if there are many.
 fn steps(panel: &str, line: &str, sample: &Sample) -> Vec<Step> {
     let values = sample.values();
     let count = values.len().min(MOST_POINTS);
     let step = |rank: usize| {
-        // The smallest value that such a share of the values do not exceed.
+        // The smallest value that at least this share of the values do not exceed.
         let place = (rank * values.len()).div_ceil(count) - 1;
         Step {
             panel: panel.to_owned(),
@@ -103,7 +103,7 @@ fn steps(panel: &str, line: &str, sample: &Sample) -> Vec<Step> {
 }
 
 impl Span {
-    /// Its length in ms.
+    /// The length of the span in ms.
     fn of(self, object: &ObjectRecord) -> f64 {
         let phases = &object.phases;
         let ns = match self {
@@ -136,7 +136,7 @@ mod tests {
         let steps = of((1..=1000).map(f64::from));
         assert_eq!(steps.len(), MOST_POINTS);
         assert_eq!((steps[0], steps[99], steps[199]), ((5.0, 0.5), (500.0, 50.0), (1000.0, 100.0)));
-        // Whatever the number, the largest is there and shares are those of the values themselves.
+        // For any sample size, the largest value is kept and shares are those of the values themselves.
         let odd = of((1..=333).map(f64::from));
         assert!(odd.iter().all(|(x, share)| (share - 100.0 * x / 333.0).abs() < 1e-9));
         assert_eq!(odd.last(), Some(&(333.0, 100.0)));

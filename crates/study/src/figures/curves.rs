@@ -12,17 +12,17 @@ use statistics::Interval;
 /// A point of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// In which plot.
+    /// The plot.
     pub panel: String,
-    /// Of which line.
+    /// The line.
     pub line: String,
-    /// Where on the axis.
+    /// Position on the axis.
     pub x: f64,
-    /// What was measured.
+    /// The measured value.
     pub y: f64,
-    /// What chance leaves it, or the least load.
+    /// The lower end of its interval, or the least load.
     pub low: Option<f64>,
-    /// Likewise, or the most.
+    /// The upper end, or the largest load.
     pub high: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ impl At<'_> {
     }
 }
 
-/// From the least load to the most around a quantity.
+/// The range of loads, least to largest, around a quantity.
 fn ranges(line: &Line, frame: &Frame) -> Result<Vec<Estimate>, Fault> {
     let of = |statistic| {
         frame.with_statistic(&line.of, statistic).ok_or_else(|| {
@@ -104,7 +104,7 @@ fn ranges(line: &Line, frame: &Frame) -> Result<Vec<Estimate>, Fault> {
     Ok(middle)
 }
 
-/// Those that are there, with commas between.
+/// The parts that are present, separated by commas.
 fn joined(parts: [Option<String>; 2]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

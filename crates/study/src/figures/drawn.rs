@@ -1,4 +1,4 @@
-//! A figure, worked out: the rows that it is drawn from, and what the script must know beside them.
+//! A computed figure: the rows that it is drawn from, and the layout for the script.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -8,10 +8,10 @@ use crate::judge::Fault;
 use report::rows::csv;
 use store::StoreError;
 
-/// Why a figure was not worked out.
+/// Reasons why a figure could not be computed.
 #[derive(Debug, Error)]
 pub enum Undrawn {
-    /// Something is not there, or cannot be.
+    /// Missing data, or an invalid request.
     #[error(transparent)]
     Fault(#[from] Fault),
     /// The store cannot be read.
@@ -19,27 +19,27 @@ pub enum Undrawn {
     Store(#[from] StoreError),
 }
 
-/// A figure, worked out.
+/// A computed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// How its rows are drawn.
+    /// Layout of the rows.
     pub layout: Layout,
-    /// Its rows, as CSV below a line of names.
+    /// The rows, as CSV with a header line.
     pub csv: String,
-    /// What is to be said of it beside its picture.
+    /// Remarks to show beside the picture.
     pub remarks: Vec<String>,
 }
 
-/// How rows are drawn; `assets/figures.js` reads it.
+/// Layout of rows; read by `assets/figures.js`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layout {
-    /// Which drawer.
+    /// The kind of drawing.
     pub shape: Shape,
     /// The horizontal axis, with its unit.
     pub x: String,
-    /// The vertical one.
+    /// The vertical axis, likewise.
     pub y: String,
-    /// How the horizontal axis is divided.
+    /// The scale of the horizontal axis.
     pub scale: Scale,
     /// The plots, by the rows' column `panel`.
     pub panels: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Layout {
     pub marks: Vec<Mark>,
 }
 
-/// What a row is in the picture.
+/// Meaning of a row in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -69,14 +69,14 @@ pub enum Shape {
     Seconds,
     /// A span of a row.
     Timelines,
-    /// How a window stands from a moment on, or a radio until another.
+    /// The state of a window from a moment on, or of a radio between two moments.
     Windows,
     /// A step of a histogram.
     Histogram,
 }
 
 impl Drawn {
-    /// Of these rows, whose first columns are `panel` and `line`.
+    /// A figure of these rows, whose first columns are `panel` and `line`.
     pub fn new<R: Row>(shape: Shape, x: &str, y: &str, rows: &[R]) -> Drawn {
         let layout = Layout {
             shape,
@@ -93,9 +93,9 @@ impl Drawn {
 
 /// A row of a figure.
 pub trait Row: Serialize {
-    /// In which plot.
+    /// The plot.
     fn panel(&self) -> &str;
-    /// Of which line or arm.
+    /// The line or arm.
     fn line(&self) -> &str;
 }
 
@@ -116,7 +116,7 @@ macro_rules! row {
 
 pub(super) use row;
 
-/// In order of appearance.
+/// The distinct names, in order of appearance.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! The file that says what a study's figures show: `figures.toml`.
+//! The file that defines a study's figures: `figures.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub const FILE: &str = "figures.toml";
 /// The figures of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// The words of its clauses, and those that its figures add.
+    /// The terms of its clauses, and those that its figures add.
     pub terms: Terms,
     /// In the document's order.
     pub figures: Vec<Figure>,
@@ -26,13 +26,13 @@ pub struct Figures {
 pub struct Figure {
     /// The document's name for it, or ours: letters, digits, `.` and `-`.
     pub id: String,
-    /// What it shows, in our words.
+    /// Title, in our words.
     pub title: String,
-    /// Where it stands in the document.
+    /// Position in the document.
     pub place: String,
-    /// What a reader must know of it.
+    /// A note for readers.
     pub note: Option<String>,
-    /// What it shows.
+    /// The content.
     pub show: Kind,
 }
 
@@ -46,7 +46,7 @@ struct RawFigures {
     figures: Vec<Figure>,
 }
 
-/// Words that the clauses do not have.
+/// Terms that the clauses do not define.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MoreTerms {
@@ -62,7 +62,7 @@ impl Figures {
     /// The figures of `study`, from its folder.
     ///
     /// # Errors
-    /// What is wrong with the file, or that it is not there.
+    /// A missing or invalid file.
     pub fn of_study(study: &Study) -> Result<Figures, StudyError> {
         let text = study.files.get(FILE).ok_or_else(|| StudyError::Missing {
             study: study.name.clone(),
@@ -76,7 +76,7 @@ impl Figures {
     /// Reads the figures of `study`; `terms` are the words of its clauses.
     ///
     /// # Errors
-    /// What is wrong with the text, with its place.
+    /// The mistake in the text, with its position.
     pub fn read(
         study: &str,
         text: &str,
@@ -116,7 +116,7 @@ impl Figures {
         Ok(figures)
     }
 
-    /// What of a figure is no word of the study's.
+    /// A term of a figure that the study does not define.
     fn mistake(&self, figure: &Figure) -> Option<String> {
         let Figure { show, .. } = figure;
         let scope = show.scope();
@@ -138,7 +138,7 @@ impl Figures {
         leaves.find_map(|leaf| self.terms.unknown(leaf, scope.on.first().map(String::as_str)))
     }
 
-    /// All quantities that figures take of the loads of `experiment`.
+    /// All quantities that figures need of the loads of `experiment`.
     pub fn quantities(&self, experiment: &str) -> BTreeSet<Quantity> {
         self.figures.iter().flat_map(|figure| self.asked(&figure.show, experiment)).collect()
     }
@@ -157,13 +157,13 @@ impl Figures {
         asked
     }
 
-    /// Whether figures take single loads of this experiment.
+    /// True if figures need single loads of this experiment.
     pub fn take_loads(&self, experiment: &str) -> bool {
         let takers = self.figures.iter().map(|it| &it.show).filter(|show| show.takes_loads());
         takers.flat_map(Kind::grids).any(|grid| self.is_of(grid, experiment))
     }
 
-    /// Whether a grid has cells of this experiment.
+    /// True if a grid has cells of this experiment.
     fn is_of(&self, grid: &str, experiment: &str) -> bool {
         let grid = self.terms.grids.get(grid);
         grid.is_some_and(|grid| grid.experiments.iter().any(|id| id == experiment))
@@ -171,7 +171,7 @@ impl Figures {
 }
 
 impl MoreTerms {
-    /// The words of both; or one that both have.
+    /// The terms of both; fails if both define the same one.
     fn with(self, mut terms: Terms) -> Result<Terms, String> {
         add(&mut terms.arms, self.arms)?;
         add(&mut terms.grids, self.grids)?;

@@ -1,4 +1,4 @@
-//! What kinds of figures there are, as a study's file says them.
+//! Kinds of figures, as a study's file defines them.
 
 use std::collections::BTreeMap;
 
@@ -7,81 +7,81 @@ use serde::Deserialize;
 use crate::judge::{Expression, Filter, Quantity};
 use scenario::choice;
 
-/// What a figure shows.
+/// Content of a figure.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
-    /// Expressions over the axis of a grid, each with its interval; beside what is published, if it says so.
+    /// Expressions over the axis of a grid, each with its interval; optionally beside published values.
     Curves(Curves),
     /// One number of each arm under each condition, with its interval.
     Numbers(Numbers),
     /// Least, quartiles, most and mean of the loads of each arm at each place.
     Boxes(Boxes),
-    /// The distribution of loads: what share has at most so much.
+    /// The distribution of loads: the share of loads up to a value.
     Cumulative(Cumulative),
     /// The distribution of spans of objects.
     CumulativeObjects(CumulativeObjects),
-    /// What an object's time consists of, stacked, for each arm at each place.
+    /// The components of an object's time, stacked, for each arm at each place.
     Stacked(Stacked),
-    /// What crossed the network second by second, averaged over loads.
+    /// Network traffic second by second, averaged over loads.
     Seconds(Seconds),
     /// Single loads, object by object.
     Timelines(Timelines),
     /// The windows of single loads, and the radio below them.
     Windows(Windows),
-    /// Which share of the packets has which size.
+    /// The distribution of packet sizes.
     PacketSizes(PacketSizes),
 }
 
-/// Over what figures of all kinds are drawn.
+/// The data that a figure of any kind is drawn from.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
     /// The grids.
     #[serde(default)]
     pub on: Vec<String>,
-    /// Which of their cells.
+    /// Filter on their cells.
     #[serde(default, rename = "where")]
     pub filter: Filter,
-    /// What grids and curves are called, where their own names say too little.
+    /// Display names of grids and curves, where their own names say too little.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
 
 choice! {
-    /// How the curves of a grid are told apart.
+    /// Way of telling the curves of a grid apart.
     #[derive(Default)]
     pub enum Apart, "way of telling curves apart" {
-        /// Each has a plot of its own.
+        /// A plot for each.
         #[default]
         Panels = "panels",
-        /// Each is a line of one plot.
+        /// A line for each in one plot.
         Lines = "lines",
     }
     not_yet {}
 }
 
 choice! {
-    /// How an axis is divided.
+    /// Scale of an axis.
     #[derive(Default)]
     pub enum Scale, "scale" {
-        /// Evenly.
+        /// Linear.
         #[default]
         Linear = "linear",
-        /// By powers.
+        /// Logarithmic.
         Log = "log",
     }
     not_yet {}
 }
 
 choice! {
-    /// What lies around a line.
+    /// The band around a line.
     #[derive(Default)]
     pub enum Band, "band" {
-        /// The interval that chance leaves it.
+        /// The interval due to chance.
         #[default]
         Interval = "interval",
-        /// From the least load to the most.
+        /// The range of loads, least to largest.
         Range = "range",
     }
     not_yet {}
@@ -91,24 +91,25 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curves {
-    /// Over what.
+    /// The data.
     pub scope: Scope,
-    /// How curves are told apart.
+    /// Way of telling curves apart.
     #[serde(default)]
     pub apart: Apart,
-    /// What the axis is, with its unit.
+    /// Label of the axis, with its unit.
     pub x: String,
-    /// What is measured, with its unit.
+    /// The measured quantity, with its unit.
     pub y: String,
-    /// How the axis is divided.
+    /// Scale of the axis.
     #[serde(default)]
     pub scale: Scale,
-    /// What lies around the lines.
+    /// The band around the lines.
     #[serde(default)]
     pub band: Band,
     /// The lines.
     pub lines: Vec<Line>,
-    /// Pairs of lines whose order is held against the published one, wherever the published intervals do not overlap.
+    /// Pairs of lines whose order is compared with the published one, wherever the published intervals do not
+    /// overlap.
     #[serde(default)]
     pub order: Vec<[String; 2]>,
 }
@@ -117,13 +118,13 @@ pub struct Curves {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// What it is called.
+    /// Display name.
     pub name: String,
-    /// What it shows.
+    /// The plotted expression.
     pub of: Expression,
-    /// The same as it is published.
+    /// The published counterpart.
     pub published: Option<Expression>,
-    /// Half of the published 95 % interval, in per cent of what is published.
+    /// Half of the published 95 % interval, in per cent of the published value.
     pub published_interval_pct: Option<Expression>,
 }
 
@@ -131,11 +132,11 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Numbers {
-    /// Under what conditions: a grid each.
+    /// The conditions: one grid each.
     pub scope: Scope,
-    /// What is measured, with its unit.
+    /// The measured quantity, with its unit.
     pub y: String,
-    /// The arms: expressions of one number.
+    /// The arms: expressions that are single numbers.
     pub lines: Vec<Line>,
 }
 
@@ -143,11 +144,11 @@ pub struct Numbers {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arm {
-    /// What it is called.
+    /// Display name.
     pub name: String,
-    /// The arm of the study's words.
+    /// The study's term for the arm.
     pub arm: String,
-    /// On which grid, where that is not the figure's.
+    /// The grid, if not the figure's.
     pub on: Option<String>,
 }
 
@@ -155,14 +156,15 @@ pub struct Arm {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Boxes {
-    /// Over what: grids with an axis have a plot each and a place at each of its values; grids without one are places themselves.
+    /// The data: grids with an axis have a plot each and a place at each of its values; grids without one are
+    /// places themselves.
     pub scope: Scope,
-    /// Of each load.
+    /// The quantity, taken of each load.
     pub of: Quantity,
-    /// What the axis is, if the grids have one.
+    /// Label of the axis, if the grids have one.
     #[serde(default)]
     pub x: String,
-    /// What is measured, with its unit.
+    /// The measured quantity, with its unit.
     pub y: String,
     /// The arms.
     pub lines: Vec<Arm>,
@@ -172,14 +174,14 @@ pub struct Boxes {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cumulative {
-    /// Over what.
+    /// The data.
     #[serde(default)]
     pub scope: Scope,
-    /// Of each load.
+    /// The quantity, taken of each load.
     pub of: Quantity,
-    /// What is measured, with its unit.
+    /// The measured quantity, with its unit.
     pub x: String,
-    /// How the axis is divided.
+    /// Scale of the axis.
     #[serde(default)]
     pub scale: Scale,
     /// The arms.
@@ -193,7 +195,7 @@ choice! {
         Blocked = "blocked",
         /// From the request to the first byte.
         Wait = "wait",
-        /// From there to the last.
+        /// From the first byte to the last.
         Receive = "receive",
         /// All of it, from discovery on.
         Whole = "whole",
@@ -205,14 +207,14 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CumulativeObjects {
-    /// Over what.
+    /// The data.
     #[serde(default)]
     pub scope: Scope,
-    /// Of each object.
+    /// The span, taken of each object.
     pub of: Span,
-    /// What is measured, with its unit, which is ms.
+    /// The measured quantity, with its unit, which is ms.
     pub x: String,
-    /// How the axis is divided.
+    /// Scale of the axis.
     #[serde(default)]
     pub scale: Scale,
     /// The arms.
@@ -226,9 +228,9 @@ pub struct CumulativeObjects {
 #[derive(Clone, Debug, PartialEq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// Where.
+    /// Position on the axis.
     pub at: f64,
-    /// What it is.
+    /// Its label.
     pub name: String,
 }
 
@@ -236,9 +238,9 @@ pub struct Mark {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stacked {
-    /// Over what; as with [`Boxes`].
+    /// The data, as in [`Boxes`].
     pub scope: Scope,
-    /// What the axis is, if the grids have one.
+    /// Label of the axis, if the grids have one.
     #[serde(default)]
     pub x: String,
     /// The arms.
@@ -246,7 +248,7 @@ pub struct Stacked {
 }
 
 choice! {
-    /// What is counted second by second.
+    /// Quantity counted second by second.
     pub enum Flow, "flow" {
         /// Bits of bodies.
         Throughput = "throughput",
@@ -254,20 +256,20 @@ choice! {
         Requests = "requests",
         /// Objects that have arrived by then, in per cent of all.
         Completeness = "completeness",
-        /// Bytes that servers have sent and nobody has acknowledged, on all connections together; the second's mean.
+        /// Unacknowledged bytes that servers have sent, over all connections; mean of the second.
         InFlight = "in-flight",
     }
     not_yet {}
 }
 
 choice! {
-    /// From whose beginning seconds are counted.
+    /// Origin of time.
     #[derive(Default)]
     pub enum Over, "span of time" {
-        /// Each load's own.
+        /// The beginning of each load.
         #[default]
         Visit = "visit",
-        /// That of the journey it belongs to.
+        /// The beginning of the journey that it belongs to.
         Journey = "journey",
     }
     not_yet {}
@@ -277,11 +279,11 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seconds {
-    /// Over what: a plot a grid.
+    /// The data: one plot per grid.
     pub scope: Scope,
-    /// What is counted.
+    /// The counted quantity.
     pub of: Flow,
-    /// From whose beginning on.
+    /// Origin of time.
     #[serde(default)]
     pub over: Over,
     /// The arms.
@@ -289,9 +291,9 @@ pub struct Seconds {
 }
 
 choice! {
-    /// What of single loads is shown.
+    /// The side from which single loads are shown.
     pub enum Side, "side" {
-        /// When each request was sent.
+        /// The time of each request.
         Requests = "requests",
         /// Each object's time as the client saw it.
         Client = "client",
@@ -305,14 +307,14 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timelines {
-    /// Over what.
+    /// The data.
     pub scope: Scope,
-    /// At which values of the grid's axis; none is all of them together.
+    /// Values of the grid's axis; if empty, all of them together.
     #[serde(default)]
     pub at: Vec<f64>,
-    /// What of the loads.
+    /// The side from which loads are shown.
     pub of: Side,
-    /// The arms, a load each.
+    /// The arms, one load each.
     pub lines: Vec<Arm>,
 }
 
@@ -320,21 +322,21 @@ pub struct Timelines {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
-    /// Over what.
+    /// The data.
     pub scope: Scope,
-    /// At which values of the grid's axis; none is all of them together.
+    /// Values of the grid's axis; if empty, all of them together.
     #[serde(default)]
     pub at: Vec<f64>,
-    /// The arms, a load and a plot each.
+    /// The arms, one load and one plot each.
     pub lines: Vec<Arm>,
 }
 
 choice! {
-    /// Which packets of a client.
+    /// Direction of a client's packets.
     pub enum Way, "way of packets" {
-        /// Those that it gets.
+        /// Packets that it receives.
         Down = "down",
-        /// Those that it sends and that arrive.
+        /// Packets that it sends and that arrive.
         Up = "up",
     }
     not_yet {}
@@ -344,16 +346,16 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacketSizes {
-    /// Over what: a plot a grid.
+    /// The data: one plot per grid.
     pub scope: Scope,
-    /// Of which packets.
+    /// Direction of the packets.
     pub of: Way,
     /// The arms.
     pub lines: Vec<Arm>,
 }
 
 impl Kind {
-    /// Over what it is drawn.
+    /// The data that it is drawn from.
     pub fn scope(&self) -> &Scope {
         match self {
             Kind::Curves(it) => &it.scope,
@@ -369,7 +371,7 @@ impl Kind {
         }
     }
 
-    /// The expressions that it shows.
+    /// The expressions that it plots.
     pub fn expressions(&self) -> Vec<&Expression> {
         let lines = match self {
             Kind::Curves(it) => &it.lines,
@@ -385,7 +387,7 @@ impl Kind {
             .collect()
     }
 
-    /// The arms that it shows beside expressions.
+    /// The arms that it shows besides expressions.
     pub fn arms(&self) -> &[Arm] {
         match self {
             Kind::Curves(_) | Kind::Numbers(_) => &[],
@@ -405,7 +407,7 @@ impl Kind {
         self.scope().on.iter().chain(self.arms().iter().filter_map(|arm| arm.on.as_ref()))
     }
 
-    /// The quantities that it takes of its arms' loads.
+    /// The quantities that it needs of its arms' loads.
     pub fn quantities(&self) -> Vec<Quantity> {
         match self {
             Kind::Boxes(it) => vec![it.of],
@@ -415,7 +417,7 @@ impl Kind {
         }
     }
 
-    /// Whether it takes single loads.
+    /// True if it needs single loads.
     pub fn takes_loads(&self) -> bool {
         use Kind::{CumulativeObjects, PacketSizes, Seconds, Timelines, Windows};
         matches!(
@@ -426,7 +428,7 @@ impl Kind {
 }
 
 impl Scope {
-    /// What a grid or a curve is called.
+    /// Display name of a grid or a curve.
     pub fn called(&self, name: &str) -> String {
         self.names.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }

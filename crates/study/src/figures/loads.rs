@@ -1,4 +1,4 @@
-//! Single loads with their objects, for figures that show what cells do not tell.
+//! Single loads with their objects, for figures that need more than cells hold.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use record::{Event, ObjectRecord, Series};
 use crate::judge::Facts;
 use store::{JourneyRow, RunId, Store, StoreError, VisitRow};
 
-/// The loads of some experiments; their objects are read as they are asked for.
+/// The loads of some experiments; their objects are read on demand.
 #[derive(Debug)]
 pub struct Loads<'a> {
     store: &'a Store,
@@ -17,14 +17,14 @@ pub struct Loads<'a> {
 /// One load.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// What it is.
+    /// The facts of its cell.
     pub facts: Facts,
     /// Its row.
     pub visit: VisitRow,
 }
 
 impl<'a> Loads<'a> {
-    /// None yet, of this store.
+    /// An empty collection, backed by this store.
     pub fn of(store: &'a Store) -> Loads<'a> {
         Loads { store, loads: Vec::new() }
     }
@@ -46,12 +46,12 @@ impl<'a> Loads<'a> {
         Ok(())
     }
 
-    /// Those that are meant, in the order of their experiments' plans.
+    /// The selected loads, in the order of their experiments' plans.
     pub fn all(&self, is_meant: impl Fn(&Facts) -> bool) -> impl Iterator<Item = &Load> {
         self.loads.iter().filter(move |load| is_meant(&load.facts))
     }
 
-    /// What happened in a load.
+    /// The events of a load.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -59,7 +59,7 @@ impl<'a> Loads<'a> {
         self.store.events(load.visit.key)
     }
 
-    /// How a load went over time, if that was recorded.
+    /// The time series of a load, if it was recorded.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -67,7 +67,8 @@ impl<'a> Loads<'a> {
         self.store.series(load.visit.key)
     }
 
-    /// The objects of a load's page: those that arrived, over the network, of what was found before the load event.
+    /// The objects of a load's page: those that arrived, over the network, among those discovered before the
+    /// load event.
     ///
     /// # Errors
     /// A store that cannot be read.

@@ -1,9 +1,10 @@
 //! A study's own figures, drawn from our runs of its experiments.
 //!
-//! What a figure shows stands in `studies/NAME/figures.toml`, in the words of the study's clauses: arms, grids, quantities,
-//! expressions. Here is what kinds of figures there are ([`kind`]), how each is worked out of a store, and the page that they stand
-//! on. A new study needs a file and no code. Each figure carries the rows that it is drawn from as CSV, and only those: quartiles,
-//! means, at most [`cumulative::MOST_POINTS`] points of a distribution.
+//! The content of figures is defined in `studies/NAME/figures.toml`, in the terms of the study's clauses: arms,
+//! grids, quantities, expressions. This module has the kinds of figures ([`kind`]), their computation from a
+//! store, and the page that shows them. A new study needs a file and no code. Each figure carries the rows that
+//! it is drawn from as CSV, and only those: quartiles, means, at most [`cumulative::MOST_POINTS`] points of a
+//! distribution.
 
 mod boxes;
 mod compared;
@@ -34,20 +35,20 @@ use store::StoreError;
 /// Failed to draw figures.
 #[derive(Debug, Error)]
 pub enum FiguresError {
-    /// The study's folder is not right.
+    /// The study's folder is invalid.
     #[error(transparent)]
     Study(#[from] StudyError),
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A figure says what cannot be.
+    /// A figure with an invalid definition.
     #[error("{study}/figures.toml: `{figure}`: {fault}")]
     Figure {
-        /// Which study.
+        /// The study.
         study: String,
-        /// Which figure.
+        /// The figure.
         figure: String,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
 }

@@ -1,4 +1,4 @@
-//! One number of each arm under each condition.
+//! One number for each arm under each condition.
 
 use serde::Serialize;
 

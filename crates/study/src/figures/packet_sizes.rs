@@ -1,4 +1,4 @@
-//! Which share of the packets has which size: those of all loads of an arm together.
+//! The distribution of packet sizes, over all loads of an arm together.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::kind::{PacketSizes, Way};
 use super::sources::{Evidence, Which};
 use crate::judge::Fault;
 
-/// What sizes are told apart: cardaci2015's tiny packets have less than one of these, its large ones 16 or more.
+/// Bin width in bytes: cardaci2015's tiny packets are smaller than one bin, its large ones at least 16 bins.
 const STEP: u32 = 80;
 
 /// A step of a histogram.
@@ -18,9 +18,9 @@ const STEP: u32 = 80;
 struct Step {
     panel: String,
     line: String,
-    /// From so many bytes, IP header included.
+    /// Lower bound in bytes, included; sizes count the IP header.
     x: u32,
-    /// To less than so many.
+    /// Upper bound, excluded.
     until: u32,
     /// The share of packets, in per cent.
     y: f64,
@@ -31,7 +31,7 @@ row!(Step);
 /// The figure.
 ///
 /// # Errors
-/// A store that cannot be read, or that has no sizes of packets.
+/// A store that cannot be read, or that has no packet sizes.
 pub fn drawn(evidence: &Evidence<'_>, show: &PacketSizes) -> Result<Drawn, Undrawn> {
     let mut rows = Vec::new();
     let several = show.scope.on.len() > 1;
@@ -64,7 +64,7 @@ fn count(packets: &PacketSize, way: Way, counted: &mut BTreeMap<u32, u64>) {
     *counted.entry(packets.wire_bytes / STEP).or_default() += number;
 }
 
-/// The share of each step from the first on, empty ones as well; none if there are no packets.
+/// The share of each bin from the first on, including empty ones; `None` if there are no packets.
 fn shares(counted: &BTreeMap<u32, u64>) -> Option<Vec<(u32, f64)>> {
     let all: u64 = counted.values().sum();
     let (last, _) = counted.iter().rfind(|(_, number)| **number > 0)?;

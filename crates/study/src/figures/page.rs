@@ -1,4 +1,4 @@
-//! The page that studies' figures stand on: one HTML file that asks nobody for anything.
+//! The page of all studies' figures: one self-contained HTML file.
 
 use std::fmt::Write;
 
@@ -19,10 +19,10 @@ use store::Store;
 
 const SCRIPT: &str = include_str!("../../assets/figures.js");
 
-/// The hexadecimal digits of a digest that tell runs apart for a reader.
+/// Number of hexadecimal digits of a digest by which readers can tell runs apart.
 const DIGITS: usize = 16;
 
-/// A figure as the script finds it.
+/// A figure in the form that the script reads.
 #[derive(Serialize)]
 struct Placed {
     id: String,
@@ -30,10 +30,10 @@ struct Placed {
     layout: Layout,
 }
 
-/// The figures of these studies, drawn from what `store` holds of their experiments.
+/// The page of these studies' figures, drawn from the runs of their experiments in `store`.
 ///
 /// # Errors
-/// A file of figures that is not right, a store that cannot be read.
+/// An invalid file of figures, or a store that cannot be read.
 pub fn html(hearings: &[Hearing], store: &Store) -> Result<String, FiguresError> {
     let mut sections = String::from("<header><p class=\"kicker\">farlink</p><h1>");
     let names: Vec<&str> = hearings.iter().map(|it| it.study.name.as_str()).collect();

@@ -1,8 +1,8 @@
-//! What crossed the network, second by second: loads laid over each other by their beginnings, and averaged.
+//! Network traffic, second by second: loads aligned at their beginnings, and averaged.
 //!
-//! The store knows when each body began and ended to arrive, not each of its bytes: they are spread evenly between. A load that is over
-//! counts with nothing in the seconds that others still take, and as complete where a share is shown. Bytes in flight are those of the recorded
-//! windows.
+//! The store knows when each body began and ended to arrive, not when each of its bytes did: bytes are spread
+//! evenly between. A load that is over counts as 0 in the seconds that others still take, and as complete where
+//! a share is shown. Bytes in flight are taken from the recorded windows.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Seconds) -> Result<Drawn, Undrawn> 
     Ok(Drawn::new(Shape::Seconds, "time since the beginning (s)", show.of.axis(), &rows))
 }
 
-/// Those of each load, or of each journey.
+/// The amounts of each load, or of each journey.
 fn amounts(
     evidence: &Evidence<'_>,
     which: Which<'_>,
@@ -76,7 +76,7 @@ fn amounts(
             Over::Visit => key.visit,
             Over::Journey => 0,
         };
-        // Visits come in their order: the first of a journey is its beginning.
+        // Visits are in order: the first of a journey is its beginning.
         let (from, amounts) = begun
             .entry((key.run.0, key.journey, visit))
             .or_insert_with(|| (load.visit.started_at_ns, Vec::new()));
@@ -104,7 +104,7 @@ fn in_flight(series: &Series, load: &Load, from_ns: u64, amounts: &mut Amounts) 
     }
 }
 
-/// The last second of a load is shown, whatever crossed in it.
+/// Extends the amounts to the last second of a load, even if nothing crossed in it.
 fn extend_to_end(load: &Load, from_ns: u64, amounts: &mut Amounts) {
     let plt = load.visit.plt_ns.unwrap_or(0);
     let end = (load.visit.started_at_ns + plt).saturating_sub(from_ns) as f64 / 1e9;
@@ -114,7 +114,7 @@ fn extend_to_end(load: &Load, from_ns: u64, amounts: &mut Amounts) {
     }
 }
 
-/// Second by second, over all.
+/// The average over all, second by second.
 fn average(all: &[Amounts], of: Flow) -> Vec<f64> {
     let seconds = all.iter().map(Vec::len).max().unwrap_or(0);
     let mut sums = vec![0.0; seconds];
@@ -144,7 +144,7 @@ impl Flow {
         }
     }
 
-    /// Adds what an object is to seconds since `from_ns`.
+    /// Adds an object's amounts to the seconds since `from_ns`.
     fn add(self, object: &ObjectRecord, from_ns: u64, amounts: &mut Amounts) {
         let since = |ns: u64| ns.saturating_sub(from_ns) as f64 / 1e9;
         let phases = &object.phases;
@@ -171,7 +171,7 @@ mod tests {
     fn seconds_are_averaged_over_all_loads() {
         let all = [vec![8.0, 4.0], vec![4.0]];
         assert_eq!(average(&all, Flow::Throughput), [6.0, 2.0]);
-        // The second one is complete after a second, the first by two thirds.
+        // The second load is complete after a second, the first by two thirds.
         let complete = average(&all, Flow::Completeness);
         assert!((complete[0] - (200.0 / 3.0 + 100.0) / 2.0).abs() < 1e-9);
         assert_eq!(complete[1], 100.0);

@@ -1,5 +1,5 @@
-//! Single loads that stand for many: of each arm at each place the one whose load time lies closest to the median of those meant; the
-//! earliest of equals.
+//! Representative single loads: for each arm at each place the one whose load time is closest to the median of
+//! all selected loads; the earliest in case of a tie.
 
 use super::kind::{Arm, Scope};
 use super::loads::Load;
@@ -7,19 +7,19 @@ use super::sources::{Evidence, Which};
 use crate::judge::{Fact, Facts, Fault};
 use statistics::Sample;
 
-/// A load that stands for many.
+/// A representative load.
 #[derive(Clone, Debug)]
 pub struct Chosen<'a> {
     /// The plot that it belongs to.
     pub panel: String,
-    /// Of which arm.
+    /// The arm.
     pub arm: &'a Arm,
     /// The load.
     pub load: &'a Load,
 }
 
 impl Chosen<'_> {
-    /// Which one it is, for a reader who looks it up.
+    /// Run and position of the load, for readers who look it up.
     pub fn identity(&self) -> String {
         let key = self.load.visit.key;
         let panel = if self.panel.is_empty() { String::new() } else { format!("{}, ", self.panel) };
@@ -28,7 +28,8 @@ impl Chosen<'_> {
     }
 }
 
-/// One load for each arm on each grid at each of these values of its axis; without values, of the whole grid.
+/// One load for each arm on each grid at each of these values of its axis; if `at` is empty, one for the whole
+/// grid.
 ///
 /// # Errors
 /// An arm without loads.
@@ -50,7 +51,7 @@ pub fn chosen<'a>(
     Ok(all)
 }
 
-/// The values of the axis; none is all loads of the grid.
+/// The values of the axis; a single `None`, for all loads of the grid, if there are none.
 fn places(at: &[f64]) -> Vec<Option<f64>> {
     match at.is_empty() {
         true => vec![None],

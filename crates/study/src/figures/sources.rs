@@ -1,4 +1,4 @@
-//! What figures are drawn from: a study's runs, as far as its figures ask.
+//! Data behind the figures: the part of a study's runs that they need.
 
 use super::loads::Loads;
 use super::{Figure, Figures};
@@ -6,41 +6,41 @@ use crate::Study;
 use crate::judge::{Cell, Fact, Fault, Filter, Frame, Grid, Hearing, Measured, Sources};
 use store::{Store, StoreError};
 
-/// A study's figures, and what the store holds for them.
+/// A study's figures, and the store's data for them.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     /// The study.
     pub study: &'a Study,
     /// Its figures.
     pub figures: &'a Figures,
-    /// What was measured, by cell.
+    /// The measurements, by cell.
     pub measured: Measured,
-    /// The loads behind it, where a figure takes their objects.
+    /// The single loads, for figures that need their objects.
     pub loads: Loads<'a>,
 }
 
-/// A cell, and where it stands in a figure.
+/// A cell, and its position in a figure.
 #[derive(Clone, Debug)]
 pub struct Placed<'a> {
-    /// Along the axis: the value there, or the name of the grid if that has no axis.
+    /// Position on the axis: the value there, or the name of the grid if it has no axis.
     pub place: String,
-    /// What was measured.
+    /// The measurements.
     pub cell: &'a Cell,
 }
 
-/// Which cells: of an arm on a grid, narrowed.
+/// Selection of cells: of an arm on a grid, narrowed by a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Which<'a> {
-    /// The arm's word.
+    /// Name of the arm.
     pub arm: &'a str,
-    /// The grid's word.
+    /// Name of the grid.
     pub grid: &'a str,
-    /// What the figure itself narrows.
+    /// The figure's own filter.
     pub narrowed: &'a Filter,
 }
 
 impl<'a> Evidence<'a> {
-    /// What `store` holds of a study whose runs are known.
+    /// Gathers the data that `store` holds of a study whose runs are known.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -62,7 +62,7 @@ impl<'a> Evidence<'a> {
         Ok(Evidence { study: &hearing.study, figures, measured, loads })
     }
 
-    /// The series that a figure's expressions take over a grid.
+    /// The series that a figure's expressions need over a grid.
     pub fn frame(&self, figure: &Figure, grid: &str) -> Result<Frame, Fault> {
         let leaves = figure.show.expressions().into_iter().flat_map(|it| it.leaves());
         let sources = Sources {
@@ -73,7 +73,7 @@ impl<'a> Evidence<'a> {
         Frame::new(sources, leaves, Some(grid), &figure.show.scope().filter)
     }
 
-    /// The cells of an arm on a grid, those of one place beside each other, places in the axis' order.
+    /// The cells of an arm on a grid in the order of the axis; cells of one place are adjacent.
     pub fn cells(&self, which: Which<'_>) -> Result<Vec<Placed<'_>>, Fault> {
         let grid = self.grid(which)?;
         let mut cells: Vec<(f64, Placed<'_>)> = Vec::new();
@@ -90,7 +90,7 @@ impl<'a> Evidence<'a> {
         Ok(cells.into_iter().map(|(_, placed)| placed).collect())
     }
 
-    /// Whether what has these facts is of the arm on the grid.
+    /// True if these facts are of the arm on the grid.
     pub fn is_meant(&self, facts: &crate::judge::Facts, which: Which<'_>) -> bool {
         let terms = &self.figures.terms;
         let (Some(arm), Some(grid)) = (terms.arms.get(which.arm), terms.grids.get(which.grid))
@@ -102,7 +102,7 @@ impl<'a> Evidence<'a> {
             && [arm, &grid.filter, which.narrowed].iter().all(|filter| filter.takes(facts))
     }
 
-    /// The grid, all of whose experiments were run.
+    /// The grid; fails unless all its experiments were run.
     pub fn grid(&self, which: Which<'_>) -> Result<&Grid, Fault> {
         let grid = self.figures.terms.grids.get(which.grid);
         let grid =
@@ -114,7 +114,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Where on the axis of a grid a cell stands: the number to sort by, and what is written there.
+/// Position of a cell on the axis of a grid: the sort key and the label.
 fn place(grid: &Grid, name: &str, fact: Option<&Fact>) -> Result<(f64, String), Fault> {
     match (&grid.x, fact) {
         (None, _) => Ok((0.0, name.to_owned())),

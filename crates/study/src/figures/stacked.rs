@@ -1,4 +1,4 @@
-//! What an object's time consists of, for each arm at each place.
+//! The components of an object's time, for each arm at each place.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::sources::{Evidence, Which};
 use crate::judge::{Fault, Quantity};
 use statistics::Sample;
 
-/// The parts, in time's order, and the mean over a load's objects that each is.
+/// The components, in order of time, each as the mean over a load's objects.
 pub const PARTS: [(&str, Quantity); 4] = [
     ("init", Quantity::MeanInit),
     ("send", Quantity::MeanSend),

@@ -105,7 +105,7 @@ fn every_studys_figures_can_be_read() {
         let study = shipped(name).unwrap();
         let figures = Figures::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
         assert!(figures.figures.len() >= 5, "{name}");
-        // Each is drawn from experiments that are there.
+        // Each is drawn from existing experiments.
         for figure in &figures.figures {
             let mut grids = figure.show.grids().map(|grid| &figures.terms.grids[grid]);
             let written = |id: &String| study.experiments().any(|(it, _)| it.id == *id);
@@ -135,7 +135,7 @@ fn a_page_has_every_figure_with_its_data() {
     assert_eq!(rows(&page, "boxes").len(), 1 + 2 * 2, "an arm at a place each");
     assert!(rows(&page, "boxes")[1].starts_with(",H1,50,6,"));
     assert_eq!(rows(&page, "cumulative").len(), 1 + 2 * 12, "every load of an arm");
-    // Of 24 objects in 12 loads, 200 points are left.
+    // Of 24 objects in 12 loads, 200 points remain.
     assert_eq!(rows(&page, "cumulative-objects").len(), 1 + 2 * 200);
     assert_eq!(rows(&page, "stacked").len(), 1 + 2 * 2);
     let windows = rows(&page, "windows");

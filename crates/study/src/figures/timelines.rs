@@ -1,4 +1,5 @@
-//! Single loads, object by object: when each was asked for, and where its time went, at the client or at the proxy.
+//! Single loads, object by object: the time of each request, and the phases of each object at the client or at
+//! the proxy.
 
 use record::{EventKind, ObjectRecord, Proxied};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use super::sources::Evidence;
 struct Part {
     panel: String,
     line: String,
-    /// The object's place in the order of requests, from 1.
+    /// Index of the object in the order of requests, from 1.
     row: usize,
     name: String,
     part: &'static str,
@@ -22,12 +23,12 @@ struct Part {
     to: f64,
 }
 
-/// When a request was sent.
+/// The sending of a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Request {
     panel: String,
     line: String,
-    /// Its place in their order, from 1.
+    /// Index in the order of requests, from 1.
     x: f64,
     /// In s since navigation start.
     y: f64,
@@ -66,7 +67,7 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Timelines) -> Result<Drawn, Undrawn
     Ok(drawn)
 }
 
-/// When the request left the client.
+/// Time at which the request left the client.
 fn sent(object: &ObjectRecord) -> u64 {
     let phases = &object.phases;
     let before = phases.blocked_ns + phases.dns_ns + phases.connect_ns + phases.tls_ns;
@@ -91,7 +92,7 @@ fn requests(panel: &str, arm: &Arm, load: &Load, objects: &[ObjectRecord]) -> Ve
     times.into_iter().enumerate().map(request).collect()
 }
 
-/// The rows of an object: parts that follow each other from `from` on, each until a moment.
+/// The rows of an object: consecutive parts that begin at `from`, each with its end.
 fn parts<const N: usize>(
     (panel, line): (&str, &str),
     (row, name): (usize, &str),
@@ -131,7 +132,7 @@ fn at_proxy(panel: &str, arm: &Arm, load: &Load, events: &[record::Event]) -> Ve
     let proxied = events.iter().filter(|event| event.kind == EventKind::Proxied);
     let mut asked: Vec<Proxied> =
         proxied.filter_map(|event| Proxied::read(event.at_ns, &event.detail)).collect();
-    // Of several proxies that with which the client spoke.
+    // Of several proxies, the one that the client talked to.
     asked.retain(|it| it.behind == 0);
     asked.sort_by_key(|it| it.asked_at_ns);
     let of_request = |(index, it): (usize, &Proxied)| {

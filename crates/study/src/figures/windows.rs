@@ -1,7 +1,8 @@
-//! Windows over time, a single load a plot: congestion window, slow start threshold, segments in the network and those sent again, of the
-//! connection that had most to tell of; and the states of the radio below.
+//! Windows over time, one plot per load: congestion window, slow start threshold, segments in flight and
+//! retransmissions, of the connection with the most samples; below them the states of the radio.
 //!
-//! Time before navigation start is negative: what became of a window since the visit before is what idleness did to it.
+//! Time before navigation start is negative: the change of a window since the previous visit is the effect of
+//! idleness.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use super::sources::Evidence;
 use crate::judge::Fault;
 use report::mechanism::{self, level, thinned};
 
-/// What stands from a moment on: a number of segments until the next row of its line, a radio's state until `until`. Times are s since
-/// navigation start.
+/// A state from `x` on: a number of segments until the next row of its line, or a radio's state until `until`.
+/// Times are s since navigation start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Stand {
     panel: String,
@@ -25,7 +26,7 @@ struct Stand {
     /// Segments.
     y: Option<u32>,
     until: Option<f64>,
-    /// How well a radio is connected.
+    /// Connectivity level of the radio.
     part: &'static str,
     /// The state's name.
     name: String,
@@ -61,7 +62,7 @@ pub fn drawn(evidence: &Evidence<'_>, show: &Windows) -> Result<Drawn, Undrawn> 
     Ok(drawn)
 }
 
-/// The connection with the most samples, the first of equals.
+/// The connection with the most samples; the first in case of a tie.
 fn busiest(series: &Series) -> Option<(u32, Vec<&WindowSample>)> {
     let mut by_connection: BTreeMap<u32, Vec<&WindowSample>> = BTreeMap::new();
     for sample in &series.windows {
@@ -107,7 +108,7 @@ fn stands(one: &Chosen<'_>, series: &Series, samples: &[&WindowSample]) -> Vec<S
     rows
 }
 
-/// A sample as reports' drawings of windows have it.
+/// A sample in the form of the reports' window plots.
 fn short(sample: &WindowSample, at_s: f64) -> mechanism::Row {
     mechanism::Row {
         at_ms: at_s * 1e3,
@@ -120,7 +121,7 @@ fn short(sample: &WindowSample, at_s: f64) -> mechanism::Row {
     }
 }
 
-/// The states of the radio until the end: from when, until when, which.
+/// The states of the radio until the end, each with its beginning and end.
 fn radio(series: &Series, end: u64) -> Vec<(u64, u64, &str)> {
     let steps = &series.radio;
     let Some(first) = steps.first() else { return Vec::new() };

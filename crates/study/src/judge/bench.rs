@@ -1,4 +1,4 @@
-//! What tests of judging are put to: curves that are given.
+//! Synthetic curves for tests of the judging.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Cell, Draw, Expression, Frame, Measured, Quantity, Sources, Terms, T
 use crate::judge::{Fault, Filter, Finding};
 use scenario::{NetworkSpec, Protocol, Scenario};
 
-/// Curves of two arms over the round trip, of one experiment; pages tell curves apart.
+/// Curves of two arms over the round trip, of one experiment; curves are told apart by page.
 pub struct Bench {
     measured: Measured,
     terms: Terms,
@@ -25,7 +25,7 @@ published.table = { file = \"t.csv\", x = \"rtt\", y = \"plt\" }
 ";
 
 impl Bench {
-    /// Nothing measured yet.
+    /// An empty bench.
     pub fn new() -> Bench {
         let table = "rtt,plt\n50,1.0\n100,2.0\n150,3.0\n".to_owned();
         Bench {
@@ -35,7 +35,8 @@ impl Bench {
         }
     }
 
-    /// Adds a curve: at 50, 100, ... ms these values, each with repetitions that `noise` per cent apart around it.
+    /// Adds a curve: these values at 50, 100, ... ms, each with repetitions spread by up to `noise` per cent
+    /// around it.
     pub fn curve(mut self, protocol: Protocol, page: &str, values: &[f64], noise: f64) -> Bench {
         for (index, value) in values.iter().enumerate() {
             let network = format!("rtt={}ms,down=10mbit", 50 * (index + 1));
@@ -56,14 +57,14 @@ impl Bench {
         self.curve(protocol, "10", values, 0.0)
     }
 
-    /// What a test comes to over a grid, on all curves together.
+    /// The result of a test over a grid, on all curves together.
     pub fn judge(&self, grid: &str, test: &str) -> Result<Finding, Fault> {
         let test: Test = toml::from_str(test).expect("a test");
         self.frame(&test.leaves().into_iter().cloned().collect::<Vec<_>>(), grid)
             .and_then(|frame| test.judge(&frame, None, "a test"))
     }
 
-    /// An expression's value as measured.
+    /// The measured value of an expression.
     pub fn value(&self, grid: &str, expression: &str) -> Result<Value, Fault> {
         let expression = Expression::try_from(expression.to_owned()).map_err(Fault::Clause)?;
         let leaves: Vec<_> = expression.leaves().into_iter().cloned().collect();

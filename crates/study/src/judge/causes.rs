@@ -1,7 +1,8 @@
-//! Why claims are not confirmed: `causes.toml`.
+//! Causes of unconfirmed claims: `causes.toml`.
 //!
-//! A cause in words alone would be an opinion. Each one therefore says what a run must show if it is the cause: clauses as those of
-//! claims, or what the claims themselves come to, in some laboratory and with so many loads. So a cause is judged, too.
+//! A cause in words alone would be an opinion. Each one therefore states what a run must show if it is the
+//! cause: clauses like those of claims, or verdicts of the claims themselves, in some laboratory and with some
+//! number of loads. So causes are judged, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -13,39 +14,39 @@ use crate::{CAUSES, Laboratory, Study, StudyError, StudyExperiment, known_format
 use scenario::choice;
 
 choice! {
-    /// Where a cause lies.
+    /// Origin of a cause.
     pub enum Whose, "cause" {
-        /// In how the study was set up: what it measured is so there, and not in general.
+        /// The set-up of the study: its measurement is right, but does not generalize.
         SetUp = "set-up",
-        /// In a defect of the study: what it says does not follow from what it measured.
+        /// A defect of the study: its statement does not follow from its measurement.
         Defect = "defect",
-        /// In the model: what the study does not state was chosen otherwise, or is not modelled.
+        /// The model: something that the study does not state was chosen otherwise, or is not modelled.
         Ours = "ours",
-        /// In too few loads to tell.
+        /// Chance: too few loads to tell.
         Chance = "chance",
     }
     not_yet {}
 }
 
-/// Why some claims are not confirmed, and what shows it.
+/// A cause of unconfirmed claims, with the evidence for it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
     /// The claims.
     pub of: Vec<String>,
-    /// Where it lies.
+    /// Origin of the cause.
     pub lies_in: Whose,
-    /// What it is.
+    /// The explanation.
     pub why: String,
-    /// Where it shows.
+    /// The laboratory in which it shows.
     #[serde(default)]
     pub laboratory: Laboratory,
-    /// With how many loads of each cell, if not with the study's.
+    /// Number of loads of each cell, if not the study's.
     pub loads: Option<NonZeroU32>,
-    /// What must hold there.
+    /// Clauses that must hold there.
     #[serde(default, rename = "clause")]
     pub clauses: Vec<Clause>,
-    /// The verdicts of which each of the claims must come to one there.
+    /// The verdicts of which each of the claims must get one there.
     #[serde(default)]
     pub come_to: Vec<String>,
 }
@@ -63,7 +64,7 @@ struct RawCauses {
     causes: Vec<Cause>,
 }
 
-/// Words that only causes need.
+/// Terms that only causes need.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MoreTerms {
@@ -73,10 +74,11 @@ struct MoreTerms {
     grids: BTreeMap<String, Grid>,
 }
 
-/// The causes of `study`, and the terms of its claims with theirs added; none of a study that has no such file.
+/// The causes of `study`, and the terms of its claims extended by theirs; no causes if the study has no such
+/// file.
 ///
 /// # Errors
-/// What is wrong with the file, with its place.
+/// The mistake in the file, with its position.
 pub(super) fn read(study: &Study, clauses: &Clauses) -> Result<(Terms, Vec<Cause>), StudyError> {
     let mut terms = clauses.terms.clone();
     let Some(text) = study.files.get(CAUSES) else { return Ok((terms, Vec::new())) };
@@ -105,7 +107,7 @@ pub(super) fn read(study: &Study, clauses: &Clauses) -> Result<(Terms, Vec<Cause
 }
 
 impl Cause {
-    /// Which field says what cannot be, and why.
+    /// The invalid field, and why it is invalid.
     fn mistake(&self, study: &Study, terms: &Terms) -> Option<(&'static str, String)> {
         if self.of.is_empty() {
             return Some(("of", "it is the cause of no claim".to_owned()));
@@ -132,12 +134,12 @@ impl Cause {
         mistake.map(|why| ("clause", why))
     }
 
-    /// Whether it shows in other runs than the study's own.
+    /// True if it shows in other runs than the study's own.
     pub fn is_elsewhere(&self) -> bool {
         self.laboratory != Laboratory::AsPublished || self.loads.is_some()
     }
 
-    /// Where it shows, in words; nothing for the study's own laboratory and loads.
+    /// The laboratory and loads with which it shows, in words; empty for the study's own.
     pub fn place(&self) -> String {
         let laboratory = match self.laboratory {
             Laboratory::AsPublished => String::new(),
@@ -148,21 +150,21 @@ impl Cause {
     }
 }
 
-/// Experiments that causes ask for beside the study's usual runs.
+/// Experiments that causes need besides the study's usual runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// In which laboratory.
+    /// The laboratory.
     pub laboratory: Laboratory,
-    /// With how many loads of each cell, if not with the study's.
+    /// Number of loads of each cell, if not the study's.
     pub loads: Option<NonZeroU32>,
-    /// Which of the study's experiments.
+    /// The study's experiments to run.
     pub experiments: BTreeSet<String>,
 }
 
-/// What must be run so that the causes of `study` can be judged, place by place.
+/// Runs needed to judge the causes of `study`, one for each combination of laboratory and loads.
 ///
 /// # Errors
-/// What is wrong with its clauses or causes.
+/// A mistake in its clauses or causes.
 pub fn runs_for_causes(study: &Study) -> Result<Vec<Run>, StudyError> {
     let clauses = Clauses::of_study(study)?;
     let mut runs: Vec<Run> = Vec::new();

@@ -1,7 +1,8 @@
-//! How much chance there was in a study's verdicts: how often so few loads as it made would have given which.
+//! Influence of chance on a study's verdicts: the frequency of each verdict with as few loads as the study
+//! made.
 //!
-//! A deep run repeats each cell far more often than the study did. Cut into portions of the study's own size, it is so many studies, each with
-//! its own chance; each is judged like the study's own run.
+//! A deep run repeats each cell far more often than the study did. Cut into portions of the study's own size,
+//! it amounts to as many studies, each with its own chance; each is judged like the study's own run.
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use super::inquiry::{Inquiry, portions};
 use super::{Measured, Verdict};
 use crate::Depth;
 
-/// At most so many are judged: the share is known to some 10 % then.
+/// Maximum number of portions to judge; the share is then known to some 10 %.
 const MOST: u32 = 20;
 
-/// How often so few loads as the study made came to which verdict of a claim.
+/// Frequencies of a claim's verdicts with as few loads as the study made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chance {
     /// The verdicts, in the order of the portions.
@@ -21,7 +22,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// How many portions came to this verdict.
+    /// Number of portions with this verdict.
     pub fn count(&self, verdict: &Verdict) -> usize {
         self.verdicts.iter().filter(|it| *it == verdict).count()
     }
@@ -46,7 +47,8 @@ impl fmt::Display for Chance {
 }
 
 impl Inquiry<'_> {
-    /// The chances of all claims, of a deep run; none of another, or of one with fewer loads than the study's.
+    /// The chances of all claims in a deep run; empty for other runs, and for a run with fewer loads than the
+    /// study's.
     pub(super) fn chances(&self, measured: &Measured) -> Result<Vec<Chance>, HearingError> {
         let Depth::Deep(loads) = self.manner.depth else { return Ok(Vec::new()) };
         let mut own = portions(&self.plans_at(Depth::Usual)?);

@@ -1,4 +1,4 @@
-//! The file that says how a study's claims are judged: `clauses.toml`.
+//! The file that defines how a study's claims are judged: `clauses.toml`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,59 +8,59 @@ use serde::Deserialize;
 use super::{Cause, Filter, Leaf, Quantity, Terms, Test, causes};
 use crate::{Study, StudyError, known_format, typed};
 
-/// How a study's claims are judged.
+/// Rules by which a study's claims are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clauses {
-    /// The words.
+    /// The terms.
     pub terms: Terms,
     /// By claim, in the file's order.
     pub claims: Vec<ClaimClauses>,
-    /// Why claims are not confirmed.
+    /// Causes of unconfirmed claims.
     pub causes: Vec<Cause>,
 }
 
-/// How one or more claims are judged.
+/// The rules for one or more claims.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimClauses {
     /// The claim.
     pub id: String,
-    /// All of these must hold.
+    /// The clauses, all of which must hold.
     #[serde(default, rename = "clause")]
     pub clauses: Vec<Clause>,
-    /// What is missing for it to be judged at all.
+    /// Missing features without which it cannot be judged at all.
     #[serde(default)]
     pub waits_for: Vec<String>,
-    /// How the criterion was read, where it can be read in several ways.
+    /// The interpretation of the criterion, where several are possible.
     pub reading: Option<String>,
 }
 
 /// One clause of a claim's criterion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// The grid of series that name none.
+    /// The grid of series that do not name one.
     pub grid: Option<String>,
-    /// Which of its cells.
+    /// Filter on its cells.
     pub filter: Filter,
-    /// On how many of its curves it must hold, if it is put to each.
+    /// Number of curves on which it must hold, if it is tested on each.
     pub cases: Option<Cases>,
-    /// What must hold.
+    /// The test.
     pub test: Test,
 }
 
-/// On how many curves a clause must hold.
+/// Number of curves on which a clause must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cases {
-    /// On all of them.
+    /// All of them.
     All,
-    /// On so many at least; on all of them, if there are fewer.
+    /// At least this many; all of them, if there are fewer.
     AtLeast(usize),
-    /// On so many per cent of them at least.
+    /// At least this share of them, in per cent.
     Share(f64),
 }
 
 impl Cases {
-    /// How many of so many curves that is.
+    /// The least number out of `curves` curves.
     pub fn least(self, curves: usize) -> usize {
         match self {
             Cases::All => curves,
@@ -82,7 +82,7 @@ struct RawClauses {
 /// The name of the file.
 pub const FILE: &str = "clauses.toml";
 
-/// The keys of a clause that are not its test's.
+/// The keys of a clause that do not belong to its test.
 #[derive(Debug, Deserialize)]
 struct Scope {
     on: Option<String>,
@@ -95,8 +95,8 @@ struct Scope {
 }
 
 impl<'de> Deserialize<'de> for Clause {
-    /// A clause's own keys are taken out, and what is left is its test: serde would read both from one table, but
-    /// then take any unknown key, too.
+    /// Removes the clause's own keys and reads the rest as its test: serde could read both from one table, but
+    /// would then accept any unknown key.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Clause, D::Error> {
         use serde::de::Error;
         let mut test = toml::Table::deserialize(deserializer)?;
@@ -139,10 +139,10 @@ impl fmt::Display for Clause {
 }
 
 impl Clauses {
-    /// The clauses of `study`, and the causes that it has been given, from its folder.
+    /// The clauses of `study` and its causes, from its folder.
     ///
     /// # Errors
-    /// What is wrong with the file, or that it is not there.
+    /// A missing or invalid file.
     pub fn of_study(study: &Study) -> Result<Clauses, StudyError> {
         let text = study.files.get(FILE).ok_or_else(|| StudyError::Missing {
             study: study.name.clone(),
@@ -159,7 +159,7 @@ impl Clauses {
     /// Reads the clauses of `study`; `experiments` are its experiments, `claims` its claims.
     ///
     /// # Errors
-    /// What is wrong with the text, with its place.
+    /// The mistake in the text, with its position.
     pub fn read(
         study: &str,
         text: &str,
@@ -200,12 +200,12 @@ impl Clauses {
         Ok(clauses)
     }
 
-    /// How a claim is judged.
+    /// The rules for a claim.
     pub fn of(&self, claim: &str) -> Option<&ClaimClauses> {
         self.claims.iter().find(|entry| entry.id == claim)
     }
 
-    /// All quantities that are asked of the loads of `experiment`.
+    /// All quantities that are needed of the loads of `experiment`.
     pub fn quantities(&self, experiment: &str) -> BTreeSet<Quantity> {
         let of_claims = self.claims.iter().flat_map(|claim| &claim.clauses);
         let clauses = of_claims.chain(self.causes.iter().flat_map(|cause| &cause.clauses));
@@ -216,7 +216,7 @@ impl Clauses {
         asked.collect()
     }
 
-    /// The experiments that show whether `cause` is one: those of its clauses, or of the clauses of its claims.
+    /// The experiments that can show `cause`: those of its clauses, or of the clauses of its claims.
     pub fn experiments_of(&self, cause: &Cause) -> BTreeSet<String> {
         let of_claims = self.claims.iter().filter(|claim| cause.of.contains(&claim.id));
         let clauses: Vec<&Clause> = match cause.clauses.is_empty() {
@@ -236,7 +236,7 @@ impl Clauses {
 }
 
 impl Clause {
-    /// What it says that cannot be, in these terms.
+    /// The mistake in the clause, given these terms.
     pub(super) fn mistake(&self, terms: &Terms) -> Option<String> {
         if let Some(why) = self.test.mistake() {
             return Some(why);

@@ -1,8 +1,9 @@
-//! A study's [reduced grid](ReducedGrid) in both worlds: whether the kernel's TCP gives the verdicts that the simulator's gives.
+//! A study's [reduced grid](ReducedGrid) in both worlds: agreement between the verdicts with the kernel's TCP
+//! and with the simulator's.
 //!
-//! Both worlds are judged by the study's own clauses, as far as the grid has cells for them. A claim that asks for cells which the grid leaves out is not
-//! covered, and counts nowhere; so does one of whose experiments a world has no complete run. A claim that one world can judge and the other cannot is
-//! no agreement.
+//! Both worlds are judged by the study's own clauses, as far as the grid has cells for them. A claim that needs
+//! cells outside the grid is not covered and counts nowhere; likewise a claim for which a world has no complete
+//! run of an experiment. A claim that only one of the worlds can judge counts as a disagreement.
 
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
@@ -21,11 +22,11 @@ use store::{RunId, RunRow, Store, StoreError};
 pub struct Comparison {
     /// The study.
     pub study: Study,
-    /// What was taken of its experiments.
+    /// The reduced experiments.
     pub experiments: Vec<ReducedRuns>,
     /// Its claims, in the order of their file.
     pub claims: Vec<Both>,
-    /// How punctual the emulator was.
+    /// Punctuality of the emulator.
     pub punctuality: Punctuality,
 }
 
@@ -34,9 +35,9 @@ pub struct Comparison {
 pub struct ReducedRuns {
     /// Its name within the study.
     pub id: String,
-    /// How many scenarios are taken of it.
+    /// Number of scenarios in the grid.
     pub cells: usize,
-    /// How often each is loaded.
+    /// Loads of each.
     pub repetitions: u32,
     /// Journeys that were not emulated, because the emulator was never on time.
     pub never_on_time: usize,
@@ -53,35 +54,35 @@ pub struct Both {
     pub emulated: Judged,
 }
 
-/// How two verdicts on a claim stand to each other.
+/// Relation of two verdicts on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// They are the same.
+    /// The same verdict.
     Same,
-    /// One world decides, and the repetitions of the other do not say.
+    /// One world decides; the repetitions of the other are inconclusive.
     Undecided,
-    /// One confirms what the other refutes, or one cannot be judged.
+    /// One confirms and the other refutes, or one cannot be judged.
     Opposite,
-    /// Neither world was asked.
+    /// Not judged in either world.
     NotCovered,
 }
 
-/// Claims, counted by how their verdicts stand to each other.
+/// Counts of claims by the relation of their verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreements {
     /// Both confirm or both refute.
     pub decided: usize,
     /// Both are inconclusive.
     pub inconclusive: usize,
-    /// One is inconclusive.
+    /// Exactly one is inconclusive.
     pub undecided: usize,
     /// They contradict each other.
     pub opposite: usize,
-    /// Neither world was asked.
+    /// Not judged in either world.
     pub not_covered: usize,
 }
 
-/// Compares the worlds by the complete runs that `store` holds of the study's reduced grid.
+/// Compares the worlds by the complete runs of the study's reduced grid in `store`.
 ///
 /// # Errors
 /// A folder or a store that cannot be read.
@@ -125,7 +126,7 @@ pub fn compare(
     Ok(Comparison { study, experiments, claims, punctuality })
 }
 
-/// The complete runs of an experiment in both worlds; none if one is missing.
+/// The complete runs of an experiment in both worlds; `None` if one is missing.
 fn both_runs(
     store: &Store,
     worlds: [&ReducedExperiment; 2],
@@ -146,7 +147,7 @@ fn take_punctuality(
 }
 
 impl Both {
-    /// How the verdicts stand to each other.
+    /// The relation of the verdicts.
     pub fn agreement(&self) -> Agreement {
         use Verdict::{Confirmed, Inconclusive, Open, Refuted, Untestable};
         match (&self.simulated.verdict, &self.emulated.verdict) {
@@ -161,14 +162,14 @@ impl Both {
 }
 
 impl Comparison {
-    /// Its claims, counted.
+    /// Counts of its claims.
     pub fn agreements(&self) -> Agreements {
         let mut counted = Agreements::default();
         self.claims.iter().for_each(|claim| counted.take(claim));
         counted
     }
 
-    /// How many scenarios were run in both worlds, and how many journeys that were in each.
+    /// Number of scenarios that were run in both worlds, and of journeys in each world.
     pub fn size(&self) -> (usize, u64) {
         let there = self.experiments.iter().filter(|it| it.runs.is_some());
         there.fold((0, 0), |(cells, journeys), it| {
@@ -207,7 +208,7 @@ impl Agreements {
         percent(self.decided + self.inconclusive, self.covered())
     }
 
-    /// The same among the claims that are decided in both worlds.
+    /// The same share among the claims that are decided in both worlds.
     pub fn decided_share(&self) -> Option<f64> {
         percent(self.decided, self.decided + self.opposite)
     }

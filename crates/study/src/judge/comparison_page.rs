@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::page::cell;
 use super::{Agreement, Agreements, Both, Comparison, Judged};
 
-/// The page of these studies; `commands` make it anew.
+/// The page of these studies; `commands` are those that regenerate it.
 pub fn comparison_markdown(comparisons: &[Comparison], commands: &str) -> String {
     let mut page = String::new();
     page.push_str(HEAD);
@@ -60,7 +60,7 @@ fn row(page: &mut String, name: &str, (cells, journeys): (usize, u64), agreement
     );
 }
 
-/// A share as people read it.
+/// A share for people.
 pub fn percentage(share: Option<f64>) -> String {
     share.map_or("-".to_owned(), |share| format!("{share:.0} %"))
 }
@@ -91,7 +91,7 @@ fn study(page: &mut String, comparison: &Comparison) {
     }
 }
 
-/// A claim that the grid covers; what was found where the worlds differ.
+/// A claim that the grid covers, with the findings if the worlds differ.
 fn claim(page: &mut String, both: &Both) {
     let Both { simulated, emulated } = both;
     let (agreement, shows_findings) = match both.agreement() {

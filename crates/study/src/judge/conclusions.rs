@@ -1,8 +1,9 @@
-//! What a study concluded, in numbers: as its own laboratory has it here, and with what came after it.
+//! A study's conclusions, in numbers: in its own laboratory, and with later technology.
 //!
-//! A conclusion is that one way of loading pages is sooner than another, later, or no different. `conclusions.toml` says which ways
-//! those were then and which they are now; each comparison comes to one number, how much of the load time is saved. A conclusion is
-//! no claim: claims are judged by [`verdict`](super::verdict), to the letter of their criteria.
+//! A conclusion states that one way of loading pages is sooner than another, later, or no different.
+//! `conclusions.toml` defines those ways for the study and for today; each comparison yields one number, the
+//! share of the load time that is saved. A conclusion is not a claim: claims are judged by
+//! [`verdict`](super::verdict), to the letter of their criteria.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,24 +17,24 @@ use scenario::choice;
 /// The name of the file.
 pub const FILE: &str = "conclusions.toml";
 
-/// Less than so much of the load time is no difference, in per cent: the least gap of a claim's sign, too.
+/// Least difference in load time that counts, in per cent: also the least gap of a claim's sign.
 const LEAST_GAP_PERCENT: f64 = 2.0;
 
 choice! {
-    /// How one way of loading pages is to another.
+    /// Relation of one way of loading pages to another.
     pub enum Way, "way" {
-        /// Its pages are there sooner.
+        /// Its pages load sooner.
         Sooner = "sooner",
-        /// They are there later.
+        /// Its pages load later.
         Later = "later",
-        /// There is no difference that can be told.
+        /// No discernible difference.
         Same = "the same",
     }
     not_yet {}
 }
 
 choice! {
-    /// What came after a study.
+    /// Technology that came after a study.
     pub enum Since, "with" {
         /// HTTP/2, with TLS 1.3, today's TCP and today's browser.
         Http2 = "http/2",
@@ -44,7 +45,7 @@ choice! {
 }
 
 impl Since {
-    /// Its name as it stands in a text.
+    /// The name as used in a text.
     pub fn title(self) -> &'static str {
         match self {
             Since::Http2 => "HTTP/2",
@@ -53,7 +54,7 @@ impl Since {
     }
 }
 
-/// What a study concluded, and the comparisons that bear on it.
+/// A study's conclusions, and the comparisons that bear on them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conclusions {
     terms: Option<Terms>,
@@ -82,18 +83,18 @@ impl Conclusion {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Comparison {
-    /// What came after the study that it is about; none if it is about what the study did.
+    /// The later technology that it is about; `None` if it is about what the study did.
     with: Option<Since>,
-    /// Which, in words.
+    /// Description.
     what: String,
-    /// The grid of series that name none.
+    /// The grid of series that do not name one.
     on: Option<String>,
-    /// Which of its cells.
+    /// Filter on its cells.
     #[serde(default, rename = "where")]
     filter: Filter,
-    /// The load times of the one that is looked at.
+    /// The load times of the way in question.
     of: Expression,
-    /// Those of the other.
+    /// The load times of the other way.
     against: Expression,
 }
 
@@ -111,45 +112,45 @@ struct RawConclusions {
 pub struct Concluded {
     /// Its name within the study.
     pub id: String,
-    /// What the study said, for a reader who does not know it.
+    /// The study's statement, for a reader who does not know it.
     pub said: String,
-    /// Which way that is.
+    /// The relation that it states.
     pub expects: Way,
-    /// As the study had it, in its laboratory.
+    /// The comparisons of the study, in its laboratory.
     pub then: Vec<Compared>,
-    /// The same question, with what came after.
+    /// The same question, with later technology.
     pub since: Vec<(Since, Compared)>,
-    /// What came after, among itself: a question that the study could not ask.
+    /// Later technologies compared with each other: a question that the study could not ask.
     pub beside: Vec<(Since, Compared)>,
 }
 
 /// A comparison with its number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Which, in words.
+    /// Description.
     pub what: String,
-    /// What it came to; else what is missing.
+    /// The result, or what is missing for it.
     pub saved: Result<Saved, Fault>,
 }
 
-/// How much of the load time one way saves against another.
+/// Share of the load time that one way saves against another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
-    /// In per cent, the median over all places; negative if it costs.
+    /// The share in per cent, the median over all places; negative if time is lost.
     pub percent: Figure,
     /// The loads behind it.
     pub loads: u32,
 }
 
 impl Compared {
-    /// Which way it went, if it could be told at all.
+    /// The relation that was found, if any could be.
     pub fn way(&self) -> Option<Way> {
         self.saved.as_ref().ok().map(Saved::way)
     }
 }
 
 impl Saved {
-    /// Which way that is: sooner or later only if the interval excludes 0 and it is 2 % at least.
+    /// The relation: sooner or later only if the interval excludes 0 and the difference is at least 2 %.
     pub fn way(&self) -> Way {
         let Some(interval) = self.percent.interval else { return Way::Same };
         match self.percent.value {
@@ -161,10 +162,10 @@ impl Saved {
 }
 
 impl Conclusions {
-    /// The conclusions of `study`; none if its folder has no such file.
+    /// The conclusions of `study`; empty if its folder has no such file.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// A mistake in the file.
     pub fn of_study(study: &Study) -> Result<Conclusions, StudyError> {
         let Some(text) = study.files.get(FILE) else { return Ok(Conclusions::default()) };
         let raw: RawConclusions = typed(&study.name, FILE, text)?;
@@ -200,7 +201,7 @@ impl Conclusions {
         Ok(Conclusions { terms: Some(raw.terms), conclusions: raw.conclusions })
     }
 
-    /// All quantities that are asked of the loads of `experiment`.
+    /// All quantities that are needed of the loads of `experiment`.
     pub fn quantities(&self, experiment: &str) -> BTreeSet<Quantity> {
         let Some(terms) = &self.terms else { return BTreeSet::new() };
         let all = self.conclusions.iter().flat_map(Conclusion::comparisons);
@@ -211,10 +212,10 @@ impl Conclusions {
         asked.collect()
     }
 
-    /// Their numbers, from what was measured; `tables` are the study's files.
+    /// Computes their numbers from the measurements; `tables` are the study's files.
     ///
     /// # Errors
-    /// A comparison that says what cannot be read: its conclusion, and why.
+    /// An unreadable comparison, with its conclusion and the reason.
     pub fn draw(
         &self,
         measured: &Measured,

@@ -1,11 +1,11 @@
-//! The five studies and what came after them, for a reader who knows none: `docs/five-studies.md`.
+//! The five studies and later technology, for readers who know none of them: `docs/five-studies.md`.
 
 use std::fmt::Write;
 
 use super::conclusions::{Compared, Concluded, Since, Way};
 use super::{Figure, Hearing};
 
-/// The page of these studies; `command` makes it anew.
+/// The page of these studies; `command` regenerates it.
 pub fn summary(hearings: &[Hearing], command: &str) -> String {
     let mut page = String::from(HEAD);
     let _ = write!(page, "\n    {command}\n\n");
@@ -51,7 +51,7 @@ fn table(page: &mut String, hearings: &[Hearing]) {
     }
 }
 
-/// In how many of these comparisons it is as the study said.
+/// Number of these comparisons that agree with the study.
 fn ways<'a>(concluded: &Concluded, compared: impl Iterator<Item = &'a Compared>) -> String {
     let ways: Vec<Option<Way>> = compared.map(Compared::way).collect();
     let is_so = ways.iter().filter(|way| **way == Some(concluded.expects)).count();
@@ -86,7 +86,7 @@ fn study(page: &mut String, hearing: &Hearing) {
     }
 }
 
-/// A comparison; `expects` is what the study said of it, if it could say anything.
+/// Row of a comparison; `expects` is the study's statement, if it could make one.
 fn row(page: &mut String, lead: &str, compared: &Compared, expects: Option<Way>) {
     let what = &compared.what;
     let _ = match &compared.saved {
@@ -100,7 +100,7 @@ fn row(page: &mut String, lead: &str, compared: &Compared, expects: Option<Way>)
     };
 }
 
-/// A number of per cent with its interval, to a whole one.
+/// A percentage with its interval, rounded to whole numbers.
 fn percent(figure: &Figure) -> String {
     let whole = |value: f64| format!("{:.0}", value.round() + 0.0);
     match figure.interval {

@@ -1,11 +1,11 @@
-//! Repetitions drawn anew, to see what a verdict owes to chance.
+//! Resampled repetitions, to measure the influence of chance on a verdict.
 //!
-//! At each place of a grid as many repetitions are drawn as there are, with replacement, the same ones for all arms:
-//! repetition r has the same seed in each. What holds in nearly all such draws holds; what does not is left open.
-//! Few repetitions vary less among themselves than the world does, by about the root of (n - 1) / n, and a normal
-//! quantile would be too small for them; so the tails that are left out are those of Hesterberg's expanded
-//! percentile interval ("What teachers should know about the bootstrap", The American Statistician 69, 2015,
-//! section 5.2): Phi(-sqrt(n / (n - 1)) t), t being Student's at 2.5 %.
+//! At each place of a grid as many repetitions are drawn as there are, with replacement, the same ones for all
+//! arms: repetition r has the same seed in each. A result that holds in nearly all draws holds; else it is
+//! inconclusive. Few repetitions vary less among themselves than the world does, by about the root of (n - 1) /
+//! n, and a normal quantile would be too small for them. Therefore the tails that are left out are those of
+//! Hesterberg's expanded percentile interval ("What teachers should know about the bootstrap", The American
+//! Statistician 69, 2015, section 5.2): Phi(-sqrt(n / (n - 1)) t), t being Student's at 2.5 %.
 
 use chance::{Source, Stream};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -13,35 +13,35 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use super::{Fault, Place};
 use statistics::{Interval, LEVEL};
 
-/// How often repetitions are drawn anew.
+/// Number of draws.
 pub const DRAWS: usize = 2_000;
 
-/// The fewest repetitions that anything is concluded from: what the smallest study had, and the expanded interval still
-/// covers a mean as often as it says.
+/// The fewest repetitions for any conclusion: the number that the smallest study had, with which the expanded
+/// interval still has its nominal coverage of a mean.
 pub const FEWEST: u32 = 5;
 
-/// Which repetitions a clause is read from, and on which of its curves.
+/// The repetitions from which a clause is read, and on which of its curves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draw {
-    /// By place; none is all of them once, as measured.
+    /// Repetitions by place; `None`: all of them once, as measured.
     chosen: Option<Vec<Vec<u32>>>,
-    /// The curve that is looked at; none is all.
+    /// The curve to read; `None`: all.
     pub case: Option<usize>,
 }
 
 impl Draw {
-    /// As it was measured.
+    /// The measured repetitions.
     pub fn as_measured(case: Option<usize>) -> Draw {
         Draw { chosen: None, case }
     }
 
-    /// Drawn anew from so many repetitions at each place.
+    /// Draws as many repetitions at each place as `sizes` says.
     fn again(sizes: &[u32], stream: &mut Stream) -> Draw {
         let one = |size: &u32| (0..*size).map(|_| stream.below(u64::from(*size)) as u32).collect();
         Draw { chosen: Some(sizes.iter().map(one).collect()), case: None }
     }
 
-    /// The same, looking at one curve.
+    /// The same draw, restricted to one curve.
     #[must_use]
     pub fn of_case(&self, case: usize) -> Draw {
         Draw { chosen: self.chosen.clone(), case: Some(case) }
@@ -53,7 +53,7 @@ impl Draw {
     }
 }
 
-/// Something as it was measured, and in each of [`DRAWS`] draws.
+/// A value as measured, and in each of [`DRAWS`] draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InDraws<T> {
     /// As it was measured.
@@ -62,7 +62,7 @@ pub struct InDraws<T> {
     pub again: Vec<T>,
 }
 
-/// Numbers at places, so.
+/// Numbers at places, as measured and in draws.
 pub type Points = InDraws<Vec<(Place, f64)>>;
 
 impl Points {
@@ -73,8 +73,8 @@ impl Points {
     }
 }
 
-/// Reads something case by case in the same draws of so many repetitions at each place; `name` names their stream.
-/// A case of which `read` makes nothing has its fault.
+/// Reads something case by case in the same draws of repetitions, `sizes` at each place; `name` names their
+/// random stream. A case that `read` cannot read has its fault.
 pub fn in_draws<T>(
     sizes: &[u32],
     cases: &[Option<usize>],
@@ -106,8 +106,8 @@ fn stream(clause: &str) -> Stream {
     Source::new(1, 0).stream(&format!("judge/{clause}"))
 }
 
-/// The share of draws that either tail has, for the mean of samples of at least `n` that together leave so many
-/// degrees of freedom; none for fewer than [`FEWEST`].
+/// The share of draws in either tail, for the mean of samples of at least `n` values with this many degrees of
+/// freedom in all; `None` for fewer than [`FEWEST`] values.
 pub fn tail(n: u32, freedom: u32) -> Option<f64> {
     if n < FEWEST || freedom == 0 {
         return None;
@@ -117,7 +117,7 @@ pub fn tail(n: u32, freedom: u32) -> Option<f64> {
     Some(Normal::standard().cdf(-stretch * t))
 }
 
-/// The interval that leaves out `tail` of the values on either side; none if one is no number.
+/// The interval that leaves out `tail` of the values on either side; `None` if a value is NaN.
 pub fn interval(mut values: Vec<f64>, tail: f64) -> Option<Interval> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn tails_are_thinner_for_few() {
-        // By the formula with tables: n = 5, t(4) = 2.776445: Phi(-3.104161) = 0.000954.
+        // From tables: n = 5, t(4) = 2.776445: Phi(-3.104161) = 0.000954.
         assert!((tail(5, 4).unwrap() - 0.000_954).abs() < 5e-6);
         // n = 10, t(9) = 2.262157: Phi(-2.384523) = 0.008551.
         assert!((tail(10, 9).unwrap() - 0.008_551).abs() < 5e-6);
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_interval_covers_the_mean_of_five_as_often_as_it_says() {
-        // Normal values: of 400 samples of five about 95 % must have the mean, 0, in their interval. The plain
-        // percentile interval has it in 81 %.
+        // Normal values: of 400 samples of five, about 95 % must have the mean, 0, in their interval. The plain
+        // percentile interval covers it in 81 %.
         let mut stream = stream("coverage");
         let covers = |stream: &mut Stream| {
             let sample: Vec<f64> = (0..5).map(|_| stream.normal()).collect();

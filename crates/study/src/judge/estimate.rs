@@ -1,4 +1,4 @@
-//! Expressions for people to look at: each number with the interval that chance leaves it.
+//! Expressions for display: each number with its interval due to chance.
 
 use super::draw::{self, Draw};
 use super::{Expression, Fault, Frame, Place, evaluate};
@@ -7,15 +7,17 @@ use statistics::Interval;
 /// A number at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// As it was measured.
     pub value: f64,
-    /// What draws of the repetitions leave it; none for what is published, without spread, and of too few repetitions.
+    /// The interval over draws of the repetitions; `None` for published values, without spread, and with too
+    /// few repetitions.
     pub interval: Option<Interval>,
 }
 
-/// What an expression comes to, place by place; `name` names the stream of its draws. What is no number is left out.
+/// The values of an expression, place by place; `name` names the random stream of its draws. NaN values are
+/// left out.
 ///
 /// # Errors
 /// An expression that cannot be read.
@@ -38,7 +40,7 @@ pub fn estimates(
     Ok(finite.map(of_place).collect())
 }
 
-/// The intervals of what was measured, in its order.
+/// The intervals of the measured values, in their order.
 fn intervals(
     expression: &Expression,
     frame: &Frame,

@@ -7,7 +7,7 @@ use statistics::{crossing, spearman};
 /// The value of `expression` in a draw.
 ///
 /// # Errors
-/// If it takes a number where there are several, or nothing is left of a series.
+/// If it uses several numbers where one is required, or nothing is left of a series.
 pub fn value(expression: &Expression, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
     let value = tree(expression.tree(), frame, draw)?;
     match &value {
@@ -18,10 +18,10 @@ pub fn value(expression: &Expression, frame: &Frame, draw: &Draw) -> Result<Valu
     }
 }
 
-/// The same, of an expression that has one number.
+/// The value of an expression that is a single number.
 ///
 /// # Errors
-/// If it has several.
+/// If it is several numbers.
 pub fn number(expression: &Expression, frame: &Frame, draw: &Draw) -> Result<f64, Fault> {
     let value = value(expression, frame, draw)?;
     single(value).map_err(|count| {
@@ -63,7 +63,7 @@ fn tree(it: &Tree, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
     }
 }
 
-/// A function's value; none of too few points, or of several where it takes one.
+/// The value of a function; `None` if there are too few points, or several where it needs one.
 fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<Value> {
     let last = arguments.pop()?;
     let mut first = arguments.into_iter();
@@ -96,7 +96,7 @@ fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<
         }
         Function::Correlation => {
             let first = next()?;
-            // Both at the places where both are.
+            // Both series at their common places.
             let (x, y) = (first.clone().zip(last.clone(), |x, _| x), first.zip(last, |_, y| y));
             Value::Number(spearman(&x.numbers(), &y.numbers()).unwrap_or(0.0))
         }
@@ -143,12 +143,12 @@ fn across(mut points: Vec<(Place, f64)>) -> Vec<(Place, f64)> {
     same_x.map(middle).collect()
 }
 
-/// By how much the first lies below the second.
+/// The lead of the first over the second: second less first.
 fn leads(first: Value, second: Value) -> Vec<(Place, f64)> {
     second.zip(first, |second, first| second - first).points()
 }
 
-/// A number of each curve, over what tells the curves apart: its number, or else its place among them.
+/// A number for each curve, over the fact that tells curves apart: its number, or else the curve's index.
 fn of_curves(
     points: Vec<(Place, f64)>,
     frame: &Frame,
@@ -163,7 +163,8 @@ fn of_curves(
     frame.cases().iter().enumerate().map(curve).collect::<Option<Vec<_>>>().map(Value::Series)
 }
 
-/// The x from which leads stay above 0, by the rule of [`crossing`]; infinite if from nowhere on, none of several curves.
+/// The x from which leads stay above 0, by the rule of [`crossing`]; infinite if there is none, `None` for
+/// several curves.
 fn crossover(leads: Vec<(Place, f64)>) -> Option<f64> {
     let is_one_curve = leads.windows(2).all(|pair| pair[0].0.x < pair[1].0.x);
     let leads: Vec<(f64, f64)> = leads.iter().map(|(Place { x, .. }, lead)| (*x, *lead)).collect();

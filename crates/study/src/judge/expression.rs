@@ -1,4 +1,4 @@
-//! What a clause measures, as it is written: `plt(spdy_ssl) / plt(http_ssl)`,
+//! The measured quantity of a clause, in its notation: `plt(spdy_ssl) / plt(http_ssl)`,
 //! `median(from(3150, 15150, plt(http_ssl on bandwidth)))`.
 //!
 //! ```text
@@ -17,9 +17,9 @@ use super::{Quantity, Statistic};
 use scenario::choice;
 
 choice! {
-    /// What is done with one or more expressions. A series has a number at each place of a grid.
+    /// A function of one or more expressions. A series has a number at each place of a grid.
     pub enum Function, "function" {
-        /// `median(s)`: of a series, over its places.
+        /// `median(s)`: the median of a series over its places.
         Median = "median",
         /// `mean(s)`
         Mean = "mean",
@@ -29,29 +29,29 @@ choice! {
         Max = "max",
         /// `at(x, s)`: a series' number at one x.
         At = "at",
-        /// `from(a, b, s)`: what of a series lies from a to b, both included.
+        /// `from(a, b, s)`: the part of a series from a to b, both included.
         From = "from",
-        /// `least(s, t, ...)`: place by place.
+        /// `least(s, t, ...)`: the least, place by place.
         Least = "least",
         /// `abs(v)`
         Abs = "abs",
         /// `ln(v)`
         Ln = "ln",
-        /// `slope(s)`: of the line through a series.
+        /// `slope(s)`: the slope of the line through a series.
         Slope = "slope",
-        /// `r2(s)`: how much of a series the line explains.
+        /// `r2(s)`: the share of a series' variance that the line explains.
         RSquared = "r2",
-        /// `rank_correlation(s)`: of a series with its x.
+        /// `rank_correlation(s)`: the rank correlation of a series with its x.
         RankCorrelation = "rank_correlation",
         /// `correlation(s, t)`: the rank correlation of two series, over their common places.
         Correlation = "correlation",
-        /// `above(limit, s)`: how many places have more.
+        /// `above(limit, s)`: the number of places with more than that.
         Above = "above",
-        /// `share(low, high, s)`: the places, in per cent, with a number from low to high.
+        /// `share(low, high, s)`: the share of places, in per cent, with a number from low to high.
         Share = "share",
         /// `crossover(s, t)`: the x from which s stays below t; infinite if it does not.
         Crossover = "crossover",
-        /// `crossovers(s, t)`: the same on each curve, over what tells the curves apart.
+        /// `crossovers(s, t)`: the same on each curve, over the fact that tells curves apart.
         Crossovers = "crossovers",
         /// `medians(s)`: the median of each curve, likewise.
         Medians = "medians",
@@ -73,31 +73,31 @@ pub struct Expression {
     tree: Tree,
 }
 
-/// What it consists of.
+/// The syntax tree of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     /// A number.
     Number(f64),
-    /// Measured, or published.
+    /// A measured or published series.
     Leaf(Leaf),
-    /// Two with a sign between.
+    /// A binary operation.
     Both(Operator, Box<Tree>, Box<Tree>),
-    /// A function of some.
+    /// A function call.
     Call(Function, Vec<Tree>),
 }
 
-/// A series that is given.
+/// A given series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leaf {
     /// A quantity of an arm over a grid.
     Measured {
-        /// Of each load.
+        /// The quantity, of each load.
         quantity: Quantity,
-        /// Of each cell's loads; none is the study's own.
+        /// The statistic over each cell's loads; `None`: the study's own.
         statistic: Option<Statistic>,
-        /// Of which cells.
+        /// The arm, which selects cells.
         arm: String,
-        /// Over which grid; none is the clause's.
+        /// The grid; `None`: the clause's.
         grid: Option<String>,
     },
     /// A table of the document.
@@ -127,12 +127,12 @@ impl Operator {
 }
 
 impl Expression {
-    /// What it consists of.
+    /// The syntax tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// By how much `of` is below `against`, in per cent: the median over their common places.
+    /// The amount by which `of` is below `against`, in per cent: the median over their common places.
     pub fn saved_percent(of: &Expression, against: &Expression) -> Expression {
         let over = |a: Tree, b: Tree| Tree::Both(Operator::Over, Box::new(a), Box::new(b));
         let ratio = Tree::Call(Function::Median, vec![over(of.tree.clone(), against.tree.clone())]);
@@ -141,7 +141,7 @@ impl Expression {
         Expression { text: format!("100 * (1 - median(({of}) / ({against})))"), tree }
     }
 
-    /// The series that it takes.
+    /// The series that it uses.
     pub fn leaves(&self) -> BTreeSet<&Leaf> {
         let mut leaves = BTreeSet::new();
         collect(&self.tree, &mut leaves);
@@ -179,7 +179,7 @@ impl TryFrom<String> for Expression {
     }
 }
 
-/// Deeper than anybody writes, and far from the stack's end.
+/// Maximum nesting: deeper than anybody writes, and far from overflowing the stack.
 const DEEPEST: u32 = 64;
 
 struct Parser<'a> {
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    /// The next character that is no space.
+    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
 }
 
 impl Function {
-    /// Whether it takes so many arguments.
+    /// True if it accepts this many arguments.
     fn takes(self, count: usize) -> bool {
         match self {
             Function::At

@@ -1,6 +1,6 @@
-//! What a cell is, in the words of clauses: `protocol = "h1"`, `rtt_ms = 50`.
+//! Facts about a cell, in the terms of clauses: `protocol = "h1"`, `rtt_ms = 50`.
 //!
-//! Facts are read off a cell's scenario alone, so that they are the same whatever was measured.
+//! Facts depend on a cell's scenario alone, not on its measurements.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use scenario::Scenario;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "toml::Value")]
 pub enum Fact {
-    /// A number, its unit being in the fact's name.
+    /// A number, in the unit that the fact's name states.
     Number(f64),
     /// A name.
     Text(String),
@@ -23,12 +23,12 @@ pub enum Fact {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts(BTreeMap<&'static str, Fact>);
 
-/// Which cells are meant: those with all of these facts.
+/// A selection of cells: those with all of these facts.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Filter(BTreeMap<String, Fact>);
 
-/// Every fact there is, and what it says.
+/// All facts, by name and meaning.
 pub const NAMES: [(&str, &str); 25] = [
     ("experiment", "the experiment's id within the study"),
     ("page", "the page as the experiment names it; of a list, the visited one as that names it"),
@@ -58,7 +58,8 @@ pub const NAMES: [(&str, &str); 25] = [
 ];
 
 impl Facts {
-    /// The facts of a cell of `experiment`: those of its visits that are the journey's `visit`-th, to `page` where the journey has several.
+    /// The facts of a cell of `experiment`: of each journey's `visit`-th visit, to `page` if the journey has
+    /// several.
     pub fn of(experiment: &str, scenario: &Scenario, visit: u32, page: Option<&str>) -> Facts {
         let mut facts = Facts::default();
         let Scenario { network, stack, transport, route, .. } = scenario;
@@ -90,7 +91,7 @@ impl Facts {
         facts
     }
 
-    /// What a page's name tells of it.
+    /// Facts that follow from a page's name.
     fn of_page(&mut self, page: &str) {
         self.text("page", page);
         if let Some((objects, bytes)) = counted(page) {
@@ -113,7 +114,7 @@ impl Facts {
         self.0.get(name)
     }
 
-    /// The names of what is not the same in both.
+    /// The names of facts that differ.
     pub(super) fn differences(&self, other: &Facts) -> Vec<&'static str> {
         let names = self.0.keys().chain(other.0.keys().filter(|name| !self.0.contains_key(*name)));
         names.copied().filter(|name| self.0.get(name) != other.0.get(name)).collect()
@@ -134,7 +135,7 @@ fn counted(page: &str) -> Option<(f64, f64)> {
     Some((objects.parse().ok()?, bytes.parse().ok()?))
 }
 
-/// Which draw a page of a drawn site is of, or all pages of a list of them: `erman2013-sites#*/3`.
+/// The draw of a page of a drawn site, or of all pages of a list of them: `erman2013-sites#*/3`.
 pub(super) fn draw(page: &str) -> Option<u32> {
     page.rsplit_once('#')?.1.split_once('/')?.1.parse().ok()
 }
@@ -145,7 +146,7 @@ fn drawn(page: &str) -> Option<(f64, f64)> {
     Some((site.parse().ok()?, f64::from(draw(page)?)))
 }
 
-/// Way, bytes and connections of a transfer: `download:16KiB/5`.
+/// Direction, bytes and connections of a transfer: `download:16KiB/5`.
 fn transferred(page: &str) -> Option<(&str, f64, f64)> {
     let (way, rest) =
         page.split_once(':').filter(|(way, _)| ["download", "upload"].contains(way))?;
@@ -154,18 +155,18 @@ fn transferred(page: &str) -> Option<(&str, f64, f64)> {
 }
 
 impl Filter {
-    /// Whether a cell has all of these facts.
+    /// True if a cell has all of these facts.
     pub fn takes(&self, facts: &Facts) -> bool {
         self.0.iter().all(|(name, value)| facts.get(name) == Some(value))
     }
 
-    /// A name in it that is no fact's.
+    /// A name in it that is not a fact's.
     pub fn unknown(&self) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| !is_fact(name))
     }
 }
 
-/// Whether there is a fact of that name.
+/// True if there is a fact of that name.
 pub fn is_fact(name: &str) -> bool {
     NAMES.iter().any(|(known, _)| *known == name)
 }

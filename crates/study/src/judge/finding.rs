@@ -1,4 +1,4 @@
-//! What a clause comes to.
+//! Result of a clause.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use statistics::Interval;
 pub enum Outcome {
     /// It holds.
     Holds,
-    /// It does not.
+    /// It does not hold.
     Fails,
-    /// The repetitions do not say.
+    /// The repetitions are inconclusive.
     Inconclusive,
-    /// It was only asked for its number.
+    /// Only a number was asked for.
     Reported,
 }
 
@@ -33,14 +33,14 @@ pub struct Finding {
     pub outcome: Outcome,
     /// The numbers.
     pub figures: Vec<Figure>,
-    /// What of several curves is so.
+    /// The result on each of several curves.
     pub note: Option<String>,
 }
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is.
+    /// Its label.
     pub what: &'static str,
     /// Its value.
     pub value: f64,
@@ -56,13 +56,13 @@ impl Figure {
 }
 
 impl Finding {
-    /// The answer where no load, or too few curves, have that of which `what` is taken.
+    /// The answer if no load, or too few curves, have the quantity `what`.
     pub fn silent(what: &str) -> Finding {
         let note = Some(format!("too few loads of which `{what}` can be taken"));
         Finding { outcome: Outcome::Inconclusive, figures: Vec::new(), note }
     }
 
-    /// The answer over several curves, of each of which there is one: it must hold on `least` of them.
+    /// The answer over several curves, given that of each: it must hold on `least` of them.
     pub fn over_cases(found: Vec<(String, Finding)>, least: usize) -> Finding {
         let count = |outcome| found.iter().filter(|(_, it)| it.outcome == outcome).count();
         let (sure, open) = (count(Outcome::Holds), count(Outcome::Inconclusive));
@@ -109,7 +109,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Three digits that count; "never" for what lies beyond a grid.
+/// A number with three significant digits; "never" for a value beyond the grid.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size.is_infinite() => "never".to_owned(),

@@ -1,4 +1,4 @@
-//! All series that a clause takes, looked up once, and what of them it is read from.
+//! All series that a clause uses, looked up once, and the selection of them that it is read from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use super::{
 };
 use statistics::Sample;
 
-/// Why a clause cannot be read: what it waits for, or what is wrong with it.
+/// Reasons why a clause cannot be read: something missing, or a mistake in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The experiment is not in the store.
     #[error("a run of `{0}`")]
     NotRun(String),
-    /// Nothing was measured of an arm.
+    /// No load of an arm was measured.
     #[error("a load of `{arm}` on `{grid}` that finishes")]
     NoLoads {
-        /// Which arm.
+        /// The arm.
         arm: String,
-        /// Over which grid.
+        /// The grid.
         grid: String,
     },
-    /// There is no load, or none of a case, that has what a function is taken of.
+    /// No load, or none of a case, has the quantity that a function needs.
     #[error("loads of which `{0}` can be taken")]
     Nothing(String),
-    /// The clause says what cannot be.
+    /// A mistake in the clause.
     #[error("{0}")]
     Clause(String),
 }
@@ -37,52 +37,53 @@ pub enum Fault {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     series: BTreeMap<Leaf, Vec<Point>>,
-    /// Where repetitions are drawn together: the places of each grid.
+    /// Places of each grid; the repetitions of a place are drawn together.
     places: Vec<(String, Place)>,
-    /// How many repetitions each has.
+    /// Number of repetitions of each place.
     sizes: Vec<u32>,
     cases: Vec<String>,
-    /// What it rests on.
+    /// The loads that it rests on.
     pub grounds: Grounds,
 }
 
 /// The loads that a clause was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grounds {
-    /// Whose.
+    /// Their experiments.
     pub experiments: BTreeSet<String>,
-    /// How many.
+    /// Number of loads.
     pub loads: u32,
-    /// How many of them failed.
+    /// Number of failed loads.
     pub failed: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Point {
     place: Place,
-    /// Where its repetitions are drawn; none for what is published.
+    /// Index of the place at which its repetitions are drawn; `None` for published values.
     drawn: Option<usize>,
-    /// By repetition; one that failed has none.
+    /// Values by repetition; `None` for one that failed.
     sample: Vec<Option<f64>>,
     statistic: Statistic,
 }
 
-/// What a clause looks its leaves up in.
+/// Sources in which a clause's leaves are looked up.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
-    /// What was measured.
+    /// The measurements.
     pub measured: &'a Measured,
-    /// What words mean.
+    /// Definitions of terms.
     pub terms: &'a Terms,
     /// The texts of the published tables, by file.
     pub tables: &'a BTreeMap<String, String>,
 }
 
 impl Frame {
-    /// Looks up `leaves`; those that name no grid are over `grid`, and all of them where `narrowed` says.
+    /// Looks up `leaves`; those that do not name a grid are over `grid`, and all of them are narrowed by
+    /// `narrowed`.
     ///
     /// # Errors
-    /// What is not there, or there twice.
+    /// A missing or ambiguous leaf.
     pub fn new<'a>(
         sources: Sources<'_>,
         leaves: impl IntoIterator<Item = &'a Leaf>,
@@ -118,7 +119,7 @@ impl Frame {
         Value::Series(shown.filter_map(|point| Some((point.place, point.value(draw)?))).collect())
     }
 
-    /// What is published holds for each of the curves.
+    /// Published values hold for each of the curves.
     fn published(&self, points: &[Point], draw: &Draw) -> Value {
         let cases = match draw.case {
             Some(case) => case..case + 1,
@@ -131,7 +132,8 @@ impl Frame {
         Value::Series(cases.flat_map(of_case).collect())
     }
 
-    /// An expression of one quantity, with another statistic of its cells' loads; none of any other expression.
+    /// An expression of a single quantity, with another statistic of its cells' loads; `None` for any other
+    /// expression.
     pub fn with_statistic(
         &self,
         expression: &Expression,
@@ -150,7 +152,7 @@ impl Frame {
         &self.cases
     }
 
-    /// How many repetitions there are at each place.
+    /// Number of repetitions at each place.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }
@@ -198,7 +200,7 @@ impl Frame {
         }
     }
 
-    /// Refuses experiments that were not run, and remembers the others.
+    /// Refuses experiments that were not run, and records the others.
     fn run_all(&mut self, measured: &Measured, grid: &Grid) -> Result<(), Fault> {
         for id in &grid.experiments {
             measured.run(id).ok_or_else(|| Fault::NotRun(id.clone()))?;
@@ -231,7 +233,7 @@ impl Frame {
         Ok(Place { case, x })
     }
 
-    /// Where a place's repetitions are drawn, which has at least so many.
+    /// Index of the place at which these repetitions are drawn, which then has at least `size` of them.
     fn drawn_with(&mut self, grid: &str, place: Place, size: u32) -> usize {
         let at = index(&mut self.places, (grid.to_owned(), place));
         self.sizes.resize(self.places.len(), 0);
@@ -241,7 +243,7 @@ impl Frame {
 }
 
 impl Point {
-    /// Its number in a draw. A draw that has only repetitions which failed is of all of them.
+    /// Its number in a draw. A draw of nothing but failed repetitions is replaced by all repetitions.
     fn value(&self, draw: &Draw) -> Option<f64> {
         let drawn = self.drawn.and_then(|place| draw.at(place));
         let chosen = drawn.and_then(|repetitions| {
@@ -253,7 +255,7 @@ impl Point {
     }
 }
 
-/// Values by their repetitions: they are looked up in each of thousands of draws.
+/// Values indexed by repetition, for fast lookup in thousands of draws.
 fn by_repetition(sample: &Repeated) -> Vec<Option<f64>> {
     let size = sample.keys().next_back().map_or(0, |last| last + 1);
     (0..size).map(|repetition| sample.get(&repetition).copied()).collect()
@@ -263,7 +265,7 @@ fn experiment(cell: &Cell) -> Option<String> {
     cell.facts.get("experiment").map(Fact::to_string)
 }
 
-/// Where `item` stands in `list`, at its end if it is new.
+/// Index of `item` in `list`; it is appended if new.
 fn index<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     list.iter().position(|known| *known == item).unwrap_or_else(|| {
         list.push(item);

@@ -1,4 +1,4 @@
-//! A study's claims, judged by what a store holds of its experiments.
+//! Verdicts on a study's claims, from the runs of its experiments in a store.
 
 use std::num::NonZeroU32;
 
@@ -19,60 +19,61 @@ pub struct Hearing {
     pub experiments: Vec<Evidence>,
     /// Its claims, in the order of their file.
     pub judged: Vec<Judged>,
-    /// What other laboratories, as far as they were run, say of them.
+    /// The results of other laboratories, as far as they were run.
     pub elsewhere: Vec<Elsewhere>,
-    /// What it concluded, then and with what came after.
+    /// Its conclusions, then and with later technology.
     pub conclusions: Vec<Concluded>,
-    /// Why claims are not confirmed, as far as that is shown.
+    /// Causes of unconfirmed claims, with the verdicts on them.
     pub causes: Vec<Shown>,
-    /// Of a deep run: how often so few loads as the study made would have given which verdict, in the order of the claims.
+    /// In a deep run, the frequency of each verdict with as few loads as the study made, in the order of the
+    /// claims.
     pub chances: Vec<Chance>,
 }
 
-/// A cause, and whether a run shows it.
+/// A cause, and the verdict on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The cause.
     pub cause: Cause,
-    /// Confirmed if it is shown, refuted if it is not.
+    /// Confirmed if a run shows it, refuted if not.
     pub verdict: Verdict,
-    /// What was looked at.
+    /// The findings behind the verdict.
     pub findings: Vec<Found>,
 }
 
-/// The verdicts of a laboratory that is not the study's.
+/// The verdicts in a laboratory other than the study's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elsewhere {
-    /// Which.
+    /// The laboratory.
     pub laboratory: Laboratory,
-    /// Whether all experiments are the study's own there: nothing of it can be otherwise.
+    /// True if all experiments are the same as in the study's own laboratory, so nothing can differ.
     pub is_same: bool,
-    /// With how many loads of each cell, if with fewer than the study's own laboratory.
+    /// Number of loads of each cell, if fewer than in the study's own laboratory.
     pub loads: Option<NonZeroU32>,
-    /// Claim by claim.
+    /// Verdicts, claim by claim.
     pub verdicts: Vec<Verdict>,
-    /// What the study's own laboratory says by as many loads.
+    /// The verdicts of the study's own laboratory with as many loads.
     pub beside: Vec<Verdict>,
 }
 
-/// An experiment of a study, and what there is of it.
+/// An experiment of a study, with its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// Its name.
     pub id: String,
     /// Its complete run, if there is one.
     pub run: Option<RunRow>,
-    /// What it waits for.
+    /// Missing features.
     pub waits_for: Vec<String>,
 }
 
 /// Failed to judge a study.
 #[derive(Debug, Error)]
 pub enum HearingError {
-    /// Its folder is not right.
+    /// Its folder is invalid.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// One of its experiments is not.
+    /// One of its experiments is invalid.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// The store cannot be read.
@@ -81,19 +82,19 @@ pub enum HearingError {
     /// A clause or a comparison cannot be read.
     #[error("{study}/{file}: `{entry}`: {fault}")]
     Clause {
-        /// Which study.
+        /// The study.
         study: String,
-        /// The file that it stands in.
+        /// The file that contains it.
         file: &'static str,
-        /// The claim or conclusion that it is of.
+        /// The claim or conclusion that it belongs to.
         entry: String,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
 }
 
-/// Judges `study` by the complete runs that `store` holds of its experiments, run in this manner; and in every other laboratory that was
-/// not run whole in this manner by so many `loads` of each cell, if that is said.
+/// Judges `study` by the complete runs of its experiments in `store`, run in this manner. Other laboratories
+/// that were not run in full in this manner are judged by their runs with `loads` loads of each cell, if given.
 ///
 /// # Errors
 /// A folder or a store that cannot be read.
@@ -134,14 +135,14 @@ impl Hearing {
         self.elsewhere.iter().find(|there| there.laboratory == laboratory)
     }
 
-    /// The wrong laboratories that confirm a claim, by its place.
+    /// The wrong laboratories that confirm a claim, given by index.
     pub fn confirmed_wrongly(&self, claim: usize) -> Vec<Laboratory> {
         let confirms = |there: &Elsewhere| there.verdicts.get(claim) == Some(&Verdict::Confirmed);
         let wrong = Laboratory::of_kind(LaboratoryKind::Wrong);
         wrong.filter(|it| self.in_laboratory(*it).is_some_and(confirms)).collect()
     }
 
-    /// Whether all wrong laboratories confirm a claim, so that to confirm it says nothing.
+    /// True if all wrong laboratories confirm a claim, so that its confirmation means nothing.
     pub fn is_non_discriminating(&self, claim: usize) -> bool {
         let wrong = Laboratory::of_kind(LaboratoryKind::Wrong).count();
         self.confirmed_wrongly(claim).len() == wrong

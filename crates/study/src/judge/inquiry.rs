@@ -12,7 +12,7 @@ use scenario::Plan;
 use scenario::experiment::Catalogue;
 use store::{RunId, Store};
 
-/// A study, and where its experiments have been run.
+/// A study, and the store that holds the runs of its experiments.
 pub(super) struct Inquiry<'a> {
     pub(super) study: &'a Study,
     pub(super) clauses: &'a Clauses,
@@ -26,12 +26,12 @@ pub(super) struct Inquiry<'a> {
 pub(super) type Plans = Vec<(String, Plan)>;
 
 impl Inquiry<'_> {
-    /// What the experiments come to in the study's own laboratory, with so many loads if that is said.
+    /// The plans of the experiments in the study's own laboratory, with this many loads if given.
     pub(super) fn plans(&self, loads: Option<NonZeroU32>) -> Result<Plans, HearingError> {
         self.plans_at(loads.map_or(self.manner.depth, Depth::Loads))
     }
 
-    /// What they come to there at that depth.
+    /// The plans there at that depth.
     pub(super) fn plans_at(&self, depth: Depth) -> Result<Plans, HearingError> {
         let manner = Manner { depth, ..self.manner };
         let mut plans = Vec::new();
@@ -42,7 +42,7 @@ impl Inquiry<'_> {
         Ok(plans)
     }
 
-    /// What the study's own laboratory measured, and by which runs.
+    /// The measurements of the study's own laboratory, and the runs behind them.
     pub(super) fn published(
         &self,
         plans: &Plans,
@@ -58,8 +58,8 @@ impl Inquiry<'_> {
         Ok((measured, experiments))
     }
 
-    /// The verdicts of all other laboratories in which something was run, or nothing can be otherwise. Those that were not run whole as
-    /// often as the study's own are judged by so many `loads`, if that is said.
+    /// The verdicts of all other laboratories in which something was run, or nothing can differ. Those that
+    /// were not run in full as often as the study's own are judged by `loads` loads, if given.
     pub(super) fn elsewhere(
         &self,
         published: &Measured,
@@ -99,7 +99,7 @@ impl Inquiry<'_> {
         Ok(all)
     }
 
-    /// What there is of a laboratory.
+    /// The state of a laboratory's runs.
     fn known(&self, laboratory: Laboratory, plans: &Plans) -> Result<Known, HearingError> {
         if laboratory.swaps_labels() {
             return Ok(Known::Relabelled);
@@ -123,19 +123,19 @@ impl Inquiry<'_> {
         })
     }
 
-    /// Whether other laboratories run the experiment of this name.
+    /// True if other laboratories run the experiment of this name.
     fn is_run_elsewhere(&self, id: &str) -> bool {
         self.study.setup.experiments.iter().any(|it| it.id == id && it.is_run_elsewhere())
     }
 
-    /// What identifies the plans that other laboratories run.
+    /// The digests of the plans that other laboratories run.
     fn digests(&self, plans: &Plans) -> Vec<String> {
         let run = plans.iter().filter(|(id, _)| self.is_run_elsewhere(id));
         run.map(|(_, plan)| plan.digest()).collect()
     }
 
-    /// What a laboratory measured; where an experiment is the study's own there and was not run again, what the study's own measured by as
-    /// many loads.
+    /// The measurements of a laboratory. For an experiment that is the same there and was not run again, they
+    /// are those of the study's own laboratory with as many loads.
     pub(super) fn measured(
         &self,
         laboratory: Laboratory,
@@ -143,7 +143,7 @@ impl Inquiry<'_> {
         published: &Measured,
     ) -> Result<Measured, HearingError> {
         let (mut there, _) = self.runs(laboratory, plans)?;
-        // More loads in the study's own laboratory than it made are not what it made.
+        // More loads in the study's own laboratory are not the study's own loads.
         let is_the_same = |(id, plan): &&(String, Plan)| {
             laboratory != Laboratory::AsPublished
                 && there.run(id).is_none()
@@ -194,7 +194,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// How much of a longer run each of these plans would have been.
+/// The portion of a longer run that each of these plans would have been.
 pub(super) fn portions(plans: &Plans) -> BTreeMap<String, Portion> {
     plans.iter().map(|(id, plan)| (id.clone(), Portion::of(plan))).collect()
 }
@@ -203,14 +203,14 @@ fn verdicts(judged: &[Judged]) -> Vec<Verdict> {
     judged.iter().map(|it| it.verdict.clone()).collect()
 }
 
-/// What there is of a laboratory.
+/// State of a laboratory's runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Nothing in the study can be otherwise.
+    /// Nothing in the study can differ.
     TheSame,
-    /// What the study's own measured, by other names.
+    /// The measurements of the study's own laboratory, relabelled.
     Relabelled,
-    /// Every experiment that is another one there was run.
+    /// Every experiment that differs there was run.
     Run,
     /// Some of them were.
     RunInPart,

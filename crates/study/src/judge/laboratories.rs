@@ -1,23 +1,23 @@
-//! What becomes of a study's verdicts in other laboratories, as a section of the page.
+//! Changes of a study's verdicts in other laboratories, as a section of the page.
 
 use std::fmt::Write;
 
 use super::{Elsewhere, Hearing, Verdict};
 use crate::{Laboratory, LaboratoryKind};
 
-/// A verdict that is another one elsewhere.
+/// A verdict that changes in another laboratory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn<'a> {
-    /// Whose.
+    /// The claim.
     pub claim: &'a str,
-    /// In the study's own laboratory, by as many loads.
+    /// In the study's own laboratory, with as many loads.
     pub here: &'a Verdict,
     /// In the other one.
     pub there: &'a Verdict,
 }
 
 impl Hearing {
-    /// The verdicts that are others there. One that is open in either laboratory has not turned.
+    /// The verdicts that change there. One that is open in either laboratory does not count as changed.
     pub fn turns<'a>(&'a self, elsewhere: &'a Elsewhere) -> Vec<Turn<'a>> {
         let both = elsewhere.beside.iter().zip(&elsewhere.verdicts);
         let turned = self.judged.iter().zip(both).filter(|(_, (here, there))| {
@@ -28,7 +28,7 @@ impl Hearing {
     }
 }
 
-/// One table for the wrong laboratories, one for the unstated things.
+/// One table for the wrong laboratories, one for the unstated choices.
 pub(super) fn section(page: &mut String, hearing: &Hearing) {
     let tables = [
         (LaboratoryKind::Wrong, "wrong laboratory"),
@@ -64,7 +64,7 @@ fn row(page: &mut String, hearing: &Hearing, laboratory: Laboratory) {
     };
 }
 
-/// Claims by how they turned: `confirmed to refuted: a, b`.
+/// Claims by the change of their verdicts: `confirmed to refuted: a, b`.
 fn told(turns: &[Turn<'_>]) -> String {
     let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
     for Turn { claim, here, there } in turns {

@@ -1,4 +1,4 @@
-//! What a study's experiments left in the store, cell by cell.
+//! Measurements of a study's experiments in the store, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,33 +18,33 @@ pub struct Measured {
 /// One cell: the repetitions of one scenario, or of one visit of its journeys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What it is.
+    /// The facts about it.
     pub facts: Facts,
-    /// Each quantity that was asked for, by repetition; a repetition without it is not there.
+    /// Each requested quantity, by repetition; repetitions without a value are absent.
     pub values: BTreeMap<Quantity, Repeated>,
-    /// Loads, and how many of them failed.
+    /// Number of loads.
     pub loads: u32,
-    /// See `loads`.
+    /// Number of failed loads.
     pub failed: u32,
 }
 
-/// How much of a longer run a shorter one is.
+/// The part of a longer run that a shorter one makes up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portion {
     /// Repetitions of each cell.
     pub loads: u32,
-    /// The draws of drawn sites that it takes.
+    /// The draws of drawn sites that it includes.
     pub draws: BTreeSet<u32>,
 }
 
 impl Portion {
-    /// What `plan` makes.
+    /// The portion that `plan` makes up.
     pub fn of(plan: &Plan) -> Portion {
         let draws = plan.cells().iter().filter_map(|cell| facts::draw(&cell.page.spec));
         Portion { loads: plan.repetitions(), draws: draws.collect() }
     }
 
-    /// The loads of a cell that are in the `index`-th portion; none of a draw that is not taken.
+    /// The loads of a cell in the `index`-th portion; `None` for a cell of a draw that is not included.
     fn of_cell(&self, cell: &Cell, index: u32) -> Option<Cell> {
         if let Some(Fact::Number(draw)) = cell.facts.get("draw")
             && !self.draws.contains(&(*draw as u32))
@@ -67,13 +67,13 @@ impl Portion {
 pub type Repeated = BTreeMap<u32, f64>;
 
 impl Measured {
-    /// Nothing yet.
+    /// An empty collection.
     pub fn new() -> Measured {
         Measured::default()
     }
 
-    /// Adds what `run` holds of `experiment`, as far as `quantities` ask. What a cell is, its scenario of `published` says, in whichever
-    /// laboratory it was run.
+    /// Adds the loads of `experiment` in `run`, as far as `quantities` need them. Facts of a cell are taken
+    /// from its scenario in `published`, whichever laboratory it was run in.
     ///
     /// # Errors
     /// A store that cannot be read.
@@ -124,14 +124,14 @@ impl Measured {
         Ok(())
     }
 
-    /// Adds a cell of `experiment` as it is given.
+    /// Adds a given cell of `experiment`.
     pub fn add(&mut self, experiment: &str, cell: Cell) {
         self.runs.entry(experiment.to_owned()).or_insert(RunId(0));
         self.cells.push(cell);
     }
 
-    /// What shorter runs would have measured, the `index`-th of them from 0: of each experiment that is named so much as its portion says, and
-    /// nothing of others. How many of those loads failed is not known any more.
+    /// The measurements that shorter runs would have made, of the `index`-th one from 0: from each named
+    /// experiment its portion, from others nothing. The number of failed loads is lost.
     #[must_use]
     pub fn portion(&self, portions: &BTreeMap<String, Portion>, index: u32) -> Measured {
         let of_cell = |cell: &Cell| portions.get(&cell.experiment()?)?.of_cell(cell, index);
@@ -152,7 +152,7 @@ impl Measured {
         self.runs.extend(other.runs);
     }
 
-    /// The cells, to be changed.
+    /// The cells, mutably.
     pub(super) fn cells_mut(&mut self) -> &mut [Cell] {
         &mut self.cells
     }
@@ -173,7 +173,7 @@ impl Measured {
     }
 }
 
-/// The journeys of a run with what the set-up says of their cells.
+/// The journeys of a run, with the scenarios that the set-up gives their cells.
 fn as_published(mut journeys: Vec<JourneyRow>, published: &[Arc<Scenario>]) -> Vec<JourneyRow> {
     for journey in &mut journeys {
         if let Some(scenario) = published.get(journey.cell as usize) {
@@ -190,7 +190,7 @@ fn detail(
     Ok((store.objects(key)?, store.connections(key)?))
 }
 
-/// The run of a plan that a store holds whole, if it does: a part of a grid is nothing to judge by.
+/// The complete run of a plan, if the store has one: a part of a grid is not enough to judge by.
 ///
 /// # Errors
 /// A store that cannot be read.
@@ -206,7 +206,7 @@ impl Cell {
         Cell { facts, values: BTreeMap::new(), loads: 0, failed: 0 }
     }
 
-    /// The experiment that it is of.
+    /// The experiment that it belongs to.
     fn experiment(&self) -> Option<String> {
         match self.facts.get("experiment") {
             Some(Fact::Text(id)) => Some(id.clone()),

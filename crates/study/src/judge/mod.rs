@@ -1,9 +1,10 @@
-//! Judging: what a study's experiments left in the store, held against what the study claims.
+//! Judging: a comparison of a study's claims with the runs of its experiments in the store.
 //!
-//! [`measured`] reads the store cell by cell; a cell is told by its [`facts`], a load by its [quantities](Quantity). A study's
-//! `clauses.toml` says in [terms](Terms) of arms and grids which [expression](Expression) of them must pass which [`Test`];
-//! a claim is confirmed if all its clauses hold. What is said of chance is in [`draw`]. No verdict is written by hand, and what has
-//! not been judged says what it waits for.
+//! [`measured`] reads the store cell by cell; a cell is described by its [`facts`], a load by its
+//! [quantities](Quantity). A study's `clauses.toml` defines [terms](Terms), arms and grids among them, and the
+//! [`Test`] that an [expression](Expression) of them must pass; a claim is confirmed if all its clauses hold.
+//! The role of chance is documented in [`draw`]. No verdict is written by hand, and a claim that has not been
+//! judged states what it waits for.
 
 pub mod facts;
 pub mod measured;

@@ -6,7 +6,7 @@ use super::tally::{Counted, Tally};
 use super::{Evidence, Found, Hearing, Judged, Verdict, laboratories, reasons};
 use crate::{Claim, DIGITS, Laboratory};
 
-/// The page of these studies; `command` makes it anew.
+/// The page of these studies; `command` regenerates it.
 pub fn markdown(hearings: &[Hearing], command: &str) -> String {
     let mut page = String::new();
     page.push_str(HEAD);
@@ -154,7 +154,7 @@ fn claim(page: &mut String, claim: &Claim, judged: &Judged, chance: &str, wrongl
     );
 }
 
-/// A text as a cell of a table holds it.
+/// Text escaped for a table cell.
 pub(super) fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
 }

@@ -1,4 +1,4 @@
-//! Why strong claims are not confirmed, and what was changed in a set-up, as sections of the page.
+//! Causes of unconfirmed strong claims, and changes to set-ups, as sections of the page.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::{Found, Hearing, Shown, Verdict, Whose};
 use crate::{Change, Changes, Moved, Strength};
 
 impl Hearing {
-    /// The claims that the study supports strongly and that are refuted or inconclusive, by place.
+    /// The claims that the study supports strongly and that are refuted or inconclusive, by index.
     pub fn unconfirmed(&self) -> impl Iterator<Item = usize> {
         let claims = self.study.claims.iter().zip(&self.judged).enumerate();
         let unconfirmed = claims.filter(|(_, (claim, judged))| {
@@ -17,12 +17,12 @@ impl Hearing {
         unconfirmed.map(|(index, _)| index)
     }
 
-    /// The causes that are given of a claim.
+    /// The causes given for a claim.
     pub fn causes_of(&self, claim: &str) -> impl Iterator<Item = &Shown> {
         self.causes.iter().filter(move |shown| shown.cause.of.iter().any(|id| id == claim))
     }
 
-    /// How many strong claims are not confirmed, and of how many of them a run shows a cause.
+    /// Number of unconfirmed strong claims, and of those for which a run shows a cause.
     pub fn explained(&self) -> (usize, usize) {
         let ids = self.unconfirmed().map(|index| self.study.claims[index].id.as_str());
         let explained = |id: &&str| self.causes_of(id).any(Shown::is_shown);
@@ -32,7 +32,7 @@ impl Hearing {
 }
 
 impl Shown {
-    /// Whether a run shows it.
+    /// True if a run shows it.
     pub fn is_shown(&self) -> bool {
         self.verdict == Verdict::Confirmed
     }
@@ -48,7 +48,7 @@ impl Shown {
 }
 
 impl Whose {
-    /// In a few words.
+    /// Short description.
     fn words(self) -> &'static str {
         match self {
             Whose::SetUp => "the study's set-up",
@@ -59,7 +59,7 @@ impl Whose {
     }
 }
 
-/// Both sections.
+/// Appends both sections.
 pub(super) fn sections(page: &mut String, hearing: &Hearing) {
     causes(page, hearing);
     changes(page, &hearing.study.changes);

@@ -2,21 +2,21 @@
 
 use statistics::{Line, spearman};
 
-/// Where on a grid: on which of its curves, and at which x.
+/// A place on a grid: a curve, and an x on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// The curve: an index into [`Frame::cases`](super::Frame::cases).
     pub case: usize,
-    /// Along the grid's axis; 0 without one.
+    /// The value on the grid's axis; 0 without an axis.
     pub x: f64,
 }
 
-/// One number, or one at each of several places, which are in order.
+/// One number, or a number at each of several places, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// One.
+    /// A single number.
     Number(f64),
-    /// Several.
+    /// Numbers at several places.
     Series(Vec<(Place, f64)>),
 }
 
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// Applies `f` to both place by place: where both have one, and a single number everywhere.
+    /// Applies `f` to both place by place, at their common places; a single number applies everywhere.
     #[must_use]
     pub fn zip(self, other: Value, f: impl Fn(f64, f64) -> f64) -> Value {
         match (self, other) {
@@ -74,7 +74,7 @@ pub fn rank_correlation(points: &[(Place, f64)]) -> Option<f64> {
     spearman(&x, &y)
 }
 
-/// The median of numbers, of which some may be infinite; what is no number makes the median none.
+/// The median of numbers, of which some may be infinite; `None` if one is NaN.
 pub fn median(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -87,7 +87,7 @@ pub fn median(numbers: &[f64]) -> Option<f64> {
     }
 }
 
-/// Which share of `all`, in per cent, `count` is.
+/// The share of `count` in `all`, in per cent.
 pub fn percent(count: usize, all: usize) -> f64 {
     100.0 * count as f64 / all.max(1) as f64
 }

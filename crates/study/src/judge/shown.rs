@@ -1,4 +1,4 @@
-//! Whether a run shows why claims are not confirmed.
+//! Tests of causes by runs.
 
 use super::frame::Sources;
 use super::hearing::{HearingError, Shown};
@@ -8,8 +8,8 @@ use super::{Cause, Fault, Finding, Found, Judged, Measured, Outcome, Verdict};
 use crate::{CAUSES, Depth};
 
 impl Inquiry<'_> {
-    /// Whether a run shows a cause; `published` is what the study's own laboratory measured. A cause that is shown by what its claims come to may
-    /// be that of some and not of others.
+    /// The verdicts on a cause; `published` holds the measurements of the study's own laboratory. A cause that
+    /// is tested by its claims' verdicts may apply to some claims and not to others.
     pub(super) fn shown(
         &self,
         cause: &Cause,
@@ -17,7 +17,8 @@ impl Inquiry<'_> {
     ) -> Result<Vec<Shown>, HearingError> {
         let there = match cause.is_elsewhere() {
             true => {
-                // Causes are run as the study was (`study run --causes`), however its claims are judged.
+                // Causes are run with the study's depth (`study run --causes`), whatever the depth at which its
+                // claims are judged.
                 let depth = cause.loads.map_or(Depth::Usual, Depth::Loads);
                 let mut plans = self.plans_at(depth)?;
                 let wanted = self.clauses.experiments_of(cause);
@@ -42,7 +43,7 @@ impl Inquiry<'_> {
         Ok(Shown { cause: cause.clone(), verdict, findings })
     }
 
-    /// What the clauses of a cause come to, and what is missing for them.
+    /// The results of a cause's clauses, and what is missing for them.
     fn findings(
         &self,
         cause: &Cause,
@@ -63,7 +64,8 @@ impl Inquiry<'_> {
         Ok((findings, waits_for))
     }
 
-    /// What the claims of a cause come to where it shows: those that come to what is expected, those that do not, and those that wait for something.
+    /// The verdicts on a cause's claims where it shows, grouped: as expected, not as expected, and waiting for
+    /// something.
     fn come_to(&self, cause: &Cause, measured: &Measured) -> Result<Vec<Shown>, HearingError> {
         let mut groups: Vec<Shown> = Vec::new();
         for judged in self.judge(measured)?.iter().filter(|it| cause.of.contains(&it.id)) {
@@ -84,7 +86,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// Whether a claim comes to what a cause of it lets expect, and what it comes to.
+/// The verdict on a cause by one of its claims, with the finding behind it.
 fn found(cause: &Cause, judged: &Judged) -> (Verdict, Option<Found>) {
     if let Verdict::Open(missing) = &judged.verdict {
         let missing = missing.iter().map(|what| format!("{what}{}", cause.place()));

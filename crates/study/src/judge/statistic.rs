@@ -1,10 +1,10 @@
-//! What a cell's repetitions come to in one number.
+//! Statistics that summarize a cell's repetitions.
 
 use scenario::choice;
 use statistics::{Sample, relative_interval_percent};
 
 choice! {
-    /// A number of a sample.
+    /// A statistic of a sample.
     pub enum Statistic, "statistic" {
         /// The arithmetic mean.
         Mean = "mean",
@@ -20,16 +20,16 @@ choice! {
         Spread = "spread",
         /// Standard deviation over mean, in per cent.
         Variation = "cv",
-        /// Distance of the quartiles over the median, in per cent.
+        /// Interquartile range over the median, in per cent.
         QuartileDistance = "iqr",
-        /// Half of the 95 % interval as bth2013 computed it over the mean, in per cent; 0 without spread.
+        /// Half of the 95 % interval, as bth2013 computed it, over the mean, in per cent; 0 without spread.
         RelativeInterval = "ci",
     }
     not_yet {}
 }
 
 impl Statistic {
-    /// Its value; none of a sample that is too small for it.
+    /// Its value; `None` if the sample is too small.
     pub fn of(self, sample: &Sample) -> Option<f64> {
         let values = sample.values();
         let (least, most) = (values[0], values[values.len() - 1]);

@@ -1,13 +1,15 @@
-//! Labels swapped: what HTTP/1.1 did is called what SPDY or HTTP/2 did, and the other way round.
+//! Swapped labels: results of HTTP/1.1 are attributed to SPDY or HTTP/2, and vice versa.
 
 use super::{Cell, Fact, Measured};
 use scenario::Protocol;
 
-/// Facts in which the two ways of a comparison may differ; all others must be the same. They are exchanged with the one that differs least.
+/// Facts in which the two ways of a comparison may differ; all others must be the same. Cells are exchanged
+/// with the one that differs least.
 const OF_THE_WAY: [&str; 6] = ["experiment", "protocol", "tls", "tcp", "route", "browser"];
 
 impl Measured {
-    /// Exchanges what each cell of HTTP/1.1 has measured with a cell of a protocol that multiplexes, if there is one beside it.
+    /// Exchanges the measurements of each HTTP/1.1 cell with those of a comparable cell of a multiplexing
+    /// protocol, if there is one.
     #[must_use]
     pub fn with_labels_swapped(mut self) -> Measured {
         let cells = self.cells_mut();
@@ -35,7 +37,7 @@ fn protocol(cell: &Cell) -> Option<Protocol> {
     }
 }
 
-/// In how many facts two ways differ; none if they are not beside each other.
+/// Number of facts in which two cells differ; `None` if they are not comparable.
 fn distance(one: &Cell, other: &Cell) -> Option<usize> {
     let differences = one.facts.differences(&other.facts);
     let beside = differences.iter().all(|name| OF_THE_WAY.contains(name));

@@ -1,39 +1,39 @@
-//! Verdicts, counted: a fact weighs one, however many claims there are of it.
+//! Counts of verdicts: each fact has weight one, however many claims are about it.
 
 use std::collections::BTreeMap;
 
 use super::{Hearing, Judged, Verdict};
 use crate::{Claim, Strength};
 
-/// How many facts came to which verdict. The claims of a fact share its weight, so a number may be a part.
+/// Number of facts with each verdict. The claims of a fact share its weight, so numbers may be fractional.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Claims.
     pub claims: usize,
     /// Facts.
     pub facts: f64,
-    /// Of those, confirmed.
+    /// Confirmed facts.
     pub confirmed: f64,
-    /// Refuted.
+    /// Refuted facts.
     pub refuted: f64,
-    /// Inconclusive.
+    /// Inconclusive facts.
     pub inconclusive: f64,
-    /// Not judged yet.
+    /// Facts not judged yet.
     pub open: f64,
-    /// Beyond judging.
+    /// Facts that cannot be judged.
     pub untestable: f64,
-    /// Confirmed by every wrong laboratory: to judge them says nothing.
+    /// Confirmed by every wrong laboratory, so that judging them means nothing.
     pub non_discriminating: f64,
 }
 
-/// Which claims are counted.
+/// Selection of claims to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Those that say something of the world.
+    /// Claims that state a finding.
     Findings,
-    /// Of those, the ones that the study supports strongly.
+    /// Findings that the study supports strongly.
     Strong,
-    /// Those that say again what went into the laboratory.
+    /// Claims that restate an input of the laboratory.
     Restatements,
 }
 
@@ -47,10 +47,10 @@ impl Counted {
     }
 }
 
-/// Where in a tally a claim is counted.
+/// Accessor of the tally's field in which a claim is counted.
 type Counter = fn(&mut Tally) -> &mut f64;
 
-/// By its verdict.
+/// The field for a claim's verdict.
 fn counter(judged: &Judged) -> Counter {
     match judged.verdict {
         Verdict::Confirmed => |tally| &mut tally.confirmed,
@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Tally) -> Tally {
         Tally {
@@ -101,7 +101,8 @@ impl Tally {
         }
     }
 
-    /// The confirmed share, in per cent, of what has been judged and tells something; what is inconclusive stays in the denominator.
+    /// The confirmed share, in per cent, of what has been judged and discriminates; inconclusive verdicts stay
+    /// in the denominator.
     pub fn rate(&self) -> Option<f64> {
         let judged = self.confirmed + self.refuted + self.inconclusive;
         (judged > 0.0).then(|| 100.0 * self.confirmed / judged)

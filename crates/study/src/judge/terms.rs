@@ -1,4 +1,4 @@
-//! What the words of a study's clauses mean: arms, grids, published tables.
+//! Definitions of the terms in a study's clauses: arms, grids, published tables.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::Deserialize;
 use super::facts::{self, Filter};
 use super::{Leaf, Quantity, Statistic};
 
-/// The words.
+/// The terms.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// What a cell's repetitions come to, where an expression does not say.
+    /// The statistic over a cell's repetitions, where an expression does not name one.
     pub statistic: Statistic,
     /// The ways that are compared.
     #[serde(default, rename = "arm")]
     pub arms: BTreeMap<String, Filter>,
-    /// Over what they are compared.
+    /// The grids over which they are compared.
     #[serde(default, rename = "grid")]
     pub grids: BTreeMap<String, Grid>,
     /// The document's tables.
@@ -24,16 +24,16 @@ pub struct Terms {
     pub tables: BTreeMap<String, Column>,
 }
 
-/// Some experiments' cells, put in order.
+/// Cells of some experiments, in order.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Whose cells.
+    /// The experiments.
     pub experiments: Vec<String>,
-    /// Which of them.
+    /// Filter on their cells.
     #[serde(default, rename = "where")]
     pub filter: Filter,
-    /// The fact that is the axis; none for a grid of single points.
+    /// The fact that is the axis; `None` for a grid of single points.
     pub x: Option<String>,
     /// The fact that tells curves apart.
     pub each: Option<String>,
@@ -47,7 +47,7 @@ pub struct Column {
     pub file: String,
     /// The column that is the axis, or `row`: rows are counted, from 1.
     pub x: String,
-    /// The column that is meant.
+    /// The column with the values.
     pub y: String,
 }
 
@@ -59,7 +59,7 @@ impl Terms {
         grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
     }
 
-    /// What of a leaf is no word of these, or does not say enough where the clause has no grid.
+    /// The undefined term of a leaf, or the missing grid if neither leaf nor clause names one.
     pub fn unknown(&self, leaf: &Leaf, clause_grid: Option<&str>) -> Option<String> {
         match leaf {
             Leaf::Published(table) => (!self.tables.contains_key(table))
@@ -77,7 +77,7 @@ impl Terms {
         }
     }
 
-    /// A name in arms or grids that is no fact's, or no experiment's.
+    /// A name in arms or grids that is not a fact's or an experiment's.
     pub fn mistake(&self, is_experiment: impl Fn(&str) -> bool) -> Option<String> {
         let filters = self.arms.values().chain(self.grids.values().map(|grid| &grid.filter));
         if let Some(name) = filters.filter_map(Filter::unknown).next() {

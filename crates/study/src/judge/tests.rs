@@ -12,7 +12,7 @@ use testbed::tour::Library;
 
 const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
 
-/// Every cell of a study's experiments with three loads of numbers that mean nothing.
+/// Every cell of a study's experiments with three loads of meaningless numbers.
 fn invented(study: &Study, clauses: &Clauses) -> Measured {
     let mut measured = Measured::new();
     let mut stream = chance::Source::new(1, 0).stream("invented");
@@ -105,12 +105,12 @@ fn heard(clauses: &str) -> Hearing {
     heard_in(clauses, &[])
 }
 
-/// The same, run in these laboratories, too.
+/// The same, also run in these laboratories.
 fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
     heard_of(&[("clauses.toml", clauses)], laboratories)
 }
 
-/// The same, of a folder with these files beside its set-up and its claims.
+/// The same, of a folder that has these files besides its set-up and its claims.
 fn heard_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> Hearing {
     let claims = [
         claim("slow", "f", "strength = \"strong\""),
@@ -165,7 +165,8 @@ fn a_store_is_judged_clause_by_clause() {
 
 #[test]
 fn what_all_wrong_laboratories_confirm_is_not_counted() {
-    // The labels' exchange needs a run of the other protocol alone; a direct route over a wire has neither radio nor proxy.
+    // Swapping labels requires a run of the other protocol; a direct route over a wire has neither radio nor
+    // proxy.
     let hearing = heard_in(CLAUSES, &[Laboratory::NoLossRecovery, Laboratory::ClientSlower]);
     let there = |laboratory| hearing.in_laboratory(laboratory);
     assert!(there(Laboratory::NoRadio).unwrap().is_same);
@@ -205,7 +206,7 @@ fn a_verdict_turns_with_the_labels() {
 const FAILING: &str =
     "{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }";
 
-/// `slow` is refuted; why, these say.
+/// A study whose claim `slow` is refuted, with these causes.
 fn heard_with_causes(causes: &str, laboratories: &[Laboratory]) -> Hearing {
     let sign = "{ on = \"rtt\", test = \"sign\", less = [\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"] }";
     let clauses = CLAUSES.replace(sign, FAILING);
@@ -243,7 +244,7 @@ fn a_cause_is_judged() {
     assert!(runs.iter().all(|run| run.experiments.iter().eq(["one"])));
 }
 
-/// The study of [`heard_with_causes`], unheard.
+/// The study of [`heard_with_causes`], before judging.
 fn hearing_study(causes: &str) -> Study {
     heard_with_causes(causes, &[]).study
 }
@@ -363,10 +364,10 @@ fn what_came_after_is_of_no_matter_to_other_laboratories() {
     let plan = resolve(&source, &Library::default()).unwrap();
     let mut filled = store::toy::filled_store(&plan);
     store::toy::finish(&mut filled.store, &Laboratory::ClientSlower.plan(&plan));
-    // As many loads as the study's own of what its claims are about.
+    // As many loads of the claims' experiments as the study's own.
     let own = std::num::NonZeroU32::new(6);
     let heard = hear(study, &filled.store, USUAL, own, &Library::default()).unwrap();
-    // HTTP/1.1 over TLS is something else in `two` alone.
+    // HTTP/1.1 over TLS makes a difference in `two` only.
     assert!(heard.in_laboratory(Laboratory::TlsForHttp).unwrap().is_same);
     assert_eq!(heard.in_laboratory(Laboratory::ClientSlower).unwrap().loads, own);
 }

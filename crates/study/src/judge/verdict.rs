@@ -10,7 +10,7 @@ use super::frame::{Grounds, Sources};
 use super::{Clauses, Fault, Finding, Found, Frame, Measured, Outcome};
 use crate::{Claim, Strength};
 
-/// What is to be thought of a claim.
+/// Outcome of judging a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Every clause holds.
@@ -21,7 +21,7 @@ pub enum Verdict {
     Inconclusive,
     /// The document does not say enough for a test.
     Untestable,
-    /// It has not been judged: what for.
+    /// Not judged: the missing features or runs.
     Open(Vec<String>),
 }
 
@@ -30,29 +30,29 @@ pub enum Verdict {
 pub struct Judged {
     /// Its name.
     pub id: String,
-    /// What is to be thought of it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// Clause by clause; there may be some of a claim that is open or untestable.
+    /// Clause by clause; an open or untestable claim may have some.
     pub findings: Vec<Found>,
     /// The loads behind it.
     pub grounds: Grounds,
-    /// How its criterion was read.
+    /// The interpretation of its criterion.
     pub reading: Option<String>,
 }
 
-/// What a clause comes to if no load has what it asks for.
+/// The result of a clause if no load has the requested quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Silence {
-    /// All that it asks for was run: the case did not come up, so the runs do not say.
+    /// All requested cells were run: the case did not occur, so the runs are inconclusive.
     Undecided,
-    /// It may be in cells that were left out.
+    /// It may occur in cells that were left out.
     Missing,
 }
 
-/// Judges all claims of a study. A clause about a case that did not come up in any load is inconclusive.
+/// Judges all claims of a study. A clause about a case that did not occur in any load is inconclusive.
 ///
 /// # Errors
-/// A clause that says what cannot be read: its claim, and why.
+/// An unreadable clause, with its claim and the reason.
 pub fn judge(
     claims: &[Claim],
     clauses: &Clauses,
@@ -64,13 +64,13 @@ pub fn judge(
         judge_claim(claim, clauses.of(&claim.id), sources, Silence::Undecided)
             .map_err(|fault| (claim.id.clone(), fault))
     };
-    // All first, so that of several faults it is always the same one.
+    // All are judged before any fault is reported, so that it is always the same one of several.
     let all: Vec<_> = claims.par_iter().map(one).collect();
     all.into_iter().collect()
 }
 
-/// Judges what `measured` has the cells for: a claim that asks for others is open. The clauses themselves are beyond doubt, as whole grids
-/// can be [judged](judge) by them.
+/// Judges the claims for which `measured` has the cells: a claim that needs others is open. The clauses
+/// themselves are known to be valid, since whole grids can be [judged](judge) by them.
 pub(super) fn judge_covered(
     claims: &[Claim],
     clauses: &Clauses,
@@ -149,7 +149,7 @@ pub(super) fn judge_clause(
                     Err(fault) => return Err(fault),
                 }
             }
-            // Cases of which nothing can be said count neither way, unless too few are left.
+            // Inconclusive cases count neither way, unless too few are left.
             if let Some(fault) = nothing.filter(|_| found.len() < least) {
                 return Err(fault);
             }
@@ -170,7 +170,7 @@ pub(super) fn of_findings(findings: &[Found]) -> Verdict {
 }
 
 impl Judged {
-    /// Nothing has been looked at yet.
+    /// A claim before judging.
     fn unheard(claim: &Claim, entry: Option<&ClaimClauses>) -> Judged {
         Judged {
             id: claim.id.clone(),

@@ -1,11 +1,11 @@
-//! When a receiver acknowledges, by operating system.
+//! Acknowledgement policies, by operating system.
 
 use std::time::Duration;
 
-/// When the receiver acknowledges (`__tcp_ack_snd_check`, `tcp_event_data_recv`).
+/// Acknowledgement policy of the receiver (`__tcp_ack_snd_check`, `tcp_event_data_recv`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// Segments acknowledged at once at the start and after a long pause, at least and at most
+    /// Segments acknowledged at once at the start and after a long pause, minimum and maximum
     /// (`tcp_incr_quickack`, `TCP_MAX_QUICKACKS`).
     pub quick_acks: (u32, u32),
     /// Shortest delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
@@ -15,25 +15,25 @@ pub struct AckPolicy {
     /// Replies within the delay that make a connection interactive, which ends quick acknowledgements
     /// (`tcp_pingpong_thresh`).
     pub interactive_after: u32,
-    /// The longest that acknowledgements of out-of-order data are held back after the first three
-    /// (`tcp_comp_sack_delay_ns`); zero: never.
+    /// Maximum delay of acknowledgements of out-of-order data after the first three
+    /// (`tcp_comp_sack_delay_ns`); zero: never delayed.
     pub compression_delay: Duration,
-    /// At most so many are held back (`tcp_comp_sack_nr`).
+    /// Maximum number of acknowledgements held back (`tcp_comp_sack_nr`).
     pub compression_limit: u32,
     /// Acknowledge the end of a write (PSH) at once.
     pub push_at_once: bool,
-    /// Acknowledge less of what arrives as a stream.
+    /// Acknowledge streams less often.
     pub stretch: Option<Stretch>,
 }
 
-/// When acknowledgements are stretched over more than two segments (`net.inet.tcp.delayed_ack=3` of XNU).
+/// Condition for stretching acknowledgements over more than two segments (`net.inet.tcp.delayed_ack=3` of XNU).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// One acknowledgement for so many (`maxseg_unacked`),
+    /// One acknowledgement for this number of segments (`maxseg_unacked`),
     pub segments: u32,
     /// while as many arrive within this time (`TCPTV_UNACKWIN`),
     pub window: Duration,
-    /// and so many have arrived since the beginning or the last loss (`TCP_RCV_SS_PKTCOUNT`): the sender's slow start is over.
+    /// and this many have arrived since the beginning or the last loss (`TCP_RCV_SS_PKTCOUNT`): the sender's slow start is over.
     pub slow_start_segments: u32,
 }
 
@@ -61,7 +61,7 @@ impl AckPolicy {
     pub const LINUX_3: AckPolicy =
         AckPolicy { compression_delay: Duration::ZERO, ..AckPolicy::LINUX };
     /// Windows 7: every second segment, or after 200 ms (`TcpAckFrequency` 2, `TcpDelAckTicks` 2 in its
-    /// documentation). Whether the delay is shorter at the start of a connection is not documented: it is not, here.
+    /// documentation). A shorter delay at the start of a connection is not documented, and not modelled.
     pub const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
     /// iOS 9: every second segment, the end of a write at once, or after 100 ms (`TCPTV_DELACK`); in a stream every eighth
     /// (`tcp_cc_delay_ack` of XNU with `net.inet.tcp.delayed_ack=3`).

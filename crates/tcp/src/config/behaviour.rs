@@ -1,13 +1,13 @@
-//! The choices in which generations of Linux differ, each a knob of its own.
+//! The choices that differ between generations of Linux, each with its own knob.
 //!
 //! Sources: Linux 2.6.32, 3.0.27, 3.2, 3.10.17 and 6.18.2, `net/ipv4/tcp_{input,output,timer,cong,metrics}.c`.
 
 use crate::config::named::names;
 
-/// How losses are found.
+/// Loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By time: what was sent well before something that arrived (RFC 8985; all there is since Linux 6.17).
+    /// By time: a segment sent well before one that arrived is lost (RFC 8985; the only one since Linux 6.17).
     Rack,
     /// By distance from the highest data that arrived, holes included, until reordering is seen
     /// (Mathis and Mahdavi 1996; `tcp_fack=1`, up to Linux 4.14).
@@ -18,7 +18,7 @@ pub enum LossDetection {
 
 names!(LossDetection { Rack => "rack", Fack => "fack", Duplicates => "duplicates" });
 
-/// How the window comes down during a reduction.
+/// Reduction of the window to the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// By one on every second acknowledgement (`tcp_cwnd_down`, up to Linux 3.1).
@@ -28,7 +28,7 @@ pub enum Reduction {
     /// Proportionally everywhere, one segment of slack below the threshold (Linux 3.7 to 4.5).
     Prr310,
     /// Proportionally; below the threshold slow start only while no more is lost
-    /// (RFC 9937's bound as Linux 6 has it).
+    /// (RFC 9937's bound as in Linux 6).
     Prr6,
 }
 
@@ -39,10 +39,10 @@ names!(Reduction {
     Prr6 => "prr-6",
 });
 
-/// How a timeout is tested for having been spurious.
+/// Test of a timeout for being spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frto {
-    /// Not at all (`tcp_frto=0`).
+    /// None (`tcp_frto=0`).
     Off,
     /// Appendix B of RFC 4138: two acknowledgements decide before anything is marked lost
     /// (`tcp_enter_frto`, up to Linux 3.9).
@@ -53,14 +53,14 @@ pub enum Frto {
 
 names!(Frto { Off => "off", Rfc4138 => "rfc4138", Rfc5682 => "rfc5682" });
 
-/// What follows when [`Frto::Rfc4138`] finds a timeout spurious (`tcp_frto_response`).
+/// Response when [`Frto::Rfc4138`] finds a timeout spurious (`tcp_frto_response`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpuriousResponse {
     /// Down to the threshold, which stays reduced, by rate halving (0, the kernel's default).
     RateHalving,
     /// Down to the threshold at once (1).
     Conservative,
-    /// Back to what was before (2).
+    /// Back to the previous window (2).
     Undo,
 }
 
@@ -75,13 +75,13 @@ names!(SpuriousResponse {
 pub enum LossWindow {
     /// One segment, everything marked lost (RFC 5681; Linux 3).
     One,
-    /// One more than what may still be in flight (Linux 6).
+    /// One more than the segments that may still be in flight (Linux 6).
     InFlightPlusOne,
 }
 
 names!(LossWindow { One => "one", InFlightPlusOne => "in-flight-plus-one" });
 
-/// Whether a lost tail is probed for, and after how long.
+/// Probing for a lost tail, and its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailLossProbe {
     /// Never: a lost tail costs a timeout.
@@ -95,23 +95,23 @@ pub enum TailLossProbe {
 
 names!(TailLossProbe { Off => "off", Linux310 => "linux-3.10", Linux6 => "linux-6" });
 
-/// Where samples of the round trip come from.
+/// Source of round trip samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
     /// From the echoed timestamp of every acknowledgement that advances, retransmissions or not;
-    /// without timestamps from what was sent once only (`tcp_ack_saw_tstamp`, Linux 3).
+    /// without timestamps from data sent only once (`tcp_ack_saw_tstamp`, Linux 3).
     Echo,
-    /// From what was sent once only, selectively acknowledged data included; from the echo where
-    /// there is nothing such (`tcp_ack_update_rtt`, Linux 6).
+    /// From data sent only once, SACKed data included; from the echo if
+    /// there is none (`tcp_ack_update_rtt`, Linux 6).
     Transmissions,
 }
 
 names!(RttSampling { Echo => "echo", Transmissions => "transmissions" });
 
-/// What lets the window grow.
+/// Growth of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Each acknowledgement of new data counts one, before losses are looked at; the window must have
+    /// Each acknowledgement of new data counts one, before losses are detected; the window must have
     /// been nearly full when it arrived (`tcp_is_cwnd_limited(in_flight)`, `tcp_abc=0`, up to Linux 3.12).
     PerAck,
     /// Each segment delivered counts; the window must have been full at some time in the round trip, or half
@@ -121,34 +121,34 @@ pub enum Growth {
 
 names!(Growth { PerAck => "per-ack", PerSegment => "per-segment" });
 
-/// When a window that lay idle is cut.
+/// Time at which an idle window is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// When the application writes, before anything leaves (`tcp_slow_start_after_idle_check`, Linux 6).
+    /// On a write by the application, before anything leaves (`tcp_slow_start_after_idle_check`, Linux 6).
     AtWrite,
-    /// When the first burst of up to 64 KB has left under the old window (`tcp_event_data_sent`, Linux 3).
+    /// After the first burst of up to 64 KB has left under the old window (`tcp_event_data_sent`, Linux 3).
     AfterFirstBurst,
 }
 
 names!(IdleRestart { AtWrite => "at-write", AfterFirstBurst => "after-first-burst" });
 
-/// What the loss of the SYN or SYN-ACK costs beyond its timeout.
+/// Cost of a lost SYN or SYN-ACK beyond its timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SynLossWindow {
     /// Nothing (up to Linux 3.0).
     Keep,
     /// A window of one segment after more than one retransmission (RFC 6298; Linux 3.1 to 5.1).
     OneAfterTwo,
-    /// The same, unless they were needless: the answer is to the first, or the peer's own doubled SYNs asked for them (since Linux 5.2).
+    /// The same, unless they were spurious: the reply is to the first, or the peer's own duplicate SYNs asked for them (since Linux 5.2).
     OneUnlessNeedless,
 }
 
 names!(SynLossWindow { Keep => "keep", OneAfterTwo => "one-after-two", OneUnlessNeedless => "one-unless-needless" });
 
-/// What the handshake's round trip is worth.
+/// Use of the handshake's round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeRtt {
-    /// Forgotten without timestamps, where it would give less than the initial timeout: that stands until
+    /// Forgotten without timestamps, if it would give less than the initial timeout: that stands until
     /// data is acknowledged (`tcp_init_metrics`, label `reset`, up to Linux 3.0).
     NeedsTimestamps,
     /// The first sample; without one the timeout is 3 s (since Linux 3.1).
@@ -157,7 +157,7 @@ pub enum HandshakeRtt {
 
 names!(HandshakeRtt { NeedsTimestamps => "needs-timestamps", Counts => "counts" });
 
-/// What a connection takes from, and leaves for, others to the same peer.
+/// Metrics that a connection shares with others to the same peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsUse {
     /// Nothing (`tcp_no_metrics_save=1`, and nothing cached).
@@ -170,10 +170,10 @@ pub enum MetricsUse {
 
 names!(MetricsUse { Off => "off", Linux3 => "linux-3", Linux6 => "linux-6" });
 
-/// How the receive buffer follows the application.
+/// Autotuning of the receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveTuning {
-    /// Twice what the application took in a round trip (`tcp_rcv_space_adjust`, Linux 3).
+    /// Twice the data read by the application in a round trip (`tcp_rcv_space_adjust`, Linux 3).
     Linux3,
     /// The same and an allowance for a sender in slow start and for data behind gaps (Linux 6).
     Linux6,
@@ -181,7 +181,7 @@ pub enum ReceiveTuning {
 
 names!(ReceiveTuning { Linux3 => "linux-3", Linux6 => "linux-6" });
 
-/// How many new segments leave as one burst.
+/// Number of new segments in a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoSegments {
     /// One: no segmentation offload.

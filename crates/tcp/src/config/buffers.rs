@@ -1,4 +1,4 @@
-//! How much lies in the sockets' buffers.
+//! Sizes of the sockets' buffers.
 //!
 //! Sources: `tcp_init` (`tcp_rmem`, `tcp_wmem`), `tcp_fixup_sndbuf`, `tcp_init_buffer_space`, `tcp_select_initial_window`,
 //! `tcp_sndbuf_expand`.
@@ -14,10 +14,10 @@ pub struct SendBufferPolicy {
     pub initial_bytes: u64,
     /// The limit of growth (`tcp_wmem[2]`). Equal to `initial_bytes`: fixed, as by `SO_SNDBUF`.
     pub max_bytes: u64,
-    /// What growth reckons for one segment of the window: payload, headers and descriptor.
+    /// Memory counted for one segment of the window: payload, headers and descriptor.
     pub segment_memory_bytes: u64,
-    /// Whether it grows to the initial window's memory when the connection opens (`tcp_init_buffer_space`
-    /// since Linux 3.12), or only once it is what limits.
+    /// True if it grows to the initial window's memory when the connection opens (`tcp_init_buffer_space`
+    /// since Linux 3.12), false if only once it is the limit.
     pub expands_at_start: bool,
 }
 
@@ -58,7 +58,7 @@ impl Default for SendBufferPolicy {
     }
 }
 
-/// The receive buffer, in bytes of window: that part of the kernel's memory which it takes for payload.
+/// The receive buffer, in bytes of window: the part of the kernel's memory that counts as payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBufferPolicy {
     /// At the start.
@@ -67,7 +67,7 @@ pub struct ReceiveBufferPolicy {
     pub max_bytes: u64,
     /// The first window in segments, if that is less than the buffer.
     pub first_window: Option<u32>,
-    /// How it grows.
+    /// Its autotuning.
     pub tuning: ReceiveTuning,
 }
 

@@ -1,23 +1,23 @@
-//! The kernel's tick ("jiffy"): the grain of its timers and, in old kernels, of the round trip.
+//! The kernel's tick ("jiffy"): the granularity of its timers and, in old kernels, of the round trip.
 //!
 //! In old kernels a timer expires on the first tick at or after its due time. Since Linux 4.8 timers lie in a wheel whose levels are coarser the
-//! further away they are: a tick up to 63 ticks ahead, 8 ticks up to 504, 64 up to 4032 and so on, and one grain is added (`calc_index` in
-//! `kernel/time/timer.c`). Ticks are counted from time zero; a real machine's ticks stand in any phase to the simulation's clock.
+//! further away they are: a tick up to 63 ticks ahead, 8 ticks up to 504, 64 up to 4032 and so on, and one granule is added (`calc_index` in
+//! `kernel/time/timer.c`). Ticks are counted from time zero; a real machine's ticks have an arbitrary phase to the simulation's clock.
 
 use std::time::Duration;
 
 use units::Time;
 
-/// What the machine's clock resolves.
+/// Resolution of the machine's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Ticks a second (`CONFIG_HZ`: 100, 250, 1000); zero: timers are exact.
+    /// Ticks per second (`CONFIG_HZ`: 100, 250, 1000); zero: timers are exact.
     hz: u32,
     /// Round trips are counted in ticks, at least one (before Linux 3.15).
     rtt_in_ticks: bool,
 }
 
-/// The wheel's first level reaches so many ticks ahead, each further one eight times as far (`LVL_START`).
+/// The wheel's first level reaches this many ticks ahead, each further one eight times as far (`LVL_START`).
 const FIRST_LEVEL_TICKS: u64 = 63;
 /// Each level is eight times as coarse (`LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;
@@ -25,20 +25,20 @@ const LEVEL_SHIFT: u32 = 3;
 const LAST_LEVEL: u32 = 8;
 
 impl Clock {
-    /// No grain at all.
+    /// Exact: no granularity.
     pub const EXACT: Clock = Clock { hz: 0, rtt_in_ticks: false };
 
-    /// Timers and round trips in ticks, `hz` a second.
+    /// Timers and round trips in ticks, `hz` per second.
     pub const fn ticks(hz: u32) -> Clock {
         Clock { hz, rtt_in_ticks: true }
     }
 
-    /// Ticks a second, if there are any.
+    /// Ticks per second, if there are any.
     pub const fn hz(self) -> Option<u32> {
         if self.hz == 0 { None } else { Some(self.hz) }
     }
 
-    /// The same kind of clock with another tick; none: no grain.
+    /// The same kind of clock with another tick; none: exact.
     #[must_use]
     pub const fn with_hz(self, hz: Option<u32>) -> Clock {
         let hz = match hz {
@@ -48,12 +48,12 @@ impl Clock {
         Clock { hz, rtt_in_ticks: self.rtt_in_ticks }
     }
 
-    /// Timers on a wheel of `hz` ticks a second, round trips exact (since Linux 4.8).
+    /// Timers on a wheel of `hz` ticks per second, round trips exact (since Linux 4.8).
     pub const fn wheel(hz: u32) -> Clock {
         Clock { hz, rtt_in_ticks: false }
     }
 
-    /// When a timer expires that is armed at `now` for `at`.
+    /// Expiry of a timer that is armed at `now` for `at`.
     pub(crate) fn expiry(self, now: Time, at: Time) -> Time {
         if self.hz == 0 || at == Time::NEVER {
             return at;
@@ -71,13 +71,13 @@ impl Clock {
         Time::from_nanos((ticks / grain + 1) * grain * tick)
     }
 
-    /// What a measurement from `sent` to `now` gives.
+    /// Measured span from `sent` to `now`.
     pub(crate) fn span(self, sent: Time, now: Time) -> Duration {
         if self.hz == 0 || !self.rtt_in_ticks {
             return now - sent;
         }
         let ticks = (now.as_nanos() / self.tick()).saturating_sub(sent.as_nanos() / self.tick());
-        // `tcp_rtt_estimator`: a round trip of no tick counts as one.
+        // `tcp_rtt_estimator`: a round trip of zero ticks counts as one.
         Duration::from_nanos(ticks.max(1) * self.tick())
     }
 

@@ -1,9 +1,9 @@
-//! The generations of Linux, and what each does by default.
+//! The generations of Linux, and their defaults.
 //!
 //! An old generation is reproduced from its source alone: no such kernel runs beside the model, as one does beside
-//! [`Generation::Linux6`]. Read were, in 3.0.27, 3.10.17 and 6.18.2, the functions that are cited beside what was taken from
-//! them; 2.6.32 and 3.2.4 were compared with 3.0.27 (`tcp_input.c`, `tcp_cubic.c` and, for 3.2.4, `tcp_output.c` and
-//! `tcp_timer.c`), which they are but for what their variants say.
+//! [`Generation::Linux6`]. The functions read, in 3.0.27, 3.10.17 and 6.18.2, are cited where they are used;
+//! 2.6.32 and 3.2.4 were compared with 3.0.27 (`tcp_input.c`, `tcp_cubic.c` and, for 3.2.4, `tcp_output.c` and
+//! `tcp_timer.c`), to which they are equal except where their variants differ.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::{EcnPolicy, Pacing};
 /// A generation of Linux: a name for one set of defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Generation {
-    /// 2009: initial windows of RFC 3390; else as 3.0.
+    /// 2009: initial windows of RFC 3390; otherwise as 3.0.
     Linux2_6_32,
     /// 2011: ten segments, a first timeout of 3 s, FACK, rate halving, the F-RTO of RFC 4138.
     Linux3_0,
@@ -54,13 +54,13 @@ impl Generation {
         Generation::Linux6,
     ];
 
-    /// Whether a kernel of this generation can be run beside the model. Where not, a result should say that the model is from
+    /// True if a kernel of this generation can be run beside the model. If not, a result should say that the model is from
     /// source, with no living reference.
     pub fn has_living_reference(self) -> bool {
         self == Generation::Linux6
     }
 
-    /// What it does by default, on a path of 1500 bytes.
+    /// Its defaults, on a path of 1500 bytes.
     pub fn config(self) -> Config {
         match self {
             Generation::Linux6 => linux_6(),
@@ -147,7 +147,7 @@ fn linux_3_2() -> Config {
     Config {
         generation: Generation::Linux3_2,
         syn_retries: 5,
-        // CUBIC's undo after a timeout was mended in 3.3.
+        // CUBIC's undo after a timeout was fixed in 3.3.
         congestion_era: Era::Linux3_0,
         early_retransmit: false,
         tail_loss_probe: TailLossProbe::Off,
@@ -180,13 +180,13 @@ fn linux_2_6_32() -> Config {
     }
 }
 
-/// No generation has that name.
+/// Error: no generation has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no TCP generation is called `{name}`; there are linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
 )]
 pub struct UnknownGeneration {
-    /// What was asked for.
+    /// The name given.
     pub name: String,
 }
 

@@ -1,11 +1,11 @@
-//! The state machine of Linux 3, which finds losses by counting what arrived out of order.
+//! The state machine of Linux 3, which finds losses by counting out-of-order arrivals.
 //!
 //! With FACK the distance from the head to the highest data that arrived counts, holes included; it is given up for good
-//! when the network is seen to reorder. Without, segments that arrived count (RFC 6675), and without selective acknowledgements
+//! when the network is seen to reorder. Without FACK, segments that arrived count (RFC 6675), and without SACK
 //! duplicates (RFC 6582). Source: Linux 3.0.27 and 3.10.17 `tcp_fastretrans_alert`, `tcp_time_to_recover`,
 //! `tcp_update_scoreboard`, `tcp_mark_lost_retrans`, `tcp_try_to_open`, `tcp_pause_early_retransmit`. Left out: the rules for
-//! thin streams (off by default), and `FLAG_DATA_LOST`, up to 3.2: what it marks is marked by the same acknowledgement anyhow, but
-//! where that acknowledgement undoes the episode.
+//! thin streams (off by default), and `FLAG_DATA_LOST`, up to 3.2: the same acknowledgement marks the same data anyway, except
+//! if that acknowledgement undoes the episode.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::scoreboard::Id;
 use crate::sender::Sender;
 use crate::timers::{Timer, Timers};
 
-/// Early retransmit waits at least so long for reordered data (`tcp_pause_early_retransmit`).
+/// Minimum wait of early retransmit for reordered data (`tcp_pause_early_retransmit`).
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 /// Early retransmit is for flights smaller than this (RFC 5827 section 2.1).
 const SMALL_FLIGHT: u32 = 4;
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// All of the episode is acknowledged. True if there is no more to do.
+    /// All of the episode is acknowledged. Returns true if there is no more to do.
     fn leave_by_count(&mut self, now: Time, progress: &Progress) -> bool {
         match self.recovery.state {
             CongestionState::Cwr if self.una != self.recovery.ends => {
@@ -96,7 +96,7 @@ impl Sender {
         false
     }
 
-    /// Up to Linux 3.2 a finished recovery stays in Disorder for as long as it may be undone.
+    /// True if a finished recovery stays in Disorder for as long as it may be undone: up to Linux 3.2.
     fn awaits_late_duplicates(&self) -> bool {
         matches!(self.config.reduction, Reduction::RateHalving | Reduction::Prr32)
     }
@@ -110,7 +110,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_enter_recovery`, the same in 3.0: there an episode begins anew even if the window is being reduced already.
+    /// `tcp_enter_recovery`, the same in 3.0: an episode begins anew there even if the window is already being reduced.
     fn begin_recovery(&mut self, congestion_marked: bool) {
         self.enter_recovery(congestion_marked);
         if self.awaits_late_duplicates() {
@@ -139,14 +139,14 @@ impl Sender {
         }
     }
 
-    /// FACK holds until the network is seen to reorder.
+    /// True if FACK is in use: until the network is seen to reorder.
     fn uses_fack(&self) -> bool {
         self.sack
             && self.config.loss_detection == LossDetection::Fack
             && !self.rack.has_exceeded_threshold()
     }
 
-    /// How far out of order what arrives is (`tcp_dupack_heuristics`).
+    /// Degree of disorder of the arrivals (`tcp_dupack_heuristics`).
     fn disorder(&self) -> u32 {
         if self.uses_fack() { self.board.facked() } else { self.board.sacked() + 1 }
     }
@@ -190,7 +190,7 @@ impl Sender {
             && !self.may_send_new()
     }
 
-    /// Waits a quarter of a round trip for reordered data, unless the timeout is sooner; false if it does not
+    /// Waits a quarter of a round trip for reordered data, unless the timeout is sooner; returns false if it does not
     /// (`tcp_pause_early_retransmit`).
     fn pause(&self, now: Time, progress: &mut Progress, timers: &mut Timers) -> bool {
         let Some(srtt) = self.rtt.srtt() else { return false };
@@ -213,7 +213,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_update_scoreboard`; `first` of the episode: the head at least.
+    /// `tcp_update_scoreboard`; `first` of the episode: at least the head is marked.
     fn mark_by_count(&mut self, now: Time, first: bool) {
         let (threshold, limit) = (self.rack.reordering(), self.recovery.ends);
         let board = &mut self.board;
@@ -237,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// The head and what follows it for as long as that is older than the timeout (`tcp_timeout_skbs`).
+    /// Marks the head and its successors as long as they are older than the timeout (`tcp_timeout_skbs`).
     fn mark_overdue_run(&mut self, now: Time) {
         let rto = self.rtt.rto();
         for id in self.board.ids() {
@@ -248,7 +248,7 @@ impl Sender {
         }
     }
 
-    /// With FACK a retransmission is lost if something that was new after it has arrived (`tcp_mark_lost_retrans`).
+    /// With FACK a retransmission is lost if data first sent after it has arrived (`tcp_mark_lost_retrans`).
     fn mark_overtaken_retransmissions(&mut self) {
         if self.recovery.state != CongestionState::Recovery || !self.uses_fack() {
             return;
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// What may be sent again for want of anything new, in a recovery (`tcp_can_forward_retransmit`).
+    /// Segment that may be retransmitted for lack of new data, in a recovery (`tcp_can_forward_retransmit`).
     pub(crate) fn next_forward_retransmission(&self) -> Option<Id> {
         let by_count = self.config.loss_detection != LossDetection::Rack;
         if !by_count || !self.sack || self.recovery.state != CongestionState::Recovery {

@@ -60,7 +60,7 @@ impl Sender {
         }
     }
 
-    /// All of the episode is acknowledged. True if there is no more to do.
+    /// All of the episode is acknowledged. Returns true if there is no more to do.
     fn leave_by_time(&mut self, now: Time, progress: &Progress) -> bool {
         match self.recovery.state {
             CongestionState::Cwr if self.una != self.recovery.ends => {

@@ -12,14 +12,14 @@ use crate::recovery::CongestionState;
 use crate::scoreboard::Id;
 use crate::sender::Sender;
 
-/// What RFC 5682 makes of an acknowledgement.
+/// Verdict of RFC 5682 on an acknowledgement.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     /// The timeout was spurious, and is undone.
     Spurious,
-    /// New data leaves; the next acknowledgement tells.
+    /// New data leaves; the next acknowledgement decides.
     Pending,
-    /// Nothing, or that it was real.
+    /// No verdict, or the timeout was real.
     Conventional,
 }
 
@@ -56,7 +56,7 @@ impl Sender {
             && (state < CongestionState::Recovery || self.timeouts > 0);
     }
 
-    /// What is common to both ways into the state.
+    /// The part common to both ways into the state.
     pub(super) fn begin_loss(&mut self, now: Time) {
         self.cwnd.window.restart_counting();
         self.cwnd.touch(now);
@@ -70,7 +70,7 @@ impl Sender {
         self.recovery.new_data_first = false;
     }
 
-    /// Linux 6 may undo what it reduces; Linux 3 whatever was not sent again before.
+    /// Arms the undo: Linux 6 may undo its own reduction; Linux 3 any timeout before which nothing was retransmitted.
     fn arm_undo_of_timeout(&mut self, unreduced: bool) {
         match self.config.loss_window {
             LossWindow::InFlightPlusOne if unreduced => self.arm_undo(),
@@ -84,7 +84,7 @@ impl Sender {
         }
     }
 
-    /// The degree of reordering was overestimated: Linux 3 always thinks so, Linux 6 after many duplicates.
+    /// The degree of reordering was overestimated: Linux 3 always assumes so, Linux 6 after many duplicates.
     fn lower_reordering(&mut self, state: CongestionState) {
         let duplicates =
             state <= CongestionState::Disorder && self.board.sacked() >= DUPLICATE_THRESHOLD;
@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// Marks everything lost but what was sent too recently to know (`tcp_timeout_mark_lost`).
+    /// Marks everything lost except data sent too recently to know (`tcp_timeout_mark_lost`).
     fn mark_all_but_fresh(&mut self, now: Time) {
         for (index, id) in self.board.ids().enumerate() {
             let sent = self.board.get(id);
@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// Marks everything lost, and takes it that no retransmission is under way.
+    /// Marks everything lost, and assumes that no retransmission is under way.
     fn mark_all(&mut self) {
         for id in self.board.ids() {
             self.mark_afresh(id);
@@ -114,7 +114,7 @@ impl Sender {
 
     pub(super) fn mark_afresh(&mut self, id: Id) {
         if self.board.get(id).sacked {
-            // One that was sent again without having been thought lost still counts as in flight.
+            // A segment that was retransmitted without having been thought lost still counts as in flight.
             self.board.forget_retransmission(id);
         } else {
             self.board.mark_lost(id);
@@ -150,7 +150,7 @@ impl Sender {
         }
     }
 
-    /// F-RTO (RFC 5682 section 3.1): data that was never sent again arrives.
+    /// F-RTO (RFC 5682 section 3.1): data that was never retransmitted arrives.
     fn judge_timeout(&mut self, now: Time, progress: &Progress) -> Verdict {
         if !self.recovery.frto {
             return Verdict::Conventional;

@@ -1,8 +1,8 @@
-//! How the window comes down to the threshold.
+//! Reduction of the window to the threshold.
 //!
 //! Linux 6 and 3.10: proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`), the latter with one segment of slack where
 //! the former does slow start only while nothing more is lost. 3.2: the same in fast recovery
-//! (`tcp_update_cwnd_in_recovery`). Before, and in 3.2 outside of fast recovery: rate halving (`tcp_cwnd_down`).
+//! (`tcp_update_cwnd_in_recovery`). Earlier, and in 3.2 outside of fast recovery: rate halving (`tcp_cwnd_down`).
 
 use congestion::Algorithm;
 use units::Time;
@@ -23,7 +23,7 @@ impl Sender {
         self.ecn.on_reduction();
     }
 
-    /// Counts from here, and leaves the threshold.
+    /// Restarts counting, and keeps the threshold.
     pub(super) fn restart_reduction(&mut self) {
         let recovery = &mut self.recovery;
         recovery.prior_cwnd = self.cwnd.cwnd();
@@ -31,7 +31,7 @@ impl Sender {
         self.cwnd.window.restart_counting();
     }
 
-    /// A router marked a segment: the window is reduced once a round trip (`tcp_enter_cwr`; RFC 3168
+    /// A router marked a segment: the window is reduced once per round trip (`tcp_enter_cwr`; RFC 3168
     /// section 6.1.2).
     pub(super) fn enter_cwr(&mut self) {
         self.recovery.prior_ssthresh = None;
@@ -86,7 +86,7 @@ impl Sender {
     fn reduce_proportionally_3(&mut self, progress: &Progress) {
         let uncounted = self.config.reduction == Reduction::Prr32 && !self.sack;
         let delivered = match progress.newly_delivered() {
-            // 3.2 reckons before `tcp_add_reno_sack` does.
+            // 3.2 computes this before `tcp_add_reno_sack`.
             _ if uncounted && progress.is_duplicate => 0,
             delivered => delivered,
         };
@@ -100,7 +100,7 @@ impl Sender {
         self.cwnd.window.cwnd = in_flight + may_send.max(u32::from(progress.entered_recovery));
     }
 
-    /// While the pipe is fuller than the threshold: what was sent stays in proportion to what was delivered.
+    /// Share while the pipe is fuller than the threshold: data sent stays in proportion to data delivered.
     fn proportional_share(&self) -> u32 {
         let recovery = &self.recovery;
         let due = u64::from(self.cwnd.window.ssthresh) * u64::from(recovery.prr_delivered);
@@ -108,7 +108,7 @@ impl Sender {
         u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(recovery.prr_sent)
     }
 
-    /// One segment less on every second acknowledgement that says anything, and never more than one to send.
+    /// One segment less on every second acknowledgement with news, and never more than one to send.
     fn halve(&mut self, progress: &Progress) {
         if !progress.says_anything() && (self.sack || !progress.is_duplicate) {
             return;
@@ -123,7 +123,7 @@ impl Sender {
         window.cwnd = window.cwnd.min(in_flight + 1);
     }
 
-    /// How far rate halving goes (`tcp_cwnd_min`): to the threshold, and Reno to half of that (`tcp_reno_min_cwnd`).
+    /// Floor of rate halving (`tcp_cwnd_min`): the threshold, and half of it for Reno (`tcp_reno_min_cwnd`).
     fn halving_floor(&self) -> u32 {
         let ssthresh = self.cwnd.window.ssthresh;
         if self.config.congestion == Algorithm::Reno { ssthresh / 2 } else { ssthresh }
@@ -137,7 +137,7 @@ impl Sender {
         let undoable = self.recovery.undo_from.is_some();
         let window = &mut self.cwnd.window;
         let target = match self.config.reduction {
-            // What rate halving left stands where it is lower.
+            // The result of rate halving stands if it is lower.
             Reduction::RateHalving => window.cwnd.min(window.ssthresh),
             Reduction::Prr32 if self.recovery.state == CongestionState::Cwr => {
                 window.cwnd.min(window.ssthresh)

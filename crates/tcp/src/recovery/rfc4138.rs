@@ -1,18 +1,18 @@
-//! F-RTO as of RFC 4138: a timeout is put to the test before anything is thought lost.
+//! F-RTO as of RFC 4138: a timeout is tested before anything is considered lost.
 //!
 //! ```text
 //!   timeout: head again, window to in flight + 1
 //!     |  first acknowledgement that advances: two new segments
 //!     v
-//!   second: advances again, or selects only what was sent once --> spurious: the response
+//!   second: advances again, or SACKs only data sent once --> spurious: the response
 //!     |  anything else
 //!     v
 //!   Loss: all is marked, the window is in flight + 3
 //! ```
 //!
-//! Source: Linux 3.0.27 `tcp_use_frto`, `tcp_enter_frto`, `tcp_process_frto`, `tcp_enter_frto_loss`; appendix B of RFC 4138 where
-//! acknowledgements are selective. The default response does not undo: the threshold stays reduced and the window comes
-//! down to it, so that each spurious timeout costs a reduction. A timeout after the first acknowledgement computes the
+//! Source: Linux 3.0.27 `tcp_use_frto`, `tcp_enter_frto`, `tcp_process_frto`, `tcp_enter_frto_loss`; appendix B of RFC 4138 with
+//! SACK. The default response does not undo: the threshold stays reduced and the window comes
+//! down to it, so each spurious timeout costs a reduction. A timeout after the first acknowledgement computes the
 //! threshold as if the window were two segments.
 
 use units::Time;
@@ -25,14 +25,14 @@ use crate::sender::{Forced, Sender};
 /// A test under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpuriousTest {
-    /// What had been sent when the timer expired (`frto_highmark`).
+    /// End of the data sent when the timer expired (`frto_highmark`).
     highmark: u64,
     /// The first acknowledgement came (`frto_counter` is 2 or 3).
     advanced: bool,
 }
 
 impl Sender {
-    /// Without selective acknowledgements nothing but the head may have been sent again (`tcp_use_frto`).
+    /// Without SACK, nothing but the head may have been retransmitted (`tcp_use_frto`).
     pub(super) fn may_test_timeout(&self) -> bool {
         if self.config.frto != Frto::Rfc4138 {
             return false;
@@ -72,7 +72,7 @@ impl Sender {
         self.forced = Some(Forced::Head);
     }
 
-    /// A test that is not over leaves the window too large to reckon with: it counts as two.
+    /// An unfinished test leaves the window too large for the computation: it counts as two.
     fn reduce_threshold(&mut self, testing: bool) {
         let window = &mut self.cwnd.window;
         let cwnd = window.cwnd;
@@ -83,7 +83,7 @@ impl Sender {
         window.cwnd = cwnd;
     }
 
-    /// Judges an acknowledgement; true if the window may not grow by it (`tcp_process_frto`).
+    /// Judges an acknowledgement; returns true if the window may not grow by it (`tcp_process_frto`).
     pub(crate) fn judge_test(&mut self, now: Time, progress: &Progress) -> bool {
         let Some(test) = self.recovery.test else { return false };
         if progress.covered.later_retransmission
@@ -92,7 +92,7 @@ impl Sender {
             self.recovery.undo_from = None;
         }
         if self.una >= test.highmark {
-            // Everything is acknowledged: nothing is left to tell by.
+            // Everything is acknowledged: no evidence is left.
             let allowed = if test.advanced { 3 } else { 2 };
             self.fail_test(now, test, progress, allowed);
             return true;
@@ -128,7 +128,7 @@ impl Sender {
         true
     }
 
-    /// The timeout was real, as far as one can tell: conventional recovery (`tcp_enter_frto_loss`).
+    /// The timeout was real, as far as can be known: conventional recovery (`tcp_enter_frto_loss`).
     fn fail_test(&mut self, now: Time, test: SpuriousTest, progress: &Progress, allowed: u32) {
         let head_in_flight = !test.advanced && !progress.advanced;
         self.board.forget_presumed();

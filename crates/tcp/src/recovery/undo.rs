@@ -1,4 +1,4 @@
-//! Taking a reduction back that proves to have been a mistake.
+//! Undo of a reduction that proves spurious.
 //!
 //! Source: `tcp_undo_cwnd_reduction` (Linux 3: `tcp_undo_cwr`), `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
 //! `tcp_try_undo_loss`, `tcp_try_undo_partial`. The evidence is an echoed timestamp (RFC 3522), a report of duplicates for
@@ -38,7 +38,7 @@ impl Sender {
         }
     }
 
-    /// An episode ends. True if its state is to be held: without selective acknowledgements duplicates of its own
+    /// An episode ends. Returns true if its state is to be held: without SACK, duplicates of its own
     /// retransmissions may still come (RFC 6582 section 5).
     pub(super) fn try_undo_recovery(&mut self, now: Time, echo: Option<Time>) -> bool {
         if self.recovery.may_undo(echo) {
@@ -80,7 +80,7 @@ impl Sender {
         undo
     }
 
-    /// A hole was filled by the original; true if there is no more to do. Linux 6.
+    /// A hole was filled by the original; returns true if there is no more to do. Linux 6.
     pub(super) fn try_undo_partial(&mut self, now: Time, progress: &Progress) -> bool {
         if self.recovery.undo_from.is_none() || !self.recovery.original_arrived(progress.echo) {
             return false;
@@ -97,7 +97,7 @@ impl Sender {
         false
     }
 
-    /// More of the episode is acknowledged: whether to look for further losses. If the original filled the hole, the
+    /// More of the episode is acknowledged: returns true to look for further losses. If the original filled the hole, the
     /// window is restored, but not the threshold, and nothing more is marked for now. Linux 3.
     pub(super) fn repairs_go_on(&mut self, now: Time, progress: &Progress) -> bool {
         if !self.recovery.may_undo(progress.echo) {

@@ -1,4 +1,4 @@
-//! What the classic loss detection asks of the scoreboard: counts rather than times.
+//! Scoreboard operations of the classic loss detection: counts instead of times.
 //!
 //! Source: Linux 3.0 `tcp_mark_head_lost`, `tcp_mark_lost_retrans`, `tcp_xmit_retransmit_queue` (forward retransmissions),
 //! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`.
@@ -12,7 +12,7 @@ impl Scoreboard {
         self.records.partition_point(|record| record.end <= highest) as u32
     }
 
-    /// Marks a record lost that was not thought so before; its retransmission, if one is under way, stays so.
+    /// Marks a record lost that was not yet; its retransmission, if one is under way, stays so.
     pub(crate) fn mark_missing(&mut self, id: Id) -> bool {
         let Sent { lost, sacked, retransmitted, .. } = *self.get(id);
         if lost || sacked {
@@ -27,7 +27,7 @@ impl Scoreboard {
         true
     }
 
-    /// Marks missing what precedes the `count + 1`-th record that `counts`; returns how many. Nothing that ends beyond `limit`.
+    /// Marks missing all records before the `count + 1`-th that `counts`, none that ends beyond `limit`; returns their number.
     pub(crate) fn mark_before(
         &mut self,
         count: u32,
@@ -49,7 +49,7 @@ impl Scoreboard {
         marked
     }
 
-    /// Takes it that a retransmission is not in flight any more.
+    /// Assumes that a retransmission is no longer in flight.
     pub(crate) fn forget_retransmission(&mut self, id: Id) {
         if !self.get(id).retransmitted {
             return;
@@ -62,7 +62,7 @@ impl Scoreboard {
         }
     }
 
-    /// Retransmissions that are lost: something arrived that was sent for the first time after them.
+    /// Retransmissions that are lost: data first sent after them arrived.
     pub(crate) fn overtaken_retransmissions(&self) -> Vec<Id> {
         let Some(highest) = self.covered.end().filter(|_| self.retransmitted > 0) else {
             return Vec::new();
@@ -74,8 +74,8 @@ impl Scoreboard {
         self.ids().filter(lost).collect()
     }
 
-    /// The lowest record below the highest selectively acknowledged data that was neither sent again nor thought lost: one
-    /// that may be sent again for want of anything better (RFC 6675, rule 3 of `NextSeg`).
+    /// The lowest record below the highest SACKed data that was neither retransmitted nor thought lost: it
+    /// may be retransmitted for lack of anything better (RFC 6675, rule 3 of `NextSeg`).
     pub(crate) fn next_hole(&self) -> Option<Id> {
         let highest = self.covered.end()?;
         self.ids().take_while(|id| self.get(*id).seq < highest).find(|id| {
@@ -89,15 +89,15 @@ impl Scoreboard {
         (!self.is_empty()).then_some(Id(self.first))
     }
 
-    // ---- without selective acknowledgements
+    // ---- without SACK
 
-    /// A duplicate arrived: one more segment did, though it is not known which. True if there are more of them than can be.
+    /// A duplicate arrived: so did one more segment, though it is unknown which. Returns true if there are more of them than possible.
     pub(crate) fn presume_arrival(&mut self) -> bool {
         self.presumed += 1;
         self.limit_presumed()
     }
 
-    /// `acked` records were cumulatively acknowledged: one filled the hole, the others are what duplicates were about.
+    /// `acked` records were cumulatively acknowledged: one filled the hole, the others had caused the duplicates.
     pub(crate) fn settle_presumed(&mut self, acked: u32) -> bool {
         self.presumed = self.presumed.saturating_sub(acked.saturating_sub(1));
         self.limit_presumed()

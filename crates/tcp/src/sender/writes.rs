@@ -1,4 +1,4 @@
-//! What the application writes: how much the send buffer takes, when a writer is woken, and how the buffer grows.
+//! Writes by the application: space in the send buffer, wake-ups of writers, and growth of the buffer.
 //!
 //! Source: Linux 6.18 `tcp_sendmsg_locked`, `tcp_stream_memory_free`, `sk_stream_is_writeable`, `tcp_sndbuf_expand`.
 
@@ -16,7 +16,7 @@ impl Sender {
         Arc::make_mut(&mut self.config).notsent_lowat = Some(bytes);
     }
 
-    /// How much the application may write now.
+    /// Number of bytes that the application may write now.
     pub(crate) fn space(&self) -> u64 {
         if self.closing {
             return 0;
@@ -28,7 +28,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is enough space to wake a writer for: a third of the buffer free
+    /// True if there is enough space to wake a writer for: a third of the buffer free
     /// (`sk_stream_is_writeable`) and less than half the unsent limit waiting (`tcp_stream_memory_free`).
     pub(crate) fn is_writable(&self) -> bool {
         let free = self.buffer_limit.saturating_sub(self.buffer.len());
@@ -36,7 +36,7 @@ impl Sender {
         !self.closing && free > 0 && free >= self.buffer.len() / 2 && drained
     }
 
-    /// Copies what there is room for; returns how much.
+    /// Copies as much as there is room for; returns the number of bytes.
     pub(crate) fn write(&mut self, now: Time, data: &[u8]) -> usize {
         let len = self.admit(now, data.len());
         let begin = self.stream_end();
@@ -45,7 +45,7 @@ impl Sender {
         len
     }
 
-    /// Takes what there is room for; returns how much.
+    /// Takes as much as there is room for; returns the number of bytes.
     pub(crate) fn write_bytes(&mut self, now: Time, mut data: Bytes) -> usize {
         let len = self.admit(now, data.len());
         data.truncate(len);
@@ -57,8 +57,8 @@ impl Sender {
         len
     }
 
-    /// How much of `wanted` bytes to take. The last segment that is begun is filled, so that a full buffer does
-    /// not end in a small segment (the kernel checks for memory once a `sk_buff`).
+    /// Number of the `wanted` bytes to take. The last segment begun is filled, so that a full buffer does
+    /// not end in a small segment (the kernel checks for memory once per `sk_buff`).
     fn admit(&mut self, now: Time, wanted: usize) -> usize {
         let mss = u64::from(self.mss);
         let space = self.space();
@@ -74,7 +74,7 @@ impl Sender {
         wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
     }
 
-    /// Before more is written: what there was did not fill the path (`tcp_rate_check_app_limited`).
+    /// Before more is written: records that the previous data did not fill the path (`tcp_rate_check_app_limited`).
     fn note_idle_path(&mut self) {
         let board = &self.board;
         let in_flight = board.in_flight();

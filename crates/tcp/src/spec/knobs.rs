@@ -1,4 +1,4 @@
-//! The table of knobs: how each is called, what it takes, and where it lies in a [`Config`].
+//! The table of knobs: name, values, and place in a [`Config`].
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::config::named::names;
 use crate::config::{AckPolicy, Config};
 use crate::spec::values::{choice, number, show_size, show_span, show_switch, size, span, switch};
 
-/// One thing that can be set in a transport's text.
+/// A setting of a transport's text.
 pub struct Knob {
     name: &'static str,
     values: &'static str,
@@ -28,17 +28,17 @@ impl Knob {
         KNOBS.iter().find(|knob| knob.name == name)
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it takes, as a synopsis.
+    /// Synopsis of its values.
     pub fn values(&self) -> &'static str {
         self.values
     }
 
-    /// What it is, in a phrase.
+    /// Its meaning, in a phrase.
     pub fn about(&self) -> &'static str {
         self.about
     }
@@ -48,7 +48,7 @@ impl Knob {
         (self.get)(config)
     }
 
-    /// Sets it; the error says what it takes.
+    /// Sets it; the error tells the values that it takes.
     pub(super) fn set(&self, config: &mut Config, value: &str) -> Result<(), String> {
         (self.set)(config, value)
     }
@@ -183,7 +183,7 @@ knobs! {
 }
 
 impl Config {
-    /// Payload takes the room that the option leaves.
+    /// The payload takes the room that the option leaves.
     fn set_timestamps(&mut self, on: bool) {
         let whole = self.advertised_mss();
         self.timestamps = on;

@@ -1,8 +1,8 @@
 //! A transport in one line of text: `linux-3.2,iw=3,cc=reno,hz=250`.
 //!
-//! A generation, whose defaults hold, and knobs that differ from them. [`Config::parse`] reads it; `Display` of a
-//! [`Config`] writes the canonical form: the generation, then whatever differs, in the order of [`Knob::all`]. Both go
-//! by one table, so whatever can be set can be shown. The size of a segment is no knob: it is the path's.
+//! A generation, which sets the defaults, and knobs that differ from them. [`Config::parse`] reads it; `Display` of a
+//! [`Config`] writes the canonical form: the generation, then the differences, in the order of [`Knob::all`]. Both use
+//! one table, so every setting can be shown. The segment size is no knob: it belongs to the path.
 
 mod knobs;
 mod values;
@@ -16,27 +16,27 @@ use crate::config::{Config, Generation};
 
 pub use knobs::Knob;
 
-/// A text that is no transport.
+/// A text that is not a transport.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// The first word is no generation.
+    /// The first word is not a generation.
     #[error(
         "no TCP generation is called `{name}`{}; there are {}",
         hint(suggestion),
         generations()
     )]
     UnknownGeneration {
-        /// What was written.
+        /// The text given.
         name: String,
-        /// The nearest that exists.
+        /// The closest existing name.
         suggestion: Option<&'static str>,
     },
     /// There is no such knob.
     #[error("no TCP knob is called `{name}`{}", hint(suggestion))]
     UnknownKnob {
-        /// What was written.
+        /// The text given.
         name: String,
-        /// The nearest that exists.
+        /// The closest existing name.
         suggestion: Option<&'static str>,
     },
     /// A knob without a value.
@@ -50,11 +50,11 @@ pub enum SpecError {
     BadValue {
         /// The knob.
         knob: &'static str,
-        /// What was written.
+        /// The text given.
         value: String,
-        /// What may be written.
+        /// The values accepted.
         expected: String,
-        /// The nearest of the names that it takes.
+        /// The closest name that it accepts.
         suggestion: Option<&'static str>,
     },
     /// A knob is set twice.
@@ -77,7 +77,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Turns one knob; returns its name.
+    /// Sets one knob; returns its name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<&'static str, SpecError> {
         let knob = Knob::find(name).ok_or_else(|| SpecError::UnknownKnob {
             name: name.to_owned(),
@@ -128,7 +128,7 @@ fn hint(suggestion: &Option<&'static str>) -> String {
     suggestion.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
-/// The name most like `text`, if any is near enough to have been meant.
+/// The name most similar to `text`, if any is close enough to have been meant.
 fn nearest(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     const NEAR_ENOUGH: f64 = 0.75;
     names

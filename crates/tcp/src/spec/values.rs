@@ -1,4 +1,4 @@
-//! Values of knobs as text: `Err` says what may be written instead.
+//! Values of knobs as text: `Err` tells the values accepted.
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -33,7 +33,7 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     units::parse::duration(text).map_err(|_| "a span of time such as 600ms".to_owned())
 }
 
-/// In the largest unit that leaves no fraction.
+/// Formats a span in the largest unit that leaves no fraction.
 pub(super) fn show_span(span: Duration) -> String {
     let nanos = span.as_nanos();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];

@@ -18,13 +18,13 @@ pub enum Side {
     Server,
 }
 
-/// Sees what each end sends and is sent.
+/// Observer of the segments that each end sends and receives.
 pub trait Tap {
     /// `segment` left `end`.
     fn sent(&mut self, side: Side, end: &Connection, segment: &Segment);
     /// `segment` is about to be handed to that end.
     fn arrived(&mut self, side: Side, segment: &Segment);
-    /// `end` has sent all that it will send for now.
+    /// `end` has sent all that it can for now.
     fn settled(&mut self, side: Side, end: &Connection);
 }
 
@@ -32,21 +32,21 @@ pub trait Tap {
 pub struct Pipe {
     pub rate: BitsPerSec,
     pub delay: Duration,
-    /// How many packets may wait for the one in service.
+    /// Maximum number of packets waiting behind the one in service.
     pub queue_packets: usize,
-    /// With more than so many waiting, packets that take congestion marks get one.
+    /// With more than this many waiting, ECN-capable packets are marked.
     pub mark_above: usize,
     pub loss: f64,
-    /// The probability that the packet after a lost one is lost, too; none: as any other.
+    /// The probability that the packet after a lost one is lost, too; none: the same as for any other.
     pub burst: Option<f64>,
     pub duplicate: f64,
-    /// The probability that a packet that may be marked is marked rather than carried as it is.
+    /// The probability that an ECN-capable packet is marked instead of carried unchanged.
     pub mark: f64,
-    /// Each packet is late by a random span up to this, which reorders.
+    /// Each packet is delayed by a random span up to this, which reorders.
     pub jitter: Duration,
     /// Packets to drop, counted from 0 in the order of sending.
     pub drops: Vec<u64>,
-    /// Drop one packet in so many, evenly spaced; 0: none.
+    /// Drop one packet in this many, evenly spaced; 0: none.
     pub drop_every: u64,
     pub sent: u64,
     pub dropped: u64,
@@ -54,7 +54,7 @@ pub struct Pipe {
     pub delivered_wire_bytes: u64,
     chance: Stream,
     lost_last: bool,
-    /// When each queued packet will have been sent; the last is when the line is free.
+    /// Time at which each queued packet will have been sent; after the last the line is free.
     departures: VecDeque<Time>,
 }
 
@@ -82,7 +82,7 @@ impl Pipe {
         }
     }
 
-    /// When copies of a packet arrive.
+    /// Arrival times of the copies of a packet.
     fn carry(&mut self, now: Time, segment: &mut Segment) -> Vec<Time> {
         let bytes = u64::from(segment.wire_bytes());
         let number = self.sent;
@@ -139,7 +139,7 @@ impl Ord for Arrival {
     }
 }
 
-/// A client, a server and what lies between.
+/// A client, a server and the path between them.
 pub struct World {
     pub now: Time,
     pub client: Connection,
@@ -150,11 +150,11 @@ pub struct World {
     arrivals: BinaryHeap<Reverse<Arrival>>,
     order: u64,
     pub tap: Option<Box<dyn Tap>>,
-    /// When an application wants to act again if nothing happens before.
+    /// Time at which an application wants to act again if nothing happens before.
     pub wake: Option<Time>,
-    /// What the server has sent: time, segment without its payload's bytes kept alive.
+    /// Segments that the server has sent: time, sequence number and length, without keeping the payload alive.
     pub server_log: Vec<(Time, u64, usize)>,
-    /// What the client has acknowledged, by time.
+    /// Acknowledgements of the client, by time.
     pub client_log: Vec<(Time, u64)>,
 }
 
@@ -217,7 +217,7 @@ impl World {
         }
     }
 
-    /// Runs one event; false when nothing is left to happen before `until`.
+    /// Runs one event; returns false when nothing is left to happen before `until`.
     pub fn step(&mut self, until: Time) -> bool {
         self.flush();
         let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(arrival)| arrival.at);
@@ -262,7 +262,7 @@ impl World {
         true
     }
 
-    /// Runs until `done` or `limit`; calls `app` between events. Returns when it was done.
+    /// Runs until `done` or `limit`; calls `app` between events. Returns the time at which it was done.
     pub fn run(&mut self, limit: Time, mut app: impl FnMut(&mut World) -> bool) -> Option<Time> {
         loop {
             if app(self) {
@@ -275,7 +275,7 @@ impl World {
         }
     }
 
-    /// The client asks with `request` bytes; the server answers with `response` bytes. Returns when the client
+    /// The client sends a request of `request` bytes; the server answers with `response` bytes. Returns the time at which the client
     /// has read all of it.
     pub fn fetch(&mut self, request: usize, response: usize, limit: Time) -> Option<Time> {
         let (mut asked, mut heard, mut answered, mut received) = (0, 0, 0, 0);
@@ -309,12 +309,12 @@ impl World {
         })
     }
 
-    /// The server sends without end once it was asked; returns how much the client has read by `until`.
+    /// The server sends without end once it got a request; returns the number of bytes that the client has read by `until`.
     pub fn download_until(&mut self, until: Time) -> usize {
         self.download_watched(until, |_, _| ())
     }
 
-    /// Like [`download_until`](World::download_until); `watch` sees the world between events, and how much was read.
+    /// Like [`download_until`](World::download_until); `watch` sees the world between events, and the number of bytes read.
     pub fn download_watched(&mut self, until: Time, mut watch: impl FnMut(&World, usize)) -> usize {
         let (mut asked, mut received) = (false, 0);
         let mut buf = vec![0; 1 << 16];
@@ -325,7 +325,7 @@ impl World {
             }
             if let Some(server) = &mut world.server {
                 server.read(now, &mut buf);
-                // Until it takes no more, as a sender does that never has enough.
+                // Until it takes no more, like a sender with unlimited data.
                 while server.write(now, &buf) > 0 {}
             }
             loop {

@@ -1,4 +1,4 @@
-//! What the applications at both ends do, and whether they get what was sent.
+//! Applications at both ends, and a check of the data that they receive.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ fn byte(direction: u8, at: usize) -> u8 {
     ((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 ^ direction
 }
 
-/// How fast an application reads.
+/// Reading speed of an application.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// At most so much at a time.
+    /// Maximum number of bytes at a time.
     pub most: usize,
-    /// Before it reads again.
+    /// Pause before the next read.
     pub rest: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Stream {
         Stream { direction, len, written: 0, read: 0, rests_until: Time::ZERO }
     }
 
-    /// Writes as much as is taken.
+    /// Writes as much as is accepted.
     pub fn write(&mut self, end: &mut Connection, now: Time, chunk: usize) {
         while self.written < self.len {
             let upto = self.len.min(self.written + chunk);
@@ -54,7 +54,7 @@ impl Stream {
         self.written == self.len
     }
 
-    /// Takes at most so much, then rests for a while. Returns when it wants to go on, if there is more by now.
+    /// Reads up to the limit, then pauses. Returns the time of the next read, if more has arrived by now.
     pub fn read(&mut self, end: &mut Connection, now: Time, pace: Pace) -> Option<Time> {
         if now >= self.rests_until {
             self.take(end, now, pace.most);
@@ -74,7 +74,7 @@ impl Stream {
         self.read += n;
     }
 
-    /// Takes the rest and wants it to be everything.
+    /// Reads the rest and checks that the stream is complete.
     pub fn finish(&mut self, end: &mut Connection, now: Time) {
         self.take(end, now, self.len + 1);
         assert_eq!(self.read, self.len, "stream {} is not whole", self.direction);

@@ -1,4 +1,4 @@
-//! Watches what both ends send and are sent, and holds them to the rules that are visible from outside.
+//! Audit of the segments that both ends send and receive, by the rules that are visible from outside.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,24 +14,24 @@ pub struct Audit {
     server: Ledger,
 }
 
-/// What one end has said and heard.
+/// Ledger of the segments that one end has sent and received.
 #[derive(Default)]
 struct Ledger {
-    /// Behind all that it has sent.
+    /// End of everything sent.
     next: u64,
-    /// The farthest acknowledgement that came.
+    /// The highest acknowledgement received.
     heard: u64,
-    /// All before this it takes for arrived. It may lag behind what came: a segment whose data are not acceptable does not
+    /// Everything before this has arrived, as far as this end knows. It may lag behind: a segment whose data are not acceptable does not
     /// count (RFC 9293 section 3.10.7.4).
     acknowledged: u64,
-    /// The farthest that the peer ever allowed it to send.
+    /// The farthest that the peer ever permitted it to send.
     allowed: u64,
-    /// What it acknowledged last, and the farthest that it allowed the peer.
+    /// Its last acknowledgement, and the farthest that it permitted the peer to send.
     acknowledges: u64,
     allows: u64,
     /// Transmissions that may be in the network: neither acknowledged nor reported by SACK, repetitions counted.
     outstanding: Vec<Range<u64>>,
-    /// Where segments begin that SACK has reported.
+    /// Start of each segment reported by SACK.
     reported: BTreeSet<u64>,
 }
 
@@ -70,13 +70,13 @@ impl Ledger {
         if segment.is(Flags::ACK) && segment.ack <= self.next {
             self.heard = self.heard.max(segment.ack);
         }
-        // What lies before the last acknowledgement that it sent may be refused as old.
+        // Segments before the last acknowledgement that it sent may be refused as old.
         if segment.seq >= self.acknowledges && segment.seq <= self.allows {
             segment.sack.iter().for_each(|block| self.report(&block));
         }
     }
 
-    /// Takes what a block reports for the first time off the list: one copy, for the others may still be on their way
+    /// Removes data that a block reports for the first time from the list: one copy, for others may still be on their way
     /// (`tcp_sacktag_one`).
     fn report(&mut self, block: &Range<u64>) {
         let Ledger { outstanding, reported, .. } = self;
@@ -86,7 +86,7 @@ impl Ledger {
         });
     }
 
-    /// Takes over what the end believes to have arrived: no more than it was told.
+    /// Takes over the end's own view of arrivals: no more than it was told.
     fn learn(&mut self, state: State, stats: &Stats) {
         if stats.established_at.is_some() {
             let unacknowledged = stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes);
@@ -119,7 +119,7 @@ impl Ledger {
         check_estimates(stats);
     }
 
-    /// Numbers follow one another without a gap, and what is known to have arrived is not sent again.
+    /// Checks that numbers follow one another without a gap, and that data known to have arrived is not sent again.
     fn check_order(&self, segment: &Segment) {
         let Ledger { next, acknowledged, .. } = self;
         assert!(segment.seq <= *next, "{segment:?} leaves a gap behind {next}");
@@ -127,7 +127,7 @@ impl Ledger {
         assert!(!needless, "{segment:?} was acknowledged, up to {acknowledged}");
     }
 
-    /// New data stays within the peer's window and, but for a tail loss probe, the congestion window.
+    /// Checks that new data stays within the peer's window and, except for a tail loss probe, the congestion window.
     fn check_permission(&self, segment: &Segment, stats: &Stats) {
         if segment.end() <= self.next {
             return;
@@ -137,7 +137,7 @@ impl Ledger {
         assert!(in_flight <= cwnd + 1, "{in_flight} in flight in a window of {cwnd}: {segment:?}");
     }
 
-    /// Acknowledgements do not go back, and neither does the end of the window (RFC 9293 section 3.8.6).
+    /// Checks that acknowledgements do not go back, and neither does the end of the window (RFC 9293 section 3.8.6).
     fn check_promises(&mut self, segment: &Segment) {
         assert!(segment.ack >= self.acknowledges, "{segment:?} after {}", self.acknowledges);
         self.acknowledges = segment.ack;
@@ -149,7 +149,7 @@ impl Ledger {
         self.allows = allows;
     }
 
-    /// What is outstanding is waited for, and nothing is believed in flight that was not sent.
+    /// Checks that outstanding data is waited for, and that nothing is believed in flight that was not sent.
     fn settled(&self, stats: &Stats, waits: bool, doubtful: u64) {
         let outstanding = self.outstanding.len();
         assert!(waits || outstanding == 0, "{outstanding} segments are out and no timer runs");
@@ -161,7 +161,7 @@ impl Ledger {
     }
 }
 
-/// Linux 3 sends again what it does not think lost, too: both copies may count, until they are acknowledged in order.
+/// Linux 3 also retransmits data that it does not consider lost: both copies may count, until they are acknowledged in order.
 fn doubtful_copies(end: &Connection) -> u64 {
     match end.config().loss_detection {
         LossDetection::Rack => 0,

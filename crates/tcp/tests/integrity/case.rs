@@ -19,7 +19,7 @@ pub struct Case {
     pub delay_ms: u64,
     pub up: Path,
     pub down: Path,
-    /// The applications write so much at a time.
+    /// Size of the applications' writes.
     pub chunk: usize,
     pub pace: Pace,
     pub closing: Closing,
@@ -35,11 +35,11 @@ pub struct Path {
     pub jitter_ms: u64,
     pub queue: usize,
     pub rate_kbit: u64,
-    /// Lost besides: packets by number.
+    /// Packets lost in addition, by number.
     pub drops: Vec<u64>,
 }
 
-/// Who finishes first.
+/// Order in which the ends finish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
     /// Each end as soon as it has written all.
@@ -60,7 +60,7 @@ impl Transport {
     }
 }
 
-/// Enough patience that bad luck alone never gives a connection up.
+/// Enough retries that bad luck alone never makes a connection time out.
 const PATIENCE: &str = "syn-retries=127,syn-ack-retries=127,retries=100,max-rto=4s";
 
 /// Cases with a server of this generation.
@@ -108,7 +108,7 @@ fn path() -> impl Strategy<Value = Path> {
     )
 }
 
-/// Mostly at once; else so slowly that the window closes.
+/// Mostly eager; otherwise so slow that the window closes.
 fn pace() -> impl Strategy<Value = Pace> {
     let eager = Just((1 << 16, 0u64));
     let slow = (500usize..20_000, 1u64..2_000);
@@ -120,7 +120,7 @@ fn closing() -> impl Strategy<Value = Closing> {
     prop::sample::select(vec![Closing::AtOnce, Closing::ServerFirst, Closing::ClientFirst])
 }
 
-/// A generation with buffers of any size and some knobs turned.
+/// A generation with buffers of any size and some knobs changed.
 fn transport(generation: impl Strategy<Value = Generation>) -> impl Strategy<Value = Transport> {
     let buffers = prop_oneof![
         1 => Just(String::new()),
@@ -158,7 +158,7 @@ fn turn(turned: &[(Index, Index)]) -> Vec<(&'static str, &'static str)> {
     picked
 }
 
-/// Of a knob whose synopsis has names (quantities are in capitals), those.
+/// The names in a knob's synopsis, if it has any (quantities are in capitals).
 fn choices(knob: &'static Knob) -> Option<(&'static str, Vec<&'static str>)> {
     let names = knob.values().split('|').filter(|value| value.chars().all(|c| !c.is_uppercase()));
     let names: Vec<&str> = names.collect();

@@ -1,4 +1,4 @@
-//! Plays a case and checks how it ends.
+//! Runs a case and checks its end.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::audit::Audit;
 use crate::case::{Case, Closing, Path};
 use crate::common::{Pipe, World};
 
-/// Longer than any case takes, two minutes of TIME-WAIT and all the timeouts of bad luck included.
+/// Longer than any case, two minutes of TIME-WAIT and all the timeouts of bad luck included.
 const LIMIT: Time = Time::from_millis(100_000_000);
 /// More events than any case has.
 const MOST_EVENTS: u32 = 500_000;
@@ -29,7 +29,7 @@ impl Path {
     }
 }
 
-/// Both streams from end to end, and the end of both ends.
+/// Runs both streams from end to end, and closes both ends.
 pub fn exchange(case: &Case) {
     let mut world = World::new(case.client.config(), case.server.config(), case.seed);
     case.up.lay(&mut world.up, case.delay_ms);
@@ -60,7 +60,7 @@ pub fn exchange(case: &Case) {
     }
 }
 
-/// What the applications do between two events; true when both ends are closed.
+/// Actions of the applications between two events; returns true when both ends are closed.
 fn act(case: &Case, world: &mut World, up: &mut Stream, down: &mut Stream) -> bool {
     let now = world.now;
     up.write(&mut world.client, now, case.chunk);

@@ -1,7 +1,7 @@
-//! Whatever the path does, both streams arrive whole and in order, nobody waits for ever, and the rules of windows
+//! Whatever the path does, both streams arrive complete and in order, neither end waits for ever, and the rules of windows
 //! are kept.
 //!
-//! Each case is a pure function of its number. `FARLINK_TCP_CASES=100000` runs so many a generation;
+//! Each case is a pure function of its number. `FARLINK_TCP_CASES=100000` runs this many per generation;
 //! `FARLINK_TCP_CASE=4711` runs that one alone.
 
 mod application;

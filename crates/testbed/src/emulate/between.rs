@@ -1,4 +1,5 @@
-//! What a client's node knows of whoever stands between it and the page's hosts, as of the latest report.
+//! Activity of the proxy or PEP between a client and the page's hosts, known to the client's node from the
+//! latest report.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -12,14 +13,14 @@ use super::messages::ServerReport;
 use crate::tour::{self, PepPlace};
 use scenario::Scenario;
 
-/// Whoever stands there.
+/// The intermediary between a client and the hosts.
 pub(super) enum Between {
     Nobody,
     Proxy(Middleman),
     Pep(Split),
 }
 
-/// A proxy of HTTP.
+/// An HTTP proxy.
 pub(super) struct Middleman {
     address: IpAddr,
     proxied: RefCell<Vec<Proxied>>,
@@ -34,7 +35,7 @@ pub(super) struct Split {
 }
 
 impl Between {
-    /// Whoever it is in a scenario.
+    /// The intermediary of a scenario.
     pub(super) fn of(scenario: &Scenario) -> Between {
         let endpoints = RefCell::default();
         if let Some(place) = PepPlace::of(scenario) {
@@ -44,7 +45,7 @@ impl Between {
         Between::Proxy(Middleman { address, proxied: RefCell::default(), endpoints })
     }
 
-    /// Hears what the nodes behind the network have told.
+    /// Takes over a report of the nodes behind the network.
     pub(super) fn hear(&self, servers: &ServerReport) {
         let own = |addresses: &[IpAddr]| {
             let ends = servers.endpoints.iter();
@@ -63,7 +64,7 @@ impl Between {
         }
     }
 
-    /// What it has done for the client there, which loads this page, since then.
+    /// Events of the intermediary since `since`, on behalf of the client at `client`, which loads `page`.
     pub(super) fn events(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
         match self {
             Between::Nobody => Vec::new(),
@@ -77,7 +78,7 @@ impl Between {
         }
     }
 
-    /// What a PEP has carried so far.
+    /// Counters of a PEP so far.
     pub(super) fn carried(&self) -> Option<Carried> {
         match self {
             Between::Pep(Split { carried, .. }) => carried.get(),

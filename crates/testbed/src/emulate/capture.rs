@@ -1,4 +1,4 @@
-//! Every packet of an emulated journey, as its hosts sent and got it.
+//! Every packet of an emulated journey, as sent and received by its hosts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,20 +9,20 @@ use units::Time;
 /// A packet at the interface of one side.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frame {
-    /// When it was there, since the journey began.
+    /// Time since the start of the journey.
     pub at_ns: u64,
-    /// Whether it is the client's side.
+    /// True on the client's side.
     pub client: bool,
-    /// That client's number.
+    /// The client's number.
     pub user: u32,
-    /// Whether it left.
+    /// True if the packet was sent, false if received.
     pub out: bool,
     /// The IP packet.
     #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub bytes: Vec<u8>,
 }
 
-/// Takes down all packets, in the order in which they crossed.
+/// Records all packets, in the order in which they crossed.
 #[derive(Default)]
 pub(super) struct Capture(pub(super) Vec<Frame>);
 

@@ -12,7 +12,7 @@ pub(super) struct Channel {
     writer: UnixStream,
 }
 
-/// Why a message did not pass.
+/// Error of passing a message.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ChannelError {
     /// The other process is gone.
@@ -21,7 +21,7 @@ pub(super) enum ChannelError {
     /// The socket failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What came is no such message.
+    /// The text received is not the expected message.
     #[error("it sent something else than expected: {0}")]
     Message(#[from] serde_json::Error),
 }

@@ -1,4 +1,4 @@
-//! The client's node with a real Chromium: drives it through the journey, one fresh browser context a journey.
+//! The client's node with a real Chromium: drives it through the journey, with a fresh browser context per journey.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -35,7 +35,7 @@ use crate::tour::{
 };
 use scenario::{Hosting, Scenario, View};
 
-/// Makes the journey.
+/// Runs the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let order: Order = supervisor.receive()?;
     let scenario = &order.scenario;
@@ -91,8 +91,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     told.finish(FromClient::Done { visits, endpoints, notes, shown, bodies: Vec::new() })
 }
 
-/// Sends background traffic from a thread of its own, since whoever drives a browser waits for it. It ends with this process, unless it cannot
-/// even begin.
+/// Sends background traffic from a thread of its own, since the thread that drives a browser blocks. It ends
+/// with this process, unless it fails to start.
 fn send_beside(
     background: Background,
     visitor: Visitor,
@@ -107,10 +107,11 @@ fn send_beside(
     })
 }
 
-/// Why background traffic has ended.
+/// Reason for the end of background traffic.
 type Sent = io::Result<io::Result<Infallible>>;
 
-/// The browser's end of a connection, as the kernel tells of it from outside. It opened all that have another end.
+/// The browser's end of a connection, as seen by the kernel from outside. The browser actively opened all of
+/// its connections.
 fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
     let (first, last) = (motion.samples.first()?, motion.samples.last()?);
     Some(Endpoint {
@@ -118,7 +119,7 @@ fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
         peer: connection.peer,
         cookie: Some(connection.cookie),
         active: true,
-        // When it was first looked at: within a look's pause of its SYN.
+        // Time of the first sample: within one sampling interval of its SYN.
         opened_at: first.at,
         closed_at: None,
         stats: Some(last.stats.clone()),
@@ -140,7 +141,7 @@ fn launch(
     let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
     let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
     let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
-    // What a proxy is asked for it finds by itself.
+    // A proxy resolves names by itself.
     let asked = if proxy.is_none() { Some(plan.arms()) } else { plan.past() };
     let hosts = tour::hosts(page, Hosting::Apart).zip(asked.into_iter().flatten());
     Launch {
@@ -150,14 +151,14 @@ fn launch(
         proxy,
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
         quic_hosts,
-        // Root of the sandbox that farlink made for it: Chromium's own would not let it start.
+        // It is root of the sandbox that farlink made for it: Chromium's own sandbox would not let it start.
         sandbox: Sandbox::None,
-        // They cost it time.
+        // Watching addresses costs it time.
         addresses: watched,
     }
 }
 
-/// The proxy, and how the browser is told of it: by the scenario's own PAC file, if it has one.
+/// The proxy, and its announcement to the browser: the scenario's own PAC file, if it has one.
 fn proxy(plan: &LoadPlan, pac: Option<&Surveyed>) -> Option<Middleman> {
     match pac {
         None => Middleman::of(plan, turns),
@@ -169,13 +170,13 @@ fn proxy(plan: &LoadPlan, pac: Option<&Surveyed>) -> Option<Middleman> {
     }
 }
 
-/// A PAC file that deals requests out among these proxies in turn.
+/// A PAC file that distributes requests among these proxies in turn.
 fn turns(proxies: Vec<String>) -> String {
     let usual = Pac { spread: Spread::InTurn, ..Pac::default() };
     Pac { proxies, ..usual }.text("DIRECT")
 }
 
-/// A journey by a browser that runs.
+/// A journey in a running browser.
 struct Journey {
     look: Look,
     scenario: Scenario,
@@ -185,7 +186,7 @@ struct Journey {
     visitor: Visitor,
 }
 
-/// What a journey leaves behind.
+/// Result of a journey.
 #[derive(Default)]
 struct Made {
     visits: Vec<VisitRecord>,
@@ -240,7 +241,7 @@ impl Journey {
 const KEPT_CONNECTIONS: &str =
     "the warm visit is Chromium's second in one browser: it may use connections of the first";
 
-/// What a reader of the visit must know.
+/// Notes for readers of the visit.
 fn notes(visit: &ChromiumVisit) -> impl Iterator<Item = String> {
     let missing = match visit.missing.len() {
         0 => None,
@@ -254,7 +255,7 @@ fn notes(visit: &ChromiumVisit) -> impl Iterator<Item = String> {
     missing.into_iter().chain(unexpected).chain(complaints)
 }
 
-/// The account of a journey whose client's sockets are not ours.
+/// Witness of a journey whose client's sockets belong to another process.
 struct Watching<'a>(&'a Asking);
 
 impl Witness for Watching<'_> {

@@ -22,7 +22,7 @@ use super::messages::{
 use super::{NodeError, packets};
 use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
-/// Makes the journey.
+/// Runs the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     emu::reserve_memory();
     let order: Order = supervisor.receive()?;
@@ -55,7 +55,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     config.hosts = tour::hosts(&ready.page, scenario.hosting).collect();
     if order.client == scenario.clients.count {
         let at = tour::cross_traffic::address(&ready.page);
-        // It has no end but the sandbox's.
+        // It ends only with the sandbox.
         return Ok(real::run(
             config,
             tour::cross_traffic::keep_busy(scenario.clients.cross_traffic, at),
@@ -77,13 +77,13 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     told.finish(done)
 }
 
-/// Asks the supervisor what the network and the servers' kernel know.
+/// Queries the supervisor for the state of the network and of the servers' kernel.
 pub(super) struct Asking {
     supervisor: RefCell<Channel>,
     topology: Topology,
     limited: RefCell<BTreeMap<SocketAddr, Duration>>,
     between: Between,
-    /// Why the supervisor did not answer; told in the end.
+    /// The first failure to query the supervisor; reported at the end.
     failure: RefCell<Option<ChannelError>>,
 }
 
@@ -104,12 +104,13 @@ impl Asking {
         supervisor.receive()
     }
 
-    /// The account of the journey so far of a client whose sockets are not ours: what it sent again was seen on the wire.
+    /// Report of the journey so far for a client whose sockets belong to another process: its retransmissions
+    /// were seen on the wire.
     pub(super) fn report_from_outside(&self) -> Report {
         self.report_with(|servers| servers.iter().map(packets::other_end).collect())
     }
 
-    /// The account of the journey so far, with the client's ends of its connections.
+    /// Report of the journey so far, with the client's ends of its connections.
     fn report_with(&self, own: impl FnOnce(&[Endpoint]) -> Vec<Endpoint>) -> Report {
         let network = self.ask().unwrap_or_else(|error| {
             self.failure.borrow_mut().get_or_insert(error);
@@ -149,7 +150,7 @@ impl Asking {
         }
     }
 
-    /// Whoever stands between the client and the page's hosts, as of the latest report.
+    /// The intermediary between the client and the page's hosts, as of the latest report.
     pub(super) fn between(&self) -> &Between {
         &self.between
     }
@@ -158,7 +159,7 @@ impl Asking {
         self.limited.borrow().get(&client).copied().unwrap_or_default()
     }
 
-    /// The last word to the supervisor.
+    /// Sends the final message to the supervisor.
     pub(super) fn finish(&self, done: FromClient) -> Result<(), NodeError> {
         match self.failure.take() {
             Some(error) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! Why a journey could not be emulated.
+//! Errors of emulation.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use chromium::ChromiumError;
 use super::Role;
 use super::channel::ChannelError;
 
-/// Why the sandbox of a journey came to nothing.
+/// Failure of a journey's sandbox.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EmulationError {
     /// Namespaces, interfaces or the emulator.
@@ -25,7 +25,7 @@ pub(super) enum EmulationError {
     /// farlink's own socket pairs failed.
     #[error("failed to speak between processes: {0}")]
     Channel(io::Error),
-    /// The one who ordered the journey is gone or was not understood.
+    /// The process that ordered the journey is gone or sent an unknown message.
     #[error("failed to speak to farlink: {0}")]
     Owner(ChannelError),
 }
@@ -40,10 +40,10 @@ impl EmulationError {
     }
 }
 
-/// Why one end of the network could not do its part.
+/// Failure of one end of the network.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NodeError {
-    /// The supervisor is gone or was not understood.
+    /// The supervisor is gone or sent an unknown message.
     #[error("failed to speak to the supervisor: {0}")]
     Supervisor(#[from] ChannelError),
     /// The page or the network cannot be read.
@@ -52,7 +52,7 @@ pub(super) enum NodeError {
     /// The browser.
     #[error(transparent)]
     Chromium(#[from] ChromiumError),
-    /// The kernel tells nothing of the browser's connections.
+    /// The kernel does not report the browser's connections.
     #[error(transparent)]
     Follower(#[from] kernel::Error),
     /// The kernel refused a socket.

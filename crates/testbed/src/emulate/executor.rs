@@ -1,4 +1,4 @@
-//! Orders journeys from outside of their sandboxes.
+//! Orders journeys from outside their sandboxes.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
@@ -21,10 +21,10 @@ use scenario::experiment::Refusal;
 use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use scenario::{Program, Scenario};
 
-/// How often a journey is emulated until the emulator was on time for all of it.
+/// Maximum number of attempts to emulate a journey with the emulator on time throughout.
 const ATTEMPTS: u32 = 8;
-/// The pause before the second attempt; each further one is twice as long, so that 13 s pass before an emulation is given up. A shared machine
-/// that stands still does so for seconds.
+/// Pause before the second attempt; each further one is twice as long, so that 13 s pass before the emulation
+/// is given up. Stalls of a shared machine last for seconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Executes journeys in real time, each in a sandbox of its own.
@@ -32,26 +32,26 @@ pub struct Emulation {
     library: Arc<Library>,
     /// This executable.
     program: PathBuf,
-    /// The browser that is installed, or why there is none.
+    /// The installed browser, or the reason why there is none.
     chromium: Result<Chromium, String>,
-    /// How much is kept of a journey.
+    /// Amount of detail kept of a journey.
     detail: Detail,
-    /// What the wires are to be made of, if somebody says so.
+    /// Kind of the wires, if it is given.
     wire: Option<Wire>,
-    /// Journeys with everything that crossed their wires, if somebody wants to look at them.
+    /// Journeys with their packets, if they are watched.
     watched: Mutex<Vec<Observed>>,
-    /// Whether this machine can do it, once somebody has asked.
+    /// Ability of this machine to emulate, once it has been checked.
     able: OnceLock<Result<(), Refusal>>,
-    /// Hears what an emulation that takes long waits for.
+    /// Receives the reason for long waits.
     tell: Option<Arc<Tell>>,
 }
 
-/// Takes a sentence on how an emulation goes.
+/// Callback for messages on the progress of an emulation.
 pub type Tell = dyn Fn(&str) + Send + Sync;
 
 impl Emulation {
-    /// An executor of journeys over what `library` holds. `program` is farlink, which starts itself anew in the sandbox.
-    /// `chromium` is the browser that is installed, or why there is none.
+    /// An executor of journeys with the pages and networks of `library`. `program` is farlink, which starts
+    /// itself again in the sandbox. `chromium` is the installed browser, or the reason why there is none.
     pub fn new(
         library: Arc<Library>,
         program: PathBuf,
@@ -62,22 +62,22 @@ impl Emulation {
         Emulation { library, program, chromium, detail, wire, watched, able, tell: None }
     }
 
-    /// The same, which says of every attempt that was not on time why it is repeated.
+    /// The same executor; it reports why each late attempt is repeated.
     pub fn telling(self, tell: Arc<Tell>) -> Emulation {
         Emulation { tell: Some(tell), ..self }
     }
 
-    /// The same over wires that are made of this.
+    /// The same executor, with wires of this kind.
     pub fn over(self, wire: Wire) -> Emulation {
         Emulation { wire: Some(wire), ..self }
     }
 
-    /// The same, which keeps what crosses the wires of its journeys.
+    /// The same executor; it keeps the packets of its journeys.
     pub fn watching(self) -> Emulation {
         Emulation { detail: Detail::Packets, ..self }
     }
 
-    /// The same, which also films what a real browser shows.
+    /// The same executor; it also films a real browser.
     pub fn filming(self) -> Emulation {
         Emulation { detail: Detail::Film, ..self }
     }
@@ -85,7 +85,7 @@ impl Emulation {
     /// Checks that this machine can emulate the scenario.
     ///
     /// # Errors
-    /// What is missing, and the command that mends it; a setting of TCP that the kernel does not have.
+    /// Anything missing, and the command that fixes it; a setting of TCP that the kernel does not have.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.able.get_or_init(|| able(self.wire)).clone()?;
         if scenario.client.program == Program::Chromium
@@ -110,7 +110,7 @@ impl Emulation {
         Ok(())
     }
 
-    /// A journey that was [watched](Emulation::watching). It is handed out once.
+    /// A journey that was [watched](Emulation::watching). It is returned once.
     ///
     /// # Errors
     /// If there is none.
@@ -153,7 +153,7 @@ impl Emulation {
         ))
     }
 
-    /// Traces the connections of a journey that is watched.
+    /// Traces the connections of a watched journey.
     fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, String> {
         if !self.detail.is_watched() {
             return Ok(None);
@@ -171,7 +171,7 @@ impl Emulation {
     /// One attempt.
     fn emulate(&self, order: &Order) -> Result<Emulated, String> {
         let mut command = Command::new(&self.program);
-        // In a process group of its own: Ctrl-C is for farlink, which lets journeys in hand come to their end.
+        // In a process group of its own: Ctrl-C is for farlink, which lets running journeys finish.
         command.args(Role::Supervisor.arguments()).stdin(Stdio::null()).process_group(0);
         let told = |error: &dyn std::fmt::Display| format!("the emulated network: {error}");
         let sandbox = Sandbox::start(command).map_err(|error| told(&error))?;
@@ -184,7 +184,7 @@ impl Emulation {
         }
     }
 
-    /// Keeps a journey that is watched.
+    /// Keeps a watched journey.
     fn keep(&self, journey: &JourneyPlan, result: &JourneyResult, traffic: Traffic) {
         if !self.detail.is_watched() {
             return;
@@ -223,7 +223,7 @@ impl Emulation {
     }
 }
 
-/// Why an emulation is made once more.
+/// Message on the repetition of an emulation.
 fn repeated(scenario: &Scenario, seed: u64, attempt: u32, pause: Duration, why: &str) -> String {
     format!(
         "waiting for the machine: attempt {attempt} of {ATTEMPTS} to emulate {} (seed {seed}) was not on time ({why}); the next follows in \
@@ -233,7 +233,7 @@ fn repeated(scenario: &Scenario, seed: u64, attempt: u32, pause: Duration, why: 
     )
 }
 
-/// Whether this machine can emulate networks at all; if not, what mends that.
+/// Checks that this machine can emulate networks; the error names the remedy.
 fn able(wire: Option<Wire>) -> Result<(), Refusal> {
     let missing = emu::diagnosis::missing(wire);
     if missing.is_empty() {

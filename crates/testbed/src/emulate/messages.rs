@@ -1,4 +1,4 @@
-//! What the processes of an emulated journey tell each other.
+//! Messages between the processes of an emulated journey.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,76 +14,76 @@ use super::packets::SentAgain;
 use crate::tour::{ArrivedBody, Detail, Shown};
 use scenario::Scenario;
 
-/// What every process is told first: the journey.
+/// First message to every process: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) scenario: Scenario,
-    /// Which of the scenario's clients it is for; means nothing to others than clients.
+    /// Number of the client that it is for; unused by processes other than clients.
     pub(super) client: u32,
     pub(super) seed: u64,
     pub(super) detail: Detail,
     /// The browser's program, if there is one.
     pub(super) chromium: Option<PathBuf>,
-    /// What the wires are to be made of, if somebody says so.
+    /// Kind of the wires, if it is given.
     pub(super) wire: Option<Wire>,
 }
 
-/// What the supervisor answers to farlink in the end.
+/// Final answer of the supervisor to farlink.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// What was measured.
+    /// The measured journey.
     Emulated(Box<Emulated>),
-    /// Why nothing was.
+    /// Reason for the failure.
     Failed(String),
 }
 
-/// A journey that was emulated.
+/// An emulated journey.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Emulated {
-    /// When its world began: nanoseconds of `CLOCK_MONOTONIC`.
+    /// Start of its world: nanoseconds of `CLOCK_MONOTONIC`.
     pub(super) began_ns: u64,
     pub(super) visits: Vec<VisitRecord>,
     pub(super) punctuality: EmulationRecord,
-    /// Why its times are not those of the network, if they are not.
+    /// Reason why its times are not those of the network, if they are not.
     pub(super) invalid: Option<String>,
-    /// The ends of its connections with their series, if they were asked for.
+    /// The ends of its connections with their series, if requested.
     pub(super) endpoints: Vec<Endpoint>,
-    /// Its packets, if they were asked for.
+    /// Its packets, if requested.
     pub(super) frames: Vec<Frame>,
     pub(super) notes: Vec<String>,
     pub(super) shown: Vec<Shown>,
-    /// What arrived, if it was asked for.
+    /// Bodies that arrived, if requested.
     pub(super) bodies: Vec<ArrivedBody>,
 }
 
-/// What a node tells the supervisor when it has read the page, and the client also when it has settled.
+/// Message of a node to the supervisor after reading the page, and of the client also after settling.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Prepared {
-    /// It has done what it was to do and can go on.
+    /// Success: it can continue.
     Ready,
-    /// It cannot.
+    /// Failure.
     Failed(String),
 }
 
-/// The supervisor's word to the client to make itself ready for the page; the network is not there yet.
+/// Message of the supervisor to the client to prepare for the page; the network does not exist yet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Settle {
-    /// Where it may write files, if it needs any. They vanish with the sandbox.
+    /// Directory for files, if it needs any. It vanishes with the sandbox.
     pub(super) files: Option<PathBuf>,
 }
 
-/// The supervisor's word to begin.
+/// Message of the supervisor to begin.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// When the journey's world began: nanoseconds of `CLOCK_MONOTONIC`.
+    /// Start of the journey's world: nanoseconds of `CLOCK_MONOTONIC`.
     pub(super) began_ns: u64,
 }
 
-/// What the servers' node says when it listens everywhere, and the proxy's.
+/// Message of the servers' node, and of the proxy's, once it listens on all ports.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Listening;
 
-/// What a client's node tells the supervisor while it works.
+/// Messages of a client's node to the supervisor during the journey.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromClient {
     /// It wants the [`NetworkReport`].
@@ -91,20 +91,20 @@ pub(super) enum FromClient {
     /// The journey is over.
     Done {
         visits: Vec<VisitRecord>,
-        /// With series; empty if they are not wanted.
+        /// With series; empty if they are not requested.
         endpoints: Vec<Endpoint>,
-        /// What a reader must know: what the browser did not load, what it complained of.
+        /// Notes for readers: objects that the browser did not load, and its complaints.
         notes: Vec<String>,
-        /// What a real browser showed, by visit, if one loaded the page.
+        /// Pictures by a real browser, by visit, if one loaded the page.
         shown: Vec<Shown>,
-        /// What arrived, if it was asked for and the loader is farlink's own.
+        /// Bodies that arrived, if requested and the loader is farlink's own.
         bodies: Vec<ArrivedBody>,
     },
-    /// It cannot go on.
+    /// It cannot continue.
     Failed(String),
 }
 
-/// What happened so far, but for what the client's own kernel knows.
+/// Events so far, except those that only the client's own kernel knows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NetworkReport {
     /// In the order of the topology's links.
@@ -116,7 +116,7 @@ pub(super) struct NetworkReport {
     pub(super) servers: ServerReport,
 }
 
-/// What a link did.
+/// Counters of a link.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct LinkDone {
     pub(super) stats: LinkStats,
@@ -124,7 +124,7 @@ pub(super) struct LinkDone {
     pub(super) delivered_bytes: Vec<u64>,
 }
 
-/// What a client's radio did.
+/// Activity of a client's radio.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RadioDone {
     pub(super) transitions: Vec<Transition>,
@@ -142,7 +142,7 @@ pub(super) struct Dropped {
     pub(super) cause: DropCause,
 }
 
-/// What the servers' node is asked, and the proxy's.
+/// Query to the servers' node, and to the proxy's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AskServers;
 
@@ -150,16 +150,16 @@ pub(super) struct AskServers;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ServerReport {
     pub(super) endpoints: Vec<Endpoint>,
-    /// How long HTTP's windows held back connections, by the client's address, in nanoseconds.
+    /// Time for which HTTP's windows limited connections, by the client's address, in nanoseconds.
     pub(super) limited: Vec<(SocketAddr, u64)>,
-    /// What a proxy did for each request.
+    /// Steps of a proxy for each request.
     pub(super) proxied: Vec<Proxied>,
-    /// What a PEP has carried.
+    /// Counters of a PEP.
     pub(super) carried: Option<Carried>,
 }
 
 impl ServerReport {
-    /// What both know.
+    /// Merges two reports.
     pub(super) fn and(mut self, other: ServerReport) -> ServerReport {
         self.endpoints.extend(other.endpoints);
         self.limited.extend(other.limited);
@@ -177,7 +177,7 @@ impl From<emu::Drop> for Dropped {
 }
 
 impl NetworkReport {
-    /// That of a network which nothing has crossed.
+    /// Report of a network without any traffic.
     pub(super) fn of_idle(links: usize) -> NetworkReport {
         NetworkReport {
             links: vec![LinkDone::default(); links],

@@ -9,9 +9,9 @@
 //!       servers                  the origins in the servers' namespace
 //! ```
 //!
-//! Each journey has a sandbox of its own; nothing is left of it. Loads may run side by side as far as the processors allow: a journey whose
-//! packets were delivered late is emulated again, and fails if that happens again and again. It never yields times that are not the
-//! network's.
+//! Each journey has a sandbox of its own; nothing is left of it. Loads may run in parallel as far as the
+//! processors allow: a journey with late packet deliveries is emulated again, and fails if that happens
+//! repeatedly. It never yields times that are not the network's.
 
 mod between;
 mod capture;
@@ -49,7 +49,7 @@ use self::messages::{Begin, FromClient, Prepared};
 use crate::tour::{self, Detail, Ready, Resolver};
 use scenario::{ResolverPlace, RouteKind, Scenario};
 
-/// What a process of an emulated journey is.
+/// Role of a process in an emulated journey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The first process of the sandbox.
@@ -62,14 +62,14 @@ pub enum Role {
     Servers,
     /// The proxy between both.
     Proxy,
-    /// The half of a PEP where clients are.
+    /// The half of a PEP on the clients' side.
     PepNear,
     /// The half of a PEP beyond the network.
     PepFar,
 }
 
 impl Role {
-    /// All there are.
+    /// All roles.
     pub const ALL: [Role; 7] = [
         Role::Supervisor,
         Role::Client,
@@ -80,7 +80,7 @@ impl Role {
         Role::PepFar,
     ];
 
-    /// Its name, as [`work`]'s caller gets it from the command line.
+    /// Its name, which [`work`]'s caller gets from the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Supervisor => "supervisor",
@@ -93,20 +93,20 @@ impl Role {
         }
     }
 
-    /// How farlink is told to be this: a hidden command.
+    /// Arguments that make farlink take this role: a hidden command.
     fn arguments(self) -> [&'static str; 2] {
         [COMMAND, self.name()]
     }
 }
 
-/// The hidden command by which farlink starts itself as one of the [roles](Role).
+/// The hidden command with which farlink starts itself in one of the [roles](Role).
 pub const COMMAND: &str = "emulated";
 
-/// Works as a process of an emulated journey, until the journey is over. `program` is this executable. To be called before any
-/// thread is started.
+/// Works as a process of an emulated journey, until the journey is over. `program` is this executable. Must be
+/// called before any thread is started.
 ///
 /// # Errors
-/// One sentence; the process that started this one hears of it, too.
+/// One sentence; the parent process is told as well.
 pub fn work(role: Role, program: &Path) -> Result<(), String> {
     let done = match role {
         Role::Supervisor => {
@@ -122,14 +122,14 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
     done.map_err(|error| error.to_string())
 }
 
-/// The way to the supervisor, of a node that lets the emulator go first.
+/// Channel to the supervisor, for a node that yields to the emulator.
 fn supervisor() -> Result<Channel, NodeError> {
     kernel::give_way();
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     Ok(Channel::new(stream)?)
 }
 
-/// Does a client's part and, should it fail, tells the supervisor why.
+/// Runs a client's job and reports a failure to the supervisor.
 fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError> {
     let mut told = supervisor()?;
     supervisor()
@@ -137,7 +137,7 @@ fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError>
         .or_else(|error| Ok(told.send(&FromClient::Failed(error.to_string()))?))
 }
 
-/// The network of a scenario with all its clients, its proxy, and what lies farther for some of its hosts.
+/// The network of a scenario with all its clients, its proxy, and the extra distance of some of its hosts.
 fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     let hosts = ready.page.hosts.iter().zip(ready.page.machines()).enumerate();
     let machines = hosts.filter(|(index, (_, machine))| index == machine);
@@ -170,7 +170,7 @@ fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
     }
 }
 
-/// Tells the supervisor whether this node can begin, and why not.
+/// Tells the supervisor that this node can begin, or the reason why not.
 fn tell_prepared<T>(supervisor: &mut Channel, prepared: Result<T, String>) -> Result<T, NodeError> {
     match prepared {
         Ok(prepared) => {
@@ -184,12 +184,12 @@ fn tell_prepared<T>(supervisor: &mut Channel, prepared: Result<T, String>) -> Re
     }
 }
 
-/// The ends of all connections of this node's world so far.
+/// The ends of all connections in this node's world so far.
 fn endpoints() -> Vec<Endpoint> {
     real::report().map_or_else(Vec::new, |report| report.endpoints)
 }
 
-/// The world of a node: its clock begins with the emulator's.
+/// The world of a node: its clock starts with the emulator's.
 fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
     let recording = match detail {
         Detail::Records | Detail::Bodies => Recording::Endpoints,

@@ -1,4 +1,4 @@
-//! What the emulator's packets tell of connections while they last: what was sent again.
+//! Retransmissions of connections, seen in the emulator's packets while the connections last.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,12 @@ use tcp::Retransmit;
 use units::Time;
 use world::report::Endpoint;
 
-/// Notes of every packet, which the emulator's thread takes and the supervisor reads.
+/// Log of every packet, written by the emulator's thread and read by the supervisor.
 #[derive(Clone, Default)]
 pub(super) struct SharedPassages(Arc<Mutex<Passages>>);
 
-/// What both ends of a connection sent again, as seen on the wire: the kernel keeps count, but not when.
+/// Retransmissions of both ends of a connection, as seen on the wire: the kernel counts them, but does not
+/// record times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SentAgain {
     client: SocketAddr,
@@ -28,7 +29,7 @@ impl SharedPassages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was sent again so far, by connections that sent anything again.
+    /// Retransmissions so far, for connections that have any.
     pub(super) fn sent_again(&self) -> Vec<SentAgain> {
         let passages = self.lock().0.clone();
         let connections = conversations(&passages).into_iter().map(|connection| SentAgain {
@@ -55,7 +56,7 @@ impl Observer for SharedPassages {
     }
 }
 
-/// The end that `one` talks to, where only the wire tells of it.
+/// The peer of `one`, if only the wire shows it.
 pub(super) fn other_end(one: &Endpoint) -> Endpoint {
     Endpoint {
         local: one.peer,
@@ -67,14 +68,14 @@ pub(super) fn other_end(one: &Endpoint) -> Endpoint {
     }
 }
 
-/// Adds to the ends of connections what they sent again.
+/// Adds their retransmissions to the ends of connections.
 pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
     for endpoint in endpoints {
         let (client, server) = match endpoint.active {
             true => (endpoint.local, endpoint.peer),
             false => (endpoint.peer, endpoint.local),
         };
-        // An address that is used twice in a journey: all of it belongs to the later one, too.
+        // If an address is used twice in a journey, the later connection also gets all of them.
         let its = sent.iter().filter(|sent| (sent.client, sent.server) == (client, server));
         let side =
             |sent: &SentAgain| if endpoint.active { sent.up.clone() } else { sent.down.clone() };

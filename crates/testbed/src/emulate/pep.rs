@@ -1,7 +1,7 @@
 //! The nodes of a PEP's two halves: farlink's own on the kernel's TCP, each in a network namespace of its own.
 //!
-//! Connections are led to the near end by its namespace's routes: whatever TCP comes for one of the page's hosts is its own affair there, and it listens at
-//! the hosts' addresses (`IP_TRANSPARENT`). No netfilter is needed for that.
+//! The routes of the near end's namespace lead connections to it: any TCP connection to one of the page's hosts
+//! is delivered locally, and it listens at the hosts' addresses (`IP_TRANSPARENT`). This needs no netfilter.
 
 use browser::Arm;
 use chance::Source;
@@ -13,7 +13,7 @@ use super::messages::{Begin, Listening, Order, ServerReport};
 use super::{NodeError, reporting};
 use crate::tour::{FarEnd, Library, NearEnd, PepLog, Ready};
 
-/// Is the half beyond the network, until the supervisor is gone.
+/// Runs the half beyond the network, until the supervisor is gone.
 pub(super) fn serve_far(mut supervisor: Channel) -> Result<(), NodeError> {
     let order: Order = supervisor.receive()?;
     let far = FarEnd::of(&order.scenario).ok_or_else(|| "the route has no PEP".to_owned());
@@ -27,7 +27,8 @@ pub(super) fn serve_far(mut supervisor: Channel) -> Result<(), NodeError> {
     })?
 }
 
-/// Is the half where clients are, until the supervisor is gone; says that it listens when the leg stands.
+/// Runs the half on the clients' side, until the supervisor is gone; reports that it listens once the leg is
+/// established.
 pub(super) fn serve_near(mut supervisor: Channel) -> Result<(), NodeError> {
     let order: Order = supervisor.receive()?;
     let prepared = Library::default().ready(&order.scenario);
@@ -51,7 +52,7 @@ fn near(order: &Order, ready: &Ready) -> Result<NearEnd, String> {
     NearEnd::of(&order.scenario, &ready.page, arms).ok_or_else(|| "the route has no PEP".to_owned())
 }
 
-/// The node's world, when the supervisor says that it begins.
+/// Configuration of the node's world, received when the supervisor starts it.
 fn begun(supervisor: &mut Channel, order: &Order) -> Result<real::Config, NodeError> {
     let begin: Begin = supervisor.receive()?;
     Ok(super::world_config(Source::new(order.seed, 0), &begin, order.detail))

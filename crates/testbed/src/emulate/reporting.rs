@@ -1,4 +1,4 @@
-//! How the nodes behind the network answer what the supervisor asks while they serve.
+//! Answers of the nodes behind the network to the supervisor's queries while they serve.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::NodeError;
 use super::channel::Channel;
 use super::messages::{AskServers, ServerReport};
 
-/// Answers with what `report` tells, until the supervisor is gone.
+/// Answers with the result of `report`, until the supervisor is gone.
 pub(super) async fn answer(mut supervisor: Channel, report: impl Fn() -> ServerReport) {
     let (questions, mut asked) = mpsc::unbounded_channel();
     let (answers, to_send) = std::sync::mpsc::channel();
@@ -30,7 +30,7 @@ pub(super) async fn answer(mut supervisor: Channel, report: impl Fn() -> ServerR
     }
 }
 
-/// What this node's kernel and HTTP know so far.
+/// State of this node's kernel and HTTP so far.
 pub(super) fn report(meters: &Meters) -> ServerReport {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     ServerReport {

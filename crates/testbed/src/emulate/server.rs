@@ -33,7 +33,8 @@ async fn work(
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
     let meters = Meters::default();
-    // TLS with the machine's own randomness: the order of packets is not the same twice, so no bytes need be.
+    // TLS with the machine's own randomness: the order of packets varies between runs anyway, so bytes may vary
+    // as well.
     for server in tour::origins(&order.scenario, ready, arms, source, Detail::Records) {
         world::spawn(server.listen.bind()?.serve(server.answering, meters.clone()));
     }

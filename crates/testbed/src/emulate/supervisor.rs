@@ -1,4 +1,4 @@
-//! The first process of an emulated journey's sandbox: builds the network, starts both ends, gathers what was measured.
+//! The first process of an emulated journey's sandbox: builds the network, starts both ends, collects the measurements.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -26,7 +26,7 @@ use super::{EmulationError, Role};
 use crate::tour::{self, Course, Library};
 use scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};
 
-/// Emulates the journey that farlink orders over the channel, and answers it there. `program` is started as nodes.
+/// Emulates the journey that farlink orders over the channel, and answers there. `program` is started for the nodes.
 pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
     let mut supervisor = Supervisor::enter()?;
     let stream = supervisor.channel().try_clone().map_err(EmulationError::channel)?;
@@ -66,7 +66,7 @@ fn emulate(
     for client in &mut clients {
         client.send(&begin)?;
     }
-    // Who is there beside those who load the page has nothing to say.
+    // The cross-traffic client has nothing to report.
     clients.truncate(order.scenario.clients.count as usize);
     let mut journey = attend_all(&mut clients, &mut servers, &emulation)?;
     if order.detail.is_watched() {
@@ -75,7 +75,7 @@ fn emulate(
     emulation.finish(journey)
 }
 
-/// Starts the servers' node, and those of whoever stands in front of them, the farthest from clients first.
+/// Starts the servers' node, and those of the proxy or PEP in front of them, the farthest from clients first.
 fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
     let origins = (Role::Servers, testbed.namespace(Side::Server));
     let between = match order.scenario.route.kind {
@@ -92,7 +92,7 @@ fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
     all.map(|(role, namespace)| Node::start(program, role, namespace, order)).collect()
 }
 
-/// Starts a node for each of the scenario's clients, and for the company they have.
+/// Starts a node for each of the scenario's clients, and for cross traffic.
 fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
     let role = match order.scenario.client.program {
         Program::Loader => Role::Client,
@@ -105,7 +105,7 @@ fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
     (0..order.scenario.clients.users()).map(start).collect()
 }
 
-/// Attends to all clients at once until each is done; what they measured in the order of their numbers.
+/// Serves all clients concurrently until each is done; returns their measurements in the order of their numbers.
 fn attend_all(
     clients: &mut [Node],
     servers: &mut [Node],
@@ -133,7 +133,8 @@ fn attend_all(
     }))
 }
 
-/// Where the client may write files. Only now that everybody has read theirs: what is given hides some of the machine's.
+/// Directory in which the client may write files. Created only after all nodes have read their files: its mount
+/// hides some of the machine's.
 fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, EmulationError> {
     match client {
         Role::Chromium => Ok(Some(supervisor.temporary_directory()?.to_owned())),
@@ -141,7 +142,7 @@ fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, E
     }
 }
 
-/// Answers a client's questions until it is done.
+/// Answers a client's queries until it is done.
 fn attend(
     client: &mut Node,
     servers: &Mutex<&mut [Node]>,
@@ -177,7 +178,7 @@ fn attend(
     }
 }
 
-/// What the servers know so far.
+/// State of the servers so far.
 fn ask(servers: &mut [Node]) -> Result<ServerReport, EmulationError> {
     servers.iter_mut().try_fold(ServerReport::default(), |all, server| {
         server.send(&AskServers)?;
@@ -192,7 +193,7 @@ struct Node {
 }
 
 impl Node {
-    /// Starts it and tells it of the journey. It ends with the sandbox.
+    /// Starts it and sends it the journey. It ends with the sandbox.
     fn start(
         program: &Path,
         role: Role,
@@ -209,7 +210,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Waits until it has read what it needs.
+    /// Waits until it has read its inputs.
     fn prepared(&mut self) -> Result<(), EmulationError> {
         match self.receive()? {
             Prepared::Ready => Ok(()),
@@ -230,10 +231,10 @@ impl Node {
     }
 }
 
-/// What the emulator leaves behind.
+/// Result of the emulator.
 type Outcome = (Snapshot, Vec<Frame>);
 
-/// The emulator at work.
+/// The running emulator.
 struct Emulation {
     control: Control,
     passages: SharedPassages,
@@ -267,7 +268,7 @@ impl Emulation {
         Ok(Emulation { control, passages, thread, began_ns })
     }
 
-    /// Ends it and says how punctual it was.
+    /// Stops it and reports its punctuality.
     fn finish(self, journey: Emulated) -> Result<Emulated, EmulationError> {
         self.control.stop();
         let (snapshot, frames) = join(self.thread)?;
@@ -293,7 +294,7 @@ fn join(thread: JoinHandle<Result<Outcome, emu::Error>>) -> Result<Outcome, emu:
     thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
 }
 
-/// What a reader must know of the wires.
+/// A note on the wires for readers.
 fn note(wire: Wire) -> Option<String> {
     match wire {
         Wire::Veth => None,
@@ -327,7 +328,8 @@ fn testbed(
     Ok(Testbed::build(Setup { mtu, clients, between, tcp, halves_tcp, wire })?)
 }
 
-/// TCP with as much of a memory as the journey keeps: the kernel cannot be told to forget between visits, but to learn nothing.
+/// TCP's settings with as much metrics memory as the journey keeps: the kernel cannot be told to forget between
+/// visits, only to save nothing.
 fn remembering(tcp: &Tcp, scenario: &Scenario) -> tcp::Config {
     let mut config = tcp.config().clone();
     if scenario.visits_each() > 1 && !Course::keeps_metrics(scenario) {

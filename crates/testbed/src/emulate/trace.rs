@@ -1,7 +1,8 @@
-//! What the kernel's tracepoints add to the series of a journey's connections, for root of the machine.
+//! Samples from the kernel's tracepoints for the series of a journey's connections; needs root of the machine.
 //!
-//! The nodes look at their connections once a millisecond; `tcp_probe` sees each segment that reaches one. It is traced from outside of the
-//! sandbox, whose root is nobody out here, and it tells of the whole machine: what belongs to this journey is known by its sockets' numbers.
+//! The nodes sample their connections once a millisecond; `tcp_probe` sees each segment that arrives at one. It
+//! is traced from outside the sandbox, whose root has no privileges here, and it covers the whole machine:
+//! connections of this journey are identified by their socket cookies.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +17,10 @@ use super::messages::Emulated;
 /// Headers of a segment without data: IPv4, TCP, its timestamps.
 const HEADER_BYTES: u32 = 20 + 20 + 12;
 
-/// A trace of the kernel's that runs, or why there is none.
+/// A running kernel trace, or the reason why there is none.
 pub(super) enum Trace {
     Runs(Probe),
-    /// Only root of the machine may trace; others have the looks.
+    /// Only root of the machine may trace; other users have the samples only.
     NotAllowed,
     Failed(kernel::Error),
 }
@@ -37,8 +38,8 @@ impl Trace {
         }
     }
 
-    /// Ends it and adds what it saw to the journey's connections. What it could not see is a note of the journey: the trace is
-    /// poorer then, not wrong.
+    /// Stops it and adds its samples to the journey's connections. Missing samples are a note of the journey:
+    /// the trace is poorer then, not wrong.
     pub(super) fn tell(self, journey: &mut Emulated) {
         let began = Duration::from_nanos(journey.began_ns);
         let traced = match self {
@@ -66,7 +67,7 @@ impl Trace {
     }
 }
 
-/// Adds the samples to the series that they belong to, in time's order; at one instant the look comes first.
+/// Merges samples into their series, in order of time; at one instant the polled sample comes first.
 fn join(endpoints: &mut [Endpoint], mut motions: BTreeMap<u64, Motion>) {
     for endpoint in endpoints {
         let Some(motion) = endpoint.cookie.and_then(|cookie| motions.remove(&cookie)) else {

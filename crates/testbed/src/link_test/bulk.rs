@@ -1,4 +1,4 @@
-//! One TCP flow, as a speed test on the web makes it: what users get of the rate.
+//! One TCP flow, as in a speed test on the web: the rate that users get.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,9 +10,9 @@ use world::{TcpListener, TcpStream};
 
 use super::{Bench, Way, speed};
 
-/// How long the flow lasts.
+/// Duration of the flow.
 const SPAN: Duration = Duration::from_secs(30);
-/// What begins is slow start; it is not counted.
+/// The flow begins with slow start, which is not counted.
 const WARM_UP: Duration = Duration::from_secs(5);
 
 /// A flow of Linux 6's CUBIC.
@@ -20,9 +20,9 @@ const WARM_UP: Duration = Duration::from_secs(5);
 pub struct Bulk {
     /// Payload delivered to the application, over the 30 s after the first five.
     pub goodput: BitsPerSec,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted_segments: u64,
-    /// The sender's smoothed round trip at the end: what the queue has added.
+    /// The sender's smoothed round trip at the end, which shows the queueing delay.
     pub srtt: Option<Duration>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Bulk> {
     })
 }
 
-/// Takes in what the one sender sends.
+/// Receives from the only sender.
 async fn receive(at: std::net::SocketAddr, received: Rc<Cell<u64>>) {
     let listener = TcpListener::bind(at).expect("a fresh node's ports are free");
     let Ok((mut stream, _)) = listener.accept().await else { return };

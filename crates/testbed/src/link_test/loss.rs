@@ -1,4 +1,4 @@
-//! Datagrams that do not arrive while nothing queues.
+//! Loss of datagrams without queueing.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,47 +10,47 @@ use world::UdpSocket;
 
 use super::{Bench, Way, Z};
 
-/// How many datagrams are sent.
+/// Number of datagrams sent.
 const PROBES: u32 = 20_000;
 const PAYLOAD: usize = 72;
 const HEADERS: usize = 28;
-/// How often a recording is probed in each of its rounds: fewer than any usual queue holds.
+/// Probes in each round of a recording: fewer than any common queue holds.
 const PROBES_A_ROUND: u32 = 20;
 
-/// Losses counted, beside the ratio that is configured.
+/// Counted losses, beside the configured ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// The long-run ratio of the network's description; `None` where a file lists the losses, or where a link stands still at
-    /// last or loses what waits for a handover: none of them has one.
+    /// The long-run ratio of the network's description; `None` if it has none: a file lists the losses, a link
+    /// finally stands still, or packets that wait for a handover are lost.
     pub configured: Option<f64>,
     /// Datagrams sent.
     pub sent: u32,
     /// Datagrams that did not arrive.
     pub lost: u32,
-    /// How many times larger than for independent losses the variance is.
+    /// Variance relative to that of independent losses.
     pub inflation: f64,
 }
 
 impl Loss {
-    /// The ratio that was lost.
+    /// The measured loss ratio.
     pub fn ratio(&self) -> f64 {
         f64::from(self.lost) / f64::from(self.sent)
     }
 
-    /// What the true ratio may be, with 99 % confidence: Wilson's score interval, for as many independent losses as the
-    /// correlated ones are worth.
+    /// Confidence interval of the true ratio, at 99 %: Wilson's score interval, for the number of independent
+    /// losses to which the correlated ones are equivalent.
     pub fn interval(&self) -> (f64, f64) {
         let (n, p) = (f64::from(self.sent) / self.inflation, self.ratio());
         let scale = 1.0 + Z * Z / n;
         let centre = (p + Z * Z / (2.0 * n)) / scale;
         let half = Z / scale * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        // Rounding must not exclude a ratio of nothing or all.
+        // Rounding must not exclude a ratio of 0 or 1.
         let low = if self.lost == 0 { 0.0 } else { centre - half };
         let high = if self.lost == self.sent { 1.0 } else { centre + half };
         (low, high)
     }
 
-    /// Whether what is configured may be what was delivered; `None` if nothing is to compare with.
+    /// True if the configured ratio is consistent with the measured one; `None` if there is nothing to compare with.
     pub fn agrees(&self) -> Option<bool> {
         let (low, high) = self.interval();
         self.configured.map(|configured| (low..=high).contains(&configured))
@@ -97,23 +97,23 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
     }
 }
 
-/// So far apart that none waits for another: half of a link's rate, or a few in a round of a recording.
+/// Interval at which no datagram waits for another: half of a link's rate, or a few per round of a recording.
 fn spacing(link: &LinkConfig) -> Duration {
     let of_rate = match &link.rate {
         Rate::Constant(rate) => 2 * rate.time_for((PAYLOAD + HEADERS) as u64),
         Rate::Trace(trace) => trace.duration() / PROBES_A_ROUND,
     };
     let of_limit = match (link.emulator, link.queue) {
-        // Netem's limit counts packets on their way.
+        // Netem's limit includes packets in flight.
         (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
-        // Dummynet's queue waits for a run of the timer.
+        // Dummynet's queue waits for the next timer run.
         (Emulator::Dummynet { timer, .. }, QueueLimit::Packets(limit)) => 2 * timer / limit,
         _ => Duration::ZERO,
     };
     of_rate.max(of_limit)
 }
 
-/// Bursts of time are sampled a burst apart, so that the probes meet many of them.
+/// Timed bursts are sampled one burst period apart, so that the probes meet many of them.
 fn rounds(loss: &LossModel) -> Duration {
     match loss {
         LossModel::TimedGilbertElliott(model) => model.good + model.bad,
@@ -121,7 +121,7 @@ fn rounds(loss: &LossModel) -> Duration {
     }
 }
 
-/// The share of datagrams that pass none of the links. Of one that enters twice a loss takes but one.
+/// Loss ratio over all links. A loss takes only one copy of a duplicated datagram.
 fn configured(links: &[&LinkConfig]) -> Option<f64> {
     let mut passes = 1.0;
     for link in links {
@@ -136,9 +136,9 @@ fn configured(links: &[&LinkConfig]) -> Option<f64> {
 }
 
 /// The asymptotic variance of a mean of correlated losses over that of independent ones, `1 + 2 sum of the
-/// autocorrelations` (Geyer, "Practical Markov Chain Monte Carlo", 1992, section 3.1). Of the two states' chain the
-/// state forgets itself by the factor `1 - p - r` a packet, or by `e^-(1/good + 1/bad)` a second, and only the state is
-/// remembered.
+/// autocorrelations` (Geyer, "Practical Markov Chain Monte Carlo", 1992, section 3.1). In the two-state chain
+/// the autocorrelation of the state decays by the factor `1 - p - r` per packet, or by `e^-(1/good + 1/bad)`
+/// per second, and only the state has memory.
 fn inflation(loss: &LossModel, interval: Duration) -> f64 {
     let (in_bad, memory, difference) = match loss {
         LossModel::GilbertElliott(GilbertElliott {
@@ -185,7 +185,7 @@ mod tests {
         assert!(correlated.interval().1 > high);
     }
 
-    /// Bursts of 1 / r = 4 packets that lose all: about 2 / r - 1 = 7 times the variance.
+    /// Bursts of 1 / r = 4 packets, all lost: about 2 / r - 1 = 7 times the variance.
     #[test]
     fn bursts_are_worth_fewer_losses() {
         let burst =
@@ -195,7 +195,7 @@ mod tests {
         assert!((factor - 7.0).abs() < 0.1, "{factor}");
         let forgetful = GilbertElliott { to_good: 0.999, ..burst };
         assert!((inflation(&LossModel::GilbertElliott(forgetful)) - 1.0).abs() < 1e-9);
-        // Seen every millisecond, bursts of 4 ms that begin once a second are those of 4 packets.
+        // At one probe per millisecond, bursts of 4 ms once a second equal those of 4 packets.
         let (good, bad) = (Duration::from_secs(1), Duration::from_millis(4));
         let timed = TimedGilbertElliott { good, bad, loss_in_bad: 1.0, loss_in_good: 0.0 };
         let factor = inflation(&LossModel::TimedGilbertElliott(timed));

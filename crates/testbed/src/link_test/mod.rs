@@ -1,8 +1,9 @@
-//! The proof of a network: ping, loss test and speed test in virtual time, delivered beside configured.
+//! Link test of a network: ping, loss test and speed test in virtual time, delivered beside configured.
 //!
-//! Each test runs in a world of its own, over links made from the network's description in the same way as those of a
-//! page load, with traffic that knows nothing of the links: datagrams and one TCP flow. What it measures at the
-//! far end is compared with what was asked for. A radio is tested by pings through it, from rest and awake; all else leaves it out.
+//! Each test runs in a world of its own, over links built from the network's description like those of a page
+//! load, with traffic that knows nothing of the links: datagrams and one TCP flow. Results at the far end are
+//! compared with the configuration. A radio is tested by pings through it, from idle and awake; all other tests
+//! leave it out.
 
 mod bulk;
 mod loss;
@@ -27,7 +28,7 @@ use crate::{simulate, tour};
 /// The normal deviate of a two-sided interval of 99 %.
 const Z: f64 = 2.576;
 
-/// What the tests found.
+/// Results of the tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTest {
     /// Round trips on the idle network, behind its radio if it has one.
@@ -40,25 +41,25 @@ pub struct LinkTest {
     pub up: Direction,
 }
 
-/// What the tests found in one direction.
+/// Results in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// What a flood of full packets gets through; `None` where no rate is set.
+    /// Throughput of a flood of full packets; `None` if no rate is set.
     pub speed: Option<Speed>,
-    /// Datagrams lost while nothing queues.
+    /// Loss of datagrams without queueing.
     pub loss: Loss,
-    /// One TCP flow; `None` where no rate is set.
+    /// One TCP flow; `None` if no rate is set.
     pub bulk: Option<Bulk>,
 }
 
-/// Which way the tested packets go.
+/// Direction of the tested packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Down,
     Up,
 }
 
-/// Tests the links of `network`, and pings through its radio; the same seed finds the same.
+/// Tests the links of `network`, and pings through its radio; deterministic for a seed.
 pub fn run(network: &Network, seed: u64) -> LinkTest {
     let radio = radio::measure(&Bench { network, seed });
     let bench = Bench { network: &network.clone().without_radio(), seed };
@@ -87,7 +88,7 @@ pub(crate) struct Setup {
 }
 
 impl Bench<'_> {
-    /// The links that packets of a direction cross, in that order.
+    /// The links that packets of a direction cross, in order of crossing.
     pub(crate) fn links(&self, way: Way) -> Vec<&net::LinkConfig> {
         match way {
             Way::Up => self.network.up_links().collect(),
@@ -99,7 +100,7 @@ impl Bench<'_> {
         }
     }
 
-    /// A world for one test, in which the sender's packets to the receiver go `way`.
+    /// A world for one test, with the sender's packets to the receiver in direction `way`.
     pub(crate) fn set_up(&self, way: Way) -> Setup {
         let mut plan = Plan::new(Source::new(self.seed, 0));
         let tcp = Arc::new(tcp::Config::default());

@@ -11,27 +11,27 @@ use world::UdpSocket;
 
 use super::{Bench, Way, Z};
 
-/// How many pings are sent.
+/// Number of pings.
 pub(super) const PINGS: usize = 200;
-/// The IP packet of a `ping` with its default of 56 bytes.
+/// Size of the IP packet of a `ping` with its default of 56 bytes.
 pub(super) const PACKET_BYTES: u32 = 84;
 const HEADERS: u32 = 28;
-/// Between two pings: never less than this, and never less than two round trips.
+/// Interval of pings: at least this, and at least two round trips.
 pub(super) const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Round trips measured, beside the one that is configured.
+/// Measured round trips, beside the configured one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The delays of all links and the time that their rates take for the packet.
+    /// Sum of the delays of all links and of the packet's serialisation times.
     pub configured: Duration,
-    /// By how much less the mean may be: what an emulator's clock cuts off.
+    /// Allowed deficit of the mean: truncation by an emulator's clock.
     pub less: Duration,
-    /// By how much more it may be: an emulator's clock; `None` without bound, where the rate is recorded and a
-    /// ping waits for as long as the recording says.
+    /// Allowed excess of the mean: an emulator's clock; `None` if unbounded, since with a recorded rate a ping
+    /// waits as long as the recording says.
     pub more: Option<Duration>,
     /// Pings sent.
     pub sent: usize,
-    /// The round trips of those that were answered, in the order of the answers.
+    /// Round trips of the answered pings, in the order of the answers.
     pub round_trips: Vec<Duration>,
 }
 
@@ -44,8 +44,8 @@ impl Ping {
         Some((*least, mean, *most))
     }
 
-    /// Whether the mean is what is configured, within what the clocks allow and the mean's own error of
-    /// measurement (99 %), or 1 % if that is more. Not to be judged if nothing came back: that is loss.
+    /// True if the mean is the configured one, within the tolerance of the clocks and the mean's own
+    /// measurement error (99 %), or 1 % if that is more. `None` if no ping was answered: that is loss.
     pub fn agrees(&self) -> Option<bool> {
         let mean = self.summary()?.1.as_secs_f64();
         let configured = self.configured.as_secs_f64();
@@ -80,7 +80,7 @@ pub(super) fn of_links(bench: &Bench<'_>) -> Ping {
     Ping { configured, less, more, sent: 0, round_trips: Vec::new() }
 }
 
-/// Sends pings so far apart. Gives the round trips by when each was sent.
+/// Sends pings at this interval. Returns the round trips by time of sending.
 pub(super) fn send(bench: &Bench<'_>, pings: usize, interval: Duration) -> BTreeMap<u64, Duration> {
     let patience = 2 * bench.network.rtt() + Duration::from_secs(1);
     let mut setup = bench.set_up(Way::Up);
@@ -102,14 +102,14 @@ pub(super) fn send(bench: &Bench<'_>, pings: usize, interval: Duration) -> BTree
             let _ = socket.send_to(&body, to).await;
             world::sleep(interval).await;
         }
-        // The last may still be on its way.
+        // The last one may still be in flight.
         world::sleep(interval.max(patience)).await;
         answers.take()
     });
     round_trips.unwrap_or_default()
 }
 
-/// What a link takes for the packet on average. A recorded rate counts as if it were always ready.
+/// Expected time of the packet on a link. A recorded rate counts as always available.
 fn expected(link: &LinkConfig) -> Duration {
     let delay = match link.reorder {
         Reorder::Jump(share) => link.delay.mul_f64(1.0 - share),
@@ -118,7 +118,7 @@ fn expected(link: &LinkConfig) -> Duration {
     service(link) + delay + below_zero(link)
 }
 
-/// The time that the packet takes to be serialised.
+/// Serialisation time of the packet.
 pub(super) fn service(link: &LinkConfig) -> Duration {
     match &link.rate {
         Rate::Constant(rate) => rate.time_for(u64::from(PACKET_BYTES)).div_f64(link.channels.of(0)),
@@ -126,7 +126,7 @@ pub(super) fn service(link: &LinkConfig) -> Duration {
     }
 }
 
-/// By how much the mean of a varying delay grows because none is below zero.
+/// Increase of a varying delay's mean by clamping at zero.
 fn below_zero(link: &LinkConfig) -> Duration {
     let (delay, spread) = (link.delay.as_secs_f64(), link.jitter.spread.as_secs_f64());
     let grows = match link.jitter.shape {
@@ -144,8 +144,8 @@ fn below_zero(link: &LinkConfig) -> Duration {
     Duration::from_secs_f64(grows.max(0.0))
 }
 
-/// The share of a normal distribution beyond `z` of its deviations: Abramowitz and Stegun, 26.2.17 (error below
-/// 8e-8).
+/// The tail probability of a normal distribution beyond `z` deviations: Abramowitz and Stegun, 26.2.17 (error
+/// below 8e-8).
 fn tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
@@ -153,7 +153,7 @@ fn tail(z: f64) -> f64 {
     (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt() * sum
 }
 
-/// What an emulator's clock cuts off a delay.
+/// Truncation of a delay by an emulator's clock.
 fn cut_off(link: &LinkConfig) -> Duration {
     match link.emulator {
         Emulator::Dummynet { tick, .. } => tick,
@@ -161,20 +161,20 @@ fn cut_off(link: &LinkConfig) -> Duration {
     }
 }
 
-/// What an emulator's clock adds; `None` without bound.
+/// Delay added by an emulator's clock; `None` if unbounded.
 fn added(link: &LinkConfig) -> Option<Duration> {
     if link.handover.is_some() {
         return None;
     }
     match (&link.rate, link.emulator) {
         (Rate::Trace(_), _) => None,
-        // A packet waits for a run of the timer to be served and for one to be let out.
+        // A packet waits for one timer run to be served and for one to be released.
         (_, Emulator::Dummynet { tick, timer }) => Some(timer + tick),
         (_, Emulator::Farlink | Emulator::Netem) => Some(Duration::ZERO),
     }
 }
 
-/// Takes answers in until the world ends: of each ping the first.
+/// Receives answers until the world ends; the first answer of each ping counts.
 async fn collect(socket: Rc<UdpSocket>, answers: Rc<RefCell<BTreeMap<u64, Duration>>>) {
     let mut buf = [0; 64];
     while let Ok((8.., _)) = socket.recv_from(&mut buf).await {

@@ -1,7 +1,7 @@
-//! Pings through a radio: the first from rest, the others while it is awake.
+//! Pings through a radio: the first from idle, the others while it is awake.
 //!
-//! What a radio adds is worked out here from its settings, apart from the machine that carries packets: a bound where it hangs on
-//! the state that pings find.
+//! The radio's delay is computed here from its settings, independently of the state machine that carries
+//! packets: a bound if it depends on the state that pings find.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use net::{LinkConfig, RadioConfig, Technology};
 use super::ping::{self, INTERVAL, PINGS};
 use super::{Bench, Ping, Way};
 
-/// A subframe of LTE, whose block is repeated as one.
+/// A subframe of LTE, whose block is retransmitted as a unit.
 const SUBFRAME: Duration = Duration::from_millis(1);
 
 /// Round trips of the whole network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RadioPing {
-    /// The first, which finds the radio at rest.
+    /// The first, which finds the radio idle.
     pub first: Ping,
-    /// Those after it, which keep the radio awake where a ping every 200 ms does.
+    /// The later ones, which keep the radio awake if a ping every 200 ms does.
     pub awake: Ping,
 }
 
-/// The least and the most that something takes on average.
+/// Bounds of an average duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Range {
     least: Duration,
@@ -44,7 +44,7 @@ impl Range {
     }
 }
 
-/// `None` where the network has no radio.
+/// Measures the radio; `None` if the network has none.
 pub(super) fn measure(bench: &Bench<'_>) -> Option<RadioPing> {
     let radio = bench.network.radio.as_ref()?;
     let links = ping::of_links(bench);
@@ -52,7 +52,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Option<RadioPing> {
     let repeated = repeated.map(repetitions).fold(Range::default(), Range::and);
     let awake = waits(radio, links.configured + repeated.most).and(repeated);
     let rest = radio.least_first_wait();
-    // What was sent meanwhile waited for the same promotion.
+    // Packets sent meanwhile waited for the same promotion.
     let settled = 2 * (rest + awake.most) + INTERVAL;
     let before = settled.as_nanos().div_ceil(INTERVAL.as_nanos()) as usize;
     let mut trips = ping::send(bench, before + PINGS, INTERVAL);
@@ -63,7 +63,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Option<RadioPing> {
     Some(RadioPing { first: ping(of_first, 1, first), awake: ping(awake, PINGS, later) })
 }
 
-/// A ping over the links and through what adds so much.
+/// A ping over the links with this additional delay.
 fn with(links: &Ping, added: Range, sent: usize, trips: BTreeMap<u64, Duration>) -> Ping {
     Ping {
         configured: links.configured + added.least,
@@ -74,7 +74,7 @@ fn with(links: &Ping, added: Range, sent: usize, trips: BTreeMap<u64, Duration>)
     }
 }
 
-/// What an awake radio makes a ping wait, there and back, if its answer comes after `answered` at the latest.
+/// Waiting time of a ping at an awake radio, there and back, if its answer comes after `answered` at the latest.
 fn waits(radio: &RadioConfig, answered: Duration) -> Range {
     let asleep = |since: Duration, most: Duration| match answered < since {
         true => Range::default(),
@@ -86,7 +86,7 @@ fn waits(radio: &RadioConfig, answered: Duration) -> Range {
             let cycle = lte.short.cycle.max(lte.long.cycle);
             request.and(asleep(lte.continuous, cycle)).and(promotion(radio, lte.idle_to_connected))
         }
-        // Small pings lose the dedicated channel, and may ask for it anew.
+        // Small pings lose the dedicated channel, and may request it again.
         Technology::Umts(umts) => {
             let shared = [&umts.fach_up, &umts.fach_down];
             let drains = shared.map(|fach| fach.drain(ping::PACKET_BYTES));
@@ -107,7 +107,7 @@ fn waits(radio: &RadioConfig, answered: Duration) -> Range {
     }
 }
 
-/// What comes on top where the radio is at rest again before the next ping.
+/// Additional promotion if the radio goes idle before the next ping.
 fn promotion(radio: &RadioConfig, takes: Duration) -> Range {
     match radio.longest_tail() > INTERVAL {
         true => Range::default(),
@@ -115,7 +115,7 @@ fn promotion(radio: &RadioConfig, takes: Duration) -> Range {
     }
 }
 
-/// What repetitions add to a ping on a link: it is in one block, or in as many as its time touches.
+/// Delay of a ping by retransmissions on a link: it is in one block, or in every block that its time touches.
 fn repetitions(link: &LinkConfig) -> Range {
     let Some(harq) = link.harq else { return Range::default() };
     let touched = 1 + ping::service(link).as_nanos().div_ceil(SUBFRAME.as_nanos()) as u32;
@@ -123,7 +123,7 @@ fn repetitions(link: &LinkConfig) -> Range {
     Range { least: mean, most: mean * touched }
 }
 
-/// The most by which a single ping's repetitions exceed their mean.
+/// The largest excess of a single ping's retransmissions over their mean.
 fn latest(bench: &Bench<'_>) -> Duration {
     let links = [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
     links.filter_map(|link| link.harq).map(|harq| harq.latest()).sum()
@@ -155,7 +155,7 @@ mod tests {
         let (radio, mean) = found("kallio2016-cell-25prb");
         assert!((22.0..24.0).contains(&mean), "{mean} ms");
         let configured = radio.awake.configured.as_secs_f64() * 1e3;
-        // 8.1 ms of links, 5 + 8 of a scheduling request, 0.89 of repetitions each way.
+        // 8.1 ms of links, 5 + 8 of a scheduling request, 0.89 of retransmissions each way.
         assert!((configured - 22.9).abs() < 0.2, "{configured} ms");
         assert!(radio.awake.more.unwrap() < Duration::from_millis(2), "{radio:?}");
         let (_, first, _) = radio.first.summary().unwrap();
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn each_radio_adds_what_its_settings_say() {
-        // Capacity is kept, so pings wait for a frame alone: 22.5 ms on average.
+        // Capacity is kept, so pings wait only for a frame: 22.5 ms on average.
         let (_, dama) = found("rtt=100ms,down=100mbit,up=100mbit,queue=100pkt,radio=dama");
         assert!((115.0..130.0).contains(&dama), "{dama} ms");
-        // A station that dozes 200 ms after a packet is awake for an answer after 100 ms, not for one after 300 ms.
+        // A station that dozes 200 ms after a packet is awake for an answer after 100 ms, but not after 300 ms.
         let (_, awake) = found("rtt=100ms,down=100mbit,up=100mbit,queue=100pkt,radio=wifi");
         assert!((100.0..100.1).contains(&awake), "{awake} ms");
         // Small pings end on the shared channel: 164 ms up, 18 ms down.

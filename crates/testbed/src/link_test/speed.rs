@@ -1,4 +1,4 @@
-//! What a flood of full packets gets through.
+//! Throughput of a flood of full packets.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,33 +11,33 @@ use world::UdpSocket;
 use super::{Bench, Way};
 
 const HEADERS: usize = 28;
-/// The flood is a quarter faster than the slowest link, and twice as fast as the peak of a recorded rate.
+/// Rate of the flood: a quarter above the slowest link, and twice the peak of a recorded rate.
 const OVERLOAD: f64 = 1.25;
 const OVERLOAD_OF_PEAK: f64 = 2.0;
-/// How long the flood lasts at least, how much of a recording it sees at most, and how many packets it has.
+/// Shortest duration of the flood, longest part of a recording that it sees, and limits of its packets.
 const AT_LEAST: Duration = Duration::from_secs(10);
 const LONGEST_RECORDING: Duration = Duration::from_secs(60);
 const FEWEST_PACKETS: u32 = 400;
 const MOST_PACKETS: u32 = 200_000;
-/// How far what is delivered may lie from what is configured.
+/// Allowed relative deviation of the delivered rate from the configured one.
 const TOLERANCE: f64 = 0.01;
 
-/// The rate delivered, beside the one that is configured. IP headers count.
+/// The delivered rate, beside the configured one. IP headers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
-    /// The slowest link's rate, less what is lost behind it; with a recorded rate, its mean over the time of the test.
+    /// The slowest link's rate, less losses behind it; for a recorded rate, its mean over the time of the test.
     pub configured: BitsPerSec,
-    /// Whether the network can also be slower: where a recorded rate is not the slowest all the time, losses come in long
-    /// bursts, or handovers interrupt it, none but the bound is known.
+    /// True if `configured` is only an upper bound: a recorded rate is not the slowest all the time, losses
+    /// come in long bursts, or handovers interrupt the network.
     pub is_bound: bool,
-    /// From the first packet's arrival to the last one's.
+    /// Rate from the first packet's arrival to the last one's.
     pub delivered: BitsPerSec,
-    /// By how much what is measured may be off: two packets, and the jitter of the first and the last.
+    /// Measurement error: two packets, and the jitter of the first and the last.
     pub error: BitsPerSec,
 }
 
 impl Speed {
-    /// Whether what was delivered is what is configured, within 1 % and the error of measurement.
+    /// True if the delivered rate is the configured one, within 1 % and the measurement error.
     pub fn agrees(&self) -> bool {
         let (configured, delivered) = (self.configured.0 as f64, self.delivered.0 as f64);
         let margin = TOLERANCE * configured + self.error.0 as f64;
@@ -46,7 +46,7 @@ impl Speed {
     }
 }
 
-/// What has arrived.
+/// Packets that have arrived.
 #[derive(Clone, Copy, Default)]
 struct Arrivals {
     first: Option<Time>,
@@ -68,7 +68,7 @@ struct Flood {
     interval: Duration,
 }
 
-/// `None` where nothing limits the rate, or where nothing ever moves.
+/// Measures the rate; `None` if nothing limits it, or if nothing ever moves.
 pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
     let links = bench.links(way);
     let flood = Flood::over(&links)?;
@@ -98,7 +98,7 @@ impl Flood {
         });
         let longest = recordings.max();
         let overload = if longest.is_some() { OVERLOAD_OF_PEAK } else { OVERLOAD };
-        // What is lost on the way must not leave the slowest link idle.
+        // Losses on the way must not leave the slowest link idle.
         let lost = links.iter().map(|link| link.loss.mean().unwrap_or_default()).sum::<f64>();
         let interval = service.div_f64(overload).mul_f64((1.0 - lost).max(0.1));
         let lasts = longest.unwrap_or_default().max(AT_LEAST);
@@ -139,9 +139,9 @@ impl Flood {
     }
 }
 
-/// By how much the rate of these arrivals may be off.
+/// Measurement error of the rate of these arrivals.
 fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSec {
-    // From the least of jitter to the most; a normal one is within three of its deviations.
+    // Difference of the least and the largest jitter; a normal one is within three deviations.
     let width = |jitter: Jitter| match jitter.shape {
         JitterShape::Uniform => 2 * jitter.spread,
         JitterShape::Normal => 6 * jitter.spread,
@@ -153,7 +153,7 @@ fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSe
     BitsPerSec(rate(2 * packet as u64, span).0.saturating_add(of_jitter))
 }
 
-/// The least that a link lets through of a flood, and whether that is only a bound.
+/// The smallest rate at which a link passes a flood, and true if that is only a bound.
 fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) {
     let capacity = |at: usize| (through(&links[at..], arrivals), at);
     let all = (0..links.len()).map(capacity);
@@ -168,7 +168,7 @@ fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) 
     (BitsPerSec(least.round() as u64), is_bound)
 }
 
-/// Whether losses come in bursts that a queue may not outlast.
+/// True if losses come in bursts that a queue may not bridge.
 fn may_leave_idle(loss: &LossModel) -> bool {
     const LONG_BURST: f64 = 50.0;
     match loss {
@@ -178,8 +178,8 @@ fn may_leave_idle(loss: &LossModel) -> bool {
     }
 }
 
-/// The mean rate, while packets arrived, of the first of `links` if it is always busy; what the others lose and double is
-/// taken off and added.
+/// The mean rate, while packets arrived, of the first of `links` if it is always busy, less the losses and plus
+/// the duplicates of the others.
 fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
     let Some((link, rest)) = links.split_first() else { return 0.0 };
     let own = match &link.rate {
@@ -197,7 +197,7 @@ fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
         .fold(own, |rate, link| rate * (1.0 - lost_at_least(&link.loss)) * (1.0 + link.duplicate))
 }
 
-/// The share that is lost of a flood at the least: it may fall between two bursts of time.
+/// The smallest loss ratio of a flood: it may fall between two timed bursts.
 fn lost_at_least(loss: &LossModel) -> f64 {
     match loss {
         LossModel::TimedGilbertElliott(model) => model.loss_in_good.min(model.loss_in_bad),
@@ -205,7 +205,7 @@ fn lost_at_least(loss: &LossModel) -> f64 {
     }
 }
 
-/// Netem's limit counts packets on their way: no more than that in each delay.
+/// Netem's limit includes packets in flight: at most that many per delay.
 fn limit_of_netem(link: &LinkConfig) -> f64 {
     match (link.emulator, link.queue) {
         (Emulator::Netem, QueueLimit::Packets(limit)) if !link.delay.is_zero() => {
@@ -215,7 +215,7 @@ fn limit_of_netem(link: &LinkConfig) -> f64 {
     }
 }
 
-/// `bytes` over `span`, rounded; nothing in no time.
+/// `bytes` over `span`, rounded; zero for an empty span.
 pub(super) fn rate(bytes: u64, span: Duration) -> BitsPerSec {
     let nanos = span.as_nanos();
     if nanos == 0 {

@@ -1,20 +1,20 @@
-//! What SPDY's header blocks became in earlier journeys: the same page is loaded again and again, and says the same.
+//! Compressed SPDY header blocks of earlier journeys: the same page is loaded repeatedly with the same headers.
 //!
-//! Nothing of it shows in a result: a context that recalls gives the bytes that it would have computed.
+//! They do not affect results: a context that recalls a block yields the bytes that it would have computed.
 
 use std::sync::Mutex;
 
 use http_stack::spdy::Recall;
 
-/// As much does one memory hold: some dozens of pages of 100 objects.
+/// Capacity of one memory: some dozens of pages of 100 objects.
 const MEMORY_BYTES: usize = 8 << 20;
 
-/// A memory for each journey that runs at a time, so that workers do not wait for each other.
+/// One memory for each concurrent journey, so that workers do not wait for each other.
 #[derive(Default)]
 pub(super) struct Memories(Mutex<Vec<Recall>>);
 
 impl Memories {
-    /// Does `work` with one that nobody else has meanwhile. If it panics the memory is gone with it.
+    /// Runs `work` with exclusive use of a memory. If it panics, the memory is lost.
     pub(super) fn lend<T>(&self, work: impl FnOnce(&Recall) -> T) -> T {
         let spare = self.idle(Vec::pop);
         let recall = spare.unwrap_or_else(|| Recall::new(MEMORY_BYTES));

@@ -37,12 +37,12 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// An executor of journeys over what `library` holds.
+    /// An executor of journeys with the pages and networks of `library`.
     pub fn new(library: Arc<Library>) -> Simulator {
         Simulator { library, memories: Memories::default() }
     }
 
-    /// Runs a journey with everything that crosses its wires.
+    /// Runs a journey and keeps all its packets.
     ///
     /// # Errors
     /// If it cannot be run, or not to its end.
@@ -50,7 +50,7 @@ impl Simulator {
         self.observe_in(scenario, seed, Detail::Packets)
     }
 
-    /// Runs a journey and digests what arrives, nothing else.
+    /// Runs a journey and keeps only digests of the bodies that arrive.
     ///
     /// # Errors
     /// If it cannot be run, or not to its end.
@@ -128,7 +128,7 @@ impl Simulator {
             }
             let mut records = vec![first.await];
             for other in others {
-                // A tour has no end but its own.
+                // A tour ends only by itself.
                 records.push(other.await.unwrap_or_else(|_| Ok(Vec::new())));
             }
             io::Result::Ok((records, traffic(detail)))
@@ -159,7 +159,7 @@ impl Execute for Simulator {
     }
 }
 
-/// Starts a tour on its client's node. What it leaves behind is to be awaited.
+/// Starts a tour on its client's node. The result is to be awaited.
 fn on(
     plan: &mut sim::Plan,
     client: sim::NodeId,
@@ -167,27 +167,28 @@ fn on(
 ) -> oneshot::Receiver<io::Result<Vec<VisitRecord>>> {
     let (done, records) = oneshot::channel();
     plan.spawn(client, async move {
-        // Whoever waits for it waits until it is there.
+        // The receiver waits until the result is there.
         let _ = done.send(tour.await);
     });
     records
 }
 
-/// The simulated world sees everything, but what HTTP's own windows held back, and what a proxy did for each request.
+/// The simulated world reports everything except the effect of HTTP's own windows, and a proxy's steps for each
+/// request.
 struct Watched {
     meters: Meters,
     middleman: Middleman,
     split: Option<Split>,
 }
 
-/// The PEP of a journey that has one.
+/// The PEP of a journey, if there is one.
 #[derive(Clone)]
 struct Split {
     place: PepPlace,
     log: PepLog,
 }
 
-/// The proxies of a journey, from the clients on, if there are any.
+/// The proxies of a journey, nearest to the clients first.
 #[derive(Clone)]
 struct Middleman {
     addresses: Vec<IpAddr>,
@@ -224,12 +225,12 @@ impl Witness for Watched {
     }
 }
 
-/// The world's own account so far.
+/// The world's own report so far.
 fn report() -> world::report::Report {
     sim::report().expect("a simulated journey runs in the simulated world")
 }
 
-/// What crossed the current world's wires so far.
+/// Packets of the current world so far.
 fn traffic(detail: Detail) -> Traffic {
     match detail {
         Detail::Records | Detail::Bodies => Traffic::default(),

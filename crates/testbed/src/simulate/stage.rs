@@ -1,4 +1,4 @@
-//! The scenario's stage: clients, links, origins.
+//! The simulated network of a scenario: clients, links, origins.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,52 +21,52 @@ use crate::tour::{
 };
 use scenario::{Nuisance, ResolverPlace, Scenario};
 
-/// The nuisance model's wake-ups: how long client and servers take to notice that a packet has come. Measured on idle machines
-/// between a packet's delivery and the answer of farlink's own programs.
+/// Wake-up latency in the nuisance model: time in which client and servers notice a packet. Measured on idle
+/// machines between a packet's delivery and the answer of farlink's own programs.
 const WAKE_LATENCY: Range<Duration> = Duration::from_micros(50)..Duration::from_micros(200);
 
-/// A world with everything in its place.
+/// A complete simulated world.
 pub(super) struct Stage {
     pub(super) plan: Plan,
-    /// Where the visitors are, in their order.
+    /// Nodes of the visitors, in their order.
     pub(super) clients: Vec<NodeId>,
     pub(super) meters: Meters,
-    /// What the proxy did, if there is one.
+    /// Steps of the proxy, if there is one.
     pub(super) proxied: StepLog,
     /// The PEP, if there is one.
     pub(super) pep: Option<Standing>,
 }
 
-/// A PEP, and when it stands.
+/// A PEP, and the readiness of its leg.
 pub(super) struct Standing {
     pub(super) log: PepLog,
-    /// Tells when its leg stands, or why it does not.
+    /// Resolves once its leg is established, or with the reason why it is not.
     pub(super) stands: oneshot::Receiver<io::Result<()>>,
 }
 
-/// What all clients share.
+/// Parts that all clients share.
 struct Shared {
     ups: Vec<LinkId>,
     downs: Vec<LinkId>,
-    /// What lies between the network's far end and the page's hosts: there, and back.
+    /// Links between the network's far end and the page's hosts: up, and down.
     stretch: Option<[LinkId; 2]>,
     between: Between,
-    /// Whether clients also speak with hosts past the proxies.
+    /// True if clients also connect to hosts directly, past the proxies.
     past: bool,
     server_tcp: Arc<tcp::Config>,
 }
 
-/// Who is between clients and the page's hosts.
+/// The intermediary between clients and the page's hosts.
 #[derive(Clone, Copy)]
 enum Between {
     Nobody,
-    /// Who speaks with the hosts in the clients' place.
+    /// Proxies, which connect to the hosts on the clients' behalf.
     Proxies(Chain),
-    /// Who takes over connections to them, and who opens them anew.
+    /// The two halves of a PEP, which terminate connections and open them again.
     Pep(Halves),
 }
 
-/// The last of several proxies, behind so many of the network's hops, and the first where it is not the same.
+/// The last of several proxies and the number of hops in front of it, and the first one if it differs.
 #[derive(Clone, Copy)]
 struct Chain {
     last: NodeId,
@@ -74,7 +74,7 @@ struct Chain {
     first: Option<(NodeId, usize)>,
 }
 
-/// The halves of a PEP, and the links in front of the near one: there, and back.
+/// The halves of a PEP, and the links in front of the near one: up, and down.
 #[derive(Clone, Copy)]
 struct Halves {
     near: NodeId,
@@ -83,10 +83,10 @@ struct Halves {
 }
 
 impl Stage {
-    /// Puts clients, links, origins and the proxy in their places.
+    /// Builds clients, links, origins and the proxy.
     ///
     /// # Errors
-    /// If the scenario names a browser that there is not.
+    /// If the scenario names an unknown browser.
     pub(super) fn set(
         scenario: &Scenario,
         ready: &Ready,
@@ -214,7 +214,7 @@ impl Shared {
         self.server_behind(plan, address, clients, [&self.ups, &self.downs])
     }
 
-    /// Those whose radios are in front of the network: the clients, or the half of a PEP in a satellite's terminal.
+    /// Nodes with a radio in front of the network: the clients, or the half of a PEP in a satellite terminal.
     fn radioed(&self, clients: &[NodeId]) -> Vec<NodeId> {
         match &self.between {
             Between::Pep(halves) => vec![halves.near],
@@ -222,13 +222,14 @@ impl Shared {
         }
     }
 
-    /// Some of the network's hops, counted from the clients: there, and back.
+    /// Some of the network's hops, counted from the clients: up, and down.
     fn hops(&self, hops: Range<usize>) -> [&[LinkId]; 2] {
         let of_network = self.downs.len();
         [&self.ups[hops.clone()], &self.downs[of_network - hops.end..of_network - hops.start]]
     }
 
-    /// The proxies, from the clients on, each with the number of hops in front of it: clients speak with the first, it with the second.
+    /// The proxies, nearest to the clients first, each with the number of hops in front of it: clients connect
+    /// to the first, which connects to the second.
     fn proxies(
         &self,
         plan: &mut Plan,
@@ -260,7 +261,7 @@ impl Shared {
         Halves { near, far, lan }
     }
 
-    /// Lets the halves of the PEP work, if there is one.
+    /// Starts the halves of the PEP, if there is one.
     fn start_pep(
         &self,
         plan: &mut Plan,
@@ -277,13 +278,14 @@ impl Shared {
         let (log, (tell, stands)) = (PepLog::default(), oneshot::channel());
         let told = log.clone();
         plan.spawn(near, async move {
-            // Whoever waits for it waits until it is there.
+            // The receiver waits until the result is there.
             let _ = tell.send(near_end.start(&told).await);
         });
         Some(Standing { log, stands })
     }
 
-    /// A host of the page at `address`, perhaps farther away than others: from the clients, or from who is in front of it.
+    /// A host of the page at `address`, perhaps farther away than others: from the clients, or from the proxy
+    /// or PEP in front of it.
     fn origin(
         &self,
         plan: &mut Plan,
@@ -312,7 +314,7 @@ impl Shared {
                 let [up, down] = behind(hops);
                 let server = self.server_behind(plan, address, &[last], [&up, &down]);
                 if let Some((first, hops)) = first {
-                    // What fills its cache beforehand.
+                    // Path of the requests that fill its cache beforehand.
                     let [up, down] = behind(hops);
                     connect(plan, first, server, [&up, &down]);
                 }
@@ -323,7 +325,7 @@ impl Shared {
             }
             Between::Pep(Halves { near, far, lan: [up, down] }) => {
                 let server = self.server_behind(plan, address, &[far], [&there, &back]);
-                // What passes the proxy by.
+                // Path of traffic that bypasses the PEP.
                 connect(plan, near, server, whole);
                 for client in clients {
                     connect(plan, *client, server, [&[up], &[down]]);
@@ -346,7 +348,7 @@ impl Shared {
         self.server_behind(plan, resolver.address.ip(), clients, [there, back])
     }
 
-    /// A server at `address`: links lead there, and back.
+    /// A server at `address`, with the links there and back.
     fn server_behind(
         &self,
         plan: &mut Plan,
@@ -362,7 +364,7 @@ impl Shared {
     }
 }
 
-/// Links from one node to another, and back.
+/// Routes from one node to another, and back.
 fn connect(plan: &mut Plan, from: NodeId, to: NodeId, [there, back]: [&[LinkId]; 2]) {
     plan.route(from, to, there);
     plan.route(to, from, back);

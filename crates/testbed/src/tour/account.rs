@@ -1,4 +1,4 @@
-//! From what the browser saw and what the world counted to a visit's record.
+//! Record of a visit, made from the browser's observations and the world's counters.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,35 +19,37 @@ use super::recorded::{Kept, Recorder};
 use super::{DOWN, UP, Visitor, nanos, proof};
 use scenario::{Recording, View};
 
-/// Whoever can tell what the network and both ends of every connection did.
+/// Source of reports on the network and both ends of every connection.
 pub(crate) trait Witness {
-    /// All that happened in the journey so far.
+    /// All events of the journey so far.
     fn report(&self) -> Report;
-    /// How long HTTP's windows held back the connection with `client` so far.
+    /// Time for which HTTP's windows have limited the connection with `client` so far.
     fn limited(&self, client: SocketAddr) -> Duration;
-    /// What the proxy, if there is one, has done for the client at this address, which loads this page, since then; of the latest report.
+    /// Events of the proxy, if there is one, since `since` on behalf of the client at this address, which loads
+    /// this page; as of the latest report.
     fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event>;
-    /// What the PEP, if there is one, has carried in the journey so far; of the latest report.
+    /// Counters of the PEP, if there is one, in the journey so far; as of the latest report.
     fn carried(&self) -> Option<Carried>;
-    /// How connections of the client at this address moved since then and what arrived, as far as that is kept.
+    /// Movements of the connections of the client at this address since `since` and its arrivals, as far as
+    /// they are kept.
     fn kept(&self, _client: IpAddr, _since: Time) -> Option<Kept> {
         None
     }
 }
 
-/// What is to be recorded of a visit over time.
+/// Time series requested of a visit.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish {
     pub(crate) record: Recording,
-    /// When the client's visit before ended, or its journey began.
+    /// End of the client's previous visit, or start of its journey.
     pub(crate) since: Time,
 }
 
-/// A visit's account: opened before it, closed after it.
+/// Accounting of a visit: opened before it, closed after it.
 pub(crate) struct Account {
     before: Report,
     carried: Option<Carried>,
-    /// How long HTTP's windows had held back the connections that were open, by the client's address.
+    /// Time for which HTTP's windows had limited the open connections, by the client's address.
     limited: BTreeMap<SocketAddr, Duration>,
     wish: Option<Wish>,
 }
@@ -67,7 +69,7 @@ impl Account {
         Account { before, carried: witness.carried(), limited, wish: None }
     }
 
-    /// The same, with something to be recorded over time.
+    /// The same account, with time series.
     pub(crate) fn wishing(self, wish: Wish) -> Account {
         Account { wish: Some(wish), ..self }
     }
@@ -113,7 +115,7 @@ impl Account {
         }
     }
 
-    /// What is wished of the visit over time, if anything is and the world keeps it.
+    /// The requested time series of the visit, if any are requested and the world keeps them.
     fn series(
         &self,
         visited: &Visited,
@@ -187,7 +189,7 @@ impl Account {
         events
     }
 
-    /// The connections of the visit, with what they did in it: one that was kept has done more before.
+    /// Connections of the visit, with their counts in it: a kept connection also has counts from earlier visits.
     fn connections(
         &self,
         used: &[ConnectionUse],
@@ -216,7 +218,7 @@ fn access<'a>(report: &'a Report, name: &str) -> &'a LinkReport {
     named.expect("every stage has the access link's two directions")
 }
 
-/// What the access link has delivered of a client's packets.
+/// Bytes of a client's packets delivered by the access link.
 fn delivered_bytes(report: &Report, link: &str, visitor: Visitor) -> u64 {
     let by_user = &access(report, link).delivered_bytes;
     by_user.get(visitor.number as usize).copied().unwrap_or_default()
@@ -233,8 +235,8 @@ fn outcome(visited: &Visited, report: &Report) -> Outcome {
     }
 }
 
-/// Says that a link stands still for ever by now, and why. Not all stacks wait that long: TCP gives up first
-/// where a connection cannot be made.
+/// Reports a link that stands still for ever by now, and the reason. Some stacks do not wait that long: TCP
+/// gives up first if a connection cannot be established.
 fn stillness(link: &LinkReport) -> Option<String> {
     let Rate::Trace(trace) = &link.config.rate else { return None };
     let since = trace.stands_still_from().filter(|since| *since <= world::now())?;
@@ -261,13 +263,13 @@ fn handovers(since: Time, report: &Report, visitor: Visitor) -> Vec<Interruption
     handovers.map_or_else(Vec::new, |all| all.between(since, world::now()).collect())
 }
 
-/// How long a handover took.
+/// Duration of a handover.
 fn interrupted(handover: &Interruption) -> String {
     let span = handover.ends - handover.begins;
     format!("handover, nothing passed for {:.1} ms", span.as_secs_f64() * 1e3)
 }
 
-/// What the client's radio did since the visit began.
+/// Activity of the client's radio since the visit began.
 fn radio(before: &Report, after: &Report, visitor: Visitor) -> Option<RadioRecord> {
     let now = own_radio(after, visitor)?;
     let then = before.radios.iter().find(|radio| radio.name == now.name);
@@ -292,7 +294,7 @@ fn radio(before: &Report, after: &Report, visitor: Visitor) -> Option<RadioRecor
     })
 }
 
-/// The new state, and the packet that brought it about.
+/// The new state, and the packet that caused it.
 fn radio_change(change: &Transition) -> String {
     let cause = match change.cause {
         None => "a timer".to_owned(),
@@ -307,13 +309,14 @@ fn radio_change(change: &Transition) -> String {
     RadioChange { state: change.to.name(), cause: &cause }.to_string()
 }
 
-/// Why, and whether it turned out to be needless.
+/// Cause of a retransmission, with a mark if it was spurious.
 fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
     let cause = sent.cause.to_string();
     SentAgain { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
 }
 
-/// The ends of all connections, by the client's address: it tells them apart, since it never uses a port twice in a journey.
+/// The ends of all connections, keyed by the client's address: it is unique, since a client never reuses a port
+/// in a journey.
 fn ends_of(report: &Report) -> BTreeMap<SocketAddr, Ends<'_>> {
     let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
@@ -326,7 +329,7 @@ fn ends_of(report: &Report) -> BTreeMap<SocketAddr, Ends<'_>> {
     ends
 }
 
-/// A connection with what it did between two reports.
+/// A connection with its activity between two reports.
 fn connection(
     used: &ConnectionUse,
     then: &Ends<'_>,
@@ -335,7 +338,7 @@ fn connection(
 ) -> ConnectionRecord {
     let [client, server] = [(then.client, now.client), (then.server, now.server)]
         .map(|(then, now)| Grown { then, now });
-    // QUIC never sends a packet again, and its numbers are encrypted.
+    // QUIC never retransmits a packet, and its numbers are encrypted.
     let shows = used.arm.protocol != Protocol::H3;
     let tcp_limited = server.by(|stats| nanos(stats.rwnd_limited));
     ConnectionRecord {
@@ -353,7 +356,7 @@ fn connection(
         bytes_down: client
             .known(|stats| stats.bytes_received)
             .unwrap_or_else(|| server.by(|stats| stats.bytes_sent)),
-        // A connection that was never established has sent no data to send again.
+        // A connection that was never established has sent no data to retransmit.
         retransmits_down: match used.connected {
             None => Some(0),
             Some(_) => retransmits(&server, shows),
@@ -366,13 +369,13 @@ fn connection(
         srtt_down_ns: server.last().map_or(0, |stats| nanos(stats.srtt.unwrap_or_default())),
         cwnd_down: server.last().map_or(0, |stats| stats.cwnd),
         busy_ns: server.by(|stats| nanos(stats.busy)),
-        // TCP's window and HTTP's: while the one binds the other cannot, but nothing says when.
+        // Limits by TCP's window and by HTTP's never overlap, but their times are not known separately.
         flow_limited_ns: tcp_limited.max(nanos(http_limited)),
     }
 }
 
-/// What an end sent again: what it counted itself or, where that cannot be asked and the wire `shows` it, what was seen there. `None`
-/// of an end that nobody told of.
+/// Retransmissions of an end: its own count or, if that is unavailable and the wire `shows` them, those seen on
+/// the wire. `None` if neither is known.
 fn retransmits(end: &Grown<'_>, shows: bool) -> Option<u32> {
     let counted = || end.known(|stats| stats.retransmitted_segments);
     let seen = || {
@@ -394,13 +397,13 @@ impl<'a> Grown<'a> {
         self.now?.stats.as_ref()
     }
 
-    /// By how much a count has grown in between; `None` where nobody counted.
+    /// Growth of a count in between; `None` if there is no count.
     fn known(&self, count: fn(&tcp::Stats) -> u64) -> Option<u64> {
         let before = self.then.and_then(|end| end.stats.as_ref()).map_or(0, count);
         self.last().map(|stats| count(stats).saturating_sub(before))
     }
 
-    /// By how much a count has grown in between; 0 where nobody counted.
+    /// Growth of a count in between; 0 if there is no count.
     fn by(&self, count: fn(&tcp::Stats) -> u64) -> u64 {
         self.known(count).unwrap_or_default()
     }
@@ -410,7 +413,7 @@ impl<'a> Grown<'a> {
 mod tests {
     use super::*;
 
-    /// An end whose TCP cannot be asked.
+    /// An end whose TCP cannot be queried.
     fn end(seen: usize) -> Endpoint {
         let (at, seq, cause) = (Time::ZERO, 0, tcp::Cause::Unknown);
         let again = tcp::Retransmit { at, seq, cause, spurious: None };
@@ -429,7 +432,7 @@ mod tests {
         }
     }
 
-    /// Where TCP itself cannot tell, what the wire showed; without that nobody knows.
+    /// If TCP has no count, the wire's is used; without that the number is unknown.
     #[test]
     fn retransmissions_are_counted_on_the_wire_where_tcp_cannot_tell() {
         let grown = |then: Option<&Endpoint>, now: Option<&Endpoint>| {

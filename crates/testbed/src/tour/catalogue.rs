@@ -1,4 +1,4 @@
-//! Which pages, networks, devices and browsers there are.
+//! Catalogue of pages, networks, devices and browsers.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ impl Catalogue for Library {
 
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
         let refuse_network = |error: net::SpecError| {
-            // Whoever shows a refusal says already that it is about the network.
+            // The message's reader knows already that it is about the network.
             let message = error.to_string();
             refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
         };
@@ -51,7 +51,7 @@ impl Catalogue for Library {
     }
 
     fn pac(&self, path: &str) -> Result<Option<String>, Refusal> {
-        // What it says of a page is seen when the scenario is prepared.
+        // Its answers for a page are checked when the scenario is prepared.
         Script::open(path).map_err(|error| refuse(error.to_string()))?;
         Ok(pac_digest(path))
     }
@@ -62,13 +62,14 @@ pub fn pac_digest(path: &str) -> Option<String> {
     file_digest(path)
 }
 
-/// The digest of the file that holds a mapping of priorities; `None` of a named one.
+/// The digest of the file that holds a mapping of priorities; `None` for a named one.
 pub fn priorities_digest(spec: &str) -> Option<String> {
-    // A mapping's name is not a file's, even if there is one of that name.
+    // The name of a mapping is not a file name, even if there is a file of that name.
     spec.ends_with(".toml").then(|| file_digest(spec)).flatten()
 }
 
-/// What a scenario says of the page, or the list of pages, that `spec` names. Whether there are such is seen when the scenario is prepared.
+/// Reference to the page, or the list of pages, that `spec` names. Their existence is checked when the scenario
+/// is prepared.
 pub fn page_ref(spec: &str) -> PageRef {
     let list = page::is_list(spec).then(|| page::List::open(spec).ok()).flatten();
     let Some(page::List { pages }) = list else {
@@ -80,16 +81,16 @@ pub fn page_ref(spec: &str) -> PageRef {
     PageRef { spec: spec.to_owned(), digest, pages }
 }
 
-/// The digest of the file that holds a device; `None` of a profile.
+/// The digest of the file that holds a device; `None` for a profile.
 pub fn device_digest(spec: &str) -> Option<String> {
-    // A profile's name is not a file's, even if there is one of that name.
+    // The name of a profile is not a file name, even if there is a file of that name.
     spec.ends_with(".toml").then(|| file_digest(spec)).flatten()
 }
 
-/// The digest of all files that a network was read from, which `spec` describes: the one that names it, traces, lists of
+/// The digest of all files that the network described by `spec` was read from: its own, traces, lists of
 /// losses, in the order of their use; `None` if there are none.
 pub fn network_digest(spec: &NetworkSpec, network: &Network) -> Option<String> {
-    // A profile's name is not a file's, even if there is one of that name.
+    // The name of a profile is not a file name, even if there is a file of that name.
     let base = spec.base.as_deref().filter(|base| base.ends_with(".toml"));
     files_digest(base.into_iter().chain(network.files()))
 }

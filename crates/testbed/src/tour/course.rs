@@ -1,4 +1,5 @@
-//! The course of a journey: which pages its client visits one after the other, when, and what it forgets in between.
+//! The course of a journey: the sequence of pages that its client visits, their times, and the state dropped in
+//! between.
 
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use units::Time;
 use super::{BETWEEN_VISITS, Visitor};
 use scenario::{Itinerary, Keeps, Pace, PageOrder, Scenario, View, World};
 
-/// What a client does.
+/// Sequence of a client's visits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course {
     steps: Vec<Step>,
@@ -20,16 +21,16 @@ pub(crate) struct Course {
 /// One visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
-    /// Which of the journey's pages.
+    /// Index among the journey's pages.
     pub(super) page: usize,
-    /// Whether the browser's cache holds an earlier visit of it.
+    /// State of the browser's cache: warm after an earlier visit of the page.
     pub(super) view: View,
-    /// Whether it is wanted for more than what it leaves behind.
+    /// True if it is recorded, false if it only prepares a later visit.
     pub(super) is_measured: bool,
 }
 
 impl Course {
-    /// That of a client of this scenario, which has so many pages.
+    /// The course of a client of this scenario, which has `pages` pages.
     pub(crate) fn of(scenario: &Scenario, pages: usize, visitor: Visitor) -> Course {
         let step = |view, is_measured| Step { page: 0, view, is_measured };
         let (cold, warm) = (View::Cold, View::Warm);
@@ -38,7 +39,7 @@ impl Course {
             View::Warm => vec![step(cold, false), step(warm, true)],
             View::Both => vec![step(cold, true), step(warm, true)],
         };
-        // A browser that is closed after its first visit, and has its cache and its sessions when it is started again.
+        // A browser that is closed after its first visit, and has its cache and its sessions when it is restarted.
         let keeps = Keeps { cache: true, sessions: true, metrics: true, ..Keeps::NOTHING };
         Course { steps, pace: Pace::Think(BETWEEN_VISITS), keeps }
     }
@@ -47,7 +48,7 @@ impl Course {
         let source = match journey.order {
             PageOrder::Listed => None,
             PageOrder::Drawn(Some(seed)) => Some(Source::new(seed, 0)),
-            // A plan would have said the seed.
+            // A plan would have set the seed.
             PageOrder::Drawn(None) | PageOrder::DrawnAnew => Some(visitor.journey_source()),
         };
         let mut draws = source.map(|source| source.stream("journey/order"));
@@ -66,7 +67,7 @@ impl Course {
         Course { steps, pace: journey.pace, keeps: journey.keeps }
     }
 
-    /// Whether TCP's metrics outlive a visit.
+    /// True if TCP's metrics are kept between visits.
     pub(crate) fn keeps_metrics(scenario: &Scenario) -> bool {
         scenario.client.view != View::Cold || scenario.journey.keeps.metrics
     }
@@ -76,7 +77,7 @@ impl Course {
         &self.steps
     }
 
-    /// Waits between two visits, of which the first began at `began`.
+    /// Waits between two visits, the first of which began at `began`.
     pub(super) async fn pause(&self, began: Time) {
         match self.pace {
             Pace::Think(span) => world::sleep(span).await,
@@ -88,7 +89,7 @@ impl Course {
         }
     }
 
-    /// The browser after a visit: the one that there was, or, if that is not to keep its connections or they are of no use, one that has just been started.
+    /// The browser after a visit: the same, or a restarted one if its connections are not kept or are of no use.
     pub(super) fn after_visit(&self, session: Rc<Session>) -> Rc<Session> {
         match self.keeps.connections && !session.has_given_up() {
             true => session,
@@ -96,7 +97,7 @@ impl Course {
         }
     }
 
-    /// Forgets before a visit what is not to outlive the one before.
+    /// Drops state of the previous visit that is not kept.
     pub(super) fn forget(&self, session: &Session) {
         let Keeps { sessions, metrics, cache, names, .. } = self.keeps;
         if !sessions {
@@ -114,7 +115,7 @@ impl Course {
     }
 }
 
-/// Pages once each: as they are listed, or shuffled (Fisher and Yates).
+/// Each page once: in the list's order, or shuffled (Fisher and Yates).
 fn order(pages: usize, draws: Option<&mut Stream>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..pages).collect();
     if let Some(draws) = draws {
@@ -125,7 +126,7 @@ fn order(pages: usize, draws: Option<&mut Stream>) -> Vec<usize> {
     order
 }
 
-/// What a reader of results must know of it.
+/// A note for readers of results.
 pub(super) fn note(scenario: &Scenario) -> Option<String> {
     let forgets = scenario.visits_each() > 1 && !Course::keeps_metrics(scenario);
     (forgets && scenario.world == World::Emu).then(|| {

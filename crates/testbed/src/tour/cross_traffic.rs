@@ -1,4 +1,4 @@
-//! The company of the clients that load pages: a transfer without end, over one TCP connection.
+//! Cross traffic beside the clients that load pages: an endless transfer over one TCP connection.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use scenario::CrossTraffic;
 
 const PORT: u16 = 9;
 
-/// What is written or read at once.
+/// Size of a write or read.
 const CHUNK: usize = 64 * 1024;
 
-/// After a connection that failed, the next one.
+/// Pause before reconnecting after a failed connection.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where its server listens: behind the last of the page's own.
+/// Address of its server: behind the last of the page's own.
 pub(crate) fn address(page: &Page) -> SocketAddr {
     SocketAddr::new(origin_address(page.hosts.len()), PORT)
 }
 
-/// The server's part.
+/// Runs the server.
 pub(crate) async fn serve(beside: CrossTraffic, listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         world::spawn(carry(stream, beside == CrossTraffic::Download));
     }
 }
 
-/// The client's part.
+/// Runs the client.
 pub(crate) async fn keep_busy(beside: CrossTraffic, server: SocketAddr) {
     loop {
         if let Ok(stream) = TcpStream::connect(server).await {
@@ -40,7 +40,7 @@ pub(crate) async fn keep_busy(beside: CrossTraffic, server: SocketAddr) {
     }
 }
 
-/// Sends, or takes in, until the connection ends.
+/// Sends, or receives, until the connection ends.
 async fn carry(mut stream: TcpStream, sends: bool) {
     let mut chunk = vec![0; CHUNK];
     match sends {

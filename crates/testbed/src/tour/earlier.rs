@@ -1,7 +1,8 @@
-//! Earlier requests, which have left in a proxy's cache what they could.
+//! Earlier requests, which have filled a proxy's cache.
 //!
-//! They are the proxy's own affair: each is made at its entrance when it begins to listen, takes the links to the origin that any other would
-//! take, and is over before the journey's clients begin. Another proxy behind this one is not asked: what that holds is said of it alone.
+//! They are internal to the proxy: each is made at its entrance when it begins to listen, takes the same links
+//! to the origin as any other, and is over before the journey's clients begin. Another proxy behind this one is
+//! not asked: its contents are set separately.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -17,17 +18,17 @@ use page::{Object, Page};
 use super::{pep, route};
 use scenario::{CacheState, Scenario, Tier};
 
-/// A request that was made before.
+/// A request that was made earlier.
 pub(super) struct Earlier {
     host: String,
     url: String,
 }
 
-/// What connections, threads and slow start may take beside round trips and rate.
+/// Allowance for connections, threads and slow start, in addition to round trips and rate.
 const MARGIN: Duration = Duration::from_secs(1);
 /// Round trips of a request to an origin: a handshake, the request, and one more for a large response.
 const ROUND_TRIPS: u32 = 3;
-/// As many requests are under way at once, at the least.
+/// Lower bound of concurrent requests.
 const AT_ONCE: usize = 10;
 
 impl Earlier {
@@ -43,7 +44,7 @@ impl Earlier {
     }
 }
 
-/// Those that fill the cache of a tier, of which so many are nearer to the clients, as the scenario has it.
+/// Requests that fill the cache of a tier as in the scenario, with `nearer` tiers between it and the clients.
 pub(super) fn all(
     tier: &Tier,
     nearer: usize,
@@ -59,7 +60,7 @@ pub(super) fn all(
     let mut seen = BTreeSet::new();
     let objects = page.objects.iter().enumerate().filter(|(_, object)| seen.insert(&object.url));
     let held = objects.filter(|(index, object)| {
-        // A stream of its own for each: what else a page holds changes nothing.
+        // Each object has a random stream of its own: other contents of the page change nothing.
         let draw = source.stream(&format!("{purpose}/{index}")).unit();
         is_storable(object) && draw < share
     });
@@ -71,7 +72,7 @@ pub(super) fn all(
     .collect()
 }
 
-/// The share of what may be stored that a tier's cache holds when the journey begins.
+/// The share of storable objects that a tier's cache holds at the start of the journey.
 fn share(tier: &Tier) -> f64 {
     match tier.settings.cache {
         _ if !tier.caches() => 0.0,
@@ -85,8 +86,8 @@ fn is_storable(object: &Object) -> bool {
     object.cacheable && object.method == "GET"
 }
 
-/// How long before the clients begin whoever stands between starts, and fills its caches. Where several tiers are filled at once they share the
-/// way to the hosts.
+/// Lead of the proxies or PEP before the clients, in which they start and fill their caches. Tiers that are
+/// filled at the same time share the path to the hosts.
 pub(crate) fn lead(scenario: &Scenario, page: &Page, network: &Network) -> Duration {
     let of_pep = pep::lead(scenario, network);
     let places = route::proxy_hops(scenario, 1 + network.beyond.len());
@@ -96,7 +97,7 @@ pub(crate) fn lead(scenario: &Scenario, page: &Page, network: &Network) -> Durat
     of_pep + filling.sum::<Duration>()
 }
 
-/// As long does it take at the most to fill the cache of a tier that so many hops lie in front of.
+/// Upper bound of the time to fill the cache of a tier with `hops` hops in front of it.
 fn filling(
     scenario: &Scenario,
     page: &Page,

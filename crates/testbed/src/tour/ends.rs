@@ -1,4 +1,4 @@
-//! The two ends of a journey and what its names stand for: addresses, links, browser, origins.
+//! The two ends of a journey, built from a scenario's names: addresses, links, browser, origins.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -24,20 +24,20 @@ use scenario::{
     self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
 };
 
-/// The access link's two directions, by the names that key their random streams.
+/// The access link's two directions; the names key their random streams.
 pub(crate) const UP: &str = "up";
 pub(crate) const DOWN: &str = "down";
 
-/// The client's radio, by the name that keys its random streams.
+/// The client's radio; the name keys its random streams.
 pub(crate) const RADIO: &str = "client";
 
 /// The nuisance model's spread of server time and of compute: 5 %.
 const SPREAD: f64 = 0.05;
 
-/// What servers present to real browsers.
+/// Certificate of servers for real browsers.
 pub(crate) const BROWSERS_IDENTITY: Identity = Identity::Rsa2048;
 
-/// A network as a scenario with this nuisance has it.
+/// The network with the nuisance model applied.
 pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
     if nuisance == Nuisance::On {
         let Network { up, down, beyond, .. } = &mut network;
@@ -49,7 +49,7 @@ pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
     network
 }
 
-/// What the scenario's browser is.
+/// The scenario's browser.
 pub(crate) fn browser(
     scenario: &Scenario,
     ready: &Ready,
@@ -96,13 +96,13 @@ pub(crate) fn browser(
         .with_naming(resolution::naming(scenario)))
 }
 
-/// Private addresses, one a host.
+/// Private address of a host.
 pub(crate) fn origin_address(index: usize) -> IpAddr {
     let index = index + 1;
     IpAddr::V4(Ipv4Addr::new(10, 1 + (index >> 16) as u8, (index >> 8) as u8, index as u8))
 }
 
-/// How much farther than the network's far end a host is, each way; `None` if it is not.
+/// Extra delay of a host beyond the network's far end, each way; `None` if there is none.
 pub(crate) fn extra_delay(scenario: &Scenario, host: &Host) -> Option<LinkConfig> {
     let farther = scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero();
     farther.then(|| LinkConfig::delay(host.extra_rtt.value / 2))
@@ -113,15 +113,16 @@ pub(crate) fn link_names(host: usize) -> [String; 2] {
     ["up", "down"].map(|way| format!("origin/{host}/{way}"))
 }
 
-/// A port of a machine, and who answers there.
+/// A port of a machine, and its handler.
 pub(crate) struct Server {
-    /// Which of the page's hosts its machine is.
+    /// Index of the machine among the page's hosts.
     pub(crate) machine: usize,
     pub(crate) listen: Listen,
     pub(crate) answering: Rc<Machine>,
 }
 
-/// The origin servers in the order of the page's hosts; behind them those that only clients ask, past the proxy. `arms` is how clients speak.
+/// The origin servers in the order of the page's hosts; behind them those that only clients connect to, past
+/// the proxy. `arms` are those of the clients.
 pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
@@ -176,13 +177,13 @@ pub(crate) fn origins<'a>(
 /// A port that hosts listen on.
 struct Port {
     hosts: Vec<usize>,
-    /// How they are spoken to there.
+    /// Protocol and security on it.
     arm: Arm,
-    /// Whether by clients.
+    /// True if clients connect to it.
     in_front: bool,
 }
 
-/// All of them.
+/// All ports of the origins.
 fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<Port> {
     let asks_proxy = scenario.route.asks_proxy();
     let of = |arms: &[Arm], in_front: bool| -> Vec<Port> {
@@ -190,7 +191,7 @@ fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<Port> {
         ports.map(|hosts| Port { arm: arms[hosts[0]], hosts, in_front }).collect()
     };
     let mut ports = of(&route::of_hosts(scenario, &arms.usual), !asks_proxy);
-    // Through a tunnel clients speak with hosts as they do past the proxy.
+    // Through a tunnel clients speak to hosts as they do past the proxy.
     for port in arms.past.iter().filter(|_| asks_proxy).flat_map(|past| of(past, true)) {
         let at = |port: &Port| (machines[port.hosts[0]], port.arm.port);
         match ports.iter_mut().find(|other| at(other) == at(&port)) {
@@ -216,17 +217,17 @@ fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
     ports
 }
 
-/// TLS of a server that is spoken to so.
+/// TLS settings of a server with this arm.
 pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls::Settings {
     let mut tls = security::server_tls(scenario, usual);
     if scenario.client.program == Program::Chromium {
-        // It knows no Ed25519, and offers all that it speaks.
+        // Chromium does not support Ed25519, and offers all its protocols.
         (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
     }
     tls
 }
 
-/// How connections are taken by whom clients speak with: what a scenario says of servers is said of those.
+/// Acceptor of the servers that clients connect to: a scenario's settings of servers apply to these.
 pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Acceptor {
     let mut acceptor = Acceptor::with_tls(arm.security, tls);
     if !scenario.keep_alive.is_usual() {
@@ -241,15 +242,15 @@ pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Accep
     acceptor
 }
 
-/// How connections are taken by a host whom a proxy asks.
+/// Acceptor of a host behind a proxy.
 fn behind(scenario: &Scenario) -> Acceptor {
     scenario.route.tiers().last().map_or_else(|| Acceptor::new(Security::None), asked_by)
 }
 
-/// How connections are taken by whom a proxy asks.
+/// Acceptor of a server behind this proxy.
 pub(super) fn asked_by(proxy: &Tier) -> Acceptor {
     let mut acceptor = Acceptor::new(Security::None);
-    // Whether connections are kept hangs on no protocol.
+    // The setting is the same for all protocols.
     if proxy.resolved(scenario::Protocol::H1).keep_alive == Some(false) {
         let once = Settings { requests: Some(1), ..Settings::default() };
         acceptor.h1 = Rc::new(Core::new(once, Wheel::new()));
@@ -257,14 +258,15 @@ pub(super) fn asked_by(proxy: &Tier) -> Acceptor {
     acceptor
 }
 
-/// How HTTP/1.1's connections are kept.
+/// Keep-alive settings of HTTP/1.1.
 fn keeping(keep_alive: KeepAlive) -> Settings {
     let usual = Settings::default();
     let idle_timeout = keep_alive.idle.unwrap_or(usual.idle_timeout);
     Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 
-/// The nuisance model's factors on the time of so many objects, in their order, none of them negative: arms are paired.
+/// The nuisance model's factors on the times of `objects` objects, in their order, none of them negative: arms
+/// are paired.
 pub(crate) fn factors(scenario: &Scenario, objects: usize, mut stream: Stream) -> Vec<f64> {
     let spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     (0..objects).map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()

@@ -9,7 +9,7 @@ use super::ready::{Contents, Pages, Ready};
 use scenario::experiment::{Catalogue, Refusal};
 use scenario::{NetworkSpec, Scenario};
 
-/// What scenarios name. What is prepared of their pages and networks is kept from journey to journey; nothing else is.
+/// Resources that scenarios name. Prepared pages and networks are kept from journey to journey; nothing else is.
 #[derive(Default)]
 pub struct Library {
     pages: Pages,
@@ -20,7 +20,7 @@ impl Library {
     /// Checks that a scenario can be run, and prepares its page.
     ///
     /// # Errors
-    /// An unknown page, network, device or browser, with what was probably meant.
+    /// An unknown page, network, device or browser, with the likely intended name.
     pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
         self.page(&scenario.page.spec)?;
         self.ready(scenario).map_err(|message| Refusal { message, hint: None })?;
@@ -58,7 +58,7 @@ impl Library {
         super::pep::check(scenario, &page, &network)
     }
 
-    /// The network of a scenario, as it is simulated and emulated.
+    /// The network of a scenario, as simulated and emulated.
     ///
     /// # Errors
     /// If there is none of that name, or its description cannot be read.
@@ -67,7 +67,7 @@ impl Library {
         Ok(super::varied((*network).clone(), scenario.nuisance))
     }
 
-    /// The page of a scenario, read once; of a list all its pages together, as their servers see them.
+    /// The page of a scenario, read once; for a list all its pages together, as seen by their servers.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -75,7 +75,7 @@ impl Library {
         Ok(Arc::clone(&self.ready(scenario)?.page))
     }
 
-    /// The page that a visit of the scenario's was to: of a list, the one of this name.
+    /// The page of one visit of the scenario: for a list, the one of this name.
     ///
     /// # Errors
     /// If it cannot be opened, or the list has no such page.

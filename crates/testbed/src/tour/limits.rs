@@ -1,4 +1,4 @@
-//! The physical limits of a journey's visits: the floor of the page as this journey varied it.
+//! The physical limits of a journey's visits: the floor of the page as varied for this journey.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,43 +18,44 @@ use floor::{self, Bottlenecks, PageLoad, Path};
 use scenario::Floors;
 use scenario::{Origins, Program, Scenario, View};
 
-/// What the floors of a client's visits are worked out from.
+/// Inputs to the floors of a client's visits.
 pub(crate) struct Limits {
-    /// The pages that he visits, by what the list calls them; without a name the only one.
+    /// The pages that it visits, by their names in the list; a single page has no name.
     pages: Vec<(Option<String>, Limited)>,
     network: Network,
     origins: floor::Origins,
-    /// What lies between the network's far end and the hosts.
+    /// Round trip between the network's far end and the hosts.
     beyond: Duration,
-    /// What lies between the client and the network.
+    /// Round trip between the client and the network.
     nearer: Duration,
-    /// Whether the client finds out by itself what a page consists of.
+    /// Party that discovers the page's objects.
     finder: Finder,
     /// The client's first visit.
     first_visit: u32,
-    /// What the client's radio makes its first packet wait, if that is the first visit's.
+    /// Delay of the first packet by the client's radio, if that packet is the first visit's.
     first_wait: Duration,
 }
 
-/// Who finds out what a page consists of.
+/// Party that discovers the page's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finder {
     /// The client.
     Client,
-    /// A PEP, which fetches unasked.
+    /// A PEP, which prefetches.
     Pep,
 }
 
 /// A page with the journey's own think and compute times.
 struct Limited {
     page: Page,
-    /// What each object costs the client between its arrival and the load event.
+    /// The client's compute on each object between its arrival and the load event.
     object_work: Vec<Duration>,
-    /// What the nearest cache may hold.
+    /// Objects that the nearest cache may hold.
     nearest: Nearest,
 }
 
-/// A radio is at rest until the journey's first packet. That is the page's, unless other traffic, a PEP's leg or a browser of its own mind comes before.
+/// Delay of the journey's first packet by an idle radio. Zero if other traffic, a PEP's leg or a real browser
+/// may send before the page.
 fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
     let page_comes_first = scenario.traffic.is_none()
         && !scenario.route.has_pep()
@@ -65,7 +66,7 @@ fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
 }
 
 impl Limits {
-    /// Those of one of the clients, as if he were alone.
+    /// Limits of one of the clients, as if it were alone.
     pub(crate) fn new(
         scenario: &Scenario,
         ready: &Ready,
@@ -95,8 +96,8 @@ impl Limits {
         Ok(Limits { pages, network, origins, beyond, nearer, finder, first_visit, first_wait })
     }
 
-    /// The floors of one visit; `None` if its network stands still and never carries the page. What its cache answered costs no network, and the load event did not
-    /// wait for what never came.
+    /// The floors of one visit; `None` if its network stands still and never carries the page. Objects from its
+    /// cache cost no network, and the load event did not wait for objects that never came.
     pub(crate) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
         let from_cache: BTreeSet<ObjectId> = record
             .objects
@@ -114,7 +115,8 @@ impl Limits {
         };
         let is_first = record.index == self.first_visit && record.view == View::Cold.name();
         let wait = if is_first { self.first_wait } else { Duration::ZERO };
-        // Farther hops than those to the nearest cache are crossed by what it does not hold: their delay counts for that alone, their rate for nothing.
+        // Only objects not held by the nearest cache cross the hops beyond it: their delay counts for those
+        // alone, their rate is ignored.
         let network = self.network.up_to(limited.nearest.hops);
         let beyond = self.beyond + (self.network.rtt() - network.rtt());
         let floors = match Bottlenecks::are_in(&network) {
@@ -133,7 +135,7 @@ impl Limits {
             Finder::Pep => floors.found_for_client(),
         };
         let floors = floors.after(wait);
-        // Every simulated visit of every test goes through here.
+        // Every simulated visit of every test passes through here.
         debug_assert!(
             record.plt_ns().is_none_or(|plt| floors.graph.as_nanos() <= u128::from(plt)),
             "a visit beat its floor: {:?} after {:?} of {}",
@@ -153,7 +155,7 @@ impl Limits {
 }
 
 impl Limited {
-    /// `think` is what the servers' times are multiplied by; the network has so many hops.
+    /// Prepares a page of the journey. `think` are the factors on the servers' times; the network has `hops` hops.
     fn new(
         scenario: &Scenario,
         member: &Member,
@@ -161,7 +163,7 @@ impl Limited {
         visitor: Visitor,
         hops: usize,
     ) -> Result<Limited, String> {
-        // A real browser's computing is its own affair: no profile says what it costs at the least.
+        // A real browser's compute is unknown: no profile gives a lower bound.
         let name = match scenario.client.program {
             Program::Loader => scenario.client.device.as_str(),
             Program::Chromium => "zero",
@@ -179,8 +181,8 @@ impl Limited {
             for edge in &mut object.waits_for {
                 edge.compute.value = device.recorded(edge.compute.value).mul_f64(compute[index]);
             }
-            // A document is worked on as it arrives: only its last piece must follow its last byte,
-            // and how large that is the transport decides.
+            // A document is processed as it arrives: only its last piece must follow its last byte, and the
+            // transport decides the size of that piece.
             let own = match object.kind {
                 Kind::Document => device.object(),
                 kind => device.object() + device.work(kind, object.body_bytes),
@@ -191,7 +193,7 @@ impl Limited {
         Ok(Limited { page, object_work, nearest })
     }
 
-    /// The page as far as this visit got it.
+    /// The page as far as it arrived in this visit.
     fn without_absent(&self, record: &VisitRecord) -> Cow<'_, Page> {
         let came = record.objects.iter().filter(|object| object.error.is_none());
         let came: BTreeSet<u32> = came.map(|object| object.object).collect();

@@ -4,7 +4,7 @@ use http_stack::Push;
 use http_stack::server::{Answer, Handler, RequestHead};
 use proxy::{Origin, VirtualHosts};
 
-/// What answers requests there.
+/// Handler of its requests.
 pub(crate) enum Machine {
     /// One host.
     Host(Origin),

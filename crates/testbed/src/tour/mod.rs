@@ -1,7 +1,8 @@
-//! What a journey is whichever world it runs in: its pages and networks, its two ends, what its client does, and the account
-//! of each visit.
+//! Definition of a journey, independent of the world that it runs in: its pages and networks, its two ends, its
+//! client's visits, and the record of each visit.
 //!
-//! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) lay a network between the ends; all else is here, once.
+//! [`simulate`](crate::simulate) and [`emulate`](crate::emulate) provide the network between the ends;
+//! everything else is here, once.
 
 mod account;
 mod background;
@@ -75,17 +76,17 @@ pub(crate) use self::steps::StepLog;
 pub(crate) use self::visitor::{Visitor, radio_name};
 use scenario::{Hosting, Scenario, Tcp, View};
 
-/// How long a page may take before its visit has failed: longer than any reader waits.
+/// Time limit of a page, after which its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
 
-/// What lies between two visits of a journey: long enough for connections to close.
+/// Pause between two visits of a journey: long enough for connections to close.
 pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 
 /// The nuisance model's start phase: a visit begins up to this long after the world does.
 const START_PHASE: Duration = Duration::from_secs(1);
 
-/// The journey as one of its clients lives it: its visits in their order, with what outlives each. Background traffic goes on beside and between
-/// them; the error is its own. There is a plan for each of the pages.
+/// The journey of one client: its visits in order, with the state kept between them. Background traffic runs
+/// beside and between them; the error is its own. `pages` has a plan for each page.
 pub(crate) fn tour(
     browser: Rc<Browser>,
     scenario: &Scenario,
@@ -148,7 +149,7 @@ pub(crate) fn machines(page: &Page, hosting: Hosting) -> Vec<usize> {
     }
 }
 
-/// How long after the world a journey begins, drawn for it.
+/// Start of a journey relative to its world, drawn for it.
 fn start_phase(source: Source) -> Duration {
     source.stream("visit/phase").span(START_PHASE)
 }
@@ -168,7 +169,7 @@ async fn visit(
     VisitRecord { page: page.name.clone(), ..record }
 }
 
-/// What a reader of a journey's results must know: what was modelled, defaulted or not shaped.
+/// Notes for readers of a journey's results: anything modelled, defaulted or not shaped.
 pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) -> Vec<String> {
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
@@ -180,7 +181,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(security::notes(scenario));
     notes.extend(resolution::note(scenario));
     notes.extend(route::notes(scenario));
-    // A file that gives no answer has been refused before.
+    // A file without an answer has been refused before.
     notes.extend(ready.pac(scenario).ok().flatten().map(|surveyed| pac::note(&surveyed)));
     notes.extend(pep::note(scenario));
     notes.extend(company(scenario, network));
@@ -190,7 +191,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes
 }
 
-/// What it means that several clients share the network.
+/// Notes on several clients that share the network.
 fn company(scenario: &Scenario, network: &net::Network) -> Vec<String> {
     if scenario.clients.users() == 1 {
         return Vec::new();
@@ -205,7 +206,7 @@ fn company(scenario: &Scenario, network: &net::Network) -> Vec<String> {
     notes
 }
 
-/// A span as records hold it.
+/// A duration in the unit of records.
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

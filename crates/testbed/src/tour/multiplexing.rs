@@ -1,10 +1,10 @@
-//! What a scenario says of HTTP/2 and SPDY, as their two ends are told it.
+//! A scenario's settings of HTTP/2 and SPDY, converted for their two ends.
 
 use http_stack::{h2, spdy};
 
 use scenario::Multiplexing;
 
-/// The client's end of HTTP/2.
+/// Settings of HTTP/2's client.
 pub(super) fn h2_client(knobs: &Multiplexing) -> h2::settings::Client {
     let usual = h2::settings::Client::CHROME;
     h2::settings::Client {
@@ -17,7 +17,7 @@ pub(super) fn h2_client(knobs: &Multiplexing) -> h2::settings::Client {
     }
 }
 
-/// The servers' end of HTTP/2.
+/// Settings of HTTP/2's servers.
 pub(super) fn h2_server(knobs: &Multiplexing) -> h2::settings::Server {
     let usual = h2::settings::Server::default();
     h2::settings::Server {
@@ -27,7 +27,7 @@ pub(super) fn h2_server(knobs: &Multiplexing) -> h2::settings::Server {
     }
 }
 
-/// The client's end of SPDY.
+/// Settings of SPDY's client.
 pub(super) fn spdy_client(knobs: &Multiplexing) -> spdy::Config {
     let usual = spdy::Config::CLIENT;
     spdy::Config {
@@ -38,7 +38,7 @@ pub(super) fn spdy_client(knobs: &Multiplexing) -> spdy::Config {
     }
 }
 
-/// The servers' end of SPDY.
+/// Settings of SPDY's servers.
 pub(super) fn spdy_server(knobs: &Multiplexing) -> spdy::Config {
     let usual = spdy::Config::SERVER;
     spdy::Config {

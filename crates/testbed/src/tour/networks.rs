@@ -1,7 +1,7 @@
 //! Networks read once, for all the journeys over them.
 //!
-//! A network can name files: itself, traces, lists of losses. They are read when a network is first asked for;
-//! journeys share what was read, also where a file is edited meanwhile.
+//! A network can name files: itself, traces, lists of losses. They are read on the first use of a network;
+//! journeys share the contents even if a file is edited meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use net::{Network, SpecError};
 
 use scenario::NetworkSpec;
 
-/// Networks by what scenarios say of them.
+/// Networks, keyed by scenarios' specifications.
 #[derive(Default)]
 pub(super) struct Networks(Mutex<BTreeMap<String, Arc<Network>>>);
 
 impl Networks {
-    /// The network of `spec`, from its files if nobody has asked before.
+    /// The network of `spec`, read from its files on first use.
     pub(super) fn open(&self, spec: &NetworkSpec) -> Result<Arc<Network>, SpecError> {
         let text = spec.to_string();
         let mut networks = self.0.lock().unwrap_or_else(PoisonError::into_inner);

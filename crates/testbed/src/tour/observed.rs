@@ -1,8 +1,8 @@
-//! A journey with all that crossed its wires.
+//! A journey with all its packets.
 //!
-//! A journey is a pure function of scenario and seed, so watching costs nothing until somebody wants to look: then the
-//! journey is run once more. What is added - a copy of each packet, TLS randomness that repeats - changes neither the
-//! time nor the size of any packet, as the digest of the trace shows.
+//! A journey is a pure function of scenario and seed, so observation costs nothing until it is requested: then
+//! the journey is run once more. The additions - a copy of each packet, reproducible TLS randomness - change
+//! neither the time nor the size of any packet, as the digest of the trace shows.
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -24,31 +24,31 @@ use crate::emulate::Frame;
 use scenario::JourneyResult;
 use scenario::Scenario;
 
-/// How much of a journey is kept.
+/// Amount of detail kept of a journey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Detail {
     /// Its records.
     Records,
-    /// The digests of what arrived, too.
+    /// Also the digests of bodies that arrived.
     Bodies,
-    /// Its packets and the series of its connections, too, the same to the byte each time.
+    /// Also its packets and the series of its connections, identical to the byte in each run.
     Packets,
-    /// The same, and what a real browser shows on its way, which costs it time.
+    /// The same, and pictures of a loading page in a real browser, which cost it time.
     Film,
 }
 
 impl Detail {
-    /// Whether packets and series are kept.
+    /// True if packets and series are kept.
     pub(crate) fn is_watched(self) -> bool {
         matches!(self, Detail::Packets | Detail::Film)
     }
 
-    /// What is to keep the digests of what arrives, if they are wanted.
+    /// Collector of the digests of arriving bodies, if they are requested.
     pub(crate) fn bodies(self) -> Option<Rc<Bodies>> {
         (self != Detail::Records).then(Rc::default)
     }
 
-    /// The TLS settings of one end, which draws from a stream of its own.
+    /// The TLS settings of one end, with a random stream of its own.
     pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
         let randomness = match self {
             Detail::Records | Detail::Bodies => tls::Randomness::System,
@@ -60,34 +60,34 @@ impl Detail {
     }
 }
 
-/// What crossed a journey's wires.
+/// Packets and connections of a journey.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) packets: Packets,
     pub(crate) endpoints: Vec<Endpoint>,
-    /// What a real browser showed, by visit; empty if none loaded the page.
+    /// Pictures by a real browser, by visit; empty if none loaded the page.
     pub(crate) shown: Vec<Shown>,
-    /// What arrived, of the loader's.
+    /// Bodies received by farlink's loader.
     pub(crate) bodies: Vec<ArrivedBody>,
 }
 
 /// A body that arrived whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivedBody {
-    /// Whose: the client's number.
+    /// The client's number.
     pub(crate) client: u32,
-    /// When the load that it belongs to began.
+    /// Start of the load that it belongs to.
     pub(crate) visit_ns: u64,
     /// Index in the page.
     pub object: u32,
     /// Its length.
     pub bytes: u64,
-    /// BLAKE3 of it, in hexadecimal.
+    /// Its BLAKE3 hash, in hexadecimal.
     pub digest: String,
 }
 
 impl ArrivedBody {
-    /// What a client's loader has kept.
+    /// Bodies kept by a client's loader.
     pub(crate) fn of(client: u32, bodies: &Bodies) -> impl Iterator<Item = ArrivedBody> {
         bodies.all().into_iter().map(move |body| ArrivedBody {
             client,
@@ -99,12 +99,12 @@ impl ArrivedBody {
     }
 }
 
-/// What a real browser showed during a visit.
+/// Pictures of a visit in a real browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// The page at the end.
     pub screenshot: Option<Png>,
-    /// On the way there, if it was filmed: spans since navigation start, in nanoseconds, and pictures.
+    /// Frames while it loaded, if it was filmed: time since navigation start, in nanoseconds, and picture.
     pub film: Vec<(u64, Png)>,
 }
 
@@ -128,9 +128,9 @@ impl<'de> Deserialize<'de> for Png {
 /// Every packet at the interfaces of its sender and its receiver.
 #[derive(Debug)]
 pub enum Packets {
-    /// As the simulated TCP makes them.
+    /// As built by the simulated TCP.
     Simulated(Vec<Sighting>),
-    /// As the kernel makes them.
+    /// As built by the kernel.
     Emulated(Vec<Frame>),
 }
 
@@ -147,20 +147,20 @@ pub struct Observed {
     pub scenario: Arc<Scenario>,
     /// The seed.
     pub seed: u64,
-    /// What the journey left behind.
+    /// Result of the journey.
     pub result: JourneyResult,
     /// Servers and their names.
     hosts: Vec<(IpAddr, String)>,
     traffic: Traffic,
 }
 
-/// One visit of a journey that was watched: what happened from its navigation start to its client's next visit's.
+/// One visit of a watched journey: events from its navigation start to the next visit of its client.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedVisit<'a> {
     journey: &'a Observed,
-    /// What was measured.
+    /// Record of the visit.
     pub record: &'a VisitRecord,
-    /// Whose visit it is.
+    /// Number of the client.
     client: u32,
     ends: Time,
 }
@@ -182,7 +182,7 @@ impl Observed {
         });
         let hosts = super::hosts(page, scenario.hosting).chain(beside).chain(proxy);
         let hosts: Vec<_> = hosts.map(|(name, address)| (address, name)).collect();
-        // Of several at one address the first gives it its name.
+        // The first of several hosts at one address names it.
         let hosts = hosts.into_iter().rev().collect();
         Observed { scenario, seed, result, hosts, traffic }
     }
@@ -199,7 +199,7 @@ impl Observed {
         })
     }
 
-    /// The number of the client whose visit it is.
+    /// Number of the client that made the visit.
     fn client_of(&self, record: &VisitRecord) -> u32 {
         self.scenario.who(record.index).0
     }
@@ -216,17 +216,18 @@ impl<'a> ObservedVisit<'a> {
         self.journey.seed
     }
 
-    /// Whether the visit was under way at that instant.
+    /// True if the visit was in progress at that instant.
     pub fn includes(&self, at: Time) -> bool {
         Time::from_nanos(self.record.started_at_ns) <= at && at < self.ends
     }
 
-    /// The journey's packets, at the interfaces of their senders and receivers, in time's order; those before the visit say how connections began.
+    /// The journey's packets, at the interfaces of their senders and receivers, in order of time; those before
+    /// the visit show the start of its connections.
     pub fn packets(&self) -> &'a Packets {
         &self.journey.traffic.packets
     }
 
-    /// The bodies that arrived, in the page's order. Farlink's own loader alone tells of them.
+    /// The bodies that arrived, in the page's order. Only farlink's own loader reports them.
     pub fn bodies(&self) -> Vec<&'a ArrivedBody> {
         // In real time a load begins a little after its visit.
         let its = |body: &&ArrivedBody| {
@@ -237,18 +238,18 @@ impl<'a> ObservedVisit<'a> {
         bodies
     }
 
-    /// What a real browser showed, if one loaded the page.
+    /// Pictures by a real browser, if one loaded the page.
     pub fn shown(&self) -> Option<&'a Shown> {
         self.journey.traffic.shown.get(self.record.index as usize)
     }
 
-    /// When the visit is over, or the next one begins.
+    /// End of the visit, or start of the next one.
     pub fn ends(&self) -> Time {
         self.ends
     }
 
-    /// Both ends of each TCP connection that the visit opened, or found open where the journey keeps them: the client's, the server's if the SYN arrived. In order of
-    /// opening.
+    /// Both ends of each TCP connection that the visit opened, or found open if the journey keeps them: the
+    /// client's, and the server's if the SYN arrived. In order of opening.
     pub fn connections(&self) -> Vec<(&'a Endpoint, Option<&'a Endpoint>)> {
         let endpoints = &self.journey.traffic.endpoints;
         let began = Time::from_nanos(self.record.started_at_ns);

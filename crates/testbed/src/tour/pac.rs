@@ -1,4 +1,5 @@
-//! The PAC file of a scenario's route, tried over its page before anything is loaded: what it names is where the proxy listens.
+//! The PAC file of a scenario's route, evaluated over its page before anything is loaded: the proxy listens on
+//! the ports that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,31 +14,33 @@ use tls::{PLAN_START, Protocol, Security};
 use super::ready::OTHER_PORTS;
 use super::visitor;
 
-/// So many requests are tried at the least, and as many again as it took until the last proxy was named: by then turns and chance have named all.
+/// Minimum number of trial requests; trials continue until the second half has named no new proxy: by then
+/// rotation and randomness have named all.
 const LEAST_REQUESTS: usize = 1_000;
-/// So many browsers are, where the file draws at random: it may draw once for each.
+/// Minimum number of trial browsers if the file uses randomness: it may draw once per browser.
 const LEAST_BROWSERS: usize = 64;
-/// On so many ports the proxy can listen.
+/// Maximum number of ports of the proxy.
 const MOST_PROXIES: usize = 256;
 
-/// A PAC file, and what it names.
+/// A PAC file, and the proxies that it names.
 #[derive(Debug)]
 pub(crate) struct Surveyed {
     pub(crate) script: Script,
-    /// The proxies, as the file calls them.
+    /// The proxies, as named in the file.
     pub(crate) proxies: BTreeSet<ProxyAt>,
-    /// Whether some requests go past them.
+    /// True if some requests bypass them.
     pub(crate) goes_past: bool,
 }
 
 impl Surveyed {
-    /// The ports, in their order.
+    /// The ports, in order.
     pub(crate) fn ports(&self) -> Vec<u16> {
         let ports: BTreeSet<u16> = self.proxies.iter().map(|at| at.port).collect();
         ports.into_iter().collect()
     }
 
-    /// Checks that a real Chromium, if that is the client, finds where it is sent what it expects there: the file is its own affair then.
+    /// Checks that a real Chromium, if that is the client, can follow the file: it evaluates the file itself, so
+    /// the proxy and the hosts must speak as the file says.
     ///
     /// # Errors
     /// One sentence.
@@ -61,7 +64,7 @@ impl Surveyed {
         }
     }
 
-    /// Whether this is new.
+    /// Records a choice; returns true if it is new.
     fn note(&mut self, choice: Choice) -> Result<bool, String> {
         let is_new = match choice {
             Choice::Direct => !std::mem::replace(&mut self.goes_past, true),
@@ -77,20 +80,20 @@ impl Surveyed {
     }
 }
 
-/// Files that were tried, by all that decides what they name.
+/// Evaluated files, keyed by everything that affects their answers.
 #[derive(Default)]
 pub(super) struct Surveys(Mutex<BTreeMap<String, Arc<Surveyed>>>);
 
-/// What a file is asked, and what it can ask.
+/// Inputs of a file's evaluation.
 pub(super) struct Questions {
     /// The URLs of a page's objects, each with its host.
     pub(super) urls: Vec<(String, String)>,
-    /// Where hosts are.
+    /// Addresses of hosts.
     pub(super) addresses: BTreeMap<String, IpAddr>,
 }
 
 impl Surveys {
-    /// The scenario's file, if it has one, tried over what `asked` gives.
+    /// The scenario's file, if it has one, evaluated over the input of `asked`.
     pub(super) fn of(
         &self,
         scenario: &Scenario,
@@ -129,14 +132,15 @@ fn survey(script: Script, asked: &Questions, users: u32) -> Result<Surveyed, Str
     Ok(trial.found)
 }
 
-/// A file that is tried.
+/// Evaluation of a file.
 struct Trial<'a> {
     asked: &'a Questions,
     found: Surveyed,
 }
 
 impl Trial<'_> {
-    /// Has a browser at this address make all requests, again and again until there are so many and half of them have named nothing new. Whether any has.
+    /// Lets a browser at this address make all requests, repeatedly until there are enough and half of them
+    /// have named nothing new. Returns true if any has.
     fn browse(&mut self, own: IpAddr, browser: usize, least: usize) -> Result<bool, String> {
         let known = self.asked.addresses.clone();
         let surroundings = Surroundings {
@@ -160,8 +164,9 @@ impl Trial<'_> {
     }
 }
 
-/// Gives the hosts of a page, which clients ask past the proxy by `past`, ports that the proxy does not ask them on, by `usual`. A port may serve both
-/// where both speak HTTP/1 in clear text and the proxy's connections are kept like the clients'. Hosts that shared a port share the new one.
+/// Assigns ports to the hosts of a page so that clients can reach them past the proxy with `past`, while the
+/// proxy uses `usual`. The two may share a port if both speak HTTP/1 in clear text and the proxy's connections
+/// are kept like the clients'. Hosts that shared a port share the new one.
 pub(super) fn make_way(past: &mut [Arm], usual: &[Arm], machines: &[usize], are_alike: bool) {
     let asked: BTreeSet<(usize, u16)> =
         machines.iter().copied().zip(usual.iter().map(|arm| arm.port)).collect();
@@ -184,12 +189,12 @@ pub(super) fn make_way(past: &mut [Arm], usual: &[Arm], machines: &[usize], are_
     }
 }
 
-/// Whether a host is spoken to as a proxy speaks to hosts.
+/// True if an arm equals that of a proxy to hosts: HTTP/1 in clear text.
 fn is_plain(arm: &Arm) -> bool {
     arm.security == Security::None && matches!(arm.protocol, Protocol::H10 | Protocol::H1)
 }
 
-/// What a reader of results must know.
+/// A note for readers of results.
 pub(super) fn note(surveyed: &Surveyed) -> String {
     let ports = match surveyed.ports()[..] {
         [] => "no request to the proxy".to_owned(),

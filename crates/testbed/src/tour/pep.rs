@@ -1,13 +1,14 @@
-//! The scenario's performance enhancing proxy: farlink's own, set as the route says, its two halves at the two ends of the scenario's network.
+//! The scenario's performance enhancing proxy: farlink's own, configured by the route, with its halves at the
+//! two ends of the scenario's network.
 //!
 //! ```text
 //!   client --- near link --- near end === network (the leg) === far end --- stretch --- hosts
 //! ```
 //!
-//! The near end takes over the connections that clients open to the page's hosts: it listens at the hosts' own addresses. Whatever else clients send
-//! passes it. The leg stands before the journey begins.
+//! The near end takes over connections that clients open to the page's hosts: it listens at the hosts' own
+//! addresses. All other traffic of clients bypasses it. The leg is established before the journey begins.
 //!
-//! Left out: compression on the leg, since the bodies of a page have the size in which they crossed some wire already.
+//! Left out: compression on the leg, since the sizes of a page's bodies are already those of a transfer.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,24 +33,24 @@ use world::report::Endpoint;
 use super::visitor;
 use scenario::{Nuisance, Prefetch, Scenario, Sight};
 
-/// The links between clients and the near end, by the names that key their random streams.
+/// The links between clients and the near end; the names key their random streams.
 pub(crate) const NEAR_LINK: [&str; 2] = ["near/up", "near/down"];
 
-/// A local network: fast beside any satellite, and with a rate, so that a burst takes its time.
+/// A local network: fast compared with any satellite, and with a rate, so that a burst takes its time.
 const NEAR_RATE: BitsPerSec = BitsPerSec::mbit(100);
 const NEAR_QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
-/// Where the far end listens for the near one.
+/// Port on which the far end listens for the near one.
 const PORT: u16 = 9400;
 
-/// Nobody attacks a scenario's leg; its keys must be the same each time.
+/// Fixed seeds: a scenario's leg is never attacked, and its keys must be reproducible.
 const NEAR_SEED: [u8; 32] = [1; 32];
 const FAR_SEED: [u8; 32] = [2; 32];
 
-/// How long a leg may take to stand: its handshakes are lost as other packets are.
+/// Time limit of establishing a leg: its handshakes are lost like other packets.
 const STANDING: Duration = Duration::from_secs(300);
 
-/// Where a scenario's PEP is, if it has one.
+/// Addresses of a scenario's PEP, if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PepPlace {
     /// The address behind the last client's.
@@ -59,7 +60,7 @@ pub(crate) struct PepPlace {
 }
 
 impl PepPlace {
-    /// That of a scenario.
+    /// Addresses of a scenario's PEP.
     pub(crate) fn of(scenario: &Scenario) -> Option<PepPlace> {
         let users = scenario.clients.users();
         let place = PepPlace { near: visitor::address(users), far: visitor::address(users + 1) };
@@ -71,10 +72,10 @@ impl PepPlace {
     }
 }
 
-/// Round trips in which a leg stands, some to spare: its handshake, its keys, and what is sent again.
+/// Round trips to establish a leg, with some to spare: its handshake, its keys, and retransmissions.
 const ROUND_TRIPS_OF_START: u32 = 6;
 
-/// Each direction between clients and the near end.
+/// Link between clients and the near end, in each direction.
 pub(crate) fn near_link(scenario: &Scenario) -> LinkConfig {
     let mut link = LinkConfig::new(NEAR_RATE, scenario.route.pep.near_rtt() / 2, NEAR_QUEUE);
     if scenario.nuisance == Nuisance::On {
@@ -83,12 +84,12 @@ pub(crate) fn near_link(scenario: &Scenario) -> LinkConfig {
     link
 }
 
-/// The TCP of both halves.
+/// TCP settings of both halves.
 pub(crate) fn leg_tcp(scenario: &Scenario) -> tcp::Config {
     scenario.route.pep.leg_tcp(scenario.transport.server.config())
 }
 
-/// What carries its leg: TCP as the halves' nodes have it, or QUIC set as that is.
+/// Transport of its leg: TCP as in the halves' nodes, or QUIC with matching settings.
 fn leg_over(scenario: &Scenario) -> Over {
     let turned = &scenario.route.pep;
     let fec = turned.fec.map(|every| Fec { every, counts: Arc::default() });
@@ -98,7 +99,7 @@ fn leg_over(scenario: &Scenario) -> Over {
     }
 }
 
-/// Checks that a scenario's PEP can stand where it is to: that its network has two ends, and the page those hosts that it is to pass by.
+/// Checks that a scenario's PEP fits: that its network has two ends, and the page has the hosts that are to bypass it.
 ///
 /// # Errors
 /// One sentence.
@@ -116,7 +117,7 @@ pub(super) fn check(scenario: &Scenario, page: &Page, network: &Network) -> Resu
     })
 }
 
-/// How long before clients begin it starts behind a terminal: its leg then stands, and the terminal is at rest again.
+/// Lead of its start before the clients, behind a terminal: its leg is then established, and the terminal idle again.
 pub(super) fn lead(scenario: &Scenario, network: &Network) -> Duration {
     let Some(radio) = network.radio.as_ref().filter(|_| scenario.route.has_pep()) else {
         return Duration::ZERO;
@@ -124,14 +125,14 @@ pub(super) fn lead(scenario: &Scenario, network: &Network) -> Duration {
     ROUND_TRIPS_OF_START * (network.rtt() + radio.least_first_wait()) + radio.longest_tail()
 }
 
-/// The half where clients are, before it begins.
+/// The half on the clients' side, before it starts.
 pub(crate) struct NearEnd {
     settings: local::Settings,
     hosts: BTreeSet<SocketAddr>,
 }
 
 impl NearEnd {
-    /// That of a scenario whose page's hosts are spoken to so.
+    /// The near end of a scenario whose page's hosts have these arms.
     pub(crate) fn of(scenario: &Scenario, page: &Page, arms: &[Arm]) -> Option<NearEnd> {
         let place = PepPlace::of(scenario)?;
         let names = || super::hosts(page, scenario.hosting);
@@ -148,10 +149,10 @@ impl NearEnd {
         Some(NearEnd { settings, hosts: hosts.collect() })
     }
 
-    /// Serves, and tells `log` of it; comes back when the leg stands.
+    /// Serves, and registers with `log`; returns once the leg is established.
     ///
     /// # Errors
-    /// If it cannot listen, or the leg does not come to stand.
+    /// If it cannot listen, or the leg cannot be established.
     pub(crate) async fn start(self, log: &PepLog) -> io::Result<()> {
         let (near, far) = keys();
         let local = Local::start(self.settings, &Connector::new(&near, far.public()));
@@ -168,14 +169,14 @@ impl NearEnd {
     }
 }
 
-/// The half beyond the network, before it begins.
+/// The half beyond the network, before it starts.
 pub(crate) struct FarEnd {
     settings: remote::Settings,
     listen: SocketAddr,
 }
 
 impl FarEnd {
-    /// That of a scenario.
+    /// The far end of a scenario.
     pub(crate) fn of(scenario: &Scenario) -> Option<FarEnd> {
         let place = PepPlace::of(scenario)?;
         let depth = match scenario.route.pep.prefetch() {
@@ -188,7 +189,7 @@ impl FarEnd {
         Some(FarEnd { settings, listen: place.far_port() })
     }
 
-    /// Serves from then on.
+    /// Starts to serve.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -205,12 +206,12 @@ fn keys() -> (PrivateKey, PrivateKey) {
     (PrivateKey::from_seed(NEAR_SEED), PrivateKey::from_seed(FAR_SEED))
 }
 
-/// What the near end has done so far, once its leg stands.
+/// Counters of the near end so far, once its leg is established.
 #[derive(Clone, Default)]
 pub(crate) struct PepLog(Rc<RefCell<Option<Rc<Local>>>>);
 
 impl PepLog {
-    /// What was done so far; nothing where there is no PEP.
+    /// Counters so far; `None` if there is no PEP.
     pub(crate) fn carried(&self) -> Option<Carried> {
         let local = self.0.borrow();
         let counters = local.as_ref()?.counters();
@@ -230,7 +231,7 @@ impl PepLog {
     }
 }
 
-/// What a PEP there was carried by since then: its leg's connections, and those to hosts that either half has opened.
+/// Connections of a PEP since `since`: those of its leg, and those to hosts opened by either half.
 pub(crate) fn events(place: PepPlace, endpoints: &[Endpoint], since: Time) -> Vec<Event> {
     let event = |at: Time, kind, detail| Event {
         at_ns: at.as_nanos(),
@@ -257,7 +258,7 @@ pub(crate) fn events(place: PepPlace, endpoints: &[Endpoint], since: Time) -> Ve
     .collect()
 }
 
-/// How many segments each half sent again.
+/// Retransmitted segments of each half.
 fn sent_again(near: &Endpoint, far: Option<&Endpoint>) -> String {
     let count = |end: &Endpoint| end.stats.as_ref().map(|stats| stats.retransmitted_segments);
     match (count(near), far.and_then(count)) {
@@ -266,7 +267,7 @@ fn sent_again(near: &Endpoint, far: Option<&Endpoint>) -> String {
     }
 }
 
-/// What a reader of results must know.
+/// A note for readers of results.
 pub(super) fn note(scenario: &Scenario) -> Option<String> {
     let turned = &scenario.route.pep;
     let sees = match (turned.sight(scenario), turned.prefetch()) {

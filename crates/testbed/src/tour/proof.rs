@@ -1,4 +1,4 @@
-//! The proof of each link of a visit's network: configured beside delivered.
+//! Records of the links of a visit's network: configured beside delivered.
 
 use net::LinkStats;
 use record::LinkRecord;
@@ -7,8 +7,8 @@ use world::report::{LinkReport, Report};
 
 use super::nanos;
 
-/// One record a link of the network; the extra distance of recorded origins is none of it. Counts are those since
-/// `before`; extremes are those of the journey so far.
+/// One record per link of the network, except for the extra distance of recorded origins. Counts are since
+/// `before`; extremes are of the journey so far.
 pub(super) fn links(before: &Report, after: &Report) -> Vec<LinkRecord> {
     let pairs = before.links.iter().zip(&after.links);
     let network = pairs.filter(|(_, after)| !after.name.starts_with("origin/"));
@@ -49,7 +49,7 @@ fn record(before: &LinkReport, after: &LinkReport) -> LinkRecord {
     }
 }
 
-/// A rate, unless it limits nothing.
+/// A rate; `None` if it is unlimited.
 fn limit(rate: BitsPerSec) -> Option<u64> {
     (rate != BitsPerSec::UNLIMITED).then_some(rate.0)
 }

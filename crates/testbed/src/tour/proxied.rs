@@ -1,4 +1,4 @@
-//! What the proxies did during a visit, as its record tells it.
+//! Events of the proxies during a visit, for its record.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,7 +8,8 @@ use record::{Event, EventKind, Proxied};
 use units::Time;
 use world::report::Endpoint;
 
-/// What became of each request of the client at `client` since then at each of the `proxies`, from the clients on, and which connections these have opened to origins and each other.
+/// Outcome of each request of the client at `client` since `since` at each of the `proxies`, nearest to the
+/// clients first, and connections that these have opened to origins and each other.
 pub(crate) fn events(
     page: &Page,
     proxied: &[Proxied],
@@ -18,7 +19,7 @@ pub(crate) fn events(
     since: Time,
 ) -> Vec<Event> {
     let objects = page.objects.iter().enumerate().rev();
-    // Of a URL that is asked for twice the first object stands for both.
+    // For a URL that is requested twice, the first object stands for both.
     let by_url: BTreeMap<&str, u32> =
         objects.map(|(index, object)| (without_scheme(&object.url), index as u32)).collect();
     let (behind, front): (Vec<&Proxied>, Vec<&Proxied>) =
@@ -46,14 +47,15 @@ pub(crate) fn events(
     asked.chain(opened).filter(|event| event.at_ns >= since.as_nanos()).collect()
 }
 
-/// Whether one request led to another at the proxy behind: they are for the same, and the one was under way when the other came.
+/// True if one request led to another at the proxy behind: they are for the same URL, and the outer one was in
+/// progress when the inner one came.
 fn caused(outer: &Proxied, inner: &Proxied) -> bool {
     let ended = outer.client_last_ns.unwrap_or(u64::MAX);
     without_scheme(&outer.url) == without_scheme(&inner.url)
         && (outer.asked_at_ns..=ended).contains(&inner.asked_at_ns)
 }
 
-/// A page that was recorded over TLS is asked for without, through a proxy.
+/// Through a proxy, a page recorded over TLS is requested without it.
 fn without_scheme(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }

@@ -1,4 +1,4 @@
-//! The scenario's proxies: farlink's own, set as the route says.
+//! The scenario's proxies: farlink's own, configured by the route.
 
 use std::io;
 use std::net::SocketAddr;
@@ -33,19 +33,19 @@ use super::threads::Threads;
 use super::{VISIT_LIMIT, route};
 use scenario::{Protocol, ProxySettings, RouteKind, Scenario};
 
-/// As many connections a proxy has to one origin at a time unless told otherwise.
+/// Default number of concurrent connections to one origin.
 const CONNECTIONS_PER_ORIGIN: usize = 64;
 
-/// What it is called in `Via`; one behind another has its number behind that, or it would take the other's requests for its own.
+/// Name in `Via`; a proxy behind another appends its number, or it would take the other's requests for its own.
 const PSEUDONYM: &str = "farlink";
 
-/// All that a scenario's hosts have addresses in.
+/// Network of all hosts of a scenario.
 const HOSTS: &str = "10.0.0.0/8";
 
-/// What a cache holds: any page.
+/// Capacity of a cache: enough for any page.
 const CACHE: Limits = Limits { bytes: 1 << 30, entry_bytes: 1 << 24 };
 
-/// Nobody attacks a scenario's cache; its hash must be the same each time.
+/// Fixed secret: a scenario's cache is never attacked, and its hash must be reproducible.
 const HASH_SECRET: (u64, u64) = (1, 2);
 
 /// A proxy that does not listen yet.
@@ -60,10 +60,10 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Those of a scenario whose clients speak so, from the clients on.
+    /// Proxies of a scenario whose clients have these arms, nearest to the clients first.
     ///
     /// # Errors
-    /// If the browser is not known.
+    /// If the browser is unknown.
     pub(crate) fn all(
         scenario: &Scenario,
         ready: &Ready,
@@ -101,18 +101,18 @@ impl Proxy {
         Ok(proxies)
     }
 
-    /// The same, simulated: what SPDY's header blocks become is looked up in `recall`.
+    /// The same proxy, simulated: compressed SPDY header blocks are looked up in `recall`.
     pub(crate) fn recalling(mut self, recall: Recall) -> Proxy {
         self.acceptor.common.recall = Some(recall);
         self
     }
 
-    /// Listens and serves from then on; tells `steps` of each request.
+    /// Listens and serves from then on; logs each request to `steps`.
     ///
     /// # Errors
     /// If it cannot listen.
     pub(crate) fn start(self, meters: &Meters, steps: &StepLog) -> io::Result<()> {
-        // It asks origins in clear text alone.
+        // It connects to origins in clear text only.
         let tls = PublicClient::new(&Authorities::fixed(), PLAN_START).map_err(io::Error::other)?;
         let wheel = Wheel::new();
         let parts = |journal: Rc<dyn Journal>| ProxyParts {
@@ -148,13 +148,13 @@ impl Proxy {
     }
 }
 
-/// How connections are taken by the proxy with which clients speak.
+/// Acceptor of the proxy that clients connect to.
 fn facing_clients(scenario: &Scenario, arm: Arm, source: Source, detail: Detail) -> Acceptor {
     if scenario.route.asks_proxy() {
         let tls = tls_of(scenario, arm, detail.tls(source, "server/proxy"));
         return front(scenario, arm, &tls);
     }
-    // Who wants a tunnel asks in clear text.
+    // Tunnels are requested in clear text.
     let mut acceptor = Acceptor::new(Security::None);
     if scenario.route.kind == RouteKind::Socks {
         acceptor.socks = socks::server::Entry::Open;
@@ -162,13 +162,14 @@ fn facing_clients(scenario: &Scenario, arm: Arm, source: Source, detail: Detail)
     acceptor
 }
 
-/// A cache that holds nothing yet.
+/// An empty cache.
 fn store() -> Arc<Store> {
     let stored = caching::Settings { limits: CACHE, policy: Policy::default() };
     Store::new(stored, HASH_SECRET, PLAN_START)
 }
 
-/// What it does, with so many proxies nearer to the clients and perhaps one behind it: any client's bidding, for any of the hosts, whatever ports these have.
+/// Settings of a proxy with `nearer` proxies in front of it and perhaps one behind it: open to any client, for
+/// any of the hosts, on any port.
 fn settings(
     turned: &ProxySettings,
     nearer: usize,
@@ -184,9 +185,9 @@ fn settings(
     destinations.networks.push(HOSTS.parse().expect("it is written as a network is"));
     let forward = Forward { destinations, disclosure: Disclosure::default() };
     let mut upstream = upstream::Settings {
-        // Nobody is turned away before his visit has failed.
+        // No request is rejected before its visit has failed.
         waiting: usize::MAX,
-        // Whoever visits alone is not kept from anything for the sake of others.
+        // A single visitor may use all connections.
         client_share: 100,
         connections_per_origin: CONNECTIONS_PER_ORIGIN,
         queue_timeout: VISIT_LIMIT,

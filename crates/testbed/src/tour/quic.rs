@@ -1,4 +1,4 @@
-//! What a scenario says of QUIC, as HTTP/3 is told it.
+//! A scenario's settings of QUIC, converted for HTTP/3.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use units::Time;
 use super::serving;
 use scenario::{Protocol, Quic, QuicCongestion, Resume, Scenario};
 
-/// A packet of the smallest size that every path carries (RFC 9000 section 14), which initial windows count.
+/// A packet of the smallest size that every path carries (RFC 9000 section 14), the unit of initial windows.
 const PACKET_BYTES: u64 = 1_200;
 
-/// The client's end.
+/// Settings of the client.
 pub(super) fn client(scenario: &Scenario) -> Client {
     let client = Client::over(transport(scenario, scenario.transport.client.config()));
     let as_resumed = match scenario.security.resume {
@@ -28,14 +28,14 @@ pub(super) fn client(scenario: &Scenario) -> Client {
     }
 }
 
-/// The servers' end.
+/// Settings of the servers.
 pub(super) fn server(scenario: &Scenario) -> Server {
     let server = Server::over(transport(scenario, scenario.transport.server.config()));
     let scheduler = scenario.serving.scheduler.map_or(server.scheduler, serving::scheduler);
     Server { scheduler, ..server }
 }
 
-/// One end: the arm, and what is turned in it.
+/// Transport of one end: the arm, with the knobs that are set.
 fn transport(scenario: &Scenario, tcp: &Config) -> Transport {
     let mut transport = match scenario.stack.protocol {
         Protocol::H3Matched => Transport::matching(tcp),

@@ -1,4 +1,4 @@
-//! Pages made ready once, for all the journeys that load them.
+//! Prepared pages, shared by all the journeys that load them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,52 +14,52 @@ use super::pac::{self, Questions, Surveyed, Surveys};
 use super::{route, security};
 use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
 
-/// Where servers listen in clear.
+/// Port of servers in clear text.
 const CLEAR_PORT: u16 = 80;
-/// Where servers listen with TLS, over TCP and QUIC.
+/// Port of servers with TLS, over TCP and QUIC.
 const SECURE_PORT: u16 = 443;
-/// The first port of those that no URL is likely to name.
+/// First of the ports that URLs are unlikely to name.
 pub(super) const OTHER_PORTS: u16 = 10_000;
 
-/// What a journey visits, with everything that does not depend on the scenario.
+/// Prepared pages of a journey, with everything that does not depend on the scenario.
 pub(crate) struct Ready {
-    /// What its servers serve: the page, or all pages of a list together.
+    /// Content of its servers: the page, or all pages of a list together.
     pub(crate) page: Arc<Page>,
-    /// The page, or those of the list in its order.
+    /// The page, or those of the list in order.
     members: Vec<Member>,
     site: Arc<Site>,
-    /// The same, whose replies say that there is HTTP/3, once somebody has asked for it.
+    /// The same site with replies that advertise HTTP/3, built on first use.
     advertising: OnceLock<Arc<Site>>,
-    /// The same, whose replies say what caches may do with them.
+    /// The same site with replies that carry caching headers, built on first use.
     for_caches: OnceLock<Arc<Site>>,
     surveys: Surveys,
     pub(crate) notes: Vec<String>,
 }
 
-/// A page among those of a journey.
+/// One page of a journey.
 pub(crate) struct Member {
-    /// What the list calls it; `None` for the only page.
+    /// Name in the list; `None` for the only page.
     pub(crate) name: Option<String>,
     pub(crate) page: Arc<Page>,
-    /// Which of the servers' hosts its own are.
+    /// Indices of its hosts among the servers'.
     hosts: Vec<usize>,
-    /// Which of the servers' objects its own are.
+    /// Indices of its objects among the servers'.
     pub(crate) objects: Vec<usize>,
-    /// The page as clients load it, one for each way in which its hosts were spoken to so far.
+    /// The page as loaded by clients, one plan for each set of arms used so far.
     load_plans: Mutex<Vec<Arc<LoadPlan>>>,
 }
 
-/// What a page's bodies hold.
+/// Contents of a page's bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Contents {
-    /// Anything: farlink's own loader goes by the page's graph.
+    /// Arbitrary: farlink's own loader uses the page's graph.
     Any,
-    /// What a reader finds the page's objects in: a real browser, or a proxy that looks into pages.
+    /// Contents that reference the page's objects: for a real browser, or a proxy that parses pages.
     Readable,
 }
 
 impl Contents {
-    /// Those of a scenario.
+    /// Contents that a scenario needs.
     pub(super) fn of(scenario: &Scenario) -> Contents {
         match reads_pages(scenario) || scenario.client.program == Program::Chromium {
             true => Contents::Readable,
@@ -68,26 +68,26 @@ impl Contents {
     }
 }
 
-/// Whether a PEP looks into the scenario's page.
+/// True if a PEP parses the scenario's page.
 pub(super) fn reads_pages(scenario: &Scenario) -> bool {
     let route = &scenario.route;
     route.has_pep() && route.pep.sight(scenario) == Sight::Requests
 }
 
-/// A page as a scenario's clients visit it.
+/// A page as visited by a scenario's clients.
 #[derive(Clone)]
 pub(crate) struct Visitable {
-    /// What the list calls it; `None` for the only page.
+    /// Name in the list; `None` for the only page.
     pub(crate) name: Option<String>,
     pub(crate) plan: Arc<LoadPlan>,
 }
 
-/// Pages by the names that scenarios give them, and by what they hold.
+/// Pages, keyed by the names that scenarios give them and by their contents.
 #[derive(Default)]
 pub(super) struct Pages(Mutex<BTreeMap<(String, Contents), Arc<Ready>>>);
 
 impl Pages {
-    /// What `spec` names, with such contents: where they are to be readable, a page is made to have them.
+    /// The page or list that `spec` names, with such contents: readable ones are generated.
     pub(super) fn open(&self, spec: &str, contents: Contents) -> Result<Arc<Ready>, String> {
         let key = (spec.to_owned(), contents);
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +118,7 @@ fn open(spec: &str) -> Result<Page, String> {
     Ok(page)
 }
 
-/// What of a recording is not loaded, and why.
+/// Notes on entries of a recording that are not loaded, with the reasons.
 fn page_notes(page: &Page) -> Vec<String> {
     let skipped = page.skipped.len();
     let entries = page.objects.len() + skipped;
@@ -145,7 +145,7 @@ impl Ready {
         let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
         let notes = page_notes(page).into_iter().chain(own).collect();
         let site = Arc::new(Site::browsable(&browsable));
-        // A browser has a cache of its own: what may be stored is said in any case.
+        // A browser has a cache of its own: caching headers are needed in any case.
         let for_caches = OnceLock::from(Arc::clone(&site));
         Ok(Ready { for_caches, ..Ready::of_one(browsable.page, site, notes) })
     }
@@ -193,22 +193,22 @@ impl Ready {
         Ready { page, members, site, advertising, for_caches, surveys: Surveys::default(), notes }
     }
 
-    /// The page, or those of the list in its order.
+    /// The page, or those of the list in order.
     pub(crate) fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The page that the list calls so; the only one if there is no list.
+    /// The page of this name in the list; the only one if there is no list.
     pub(crate) fn member(&self, name: Option<&str>) -> Option<&Member> {
         self.members.iter().find(|member| member.name.as_deref() == name)
     }
 
-    /// What lists call their pages; nothing for a single page.
+    /// Names of the pages in a list; nothing for a single page.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().filter_map(|member| member.name.as_deref())
     }
 
-    /// Says how much is loaded in clear though the scenario has TLS.
+    /// A note on objects that are loaded in clear text though the scenario has TLS.
     pub(super) fn clear_note(&self, scenario: &Scenario) -> Option<String> {
         let page = &self.page;
         let secured = scenario.stack.tls != Tls::None && !scenario.route.asks_proxy();
@@ -219,7 +219,7 @@ impl Ready {
         })
     }
 
-    /// What this scenario's servers answer.
+    /// Responses of this scenario's servers.
     pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
         if scenario.route.has_cache() {
             let site = || Arc::new(Site::for_caches(&self.page));
@@ -233,10 +233,10 @@ impl Ready {
         Arc::clone(self.advertising.get_or_init(site))
     }
 
-    /// The pages as this scenario's clients visit them.
+    /// The pages as visited by this scenario's clients.
     ///
     /// # Errors
-    /// If its priorities cannot be read, or its browser is not known.
+    /// If its priorities cannot be read, or its browser is unknown.
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
         let priorities = super::serving::priorities(scenario)?;
@@ -248,18 +248,18 @@ impl Ready {
         Ok(self.members.iter().map(visitable).collect())
     }
 
-    /// The page of a scenario that has but one, as its client loads it.
+    /// The page of a scenario with a single page, as loaded by its client.
     ///
     /// # Errors
-    /// If its priorities cannot be read, or its browser is not known.
+    /// If its priorities cannot be read, or its browser is unknown.
     pub(crate) fn load_plan(&self, scenario: &Scenario) -> Result<Arc<LoadPlan>, String> {
         Ok(self.visitable(scenario)?.remove(0).plan)
     }
 
-    /// How clients' requests to each host are spoken.
+    /// Arms of the clients' requests to each host.
     ///
     /// # Errors
-    /// If the scenario's browser is not known, or its PAC file gives no answer.
+    /// If the scenario's browser is unknown, or its PAC file gives no answer.
     pub(crate) fn arms(&self, scenario: &Scenario) -> Result<Arms, String> {
         let surveyed = self.pac(scenario)?;
         let usual = self.arms_by(scenario, route::way(scenario, surveyed.as_deref())?);
@@ -285,7 +285,7 @@ impl Ready {
         arms
     }
 
-    /// The PAC file by which this scenario's clients choose, if there is one, with what it names for this page.
+    /// The PAC file of this scenario's clients, if there is one, with the proxies that it names for this page.
     ///
     /// # Errors
     /// If it gives no answer for one of the page's objects.
@@ -303,16 +303,16 @@ impl Ready {
     }
 }
 
-/// How clients' requests to a page's hosts are spoken, in the page's order.
+/// Arms of clients' requests to a page's hosts, in the page's order.
 pub(crate) struct Arms {
-    /// As the route has it.
+    /// By the scenario's route.
     pub(crate) usual: Vec<Arm>,
-    /// Past the proxy, where a PAC file has some requests go there.
+    /// Past the proxy, if a PAC file sends some requests there.
     pub(crate) past: Option<Vec<Arm>>,
 }
 
 impl Arms {
-    /// Those of some of the hosts.
+    /// Arms of some of the hosts.
     fn of(&self, hosts: &[usize]) -> Arms {
         let of = |arms: &Vec<Arm>| hosts.iter().map(|host| arms[*host]).collect();
         Arms { usual: of(&self.usual), past: self.past.as_ref().map(of) }
@@ -320,7 +320,7 @@ impl Arms {
 }
 
 impl Member {
-    /// The page as clients load it who speak to the journey's hosts so.
+    /// The page as loaded by clients that use these arms to the journey's hosts.
     fn load_plan(&self, arms: &Arms, asking: &Asking) -> Arc<LoadPlan> {
         let Arms { usual, past } = arms.of(&self.hosts);
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
@@ -337,8 +337,9 @@ impl Member {
     }
 }
 
-/// How requests to `host` are spoken. `http:` origins of a page that is loaded over TLS are loaded in clear, by what browsers speak there; but a
-/// proxy that is asked for resources is spoken to alike for all, and speaks with hosts in clear.
+/// Arm of requests to `host`. `http:` origins of a page that is loaded over TLS are loaded in clear text, with
+/// the protocol that browsers use there; but a proxy that takes requests for resources is used alike for all
+/// hosts, and connects to them in clear text.
 fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
     let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
@@ -359,8 +360,8 @@ fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
     }
 }
 
-/// Where origins that are to be told apart would share a port of a machine (an `http:` and an `https:` one where all is loaded in clear), gives
-/// the later one another.
+/// Assigns another port to the later of two distinct origins that would share a port of a machine (an `http:`
+/// and an `https:` one if all is loaded in clear text).
 fn give_ports(arms: &mut [Arm], page: &Page, hosting: Hosting) {
     let (names, machines) = (page.machines(), super::machines(page, hosting));
     let differ = |one: usize, other: usize| {
@@ -379,10 +380,10 @@ fn give_ports(arms: &mut [Arm], page: &Page, hosting: Hosting) {
     }
 }
 
-/// What fills requests' heads. (A browser that does not exist is refused when the scenario is prepared.)
+/// Contents of request heads. (An unknown browser is refused when the scenario is prepared.)
 fn heads(scenario: &Scenario) -> Heads {
     match scenario.request_heads {
-        // A PEP that answers for a host goes by its cookies, which a browser sends alike with every request.
+        // A PEP that answers for a host goes by its cookies, which a browser sends equally with every request.
         RequestHeads::Sized if reads_pages(scenario) => Heads::Padded,
         RequestHeads::Sized => Heads::Sized,
         RequestHeads::Recorded => {
@@ -391,8 +392,8 @@ fn heads(scenario: &Scenario) -> Heads {
     }
 }
 
-/// What a host is spoken to by. A recorded protocol that is not spoken here yet gives way to the one
-/// that serves a page in the same manner: what multiplexes to HTTP/2, the rest to HTTP/1.1.
+/// Protocol of a host. A recorded protocol without support here is replaced by the one that serves a page in
+/// the same manner: multiplexed ones by HTTP/2, others by HTTP/1.1.
 fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
         (Protocol::H10, _) => tls::Protocol::H10,

@@ -1,4 +1,5 @@
-//! How a visit went over time, from what its world has kept: the part of the record that an experiment must ask for.
+//! Time series of a visit, from the data that its world has kept: the part of the record that an experiment
+//! must request.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,22 +12,22 @@ use world::sim::{Arrival, Movement};
 
 use scenario::Recording;
 
-/// Windows are kept as they stood at the end of each such step in which something happened to them: a fraction of any mobile round trip.
+/// Windows are sampled at the end of each such step in which they changed: a fraction of any mobile round trip.
 const STEP_NS: u64 = 20_000_000;
 
-/// What a world has kept of one client's connections and packets.
+/// Data that a world has kept of one client's connections and packets.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// How both ends of its connections moved.
+    /// Movements of both ends of its connections.
     pub(crate) movements: Vec<Movement>,
-    /// Packets that it got, and those of its own that arrived.
+    /// Packets that it received, and those of its own that arrived.
     pub(crate) arrivals: Vec<Arrival>,
 }
 
-/// A visit whose series are made.
+/// Maker of a visit's series.
 pub(super) struct Recorder<'a> {
     pub(super) wanted: Recording,
-    /// When the client's visit before ended.
+    /// End of the client's previous visit.
     pub(super) since: Time,
     pub(super) client: IpAddr,
     pub(super) visited: &'a Visited,
@@ -35,7 +36,7 @@ pub(super) struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// What is wanted of it.
+    /// The series that are wanted.
     pub(super) fn series(&self) -> Series {
         let mut series = Series { since_ns: self.since.as_nanos(), ..Series::default() };
         if self.wanted.windows {
@@ -66,7 +67,7 @@ impl Recorder<'_> {
         windows
     }
 
-    /// How the other end of the client's connection from this address moved.
+    /// Movement of the servers' end of the client's connection from this address.
     fn server(&self, client: SocketAddr) -> Option<&Movement> {
         self.kept.movements.iter().find(|end| !end.active && end.peer == client)
     }
@@ -127,7 +128,8 @@ impl Recorder<'_> {
         changes.map(step).collect()
     }
 
-    /// A response's byte is known by its place in the connection's stream: how many had come when the client saw it. It left when as many had been sent.
+    /// A response's byte is identified by its position in the connection's stream: the number of bytes received
+    /// when the client saw it. It left when as many had been sent.
     fn departures(&self) -> Vec<Departure> {
         let departure = |object: &record::ObjectRecord| {
             let used: &ConnectionUse = self.visited.connections.get(object.connection? as usize)?;
@@ -145,7 +147,7 @@ impl Recorder<'_> {
     }
 }
 
-/// When the server first sent what the client had got by then.
+/// Time at which the server first sent the bytes that the client had received by `seen`.
 fn left(client: &Movement, server: &Movement, seen: Time) -> Option<Time> {
     let by_then = client.samples.partition_point(|sample| sample.at <= seen);
     let position = client.samples[..by_then].last()?.stats.bytes_received;
@@ -171,7 +173,7 @@ fn window(connection: u32, sample: &tcp::Sample) -> WindowSample {
     }
 }
 
-/// The last of each step, and of those only what differs from the one before.
+/// The last sample of each step, if it differs from the one before.
 fn thinned(samples: impl Iterator<Item = WindowSample>) -> Vec<WindowSample> {
     let mut kept: Vec<WindowSample> = Vec::new();
     for sample in samples {

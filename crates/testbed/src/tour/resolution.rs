@@ -1,4 +1,4 @@
-//! What a scenario says of DNS, as the client and the resolver are told it.
+//! A scenario's settings of DNS, converted for the client and the resolver.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use page::Page;
 
 use scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};
 
-/// Where the resolver is. No page has so many hosts that one of them would have this address.
+/// Address of the resolver. No page has enough hosts for one of them to get this address.
 const RESOLVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53));
 
 /// The resolver of a scenario that has one.
 pub(crate) struct Resolver {
-    /// Where it listens.
+    /// Address on which it listens.
     pub(crate) address: SocketAddr,
-    /// Where that is in the network.
+    /// Its place in the network.
     pub(crate) place: ResolverPlace,
-    /// What it does there.
+    /// Its behaviour.
     pub(crate) server: Recursive,
 }
 
 impl Resolver {
-    /// That of a scenario with this page, if names are resolved by DNS.
+    /// The resolver of a scenario with this page, if names are resolved by DNS.
     pub(crate) fn of(scenario: &Scenario, page: &Page) -> Option<Resolver> {
         let dns = scenario.resolution.dns()?;
         let server = Recursive {
@@ -38,7 +38,7 @@ impl Resolver {
         Some(Resolver { address: SocketAddr::new(RESOLVER, PORT), place: dns.at, server })
     }
 
-    /// Answers from then on.
+    /// Starts to answer.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -48,12 +48,12 @@ impl Resolver {
     }
 }
 
-/// Whether hosts say in DNS that they speak HTTP/3, and the client asks for that.
+/// True if hosts announce HTTP/3 in DNS, and the client asks for that record.
 fn finds_by_record(scenario: &Scenario) -> bool {
     scenario.discovery.h3 == H3Discovery::HttpsRecord
 }
 
-/// How the scenario's client finds addresses.
+/// Name resolution of the scenario's client.
 pub(super) fn naming(scenario: &Scenario) -> Naming {
     let Some(Dns { ask, retry, prefetch, .. }) = scenario.resolution.dns() else {
         return Naming::Hosts;
@@ -75,7 +75,7 @@ pub(super) fn naming(scenario: &Scenario) -> Naming {
     Naming::Dns { settings: Settings { server, questions, retry }, prefetch }
 }
 
-/// What a reader of results must know of it.
+/// A note for readers of results.
 pub(super) fn note(scenario: &Scenario) -> Option<String> {
     let dns = scenario.resolution.dns()?;
     let (think, miss) = (Duration::from_nanos(dns.think_ns), Duration::from_nanos(dns.miss_ns));

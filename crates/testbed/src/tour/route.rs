@@ -1,4 +1,5 @@
-//! What a scenario says of its route, as its parts are told it: where the proxy is, what lies beyond it, who speaks what with whom.
+//! A scenario's route, converted for its parts: place of the proxy, the stretch beyond it, and the arms between
+//! client, proxy and hosts.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -15,21 +16,21 @@ use super::ready::Ready;
 use super::visitor;
 use scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
 
-/// Squid's usual port (`http_port 3128`), and the first where there are several.
+/// Squid's usual port (`http_port 3128`), and the first of several.
 pub(super) const PROXY_PORT: u16 = 3128;
 
-/// Where a proxy at `address` listens that has but one port.
+/// Socket address of a proxy at `address` with a single port.
 pub(super) fn proxy_port(address: IpAddr) -> SocketAddr {
     SocketAddr::new(address, PROXY_PORT)
 }
 
-/// The links beyond the proxy's place, by the names that key their random streams: towards the hosts, and back.
+/// The links beyond the proxy's place; the names key their random streams: towards the hosts, and back.
 pub(crate) const STRETCH: [&str; 2] = ["upstream/up", "upstream/down"];
 
-/// How many packets may wait in front of the stretch: netem's `limit`, with which kallio2016 made it.
+/// Queue limit in front of the stretch: netem's `limit`, as in kallio2016.
 const STRETCH_QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
-/// What lies between the proxy's place and the hosts, if anything does: up, and down.
+/// Links between the proxy's place and the hosts, if there are any: up, and down.
 pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     let stretch = scenario.route.stretch;
     if stretch.is_none() && scenario.route.kind == RouteKind::Direct {
@@ -45,24 +46,25 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     Some([link.clone(), LinkConfig { loss, ..link }])
 }
 
-/// Where the proxies of HTTP are, from the clients on: they have the addresses behind the last client's.
+/// Addresses of the HTTP proxies, nearest to the clients first: those behind the last client's.
 pub(crate) fn proxy_addresses(scenario: &Scenario) -> Vec<IpAddr> {
     let tiers = scenario.route.tiers().len() as u32;
     (0..tiers).map(|tier| visitor::address(scenario.clients.users() + tier)).collect()
 }
 
-/// Where the proxy is with which clients speak, if there is one.
+/// Address of the proxy that clients connect to, if there is one.
 pub(crate) fn proxy_address(scenario: &Scenario) -> Option<IpAddr> {
     proxy_addresses(scenario).first().copied()
 }
 
-/// How many hops lie between clients and each of the proxies, on a network of so many. Places that it does not have are refused when the scenario is prepared.
+/// Number of hops between clients and each of the proxies, on a network of `of_network` hops. Places that it
+/// does not have are refused when the scenario is prepared.
 pub(crate) fn proxy_hops(scenario: &Scenario, of_network: usize) -> Vec<usize> {
     let hops = |tier: &Tier| tier.settings.at.hops(of_network).unwrap_or(of_network);
     scenario.route.tiers().iter().map(hops).collect()
 }
 
-/// Checks that the network has the places where proxies are to stand, one behind the other.
+/// Checks that the network has the places of the proxies, one behind the other.
 ///
 /// # Errors
 /// One sentence.
@@ -86,7 +88,8 @@ pub(super) fn check(scenario: &Scenario, network: &Network) -> Result<(), String
     Ok(())
 }
 
-/// On which ports that proxy listens: those that clients' PAC file names, or as many as the browser's policy deals requests out among.
+/// Ports of that proxy: those that clients' PAC file names, or as many as the browser's policy distributes
+/// requests among.
 pub(crate) fn proxy_ports(scenario: &Scenario, ready: &Ready) -> Result<Vec<SocketAddr>, String> {
     let Some(address) = proxy_address(scenario) else { return Ok(Vec::new()) };
     let ports = match ready.pac(scenario)? {
@@ -101,7 +104,7 @@ fn policys_ports(scenario: &Scenario) -> Result<u16, String> {
     Ok(policy.proxy_ports)
 }
 
-/// How clients' requests get to the page's hosts, where their PAC file, if they have one, does not say otherwise.
+/// Way of clients' requests to the page's hosts, unless their PAC file, if they have one, says otherwise.
 pub(super) fn way(scenario: &Scenario, pac: Option<&Surveyed>) -> Result<Way, String> {
     let ports = match pac {
         None => Ports::InTurn { first: PROXY_PORT, count: policys_ports(scenario)? },
@@ -114,7 +117,7 @@ pub(super) fn way(scenario: &Scenario, pac: Option<&Surveyed>) -> Result<Way, St
     Ok(way_on(scenario, ports))
 }
 
-/// The same as long as it is not known what the file names.
+/// The same before the proxies named by the file are known.
 pub(super) fn untold_way(scenario: &Scenario) -> Way {
     way_on(scenario, Ports::Chosen { port: PROXY_PORT, of: 1 })
 }
@@ -129,7 +132,8 @@ fn way_on(scenario: &Scenario, ports: Ports) -> Way {
     Way::Through(Proxy { address, ports, via })
 }
 
-/// How the page's hosts are spoken to by whoever speaks with them, if clients speak so.
+/// Arms of the connections to the page's hosts, given those of the clients: from the proxy, or from the clients
+/// themselves.
 pub(super) fn of_hosts(scenario: &Scenario, clients: &[Arm]) -> Vec<Arm> {
     let of_host = |arm: &Arm| match scenario.route.asks_proxy() {
         false => Arm { way: Way::Direct, ..*arm },
@@ -144,16 +148,16 @@ pub(super) fn of_hosts(scenario: &Scenario, clients: &[Arm]) -> Vec<Arm> {
     clients.iter().map(of_host).collect()
 }
 
-/// As near as a page's objects can be: what the floor goes by.
+/// Shortest possible distance of a page's objects, an input of the floor.
 pub(super) struct Nearest {
-    /// Objects that a cache may hold when a client asks: those do not come from farther than it, at the least. Without a cache there are none.
+    /// Objects that a cache may hold when a client asks: they may come from there. Empty without a cache.
     pub(super) held: BTreeSet<ObjectId>,
-    /// How many of the network's hops lie in front of it.
+    /// Number of the network's hops in front of it.
     pub(super) hops: usize,
 }
 
-/// What the nearest cache that may hold anything of `page` may hold, on a network of so many hops. If one behind it may hold more, that may as well be here: the floor
-/// has but one such place.
+/// Objects of `page` in the nearest cache that may hold any, on a network of `of_network` hops. If a cache behind
+/// it may hold more, those count as held here: the floor has a single such place.
 pub(super) fn nearest(scenario: &Scenario, page: &Page, of_network: usize) -> Nearest {
     let is_one_visit = scenario.visits_each() == 1 && scenario.client.view == View::Cold;
     let alone = scenario.clients.count == 1 && is_one_visit;
@@ -164,7 +168,7 @@ pub(super) fn nearest(scenario: &Scenario, page: &Page, of_network: usize) -> Ne
     let all = caches.iter().any(|(tier, _)| holds_all(tier));
     let mut seen = BTreeSet::new();
     let objects = page.objects.iter().zip(0..);
-    // What a page asks for twice may be there the second time.
+    // A repeated URL may be in the cache the second time.
     let repeated = objects.filter(|(object, _)| !seen.insert(&object.url));
     let repeated: BTreeSet<ObjectId> = repeated.map(|(_, index)| ObjectId(index)).collect();
     let holder = caches.iter().find(|(tier, _)| holds_all(tier) || !repeated.is_empty());
@@ -175,7 +179,7 @@ pub(super) fn nearest(scenario: &Scenario, page: &Page, of_network: usize) -> Ne
     Nearest { held: if all { every() } else { repeated }, hops: *hops }
 }
 
-/// What a reader of results must know.
+/// Notes for readers of results.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let route = &scenario.route;
     let mut notes: Vec<String> = route.note().into_iter().collect();

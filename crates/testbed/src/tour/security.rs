@@ -1,4 +1,4 @@
-//! What a scenario says of TLS, as its two ends are told it.
+//! A scenario's settings of TLS, converted for its two ends.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use tls::{Chain, Identity, Records, Resumption, Security, Settings};
 
 use scenario::{CertificateKey, RecordSize, Resume, Scenario, Tls};
 
-/// What lies between the earlier visit, of which the client has its sessions, and the first that is measured: longer than any of the timers by which
-/// radios come to rest (UMTS: 5 s and 12 s), and connections are closed.
+/// Time between the earlier visit, the source of the client's sessions, and the first measured one: longer than
+/// any inactivity timer of radios (UMTS: 5 s and 12 s), and connections are closed.
 pub(super) const SINCE_ACQUAINTANCE: Duration = Duration::from_secs(20);
 
-/// What secures the scenario's connections.
+/// Security layer of the scenario's connections.
 pub(super) fn security(scenario: &Scenario) -> Security {
     let false_start = scenario.security.false_start == Some(true);
     let start = if false_start { Start::False } else { Start::Patient };
@@ -26,7 +26,7 @@ pub(super) fn security(scenario: &Scenario) -> Security {
     }
 }
 
-/// The client's settings. The size of records is the servers' affair.
+/// The client's settings. The size of records is set by the servers alone.
 pub(crate) fn client_tls(scenario: &Scenario, usual: Settings) -> Settings {
     Settings { records: usual.records, ..server_tls(scenario, usual) }
 }
@@ -59,7 +59,7 @@ pub(super) fn server_tls(scenario: &Scenario, usual: Settings) -> Settings {
     }
 }
 
-/// What a reader of results must know of their TLS.
+/// Notes on TLS for readers of results.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let mut notes = Vec::new();
     if let Security::Modelled(modelled) = security(scenario) {

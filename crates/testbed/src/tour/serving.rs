@@ -1,4 +1,4 @@
-//! What a scenario says of priorities and of how servers send, as HTTP is told it.
+//! A scenario's priorities and settings of sending, converted for HTTP.
 
 use browser::{Priorities, Pushes};
 use http_stack::server::Acceptor;
@@ -12,7 +12,7 @@ pub(super) fn priorities(scenario: &Scenario) -> Result<Option<Priorities>, Stri
     Priorities::open(&priorities.name).map(Some).map_err(|error| error.to_string())
 }
 
-/// Why the servers cannot send by what this mapping says.
+/// The reason why the servers cannot schedule by this mapping.
 pub(super) fn contradiction(scenario: &Scenario, priorities: &Priorities) -> Option<&'static str> {
     let is_spdy = scenario.stack.protocol.is_spdy();
     match scenario.serving.scheduler? {
@@ -26,7 +26,7 @@ pub(super) fn contradiction(scenario: &Scenario, priorities: &Priorities) -> Opt
     }
 }
 
-/// What the scenario says of sending, and beyond that the proxy that its route's is like.
+/// The scenario's settings of sending, completed by those of its proxy's preset.
 pub(super) fn of(scenario: &Scenario) -> Serving {
     let like = scenario.route.preset().filter(|_| scenario.route.asks_proxy());
     let usual = like.and_then(|preset| preset.frame_bytes);
@@ -34,7 +34,7 @@ pub(super) fn of(scenario: &Scenario) -> Serving {
     Serving { frame_bytes, ..scenario.serving }
 }
 
-/// Sets an acceptor as the scenario says.
+/// Configures an acceptor by the scenario.
 pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
     if let Some(scheduler) = serving.scheduler.map(scheduler) {
         acceptor.h2.scheduler = scheduler;
@@ -53,7 +53,7 @@ pub(super) fn set(acceptor: &mut Acceptor, serving: Serving) {
     }
 }
 
-/// What servers push.
+/// Push policy of the servers.
 pub(super) fn push(serving: Serving) -> PushPolicy {
     match serving.push {
         None | Some(Push::None) => PushPolicy::None,
@@ -63,7 +63,7 @@ pub(super) fn push(serving: Serving) -> PushPolicy {
     }
 }
 
-/// What the client does with it.
+/// Treatment of pushes by the client.
 pub(super) fn pushes(serving: Serving) -> Pushes {
     match push(serving) {
         PushPolicy::None => Pushes::Refused,

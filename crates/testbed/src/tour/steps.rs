@@ -1,4 +1,4 @@
-//! What a proxy did for each request, as its journal tells it.
+//! Steps of a proxy for each request, from its journal.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use proxy::journal::{Entry, Journal};
 use record::Proxied;
 use units::Time;
 
-/// The steps of all requests that are done with. Clones are the same.
+/// The steps of all finished requests. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct StepLog(Rc<RefCell<Vec<Proxied>>>);
 
 impl StepLog {
-    /// All of them, in the order in which they ended.
+    /// All of them, in order of completion.
     pub(crate) fn all(&self) -> Vec<Proxied> {
         self.0.borrow().clone()
     }
@@ -24,7 +24,7 @@ impl Journal for StepLog {
         let nanos = |at: Option<Time>| at.map(Time::as_nanos);
         self.0.borrow_mut().push(Proxied {
             client: entry.client.map(|client| client.ip()),
-            // Whose request it is in the end is seen when a visit's events are told.
+            // The request's client is determined when a visit's events are collected.
             behind: 0,
             url: entry.url.clone(),
             asked_at_ns: times.request.as_nanos(),

@@ -1,4 +1,5 @@
-//! A server that works on so many requests at once, each from its arrival to the last byte of its response: Apache's threads, which mod_spdy has ten of.
+//! A server with a limited number of concurrent requests, each from its arrival to the last byte of its
+//! response: Apache's threads, ten with mod_spdy.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ pub(super) struct Threads<H> {
 }
 
 impl<H> Threads<H> {
-    /// `handler` with the threads that are free; `None` is one for each request.
+    /// `handler` with the free threads; `None` is one for each request.
     pub(super) fn new(handler: Rc<H>, free: Option<Arc<Semaphore>>) -> Threads<H> {
         Threads { handler, free }
     }
 
-    /// The same answer once there is a thread for it.
+    /// Delays the answer until there is a thread for it.
     fn wait(&self, answer: Answer) -> Answer {
         let Some(free) = self.free.clone() else { return answer };
         Answer::later(async move {
@@ -35,7 +36,7 @@ impl<H> Threads<H> {
     }
 }
 
-/// The thread is free again when the response's body is at its end, or given up.
+/// Holds the thread until the response's body ends, or is dropped.
 fn keep(thread: Option<OwnedSemaphorePermit>, response: Response) -> Response {
     match response {
         Response::Streamed { head, length, body } => {
@@ -59,7 +60,7 @@ impl<H: Handler> Handler for Threads<H> {
     }
 }
 
-/// A body that a thread is busy with.
+/// A body that occupies a thread.
 struct Busy {
     body: Box<dyn Body>,
     thread: Option<OwnedSemaphorePermit>,

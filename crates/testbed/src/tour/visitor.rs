@@ -1,4 +1,4 @@
-//! The clients of a journey: who each is, and when he begins.
+//! The clients of a journey: identity and start time of each.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use units::Time;
 use super::{RADIO, start_phase};
 use scenario::{CrossTraffic, Nuisance, Scenario, Spacing};
 
-/// The client's address where there is one.
+/// Address of the only or first client.
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 
-/// One of the clients that load the page, or the company they have.
+/// One of the clients that load the page, or the cross-traffic client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Visitor {
-    /// Its number, from 0: the user that links know it as.
+    /// Its number, from 0: its user number on links.
     pub(crate) number: u32,
-    /// When its journey begins.
+    /// Start of its journey.
     pub(crate) begins: Duration,
     seed: u64,
 }
 
 impl Visitor {
-    /// The clients that load the page, in the order of their numbers. They begin when background traffic has become a habit, and after
-    /// the nuisance model's phase.
+    /// The clients that load the page, in the order of their numbers. They begin after the lead of background
+    /// traffic and the nuisance model's phase.
     pub(crate) fn all(scenario: &Scenario, seed: u64) -> Vec<Visitor> {
         let source = Source::new(seed, 0);
         let mut begins = scenario.traffic.lead();
@@ -50,7 +50,7 @@ impl Visitor {
         (0..clients.count).map(visitor).collect()
     }
 
-    /// The client with this number, or, behind the last, the company they have.
+    /// The client with this number, or, behind the last, the cross-traffic client.
     ///
     /// # Panics
     /// If there is none.
@@ -60,14 +60,14 @@ impl Visitor {
         all.find(|visitor| visitor.number == number).expect("orders are for clients that there are")
     }
 
-    /// Who is there beside them, from the beginning.
+    /// The cross-traffic client, present from the start.
     pub(crate) fn beside(scenario: &Scenario, seed: u64) -> Option<Visitor> {
         let number = scenario.clients.count;
         let somebody = scenario.clients.cross_traffic != CrossTraffic::None;
         somebody.then_some(Visitor { number, begins: Duration::ZERO, seed })
     }
 
-    /// The same, beginning so much later.
+    /// The same client, starting later by `lead`.
     pub(crate) fn after(self, lead: Duration) -> Visitor {
         Visitor { begins: self.begins + lead, ..self }
     }
@@ -79,12 +79,12 @@ impl Visitor {
         }
     }
 
-    /// Where its own random streams come from.
+    /// Source of its own random streams.
     pub(crate) fn source(self) -> Source {
         Source::new(self.seed, u64::from(self.number))
     }
 
-    /// Where those of the network come from.
+    /// Source of the network's random streams.
     pub(crate) fn journey_source(self) -> Source {
         Source::new(self.seed, 0)
     }
@@ -94,13 +94,13 @@ impl Visitor {
         address(self.number)
     }
 
-    /// What its radio is called.
+    /// Name of its radio.
     pub(crate) fn radio(self) -> String {
         radio_name(self.number)
     }
 }
 
-/// What the radio of the client with this number is called.
+/// Name of the radio of the client with this number.
 pub(crate) fn radio_name(number: u32) -> String {
     match number {
         0 => RADIO.to_owned(),
@@ -108,7 +108,7 @@ pub(crate) fn radio_name(number: u32) -> String {
     }
 }
 
-/// The address of the client with this number. The second address of the wire is the servers', where it is a real one.
+/// The address of the client with this number. On a real wire, the second address is the servers'.
 pub(crate) fn address(number: u32) -> IpAddr {
     match number {
         0 => CLIENT,

@@ -1,4 +1,4 @@
-//! What the tests of whole loads share. Not every test binary uses all of it.
+//! Helpers for tests of whole loads. Not every test binary uses all of them.
 
 #![allow(dead_code)]
 
@@ -7,8 +7,7 @@ use scenario::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
 use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
 use store::early::EarlyMetrics;
 
-/// A scenario with the nuisance model off and a client that computes in no time, so that the network
-/// is all there is.
+/// A scenario with the nuisance model off and a client with zero compute time, so that only the network counts.
 pub fn bare(page: &str, network: &str, protocol: Protocol, tls: Tls) -> Scenario {
     let mut scenario = Scenario::new(page, NetworkSpec::parse(network).unwrap());
     scenario.stack.protocol = protocol;
@@ -33,8 +32,7 @@ pub fn visit(simulator: &Simulator, scenario: Scenario, seed: u64) -> MeasuredVi
     visit
 }
 
-/// No visit beats its floor.
-/// Nothing is painted before the load event that the load event does not wait for.
+/// The first render lies between TTFB and load event.
 pub fn check_render(visit: &MeasuredVisit) {
     let (Some(early), Some(plt)) = (EarlyMetrics::of(&visit.record), visit.record.plt_ns()) else {
         return;
@@ -43,6 +41,7 @@ pub fn check_render(visit: &MeasuredVisit) {
     assert!((ttfb..=plt).contains(&render), "TTFB {ttfb}, first render {render}, PLT {plt}");
 }
 
+/// No visit beats its floor.
 pub fn check_floor(visit: &MeasuredVisit) {
     let (Some(floors), Some(plt)) = (visit.floors, visit.record.plt_ns()) else { return };
     assert!(floors.graph_ns <= plt, "floor {} > PLT {plt}", floors.graph_ns);

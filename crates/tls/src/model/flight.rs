@@ -1,4 +1,4 @@
-//! Flights: handshake messages of their usual lengths, each in a record of its own as OpenSSL writes them, handed to TCP in one write.
+//! Flights: handshake messages of their usual lengths, each in its own record as OpenSSL writes them, handed to TCP in one write.
 
 use super::Version;
 use super::record::{self, Content, Protection};
@@ -23,18 +23,18 @@ pub(super) const MESSAGE_HEADER: usize = 4;
 
 /// `verify_data` (RFC 5246 section 7.4.9).
 const FINISHED: usize = 12;
-/// What is chosen, filled up to 32 bytes (agl-tls-nextprotoneg-04).
+/// The chosen protocol, padded to 32 bytes (agl-tls-nextprotoneg-04).
 const NEXT_PROTOCOL: usize = 32;
-/// A lifetime, and the ticket behind its length.
+/// A lifetime, and the ticket after its length.
 const NEW_SESSION_TICKET: usize = 4 + 2 + 192;
-/// An RSA-2048 ciphertext behind its length (RFC 5246 section 7.4.7.1).
+/// An RSA-2048 ciphertext after its length (RFC 5246 section 7.4.7.1).
 const RSA_KEY_EXCHANGE: usize = 2 + 256;
-/// A point on P-256 behind its length (RFC 4492 section 5.7).
+/// A point on P-256 after its length (RFC 4492 section 5.7).
 const ECDHE_CLIENT: usize = 1 + 65;
-/// The curve and the point, and behind them the signature's algorithm and length (RFC 4492 section 5.4).
+/// The curve and the point, then the signature's algorithm and length (RFC 4492 section 5.4).
 const ECDHE_SERVER: usize = 3 + 1 + 65 + 2 + 2;
 
-/// A flight that is being put together.
+/// A flight under construction.
 pub(super) struct Flight {
     version: Version,
     protection: Protection,
@@ -58,13 +58,13 @@ impl Flight {
         self.message(message, &vec![0; bytes])
     }
 
-    /// The chain, each certificate behind its length (RFC 5246 section 7.4.2).
+    /// The chain, each certificate after its length (RFC 5246 section 7.4.2).
     pub(super) fn certificate(self, chain: impl Iterator<Item = usize>) -> Flight {
         let bytes: usize = chain.map(|certificate| 3 + certificate).sum();
         self.filler(Message::Certificate, 3 + bytes)
     }
 
-    /// The OCSP response behind its type and length, if there is one.
+    /// The OCSP response after its type and length, if there is one.
     pub(super) fn certificate_status(self, staple_bytes: usize) -> Flight {
         match staple_bytes {
             0 => self,
@@ -72,7 +72,7 @@ impl Flight {
         }
     }
 
-    /// With ECDHE the server signs its share; RSA key exchange has no such message.
+    /// With ECDHE the server signs its share; RSA key exchange lacks this message.
     pub(super) fn server_key_exchange(self, signature_bytes: usize) -> Flight {
         match self.version {
             Version::Tls10 => self,
@@ -98,7 +98,7 @@ impl Flight {
         self.filler(Message::NewSessionTicket, NEW_SESSION_TICKET)
     }
 
-    /// From here on records are as long as encrypted ones.
+    /// From here on records have the length of encrypted ones.
     pub(super) fn change_cipher_spec(mut self) -> Flight {
         let parts = std::iter::once(&[1][..]);
         let content = Content::ChangeCipherSpec;

@@ -21,7 +21,7 @@ use crate::settings::{Protocol, Resumption, Settings};
 /// A client's handshake with the server called `host`, which it offers `protocols`.
 ///
 /// # Errors
-/// If the transport fails, or the other end is no model.
+/// If the transport fails, or the peer is not a model.
 pub(crate) async fn connect(
     tcp: TcpStream,
     host: &str,
@@ -61,7 +61,7 @@ pub(crate) async fn connect(
 /// A server's handshake.
 ///
 /// # Errors
-/// If the transport fails, or the other end is no model.
+/// If the transport fails, or the peer is not a model.
 pub(crate) async fn accept(
     tcp: TcpStream,
     version: Version,
@@ -99,11 +99,11 @@ pub(crate) async fn accept(
     Ok(wire.into_stream(Side::Server, answer, settings))
 }
 
-/// The transport while hands are shaken.
+/// The transport during the handshake.
 struct Wire {
     tcp: TcpStream,
     version: Version,
-    /// That of the records that come.
+    /// Protection of incoming records.
     incoming: Protection,
 }
 
@@ -147,7 +147,7 @@ impl Wire {
         }
     }
 
-    /// Takes all messages to `last`.
+    /// Reads all messages up to `last`.
     async fn until(&mut self, last: Message) -> io::Result<()> {
         while self.message().await?.0 != last as u8 {}
         Ok(())

@@ -1,6 +1,6 @@
-//! Hellos: what the two ends must agree on, in messages of the usual length.
+//! Hellos: the fields that the two ends must agree on, in messages of the usual length.
 //!
-//! A hello holds what the other end has to know at its beginning and is filled up to the length that its real counterpart would have.
+//! A hello begins with what the peer has to know and is padded to the length of its real counterpart.
 
 use std::io;
 
@@ -8,41 +8,41 @@ use super::Version;
 use super::record::invalid;
 use crate::settings::Protocol;
 
-/// In the place of the random bytes: so says who models, and nobody else.
+/// Replaces the random bytes and identifies a model.
 const MARK: &[u8; 32] = b"farlink models this; no secrets!";
 
-/// What a client says.
+/// The content of a ClientHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClientHello {
-    /// It has a ticket.
+    /// The client has a ticket.
     pub(super) resumes: bool,
-    /// What it offers to speak, the preferred first.
+    /// The protocols offered, the preferred first.
     pub(super) protocols: Vec<Protocol>,
 }
 
-/// What a server answers.
+/// The content of a ServerHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerHello {
-    /// It took the ticket.
+    /// The server accepted the ticket.
     pub(super) resumes: bool,
-    /// What both speak.
+    /// The protocol chosen.
     pub(super) protocol: Option<Protocol>,
 }
 
 /// Version, random bytes, the length of a session's id.
 const FIXED: usize = 2 + 32 + 1;
-/// A session's id, which comes with a ticket (RFC 5077 section 3.4) and from servers that have a cache.
+/// A session id, which comes with a ticket (RFC 5077 section 3.4) and from servers that have a cache.
 const SESSION_ID: usize = 32;
-/// A ticket of OpenSSL's: key name 16, IV 16, the sealed state 128, MAC 32.
+/// An OpenSSL ticket: key name 16, IV 16, the sealed state 128, MAC 32.
 const TICKET: usize = 192;
 
 impl ClientHello {
-    /// 36 suites in Chrome 26, one compression method; extensions: server name, renegotiation, curves, point formats, ticket, OCSP, and what it
-    /// offers to speak; signature algorithms in TLS 1.2.
+    /// 36 suites in Chrome 26, one compression method; extensions: server name, renegotiation, curves, point formats,
+    /// ticket, OCSP, and the protocols offered; signature algorithms in TLS 1.2.
     fn usual_bytes(&self, version: Version, host: &str) -> usize {
         let names: usize = self.protocols.iter().map(|protocol| 1 + protocol.alpn().len()).sum();
         let (suites, protocols, signatures) = match version {
-            // NPN's extension is empty: the server lists what there is.
+            // NPN's extension is empty: the server lists its protocols.
             Version::Tls10 => (36 * 2, if self.protocols.len() > 1 { 4 } else { 0 }, 0),
             Version::Tls12 => (20 * 2, 4 + 2 + names, 4 + 22),
         };
@@ -74,7 +74,7 @@ impl ClientHello {
 }
 
 impl ServerHello {
-    /// One suite, one compression method; extensions: renegotiation, ticket, OCSP, and what is spoken: with NPN all that the server does.
+    /// One suite, one compression method; extensions: renegotiation, ticket, OCSP, and the protocol: with NPN all of the server's.
     fn usual_bytes(&self, version: Version, speaks: &[Protocol]) -> usize {
         let names: usize = speaks.iter().map(|protocol| 1 + protocol.alpn().len()).sum();
         let protocol = match (self.protocol, version) {
@@ -102,7 +102,7 @@ impl ServerHello {
     }
 }
 
-/// What stands behind the mark; an end that does not bear it is refused.
+/// The bytes after the mark; a peer without it is refused.
 fn marked<'a>(body: &'a [u8], whose: &str) -> io::Result<&'a [u8]> {
     body.strip_prefix(MARK).ok_or_else(|| {
         invalid(format!(
@@ -117,7 +117,7 @@ fn push_name(body: &mut Vec<u8>, protocol: Option<Protocol>) {
     body.extend_from_slice(name);
 }
 
-/// The protocol that is named next, or none.
+/// The next protocol name, if any.
 fn take_name(names: &mut &[u8]) -> io::Result<Option<Protocol>> {
     let (length, rest) = names.split_first().ok_or_else(too_short)?;
     let (name, rest) = rest.split_at_checked(usize::from(*length)).ok_or_else(too_short)?;
@@ -141,7 +141,7 @@ mod tests {
             let spdy = Protocol::Spdy(spdy::Version::V3);
             let hello = ClientHello { resumes: false, protocols: vec![spdy, Protocol::H1] };
             let bytes = hello.write(version, "www.example.test");
-            // Reported with the header of the message.
+            // The reported length includes the message's header.
             assert!((180..=300).contains(&(4 + bytes.len())), "{version:?}: {}", bytes.len());
             assert_eq!(ClientHello::read(&bytes).unwrap(), hello);
             let resumed = ClientHello { resumes: true, ..hello };

@@ -1,4 +1,4 @@
-//! Records: the framing of each version, and no cryptography.
+//! Records: the framing of each version, without cryptography.
 //!
 //! ```text
 //! TLS 1.0  | type 1 | version 2 | length 2 | content | MAC 20 | padding | padding length 1 |   to a multiple of 16 (RFC 2246 section 6.2.3.2)
@@ -9,7 +9,7 @@ use std::io;
 
 use super::Version;
 
-/// What is in a record (RFC 5246 section 6.2.1).
+/// A record's content type (RFC 5246 section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     ChangeCipherSpec = 20,
@@ -18,7 +18,7 @@ pub(super) enum Content {
     Application = 23,
 }
 
-/// Whether records are as long as encrypted ones.
+/// The framing of records: clear, or as long as encrypted ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protection {
     /// Before ChangeCipherSpec.
@@ -28,14 +28,14 @@ pub(super) enum Protection {
 }
 
 pub(super) const HEADER_BYTES: usize = 5;
-/// A record's body may not be longer (RFC 5246 section 6.2.3).
+/// The longest body of a record (RFC 5246 section 6.2.3).
 const MOST_BODY_BYTES: usize = 16_384 + 2_048;
 const MAC_BYTES: usize = 20;
 const BLOCK_BYTES: usize = 16;
 const NONCE_BYTES: usize = 8;
 const TAG_BYTES: usize = 16;
 
-/// The length of a record's body with so much content.
+/// The length of a record's body with this much content.
 fn body_bytes(protection: Protection, content: usize) -> usize {
     match protection {
         Protection::Clear => content,
@@ -46,7 +46,7 @@ fn body_bytes(protection: Protection, content: usize) -> usize {
     }
 }
 
-/// Appends a record that holds `parts`, one after the other.
+/// Appends a record that holds the concatenation of `parts`.
 pub(super) fn write<'a>(
     out: &mut Vec<u8>,
     version: Version,
@@ -78,7 +78,7 @@ pub(super) fn write<'a>(
     }
 }
 
-/// A record's header: what is in it, and how long its body is.
+/// A record's header: its content type and the length of its body.
 pub(super) fn header(bytes: [u8; HEADER_BYTES]) -> io::Result<(Content, usize)> {
     let [kind, major, _, high, low] = bytes;
     let content = match kind {

@@ -1,4 +1,4 @@
-//! Which servers a client has a session with.
+//! The servers with which a client has a session.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

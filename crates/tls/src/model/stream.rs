@@ -1,4 +1,4 @@
-//! A connection behind its handshake: what HTTP writes, in records, and back.
+//! A connection after its handshake: HTTP's data in records, and back.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::records::{MAX_RECORD_BYTES, Records, Sizer};
 use crate::sealing::Sealing;
 use crate::settings::Protocol;
 
-/// Which end it is.
+/// The end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
@@ -25,7 +25,8 @@ pub(super) enum Side {
 /// A warning that the connection is closed (RFC 5246 section 7.2.1).
 const CLOSE_NOTIFY: [u8; 2] = [1, 0];
 
-/// Modelled TLS over TCP, either end. As in [`crate::Stream`] nothing becomes a record before the transport took all records made earlier.
+/// Modelled TLS over TCP, either end. As in [`crate::Stream`], no record is made before the transport has accepted all
+/// earlier ones.
 pub(crate) struct Stream {
     tcp: TcpStream,
     version: Version,
@@ -33,12 +34,12 @@ pub(crate) struct Stream {
     protocol: Option<Protocol>,
     resumed: bool,
     sizer: Sizer,
-    /// Where the session goes when the server's Finished comes, which a False Start does not wait for.
+    /// Destination of the session once the server's Finished arrives, for which a False Start does not wait.
     unfinished: Option<(Sessions, String)>,
     incoming: Protection,
     inbox: BytesMut,
     plain: Bytes,
-    /// Records that the transport has not taken.
+    /// Records that the transport has not accepted.
     out: BytesMut,
 }
 
@@ -65,7 +66,7 @@ impl Stream {
         }
     }
 
-    /// The same when the server has still to send its ticket, ChangeCipherSpec and Finished.
+    /// The same while the server's ticket, ChangeCipherSpec and Finished are outstanding.
     pub(super) fn before_the_servers_finished(self, sessions: Sessions, host: &str) -> Stream {
         let unfinished = Some((sessions, host.to_owned()));
         Stream { unfinished, incoming: Protection::Clear, ..self }
@@ -83,7 +84,7 @@ impl Stream {
         self.resumed
     }
 
-    /// Bytes of records that the transport has not taken.
+    /// Bytes of records that the transport has not accepted.
     pub(crate) fn unsent(&self) -> u64 {
         self.out.len() as u64
     }
@@ -95,8 +96,8 @@ impl Stream {
         self.out.extend_from_slice(&record);
     }
 
-    /// Makes records of `data`. A client of TLS 1.0 splits off the first byte, so that nobody can choose what the rest is
-    /// chained to (Chrome 16, Firefox 10: CVE-2011-3389); Apache's OpenSSL was told not to (`SSL_OP_ALL`).
+    /// Makes records of `data`. A client of TLS 1.0 splits off the first byte, so that an attacker cannot predict the
+    /// IV of the rest (Chrome 16, Firefox 10: CVE-2011-3389); Apache's OpenSSL was told not to (`SSL_OP_ALL`).
     fn push_application(&mut self, data: &[u8]) {
         let now = world::now();
         let splits = self.version == Version::Tls10 && self.side == Side::Client && data.len() > 1;
@@ -128,7 +129,7 @@ impl Stream {
         Ok(Some((content, inner)))
     }
 
-    /// Acts upon the records that have come until one has data; false once the other end has closed.
+    /// Processes the records received until one has data; false once the peer has closed.
     fn take_records(&mut self) -> io::Result<bool> {
         while self.plain.is_empty() {
             match self.take_record()? {
@@ -141,7 +142,7 @@ impl Stream {
                     self.incoming = Protection::Sealed(self.version);
                 }
                 Some((Content::Handshake, _)) => match self.incoming {
-                    // The ticket; its Finished is behind ChangeCipherSpec.
+                    // The ticket; the server's Finished follows ChangeCipherSpec.
                     Protection::Clear => {}
                     Protection::Sealed(_) => self.finish()?,
                 },

@@ -10,20 +10,20 @@ use statistics::Sample;
 /// The signed error of a group of cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bias {
-    /// What the cells have in common: "protocol".
+    /// Name of the property that the cells have in common: "protocol".
     pub key: &'static str,
-    /// Which: "h2".
+    /// Its value: "h2".
     pub value: String,
-    /// How many cells.
+    /// Number of cells.
     pub cells: usize,
     /// Median of log(model / reference): 0.02 is 2 % too slow.
     pub median: f64,
 }
 
-/// What cells can have in common, and how it is told.
+/// A property that cells can have in common, with its accessor.
 type Key = (&'static str, fn(&Scenario) -> String);
 
-/// What cells are grouped by.
+/// Properties by which cells are grouped.
 const KEYS: [Key; 3] = [
     ("protocol", |scenario| scenario.stack.protocol.to_string()),
     ("TLS", |scenario| scenario.stack.tls.to_string()),

@@ -1,23 +1,23 @@
 //! farlink's loader against Chromium, both over the emulated network.
 //!
-//! Where the network is quick, a page load is the browser's own work, and that differs between machines; so
-//! only cells count in which Chromium takes more than [`NETWORK_RULES`] times as long as over a network that takes no
-//! time. The others are shown with the browser's share.
+//! On a quick network, a page load is mostly the browser's own work, which differs between machines. Therefore
+//! a cell counts only if Chromium takes more than [`NETWORK_RULES`] times as long as over a network that takes
+//! no time. The others are shown with the browser's share.
 
 use crate::cell::Cell;
 use crate::suite::Needs;
 use crate::way::Way;
 use statistics::Sample;
 
-/// From how many times the load without a network on the network is what is measured.
+/// Ratio to the load without a network above which the network determines the load time.
 pub const NETWORK_RULES: f64 = 5.0;
 
 /// One cell, loaded by both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BrowserCell {
-    /// Which of the suite's cells it is.
+    /// Index among the suite's cells.
     pub cell: usize,
-    /// How farlink's loader computes: as a calibrated device where there is one.
+    /// The way in which farlink's loader computes: as a calibrated device if there is one.
     pub way: Way,
     /// Median PLT of farlink's loader, in ms.
     pub loader_ms: f64,
@@ -25,12 +25,12 @@ pub struct BrowserCell {
     pub chromium_ms: f64,
     /// Median PLT of Chromium over a network that takes no time, in ms, if the suite has that cell.
     pub unlimited_ms: Option<f64>,
-    /// Whether it counts.
+    /// True if it counts.
     pub counts: bool,
 }
 
 impl BrowserCell {
-    /// By how much the loader is too slow: 0.02 is 2 %.
+    /// Relative excess of the loader's time: 0.02 is 2 % too slow.
     pub fn deviation(&self) -> f64 {
         self.loader_ms / self.chromium_ms - 1.0
     }
@@ -41,7 +41,7 @@ impl BrowserCell {
     }
 }
 
-/// The cells that both have loaded, those without a network left out.
+/// The cells that both have loaded, except those without a network.
 pub fn browser_cells(cells: &[Cell], needs: &Needs) -> Vec<BrowserCell> {
     let measured = cells.iter().enumerate().filter(|(_, cell)| !cell.unlimited);
     measured.filter_map(|(index, cell)| browser_cell(cells, index, cell, needs)).collect()
@@ -66,13 +66,13 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
     })
 }
 
-/// Whether two cells differ in the network alone.
+/// True if two cells differ in the network alone.
 fn same_load(one: &Cell, other: &Cell) -> bool {
     let (one, other) = (&one.scenario, &other.scenario);
     one.page == other.page && one.stack == other.stack && one.client == other.client
 }
 
-/// The median relative error of the cells that count, and how many they are.
+/// The median relative error of the cells that count, and their number.
 pub fn median_error(cells: &[BrowserCell]) -> (Option<f64>, usize) {
     let errors: Vec<f64> = cells.iter().filter(|c| c.counts).map(|c| c.deviation().abs()).collect();
     let count = errors.len();

@@ -1,4 +1,4 @@
-//! What an emulator that releases packets together makes of page load times, beside one that releases them one by one.
+//! Effect on page load times of an emulator that releases packets together rather than one by one.
 
 use crate::cell::Cell;
 use crate::way::Way;
@@ -7,7 +7,7 @@ use statistics::Sample;
 /// One cell, emulated both ways.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoalescedCell {
-    /// Which of the suite's cells it is.
+    /// Index among the suite's cells.
     pub cell: usize,
     /// Median PLT with packets that leave one by one, in ms.
     pub single_ms: f64,
@@ -16,7 +16,7 @@ pub struct CoalescedCell {
 }
 
 impl CoalescedCell {
-    /// By how much coalesced packets make the page slower: 0.02 is 2 %.
+    /// Relative slowdown by coalesced packets: 0.02 is 2 %.
     pub fn deviation(&self) -> f64 {
         self.coalesced_ms / self.single_ms - 1.0
     }
@@ -32,7 +32,7 @@ pub fn coalesced_cells(cells: &[Cell]) -> Vec<CoalescedCell> {
     cells.iter().enumerate().filter_map(compared).collect()
 }
 
-/// The median and the 95th percentile of the deviations' sizes.
+/// The median and the 95th percentile of the deviations' absolute values.
 pub fn coalesced_difference(cells: &[CoalescedCell]) -> Option<[f64; 2]> {
     let sample = Sample::new(cells.iter().map(|cell| cell.deviation().abs()))?;
     Some([sample.median(), sample.quantile(0.95)])

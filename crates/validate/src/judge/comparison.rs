@@ -1,4 +1,4 @@
-//! One set of page load times held against another, cell by cell.
+//! Comparison of one set of page load times with another, cell by cell.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,42 @@ use super::halves::{LogQuartiles, MEDIAN, net, relative};
 use crate::figure::{DIFFERS, Figure};
 use statistics::{Sample, pearson, spearman};
 
-/// What a figure must know of a cell.
+/// The properties of a cell that figures need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// Which of the suite's cells it is.
+    /// Index among the suite's cells.
     pub cell: usize,
-    /// Whether its network loses packets at random.
+    /// True if its network loses packets at random.
     pub lossy: bool,
-    /// What its network is called.
+    /// Name of its network.
     pub network: String,
 }
 
-/// Two subjects that differ in protocol alone, by their places among the subjects.
+/// Two subjects that differ in protocol alone, as indices of the subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The one.
+    /// The first.
     pub first: usize,
-    /// The other.
+    /// The second.
     pub second: usize,
 }
 
-/// The subjects, with what is held against what.
+/// The subjects, with model and reference.
 pub struct Comparison<'a> {
-    /// What is compared.
+    /// The compared cells.
     pub subjects: &'a [Subject],
-    /// Which of them are the same but for the protocol.
+    /// The pairs among them that differ only in the protocol.
     pub pairs: &'a [Pair],
-    /// What is held to be right, for each subject.
+    /// The reference, for each subject.
     pub reference: Vec<LogQuartiles>,
-    /// What is judged, for each subject.
+    /// The model to be judged, for each subject.
     pub model: Vec<LogQuartiles>,
     /// The relative error that chance alone makes, for each subject.
     pub noise: Vec<LogQuartiles>,
 }
 
 impl Comparison<'_> {
-    /// A figure's value; `None` where it rests on nothing.
+    /// A figure's value; `None` if it rests on nothing.
     pub fn value(&self, figure: Figure) -> Option<f64> {
         match figure {
             Figure::RatioMedian => quantile(self.ratio_errors(), 0.5),
@@ -59,7 +59,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// How many cells or pairs a figure rests on.
+    /// The number of cells or pairs that a figure rests on.
     pub fn basis(&self, figure: Figure) -> usize {
         match figure {
             Figure::RatioMedian | Figure::RatioP95 => self.pairs.len(),
@@ -106,7 +106,7 @@ impl Comparison<'_> {
         self.of_loss(false).map(|subject| self.error(subject, MEDIAN))
     }
 
-    /// All quartiles' errors; `left` says what noise leaves of one.
+    /// All quartiles' errors; `left` returns the part of an error that noise does not explain.
     fn lossy_errors(&self, left: fn(f64, f64) -> f64) -> impl Iterator<Item = f64> {
         let quartiles = self.of_loss(true).flat_map(|subject| [0, 1, 2].map(|q| (subject, q)));
         quartiles.map(move |(subject, q)| left(self.error(subject, q), self.noise[subject][q]))
@@ -128,7 +128,7 @@ impl Comparison<'_> {
     }
 }
 
-/// An error as it is.
+/// An error without deduction.
 fn gross(error: f64, _noise: f64) -> f64 {
     error
 }
@@ -154,7 +154,7 @@ mod tests {
         Subject { cell: 0, lossy, network: network.to_owned() }
     }
 
-    /// The same at all quartiles.
+    /// Equal quartiles, at `ms`.
     fn flat(ms: f64) -> LogQuartiles {
         [ms.ln(); 3]
     }

@@ -1,4 +1,4 @@
-//! What chance alone makes of a comparison: the emulation held against itself.
+//! The effect of chance alone on a comparison: the emulation compared with itself.
 //!
 //! A quantile of n loads scatters. Let its variance (of the logarithm) be c²/n; that holds for every quantile of
 //! a smooth distribution (Mosteller, "On some useful inefficient statistics", 1946), with another c each. Two
@@ -10,16 +10,16 @@
 //! scale = sqrt((1/n_s + 1/n_e) / (1/h + 1/(n_e - h)))
 //! ```
 //!
-//! is therefore what a perfect model would show: for n_s = 100 and n_e = 50 it is 0.61 of the halves' difference. Many
-//! random halves are drawn, seeded. What this leaves out: a drift of the machine between loads is part of
-//! both halves, and a distribution with two heaps far apart has no single c at the quantile that falls between
-//! them.
+//! is therefore the one that a perfect model would show: for n_s = 100 and n_e = 50 it is 0.61 of the halves'
+//! difference. Many random halves are drawn, seeded. Not covered: a drift of the machine between loads is part
+//! of both halves, and a distribution with two heaps far apart has no single c at the quantile that falls
+//! between them.
 
 use chance::{Source, Stream};
 
 use statistics::Sample;
 
-/// How many times a cell is halved.
+/// Number of times that a cell is halved.
 pub const SPLITS: usize = 200;
 
 /// The 25th, 50th and 75th percentile of the logarithm of the page load time.
@@ -28,13 +28,13 @@ pub type LogQuartiles = [f64; 3];
 /// The probabilities of [`LogQuartiles`].
 pub const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// Where the median stands in [`LogQuartiles`].
+/// Index of the median in [`LogQuartiles`].
 pub const MEDIAN: usize = 1;
 
-/// One halving: the first half, and what a perfect model would have shown beside it.
+/// One halving: the first half, and the corresponding result of a perfect model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Halving {
-    /// Of the first half.
+    /// The quartiles of the first half.
     pub reference: LogQuartiles,
     /// The first half's, moved towards the second half's by `scale`.
     pub model: LogQuartiles,
@@ -45,8 +45,8 @@ pub fn log_quartiles(sample: &Sample) -> LogQuartiles {
     QUARTILES.map(|q| sample.quantile(q).ln())
 }
 
-/// Halves `emu` [`SPLITS`] times, as a stand-in for a model with `model_loads` (`None`: a model without
-/// chance). Fewer than two loads have no halves.
+/// Halves `emu` [`SPLITS`] times, as a stand-in for a model with `model_loads` loads (`None`: a model without
+/// chance). Returns nothing for fewer than two loads.
 pub fn halve(emu: &Sample, model_loads: Option<usize>, stream: &mut Stream) -> Vec<Halving> {
     let n = emu.values().len();
     if n < 2 {
@@ -67,7 +67,8 @@ pub fn halve(emu: &Sample, model_loads: Option<usize>, stream: &mut Stream) -> V
     (0..SPLITS).map(halving).collect()
 }
 
-/// How the difference of two halves of `n` loads is to the difference of `n` loads and `model_loads`.
+/// Ratio of the difference between `n` loads and `model_loads` loads to the difference of two halves of `n`
+/// loads.
 fn scale(n: usize, model_loads: Option<usize>) -> f64 {
     let (n, half) = (n as f64, (n / 2) as f64);
     let compared = 1.0 / n + model_loads.map_or(0.0, |loads| 1.0 / loads as f64);
@@ -85,7 +86,7 @@ pub fn stream(seed: u64, index: usize) -> Stream {
     Source::new(seed, index as u64).stream("validate/halves")
 }
 
-/// The relative error of each quartile that chance makes: root mean square over the halvings; 0 without any.
+/// The relative error of each quartile due to chance: root mean square over the halvings; 0 without any.
 pub fn noise(halvings: &[Halving]) -> LogQuartiles {
     [0, 1, 2].map(|q| {
         let squares = halvings.iter().map(|h| relative(h.model[q] - h.reference[q]).powi(2));
@@ -93,12 +94,12 @@ pub fn noise(halvings: &[Halving]) -> LogQuartiles {
     })
 }
 
-/// The relative error that a difference of logarithms is.
+/// The relative error that corresponds to a difference of logarithms.
 pub fn relative(log_difference: f64) -> f64 {
     (log_difference.exp() - 1.0).abs()
 }
 
-/// What is left of `error` when `noise`, independent of it, is taken away: errors add up in squares.
+/// The part of `error` that remains without `noise`, which is independent of it: errors add up in squares.
 pub fn net(error: f64, noise: f64) -> f64 {
     (error * error - noise * noise).max(0.0).sqrt()
 }

@@ -1,8 +1,8 @@
-//! Judges what was measured: pure functions over samples.
+//! Judges measurements: pure functions over samples.
 //!
-//! The emulation is the reference. Beside the simulation stand the emulation held against itself (what is left
-//! to chance, [`halves`]) and the toy model (what anybody would get right); every figure is worked out for all three in the
-//! same way.
+//! The emulation is the reference. Beside the simulation stand the emulation compared with itself (the effect
+//! of chance, [`halves`]) and the toy model (what anybody would get right); every figure is computed for all
+//! three in the same way.
 
 mod bias;
 mod browser;
@@ -28,12 +28,12 @@ use super::target::{Gauge, Target, Verdict};
 use super::way::Way;
 use statistics::Sample;
 
-/// What a suite's cells come to.
+/// Judgement of a suite's cells.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// Every figure for every model.
     pub rows: Vec<Row>,
-    /// What became of the targets.
+    /// Results for the targets.
     pub verdicts: Vec<Verdict>,
     /// The cells that were judged, sim against emu.
     pub subjects: Vec<SubjectResult>,
@@ -50,9 +50,9 @@ pub struct Judgement {
 /// A figure for every model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
-    /// How many cells, pairs or quartiles it rests on.
+    /// Number of cells, pairs or quartiles that it rests on.
     pub basis: usize,
     /// Simulation against emulation.
     pub sim: Option<f64>,
@@ -62,10 +62,10 @@ pub struct Row {
     pub toy: Option<f64>,
 }
 
-/// A cell that was judged. Times are milliseconds, errors are relative.
+/// A judged cell. Times are milliseconds, errors are relative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubjectResult {
-    /// Which of the suite's cells it is.
+    /// Index among the suite's cells.
     pub cell: usize,
     /// Simulated p25, p50, p75.
     pub sim_ms: [f64; 3],
@@ -73,7 +73,7 @@ pub struct SubjectResult {
     pub emu_ms: [f64; 3],
     /// The simulation's error of each.
     pub errors: [f64; 3],
-    /// What chance makes of each.
+    /// The error of each due to chance.
     pub noise: [f64; 3],
     /// The toy model's error of the median.
     pub toy_error: f64,
@@ -82,9 +82,9 @@ pub struct SubjectResult {
 /// Two cells that differ in protocol alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairResult {
-    /// Which of the suite's cells the first is.
+    /// Index of the first among the suite's cells.
     pub first: usize,
-    /// And the second.
+    /// Index of the second.
     pub second: usize,
     /// Simulated log(PLT of the first / PLT of the second).
     pub sim: f64,
@@ -94,7 +94,7 @@ pub struct PairResult {
     pub toy: f64,
 }
 
-/// Judges `cells` by what `suite` demands.
+/// Judges `cells` by the demands of `suite`.
 pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
     let evidence = Evidence::of(suite, cells);
     let sim = evidence.comparison(evidence.sim.clone(), evidence.noise.clone());
@@ -132,8 +132,8 @@ fn verdict(target: Target, rows: &[Row], browser: &[BrowserCell], suite: &Suite)
     target.judge(value, basis, suite.needs.cells)
 }
 
-/// How many times smaller the simulation's error is than the toy model's; for what is to be large, what is
-/// missing to 1 counts as the error. A simulation without any error is better by as much as can be written down.
+/// The toy model's error as a multiple of the simulation's. For figures where more is better, the distance to 1
+/// counts as the error. A simulation without any error gets the largest number.
 fn times_better(row: &Row) -> Option<f64> {
     let error = |value: f64| match row.figure.better() {
         Better::Less => value,
@@ -143,7 +143,7 @@ fn times_better(row: &Row) -> Option<f64> {
     (!times.is_nan()).then(|| times.min(f64::MAX))
 }
 
-/// What is judged, as figures need it.
+/// The data to judge, as figures need it.
 struct Evidence {
     subjects: Vec<Subject>,
     pairs: Vec<Pair>,
@@ -196,7 +196,7 @@ impl Evidence {
         Comparison { subjects, pairs, reference: self.emu.clone(), model, noise }
     }
 
-    /// A figure of the emulation against itself.
+    /// A figure of the emulation compared with itself.
     fn ceiling(&self, figure: Figure) -> Option<f64> {
         let splits = self.halvings.iter().map(Vec::len).min()?;
         let split = |index: usize| {
@@ -239,7 +239,7 @@ impl Evidence {
     }
 }
 
-/// Whether a cell has the loads that a verdict needs.
+/// True if a cell has the loads that a verdict needs.
 fn is_enough(cell: &Cell, needs: &Needs) -> bool {
     let (sim, emu) = match cell.lossy {
         true => (needs.sim_lossy, needs.emu_lossy),

@@ -1,4 +1,4 @@
-//! Whole judgements of cells whose loads were chosen by hand.
+//! Whole judgements of cells with hand-picked loads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
     }
 }
 
-/// A cell with loads of these times in each way, for a toy model that says one second.
+/// A cell with loads of these times in each way; the toy model predicts one second.
 fn cell(network: &str, protocol: Protocol, loads: &[(Way, &[f64])]) -> Cell {
     let mut scenario = Scenario::new("a page", NetworkSpec::parse(network).unwrap());
     scenario.stack.protocol = protocol;
@@ -130,7 +130,7 @@ fn the_browser_counts_where_the_network_rules() {
     let counts: Vec<bool> = judgement.browser.iter().map(|b| b.counts).collect();
     assert_eq!(counts, [true, false, true]);
     assert_eq!(judgement.browser[1].browser_share(), Some(0.25));
-    // 5 % too quick and 10 % too slow.
+    // 5 % too fast and 10 % too slow.
     close(judgement.verdicts[0].value, 0.075);
     assert_eq!(judgement.verdicts[0].outcome, Outcome::Met);
     assert!(judgement.subjects.is_empty(), "nothing was simulated");

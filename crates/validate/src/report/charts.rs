@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cell::Cell;
 use crate::judge::Judgement;
 
-/// Everything the script needs. Times are milliseconds; protocols are indices.
+/// All data that the script needs. Times are milliseconds; protocols are indices.
 #[derive(Serialize)]
 pub struct Charts {
     protocols: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Charts {
 struct Point {
     label: String,
     protocol: usize,
-    /// A word that tells a kind of cell apart: "lossy".
+    /// Kind of cell: "lossy".
     kind: &'static str,
     x: f64,
     y: f64,
@@ -35,7 +35,7 @@ struct Ratio {
     y: f64,
 }
 
-/// Relative errors of one model, the smallest first.
+/// Relative errors of one model, in ascending order.
 #[derive(Serialize)]
 struct Distribution {
     model: &'static str,
@@ -76,12 +76,12 @@ impl Charts {
     }
 }
 
-/// The second of a pair, of which only the protocol is news.
+/// Name of a pair's second cell: the protocol, in which alone it differs.
 fn other(cells: &[Cell], cell: usize) -> &'static str {
     cells[cell].scenario.stack.protocol.name()
 }
 
-/// The errors of the median page load time: ours, what chance alone makes, and the toy model's.
+/// The errors of the median page load time: of the simulation, by chance alone, and of the toy model.
 fn distributions(judgement: &Judgement) -> Vec<Distribution> {
     let of = |model, error: fn(&crate::SubjectResult) -> f64| {
         let mut errors: Vec<f64> = judgement.subjects.iter().map(error).collect();

@@ -16,14 +16,14 @@ use scenario::VERSION;
 
 const SCRIPT: &str = include_str!("../../assets/validate.js");
 
-/// What only whoever measured knows.
+/// Facts about the measurement that are not in the store.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The command that was typed.
     pub command: String,
-    /// What it ran on.
+    /// The machine that it ran on.
     pub machine: String,
-    /// When it was measured, from the first run to the last.
+    /// The period of measurement, from the first run to the last.
     pub when: String,
 }
 
@@ -149,7 +149,7 @@ fn coalesced(judgement: &Judgement, cells: &[Cell]) -> String {
     )
 }
 
-/// What was measured and what does not count.
+/// Numbers of loads: measured, and not counted.
 fn counts(cells: &[Cell]) -> String {
     let line = |way: Way| {
         let of = |count: fn(&Measured) -> u64| -> u64 {
@@ -169,7 +169,7 @@ fn counts(cells: &[Cell]) -> String {
     format!("<section><h2>What was measured</h2><ul>{lines}</ul></section>\n")
 }
 
-/// Why loads failed, each reason with how many.
+/// Reasons why loads failed, each with its number of loads.
 fn failures(cells: &[Cell]) -> impl Iterator<Item = String> {
     let mut reasons: BTreeMap<(Way, &str), u64> = BTreeMap::new();
     for (way, measured) in cells.iter().flat_map(|cell| &cell.measured) {

@@ -1,6 +1,6 @@
 //! The report of a validation: one HTML file, made from a judgement alone.
 //!
-//! It has the frame and the look of an experiment's report (`report`); every figure stands in a table,
+//! It shares the frame and the look of an experiment's report (`report`); every figure stands in a table, and
 //! charts are drawn from the same figures.
 
 mod charts;

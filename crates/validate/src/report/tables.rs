@@ -10,7 +10,7 @@ use crate::way::Way;
 use report::escape::html;
 use report::number::ms;
 
-/// One row a target.
+/// One row per target.
 pub fn verdicts(verdicts: &[Verdict]) -> String {
     let mut table = head(&[
         ("target", false),
@@ -35,7 +35,7 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     end(table)
 }
 
-/// One row a figure, one column a model.
+/// One row per figure, one column per model.
 pub fn figures(rows: &[Row]) -> String {
     let mut table = head(&[
         ("against emulation", false),
@@ -59,7 +59,7 @@ pub fn figures(rows: &[Row]) -> String {
     end(table)
 }
 
-/// One row a group of cells.
+/// One row per group of cells.
 pub fn biases(biases: &[Bias]) -> String {
     let mut table = head(&[("by", false), ("", false), ("cells", true), ("bias", true)]);
     for bias in biases {
@@ -75,7 +75,7 @@ pub fn biases(biases: &[Bias]) -> String {
     end(table)
 }
 
-/// One row a cell, the worst first.
+/// One row per cell, the worst first.
 pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
     let mut table = head(&[
         ("cell", false),
@@ -109,7 +109,7 @@ pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
     end(table)
 }
 
-/// One row a pair of protocols, the worst first.
+/// One row per pair of protocols, the worst first.
 pub fn pairs(judgement: &Judgement, cells: &[Cell]) -> String {
     let mut table = head(&[
         ("cell", false),
@@ -136,7 +136,7 @@ pub fn pairs(judgement: &Judgement, cells: &[Cell]) -> String {
     end(table)
 }
 
-/// One row a cell that a browser loaded, the worst first.
+/// One row per cell that a browser loaded, the worst first.
 pub fn browser(browser: &[BrowserCell], cells: &[Cell]) -> String {
     let mut table = head(&[
         ("cell", false),
@@ -163,7 +163,7 @@ pub fn browser(browser: &[BrowserCell], cells: &[Cell]) -> String {
     end(table)
 }
 
-/// One row a cell that was emulated both ways, the one that differs most first.
+/// One row per cell that was emulated both ways, the largest difference first.
 pub fn coalesced(coalesced: &[CoalescedCell], cells: &[Cell]) -> String {
     let mut table = head(&[
         ("cell", false),

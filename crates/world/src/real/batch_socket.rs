@@ -1,4 +1,4 @@
-//! The kernel's UDP sockets with all that QUIC asks of them, by `quinn-udp`: segmentation and merging of datagrams, ECN, no fragments.
+//! The kernel's UDP sockets with all features that QUIC needs, by `quinn-udp`: segmentation and merging of datagrams, ECN, no fragments.
 
 use std::future::Future;
 use std::io::{self, IoSliceMut};
@@ -12,11 +12,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// As much may wait to be read at a port that all clients send to: at 1 Gbit/s what comes in 16 ms. The kernel grants it up to
+/// Receive buffer of a port to which all clients send: 16 ms of traffic at 1 Gbit/s. The kernel grants it up to
 /// `net.core.rmem_max`.
 const SHARED_RECEIVE_BYTES: usize = 2 << 20;
 
-/// A socket and what is known of its kernel's abilities.
+/// A socket and its kernel's capabilities.
 #[derive(Debug)]
 pub(crate) struct BatchSocket {
     socket: Arc<UdpSocket>,
@@ -33,7 +33,7 @@ impl BatchSocket {
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         #[cfg(target_os = "linux")]
         socket.set_reuse_port(true)?;
-        // Where it is refused the port has the usual room.
+        // If it is refused, the port has the default buffer.
         let _ = socket.set_recv_buffer_size(SHARED_RECEIVE_BYTES);
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;

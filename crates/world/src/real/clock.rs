@@ -45,8 +45,8 @@ fn instant() -> Instant {
     Instant::now()
 }
 
-/// The zero of this thread's real world; outside of one, an instant that stays the same as long as the process lives: time that is
-/// counted from somewhere.
+/// The zero of this thread's real world; outside of one, an instant that stays the same for the life of the process, so that
+/// spans can be counted.
 pub(crate) fn epoch() -> Instant {
     static ANY: OnceLock<Instant> = OnceLock::new();
     BEGAN.get().unwrap_or_else(|| *ANY.get_or_init(instant))

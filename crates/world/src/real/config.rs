@@ -1,4 +1,4 @@
-//! What a real world is told before it begins.
+//! Configuration of a real world.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,40 +9,40 @@ use chance::Source;
 /// A real world that has not begun.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where random streams come from.
+    /// Source of random streams.
     pub source: Source,
     /// Names and addresses.
     pub hosts: BTreeMap<String, IpAddr>,
-    /// The zero of the world's clock, on `CLOCK_MONOTONIC`: processes that are told the same share their time. None: when the world begins.
+    /// The zero of the world's clock, on `CLOCK_MONOTONIC`: processes with the same value share their time. None: the start of the world.
     pub began: Option<Duration>,
-    /// What is kept of TCP connections.
+    /// Amount of data kept of TCP connections.
     pub recording: Recording,
 }
 
 impl Config {
-    /// A world without names whose clock starts when it begins and that keeps nothing of its connections.
+    /// A world without names, with a clock that starts when it begins, and no records of its connections.
     pub fn new(source: Source) -> Config {
         Config { source, hosts: BTreeMap::new(), began: None, recording: Recording::Nothing }
     }
 }
 
-/// What is kept of TCP connections for [`report`](super::report). Whatever is kept stays until the world ends, and each open connection
+/// Amount of data kept of TCP connections for [`report`](super::report). It stays until the world ends, and each open connection
 /// takes a second descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recording {
-    /// Nothing: for whoever serves without end.
+    /// Nothing: for servers that run without end.
     #[default]
     Nothing,
-    /// Both ends as they stood when they were closed, or stand now.
+    /// Both ends in their state when they were closed, or now.
     Endpoints,
-    /// How they moved, too.
+    /// Their time series, too.
     Series(Sampling),
 }
 
-/// How series are made: the kernel is asked again and again, and what changed is kept.
+/// Sampling of series: the kernel is polled, and changes are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// The pause between two looks, in whole milliseconds at the least (tokio's timers). There are none while no connection is open.
+    /// The interval between two polls, in whole milliseconds, at least one (tokio's timers). There are none while no connection is open.
     pub every: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection, where it can be asked: on Linux.
+//! Kernel state of a connection, if available: on Linux.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{Alarm, Watch, monotonic};
@@ -22,7 +22,7 @@ mod linux {
         Ok(kernel::monotonic())
     }
 
-    /// An alarm of the kernel's in tokio's loop.
+    /// A kernel alarm in tokio's event loop.
     pub(in crate::real) struct Alarm(AsyncFd<kernel::Alarm>);
 
     impl Alarm {
@@ -41,7 +41,7 @@ mod linux {
         }
     }
 
-    /// A second descriptor of a socket, to look at it while its owner uses it. It must go before its owner closes his: while it
+    /// A second descriptor of a socket, to inspect it while its owner uses it. It must be closed before its owner closes the socket: while it
     /// is open, so is the connection.
     pub(in crate::real) struct Watch(OwnedFd);
 
@@ -55,12 +55,12 @@ mod linux {
             kernel::cookie(&self.0).ok()
         }
 
-        /// How the connection stands.
+        /// Counters and estimates of the connection.
         pub(in crate::real) fn stats(&self) -> Option<Stats> {
             Snapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
         }
 
-        /// Adds to the connection's series what has changed.
+        /// Adds changes to the connection's series.
         pub(in crate::real) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
             if let Ok(snapshot) = Snapshot::of(&self.0) {
                 kernel::note_change(series, at, &snapshot);
@@ -82,7 +82,7 @@ mod other {
         Err(io::Error::new(io::ErrorKind::Unsupported, "processes share a clock on Linux only"))
     }
 
-    /// There is none: whoever wants one waits as tokio does.
+    /// Not available: callers wait with tokio's timers instead.
     pub(in crate::real) struct Alarm(std::convert::Infallible);
 
     impl Alarm {
@@ -95,7 +95,7 @@ mod other {
         }
     }
 
-    /// Nothing to look through: endpoints are reported without what TCP counted.
+    /// Nothing to inspect: endpoints are reported without TCP's counters.
     pub(in crate::real) struct Watch;
 
     impl Watch {

@@ -1,4 +1,4 @@
-//! The machine's resolver: `getaddrinfo`, hence `/etc/hosts` and the name servers that the machine is set to.
+//! The machine's resolver: `getaddrinfo`, hence `/etc/hosts` and the configured name servers.
 
 use std::io;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! The machine's own clock and sockets: tokio on one thread, no work stealing.
 //!
-//! The only place, beside the real-time emulator and the command line, where a clock is read.
+//! The only place, besides the real-time emulator and the command line, that reads a clock.
 
 mod batch_socket;
 mod clock;

@@ -1,7 +1,7 @@
-//! Both ends of this thread's connections, as the kernel tells of them.
+//! Both ends of this thread's connections, as reported by the kernel.
 //!
-//! A connection is looked at when it is let go of, when a report is asked for and, for series, again and again in between. What happens to it
-//! after its owner let go of it - the rest of its data, its FIN - is not seen.
+//! A connection is inspected when it is closed, when a report is requested and, for series, periodically in between. Events
+//! after its owner closed it - the rest of its data, its FIN - are not seen.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use super::kernel_view::Watch;
 use crate::ambient;
 use crate::report::{Endpoint, Report};
 
-/// What tokio's timers resolve.
+/// Resolution of tokio's timers.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
@@ -29,11 +29,11 @@ thread_local! {
 /// The connections of one world.
 struct Recorder {
     recording: Recording,
-    /// Those that are open, by their number.
+    /// Open connections, by number.
     open: BTreeMap<u64, Observed>,
     closed: Vec<Endpoint>,
     next: u64,
-    /// Told of each new connection.
+    /// Notified of each new connection.
     opened: Rc<Notify>,
 }
 
@@ -44,7 +44,7 @@ struct Observed {
     endpoint: Endpoint,
 }
 
-/// Stands for a connection that is recorded until it is dropped; let it be dropped before the socket.
+/// Represents a connection that is recorded until this is dropped; drop it before the socket.
 pub(super) struct Ticket(u64);
 
 impl Drop for Ticket {
@@ -53,7 +53,7 @@ impl Drop for Ticket {
     }
 }
 
-/// The account of this thread's world so far: its connections, open and closed. `None` outside the real world, and where nothing is
+/// The report of this thread's world so far: its connections, open and closed. `None` outside the real world, and if nothing is
 /// [recorded](Recording).
 pub fn report() -> Option<Report> {
     let mut report = with_if_any(|recorder| {
@@ -67,7 +67,7 @@ pub fn report() -> Option<Report> {
     report
 }
 
-/// Records a connection that is complete now, if anything is recorded. The side that asked for it knows since when it did.
+/// Records a connection that is now complete, if anything is recorded. The side that opened it passes the time of its request.
 pub(super) fn connected(
     socket: &tokio::net::TcpStream,
     asked_at: Option<Time>,
@@ -90,7 +90,7 @@ pub(super) fn uninstall() {
     RECORDER.set(None);
 }
 
-/// Looks at every open connection again and again, as long as there is one.
+/// Polls every open connection periodically, as long as there is one.
 pub(super) async fn sample(sampling: Sampling) {
     let Some(opened) = with_if_any(|recorder| recorder.opened.clone()) else { return };
     let mut ticks = interval(sampling.every.max(LEAST_PAUSE));
@@ -147,7 +147,7 @@ impl Recorder {
         self.closed.push(Endpoint { closed_at: Some(now), ..observed.account() });
     }
 
-    /// Returns how many there were to look at.
+    /// Inspects all open connections; returns their number.
     fn look(&mut self) -> usize {
         for observed in self.open.values_mut() {
             observed.look(clock::now());

@@ -1,4 +1,4 @@
-//! A real world from its beginning to its end.
+//! Run of a real world.
 
 use std::future::Future;
 use std::io;
@@ -9,10 +9,10 @@ use crate::ambient::{self, Common, Kind};
 use crate::report::Keeping;
 
 /// Runs `future` on this thread, with the machine's clock and the kernel's sockets. Tasks that it
-/// spawned and that are not done when it is are dropped.
+/// spawned and that are unfinished when it is done are dropped.
 ///
 /// # Errors
-/// If the runtime cannot be built (out of descriptors), or the clock cannot be shared as the configuration says (on other systems than Linux).
+/// If the runtime cannot be built (out of descriptors), or the clock cannot be shared as configured (on systems other than Linux).
 ///
 /// # Panics
 /// If the thread is in a world already.
@@ -35,7 +35,7 @@ pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
     Ok(tasks.block_on(&runtime, future))
 }
 
-/// Takes the world's state away after its tasks, also when one panics.
+/// Removes the world's state after its tasks, also if one panics.
 struct Running;
 
 impl Drop for Running {

@@ -1,7 +1,7 @@
 //! Sleeping in the real world.
 //!
-//! tokio's timers count in milliseconds and round up. What a device profile charges for a piece of work is often a tenth of that, hundreds of
-//! times a page, so the last stretch of a sleep is an alarm of the kernel's own, where there is one.
+//! tokio's timers count in milliseconds and round up. A device profile often charges a tenth of that for a piece of work, hundreds of
+//! times per page, so the last stretch of a sleep is a kernel alarm, if available.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use units::Time;
 use super::clock;
 use super::kernel_view::Alarm;
 
-/// The last stretch: longer than tokio's timers are wrong.
+/// The last stretch: longer than the error of tokio's timers.
 const STRETCH: Duration = Duration::from_millis(4);
 
 /// Completes at a deadline.
@@ -23,7 +23,7 @@ pub(crate) struct Sleep {
 }
 
 enum Stage {
-    /// Not asked for yet, or on the way from one stage to the next.
+    /// Not polled yet, or between two stages.
     Between,
     Coarse(Pin<Box<tokio::time::Sleep>>),
     Fine(Alarm),
@@ -34,13 +34,13 @@ pub(crate) fn sleep_until(deadline: Time) -> Sleep {
 }
 
 impl Sleep {
-    /// How to wait for what is left.
+    /// The stage for the remaining time.
     fn stage(&self, left: Duration) -> Stage {
         let coarse = |span: Duration| Stage::Coarse(Box::pin(tokio::time::sleep(span)));
         if left > STRETCH {
             return coarse(left - STRETCH);
         }
-        // Without an alarm the last stretch is as long as it gets.
+        // Without an alarm the last stretch takes as long as tokio's timers make it.
         Alarm::after(left).map_or_else(|_| coarse(left), Stage::Fine)
     }
 }

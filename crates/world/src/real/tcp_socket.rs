@@ -11,12 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::clock;
 use super::recorder::{self, Ticket};
 
-/// As many connections as may wait to be accepted (nginx's default on Linux).
+/// Maximum number of connections that wait to be accepted (nginx's default on Linux).
 const BACKLOG: u32 = 511;
 
 /// A connection. Nagle's algorithm is off.
 pub(crate) struct TcpStream {
-    /// Before the socket, so that the last look is at an open one.
+    /// Before the socket, so that the last inspection sees an open one.
     _ticket: Option<Ticket>,
     socket: tokio::net::TcpStream,
 }
@@ -44,7 +44,7 @@ impl TcpStream {
         self.socket.peer_addr()
     }
 
-    /// `TCP_NOTSENT_LOWAT`, where the kernel has it.
+    /// `TCP_NOTSENT_LOWAT`, if the kernel has it.
     pub(crate) fn set_notsent_lowat(&self, bytes: u32) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -58,19 +58,19 @@ impl TcpStream {
         }
     }
 
-    /// The next close sends a reset.
+    /// Makes the next close send a reset.
     pub(crate) fn abort(&self) {
-        // Should the kernel refuse, then the close that follows is an ordinary one.
+        // If the kernel refuses, the following close is an ordinary one.
         drop(socket2::SockRef::from(&self.socket).set_linger(Some(Duration::ZERO)));
     }
 
-    /// The kernel closes for a process that dies, as the process itself would have.
+    /// The kernel closes the sockets of a process that dies, as the process itself would have.
     pub(crate) fn set_resets_if_orphaned(&self, resets: bool) {
-        // Should the kernel refuse, then that close is an ordinary one.
+        // If the kernel refuses, that close is an ordinary one.
         drop(socket2::SockRef::from(&self.socket).set_linger(resets.then_some(Duration::ZERO)));
     }
 
-    /// `TCP_CONGESTION`, where the kernel has it.
+    /// `TCP_CONGESTION`, if the kernel has it.
     pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -83,7 +83,7 @@ impl TcpStream {
         }
     }
 
-    /// `SO_ORIGINAL_DST`, or else the local address.
+    /// `SO_ORIGINAL_DST`, otherwise the local address.
     pub(crate) fn original_destination(&self) -> io::Result<SocketAddr> {
         let local = self.socket.local_addr()?;
         #[cfg(target_os = "linux")]
@@ -181,7 +181,7 @@ impl TcpListener {
         Ok((TcpStream::adopt(socket, None)?, peer))
     }
 
-    /// The next connection that waits, without waiting; asks the kernel itself, for the runtime may not know of it yet.
+    /// The next waiting connection, without waiting; asks the kernel itself, for the runtime may not know of it yet.
     pub(crate) fn accept_waiting(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
         let socket = match socket2::SockRef::from(&self.0).accept() {
             Ok((socket, _)) => std::net::TcpStream::from(socket),
@@ -194,8 +194,8 @@ impl TcpListener {
         Ok(Some((TcpStream::adopt(socket, None)?, peer)))
     }
 
-    /// Drops the first packet of every handshake from now on; those that have begun may end. Where that cannot be had, the queue becomes as
-    /// short as can be: Linux then drops them while one connection waits to be accepted.
+    /// Drops the first packet of every handshake from now on; those under way may finish. If that is not possible, the queue becomes as
+    /// short as possible: Linux then drops them while one connection waits to be accepted.
     pub(crate) fn refuse_handshakes(&self) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -214,7 +214,7 @@ impl TcpListener {
     }
 }
 
-/// For `SO_ATTACH_FILTER`, in classic BPF: what a TCP socket's filter sees begins with the TCP header (RFC 9293 section 3.1), whose byte
+/// For `SO_ATTACH_FILTER`, in classic BPF: the data passed to a TCP socket's filter begins with the TCP header (RFC 9293 section 3.1), whose byte
 /// 13 has the flags. Connections inherit it from the socket that accepted them; none of their packets is a SYN without ACK.
 #[cfg(target_os = "linux")]
 static DROP_SYN: [socket2::SockFilter; 5] = {

@@ -1,7 +1,7 @@
-//! A copy of every packet where it leaves a host and where it reaches one, as a sniffer at each host's interface
-//! would take it.
+//! Capture: a copy of every packet when it leaves a host and when it reaches one, as taken by a sniffer at each host's
+//! interface.
 //!
-//! What is dropped on the way left its host all the same. Packets that a host sends to itself cross no interface and are
+//! Packets dropped on the way still left their host. Packets that a host sends to itself cross no interface and are
 //! not seen. Copies share the payload's bytes; nothing is kept unless the plan asks for it.
 
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use units::Time;
 use super::state;
 use super::topology::{Body, Packet, Port, Topology};
 
-/// Which way a packet crossed a host's interface.
+/// Direction in which a packet crossed a host's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
     /// It left the host.
@@ -24,21 +24,21 @@ pub enum Crossing {
 /// A packet at a host's interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sighting {
-    /// When.
+    /// Time of the crossing.
     pub at: Time,
     /// Whether it left its sender or reached its receiver.
     pub crossing: Crossing,
-    /// Which packet of the world: the same number where it left and where it arrived.
+    /// Number of the packet in the world: the same at its departure and its arrival.
     pub serial: u64,
     /// The sender.
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
-    /// What it carried.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// A TCP segment.
@@ -47,7 +47,7 @@ pub enum Content {
     Udp(Bytes),
 }
 
-/// What was seen so far in this thread's world, in time's order, and forgets it; nothing if its plan did not ask for a
+/// Takes the packets seen so far in this thread's world, in chronological order; empty if its plan did not ask for a
 /// [capture](super::Plan::capture).
 pub fn take_sightings() -> Vec<Sighting> {
     let mut sightings = Vec::new();
@@ -60,7 +60,7 @@ pub fn take_sightings() -> Vec<Sighting> {
     sightings
 }
 
-/// What is kept.
+/// The packets kept.
 #[derive(Default)]
 pub(super) struct Capture {
     seen: Vec<Seen>,
@@ -78,7 +78,7 @@ struct Seen {
 }
 
 impl Capture {
-    /// Gives a packet that leaves its number.
+    /// Numbers a packet that leaves.
     pub(super) fn left(&mut self, at: Time, packet: &mut Packet) {
         packet.serial = self.left;
         self.left += 1;

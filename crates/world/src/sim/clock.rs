@@ -12,7 +12,7 @@ pub(crate) fn now() -> Time {
     state::with(|state| state.now)
 }
 
-/// A future that completes at a deadline. It enters the agenda when first polled.
+/// A future that completes at a deadline. It is scheduled when first polled.
 pub(crate) struct Timer {
     deadline: Time,
     slot: Option<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! Which socket a packet is for.
+//! Demultiplexing of packets to sockets.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ pub(super) struct Demux {
     /// Connections by (here, there). Looked up only, never iterated.
     tcp: FxHashMap<u64, u32>,
     listeners: BTreeMap<Port, u32>,
-    /// Of nodes that take over connections to other nodes' ports.
+    /// Listeners of nodes that take over connections to other nodes' ports.
     takers: BTreeMap<(NodeId, Port), u32>,
     udp: BTreeMap<Port, u32>,
     next_port: BTreeMap<NodeId, u16>,
 }
 
-/// Linux's default `ip_local_port_range` begins here.
+/// Start of Linux's default `ip_local_port_range`.
 const FIRST_EPHEMERAL: u16 = 32_768;
 
 fn key(here: Port, there: Port) -> u64 {
@@ -39,7 +39,7 @@ impl Demux {
         self.tcp.remove(&key(here, there));
     }
 
-    /// Who listens on `host` for connections to `here`.
+    /// The listener on `host` for connections to `here`.
     pub(super) fn listener(&self, host: NodeId, here: Port) -> Option<u32> {
         if host == here.node {
             return self.listeners.get(&here).copied();
@@ -47,7 +47,7 @@ impl Demux {
         self.takers.get(&(host, here)).copied()
     }
 
-    /// False if the port is taken.
+    /// Returns false if the port is taken.
     pub(super) fn add_listener(&mut self, host: NodeId, here: Port, slot: u32) -> bool {
         if host == here.node {
             return self.listeners.insert_new(here, slot);
@@ -55,7 +55,7 @@ impl Demux {
         self.takers.insert_new((host, here), slot)
     }
 
-    /// Nothing if somebody else listens there by now.
+    /// Does nothing if another socket listens there by now.
     pub(super) fn remove_listener(&mut self, host: NodeId, here: Port, slot: u32) {
         if self.listener(host, here) != Some(slot) {
             return;
@@ -71,7 +71,7 @@ impl Demux {
         self.udp.get(&here).copied()
     }
 
-    /// False if the port is taken.
+    /// Returns false if the port is taken.
     pub(super) fn add_udp(&mut self, here: Port, slot: u32) -> bool {
         self.udp.insert_new(here, slot)
     }

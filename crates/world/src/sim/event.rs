@@ -1,4 +1,4 @@
-//! What is going to happen: a heap ordered by time, then by the order of planning.
+//! Scheduled events: a heap ordered by time, then by the order of scheduling.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use units::Time;
 
 use super::plan::NodeId;
 
-/// Something that fires at an instant. Slots carry generations: an event whose slot has moved on is
+/// An event that fires at one time. Slots carry generations: an event whose slot has moved on is
 /// stale and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
@@ -31,8 +31,8 @@ pub(super) struct Agenda {
     planned: u64,
 }
 
-/// An event with its place in the order: its time above its number. One wide number, because the heap
-/// compares entries more often than anything else is done here.
+/// An event with its key: its time above its number. One wide number, because comparing
+/// entries is the most frequent operation here.
 struct Entry {
     place: u128,
     event: Event,

@@ -1,4 +1,4 @@
-//! The single-threaded executor: tasks in slots, ready ones in a queue, first woken, first run.
+//! The single-threaded executor: tasks in slots, ready ones in a FIFO queue.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -57,7 +57,7 @@ pub(super) fn spawn_on(node: NodeId, task: Task) {
     });
 }
 
-/// Queues a task to be run, unless it is done or queued already.
+/// Queues a task to be run, unless it is done or already queued.
 pub(super) fn wake(id: TaskId) {
     EXECUTOR.with_borrow_mut(|executor| {
         if let Some(slot) = executor.slots.get_mut(id.slot as usize)
@@ -70,7 +70,7 @@ pub(super) fn wake(id: TaskId) {
     });
 }
 
-/// Runs one ready task; false if there is none.
+/// Runs one ready task; returns false if there is none.
 pub(super) fn run_one() -> bool {
     let Some((id, node, task)) = EXECUTOR.with_borrow_mut(next_ready) else { return false };
     let Some(mut task) = task else { return true };
@@ -107,8 +107,8 @@ impl Executor {
     }
 }
 
-/// Drops every task, those that tasks spawn while they are dropped included. Generations live on,
-/// so that a waker kept by somebody wakes nobody in the thread's next world.
+/// Drops every task, including tasks spawned while others are dropped. Generations live on,
+/// so that a leftover waker wakes nothing in the thread's next world.
 pub(super) fn clear() {
     loop {
         let tasks: Vec<Task> = EXECUTOR.with_borrow_mut(|executor| {

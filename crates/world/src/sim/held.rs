@@ -1,7 +1,7 @@
-//! What the user of a connection has ready above its socket: a series of its own beside [`tcp::Sample`]'s.
+//! Data held above a connection's socket: a series of its own beside that of [`tcp::Sample`].
 //!
-//! Whoever holds bytes - HTTP, TLS - notes how many whenever that changes. Kept is how things stood at the end of each
-//! instant that changed something, so bytes that pass a layer at once leave no trace there.
+//! The layers that hold bytes - HTTP, TLS - note each change of their number. The state at the end of each time
+//! with a change is kept, so bytes that pass a layer at once leave no trace there.
 
 use units::Time;
 
@@ -15,17 +15,17 @@ impl Held {
     }
 }
 
-/// Where the layers above a connection's socket note what they hold. Notes for a connection that is gone are lost.
+/// Recorder for the layers above a connection's socket. Notes for a connection that is gone are lost.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldNotes(pub(super) Id);
 
 impl HeldNotes {
-    /// The application has so many bytes ready that it has not handed down.
+    /// Notes the bytes that the application has ready and has not handed down.
     pub fn application(&self, bytes: u64) {
         self.note(|held| held.application_bytes = bytes);
     }
 
-    /// TLS has so many bytes of records that the socket has not taken.
+    /// Notes the bytes of TLS records that the socket has not taken.
     pub fn tls(&self, bytes: u64) {
         self.note(|held| held.tls_bytes = bytes);
     }
@@ -53,7 +53,7 @@ impl Series {
 
     fn note(&mut self, now: Time, unsent: u64, change: impl FnOnce(&mut Held)) {
         let mut held = self.0.last().copied().unwrap_or_default();
-        // Several changes at one instant are one; `held` has them all.
+        // Several changes at one time are one; `held` has them all.
         self.0.pop_if(|last| last.at == now);
         change(&mut held);
         let before = self.0.last().copied().unwrap_or_default();
@@ -73,7 +73,7 @@ mod tests {
         let at = Time::from_millis;
         series.note(at(1), 0, |held| held.application_bytes = 9);
         series.note(at(1), 7, |held| held.tls_bytes = 2);
-        // What passes at once leaves no trace.
+        // Bytes that pass at once leave no trace.
         series.note(at(2), 7, |held| held.tls_bytes = 5);
         series.note(at(2), 7, |held| held.tls_bytes = 2);
         series.note(at(3), 4, |held| held.application_bytes = 9);

@@ -1,12 +1,12 @@
 //! The simulated world: a virtual clock, our own TCP, our own links.
 //!
 //! One thread, one world. Ready tasks run in the order in which they were woken; when none is left
-//! the earliest event - ordered by time, then by the order in which it was planned - moves the clock
+//! the earliest event - ordered by time, then by the order of scheduling - moves the clock
 //! and fires. Nothing else moves the clock, so the same plan gives the same packets at the same
 //! nanoseconds.
 //!
-//! What it leaves out: hosts process packets in no time (client compute is the loader's business),
-//! addresses are resolved without packets, and IP has no options, fragments or ICMP.
+//! Left out: processing time of packets in hosts (client compute belongs to the loader),
+//! DNS packets for addresses, and IP options, fragments and ICMP.
 
 mod capture;
 pub(crate) mod clock;

@@ -1,7 +1,7 @@
-//! How connections moved and when packets arrived, for whoever asks while the world goes on.
+//! Time series of connections and arrival times of packets, for queries while the world runs.
 //!
-//! A report is made several times a visit and would carry every sample of a journey each time. What is kept here is asked for
-//! by host and from an instant on, and nothing is kept unless the plan asks for it.
+//! A report is made several times per visit and would carry every sample of a journey each time. These data are queried
+//! by host and start time, and nothing is kept unless the plan asks for it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,33 +11,33 @@ use super::plan::NodeId;
 use super::state;
 use super::topology::{Packet, Topology};
 
-/// How one end of a TCP connection moved.
+/// Time series of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movement {
     /// Its own address.
     pub local: SocketAddr,
-    /// The other end's.
+    /// The other end's address.
     pub peer: SocketAddr,
-    /// Whether this end sent the first SYN.
+    /// True if this end sent the first SYN.
     pub active: bool,
-    /// In time's order. The first may be older than was asked for: it says how things stood then.
+    /// In chronological order. The first may be older than the time asked for: it tells the state at that time.
     pub samples: Vec<tcp::Sample>,
 }
 
-/// A packet that reached the host that it was sent to.
+/// A packet that reached its destination host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When.
+    /// Time of arrival.
     pub at: Time,
-    /// Who sent it.
+    /// Its sender.
     pub from: IpAddr,
-    /// Whom it reached.
+    /// Its receiver.
     pub to: IpAddr,
     /// Its size, IP header included.
     pub wire_bytes: u32,
 }
 
-/// Both ends of each TCP connection of the host at this address as they moved from `since` on; nothing unless this thread's world keeps
+/// Time series from `since` on of both ends of each TCP connection of the host at this address; empty unless this thread's world keeps
 /// [series](super::Plan::keep_series).
 pub fn movements(of: IpAddr, since: Time) -> Vec<Movement> {
     let mut movements = Vec::new();
@@ -66,7 +66,7 @@ fn from(samples: &[tcp::Sample], since: Time) -> &[tcp::Sample] {
     }
 }
 
-/// Packets to and from the host at this address that arrived from `since` on, and the last before, in time's order; nothing unless this
+/// Packets to and from the host at this address that arrived from `since` on, and the last before, in chronological order; empty unless this
 /// thread's world keeps [arrivals](super::Plan::keep_arrivals).
 pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
     let mut told = Vec::new();
@@ -82,7 +82,7 @@ pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
     told
 }
 
-/// What is kept of arrivals.
+/// The arrivals kept.
 #[derive(Default)]
 pub(super) struct Arrivals(Vec<Arrived>);
 

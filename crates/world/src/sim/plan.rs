@@ -1,4 +1,4 @@
-//! A world's description: nodes, links, routes, names, tasks - and running it.
+//! A world's description - nodes, links, routes, names, tasks - and its run.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -32,7 +32,7 @@ pub struct LinkId(pub(super) u32);
 /// A world that has not begun.
 pub struct Plan {
     source: Source,
-    /// Of tasks on nodes that have one of their own.
+    /// Sources of nodes with one of their own, for their tasks.
     sources: BTreeMap<NodeId, Source>,
     topology: Topology,
     hosts: BTreeMap<String, IpAddr>,
@@ -42,13 +42,13 @@ pub struct Plan {
     wake_latency: Option<Range<Duration>>,
 }
 
-/// Why a world ended without its main task being done.
+/// Reason why a world ended before its main task was done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
-    /// Nothing was left to happen.
+    /// No event was left.
     #[error("nothing was left to happen at {at:?}, and the main task still waited")]
     Stalled {
-        /// When that was.
+        /// Time of the stall.
         at: Time,
     },
     /// The plan's time limit was reached.
@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// How much virtual time the world may take (an hour unless said otherwise).
+    /// Sets the limit of the world's virtual time (default: one hour).
     pub fn limit(&mut self, limit: Duration) {
         self.limit = limit;
     }
@@ -84,29 +84,29 @@ impl Plan {
         self.trace.capture = Some(Capture::default());
     }
 
-    /// Lets every TCP connection record its series, and what lies above its socket, for its
+    /// Makes every TCP connection record its series, and the data held above its socket, for its
     /// [`Endpoint`](super::Endpoint).
     pub fn record_series(&mut self) {
         self.trace.series = Series::Told;
     }
 
-    /// Lets every TCP connection record its series for [`movements`](super::movements) alone: reports, which are made often, do without.
+    /// Makes every TCP connection record its series for [`movements`](super::movements) alone: reports, which are frequent, omit them.
     pub fn keep_series(&mut self) {
         self.trace.series = self.trace.series.max(Series::Kept);
     }
 
-    /// Keeps when which packet arrived, for [`arrivals`](super::arrivals).
+    /// Keeps the arrival time of each packet, for [`arrivals`](super::arrivals).
     pub fn keep_arrivals(&mut self) {
         self.trace.arrivals = Some(Arrivals::default());
     }
 
-    /// Lets the processes of all nodes take this long to notice that their sockets have something for them; each time is drawn anew.
-    /// They take no time unless this is said.
+    /// Sets the time that the processes of all nodes take to notice that their sockets are ready; each time is drawn anew.
+    /// They take no time by default.
     pub fn wake_latency(&mut self, range: Range<Duration>) {
         self.wake_latency = Some(range);
     }
 
-    /// A host at `address` whose connections use `tcp`.
+    /// Adds a host at `address` whose connections use `tcp`.
     ///
     /// # Panics
     /// If the address is taken.
@@ -114,12 +114,12 @@ impl Plan {
         self.topology.add_node(address, tcp)
     }
 
-    /// One direction of a link. Its name keys its random streams (`link/NAME/loss`) and its report.
+    /// Adds one direction of a link. Its name keys its random streams (`link/NAME/loss`) and its report.
     pub fn link(&mut self, name: &str, config: net::LinkConfig) -> LinkId {
         self.topology.add_link(name, config, &self.source)
     }
 
-    /// The radio of a host, in front of two links: its packets pass it before they enter them. Its name keys its random streams
+    /// Adds the radio of a host, in front of two links: its packets pass it before they enter them. Its name keys its random streams
     /// (`radio/NAME/paging`) and its report.
     ///
     /// # Panics
@@ -134,35 +134,36 @@ impl Plan {
         self.topology.add_radio(name, config, node, [up, down], &self.source);
     }
 
-    /// Makes a host the client with this number: packets to and from it are that user's on links whose users take turns, and its tasks draw
-    /// from `source`. Packets between hosts that are no clients count as the first one's.
+    /// Makes a host the client with this number: packets to and from it are that user's on links with a scheduler of users, and its tasks draw
+    /// from `source`. Packets between hosts that are not clients count as the first client's.
     pub fn client(&mut self, node: NodeId, number: u32, source: Source) {
         self.topology.set_user(node, number);
         self.sources.insert(node, source);
     }
 
-    /// Packets from one node to another cross these links in this order.
+    /// Adds a route: packets from one node to another cross these links in this order.
     pub fn route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
         self.topology.add_route(from, to, links);
     }
 
-    /// Leads TCP connections from one node to another to a third, which takes them over in the other's place
-    /// ([`TcpListener::bind_transparent`](crate::TcpListener::bind_transparent)). Their packets cross the route between the two: it leads as far as the third.
+    /// Redirects TCP connections from one node to another to a third, which takes them over in the other's place
+    /// ([`TcpListener::bind_transparent`](crate::TcpListener::bind_transparent)). Their packets cross the route between
+    /// the two, which leads to the third.
     pub fn lead(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
         self.topology.add_taker(from, to, taker);
     }
 
-    /// A name for an address.
+    /// Adds a name for an address.
     pub fn host(&mut self, name: &str, address: IpAddr) {
         self.hosts.insert(name.to_owned(), address);
     }
 
-    /// A task that runs on `node` from the beginning.
+    /// Adds a task that runs on `node` from the beginning.
     pub fn spawn(&mut self, node: NodeId, task: impl Future<Output = ()> + 'static) {
         self.tasks.push((node, Box::pin(task)));
     }
 
-    /// Runs the world until `main`, on `node`, is done. Tasks that are not are dropped, then the
+    /// Runs the world until `main`, on `node`, is done. Unfinished tasks are dropped, then the
     /// world.
     ///
     /// # Errors
@@ -209,7 +210,7 @@ impl Plan {
     }
 }
 
-/// Drops tasks, then the world's state, also when a task panics.
+/// Drops tasks, then the world's state, also if a task panics.
 struct Running;
 
 impl Drop for Running {

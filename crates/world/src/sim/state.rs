@@ -1,4 +1,4 @@
-//! Everything the simulated world consists of beside its tasks.
+//! The state of the simulated world except its tasks.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) udp: UdpSockets,
     pub(super) trace: Trace,
     pub(super) wakes: Wakes,
-    /// Where tasks of some nodes draw from.
+    /// Sources of random numbers of some nodes' tasks.
     sources: BTreeMap<NodeId, Source>,
 }
 
@@ -54,12 +54,12 @@ pub(super) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     })
 }
 
-/// Where the running task's node draws from, if it has a source of its own.
+/// The random source of the running task's node, if it has its own.
 pub(crate) fn own_source() -> Option<Source> {
     with(|state| state.sources.get(&executor::current_node()).copied())
 }
 
-/// The running task's node and its peers forget each other.
+/// Makes the running task's node and its peers forget each other's metrics.
 pub(crate) fn forget_peers() {
     with(|state| state.topology.forget(executor::current_node()));
 }
@@ -135,7 +135,7 @@ impl State {
         topology.forward(*now, agenda, trace, packet);
     }
 
-    /// Takes what has reached the far end of `link` and passes it on.
+    /// Takes packets that have reached the far end of `link` and passes them on.
     fn arrivals(&mut self, link: u32) {
         while let Some(packet) = self.topology.arrived(self.now, link, &mut self.trace) {
             if self.topology.at_destination(&packet) {

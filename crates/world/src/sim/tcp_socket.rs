@@ -20,8 +20,8 @@ use super::tcp_table::{Id, Listener, Socket};
 use super::topology::{Body, Packet, Port, Topology};
 use crate::report::Endpoint;
 
-/// A handle: a slot and its generation, and the addresses for those who ask. These lie apart: connections of the real world, which have
-/// no such part, would be as large.
+/// A handle: a slot and its generation, and the addresses for queries. These are boxed separately: connections of the real world, which have
+/// no such part, would be as large otherwise.
 pub(crate) struct TcpStream {
     id: Id,
     addresses: Box<Addresses>,
@@ -70,7 +70,7 @@ impl TcpStream {
         state::with(|state| state.tcp.get(self.id).connection.set_notsent_lowat(bytes.into()));
     }
 
-    /// Where to note what lies above this end, if the plan asked for series.
+    /// Recorder of the data held above this end, if the plan asked for series.
     pub(crate) fn held(&self) -> Option<HeldNotes> {
         state::with(|state| state.tcp.get(self.id).held.is_some().then_some(HeldNotes(self.id)))
     }
@@ -87,7 +87,7 @@ impl TcpStream {
                 socket.reader = Some(cx.waker().clone());
                 return Poll::Pending;
             }
-            // A buffer is often much larger than what there is: no more of it is cleared than is filled.
+            // A buffer is often much larger than the available data: no more of it is cleared than is filled.
             let waiting = usize::try_from(socket.connection.readable_bytes()).unwrap_or(usize::MAX);
             let room = buf.initialize_unfilled_to(waiting.min(buf.remaining()));
             let read = socket.connection.read(now, room);
@@ -135,7 +135,7 @@ impl TcpStream {
         self.poll_write_by(cx, |connection, now| write(connection, now, parts))
     }
 
-    /// Writes without copying; what was taken is gone from `data`.
+    /// Writes without copying; removes the written part from `data`.
     pub(crate) fn poll_write_bytes(
         &mut self,
         cx: &mut Context<'_>,
@@ -149,7 +149,7 @@ impl TcpStream {
         })
     }
 
-    /// Waits until `write`, which gives what it wanted to write and what it did, can write something.
+    /// Waits until `write`, which returns the sizes wanted and written, can write something.
     fn poll_write_by(
         &mut self,
         cx: &mut Context<'_>,
@@ -180,7 +180,7 @@ impl TcpStream {
         });
     }
 
-    /// Sends FIN after what is queued.
+    /// Sends FIN after the queued data.
     pub(crate) fn shutdown(&mut self) {
         state::with(|state| {
             let now = state.now;
@@ -191,7 +191,7 @@ impl TcpStream {
 }
 
 impl Drop for TcpStream {
-    /// As Linux's `close`: unread data means a reset, else a FIN after what is queued.
+    /// Like Linux's `close`: a reset if there is unread data, otherwise a FIN after the queued data.
     fn drop(&mut self) {
         state::with_if_any(|state| {
             let now = state.now;
@@ -217,7 +217,7 @@ impl TcpListener {
         })
     }
 
-    /// Listens for connections to another node's address that the plan leads to this one.
+    /// Listens for connections to another node's address that the plan redirects to this one.
     pub(crate) fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
         state::with(|state| {
             let here = state.local_port(address)?;
@@ -245,7 +245,7 @@ impl TcpListener {
         })
     }
 
-    /// Nobody who knocks from now on finds the port; who has knocked may come in.
+    /// New handshakes no longer find the port; those under way may finish.
     pub(crate) fn refuse_handshakes(&self) {
         state::with(|state| {
             let Listener { host, here, .. } = *state.tcp.listener(self.slot);
@@ -268,7 +268,7 @@ impl Drop for TcpListener {
     }
 }
 
-/// Writes as much of `parts` as the connection takes; gives how much that could have been, and was.
+/// Writes as much of `parts` as the connection takes; returns the sizes wanted and written.
 fn write(connection: &mut tcp::Connection, now: Time, parts: &[IoSlice<'_>]) -> (usize, usize) {
     let wanted = parts.iter().map(|part| part.len()).sum();
     let mut written = 0;
@@ -292,7 +292,7 @@ fn to_io(error: &tcp::Error) -> io::Error {
     io::Error::new(kind, *error)
 }
 
-/// What one end of a connection draws at random.
+/// Random stream of one end of a connection.
 fn chances(here: Port, there: Port) -> Stream {
     let (near, far) = (here.node.0, there.node.0);
     crate::chances::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
@@ -347,7 +347,7 @@ impl State {
         }
     }
 
-    /// A segment for no connection: a SYN for a listener, or something to be reset.
+    /// A segment for no connection: a SYN for a listener, or a segment to be answered by a reset.
     fn tcp_unknown(&mut self, from: Port, to: Port, segment: &tcp::Segment) {
         let Some(route) = self.topology.route(to.node, from.node) else { return };
         let host = self.topology.host_of(from.node, to.node);
@@ -386,7 +386,7 @@ impl State {
         self.tcp_settle(slot);
     }
 
-    /// After anything happened to a connection: send, tell, and forget it if it is over.
+    /// After any event of a connection: sends, notifies, and drops it if it is over.
     fn tcp_settle(&mut self, slot: u32) {
         self.tcp_flush(slot);
         let (generation, socket) = &mut self.tcp.slots[slot as usize];
@@ -414,7 +414,7 @@ impl State {
         self.tcp_reap(slot);
     }
 
-    /// Puts on the wire what the connection wants to send, and its next deadline on the agenda.
+    /// Sends the connection's segments, and schedules its next deadline.
     fn tcp_flush(&mut self, slot: u32) {
         let State { now, agenda, topology, tcp, trace, .. } = self;
         let (generation, socket) = &mut tcp.slots[slot as usize];
@@ -436,7 +436,7 @@ impl State {
         }
     }
 
-    /// Frees a socket that is closed and that nobody holds.
+    /// Frees a socket that is closed and has no handle.
     fn tcp_reap(&mut self, slot: u32) {
         let (generation, entry) = &mut self.tcp.slots[slot as usize];
         let Some(socket) = entry else { return };

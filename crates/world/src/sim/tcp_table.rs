@@ -11,7 +11,7 @@ use super::plan::NodeId;
 use super::topology::{Port, Topology};
 use crate::report::Endpoint;
 
-/// A socket: its slot, and the how many-th of that slot it is.
+/// A socket: its slot, and its generation in that slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Id {
     pub(super) slot: u32,
@@ -20,27 +20,27 @@ pub(super) struct Id {
 
 /// One end of a connection.
 pub(super) struct Socket {
-    /// Where it is: on its port's node, or on one that took the connection over.
+    /// Its host: its port's node, or one that took the connection over.
     pub(super) host: NodeId,
     pub(super) here: Port,
     pub(super) there: Port,
     pub(super) route: u32,
     pub(super) connection: tcp::Connection,
-    /// What lies above it, if somebody wants to know.
+    /// Series of the data held above it, if recorded.
     pub(super) held: Option<Box<held::Series>>,
     pub(super) active: bool,
     pub(super) opened_at: Time,
-    /// The earliest of this socket's entries in the agenda; [`Time::NEVER`] if it has none.
+    /// The earliest of this socket's scheduled events; [`Time::NEVER`] if it has none.
     pub(super) armed: Time,
     /// The listener that waits for the handshake of a passive connection.
     pub(super) listener: Option<u32>,
-    /// Whether a handle exists (or will, once accepted).
+    /// True if a handle exists (or will, once accepted).
     pub(super) owned: bool,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
 }
 
-/// A port that connections may come to.
+/// A port that accepts connections.
 pub(super) struct Listener {
     pub(super) host: NodeId,
     pub(super) here: Port,
@@ -48,7 +48,7 @@ pub(super) struct Listener {
     pub(super) acceptor: Option<Waker>,
 }
 
-/// All of them, those in use and those to be used again.
+/// All sockets, in use and to be reused.
 #[derive(Default)]
 pub(super) struct TcpSockets {
     pub(super) slots: Vec<(u32, Option<Socket>)>,
@@ -63,7 +63,7 @@ impl TcpSockets {
         socket.as_mut().expect("a TCP socket lives as long as its handle")
     }
 
-    /// The socket, if it still lives.
+    /// The socket, if it still exists.
     pub(super) fn find(&mut self, id: Id) -> Option<&mut Socket> {
         let (generation, socket) = self.slots.get_mut(id.slot as usize)?;
         if *generation == id.generation { socket.as_mut() } else { None }
@@ -87,7 +87,7 @@ impl TcpSockets {
         }
     }
 
-    /// The live sockets' accounts, in slot order; with their series, if they are to be told.
+    /// Reports of the live sockets, in slot order; with their series, if requested.
     pub(super) fn endpoints(&self, topology: &Topology, tells_series: bool) -> Vec<Endpoint> {
         let told = |socket: &Socket| match tells_series {
             true => Endpoint { series: socket.series().to_vec(), ..socket.account(topology) },
@@ -127,7 +127,7 @@ impl Socket {
         }
     }
 
-    /// Its account without its series.
+    /// Its report without its series.
     pub(super) fn account(&self, topology: &Topology) -> Endpoint {
         let [local, peer] = self.ends(topology);
         Endpoint {
@@ -150,7 +150,7 @@ impl Socket {
         [self.here, self.there].map(|port| topology.address(port))
     }
 
-    /// Whether it sent the first SYN.
+    /// True if it sent the first SYN.
     pub(super) fn is_active(&self) -> bool {
         self.active
     }
@@ -159,7 +159,7 @@ impl Socket {
         self.connection.series()
     }
 
-    /// Whoever waits for what is possible now: reader, writer.
+    /// Tasks that wait for what is now possible: reader, writer.
     pub(super) fn able(&mut self) -> [Option<Waker>; 2] {
         let failed = self.connection.error().is_some();
         let readable = failed || self.connection.is_readable();

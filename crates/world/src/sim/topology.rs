@@ -26,7 +26,7 @@ pub(super) struct Port {
 pub(super) struct Packet {
     pub(super) from: Port,
     pub(super) to: Port,
-    /// Index of its route, and of the link of the route that it is on or comes to next.
+    /// Index of its route, and of the current or next link in the route.
     route: u32,
     hop: u32,
     /// Its number in the capture, if there is one.
@@ -62,7 +62,7 @@ impl Packet {
 }
 
 impl Body {
-    /// Whether a congested queue may mark the packet rather than drop it (RFC 3168).
+    /// True if a congested queue may mark the packet instead of dropping it (RFC 3168).
     fn takes_marks(&self) -> bool {
         match self {
             Body::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
@@ -88,11 +88,11 @@ impl Body {
 struct Node {
     address: IpAddr,
     tcp: Arc<tcp::Config>,
-    /// What its connections taught it of its peers; it outlives a visit.
+    /// Metrics that its connections learned of its peers; they outlive a visit.
     metrics: tcp::MetricsCache,
-    /// Which user of every link it is, if it is one: a client.
+    /// User number on all links, if it is a client.
     user: Option<u32>,
-    /// Its radio, by its place among all.
+    /// Index of its radio.
     radio: Option<u32>,
 }
 
@@ -100,19 +100,19 @@ struct Hop {
     name: String,
     config: LinkConfig,
     link: Link<Packet>,
-    /// When the agenda has this link's next arrival.
+    /// Time at which this link's next arrival is scheduled.
     armed: Option<Time>,
     /// Bytes that arrived at its far end, by user.
     delivered_bytes: Vec<u64>,
 }
 
-/// A device's radio, in front of two links, one a direction.
+/// A device's radio, in front of two links, one per direction.
 struct Gate {
     name: String,
     config: RadioConfig,
     radio: Radio<Packet>,
     links: [u32; 2],
-    /// When the agenda has the radio's next event, or one that was to be the next.
+    /// Time at which the radio's next event is scheduled; it may be stale.
     armed: Option<Time>,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Topology {
     radios: Vec<Gate>,
     routes: Vec<Vec<u32>>,
     by_ends: BTreeMap<(NodeId, NodeId), u32>,
-    /// Who takes over connections from one node to another, where somebody does.
+    /// Nodes that take over connections from one node to another, if any.
     takers: BTreeMap<(NodeId, NodeId), NodeId>,
     local: VecDeque<Packet>,
 }
@@ -174,7 +174,7 @@ impl Topology {
         self.takers.insert((from, to), taker);
     }
 
-    /// On which node connections from `from` to `to` end: there, or where they are led.
+    /// The node at which connections from `from` to `to` end: `to`, or the node to which they are redirected.
     pub(super) fn host_of(&self, from: NodeId, to: NodeId) -> NodeId {
         self.takers.get(&(from, to)).copied().unwrap_or(to)
     }
@@ -216,7 +216,7 @@ impl Topology {
         }
     }
 
-    /// Lets a new connection of a node start from what its earlier ones to the same peer have learned.
+    /// Lets a new connection of a node start from the metrics of its earlier ones to the same peer.
     pub(super) fn recall(
         &self,
         host: NodeId,
@@ -231,7 +231,7 @@ impl Topology {
         }
     }
 
-    /// A connection of a node has ended.
+    /// Records the metrics of a node's connection that has ended.
     pub(super) fn learn(
         &mut self,
         host: NodeId,
@@ -244,7 +244,7 @@ impl Topology {
         self.nodes[host.0 as usize].metrics.learn(now, peer, config, lesson);
     }
 
-    /// Forgets what `node` and all others have learned of each other.
+    /// Forgets the metrics that `node` and all others have of each other.
     pub(super) fn forget(&mut self, node: NodeId) {
         let address = self.nodes[node.0 as usize].address;
         self.nodes.iter_mut().for_each(|other| other.metrics.forget(address));
@@ -255,7 +255,7 @@ impl Topology {
         Packet { from, to, route, hop: 0, serial: 0, body }
     }
 
-    /// Whether `packet` has crossed the last link of its route.
+    /// True if `packet` has crossed the last link of its route.
     pub(super) fn at_destination(&self, packet: &Packet) -> bool {
         packet.hop as usize == self.routes[packet.route as usize].len()
     }
@@ -291,13 +291,13 @@ impl Topology {
         }
     }
 
-    /// Which user's a packet is: that of the one of its ends that is a client.
+    /// User of a packet: that of its end that is a client.
     fn user(&self, packet: &Packet) -> u32 {
         let of = |end: Port| self.nodes[end.node.0 as usize].user;
         of(packet.from).or_else(|| of(packet.to)).unwrap_or(0)
     }
 
-    /// The radio that a packet passes before it enters `link`, and which way: that of the device which sends it or gets it.
+    /// The radio that a packet passes before it enters `link`, and the direction: that of the device which sends or receives it.
     fn gate(&self, link: u32, packet: &Packet) -> Option<(u32, Way)> {
         let gate = |(end, way): (Port, Way)| {
             let radio = self.nodes[end.node.0 as usize].radio?;
@@ -306,7 +306,7 @@ impl Topology {
         gate((packet.from, Way::Up)).or_else(|| gate((packet.to, Way::Down)))
     }
 
-    /// Takes what may leave a radio by `now` to its links, and plans when to look again.
+    /// Moves packets that may leave a radio by `now` to its links, and schedules the next event.
     pub(super) fn pass(&mut self, now: Time, agenda: &mut Agenda, trace: &mut Trace, radio: u32) {
         let index = radio as usize;
         while let Some(passed) = self.radios[index].radio.poll(now) {
@@ -315,14 +315,14 @@ impl Topology {
         }
         let gate = &mut self.radios[index];
         let Some(at) = gate.radio.deadline() else { return };
-        // Whatever moves the next event away - each packet moves the end of a state - is found out when the planned one comes.
+        // A later next event - each packet moves the end of a state - is found out when the scheduled one fires.
         if gate.armed.is_none_or(|armed| at < armed) {
             gate.armed = Some(at);
             agenda.plan(at, Event::Radio(radio));
         }
     }
 
-    /// An event of a radio has come that was planned for `now`; a nearer one may have replaced it.
+    /// An event of a radio scheduled for `now` has fired; an earlier one may have replaced it.
     pub(super) fn radio_due(
         &mut self,
         now: Time,
@@ -352,7 +352,7 @@ impl Topology {
         }
         self.note_fallen(link, trace);
         let hop = &mut self.links[link as usize];
-        // Where packets may overtake each other, the next arrival can have come nearer.
+        // If packets may overtake each other, the next arrival can have come nearer.
         if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
             Topology::arm(hop, link, agenda);
         }
@@ -378,7 +378,7 @@ impl Topology {
         Some(packet)
     }
 
-    /// Whether `link` has something due at `now`. An event that a nearer one has replaced is stale.
+    /// True if `link` has something due at `now`. An event that an earlier one has replaced is stale.
     pub(super) fn is_due(&self, now: Time, link: u32) -> bool {
         self.links[link as usize].armed == Some(now)
     }
@@ -390,7 +390,7 @@ impl Topology {
         }
     }
 
-    /// A packet of `user` has arrived at the far end of `link`.
+    /// Counts a packet of `user` that has arrived at the far end of `link`.
     fn count(&mut self, link: u32, user: u32, wire_bytes: u32) {
         let delivered = &mut self.links[link as usize].delivered_bytes;
         if delivered.len() <= user as usize {
@@ -399,7 +399,7 @@ impl Topology {
         delivered[user as usize] += u64::from(wire_bytes);
     }
 
-    /// Plans the link's next arrival, after an arrival.
+    /// Schedules the link's next arrival, after an arrival.
     pub(super) fn rearm(&mut self, link: u32, agenda: &mut Agenda) {
         let hop = &mut self.links[link as usize];
         hop.armed = None;
@@ -413,7 +413,7 @@ impl Topology {
         }
     }
 
-    /// Every link's name and what it has done so far.
+    /// Every link's name and totals so far.
     pub(super) fn link_reports(&self) -> Vec<LinkReport> {
         let report = |hop: &Hop| LinkReport {
             name: hop.name.clone(),
@@ -424,7 +424,7 @@ impl Topology {
         self.links.iter().map(report).collect()
     }
 
-    /// What every radio has done up to `now`.
+    /// Reports of all radios up to `now`.
     pub(super) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
         let report = |gate: &Gate| RadioReport {
             name: gate.name.clone(),

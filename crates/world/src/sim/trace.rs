@@ -1,4 +1,4 @@
-//! What happened on the wire: a digest of every arrival, drops, and both ends of each connection.
+//! Trace of the wire: a digest of every arrival, drops, and both ends of each connection.
 
 use net::DropCause;
 use units::Time;
@@ -10,7 +10,7 @@ use super::tcp_table::Socket;
 use crate::ambient;
 use crate::report::{Drop, Endpoint, Report};
 
-/// The account of this thread's world so far; `None` outside the simulated world.
+/// The report of this thread's world so far; `None` outside the simulated world.
 pub fn report() -> Option<Report> {
     let mut report = None;
     state::with_if_any(|state| {
@@ -28,7 +28,7 @@ pub fn report() -> Option<Report> {
             endpoints,
         });
     });
-    // Asked outside the state, which they may ask for the time.
+    // Called outside the state, since they may ask for the time.
     if let Some(report) = &mut report {
         report.endpoints.extend(ambient::added());
     }
@@ -40,28 +40,28 @@ pub(super) struct Trace {
     digest: u64,
     drops: Vec<Drop>,
     pub(super) closed: Vec<Endpoint>,
-    /// Copies of packets, if somebody wants them.
+    /// Copies of packets, if captured.
     pub(super) capture: Option<Capture>,
-    /// Whether connections record their series.
+    /// Recording of connections' series.
     pub(super) series: Series,
-    /// Packets that arrived, if somebody wants to know.
+    /// Arrived packets, if kept.
     pub(super) arrivals: Option<Arrivals>,
 }
 
-/// What becomes of connections' series.
+/// Use of connections' series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Series {
-    /// There are none.
+    /// None are recorded.
     #[default]
     None,
-    /// They are told when [`movements`](super::movements) are asked for.
+    /// They are returned by [`movements`](super::movements).
     Kept,
-    /// They are told in every report, with what lies above the sockets.
+    /// They are part of every report, with the data held above the sockets.
     Told,
 }
 
 impl Trace {
-    /// Lets a new socket record what the plan asks for.
+    /// Makes a new socket record as the plan asks.
     pub(super) fn watch(&self, socket: &mut Socket) {
         if self.series != Series::None {
             socket.connection.record_series();

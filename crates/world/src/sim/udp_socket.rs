@@ -14,7 +14,7 @@ use super::executor::current_node;
 use super::state::{self, State};
 use super::topology::{Body, Datagram, Port, Topology};
 
-/// A handle: a slot, and the address for those who ask.
+/// A handle: a slot, and the address for queries.
 #[derive(Debug)]
 pub(crate) struct UdpSocket {
     slot: u32,
@@ -55,7 +55,7 @@ impl UdpSocket {
         self.send(to, [Datagram { data, ecn: Ecn::NotEct }])
     }
 
-    /// Sends the datagrams that `transmit` is cut into, one after the other.
+    /// Sends the datagrams into which `transmit` is cut, one after the other.
     pub(crate) fn transmit(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let whole = Bytes::copy_from_slice(transmit.contents);
         let step = transmit.segment_size.unwrap_or(whole.len()).max(1);
@@ -101,7 +101,7 @@ impl UdpSocket {
         })
     }
 
-    /// Receives a datagram into each of `bufs`, as long as there are any; what does not fit is cut off.
+    /// Receives a datagram into each of `bufs`, as long as there are any; truncates those that do not fit.
     pub(crate) fn poll_receive(
         &self,
         cx: &mut Context<'_>,
@@ -154,7 +154,7 @@ impl UdpSockets {
 }
 
 impl State {
-    /// The port that `address` names here: one of the current node's.
+    /// The port that `address` names on the current node.
     pub(super) fn local_port(&mut self, address: SocketAddr) -> io::Result<Port> {
         let node = if address.ip().is_unspecified() {
             current_node()

@@ -1,16 +1,16 @@
 //! Wakers that are plain numbers.
 //!
 //! A task is named by (slot, generation), which fits the waker's data pointer: cloning and dropping
-//! cost nothing and nothing is counted. A waker may travel (`Waker` is `Send + Sync`) but wakes only at
-//! home: on another thread it finds no such task, or at worst polls a task of that thread's own world once
-//! for nothing.
+//! cost nothing and nothing is counted. A waker may travel (`Waker` is `Send + Sync`) but only works
+//! on its own thread: on another it finds no such task, or at worst polls a task of that thread's own world once
+//! in vain.
 #![allow(unsafe_code)]
 
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::executor;
 
-/// A task: its slot and how often that slot was used before.
+/// A task: its slot and the number of earlier uses of that slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaskId {
     pub(crate) slot: u32,

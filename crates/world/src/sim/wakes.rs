@@ -1,7 +1,7 @@
-//! How long a process takes to notice that its sockets have something for it.
+//! Wake-up latency of processes whose sockets are ready.
 //!
-//! A process that waits for its sockets is woken by the scheduler, some time after the packet came; when it runs, it sees all that has come
-//! meanwhile. Tasks of one node are one process. What is left out: a process that is awake anyway notices at once.
+//! A process that waits for its sockets is woken by the scheduler, some time after the packet came; when it runs, it sees everything that came
+//! meanwhile. Tasks of one node are one process. Left out: a process that is awake anyway notices at once.
 
 use std::ops::Range;
 use std::task::Waker;
@@ -14,7 +14,7 @@ use super::plan::NodeId;
 /// The processes of all nodes.
 #[derive(Default)]
 pub(super) struct Wakes {
-    /// How long waking up takes; none: no time at all.
+    /// Wake-up latency; none: no time at all.
     latency: Option<Range<Duration>>,
     /// By node.
     processes: Vec<Process>,
@@ -37,7 +37,7 @@ impl Wakes {
         Wakes { latency, processes: Vec::new() }
     }
 
-    /// A task of `node` has something to do. If that wakes its process: after how long.
+    /// Queues a task of `node` that has something to do. Returns the latency if that wakes its process.
     pub(super) fn rouse(&mut self, node: NodeId, task: Waker) -> Option<Duration> {
         let Some(Range { start, end }) = self.latency else {
             task.wake();

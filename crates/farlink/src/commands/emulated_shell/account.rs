@@ -1,4 +1,4 @@
-//! What the links did, in a line for people and as JSON.
+//! Account of the links' activity, as a line for people and as JSON.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::Shell;
 use crate::show::units::{bytes, counted};
 
-/// The number of the JSON's format.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
 
 /// "carried 20 packets (1.2 KB) up and 30 (40 KB) down; dropped 3 (1 lost, 2 queue full); late by ...".
@@ -28,7 +28,7 @@ pub fn line(snapshot: &Snapshot) -> String {
     )
 }
 
-/// One way over all links.
+/// A direction over all links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the server.
@@ -38,7 +38,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether a link of this name, as a topology gives it, lies this way.
+    /// Returns true if a link of this name, as a topology gives it, has this direction.
     pub fn has(self, name: &str) -> bool {
         name.ends_with(match self {
             Direction::Up => "up",
@@ -75,7 +75,7 @@ fn dropped(links: &[LinkReport]) -> String {
     if parts.is_empty() { "none".to_owned() } else { format!("{total} ({})", parts.join(", ")) }
 }
 
-/// All of it, with every drop that is remembered.
+/// The complete account, with every remembered drop.
 pub fn json(args: &Shell, snapshot: &Snapshot, drops: &emu::DropLog) -> Value {
     let invalid = snapshot.check().err();
     json!({

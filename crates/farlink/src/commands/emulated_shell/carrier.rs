@@ -14,7 +14,7 @@ pub struct Carrier {
     thread: JoinHandle<Account<()>>,
 }
 
-/// The links of several networks, one behind the other, the first next to the client.
+/// The links of several chained networks, the first next to the client.
 pub fn chain(networks: &[Network]) -> Topology {
     let (first, others) = networks.split_first().expect("the command line demands a network");
     others.iter().fold(Topology::of(first), |topology, network| {
@@ -24,7 +24,8 @@ pub fn chain(networks: &[Network]) -> Topology {
 }
 
 impl Carrier {
-    /// Starts it between the two sides of `testbed`. Should it fail, the sandbox ends: nothing runs over a link that is not emulated.
+    /// Starts it between the two sides of `testbed`. If the emulator fails, the sandbox ends: nothing runs over a
+    /// link that is not emulated.
     pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
         let release = Release::suiting(&topology);
         let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
@@ -40,7 +41,7 @@ impl Carrier {
         Ok(Carrier { control, thread })
     }
 
-    /// By which others ask how it does.
+    /// Handle by which other threads query the emulator.
     pub fn control(&self) -> Control {
         self.control.clone()
     }

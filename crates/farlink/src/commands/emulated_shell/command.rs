@@ -1,4 +1,4 @@
-//! The command that is to run inside.
+//! The command to run inside.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
-/// Whether it can be run at all, before anything is set up.
+/// Checks that the command can be run at all, before anything is set up.
 pub fn check(command: &[OsString]) -> Result<(), Failure> {
     let Some(name) = command.first() else {
         return match io::stdin().is_terminal() && io::stdout().is_terminal() {
@@ -26,7 +26,7 @@ pub fn check(command: &[OsString]) -> Result<(), Failure> {
     }
 }
 
-/// The command, ready to be started; the caller's shell where none was given.
+/// The command, ready to be started; the caller's shell if none was given.
 pub fn prepare(command: &[OsString], networks: &[String]) -> Command {
     let shell = || env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let mut prepared = match command.split_first() {
@@ -41,7 +41,7 @@ pub fn prepare(command: &[OsString], networks: &[String]) -> Command {
     prepared
 }
 
-/// The file that a shell would run: a program on PATH before one that is none.
+/// The file that a shell would run: an executable on PATH takes precedence over a file that is none.
 fn find(name: &OsStr) -> Option<PathBuf> {
     if name.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(|file| file.exists());

@@ -20,7 +20,7 @@ use super::{account, code_of, command as command_to_run, networks, status};
 use crate::args::{HostLoopback, Shell};
 use crate::failure::Failure;
 
-/// What this part is called on the command line.
+/// This part's name on the command line.
 const NAME: &str = "shell-inside";
 
 /// This part as a command, with the arguments of `farlink shell` as they were typed.
@@ -72,7 +72,7 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     Ok(process::ExitCode::from(code_of(status)))
 }
 
-/// What the ends are called. A name has one address: of two, a program would try one after the other, a round trip each.
+/// The ends' names. Each has one address: of two, a program would try one after the other, a round trip each.
 fn names() -> Names {
     Names::default()
         .with("client.farlink", Side::Client.address())
@@ -81,7 +81,7 @@ fn names() -> Names {
         .with("server6.farlink", Side::Server.address_v6())
 }
 
-/// What was emulated, and whether it can be believed.
+/// Reports what was emulated, and whether the result is trustworthy.
 fn tell(snapshot: &Snapshot) {
     eprintln!("farlink: {}", account::line(snapshot));
     if snapshot.wire == Wire::Tap {
@@ -104,7 +104,7 @@ fn let_anybody_ping(testbed: &Testbed) -> Result<(), Failure> {
 
 /// Listens at the network's far side on behalf of this machine's loopback.
 fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, Failure> {
-    // The first is for IPv4 too; there is no IPv6 where packets are too small for it.
+    // The first serves IPv4, too; there is no IPv6 where packets are too small for it.
     let all: [SocketAddr; 2] =
         [(Ipv6Addr::UNSPECIFIED, port.inside).into(), (Ipv4Addr::UNSPECIFIED, port.inside).into()];
     let bound = testbed.namespace(Side::Server).run(move || Ok(TcpListener::bind(&all[..])));
@@ -116,7 +116,7 @@ fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, Failure>
     })
 }
 
-/// Sends the command what arrives on the channel: numbers of signals, a byte each.
+/// Relays signals from the channel to the command: signal numbers, a byte each.
 fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
     let mut channel = channel.try_clone().map_err(Failure::machine)?;
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! A shell at the user's terminal, with a line at the bottom that says what the links do.
+//! A shell at the user's terminal, with a status line of the links at the bottom.
 
 use std::io::{self, Stdout};
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,7 @@ use super::{inside, start};
 use crate::args::Shell;
 use crate::failure::Failure;
 
-/// Runs the user's shell inside; its exit code.
+/// Runs the user's shell inside; returns its exit code.
 pub fn run(args: &Shell, signals: Signals) -> Result<u8, Failure> {
     let (rows, columns) = pseudo_terminal::user_size().map_err(failure)?;
     let screen = Screen::new(io::stdout(), rows, columns).map_err(failure)?;
@@ -25,7 +25,7 @@ pub fn run(args: &Shell, signals: Signals) -> Result<u8, Failure> {
     command.stdin(copy()?).stdout(copy()?).stderr(copy()?);
     drop(inner);
     let watch = Watch::new(start(args, command)?, signals);
-    // From here on to the end keys belong to the shell inside.
+    // From here to the end, keys belong to the shell inside.
     let _raw = RawTerminal::enter().map_err(failure)?;
     let open = vec![Source::Signals, Source::Output, Source::Lines, Source::Keyboard];
     Session { watch, screen, outer, open, keys: Vec::new(), line: Vec::new() }.run()
@@ -35,7 +35,7 @@ fn failure(error: io::Error) -> Failure {
     Failure::machine(format!("cannot use the terminal: {error}"))
 }
 
-/// Where something may come from.
+/// An input of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// The kernel.
@@ -53,11 +53,11 @@ struct Session {
     screen: Screen<Stdout>,
     /// The user's end of the terminal inside.
     outer: OwnedFd,
-    /// What has not ended yet.
+    /// Inputs that have not ended yet.
     open: Vec<Source>,
-    /// Keys that nobody inside has room for.
+    /// Keys typed while no program inside had room for them.
     keys: Vec<u8>,
-    /// What came of the next line to show.
+    /// The part received so far of the next line to show.
     line: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl Session {
             }
             self.press_keys().map_err(failure)?;
             if let Some(code) = self.watch.heed()? {
-                // What was written last.
+                // The remaining output.
                 while self.ready(PollTimeout::ZERO).contains(&Source::Output) {
                     self.copy_output().map_err(failure)?;
                 }
@@ -97,7 +97,7 @@ impl Session {
             })
             .collect();
         if poll(&mut fds, timeout).is_err() {
-            // Interrupted: it is asked again.
+            // Interrupted: the caller polls again.
             return Vec::new();
         }
         let readable = |fd: &PollFd<'_>| {

@@ -1,9 +1,10 @@
 //! `farlink shell`: a program inside an emulated network.
 //!
-//! Two processes of farlink take part. The one that was started by hand stays outside: it checks what was typed, starts a sandbox, passes
-//! signals on, joins the ports of this machine's loopback that were asked for and, for a shell at a terminal, shows what the links do. The
-//! other one, [`inside`], is the sandbox's supervisor: it builds the network, runs the emulator and starts the command. Both read the same
-//! command line. Between them go signal numbers inwards; outwards first the listeners, then the lines that are to be shown.
+//! Two farlink processes take part. The one that was started by hand stays outside: it checks the arguments, starts
+//! a sandbox, forwards signals, joins the requested ports of this machine's loopback and, for a shell at a
+//! terminal, shows the links' status. The other one, [`inside`], is the sandbox's supervisor: it builds the
+//! network, runs the emulator and starts the command. Both parse the same command line. Signal numbers go inwards;
+//! outwards go first the listeners, then the lines to be shown.
 
 mod account;
 mod carrier;
@@ -31,7 +32,7 @@ use crate::failure::Failure;
 use signals::Signals;
 use watch::Watch;
 
-/// Carries out `farlink shell`; the exit code is the command's.
+/// Carries out `farlink shell`; returns the command's exit code.
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     networks(args)?;
     command::check(&args.command)?;
@@ -46,18 +47,18 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     Ok(process::ExitCode::from(code))
 }
 
-/// What was typed, as networks.
+/// The networks named on the command line.
 fn networks(args: &Shell) -> Result<Vec<Network>, Failure> {
     let parsed = args.network.iter().map(|text| Network::parse(text));
     parsed.collect::<Result<_, _>>().map_err(Failure::bad_input)
 }
 
-/// Starts the part inside and opens the ports that were asked for.
+/// Starts the part inside and opens the requested ports.
 fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
     let wire = super::wire()?;
     let sandbox = Sandbox::start(inside).map_err(|error| Failure::not_emulated(error, wire))?;
     for port in &args.host_loopback {
-        // None is sent where something went wrong inside, which is told there.
+        // None is sent if something went wrong inside; the error is reported there.
         let Some(listener) = receive_listener(sandbox.channel()).map_err(Failure::machine)? else {
             break;
         };
@@ -66,10 +67,10 @@ fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
     Ok(sandbox)
 }
 
-/// Waits for the command, whose standard streams are ours.
+/// Waits for the command, which has our standard streams.
 fn await_end(mut watch: Watch) -> Result<u8, Failure> {
     loop {
-        // Interrupted or not: what happened is looked at below.
+        // Interrupted or not: events are handled below.
         let _ = poll(&mut [PollFd::new(watch.signals(), PollFlags::POLLIN)], watch.timeout());
         if let Some(code) = watch.heed()? {
             return Ok(code);
@@ -77,7 +78,7 @@ fn await_end(mut watch: Watch) -> Result<u8, Failure> {
     }
 }
 
-/// A shell's exit code for it: 128 + N if signal N killed it.
+/// A shell's exit code for this status: 128 + N if signal N killed it.
 fn code_of(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)

@@ -10,7 +10,7 @@ use rustix::termios::{
     OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// Both ends of a new one, with the settings of the user's.
+/// Opens both ends of a new terminal, with the settings of the user's.
 pub fn open(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
     let outer = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&outer)?;
@@ -22,7 +22,7 @@ pub fn open(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((outer, inner))
 }
 
-/// Tells the programs inside.
+/// Sets the size, which the programs inside are told.
 pub fn resize(outer: impl AsFd, rows: u16, columns: u16) -> io::Result<()> {
     let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     Ok(tcsetwinsize(outer, size)?)
@@ -34,13 +34,13 @@ pub fn user_size() -> io::Result<(u16, u16)> {
     Ok((size.ws_row, size.ws_col))
 }
 
-/// The user's terminal, which hands over every key as it is pressed. Dropped, it is as it was.
+/// The user's terminal in raw mode, which delivers every key as it is pressed. Dropped, it is restored.
 pub struct RawTerminal {
     before: Termios,
 }
 
 impl RawTerminal {
-    /// Takes what every key means from the terminal.
+    /// Turns off the terminal's own handling of keys.
     pub fn enter() -> io::Result<RawTerminal> {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();

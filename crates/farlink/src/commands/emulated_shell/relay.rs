@@ -1,7 +1,8 @@
-//! Ports of this machine's loopback, reachable inside because somebody asked for it.
+//! Ports of this machine's loopback, reachable inside on request.
 //!
-//! The listener was made at the far side of the emulated network; connections to it come in through the links. Each is joined, byte for
-//! byte, to one to this machine's loopback, which is no part of what is emulated. A side that has said all closes its direction only.
+//! The listener is at the far side of the emulated network; connections to it come in through the links. Each is
+//! joined, byte for byte, to a connection to this machine's loopback, which is not part of the emulation. A side at
+//! its end closes its direction only.
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -26,7 +27,7 @@ pub fn start(listener: TcpListener, port: u16) {
 fn join(inside: TcpStream, port: u16) -> io::Result<()> {
     let outside = Arc::new(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?);
     let inside = Arc::new(inside);
-    // What was written is sent: these bytes have waited at their writer already.
+    // No Nagle's algorithm: these bytes have waited at their writer already.
     inside.set_nodelay(true)?;
     outside.set_nodelay(true)?;
     for (from, to) in [(&inside, &outside), (&outside, &inside)] {
@@ -36,13 +37,13 @@ fn join(inside: TcpStream, port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies until the end, and tells it; a direction that broke takes the other one with it.
+/// Copies until the end, and passes the end on; an error in one direction ends the other one, too.
 fn carry(mut from: &TcpStream, mut to: &TcpStream) {
     let (said, other) = match io::copy(&mut from, &mut to) {
         Ok(_) => (to.shutdown(Shutdown::Write), Ok(())),
         Err(_) => (to.shutdown(Shutdown::Both), from.shutdown(Shutdown::Both)),
     };
-    // A connection that is gone already needs no telling.
+    // A connection that is already gone need not be shut down.
     let _ = said.and(other);
 }
 

@@ -1,31 +1,32 @@
 //! The user's screen: all rows but the last for the shell inside, the last for a line about the links.
 //!
-//! Source: ECMA-48 and the DEC VT510 manual: DECSTBM keeps scrolling to a region, DECSC and DECRC save and restore the cursor. What is
-//! left out: programs that lift the region by themselves may write over the line until it is drawn anew.
+//! Source: ECMA-48 and the DEC VT510 manual: DECSTBM restricts scrolling to a region, DECSC and DECRC save and
+//! restore the cursor. Not handled: programs that reset the region themselves may overwrite the line until it is
+//! redrawn.
 
 use std::io::{self, Write};
 
-/// Fewer rows have no room for the line.
+/// With fewer rows there is no room for the line.
 const LEAST_ROWS: u16 = 3;
 
-/// A screen with a line at its bottom. Dropped, it is all the user's again.
+/// A screen with a line at its bottom. Dropped, it is the user's again in full.
 pub struct Screen<W: Write> {
     out: W,
     rows: u16,
     columns: u16,
     line: String,
-    /// The line on the screen is not this one.
+    /// True if the line on the screen is not this one.
     stale: bool,
     within: Within,
 }
 
-/// What the output so far ends in the middle of; the line is not drawn into that.
+/// Parser state of the output so far; the line is not drawn into an unfinished sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Within {
     /// Nothing.
     #[default]
     Text,
-    /// A character of several bytes, so many of which are still to come.
+    /// A multi-byte character, with this many bytes still to come.
     Character(u8),
     /// An escape sequence, after ESC.
     Escape,
@@ -49,7 +50,7 @@ impl<W: Write> Screen<W> {
             within: Within::default(),
         };
         if screen.has_line() {
-            // A new line scrolls what is on the last row away; the region's own command moves the cursor.
+            // A new line scrolls the last row's content away; the region's own command moves the cursor.
             write!(screen.out, "\n\x1b7\x1b[1;{}r\x1b8\x1b[1A", screen.inner_rows())?;
         }
         screen.refresh()?;
@@ -61,13 +62,13 @@ impl<W: Write> Screen<W> {
         if self.has_line() { self.rows - 1 } else { self.rows }
     }
 
-    /// The terminal has another size.
+    /// Handles a new terminal size.
     pub fn resize(&mut self, rows: u16, columns: u16) -> io::Result<()> {
         (self.rows, self.columns, self.stale) = (rows, columns, true);
         self.refresh()
     }
 
-    /// What programs inside write.
+    /// Passes on output of programs inside.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)?;
         self.within = bytes.iter().fold(self.within, |within, byte| within.after(*byte));
@@ -85,7 +86,7 @@ impl<W: Write> Screen<W> {
         self.rows >= LEAST_ROWS
     }
 
-    /// Draws the line, if it is not there yet and nothing is cut in two by it.
+    /// Draws the line, if it is stale and no sequence is cut in two by it.
     fn refresh(&mut self) -> io::Result<()> {
         if self.stale && self.within == Within::Text && self.has_line() {
             let text: String = self.line.chars().take(usize::from(self.columns)).collect();

@@ -13,27 +13,27 @@ use emu::{NetNamespace, Side, Testbed};
 
 use crate::failure::Failure;
 
-/// How long the server may take until it listens.
+/// Time limit for the server to begin to listen.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(5);
 /// `TCP_LISTEN` as `/proc/net/tcp` writes it (`include/net/tcp_states.h`).
 const LISTENING: &str = "0A";
-/// `TCP_CLOSE`: what a bound datagram socket is in (proc(5)).
+/// `TCP_CLOSE`: the state of a bound datagram socket (proc(5)).
 const BOUND: &str = "07";
 
-/// It ends with the sandbox.
+/// The server, which ends with the sandbox.
 pub struct Server {
     child: Child,
 }
 
 impl Server {
-    /// Starts it, and waits until some socket waits for clients there.
+    /// Starts it, and waits until one more socket is listening there.
     pub fn start(testbed: &Testbed, text: &str) -> Result<Server, Failure> {
         let mut command = Command::new("/bin/sh");
         let said = io::stderr().as_fd().try_clone_to_owned().map_err(Failure::machine)?;
         command.args(["-c", text]).stdin(Stdio::null()).stdout(said);
         let namespace = testbed.namespace(Side::Server);
-        // Those of ports of this machine's loopback.
+        // Sockets for ports of this machine's loopback.
         let others = waiting_sockets(namespace)?;
         let child = namespace.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
         let mut server = Server { child };
@@ -46,7 +46,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Says that it has ended before the command did, unless it says itself that this is well.
+    /// Reports that the server ended before the command did, unless its status is success.
     pub fn tell_end(&self, status: ExitStatus) {
         if !status.success() {
             eprintln!("warning: the server command ended before the command did: {status}");
@@ -78,18 +78,18 @@ fn pause() {
     thread::sleep(STEP);
 }
 
-/// How many sockets of this namespace wait for clients.
+/// Number of sockets of this namespace that wait for clients.
 fn waiting_sockets(namespace: &NetNamespace) -> Result<usize, Failure> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
     let job = move || {
-        // IPv6 may be off, and then has no table.
+        // With IPv6 off there is no table for it.
         let tables = [("tcp", LISTENING), ("tcp6", LISTENING), ("udp", BOUND), ("udp6", BOUND)];
         Ok(tables.iter().map(|(name, state)| count(&read(name).unwrap_or_default(), state)).sum())
     };
     namespace.run(job).map_err(Failure::machine)
 }
 
-/// How many sockets of a table are in this state, which is its fourth column.
+/// Number of sockets of a table in this state, which is its fourth column.
 fn count(table: &str, state: &str) -> usize {
     table.lines().skip(1).filter(|line| line.split_whitespace().nth(3) == Some(state)).count()
 }

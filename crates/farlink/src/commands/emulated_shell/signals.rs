@@ -1,7 +1,7 @@
-//! Signals as events: what farlink does about them while a command runs inside.
+//! Signals as events, and farlink's reaction while a command runs inside.
 //!
-//! A terminal sends its signals to all processes in the foreground, farlink and the command alike: what becomes of Ctrl-C is then for the
-//! command to say. A signal that somebody sends to farlink alone is passed on to the command.
+//! A terminal sends its signals to all processes in the foreground, farlink and the command alike: the command
+//! decides about Ctrl-C. A signal sent to farlink alone is forwarded to the command.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -13,27 +13,27 @@ use crate::failure::Failure;
 /// `SI_KERNEL` (sigaction(2)): the kernel sent it, here on behalf of a terminal.
 const SENT_BY_KERNEL: i32 = 0x80;
 
-/// What happened.
+/// A signal's meaning to farlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A child ended, or stopped.
     Child,
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized,
     /// This signal asks farlink to end.
     End(i32),
 }
 
-/// The signals of this process, which no longer interrupt it. Programs that it starts have theirs as usual.
+/// The signals of this process, blocked and read as events. Programs that it starts get theirs as usual.
 pub struct Signals(SignalFd);
 
 impl Signals {
-    /// Takes them over; call it before any thread is started, for threads inherit what is blocked.
+    /// Blocks them; call it before any thread is started, because threads inherit the mask.
     pub fn take() -> Result<Signals, Failure> {
         let ends = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = ignored(&status);
-        // What whoever started farlink ignores stays ignored (nohup).
+        // A signal that farlink's parent ignores stays ignored (nohup).
         let heeded = ends.into_iter().filter(|signal| ignored >> (*signal as u32 - 1) & 1 == 0);
         let set = heeded.chain([Signal::SIGCHLD, Signal::SIGWINCH]).collect::<SigSet>();
         let failure = |errno| Failure::machine(format!("cannot watch for signals: {errno}"));
@@ -42,7 +42,7 @@ impl Signals {
         SignalFd::with_flags(&set, flags).map(Signals).map_err(failure)
     }
 
-    /// What happened and was not told yet.
+    /// The next event not yet returned.
     pub fn next(&self) -> Option<Event> {
         loop {
             let info = self.0.read_signal().ok().flatten()?;

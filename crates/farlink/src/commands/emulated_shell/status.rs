@@ -1,4 +1,4 @@
-//! What the links do just now, in a line.
+//! Status line of the links.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use units::BitsPerSec;
 
 use super::account::{Direction, last};
 
-/// How often the line is renewed.
+/// Refresh interval of the line.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// Writes a line to `channel` every now and then, for as long as somebody reads and the emulator runs.
+/// Periodically writes a line to `channel`, for as long as there is a reader and the emulator runs.
 pub fn tell(control: Control, mut channel: UnixStream) {
     thread::spawn(move || {
         let Ok(mut before) = control.snapshot() else { return };
@@ -53,7 +53,7 @@ fn delivered(snapshot: &Snapshot, direction: Direction) -> u64 {
     last(&snapshot.links, direction).map_or(0, |link| link.stats.delivered_bytes)
 }
 
-/// With three figures or so.
+/// A rate with about three significant figures.
 fn rate(bytes: u64, span: Duration) -> String {
     let nanos = span.as_nanos().max(1);
     let rate = BitsPerSec((u128::from(bytes) * 8 * 1_000_000_000 / nanos) as u64).0 as f64;
@@ -64,7 +64,7 @@ fn rate(bytes: u64, span: Duration) -> String {
     }
 }
 
-/// How long the packets waited that were served in between, over all links of one way.
+/// Mean queueing delay of the packets served in between, over all links of one direction.
 fn queueing(before: &Snapshot, now: &Snapshot, direction: Direction) -> Duration {
     let links = before.links.iter().zip(&now.links);
     links.filter(|(_, link)| direction.has(&link.name)).map(|(b, n)| waited(b, n)).sum()

@@ -1,4 +1,4 @@
-//! A sandbox being waited for.
+//! Waiting for a sandbox to end.
 
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,15 +13,15 @@ use super::code_of;
 use super::signals::{Event, Signals};
 use crate::failure::Failure;
 
-/// How long a command may take to end once it was asked to.
+/// Time for a command to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Passes signals on to the command inside, and ends all that is inside if it does not heed them.
+/// Forwards signals to the command inside, and kills everything inside if the command does not heed them.
 pub struct Watch {
     sandbox: Sandbox,
     signals: Signals,
     clock: Clock,
-    /// The signal that asked the command to end, and until when it may take.
+    /// The signal that asked the command to end, and the deadline for it.
     asked: Option<(u8, Time)>,
     resized: bool,
 }
@@ -32,17 +32,17 @@ impl Watch {
         Watch { sandbox, signals, clock: Clock::start(), asked: None, resized: false }
     }
 
-    /// What is watched.
+    /// The watched sandbox.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// Readable when there is something to [heed](Watch::heed).
+    /// Readable when there is an event to [heed](Watch::heed).
     pub fn signals(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }
 
-    /// There is something to heed after so long, even if nothing happens.
+    /// Timeout of a wait: there is something to heed then even if nothing happens.
     pub fn timeout(&self) -> PollTimeout {
         self.asked.map_or(PollTimeout::NONE, |(_, until)| {
             let left = until - self.clock.now() + Duration::from_millis(1);
@@ -50,7 +50,7 @@ impl Watch {
         })
     }
 
-    /// Reacts to what happened; the exit code if that is the end.
+    /// Reacts to events; returns the exit code at the end.
     pub fn heed(&mut self) -> Result<Option<u8>, Failure> {
         while let Some(event) = self.signals.next() {
             match event {
@@ -67,13 +67,13 @@ impl Watch {
         Ok(self.asked.filter(|(_, until)| *until <= now).map(|(signal, _)| 128 + signal))
     }
 
-    /// Whether the terminal was resized since the last call.
+    /// Returns true if the terminal was resized since the last call.
     pub fn take_resized(&mut self) -> bool {
         std::mem::take(&mut self.resized)
     }
 
     fn ask(&mut self, signal: u8) {
-        // Fails where the sandbox is ending already.
+        // Fails if the sandbox is already ending.
         let _ = self.sandbox.channel().write_all(&[signal]);
         self.asked.get_or_insert((signal, self.clock.now() + PATIENCE));
     }

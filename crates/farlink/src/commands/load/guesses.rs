@@ -1,5 +1,5 @@
-//! How much of a page's graph is guessed, and whether the answer hangs on it: the arms are loaded once
-//! more with all guessed causes moved to the document.
+//! Share of guessed edges in a page's graph, and whether the answer depends on it: the arms are loaded once more
+//! with all guessed causes moved to the document.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,19 +14,19 @@ use crate::failure::Failure;
 use crate::show::answer;
 use crate::show::arms::{self, Arm};
 
-/// From this share of guessed edges on, another guess is tried.
+/// Share of guessed edges from which another guess is tried.
 const WORTH_A_TRIAL: f64 = 0.1;
 
-/// Loads of an arm that a trial takes at most.
+/// Maximum loads per arm in a trial.
 const TRIAL_LOADS: u32 = 5;
 
-/// A lead below this share is no difference.
+/// A lead below this share counts as no difference.
 const DIFFERENCE: f64 = 0.02;
 
-/// An answer hangs on guesses if another guess moves the lead by this share at least.
+/// An answer depends on guesses if another guess moves the lead by at least this share.
 const CHANGE: f64 = 0.05;
 
-/// What a reader should know of the guesses in the page that `load` names; nothing where all is known.
+/// Remark on the guesses in the page that `load` names; none if nothing is guessed.
 pub fn sentence(
     load: &Load,
     plan: &Plan,
@@ -72,14 +72,14 @@ pub fn sentence(
     }))
 }
 
-/// The fastest arm by a moment, and how far it is ahead of the next.
+/// The fastest arm by a moment, and its lead over the next.
 struct Lead {
     moment: Moment,
     first: String,
     share: f64,
 }
 
-/// Who leads, by each moment by which two arms are ranked. Arms that lost anything are not.
+/// The lead by each moment by which two arms are ranked. Arms that lost anything are not ranked.
 fn leads(arms: &[Arm]) -> Vec<Lead> {
     let Some(view) = arms.first().map(Arm::view) else { return Vec::new() };
     let ranked: Vec<&Arm> = arms.iter().filter(|arm| arm.view() == view).collect();
@@ -109,7 +109,7 @@ impl Lead {
         }
     }
 
-    /// Whether another guess gives another answer.
+    /// Returns true if another guess gives another answer.
     fn turns_into(&self, other: &Lead) -> bool {
         let is_first = self.first == other.first;
         let moved = self.share - if is_first { other.share } else { -other.share };
@@ -118,7 +118,7 @@ impl Lead {
     }
 }
 
-/// What another guess makes of these leads.
+/// Effect of another guess on these leads.
 fn verdict(own: &[Lead], other: &[Lead]) -> Option<String> {
     let pairs: Vec<(&Lead, &Lead)> = own
         .iter()

@@ -9,7 +9,7 @@ use crate::commands::{files, har_text};
 use crate::failure::Failure;
 use crate::show::arms::Arm;
 
-/// Writes the median visit of each arm; an arm none of whose loads succeeded has none.
+/// Writes the median visit of each arm; an arm without a successful load has none.
 pub fn write(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };

@@ -1,4 +1,4 @@
-//! `farlink load --json`: one object a visit, one a line, for programs.
+//! `farlink load --json`: one JSON object per visit, one per line, for programs.
 //!
 //! A journey that ended without a visit has a line too, with `plt_ms` null and the `failure`.
 
@@ -35,10 +35,10 @@ fn line(about: &Map<String, Value>, measured: Value) -> Result<(), Failure> {
     output::line(Value::Object(object))
 }
 
-/// What the lines of a journey have in common.
+/// The fields common to all lines of a journey.
 fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<String, Value> {
     let scenario = &*journey.scenario;
-    // It was resolved before anything was loaded, so it is there.
+    // The network was resolved before anything was loaded, so this succeeds.
     let resolved = worlds.library().network_of(scenario).ok().map(|network| network.to_string());
     let about = json!({
         "page": scenario.page.spec,

@@ -98,7 +98,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Blocking a host that is not there is a typing error: it would block nothing, and nobody would know.
+/// Rejects blocking a host that the page does not have: a typing error, which would silently block nothing.
 fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
     let page = worlds.library().page_of(&plan.cells()[0]).map_err(Failure::bad_input)?;
     let hosts = || page.hosts.iter().map(|host| host.name.as_str());

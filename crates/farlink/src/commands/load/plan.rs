@@ -1,4 +1,4 @@
-//! From what was typed to a plan.
+//! Plan of the loads, from the command line.
 
 use scenario::grid::{Axis, Grid, GridError, GridFault};
 use scenario::settings::setting;
@@ -8,7 +8,7 @@ use testbed::worlds::Worlds;
 use crate::args::Load;
 use crate::failure::Failure;
 
-/// The plan: the product of all settings that were given several values.
+/// The plan: the product of all settings with several values.
 pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.seed >= 1 << 63 {
         return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
@@ -21,7 +21,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     Ok(plan.without(grid.skipped))
 }
 
-/// The page, and all settings that were typed.
+/// The page, and all settings that were given.
 fn axes(load: &Load) -> Vec<Axis> {
     let axis =
         |key: &str, value: &str| Axis { key: key.to_owned(), values: vec![value.to_owned()] };
@@ -33,7 +33,7 @@ fn axes(load: &Load) -> Vec<Axis> {
     axes
 }
 
-/// The error of a grid, at the option that it comes from.
+/// The error of a grid, attributed to the option that it comes from.
 fn refusal(axes: &[Axis], error: GridError) -> Failure {
     let GridError { axis, value, fault } = error;
     let Axis { key, values } = &axes[axis];

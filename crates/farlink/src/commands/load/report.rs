@@ -1,4 +1,4 @@
-//! `farlink load --report`: all loads as one HTML file, as `farlink report` makes it of a run.
+//! `farlink load --report`: all loads as one HTML file, as `farlink report` writes it for a run.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::commands::{files, run, stores};
 use crate::failure::Failure;
 use crate::show::arms::Arm;
 
-/// The loads as a run, in a store that lasts no longer than the report takes.
+/// The loads as a run, in a store that lasts only until the report is written.
 pub struct Kept {
     store: Store,
     run: RunId,
 }
 
 impl Kept {
-    /// Keeps what the journeys of `plan` left behind.
+    /// Stores the results of the journeys of `plan`.
     pub fn new(
         plan: &Plan,
         facts: &RunFacts,

@@ -1,6 +1,6 @@
 //! `--queue-sweep`: the same arms over the same network with other queues.
 //!
-//! Many sources state no queue, and the queue often decides: a short one loses packets that a long one delays.
+//! Many sources state no queue, and the queue often decides: a short one drops packets that a long one delays.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub struct Row {
 /// The queues beside the network's own, in thousandths of the bandwidth-delay product.
 const QUEUES: [u64; 2] = [1000, 4000];
 
-/// Loads the arms of `plan` with each of the other queues; prints the visits if JSON is wanted.
+/// Loads the arms of `plan` with each of the other queues; prints the visits if JSON was requested.
 pub fn run(
     load: &Load,
     plan: &Plan,
@@ -58,7 +58,7 @@ pub fn run(
     Ok(rows)
 }
 
-/// The medians of all arms with each queue, and whether the fastest is always the same.
+/// Prints the medians of all arms with each queue, and whether the same arm is always fastest.
 pub fn print(own: &[Arm], rows: &[Row], worlds: &Worlds) -> Result<(), Failure> {
     let Some(first) = own.first() else { return Ok(()) };
     let names: Vec<&str> = own.iter().map(Arm::name).collect();

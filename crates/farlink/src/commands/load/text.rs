@@ -1,4 +1,4 @@
-//! `farlink load` for people: the answer, what was asked, a table, notes, a waterfall.
+//! `farlink load` for people: the answer, the conditions, a table, notes, a waterfall.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
 use crate::show::{answer, by_page, conditions, waterfall};
 
-/// Objects that a waterfall shows unless all are asked for.
+/// Objects in a waterfall by default.
 const WATERFALL_ROWS: usize = 40;
 
-/// Lines of waterfalls from which on a reader is better served by a file.
+/// Lines of waterfalls from which a file serves a reader better.
 const MANY_LINES: usize = 1000;
 
-/// Columns where the width of the terminal is not known.
+/// Columns if the terminal's width is unknown.
 const WIDTH: usize = 100;
 
 /// Prints all of it.
@@ -57,7 +57,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     waterfalls(load, arms)
 }
 
-/// What was asked, and what its names stand for.
+/// The conditions of the comparison, with the meaning of their names.
 fn heading(load: &Load, arms: &[Arm], page: &Page, network: &Network) -> String {
     let arm = &arms[0];
     let scenario = arm.scenario();
@@ -90,7 +90,7 @@ fn heading(load: &Load, arms: &[Arm], page: &Page, network: &Network) -> String 
     )
 }
 
-/// Which clock the loads ran on, and whose TCP.
+/// The clock that the loads ran on, and the TCP implementation.
 fn world(arm: &Arm) -> String {
     match arm.emulations().next() {
         Some(emulation) => format!("emulated with the TCP of Linux {}", emulation.kernel),
@@ -98,7 +98,7 @@ fn world(arm: &Arm) -> String {
     }
 }
 
-/// How punctual the emulator was at its worst.
+/// The emulator's worst punctuality.
 fn punctuality(arms: &[Arm]) -> Option<String> {
     let all = || arms.iter().flat_map(Arm::emulations);
     let worst = |late: fn(&EmulationRecord) -> u64| all().map(late).max();
@@ -115,7 +115,7 @@ fn punctuality(arms: &[Arm]) -> Option<String> {
     ))
 }
 
-/// What the radio spent on the median load of each arm.
+/// The radio's energy in the median load of each arm.
 fn radio(arms: &[Arm]) -> Option<String> {
     let spent = |arm: &Arm| {
         let radio = arm.median_load()?.visit.record.radio.as_ref()?;
@@ -132,12 +132,12 @@ fn radio(arms: &[Arm]) -> Option<String> {
     (!spent.is_empty()).then(|| format!("radio    {}", spent.join("; ")))
 }
 
-/// Every note once, and what the numbers themselves say should be known.
+/// Every note once, and the findings in the figures.
 fn notes(arms: &[Arm]) -> BTreeSet<String> {
     arms.iter().flat_map(|arm| arm.notes().iter().cloned().chain(arm.findings())).collect()
 }
 
-/// Which arms could not push what servers were to push.
+/// The arms whose protocols cannot push what servers were to push.
 fn pushing_nothing(arms: &[Arm]) -> Option<String> {
     let asked = arms.iter().find_map(|arm| arm.scenario().serving.push)?;
     let silent = arms.iter().filter(|arm| arm.scenario().serving.push.is_none());
@@ -154,7 +154,7 @@ fn failures(arms: &[Arm]) -> BTreeSet<String> {
     arms.iter().flat_map(of).collect()
 }
 
-/// The median loads: of the fastest arm, or in full of all arms.
+/// Prints waterfalls of the median loads: of the fastest arm, or of all arms in full.
 fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), Failure> {
     let chosen: Vec<&Arm> = match load.waterfall {
         true => arms.iter().collect(),

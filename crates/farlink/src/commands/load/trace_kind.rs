@@ -1,4 +1,4 @@
-//! The kinds of traces that `--trace` writes: what each is called, what its file holds.
+//! The kinds of traces that `--trace` writes: their names and their files' contents.
 
 use std::path::PathBuf;
 
@@ -11,21 +11,21 @@ use crate::failure::Failure;
 /// A kind of trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceKind {
-    /// TCP's connections as lines of JSON; HTTP/3's in the same words.
+    /// TCP's connections as lines of JSON; HTTP/3's with the same keys.
     Tcp,
-    /// HTTP/3's connections as qlog, a file an end.
+    /// HTTP/3's connections as qlog, one file per end.
     Qlog,
-    /// The digests of what arrived, as CSV.
+    /// The digests of the bodies that arrived, as CSV.
     Bodies,
 }
 
-/// A file of a trace: what goes before the extension, if it is one of several, and what it holds.
+/// A file of a trace: the part before the extension, if it is one of several, and the contents.
 pub type File = (Option<String>, String);
 
 impl TraceKind {
     const ALL: [TraceKind; 3] = [TraceKind::Tcp, TraceKind::Qlog, TraceKind::Bodies];
 
-    /// What it is called.
+    /// Name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             TraceKind::Tcp => "tcp",
@@ -53,7 +53,7 @@ impl TraceKind {
         }
     }
 
-    /// Which trace `KIND=OUT` wants, and where; `tcp` alone: in `tcp.jsonl`.
+    /// Parses `KIND=OUT` to the trace and its path; `tcp` alone is written to `tcp.jsonl`.
     pub fn parse(text: &str) -> Result<(TraceKind, PathBuf), Failure> {
         let (name, place) = match text.split_once('=') {
             Some((name, place)) => (name, Some(place)),

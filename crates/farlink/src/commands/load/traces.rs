@@ -1,7 +1,7 @@
 //! `farlink load --pcap`, `--trace`, `--screenshot` and `--film`: the median load of each arm, packet by packet and picture by picture.
 //!
-//! A simulated load is a pure function of scenario and seed, so the one that turns out to be the median is simply run again and
-//! watched; emulated ones are all watched as they happen.
+//! A simulated load is a pure function of scenario and seed, so the one that turns out to be the median is simply
+//! run again and observed; emulated loads are all observed as they happen.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::commands::watched::Watched;
 use crate::failure::Failure;
 use crate::show::arms::{Arm, Load};
 
-/// What is to be written, and where.
+/// Requested traces and their paths.
 #[derive(Debug, Default)]
 pub struct Traces {
     pcap: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// What was asked for, if it can be written.
+    /// The requested traces, if they can be written.
     pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
         let kinds = kinds(load)?;
         check_painted(load, "--screenshot", &load.screenshot)?;
@@ -50,17 +50,17 @@ impl Traces {
         Ok(traces)
     }
 
-    /// Whether there is anything to write.
+    /// Returns true if there is anything to write.
     pub fn are_wanted(&self) -> bool {
         self.pcap.is_some() || !self.traces.is_empty() || self.screenshot.is_some() || self.films()
     }
 
-    /// Whether loads are to be filmed.
+    /// Returns true if loads are to be filmed.
     pub fn films(&self) -> bool {
         self.film.is_some()
     }
 
-    /// Writes the median load of each arm; where none succeeded, the first.
+    /// Writes the median load of each arm; if none succeeded, the first.
     pub fn write(&self, arms: &[Arm], watched: &Watched<'_>) -> Result<(), Failure> {
         if !self.are_wanted() {
             return Ok(());
@@ -109,7 +109,7 @@ impl Traces {
     }
 }
 
-/// Pictures are a real browser's.
+/// Rejects pictures of anything but a real browser.
 fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Result<(), Failure> {
     if place.is_none() || load.how.settings.of("client.program").contains(&Program::Chromium.name())
     {
@@ -119,14 +119,14 @@ fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Re
         .hint("add --world emu --client chromium".to_owned()))
 }
 
-/// The client's side where it was asked for, the servers' beside it.
+/// Writes the client's side to `path`, the servers' beside it.
 fn write_packets(visit: &ObservedVisit<'_>, path: &Path) -> Result<(), Failure> {
     files::write_whole(path, &pcapng(visit, Side::Client))?;
     let servers = files::beside(path, Side::Servers.name());
     files::write_whole(&servers, &pcapng(visit, Side::Servers))
 }
 
-/// What `--trace` asks for.
+/// The traces that `--trace` asks for.
 fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
     let mut kinds: Vec<(TraceKind, PathBuf)> = Vec::new();
     for text in &load.trace {
@@ -145,7 +145,7 @@ fn is_quic(protocol: &str) -> bool {
     protocol.parse().is_ok_and(scenario::Protocol::is_quic)
 }
 
-/// A trace that no arm could fill is a slip.
+/// Rejects a trace that no arm could fill.
 fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), Failure> {
     let wants = |kind| kinds.iter().any(|(wanted, _)| *wanted == kind);
     let is_chromium = load.how.settings.of("client.program").contains(&Program::Chromium.name());

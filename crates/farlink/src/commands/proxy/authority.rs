@@ -1,4 +1,4 @@
-//! The operator's own authority: made, and held against today's date.
+//! The operator's own certificate authority: its creation, and its validity today.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::failure::{ExitCode, Failure};
 const CERTIFICATE: &str = "ca.pem";
 const KEY: &str = "ca-key.pem";
 
-/// Makes an authority's files in `folder`. Nothing that is there is overwritten.
+/// Creates an authority's files in `folder`. No existing file is overwritten.
 pub fn make(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
     for path in [&certificate, &key] {
@@ -30,7 +30,7 @@ pub fn make(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
         move |error: io::Error| Failure::machine(format!("{path} cannot be written: {error}"))
     };
     fs::create_dir_all(folder).map_err(unwritten(folder))?;
-    // The key first: a certificate without one would only look like an authority.
+    // The key first: a certificate without a key would only look like an authority.
     write(&key, &made.key, 0o600).map_err(unwritten(&key))?;
     write(&certificate, &made.certificate, 0o644).map_err(unwritten(&certificate))?;
     output::print(format!(
@@ -47,7 +47,7 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Refuses an authority that nobody believes today.
+/// Rejects an authority that is not valid today.
 pub fn judge(settings: &Settings, now: Duration) -> Result<(), Failure> {
     match &settings.intercept {
         Some(intercept) if !intercept.issuer.is_valid_at(now) => {

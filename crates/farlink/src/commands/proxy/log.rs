@@ -16,11 +16,11 @@ use crate::failure::Failure;
 pub struct Writing {
     pub sender: LogSender,
     pub format: LogFormat,
-    /// Ends when the last sender is gone.
+    /// Ends when the last sender is dropped.
     pub writer: Option<JoinHandle<()>>,
 }
 
-/// Begins to write `log`.
+/// Starts the writer of `log`.
 pub fn start(log: &Log) -> Result<Writing, Failure> {
     let (sender, lines) = log_channel();
     let mut target = Target::open(&log.place)
@@ -32,7 +32,7 @@ pub fn start(log: &Log) -> Result<Writing, Failure> {
     Ok(Writing { sender, format: log.format, writer: Some(writer) })
 }
 
-/// Where lines go.
+/// Destination of lines.
 struct Target {
     place: LogPlace,
     out: BufWriter<Box<dyn Write + Send>>,
@@ -62,7 +62,7 @@ fn write(target: &mut Target, messages: &Receiver<LogMessage>) {
             .and_then(|()| target.out.flush());
         match written {
             Ok(()) => is_failing = false,
-            // A full disk stops no proxy. It is said once.
+            // A full disk does not stop the proxy. It is reported once.
             Err(error) if !is_failing => {
                 is_failing = true;
                 eprintln!("warning: the log of requests has gaps: {error}");

@@ -41,7 +41,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     let settings = started.settings()?;
     limits::raise();
     limits::keep_pages_small();
-    // Before there are threads, which inherit what is blocked.
+    // Before any thread is started: threads inherit the signal mask.
     let signals = signals::Signals::block()?;
     let stores = Arc::new(Mutex::new(Stores::new(started.start)));
     let first = phase(settings.clone(), started.start, &stores)?;
@@ -79,7 +79,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-/// A proxy's beginning.
+/// Inputs of a proxy's start.
 struct Started<'a> {
     args: &'a Proxy,
     pseudonym: String,
@@ -113,7 +113,7 @@ impl Started<'_> {
     }
 }
 
-/// What a proxy is to do by `settings`.
+/// The proxy's task under `settings`.
 fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
     authority::judge(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
@@ -121,7 +121,7 @@ fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<
     Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
 }
 
-/// How many threads serve. Limits are the proxy's; each thread has its share of them.
+/// Number of worker threads. Limits are the proxy's; each thread has its share of them.
 fn worker_count(args: &Proxy, settings: &Settings) -> usize {
     let wanted = args.workers.or(settings.workers).map_or_else(cores, std::num::NonZero::get);
     let count = wanted.min(settings.upstream.most_shares());
@@ -133,7 +133,7 @@ fn worker_count(args: &Proxy, settings: &Settings) -> usize {
     count
 }
 
-/// Refuses limits that the workers who are there cannot share.
+/// Rejects limits that the running workers cannot share.
 fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
     let most = settings.upstream.most_shares();
     if workers <= most {
@@ -147,7 +147,7 @@ fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
 /// The client of origins over TLS.
 fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
     let authorities = match trust {
-        // A machine without authorities can still pass on what needs none.
+        // A machine without authorities can still forward whatever needs none.
         Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {
             eprintln!("warning: {error}: origins over TLS will be refused");
             Authorities::none()

@@ -1,4 +1,5 @@
-//! The ports of a running proxy, when its configuration changes: one that cannot be had is refused before any worker hears of it.
+//! The ports of a running proxy, when its configuration changes: an unavailable port is rejected before any worker
+//! gets the configuration.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,12 +13,12 @@ use crate::failure::Failure;
 /// The addresses that a configuration names.
 pub struct Ports {
     tcp: BTreeSet<SocketAddr>,
-    /// Those where HTTP/3 is spoken.
+    /// Addresses for HTTP/3.
     udp: BTreeSet<SocketAddr>,
 }
 
 impl Ports {
-    /// Those that are listened on.
+    /// The addresses that `settings` listen on.
     pub fn of(settings: &Settings) -> Ports {
         let listeners = settings.listeners.iter();
         let tcp = listeners.clone().map(|listener| listener.address).collect();
@@ -25,7 +26,7 @@ impl Ports {
         Ports { tcp, udp: quic.map(|listener| listener.address).collect() }
     }
 
-    /// Those that `settings` ask for, if the new ones can be had.
+    /// The addresses that `settings` ask for, if the new ones are available.
     pub fn asked_by(&self, settings: &Settings) -> Result<Ports, Failure> {
         let asked = Ports::of(settings);
         try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
@@ -34,14 +35,15 @@ impl Ports {
     }
 }
 
-/// Tries whether those of `asked` that are not `held` can be had.
+/// Checks that the addresses in `asked` that are not `held` are available.
 fn try_new(
     held: &BTreeSet<SocketAddr>,
     asked: &BTreeSet<SocketAddr>,
     is_udp: bool,
     bind: impl Fn(SocketAddr) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    // An address with a port that we hold already, on another address, is for the workers to try: they share ports, this test does not.
+    // An address whose port we already hold on another address is left to the workers: they share ports, this test
+    // does not.
     let is_new = |address: &&SocketAddr| {
         address.port() != 0 && !held.iter().any(|held| held.port() == address.port())
     };

@@ -1,5 +1,5 @@
-//! What the operator wants: SIGTERM and Ctrl-C end the proxy in order (the second time at once), SIGHUP reads the configuration
-//! again and opens the log anew.
+//! Operator signals: SIGTERM and Ctrl-C end the proxy in order (the second time at once), SIGHUP reads the
+//! configuration again and reopens the log.
 
 use std::process;
 use std::thread;
@@ -11,12 +11,12 @@ use proxy::serve::{Control, Phase};
 
 use crate::failure::{ExitCode, Failure};
 
-/// The signals, which wait to be taken.
+/// The signals, blocked until they are taken.
 pub struct Signals(SigSet);
 
 impl Signals {
-    /// Lets them wait, on this thread and those that it will start. A file that may not grow further (`RLIMIT_FSIZE`) is an error of the
-    /// write, not the end of the process.
+    /// Blocks them, on this thread and those that it will start. A file that may not grow further (`RLIMIT_FSIZE`)
+    /// is then an error of the write, not the end of the process.
     pub fn block() -> Result<Signals, Failure> {
         SigSet::from(Signal::SIGXFSZ).thread_block().map_err(Failure::machine)?;
         let set: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
@@ -24,7 +24,7 @@ impl Signals {
         Ok(Signals(set))
     }
 
-    /// Obeys them from now on, on a thread of its own. `reload` reads the configuration, if there is a file.
+    /// Handles them from now on, on a separate thread. `reload` reads the configuration, if there is a file.
     pub fn obey(
         self,
         control: Control,
@@ -43,7 +43,7 @@ impl Signals {
                     _ if is_ending => process::exit(ExitCode::Interrupted as i32),
                     _ => {
                         is_ending = true;
-                        // The log's writer ends when nobody is left to send it lines.
+                        // The log's writer ends when no sender is left.
                         log = None;
                         eprintln!("finishing what is under way");
                         control.tell(Phase::Drain);
@@ -51,14 +51,14 @@ impl Signals {
                 }
             }
         };
-        // It lives as long as the process.
+        // The thread lives as long as the process.
         drop(thread::spawn(obey));
     }
 }
 
 fn reopen(log: Option<&LogSender>) {
     if let Some(log) = log {
-        // Where the writer is behind, the next time does it.
+        // If the writer is behind, the next SIGHUP does it.
         let _ = log.try_send(LogMessage::Reopen);
     }
 }

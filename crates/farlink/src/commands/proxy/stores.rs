@@ -1,4 +1,5 @@
-//! The cache of a running proxy, which outlives a change of everything but its own settings; its disk tier outlives even that.
+//! The cache of a running proxy, which survives any change of configuration except its own settings; its disk tier
+//! survives even those.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use proxy::config::Settings;
 use crate::commands::secret::secret;
 use crate::failure::Failure;
 
-/// What is stored.
+/// Stored responses.
 pub struct Stores {
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
@@ -19,7 +20,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Nothing yet.
+    /// An empty one.
     pub fn new(start: Duration) -> Stores {
         Stores { start, current: None, disk: None }
     }
@@ -49,7 +50,7 @@ impl Stores {
         Ok(Some(store))
     }
 
-    /// Waits until all is on disk that is to be there.
+    /// Waits until everything meant for the disk is written.
     pub fn finish(&self) {
         if let Some((_, disk)) = &self.disk {
             disk.finish();

@@ -19,23 +19,23 @@ use super::log::Writing;
 use crate::commands::secret::secret;
 use crate::failure::Failure;
 
-/// Threads that serve.
+/// The worker threads.
 pub struct Workers {
     threads: Vec<JoinHandle<bool>>,
     log: Option<JoinHandle<()>>,
     opened: Opened,
 }
 
-/// What a worker listens on.
+/// Addresses that a worker listens on.
 #[derive(Clone, Default)]
 struct Opened {
     addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
 }
 
-/// What a worker's thread begins with.
+/// Inputs of a worker's thread.
 struct Begin {
-    /// Where its chances come from: of its own for each thread, and nobody outside should guess them.
+    /// Source of randomness: each thread has its own, unpredictable from outside.
     source: Source,
     orders: Orders,
     place: (usize, usize),
@@ -109,12 +109,12 @@ impl Workers {
         self.opened.admin
     }
 
-    /// Waits for their end; gives whether all requests were done by then.
+    /// Waits for their end; returns true if all requests were done by then.
     pub fn join(self) -> bool {
         let ends: Vec<bool> =
             self.threads.into_iter().map(|thread| thread.join().unwrap_or(false)).collect();
         if let Some(log) = self.log {
-            // What was logged is written.
+            // The log is complete.
             let _ = log.join();
         }
         ends.into_iter().all(|all_done| all_done)
@@ -137,7 +137,7 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
         match Worker::open(parts, opened.as_deref()) {
             Ok(worker) => {
                 let (addresses, admin) = (worker.addresses(), worker.admin_address());
-                // Who started it waits for this.
+                // The thread that started this one waits for it.
                 let _ = tell.send(Ok(Opened { addresses, admin }));
                 worker.run().await
             }

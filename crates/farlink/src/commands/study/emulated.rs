@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
-/// Runs the reduced grid of a study in both worlds, the simulated one first, which is soon done: how many journeys that were, or none if it was interrupted.
+/// Runs the reduced grid of a study in both worlds, the simulated one first, which is soon done; returns the number
+/// of journeys, or none if interrupted.
 pub fn run(
     args: &StudyRun,
     study: &Study,
@@ -47,7 +48,7 @@ pub fn run(
     Ok(Some(ran))
 }
 
-/// Says how far the verdicts of both worlds agree.
+/// Reports the agreement between the verdicts of both worlds.
 pub fn report(args: &StudyReport) -> Result<(), Failure> {
     let which = &args.which;
     if let Some(option) = of_simulation(args) {
@@ -78,7 +79,7 @@ pub fn report(args: &StudyReport) -> Result<(), Failure> {
     }
 }
 
-/// An option that was given and that is not for reduced grids.
+/// The first given option that does not apply to reduced grids.
 fn of_simulation(args: &StudyReport) -> Option<&'static str> {
     let given = [
         ("--output", args.output.is_some()),
@@ -89,7 +90,7 @@ fn of_simulation(args: &StudyReport) -> Option<&'static str> {
     given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
-/// The claims that the grid covers, with what was found where the worlds differ.
+/// Prints the claims that the grid covers, with the findings where the worlds differ.
 fn tell(comparison: &Comparison) -> Result<(), Failure> {
     comparison.claims.iter().try_for_each(|claim| {
         let Both { simulated, emulated } = claim;

@@ -1,4 +1,4 @@
-//! `farlink study export`: what a run measured, as a study's own programs wrote it.
+//! `farlink study export`: the measurements of a run, in the format of a study's own programs.
 
 use std::path::{Path, PathBuf};
 

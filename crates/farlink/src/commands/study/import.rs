@@ -1,4 +1,4 @@
-//! `farlink study import`: an experiment of what a study's own programs were told.
+//! `farlink study import`: an experiment from the input of a study's own programs.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::super::{files, output};
 use crate::args::{Import, Imported, RunOptions};
 use crate::failure::Failure;
 
-/// The page that stands for bth2013's.
+/// The page that replaces bth2013's.
 const PAGE: &str = "bth2013";
 
 pub fn run(import: &Import) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ fn conditions(asked: &RunOptions) -> Result<Conditions, FileError> {
     options.conditions()
 }
 
-/// Writes the experiment, and says what was left out.
+/// Writes the experiment, and reports what was left out.
 fn write(mut conditions: Conditions, origin: &str, into: &Imported) -> Result<(), Failure> {
     if let Some(path) = &into.config {
         let name = path.display().to_string();

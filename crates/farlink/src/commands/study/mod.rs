@@ -34,7 +34,7 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
 }
 
 impl Which {
-    /// The studies that are meant.
+    /// The selected studies.
     fn studies(&self) -> Result<Vec<study::Study>, Failure> {
         let names = match &self.name {
             Some(name) => vec![name.as_str()],
@@ -56,12 +56,12 @@ impl Which {
         }
     }
 
-    /// The arguments that mean the same.
+    /// The equivalent command-line arguments.
     fn typed(&self) -> String {
         self.typed_at(self.depth())
     }
 
-    /// Those that mean the same studies at another depth.
+    /// The arguments that select the same studies at another depth.
     fn typed_at(&self, depth: Depth) -> String {
         let name = self.name.as_deref().unwrap_or("--all");
         let depth = match depth {

@@ -52,7 +52,7 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     }
 }
 
-/// What makes the page anew, from nothing.
+/// The commands that reproduce the page from scratch.
 fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     let typed = args.which.typed();
     let elsewhere = |loads: Option<NonZeroU32>| -> String {

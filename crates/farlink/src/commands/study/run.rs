@@ -53,7 +53,7 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-/// The experiments of a study that are to be run, and where: in its own laboratory, if nothing is said.
+/// The experiments of a study to run, and their laboratories: by default the study's own.
 fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failure> {
     let manner = args.which.manner();
     let all = |laboratory, manner| {
@@ -82,7 +82,7 @@ fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failu
     Ok(laboratories.into_iter().flat_map(|laboratory| all(laboratory, manner)).collect())
 }
 
-/// An experiment, and where and how often it is run.
+/// An experiment with its laboratory and number of repetitions.
 struct Place<'a> {
     study: &'a Study,
     experiment: &'a StudyExperiment,
@@ -111,7 +111,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Runs one experiment: how many journeys that were, or none if it was interrupted. A load that fails is a result.
+/// Runs one experiment; returns the number of journeys, or none if interrupted. A load that fails is a result.
 fn one(
     place: Place<'_>,
     store: &mut Store,
@@ -132,7 +132,7 @@ fn one(
     carry(&place.to_string(), &plan, &source, store, worlds, how)
 }
 
-/// Carries out what an experiment comes to: how many journeys that were, or none if it was interrupted.
+/// Carries out an experiment's plan; returns the number of journeys, or none if interrupted.
 pub(super) fn carry(
     place: &str,
     plan: &Plan,
@@ -158,7 +158,7 @@ pub(super) fn carry(
     Ok(Some(journeys))
 }
 
-/// What keeps an experiment from being the study's own, or from being there at all.
+/// Reports why an experiment is not the study's own, or was not run at all.
 fn tell_waiting(study: &Study, experiment: &StudyExperiment) -> Result<(), Failure> {
     if experiment.waits_for.is_empty() {
         return Ok(());

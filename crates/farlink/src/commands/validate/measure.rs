@@ -1,4 +1,4 @@
-//! Measures what the store does not hold yet: the simulation first, which says how long the rest will take.
+//! Measures what the store lacks: the simulation first, from which the duration of the rest is estimated.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -14,18 +14,18 @@ use crate::commands::{cores, interrupt, refused, shell, stores};
 use crate::failure::Failure;
 use crate::show::units::counted;
 
-/// What is measured, how.
+/// Inputs of a measurement.
 pub struct Measurement<'a> {
-    /// What was typed.
+    /// The command line.
     pub args: &'a Validate,
     /// The suite.
     pub suite: &'a Suite,
-    /// Who loads pages.
+    /// The worlds that load pages.
     pub worlds: &'a Worlds,
 }
 
 impl Measurement<'_> {
-    /// Measures all that `store` does not hold.
+    /// Measures everything that `store` does not hold.
     pub fn run(&self, store: &mut Store) -> Result<Ended, Failure> {
         let plans = self.suite.plans();
         self.check(&plans)?;
@@ -40,7 +40,7 @@ impl Measurement<'_> {
         Ok(ended)
     }
 
-    /// Refuses before anything is measured what this machine cannot do.
+    /// Rejects, before anything is measured, whatever this machine cannot do.
     fn check(&self, plans: &[PartPlan]) -> Result<(), Failure> {
         for cell in plans.iter().flat_map(|plan| plan.plan.cells()) {
             self.worlds.prepare(cell).map_err(refused)?;
@@ -64,7 +64,7 @@ impl Measurement<'_> {
         Ok(Ended::Complete)
     }
 
-    /// The run of a plan that is still to be done; `None` if it is complete.
+    /// The run of a plan that is still to do; `None` if it is complete.
     fn begin(&self, plan: &PartPlan, store: &mut Store) -> Result<Option<RunId>, Failure> {
         let facts = self.facts(plan.way);
         let known = store.run_of_plan(&plan.plan.digest()).map_err(stores::failed)?;
@@ -107,7 +107,7 @@ impl Measurement<'_> {
         Ok(ended)
     }
 
-    /// How many loads go on at once.
+    /// Number of concurrent loads.
     fn at_once(&self, way: Way) -> usize {
         let suites = self.suite.side_by_side as usize;
         match way {
@@ -115,7 +115,7 @@ impl Measurement<'_> {
             Way::Emu | Way::Coalesced | Way::Calibrated => {
                 self.args.jobs.map_or(suites, NonZeroUsize::get)
             }
-            // The browser's own work is what disturbs a browser most.
+            // Browsers disturb each other most, by their own work.
             Way::Chromium => 1,
         }
     }

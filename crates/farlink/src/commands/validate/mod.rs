@@ -1,4 +1,4 @@
-//! `farlink validate`: one suite in both worlds, and what the difference comes to.
+//! `farlink validate`: one suite in both worlds, and the differences.
 
 mod measure;
 mod text;
@@ -42,7 +42,7 @@ pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The suite that was asked for.
+/// The requested suite.
 fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, Failure> {
     let source = source(&args.suite)?;
     let mut suite =
@@ -73,7 +73,7 @@ fn source(name: &str) -> Result<Source, Failure> {
     Ok(Source::new(name, text))
 }
 
-/// Judges what the store holds, tells it and writes it down.
+/// Judges the store's contents, prints the judgement and writes the report.
 fn conclude(
     args: &Validate,
     suite: &Suite,
@@ -90,7 +90,7 @@ fn conclude(
     Ok(if all_met { ExitCode::Success } else { ExitCode::Failed })
 }
 
-/// What the store says of the suite's runs, for the report.
+/// Facts on the suite's runs from the store, for the report.
 fn facts(suite: &Suite, store: &Store) -> Result<Facts, Failure> {
     let mut facts = Facts { command: shell::this_command(), ..Facts::default() };
     let mut last = String::new();

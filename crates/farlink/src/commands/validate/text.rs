@@ -74,7 +74,7 @@ fn figures(judgement: &Judgement) -> Table {
     table
 }
 
-/// How far packets that are released together lead astray, if that was measured.
+/// The error from releasing packets together, if it was measured.
 fn coalesced(judgement: &Judgement) -> String {
     let Some([median, p95]) = coalesced_difference(&judgement.coalesced) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! How it ends, and that nothing is left.
+//! The end of `farlink shell`: nothing is left behind.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -35,7 +35,7 @@ fn commands_that_do_not_heed_a_signal_are_ended() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
-/// `farlink shell` with this script, whose temporary files would be on the desk.
+/// `farlink shell` with this script, with temporary files on the desk.
 fn marked(desk: &Desk, script: &str, marker: &str) -> Command {
     let arguments = ["shell", "--network", NETWORK, "--", "sh", "-c", script, marker];
     let mut command = desk.command(&arguments);
@@ -43,7 +43,7 @@ fn marked(desk: &Desk, script: &str, marker: &str) -> Command {
     command
 }
 
-/// Kills farlink at times between its first instruction and long after the command has started.
+/// Kills farlink at times from its first instruction until long after the command has started.
 fn killed(times: u64) {
     let Some(desk) = desk() else { return };
     for round in 0..times {
@@ -70,7 +70,7 @@ fn killed_at_many_times_it_leaves_nothing() {
     killed(20);
 }
 
-/// One after the other.
+/// Runs commands one after the other.
 fn in_a_row(times: u64) {
     let Some(desk) = desk() else { return };
     let marker = format!("farlink-row-of-{times}-{}", std::process::id());

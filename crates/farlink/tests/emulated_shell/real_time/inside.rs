@@ -1,4 +1,4 @@
-//! What programs inside see and measure.
+//! The view and the measurements of programs inside.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -8,7 +8,7 @@ use super::{desk, inside, is_installed};
 use crate::NETWORK;
 use crate::common::Ran;
 
-/// A busy machine spoils one measurement, not all.
+/// Attempts per measurement: a busy machine spoils one, not all.
 const ATTEMPTS: usize = 5;
 
 /// Repeats a measurement that farlink itself calls invalid, or that the machine's load spoilt.
@@ -140,7 +140,7 @@ fn the_hosts_loopback_is_reachable_where_asked_for() {
         let len = stream.read(&mut request).unwrap();
         assert!(request[..len].starts_with(b"GET /x HTTP/1.1\r\nHost: server.farlink:81\r\n"));
         stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nfrom the host").unwrap();
-        // The end is told by half-closing.
+        // A half-close marks the end.
         stream.shutdown(Shutdown::Write).unwrap();
         stream.read_to_end(&mut Vec::new()).unwrap();
     });
@@ -154,14 +154,14 @@ fn the_hosts_loopback_is_reachable_where_asked_for() {
     assert_eq!(refused.code, 7, "not where nobody asked for it");
 }
 
-/// Answers everything with a page that writes what the browser measured into itself.
+/// Answers every request with a page that writes the browser's measurements into itself.
 fn serve_timings(listener: TcpListener) {
     const PAGE: &str = "<p id=p></p><script>const [n] = performance.getEntriesByType('navigation');\
         p.textContent = `answer ${n.responseStart - n.requestStart} ms`</script>";
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            // A connection that the browser opens in reserve says nothing.
+            // A preconnection of the browser sends nothing.
             std::thread::spawn(move || {
                 if stream.read(&mut [0; 4096]).is_ok_and(|len| len > 0) {
                     let head = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n";
@@ -181,7 +181,7 @@ fn chromium_measures_the_round_trip() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let open = format!("{}=80", listener.local_addr().unwrap().port());
     serve_timings(listener);
-    // Chromium's own sandbox works inside; root it refuses.
+    // Chromium's own sandbox works inside, but Chromium refuses to run as root with it.
     let chromium = "test $(id -u) = 0 && no=--no-sandbox; chromium $no --headless=new --disable-gpu \
         --user-data-dir=profile --dump-dom http://server.farlink/ 2>errors || { cat errors; exit 1; }";
     let answer = |out: &str| -> f64 {
@@ -198,7 +198,7 @@ fn chromium_measures_the_round_trip() {
 #[test]
 fn servers_that_do_not_come_up_are_told() {
     let Some(desk) = desk() else { return };
-    // The loopback's port listens from the beginning, and is no sign of the server.
+    // The loopback's port listens from the beginning, and does not indicate the server's readiness.
     let open = ["--host-loopback", "9", "--server", "sleep 0.3; exit 5"];
     inside(&desk, &open, "echo started").refused(&["exit status: 5"]);
     let ran = inside(&desk, &["--server", "exit 4"], "echo started");

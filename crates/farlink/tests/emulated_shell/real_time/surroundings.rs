@@ -1,4 +1,4 @@
-//! Machines that lack something.
+//! Machines that lack a feature.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use super::desk;
 use crate::NETWORK;
 use crate::common::{Desk, Ran, has_tap, program};
 
-/// Runs `farlink shell` in surroundings that a script of sh makes, in which `"$@"` is the command to execute.
+/// Runs `farlink shell` in an environment that a script of sh creates, in which `"$@"` is the command to execute.
 fn in_surroundings(desk: &Desk, script: &str) -> Ran {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, "sh"]).arg(program());
@@ -17,7 +17,7 @@ fn in_surroundings(desk: &Desk, script: &str) -> Ran {
 #[test]
 fn without_user_namespaces_it_says_what_to_do() {
     let Some(desk) = desk() else { return };
-    // Root of a user namespace that allows no others, and without the capabilities that would spare one.
+    // Root of a user namespace that allows no others, without the capabilities that would make one unnecessary.
     let ran = in_surroundings(
         &desk,
         "exec unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces

@@ -35,7 +35,7 @@ impl Terminal {
         self.ours.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Reads on until this has been shown since the last time.
+    /// Reads on until this text has been shown since the last call.
     #[track_caller]
     fn await_text(&mut self, text: &str) {
         let began = Instant::now();
@@ -46,7 +46,7 @@ impl Terminal {
                 "`{text}` is not in {:?}",
                 self.seen
             );
-            // At the end of the last program at the terminal: EIO.
+            // EIO after the last program at the terminal has ended.
             let len = self.ours.read(&mut buffer).unwrap_or_else(|_| panic!("{:?}", self.seen));
             self.seen.push_str(&String::from_utf8_lossy(&buffer[..len]));
         }
@@ -71,7 +71,7 @@ fn a_shell_at_a_terminal_has_a_line_about_the_links() {
     terminal.press("stty size; echo $((6 * 7))\r");
     terminal.await_text("23 80\r\n");
     terminal.await_text("42");
-    // Keys mean to the shell what they always do.
+    // Keys have their usual meaning to the shell.
     terminal.press("sh -c 'echo star\"\"ted; exec sleep 100'\r");
     terminal.await_text("started\r\n");
     terminal.press("\x03");
@@ -79,7 +79,7 @@ fn a_shell_at_a_terminal_has_a_line_about_the_links() {
     terminal.press("echo $?\r");
     terminal.await_text("130\r\n");
     set_size(&terminal.ours, 30, 100);
-    // Outside of a session of its own nobody tells farlink.
+    // Outside of a session of its own, farlink is not notified.
     signal(&terminal.farlink, "WINCH");
     terminal.await_text("\x1b[30;1H");
     terminal.press("stty size\r");

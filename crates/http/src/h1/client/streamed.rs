@@ -1,11 +1,11 @@
-//! One exchange whose bodies come and go piece by piece, for whoever passes messages on.
+//! One exchange with streamed bodies, for intermediaries.
 //!
-//! The response can be had before the request's body has been sent, and each body goes on while the other is used. Nothing is
-//! read from the server before somebody asks for it, and no piece of the request's body is asked for before the transport took
-//! the one before: either side's haste ends at the other's pace. A body of known length goes by length, any other chunked
-//! (RFC 9112 section 6).
+//! The response is available before the request's body has been sent, and the two bodies progress concurrently. The
+//! server is read only on demand, and the request's body is polled for a piece only after the transport has accepted
+//! the one before: either side is limited to the other's pace. A body of known length is sent by length, any other
+//! chunked (RFC 9112 section 6).
 //!
-//! What it leaves out: trailers, which are checked and discarded.
+//! Left out: trailers, which are checked and discarded.
 
 use std::future::poll_fn;
 use std::io;
@@ -22,19 +22,19 @@ use crate::h1::exchange::Outgoing;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Transport};
 
-/// A response whose head has come; the connection belongs to it until its end.
+/// A response whose head has come; it owns the connection until its end.
 pub struct Incoming<S> {
     connection: Connection<S>,
     method: Method,
     upload: Upload,
     download: Download,
-    /// Whether the server keeps the connection.
+    /// True if the server keeps the connection.
     persistent: bool,
-    /// Whether anything of an answer has come.
+    /// True if any byte of the response has come.
     is_begun: bool,
 }
 
-/// How far the response's body has come.
+/// Progress of the response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Download {
     Coming,
@@ -42,20 +42,20 @@ enum Download {
     Failed,
 }
 
-/// How far the request has gone.
+/// Progress of the request.
 struct Upload {
-    /// What is left of the body, if the request has one and it is not at its end.
+    /// The rest of the body, if the request has one that has not ended.
     body: Option<RequestBody>,
     framing: encode::Framing,
-    /// Whether the transport took all of it.
+    /// True if the transport has accepted all of it.
     is_flushed: bool,
     hold: Hold,
 }
 
 impl<S: Transport> Connection<S> {
-    /// Sends `request`, whose body is `body`, and gives the response when its head is there, with the size of its body where
-    /// the head tells it. The fields of `request` that frame a message are replaced. With `Expect: 100-continue` the body waits until the
-    /// server wants it. If there is `Upgrade`, the answer may be 101.
+    /// Sends `request` with `body`, and returns the response when its head has come, with the size of its body if the
+    /// head tells it. The fields of `request` that frame a message are replaced. With `Expect: 100-continue` the body
+    /// waits until the server wants it. With `Upgrade`, the answer may be 101.
     ///
     /// # Errors
     /// See [`Failure`]; the connection is gone then.
@@ -67,7 +67,7 @@ impl<S: Transport> Connection<S> {
         self.exchange_informed(request, body, &mut |_| {}).await
     }
 
-    /// The same, where `inform` is told of interim responses but 100.
+    /// The same; `inform` receives interim responses except 100.
     ///
     /// # Errors
     /// As above.
@@ -99,12 +99,12 @@ impl<S: Transport> Connection<S> {
 }
 
 impl<S: Transport> Incoming<S> {
-    /// Whether nothing more comes.
+    /// Returns true once the response has ended.
     pub fn is_ended(&self) -> bool {
         self.download != Download::Coming
     }
 
-    /// The connection, if another request may be sent on it now that this response is at its end.
+    /// The connection, if it is reusable now that this response has ended.
     pub fn into_connection(self) -> Option<Connection<S>> {
         let Incoming { mut connection, upload, download, persistent, .. } = self;
         let is_done = download == Download::Ended && upload.is_done() && persistent;
@@ -112,7 +112,7 @@ impl<S: Transport> Incoming<S> {
         connection.reusable.then_some(connection)
     }
 
-    /// What the server speaks from now on after it has answered 101: the stream, and what it has said already.
+    /// The stream after a 101 and the bytes already received in the protocol that the server has switched to.
     pub fn into_switched(self) -> (S, Bytes) {
         self.connection.into_stream()
     }
@@ -122,7 +122,7 @@ impl<S: Transport> Incoming<S> {
         cx: &mut Context<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Poll<Result<HeadAndLength, Failure>> {
-        // RFC 9112 section 9.5: an answer may come although the request could not be sent.
+        // RFC 9112 section 9.5: a response may come although the request could not be sent.
         let unsent = match self.poll_upload(cx) {
             Poll::Ready(Err(Unsent::Source(error))) => {
                 let message = format!("the request's body broke off: {error}");
@@ -144,13 +144,13 @@ impl<S: Transport> Incoming<S> {
                         _ => inform(response(&head)?),
                     }
                     wire.input.consume(used);
-                    // One at a time: whoever is told of it may be slower.
+                    // One at a time: the receiver may be slower.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
                 Event::Head(head) => {
                     if self.upload.hold.end() {
-                        // The server does not want the body, and waits for it all the same.
+                        // The server does not want the body, and still waits for it.
                         self.upload.body = None;
                         self.persistent = false;
                     }
@@ -191,7 +191,7 @@ impl<S: Transport> Incoming<S> {
         }
     }
 
-    /// Sends as much of the request as its source has and the transport takes; ready when that is all of it.
+    /// Sends as much of the request as its source has and the transport accepts; ready when all of it is sent.
     fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Unsent>> {
         let Connection { wire, out, .. } = &mut self.connection;
         loop {
@@ -210,7 +210,7 @@ impl<S: Transport> Incoming<S> {
                 return Poll::Pending;
             }
             let Poll::Ready(piece) = body.poll_next(cx) else {
-                // What was written must not lie in TLS while the source is slow.
+                // Written bytes must not stay in TLS while the source is slow.
                 let flushed = wire.poll_flush(cx);
                 return match flushed {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(Unsent::Transport(error))),
@@ -234,9 +234,9 @@ impl Upload {
     }
 }
 
-/// Why a request could not be sent.
+/// The reason that a request could not be sent.
 enum Unsent {
-    /// Its body broke off.
+    /// Its body ended early.
     Source(BodyError),
     /// The transport failed.
     Transport(io::Error),
@@ -299,10 +299,10 @@ fn malformed(error: codec::Error) -> BodyError {
     BodyError::Malformed(error.to_string())
 }
 
-/// A response's head, and the length of its body if that is known.
+/// A response's head, and the length of its body if known.
 type HeadAndLength = (Response<()>, Option<u64>);
 
-/// A head as other protocols have it.
+/// A head in the common form.
 fn response(head: &codec::Response<'_>) -> Result<Response<()>, Failure> {
     let wrong =
         |what: &str| Failure::Protocol(format!("the response's head has a malformed {what}"));
@@ -322,14 +322,14 @@ fn response(head: &codec::Response<'_>) -> Result<Response<()>, Failure> {
     Ok(response)
 }
 
-/// The memory of a request's bytes on their way out, used piece by piece.
+/// The buffer of a request's outgoing bytes, used piece by piece.
 impl Outgoing {
     fn begin(&mut self, write_head: impl FnOnce(&mut Vec<u8>)) {
         self.restart();
         write_head(&mut self.head);
     }
 
-    /// The next piece of a body, none of it sent.
+    /// Sets the next piece of a body, none of it sent.
     fn continue_with(&mut self, framing: encode::Framing, piece: Bytes) {
         self.restart();
         if framing == encode::Framing::Chunked {
@@ -343,7 +343,7 @@ impl Outgoing {
         self.body = piece;
     }
 
-    /// What ends a body.
+    /// Sets the end of a body.
     fn end(&mut self, framing: encode::Framing) {
         self.restart();
         if framing == encode::Framing::Chunked {
@@ -352,7 +352,7 @@ impl Outgoing {
         }
     }
 
-    /// Ends the chunk that went before, if there is one.
+    /// Ends the previous chunk, if any.
     fn end_chunk(&mut self) {
         if std::mem::take(&mut self.is_within) {
             self.head.extend_from_slice(encode::CHUNK_END);

@@ -1,6 +1,6 @@
-//! A tunnel through a proxy (RFC 9110 section 9.3.6), as a client asks for it.
+//! A client's tunnel through a proxy (`CONNECT`, RFC 9110 section 9.3.6).
 //!
-//! The proxy is asked by HTTP/1.1 in clear text. What it leaves out: authentication.
+//! The proxy is asked by HTTP/1.1 in clear text. Left out: authentication.
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -9,11 +9,11 @@ use world::TcpStream;
 use super::{Connection, Settings};
 use crate::{Failure, Priority, Progress};
 
-/// Has the proxy at the other end of `tcp` lead a tunnel to `authority`, a host and its port: what is written then arrives there. For far
-/// ends that wait until they are spoken to.
+/// Asks the proxy at the other end of `tcp` for a tunnel to `authority`, a host and its port: subsequent writes arrive
+/// there. For far ends that do not speak first.
 ///
 /// # Errors
-/// If the proxy does not, or something follows behind its answer.
+/// If the proxy refuses, or bytes follow its answer.
 pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failure> {
     match led(tcp, authority).await? {
         (tcp, ahead) if ahead.is_empty() => Ok(tcp),
@@ -21,10 +21,10 @@ pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failu
     }
 }
 
-/// The same for any far end, with what that has said already.
+/// The same for any far end, with the bytes that it has sent already.
 ///
 /// # Errors
-/// If the proxy does not.
+/// If the proxy refuses.
 pub async fn led(tcp: TcpStream, authority: &str) -> Result<(TcpStream, Bytes), Failure> {
     let request = Request::builder().method(Method::CONNECT).uri(authority).body(Bytes::new());
     let request = request.map_err(|error| Failure::Unsendable(error.to_string()))?;
@@ -68,7 +68,7 @@ mod tests {
     const PROXY: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 3128);
 
-    /// What becomes of a tunnel to a proxy that answers so, and echoes what comes after.
+    /// The outcome of a tunnel request to a proxy that gives this answer and then echoes.
     fn asked(answer: &'static str) -> Result<String, String> {
         let mut plan = Plan::new(Source::new(1, 0));
         let tcp = Arc::new(tcp::Config::default());

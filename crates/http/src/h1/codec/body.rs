@@ -1,14 +1,14 @@
-//! Where a body ends (RFC 9112 section 6.3), and its decoding.
+//! Body length (RFC 9112 section 6.3) and body decoding.
 
 use super::chunked::Chunked;
 use super::{Error, Limits};
 
-/// How a message's body is delimited.
+/// The delimitation of a message's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
-    /// There is none: the head is the whole message.
+    /// No body: the head is the whole message.
     None,
-    /// So many bytes; more than 0.
+    /// This many bytes; more than 0.
     Exactly(u64),
     /// By the chunked transfer coding.
     Chunked,
@@ -16,7 +16,7 @@ pub enum BodyLength {
     UntilClose,
 }
 
-/// A body in the middle of being decoded.
+/// A body being decoded.
 #[derive(Debug)]
 pub(super) enum Body {
     Exactly(u64),
@@ -24,7 +24,7 @@ pub(super) enum Body {
     UntilClose,
 }
 
-/// A step of a body's decoding.
+/// The output of one decoding step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'b> {
     More,
@@ -51,7 +51,7 @@ impl Body {
         }
     }
 
-    /// Decodes from the front of `buffer`; says how many bytes it used.
+    /// Decodes from the front of `buffer`; returns the number of bytes consumed.
     pub(super) fn next<'b>(
         &mut self,
         buffer: &'b [u8],

@@ -1,23 +1,23 @@
-//! The chunked transfer coding (RFC 9112 section 7.1), decoded as it arrives.
+//! The chunked transfer coding (RFC 9112 section 7.1), decoded incrementally.
 //!
 //! ```text
 //! chunked-body = *chunk last-chunk trailer-section CRLF
 //! chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 //! ```
-//! Extensions and trailers are checked for forbidden bytes, counted against the limit and discarded. Blanks between a size and the end of
-//! its line are taken from servers, of which some pad their sizes; in a request they are a way to smuggle, and refused.
-//! Every line must end in CRLF: a lone CR or LF is refused, wherever it stands.
+//! Extensions and trailers are checked for forbidden bytes, counted against the limit and discarded. Blanks between a
+//! size and the end of its line are accepted from servers, some of which pad their sizes; in a request they are a
+//! smuggling vector, and refused. Every line must end in CRLF: a lone CR or LF is refused everywhere.
 
 use super::body::Piece;
 use super::{Error, Limits};
 
-/// A chunked body in the middle of being decoded.
+/// A chunked body being decoded.
 #[derive(Debug, Default)]
 pub(super) struct Chunked {
     state: State,
     /// Bytes of extensions and trailers so far.
     overhead: usize,
-    /// Whether blanks may end a size line.
+    /// True if blanks may end a size line.
     is_padded: bool,
 }
 
@@ -28,7 +28,7 @@ enum State {
     Start,
     /// Within a chunk's size.
     Size(u64),
-    /// After blanks behind a size: an extension may follow.
+    /// After blanks that follow a size: an extension may follow.
     Blank(u64),
     /// Within an extension.
     Extension(u64),
@@ -45,7 +45,7 @@ enum State {
     /// Within a trailer's value.
     Value,
     TrailerLf,
-    /// Before the very last LF.
+    /// Before the final LF.
     EndLf,
 }
 
@@ -55,7 +55,7 @@ impl Chunked {
         Chunked { is_padded: true, ..Chunked::default() }
     }
 
-    /// Decodes from the front of `buffer`; says how many bytes it used.
+    /// Decodes from the front of `buffer`; returns the number of bytes consumed.
     pub(super) fn next<'b>(
         &mut self,
         buffer: &'b [u8],
@@ -144,7 +144,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { head_bytes: 64, fields: 8 };
 
-    /// The body, and how many bytes it took; `None` if more are needed.
+    /// The body, and the number of bytes consumed; `None` if more are needed.
     fn decode(mut input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Error> {
         let (mut chunked, mut body, whole) = (Chunked::default(), Vec::new(), input.len());
         loop {

@@ -1,7 +1,6 @@
-//! Messages to text.
+//! Encoding of messages.
 //!
-//! Names and values are `http`'s types, which cannot hold a CR, LF or NUL: nothing that is written
-//! here can be read as two messages.
+//! Names and values are `http`'s types, which cannot hold a CR, LF or NUL: the output cannot be read as two messages.
 
 use std::io::Write;
 
@@ -9,9 +8,9 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Version};
 
-/// Appends the head of `request`, as HTTP/1.0 if that is its version and else as HTTP/1.1. Its fields keep their order; `Host` is put first if it is missing.
-/// The body goes by length: a `Content-Length` among the fields is corrected, a missing one added
-/// where it means something, and `Transfer-Encoding` left out.
+/// Appends the head of `request`, as HTTP/1.0 if that is its version and else as HTTP/1.1. Its fields keep their order;
+/// a missing `Host` is put first. The body is framed by length: a `Content-Length` among the fields is corrected, a
+/// missing one added where it is meaningful, and `Transfer-Encoding` left out.
 pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
     let bytes = request.body().len() as u64;
     let is_told = bytes > 0 || request.headers().contains_key(CONTENT_LENGTH);
@@ -20,10 +19,10 @@ pub fn request_head(out: &mut Vec<u8>, request: &Request<Bytes>) {
     request_head_framed(out, request, framing);
 }
 
-/// How a request's body is delimited.
+/// Framing of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is none, and nothing says so.
+    /// No body and no framing field.
     None,
     /// By this length.
     Length(u64),
@@ -32,8 +31,8 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// That of a request of `method`, whose body may have a known length. RFC 9110 section 8.6: an empty body has a length where the
-    /// method anticipates one.
+    /// The framing of a request of `method`, whose body may have a known length. RFC 9110 section 8.6: an empty body
+    /// has a length where the method anticipates one.
     pub fn of(method: &Method, body: Option<Option<u64>>) -> Framing {
         match body {
             Some(Some(bytes)) => Framing::Length(bytes),
@@ -46,7 +45,7 @@ impl Framing {
     }
 }
 
-/// As [`request_head`], with a body that is delimited like this whatever the fields say.
+/// Like [`request_head`], with this framing of the body whatever the fields say.
 pub fn request_head_framed<T>(out: &mut Vec<u8>, request: &Request<T>, framing: Framing) {
     let (uri, fields) = (request.uri(), request.headers());
     out.extend_from_slice(request.method().as_str().as_bytes());
@@ -61,7 +60,7 @@ pub fn request_head_framed<T>(out: &mut Vec<u8>, request: &Request<T>, framing: 
     let mut is_framed = false;
     for (name, value) in fields {
         match *name {
-            // In its place among the fields.
+            // At its place among the fields.
             CONTENT_LENGTH if !is_framed => {
                 framing_line(out, framing);
                 is_framed = true;
@@ -84,11 +83,11 @@ fn framing_line(out: &mut Vec<u8>, framing: Framing) {
     }
 }
 
-/// Among a request's extensions: its target is the whole URI, for a proxy that is to forward it (RFC 9112 section 3.2.2).
+/// A request extension: its target is the whole URI, for a proxy that is to forward it (RFC 9112 section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbsoluteForm;
 
-/// RFC 9112 section 3.2: origin form, whose path is never empty, authority form for `CONNECT`, and absolute form where it is asked for.
+/// RFC 9112 section 3.2: origin form, whose path is never empty, authority form for `CONNECT`, and absolute form on demand.
 fn target<T>(out: &mut Vec<u8>, request: &Request<T>) {
     let uri = request.uri();
     if let (Some(AbsoluteForm), Some(scheme), Some(authority)) =
@@ -116,15 +115,15 @@ fn host_of(authority: &http::uri::Authority) -> &str {
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-/// Appends a response's head with `Content-Length: body_bytes`, unless the status forbids that. Fields
-/// that frame a message or speak of the connection must not be among `fields`.
+/// Appends a response's head with `Content-Length: body_bytes`, unless the status forbids that. `fields` must not
+/// contain fields of framing or of the connection.
 pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, body_bytes: u64) {
     open_head(out, status, fields);
     length_of(out, status, body_bytes);
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends a response's status line and `fields`: more of them may follow, and then the empty line.
+/// Appends a response's status line and `fields`: more fields may follow, then the empty line.
 pub fn open_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status.as_str().as_bytes());
@@ -154,10 +153,10 @@ pub fn chunk(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(CHUNK_END);
 }
 
-/// What goes behind a chunk's data.
+/// The end of a chunk, after its data.
 pub const CHUNK_END: &[u8] = b"\r\n";
 
-/// Appends the line before a chunk's data. 0 would be the last chunk's.
+/// Appends the line before a chunk's data. 0 would mark the last chunk.
 pub fn chunk_size(out: &mut Vec<u8>, bytes: usize) {
     write!(out, "{bytes:x}\r\n").expect("a Vec takes any write");
 }

@@ -1,15 +1,14 @@
-//! What is wrong with a message.
+//! Errors in messages.
 
 use thiserror::Error;
 
-/// Why a message was refused. The connection cannot be used on: where the next message would begin
-/// is unknown.
+/// The reason that a message was refused. The connection is not usable afterwards: the start of the next message is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The start line or a field is malformed.
     #[error("the head is malformed: {0}")]
     Syntax(httparse::Error),
-    /// RFC 9112 section 2.2 lets a recipient accept a bare LF; it is a smuggling vector, so none is.
+    /// RFC 9112 section 2.2 lets a recipient accept a bare LF; it is a smuggling vector, so it is refused.
     #[error("a line ends in LF without CR")]
     BareLf,
     /// Not HTTP/1.0 or HTTP/1.1.
@@ -40,7 +39,7 @@ pub enum Error {
     /// A chunk's size line or end is malformed (RFC 9112 section 7.1).
     #[error("the chunked coding is malformed")]
     Chunk,
-    /// A protocol switch that nobody asked for (RFC 9110 section 15.2.2).
+    /// An unrequested protocol switch (RFC 9110 section 15.2.2).
     #[error("the server switched protocols unasked")]
     Switched,
     /// The connection ended within a message (RFC 9112 section 8).

@@ -1,8 +1,8 @@
-//! A head's fields, and what those that frame the message say together.
+//! A head's fields, and the message framing that they define together.
 
 use super::{BodyLength, Error, Version};
 
-/// The field lines of a head that was parsed, to be gone through again without an allocation.
+/// The field lines of a parsed head, iterable repeatedly without an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields<'b>(&'b [u8]);
 
@@ -18,12 +18,12 @@ impl<'b> Fields<'b> {
         Fields(lines)
     }
 
-    /// The lines, to be kept.
+    /// The lines, for storage.
     pub(crate) fn text(self) -> &'b [u8] {
         self.0
     }
 
-    /// The fields in order: names as they were written, values without the blanks around them.
+    /// The fields in order: names in their original case, values without surrounding blanks.
     pub fn iter(self) -> impl Iterator<Item = (&'b str, &'b [u8])> {
         self.0.split(|&byte| byte == b'\n').filter_map(|line| {
             let colon = memchr::memchr(b':', line)?;
@@ -43,11 +43,11 @@ pub(super) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
 }
 
-/// What the fields of one head say about the message's end and the connection's.
+/// The fields of one head that determine the message's end and the connection's persistence.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     length: Option<u64>,
-    /// How often a length was said.
+    /// Number of lengths seen.
     lengths: usize,
     coded: bool,
     chunked: bool,
@@ -77,8 +77,8 @@ impl Framing {
         }
     }
 
-    /// RFC 9110 section 8.6: the same number repeated may be taken for one; RFC 9112 section 6.3
-    /// item 5: all else is an unrecoverable error.
+    /// RFC 9110 section 8.6: the same number repeated may be accepted as one; RFC 9112 section 6.3 item 5: anything
+    /// else is an unrecoverable error.
     fn content_length(&mut self, value: &[u8]) -> Result<(), Error> {
         let mut any = false;
         for member in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
@@ -108,12 +108,12 @@ impl Framing {
         Ok(())
     }
 
-    /// Whether a length was said more than once, be it the same: not every recipient looks at all of them.
+    /// Returns true if the length occurs more than once, even if it is the same: not every recipient looks at all of them.
     pub(super) fn repeats_length(&self) -> bool {
         self.lengths > 1
     }
 
-    /// The body's length as far as the fields tell it; `None` if they do not.
+    /// The body's length if the fields define it, else `None`.
     pub(super) fn body(&self, version: Version) -> Result<Option<BodyLength>, Error> {
         if !self.coded {
             return Ok(self.length.map(BodyLength::Exactly));
@@ -126,7 +126,7 @@ impl Framing {
         Ok(Some(BodyLength::Chunked))
     }
 
-    /// RFC 9112 section 9.3: whether the connection persists after this message.
+    /// RFC 9112 section 9.3: returns true if the connection persists after this message.
     pub(super) fn persistent(&self, version: Version) -> bool {
         !self.close && (version == Version::V11 || self.keep_alive)
     }

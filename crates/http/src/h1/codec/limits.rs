@@ -1,6 +1,6 @@
-//! How much a peer may make us remember.
+//! Limits on the memory that a peer can claim.
 
-/// Most fields that a head can have whatever [`Limits`] say: the room on the stack.
+/// Upper bound of a head's fields whatever [`Limits`] say: the room on the stack.
 pub(super) const MOST_FIELDS: usize = 128;
 
 /// Limits on one message.

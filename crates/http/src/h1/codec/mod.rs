@@ -1,10 +1,9 @@
 //! HTTP/1's message syntax (RFC 9112) without IO: bytes in, events out.
 //!
-//! [`RequestDecoder`] and [`ResponseDecoder`] are driven alike: hand over what has arrived, drop as
-//! many bytes as were used, repeat until [`Event::More`]. How the input was cut into pieces never
-//! changes what comes out, and several messages may lie in one buffer. Start lines and fields are
-//! parsed by `httparse`; where messages end - the part that request smuggling lives on - is decided
-//! here, and what is ambiguous is refused.
+//! [`RequestDecoder`] and [`ResponseDecoder`] are driven alike: pass the bytes received, drop as many as were consumed,
+//! repeat until [`Event::More`]. The output does not depend on how the input was cut into pieces, and several messages
+//! may lie in one buffer. Start lines and fields are parsed by `httparse`; message boundaries - the target of request
+//! smuggling - are decided here, and ambiguous input is refused.
 
 mod body;
 mod chunked;
@@ -23,10 +22,10 @@ pub use limits::Limits;
 pub use request::{Request, RequestDecoder};
 pub use response::{Response, ResponseDecoder};
 
-/// What a decoder has found. `H` is its kind of head.
+/// A decoder's output. `H` is its kind of head.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'b, H> {
-    /// Nothing whole: more bytes are needed.
+    /// Nothing complete: more bytes are needed.
     More,
     /// A head. If its `body` is [`BodyLength::None`], it is the whole message and no
     /// [`Event::End`] follows.
@@ -37,7 +36,7 @@ pub enum Event<'b, H> {
     End,
 }
 
-/// The version that a message speaks.
+/// A message's HTTP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.0

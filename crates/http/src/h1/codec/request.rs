@@ -1,4 +1,4 @@
-//! Requests, as a server reads them.
+//! Requests, decoded by a server.
 
 use std::mem::MaybeUninit;
 
@@ -8,29 +8,29 @@ use super::limits::MOST_FIELDS;
 use super::scan::HeadScan;
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
-/// A request's head, borrowed from the buffer it came in.
+/// A request's head, borrowed from its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'b> {
     /// `GET`, ...
     pub method: &'b str,
     /// The request target as it was sent (RFC 9112 section 3.2).
     pub target: &'b str,
-    /// The host that is asked, with its port if that was given: the target's own authority if it has one
-    /// (RFC 9112 section 3.2.2), else the `Host` field; empty if there is neither.
+    /// The requested host, with its port if given: the target's own authority if it has one (RFC 9112 section 3.2.2),
+    /// else the `Host` field; empty if there is neither.
     pub authority: &'b str,
     /// The version.
     pub version: Version,
     /// All fields.
     pub fields: Fields<'b>,
-    /// How the body is delimited; never [`BodyLength::UntilClose`].
+    /// The body's delimitation; never [`BodyLength::UntilClose`].
     pub body: BodyLength,
-    /// Whether the client will use the connection on (RFC 9112 section 9.3).
+    /// True if the client will reuse the connection (RFC 9112 section 9.3).
     pub persistent: bool,
-    /// Whether the client waits for 100 (Continue) before it sends the body.
+    /// True if the client waits for 100 (Continue) before it sends the body.
     pub expects_continue: bool,
 }
 
-/// Reads requests, one after another, from a connection's bytes.
+/// Decodes a connection's requests, one after another.
 #[derive(Debug)]
 pub struct RequestDecoder {
     limits: Limits,
@@ -44,8 +44,8 @@ impl RequestDecoder {
         RequestDecoder { limits, scan: HeadScan::default(), body: None }
     }
 
-    /// Decodes from the front of `buffer`, which begins where the last call's used bytes ended. Gives
-    /// the bytes used and what they are; [`Event::More`] may use some as well.
+    /// Decodes from the front of `buffer`, which begins where the last call stopped consuming. Returns the number of
+    /// bytes consumed and what they are; [`Event::More`] may consume some as well.
     ///
     /// # Errors
     /// If the request is malformed. The decoder is of no use afterwards.
@@ -66,7 +66,7 @@ impl RequestDecoder {
         let blank = blank_lines(buffer);
         let rest = &buffer[blank..];
         if rest == b"\r" {
-            // Perhaps half an empty line: the head's scan must begin where the head does.
+            // Possibly half an empty line: the scan must begin at the head.
             return Ok((blank, Event::More));
         }
         let Some(end) = self.scan.end(rest, &self.limits)? else { return Ok((blank, Event::More)) };
@@ -75,13 +75,13 @@ impl RequestDecoder {
         Ok((blank + end, Event::Head(request)))
     }
 
-    /// Whether the connection may end here: no request has begun.
+    /// Returns true if the connection may end here: no request has begun.
     pub fn is_between(&self, buffer: &[u8]) -> bool {
         self.body.is_none() && buffer.is_empty()
     }
 }
 
-/// The size of the empty lines that `buffer` begins with.
+/// The size of the leading empty lines in `buffer`.
 fn blank_lines(buffer: &[u8]) -> usize {
     2 * buffer.chunks_exact(2).take_while(|pair| *pair == b"\r\n").count()
 }
@@ -107,19 +107,19 @@ fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
                 return Err(Error::Host);
             }
         } else if field.name.eq_ignore_ascii_case("expect") {
-            // RFC 9110 section 10.1.1: it means nothing in HTTP/1.0.
+            // RFC 9110 section 10.1.1: it has no meaning in HTTP/1.0.
             expects_continue = version == Version::V11
                 && members(field.value).any(|e| e.eq_ignore_ascii_case(b"100-continue"));
         }
     }
-    // RFC 9112 section 6.3 item 5 lets a server take a number that is repeated; this one rather does not.
+    // RFC 9112 section 6.3 item 5 lets a server accept a repeated number; this one does not.
     if framing.repeats_length() {
         return Err(Error::ContentLength);
     }
     // RFC 9112 section 6.3 item 7: without framing fields a request has no body.
     let body = match framing.body(version)? {
         None | Some(BodyLength::Exactly(0)) => BodyLength::None,
-        // RFC 9110 section 9.3.6: it has no content, and who takes some for the tunnel's is smuggled to.
+        // RFC 9110 section 9.3.6: it has no content; a recipient that took it for the tunnel's data would be open to smuggling.
         Some(_) if method == "CONNECT" => return Err(Error::ConnectBody),
         Some(length) => length,
     };
@@ -135,7 +135,7 @@ fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
     })
 }
 
-/// `httparse` takes a blank within the target for the version's beginning.
+/// `httparse` takes a blank within the target for the start of the version.
 fn refusal(error: httparse::Error, head: &[u8]) -> Error {
     let version = head.split(|&byte| byte == b' ').nth(2).unwrap_or_default();
     match Error::from(error) {
@@ -167,8 +167,8 @@ fn authority<'b>(
     valid_host(&after.as_bytes()[..end]).ok_or(Error::Host)
 }
 
-/// `uri-host [ ":" port ]` (RFC 9110 section 7.2), by its alphabet: enough that nobody downstream
-/// can take it for a list, a path or user information.
+/// `uri-host [ ":" port ]` (RFC 9110 section 7.2), by its alphabet: strict enough that no later recipient can take it
+/// for a list, a path or user information.
 fn valid_host(value: &[u8]) -> Option<&str> {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(byte);
     value.iter().all(allowed).then(|| str::from_utf8(value).unwrap_or_default())

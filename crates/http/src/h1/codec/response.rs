@@ -1,4 +1,4 @@
-//! Responses, as a client reads them.
+//! Responses, decoded by a client.
 
 use std::mem::MaybeUninit;
 
@@ -8,7 +8,7 @@ use super::limits::MOST_FIELDS;
 use super::scan::HeadScan;
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
-/// A response's head, borrowed from the buffer it came in. Interim responses (1xx) are heads too.
+/// A response's head, borrowed from its buffer. Interim responses (1xx) are heads too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response<'b> {
     /// The status code, 100 to 999.
@@ -17,26 +17,26 @@ pub struct Response<'b> {
     pub version: Version,
     /// All fields; folded lines are unfolded.
     pub fields: Fields<'b>,
-    /// How the body is delimited.
+    /// The body's delimitation.
     pub body: BodyLength,
-    /// Whether the server will use the connection on (RFC 9112 section 9.3).
+    /// True if the server will reuse the connection (RFC 9112 section 9.3).
     pub persistent: bool,
 }
 
 impl Response<'_> {
-    /// Whether the response proper is still to come (RFC 9110 section 15.2).
+    /// Returns true if the final response is still to come (RFC 9110 section 15.2).
     pub fn is_interim(&self) -> bool {
         self.status < 200 && self.status != 101
     }
 }
 
-/// Reads responses, one after another, from a connection's bytes.
+/// Decodes a connection's responses, one after another.
 #[derive(Debug)]
 pub struct ResponseDecoder {
     limits: Limits,
     scan: HeadScan,
     body: Option<Body>,
-    /// Whether the request offers to go on by another protocol.
+    /// True if the request offers to switch protocols.
     may_switch: bool,
 }
 
@@ -46,14 +46,14 @@ impl ResponseDecoder {
         ResponseDecoder { limits, scan: HeadScan::default(), body: None, may_switch: false }
     }
 
-    /// The request offers to go on by another protocol: 101 is its answer.
+    /// Notes that the request offers to switch protocols: 101 may answer it.
     pub fn may_switch(&mut self) {
         self.may_switch = true;
     }
 
-    /// Decodes from the front of `buffer`, which begins where the last call's used bytes ended.
-    /// `method` is that of the request which is being answered: it decides whether there is a body. Gives the bytes
-    /// used and what they are; [`Event::More`] may use some as well. Folded lines are unfolded in place.
+    /// Decodes from the front of `buffer`, which begins where the last call stopped consuming. `method` is the method
+    /// of the request being answered: it decides whether there is a body. Returns the number of bytes consumed and what
+    /// they are; [`Event::More`] may consume some as well. Folded lines are unfolded in place.
     ///
     /// # Errors
     /// If the response is malformed. The decoder is of no use afterwards.
@@ -85,7 +85,7 @@ impl ResponseDecoder {
         Ok((end, Event::Head(response)))
     }
 
-    /// The connection has ended, and with it the message if its body runs until then.
+    /// Ends the connection, and with it a message whose body is delimited by it.
     ///
     /// # Errors
     /// [`Error::Truncated`] if a message needed more bytes (RFC 9112 section 8).
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use http::Method;
 
-    /// The head's facts.
+    /// The head's status, body length and persistence.
     fn head(text: &str, method: &Method) -> Result<(u16, BodyLength, bool), Error> {
         let mut bytes = text.as_bytes().to_vec();
         match ResponseDecoder::new(Limits::CLIENT).next(&mut bytes, method)? {

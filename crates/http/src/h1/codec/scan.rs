@@ -1,11 +1,10 @@
-//! Finds the end of a head as it arrives, looking at each byte once.
+//! Incremental search for the end of a head that looks at each byte once.
 //!
-//! `httparse` starts over with every piece, which costs a slow sender's victim quadratic time; so it
-//! is given whole heads only.
+//! `httparse` starts over with every piece, so a slow sender could cost quadratic time; it is therefore given whole heads only.
 
 use super::{Error, Limits};
 
-/// How far a head has been looked at. Positions are relative to the head's first byte.
+/// Progress of the scan. Positions are relative to the head's first byte.
 #[derive(Debug, Default)]
 pub(super) struct HeadScan {
     line_start: usize,
@@ -13,7 +12,7 @@ pub(super) struct HeadScan {
 }
 
 impl HeadScan {
-    /// The length of the head that `buffer` begins with, the empty line included, once it is whole.
+    /// The length of the head at the start of `buffer`, including the empty line, once it is complete.
     pub(super) fn end(&mut self, buffer: &[u8], limits: &Limits) -> Result<Option<usize>, Error> {
         let window = &buffer[..buffer.len().min(limits.head_bytes)];
         while let Some(offset) = memchr::memchr(b'\n', &window[self.scanned..]) {

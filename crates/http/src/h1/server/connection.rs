@@ -20,24 +20,24 @@ use crate::server::{BodyError, RequestBody, Watch, feed, refusal};
 use crate::wheel::Timer;
 use crate::{Answer, Handler, Reply, Transport};
 
-/// Why a connection ended.
+/// The reason that a connection ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// Client or server asked for it (`Connection: close`), or the client closed between requests.
+    /// Client or server requested it (`Connection: close`), or the client closed between requests.
     Orderly,
-    /// No request came in time, or before the server went away.
+    /// No request came in time, or before the server shut down.
     Idle,
-    /// A request or the taking of its response stalled.
+    /// A request or the client's reading of its response stalled.
     Stalled,
     /// A request was refused.
     Refused(Error),
     /// The transport failed, or ended in the middle of a request.
     Broken(io::Error),
-    /// A response's body broke off.
+    /// A response's body ended early.
     BrokeOff(BodyError),
 }
 
-/// Answers the requests on `stream` until the connection ends; says why it did.
+/// Answers the requests on `stream` until the connection ends; returns the reason.
 pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core) -> Ended
 where
     S: Transport,
@@ -70,24 +70,24 @@ pub(super) struct Connection<'c, S> {
     client: Client,
     pub(super) core: &'c Core,
     pub(super) decoder: RequestDecoder,
-    /// Lent by the core while there is something in it.
+    /// Lent by the core while there are bytes in it.
     pub(super) input: Option<Buffer>,
-    /// Its memory is lent by the core while the connection does not rest.
+    /// Its memory is lent by the core while the connection is active.
     pub(super) outbox: Outbox,
-    /// Where to note what is in the outbox, if somebody wants to know.
+    /// Receiver of notes on the outbox's bytes, if any.
     held: Option<HeldNotes>,
     pub(super) timer: Timer,
     drain: Watch,
     waiting: Waiting,
-    /// The transport has not taken, or not passed on, all that it was to.
+    /// The transport has not accepted, or not flushed, all that was written.
     is_sending: bool,
     /// A request whose body has not all arrived.
     pending: Option<Pending>,
-    /// Requests that were answered.
+    /// Number of requests answered.
     answered: u32,
 }
 
-/// What the client is given time for.
+/// The event for which the client's timeout runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     /// The first byte of a request.
@@ -98,22 +98,22 @@ enum Waiting {
     Body,
 }
 
-/// What to do when what was read has been worked off.
+/// The next step once the input is processed.
 enum Turn {
     /// More bytes are needed.
     Read,
     /// The outbox should be sent first.
     Send,
-    /// An answer that takes time, or whose request has not all arrived.
+    /// A delayed answer, or one whose request has not all arrived.
     Later(Late),
-    /// The response that was put into the outbox is the last.
+    /// The response in the outbox is the last.
     Close,
     /// A request is malformed.
     Refuse(Error),
 }
 
 impl<S: Transport> Connection<'_, S> {
-    /// Answers requests until the last response was sent.
+    /// Answers requests until the last response has been sent.
     async fn run<H: Handler>(&mut self, handler: &H) -> Result<(), Ended> {
         loop {
             match self.advance(handler) {
@@ -135,7 +135,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Works off what was read, as far as it goes without waiting.
+    /// Processes the input as far as possible without waiting.
     fn advance<H: Handler>(&mut self, handler: &H) -> Turn {
         let Some(mut input) = self.input.take() else { return Turn::Read };
         let turn = self.decode(&mut input, handler);
@@ -143,7 +143,7 @@ impl<S: Transport> Connection<'_, S> {
         turn
     }
 
-    /// Keeps what was read, or gives its buffer back.
+    /// Keeps unread input, or returns its buffer.
     pub(super) fn keep(&mut self, input: Buffer) {
         if input.is_empty() {
             self.core.return_input(input);
@@ -211,7 +211,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Offers the handler a request whose body has not arrived; `None` if it wants the whole.
+    /// Offers the handler a request whose body has not arrived; `None` if it wants the whole body.
     fn receive<H: Handler>(&self, request: &Request<'_>, handler: &H) -> Option<Late> {
         let (feed, fed) = feed();
         let length = match request.body {
@@ -224,7 +224,7 @@ impl<S: Transport> Connection<'_, S> {
         Some(Late { answer, exchange: Exchange::of(request), upload: Some(upload) })
     }
 
-    /// Sets the timer for what is missing. A head's time runs from its first byte.
+    /// Sets the timer for the missing input. A head's time runs from its first byte.
     fn wait(&mut self) {
         let (before, settings) = (self.waiting, &self.core.settings);
         self.waiting = match (&mut self.pending, &self.input) {
@@ -253,11 +253,11 @@ impl<S: Transport> Connection<'_, S> {
     pub(super) fn respond(&mut self, reply: &Reply, exchange: Exchange) -> Persistence {
         let is_connect = exchange.method == Method::Connect;
         if is_connect && reply.head.parts.status().is_success() {
-            // The client would take it for a tunnel.
+            // The client would treat it as a tunnel.
             return self.respond(&refusal(StatusCode::NOT_IMPLEMENTED), exchange);
         }
         let head = &reply.head.h1[..];
-        // The prepared head ends with an empty line; a field of this connection goes before it.
+        // The prepared head ends with an empty line; this connection's field goes before it.
         let open = &head[..head.len().saturating_sub(2)];
         let persistence = self.persistence(exchange);
         match connection_field(exchange.version, persistence) {
@@ -274,7 +274,7 @@ impl<S: Transport> Connection<'_, S> {
         persistence
     }
 
-    /// Puts the head of a response into the outbox whose body comes piece by piece.
+    /// Puts the head of a response with a streamed body into the outbox.
     pub(super) fn begin(
         &mut self,
         head: &Response<()>,
@@ -298,7 +298,7 @@ impl<S: Transport> Connection<'_, S> {
         persistence
     }
 
-    /// Whether the connection persists after one more answer.
+    /// Decides whether the connection persists after one more answer.
     fn persistence(&mut self, exchange: Exchange) -> Persistence {
         self.answered += 1;
         let is_last = self.core.settings.requests.is_some_and(|most| self.answered >= most);
@@ -318,7 +318,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Refuses what the client sent, once what was answered before has left.
+    /// Refuses the client's request, once all earlier answers have left.
     async fn refuse(&mut self, status: StatusCode) -> Result<(), Ended> {
         let reason = status.canonical_reason().unwrap_or_default();
         let text = format!(
@@ -329,13 +329,13 @@ impl<S: Transport> Connection<'_, S> {
         self.send().await
     }
 
-    /// Sends all that is in the outbox. The peer must take some of it in time.
+    /// Sends the whole outbox. The peer must accept some of it in time.
     pub(super) async fn send(&mut self) -> Result<(), Ended> {
         self.begin_sending();
         poll_fn(|cx| self.poll_send_any(cx)).await
     }
 
-    /// If there is something to send, it is the transport's turn to take some of it in time.
+    /// Starts the send timeout if there are bytes to send.
     pub(super) fn begin_sending(&mut self) {
         if !self.is_sending && !self.outbox.is_empty() {
             self.timer.set(self.core.settings.idle_timeout);
@@ -343,7 +343,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Sends all that is in the outbox, if anything is.
+    /// Sends the whole outbox, if it is not empty.
     pub(super) fn poll_send_any(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         if self.is_sending {
             ready!(self.poll_send(cx))?;
@@ -370,7 +370,7 @@ impl<S: Transport> Connection<'_, S> {
         self.or_stalled(done, cx)
     }
 
-    /// What the transport said, or that it did not in time.
+    /// The transport's result, or an error on timeout.
     fn or_stalled<T>(
         &self,
         said: Poll<io::Result<T>>,
@@ -397,7 +397,7 @@ impl<S: Transport> Connection<'_, S> {
         let read = self.poll_fill(cx);
         let is_idle = read.is_pending() && self.waiting == Waiting::Request;
         if is_idle && self.drain.poll_begun(cx).is_ready() {
-            // A request may be on its way: it has the last chance.
+            // A request may be on its way: it gets a last chance.
             self.timer.set(self.core.settings.drain_timeout);
         }
         if read.is_pending() {
@@ -406,7 +406,7 @@ impl<S: Transport> Connection<'_, S> {
         self.or_stalled(read, cx)
     }
 
-    /// Reads behind what is there.
+    /// Reads once and appends to the input.
     pub(super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut input = self.input.take().unwrap_or_else(|| self.core.input());
         let read = input.poll_fill(&mut self.stream, cx);
@@ -414,13 +414,13 @@ impl<S: Transport> Connection<'_, S> {
         read
     }
 
-    /// The client closed its direction, when all that it had asked was answered.
+    /// Handles the client's half-close after all its requests were answered.
     async fn closed_by_client(&mut self) -> Ended {
         let rest = self.input.as_ref().map_or(&[][..], Buffer::filled);
         if !self.decoder.is_between(rest) {
             return Ended::Broken(io::ErrorKind::UnexpectedEof.into());
         }
-        // An error tells only that the client did not wait.
+        // An error only means that the client did not wait.
         drop(self.shut_down().await);
         Ended::Orderly
     }
@@ -434,9 +434,8 @@ impl<S: Transport> Connection<'_, S> {
         .await
     }
 
-    /// Closes our direction and waits until the client has closed its own. RFC 9112 section 9.6:
-    /// closing both at once, with bytes of the client unread, makes TCP reset the connection, and
-    /// the client may lose the response.
+    /// Closes our direction and waits until the client has closed its own. RFC 9112 section 9.6: if the server closes
+    /// both at once, with bytes of the client unread, TCP resets the connection, and the client may lose the response.
     async fn linger(&mut self, ended: Ended) -> Ended {
         if self.shut_down().await.is_err() {
             return ended;
@@ -454,7 +453,7 @@ impl<S: Transport> Connection<'_, S> {
 }
 
 impl<S> Connection<'_, S> {
-    /// Nothing has come: the outbox's memory serves other connections meanwhile.
+    /// Lends the outbox's memory to other connections while the connection is idle.
     fn rest(&mut self) {
         if self.outbox.is_empty() && self.outbox.has_memory() {
             self.core.return_outbox(std::mem::take(&mut self.outbox));
@@ -463,17 +462,17 @@ impl<S> Connection<'_, S> {
 }
 
 impl<S> Drop for Connection<'_, S> {
-    /// The buffers serve the next connection.
+    /// Returns the buffers to the next connection.
     fn drop(&mut self) {
         self.rest();
     }
 }
 
-/// What `Connection` says, if it must be said.
+/// The value of `Connection`, if the field is needed.
 fn connection_field(version: Version, persistence: Persistence) -> Option<&'static [u8]> {
     match (version, persistence) {
         (Version::V11, Persistence::Persists) => None,
-        // RFC 9112 appendix C.2.2: HTTP/1.0 clients want to be told.
+        // RFC 9112 appendix C.2.2: HTTP/1.0 clients need to be told.
         (Version::V10, Persistence::Persists) => Some(b"connection: keep-alive\r\n"),
         (_, Persistence::Closes) => Some(b"connection: close\r\n"),
     }

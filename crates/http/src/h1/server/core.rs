@@ -1,4 +1,4 @@
-//! What all connections of one core share.
+//! Shared state of all connections of one core.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -10,35 +10,35 @@ use crate::relay::Patience;
 use crate::server::{Drain, Pace};
 use crate::wheel::{Timer, Wheel};
 
-/// What a server sets by policy. The timeouts are coarse: see [`crate::wheel`].
+/// A server's policy. The timeouts are coarse: see [`crate::wheel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Limits on a request's head.
     pub limits: Limits,
-    /// Bytes read at once.
+    /// Bytes per read.
     pub read_bytes: usize,
-    /// How long a connection may wait for a request, and a peer neither send nor take a byte of a body.
+    /// Idle timeout: the longest wait for a request, and for the next byte of a body in either direction.
     pub idle_timeout: Duration,
-    /// Whether a client that has closed its direction is still answered. Where it is not, a request whose client has closed is given up: most of
-    /// those have closed the other direction as well (nginx's and HAProxy's view).
+    /// True if a client that has half-closed is still answered. Otherwise its request is abandoned: most such clients
+    /// have closed the other direction as well (nginx's and HAProxy's view).
     pub half_closed_clients: bool,
-    /// After so many requests the connection is closed; the last response says so. `None`: any number.
+    /// Number of requests after which the connection is closed; the last response says so. `None`: no limit.
     pub requests: Option<u32>,
-    /// How long a head may take from its first byte to its last, however it trickles.
+    /// Timeout of a head from its first byte to its last, even if it trickles in.
     pub head_timeout: Duration,
-    /// The least speed of a request's body; `None`: as slow as `idle_timeout` lets it be.
+    /// The lowest rate of a request's body; `None`: only `idle_timeout` limits it.
     pub body_pace: Option<Pace>,
-    /// How long nothing may pass in a tunnel.
+    /// Idle timeout of tunnels.
     pub tunnel_timeout: Duration,
-    /// How long the client may take to close after the server did (RFC 9112 section 9.6).
+    /// Time for the client to close after the server did (RFC 9112 section 9.6).
     pub linger_timeout: Duration,
-    /// How long a connection without a request stays open when the server goes away: a request may be on its way.
+    /// Time that a connection without a request stays open on shutdown: a request may be on its way.
     pub drain_timeout: Duration,
 }
 
 impl Default for Settings {
     /// nginx's `keepalive_timeout` 75 s and `client_header_timeout` 60 s, Apache's slowest body and lingering close of
-    /// 2 s, Squid's `read_timeout` 15 min for tunnels. 16 KiB a read holds the largest head.
+    /// 2 s, Squid's `read_timeout` 15 min for tunnels. A read of 16 KiB holds the largest head.
     fn default() -> Settings {
         Settings {
             limits: Limits::SERVER,
@@ -55,11 +55,11 @@ impl Default for Settings {
     }
 }
 
-/// As many buffers as are kept for the next connections: more are in use at once only while as many
-/// clients are in the middle of a request or slow to take a response.
+/// Number of buffers kept for the next connections: more are in use at once only while as many clients are in the
+/// middle of a request or slow to read a response.
 const SPARES: usize = 64;
 
-/// What all connections of one core share: settings, timer wheel, the word that the server goes away, and spare buffers.
+/// Shared state of all connections of one core: settings, timer wheel, shutdown signal, and spare buffers.
 pub struct Core {
     pub(crate) settings: Settings,
     wheel: Wheel,
@@ -80,12 +80,12 @@ impl Core {
         }
     }
 
-    /// Tells the connections that the server goes away.
+    /// The shutdown signal for the connections.
     pub fn drain(&self) -> &Drain {
         &self.drain
     }
 
-    /// How long nothing may pass in a tunnel.
+    /// Idle timeouts of a tunnel.
     pub(crate) fn patience(&self) -> Patience {
         let Settings { tunnel_timeout, idle_timeout, .. } = self.settings;
         Patience { open: tunnel_timeout, half_closed: idle_timeout }
@@ -102,7 +102,7 @@ impl Core {
         spare.unwrap_or_else(|| Buffer::new(self.settings.read_bytes))
     }
 
-    /// Takes back an empty input buffer.
+    /// Returns an empty input buffer to the pool.
     pub(super) fn return_input(&self, buffer: Buffer) {
         debug_assert!(buffer.is_empty(), "a buffer is returned when all of it is used");
         keep(&mut self.inputs.borrow_mut(), buffer);
@@ -113,7 +113,7 @@ impl Core {
         self.outboxes.borrow_mut().pop().unwrap_or_default()
     }
 
-    /// Takes back an empty outbox.
+    /// Returns an empty outbox to the pool.
     pub(super) fn return_outbox(&self, outbox: Outbox) {
         debug_assert!(outbox.is_empty(), "an outbox is returned when all of it is sent");
         keep(&mut self.outboxes.borrow_mut(), outbox);

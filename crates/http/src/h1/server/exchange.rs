@@ -1,4 +1,4 @@
-//! What a request says about its answer, and what is kept of it until its body has arrived.
+//! The properties of a request that determine its answer, and the part kept until its body has arrived.
 
 use std::net::SocketAddr;
 
@@ -11,24 +11,24 @@ use crate::server::{Feed, Patience};
 use crate::wheel::Timer;
 use tls::Protocol;
 
-/// Who asks, and how.
+/// The client's address, and whether its connection is secured.
 #[derive(Clone, Copy)]
 pub(super) struct Client {
     pub(super) peer: Option<SocketAddr>,
     pub(super) is_secure: bool,
 }
 
-/// What a request says about the form of its response.
+/// The properties of a request that determine the form of its response.
 #[derive(Clone, Copy)]
 pub(super) struct Exchange {
     pub(super) version: Version,
     pub(super) persistent: bool,
     pub(super) method: Method,
-    /// Whether the client offers to go on by another protocol.
+    /// True if the client offers to switch protocols.
     pub(super) switches: bool,
 }
 
-/// As far as the form of a response depends on it.
+/// The method, as far as the form of a response depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     /// The response has no body.
@@ -38,7 +38,7 @@ pub(super) enum Method {
     Other,
 }
 
-/// Whether the connection is used on after a response.
+/// Reuse of the connection after a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Persistence {
     Persists,
@@ -62,7 +62,7 @@ pub(super) struct Pending {
     pub(super) patience: Patience,
 }
 
-/// A request's body on its way to a handler that reads it.
+/// A request's body, streamed to the handler that reads it.
 pub(super) struct Upload {
     pub(super) feed: Feed,
     pub(super) patience: Patience,
@@ -71,7 +71,7 @@ pub(super) struct Upload {
     pub(super) expects_continue: bool,
     /// All of it has arrived.
     pub(super) is_over: bool,
-    /// It is the client's turn.
+    /// The client is expected to send.
     is_waiting: bool,
 }
 
@@ -82,9 +82,9 @@ impl Exchange {
             "CONNECT" => Method::Connect,
             _ => Method::Other,
         };
-        // What follows a CONNECT was meant for the tunnel, be it granted or not: it is no request.
+        // Bytes after a CONNECT belong to the tunnel, granted or not: they are not a request.
         let persistent = request.persistent && method != Method::Connect;
-        // RFC 9110 section 7.8: in HTTP/1.0 it means nothing. A body would have to come first, which only h2c ever did.
+        // RFC 9110 section 7.8: meaningless in HTTP/1.0. A body would have to come first, which only h2c ever did.
         let switches = request.version == Version::V11
             && request.body == BodyLength::None
             && request.fields.get("upgrade").is_some();
@@ -129,7 +129,7 @@ impl Upload {
         }
     }
 
-    /// It is the client's turn.
+    /// Starts the timeout for the client.
     pub(super) fn wait(&mut self, settings: &Settings) {
         if !std::mem::replace(&mut self.is_waiting, true) {
             let patience = self.patience.wait(now(), settings.body_pace, settings.idle_timeout);
@@ -137,7 +137,7 @@ impl Upload {
         }
     }
 
-    /// Something has come.
+    /// Notes that bytes have come.
     pub(super) fn end_wait(&mut self) {
         self.is_waiting = false;
         self.patience.took(now(), 0);

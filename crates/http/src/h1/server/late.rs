@@ -1,4 +1,4 @@
-//! Answers that take time: the request's body arrives while the response is awaited and sent.
+//! Delayed answers: the request's body arrives while the response is awaited and sent.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,18 +14,18 @@ use crate::h1::codec::{Event, Version, encode};
 use crate::server::{BodyError, Demand, Later, interim, refusal, strip_framing};
 use crate::{Answer, Response, Transport};
 
-/// An answer that takes time, or whose request has not all arrived.
+/// A delayed answer, or one whose request has not all arrived.
 pub(super) struct Late {
     pub(super) answer: Answer,
     pub(super) exchange: Exchange,
     pub(super) upload: Option<Upload>,
 }
 
-/// Why the answer could not be given.
+/// The reason that an answer was cut off.
 pub(super) enum Cut {
-    /// The client made a mistake or took too long, and the response has not begun.
+    /// The client made an error or timed out, and the response has not begun.
     Refusable(Ended),
-    /// The response has begun, or there is nobody to be told.
+    /// The response has begun, or the client is gone.
     Ended(Ended),
 }
 
@@ -68,7 +68,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Awaits an answer, and tells the client of the interim ones before it.
+    /// Awaits an answer, and sends the interim responses before it.
     async fn awaited(
         &mut self,
         mut answer: Later,
@@ -90,7 +90,7 @@ impl<S: Transport> Connection<'_, S> {
                 }
                 proper => return Ok(proper),
             };
-            // RFC 9110 section 15.2: never to a client of HTTP/1.0.
+            // RFC 9110 section 15.2: never to an HTTP/1.0 client.
             if let Some(head) = interim(head).filter(|_| exchange.version == Version::V11) {
                 self.outbox.with_text(|text| {
                     encode::open_head(text, head.status(), head.headers());
@@ -118,10 +118,10 @@ impl<S: Transport> Connection<'_, S> {
         });
         let sent = sent.await;
         if sent.is_err() && streaming.ends_with_connection() {
-            // An orderly end would be the body's.
+            // An orderly close would look like the body's end.
             self.stream.abort();
         }
-        // The response has begun: it is too late for another.
+        // The response has begun: another is impossible.
         sent.map_err(|(Cut::Refusable(ended) | Cut::Ended(ended))| Cut::Ended(ended))
     }
 
@@ -143,7 +143,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Takes in what comes of the request's body, as far as its reader wants it. Ready if that cannot go on.
+    /// Receives the request's body, as far as its reader wants it. Ready if that cannot go on.
     fn poll_upload(&mut self, upload: &mut Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
         let Some(upload) = upload.as_mut().filter(|upload| !upload.is_over) else {
             return Poll::Pending;
@@ -186,7 +186,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Ready if the client is gone while it is the server's turn. What it sends ahead meanwhile waits, up to a buffer of it.
+    /// Ready if the client leaves while the server's answer is due. Bytes that it sends ahead wait, up to one buffer.
     fn poll_gone(&mut self, upload: &Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
         let settings = &self.core.settings;
         if settings.half_closed_clients || upload.as_ref().is_some_and(|upload| !upload.is_over) {
@@ -203,12 +203,12 @@ impl<S: Transport> Connection<'_, S> {
         Poll::Pending
     }
 
-    /// Whether the client must be told to go on; it is told once.
+    /// Returns true, once, if 100 (Continue) must be sent.
     fn is_untold(&self, upload: &mut Upload) -> bool {
         std::mem::take(&mut upload.expects_continue) && self.input.is_none()
     }
 
-    /// Hands over what was read; true if that was the body's end.
+    /// Hands over the input; returns true at the body's end.
     fn take_in(&mut self, upload: &mut Upload) -> Result<bool, crate::h1::codec::Error> {
         let Some(mut input) = self.input.take() else { return Ok(false) };
         let whole = loop {
@@ -239,12 +239,12 @@ impl<S: Transport> Connection<'_, S> {
         Ok(whole)
     }
 
-    /// Whether the request's body has all arrived, what was read already and nobody wanted included.
+    /// Returns true if the request's body has all arrived, unwanted input included.
     fn has_all_of(&mut self, upload: &mut Option<Upload>) -> bool {
         upload.as_mut().is_none_or(|upload| upload.is_over || self.take_in(upload).unwrap_or(false))
     }
 
-    /// Whether there is more of the request's body, and nobody will read it.
+    /// Returns true if more of the request's body is due and will not be read.
     fn is_unread(&mut self, upload: &mut Option<Upload>) -> bool {
         upload.as_ref().is_some_and(|upload| upload.feed.is_gone()) && !self.has_all_of(upload)
     }

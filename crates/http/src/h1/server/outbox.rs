@@ -1,4 +1,4 @@
-//! Responses on their way out.
+//! Outgoing responses.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -8,23 +8,23 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
 
-/// Bodies up to this size are copied behind their heads, so that the transport is handed one piece:
-/// that costs less than the kernel's work on a second one.
+/// Bodies up to this size are copied after their heads, so that the transport gets one piece: that costs less than the
+/// kernel's work on a second one.
 const COPIED: usize = 8 * 1024;
 
-/// As many copied bytes as are gathered before they are sent.
+/// Amount of copied bytes that triggers a send.
 const FULL: usize = 64 * 1024;
 
-/// As many pieces as one write takes (`UIO_FASTIOV` is 8: Linux takes so many without an allocation).
+/// Pieces per write (`UIO_FASTIOV` is 8: Linux takes that many without an allocation).
 const PIECES: usize = 8;
 
-/// Bytes to send, in order: text that was copied together, and large bodies by reference.
+/// Bytes to send, in order: copied text, and large bodies by reference.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     text: Vec<u8>,
-    /// Bytes of `text` that were sent.
+    /// Bytes of `text` already sent.
     sent: usize,
-    /// Large bodies, each with its place: the length of `text` when it was put in.
+    /// Large bodies, each with its position: the length of `text` at its insertion.
     bodies: VecDeque<(usize, Bytes)>,
 }
 
@@ -33,33 +33,33 @@ impl Outbox {
         self.sent == self.text.len() && self.bodies.is_empty()
     }
 
-    /// Whether it has memory of its own: a new one has none.
+    /// Returns true if it owns memory: a new one has none.
     pub(super) fn has_memory(&self) -> bool {
         self.text.capacity() > 0
     }
 
-    /// Bytes to send.
+    /// Number of bytes to send.
     pub(super) fn len(&self) -> usize {
         let bodies: usize = self.bodies.iter().map(|(_, body)| body.len()).sum();
         self.text.len() - self.sent + bodies
     }
 
-    /// Whether it should be sent before more is put in.
+    /// Returns true if it should be sent before more is added.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() >= FULL || self.bodies.len() >= PIECES / 2
     }
 
-    /// Puts in text.
+    /// Appends text.
     pub(super) fn text(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
     }
 
-    /// Puts in text that `write` appends.
+    /// Appends the text that `write` produces.
     pub(super) fn with_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.text);
     }
 
-    /// Puts in a body.
+    /// Appends a body.
     pub(super) fn body(&mut self, body: &Bytes) {
         if body.len() <= COPIED {
             self.text.extend_from_slice(body);
@@ -68,7 +68,7 @@ impl Outbox {
         }
     }
 
-    /// Hands the transport what it takes in one write; gives the number of bytes.
+    /// Passes the transport as much as it accepts in one write; returns the number of bytes.
     pub(super) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
         stream: &mut S,
@@ -86,7 +86,7 @@ impl Outbox {
         Poll::Ready(if written == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) })
     }
 
-    /// Fills `pieces` with what comes first; gives their number.
+    /// Fills `pieces` from the front; returns their number.
     fn gather<'a>(&'a self, pieces: &mut [IoSlice<'a>; PIECES]) -> usize {
         let (mut count, mut at) = (0, self.sent);
         let mut put = |piece: &'a [u8]| {
@@ -138,7 +138,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever is put in, and however little is taken at once, it leaves in order.
+        /// Any content leaves in order, however little is written at once.
         #[test]
         fn partial_writes_keep_the_order(
             replies in vec((0usize..200, prop_oneof![0usize..50, COPIED - 2..COPIED + 50]), 1..12),
@@ -152,7 +152,7 @@ mod tests {
                 outbox.text(&text);
                 outbox.body(&Bytes::from(body.clone()));
                 expected.extend([text, body].concat());
-                // More is put in behind what was only partly sent.
+                // More is appended after a partial write.
                 if number % 3 == 2 && !outbox.is_empty() {
                     prop_assert!(outbox.poll_write(&mut stream, &mut cx).is_ready());
                 }

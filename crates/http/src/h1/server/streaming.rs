@@ -1,4 +1,4 @@
-//! A response whose body comes piece by piece, on its way into the outbox.
+//! A response's body, streamed into the outbox.
 
 use std::task::{Context, Poll};
 
@@ -10,21 +10,21 @@ use super::outbox::Outbox;
 use crate::h1::codec::{Version, encode};
 use crate::server::{Body, BodyError, Source, is_bodiless};
 
-/// How the body's end is told (RFC 9112 section 6.3).
+/// Framing of the body's end (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// There is none.
+    /// No body.
     Bodiless,
     /// By its length.
     Counted,
     /// By the chunked transfer coding.
     Chunked,
-    /// By the connection's.
+    /// By the connection's close.
     UntilClose,
 }
 
 impl Framing {
-    /// That of a response to the request of `exchange`.
+    /// The framing of a response to the request of `exchange`.
     pub(super) fn of(head: &Response<()>, length: Option<u64>, exchange: Exchange) -> Framing {
         match length {
             _ if exchange.method == Method::Head || is_bodiless(head.status()) => Framing::Bodiless,
@@ -35,22 +35,22 @@ impl Framing {
     }
 }
 
-/// How far a body has come.
+/// Progress of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     /// All of it is in the outbox.
     Ended,
-    /// The next piece is not there.
+    /// The next piece is not available.
     Waits,
-    /// The outbox is full, or the body broke off: see [`Streaming::take_broken`].
+    /// The outbox is full, or the body ended early: see [`Streaming::take_broken`].
     Full,
 }
 
-/// A body on its way.
+/// A body being sent.
 pub(super) struct Streaming {
     source: Source,
     framing: Framing,
-    /// Why it broke off.
+    /// The error that ended it early.
     broken: Option<BodyError>,
 }
 
@@ -59,17 +59,17 @@ impl Streaming {
         Streaming { source: Source::new(body, length), framing, broken: None }
     }
 
-    /// Whether the connection's end alone tells a body that broke off from a whole one.
+    /// Returns true if the connection's close delimits the body, so that an early end looks like a complete body.
     pub(super) fn ends_with_connection(&self) -> bool {
         self.framing == Framing::UntilClose
     }
 
-    /// Why it broke off, if it did.
+    /// The error that ended it early, if any.
     pub(super) fn take_broken(&mut self) -> Option<BodyError> {
         self.broken.take()
     }
 
-    /// Puts into `outbox` what there is.
+    /// Puts available pieces into `outbox`.
     pub(super) fn fill(&mut self, outbox: &mut Outbox, cx: &mut Context<'_>) -> Filled {
         if self.framing == Framing::Bodiless {
             return Filled::Ended;
@@ -88,7 +88,7 @@ impl Streaming {
         Filled::Full
     }
 
-    /// Puts in a piece, which is not empty: as a chunk that would be the last.
+    /// Appends a non-empty piece: an empty chunk would be the last.
     fn put(&self, piece: &Bytes, outbox: &mut Outbox) {
         if self.framing == Framing::Chunked {
             outbox.with_text(|text| encode::chunk_size(text, piece.len()));

@@ -1,4 +1,4 @@
-//! A connection that has become a tunnel (RFC 9110 section 9.3.6), or goes on by another protocol (section 7.8).
+//! A connection that has become a tunnel (RFC 9110 section 9.3.6), or has switched protocols (section 7.8).
 
 use http::{Response, StatusCode};
 
@@ -10,14 +10,14 @@ use crate::relay::{Buffers, Joined, join};
 use crate::{Duplex, Transport};
 
 impl<S: Transport> Connection<'_, S> {
-    /// Grants the tunnel, joins the connection to `far`, and says how that ended. What the client sent ahead goes first.
+    /// Grants the tunnel, joins the connection to `far`, and returns how that ended. Bytes that the client sent ahead go first.
     pub(super) async fn tunnel(&mut self, far: Box<dyn Duplex>) -> Ended {
-        // No field of framing: what follows is the tunnel's.
+        // No framing field: everything after it belongs to the tunnel.
         self.outbox.text(b"HTTP/1.1 200 OK\r\n\r\n");
         self.join(far).await
     }
 
-    /// Says that the connection goes on by another protocol, joins it to `far`, and says how that ended.
+    /// Announces the protocol switch, joins the connection to `far`, and returns how that ended.
     pub(super) async fn switch(&mut self, head: &Response<()>, far: Box<dyn Duplex>) -> Ended {
         self.outbox.with_text(|text| {
             encode::open_head(text, StatusCode::SWITCHING_PROTOCOLS, head.headers());

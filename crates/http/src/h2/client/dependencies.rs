@@ -1,4 +1,4 @@
-//! How a browser says in HTTP/2 what its requests depend on (RFC 7540 section 5.3): no I/O.
+//! Browsers' stream dependencies in HTTP/2 (RFC 7540 section 5.3): no I/O.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use crate::Precedence;
 use crate::schedule::Dependency;
 
-/// The tree that requests make.
+/// The dependency tree of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// Each depends, exclusively, on the last of those before it that weigh no less: a list in the order of urgency. Chrome
-    /// (`net/spdy/http2_priority_dependencies.cc`).
+    /// Each depends, exclusively, on the last earlier one of at least its weight: a list in the order of urgency.
+    /// Chrome (`net/spdy/http2_priority_dependencies.cc`).
     Chain,
-    /// None depends on another: all share, by their weights. Safari.
+    /// No dependencies: all share by their weights. Safari.
     Flat,
     /// Each depends on the stream of its [group](super::groups). Firefox.
     Groups,
 }
 
-/// A connection's requests that are under way.
+/// A connection's active requests.
 #[derive(Debug)]
 pub(super) struct Dependencies {
     shape: Shape,
-    /// By weight, the greatest first, each in the order of their opening.
+    /// By weight, the greatest first, each in the order of opening.
     live: BTreeMap<Reverse<u16>, Vec<u32>>,
 }
 
@@ -31,7 +31,7 @@ impl Dependencies {
         Dependencies { shape, live: BTreeMap::new() }
     }
 
-    /// What the request on the new stream `stream` depends on.
+    /// The dependency of the request on the new stream `stream`.
     pub(super) fn open(&mut self, stream: u32, precedence: Precedence) -> Dependency {
         let weight = precedence.weight.clamp(1, 256);
         let (parent, is_exclusive) = match self.shape {
@@ -43,7 +43,7 @@ impl Dependencies {
         Dependency { parent, weight, is_exclusive }
     }
 
-    /// The request on `stream` is over.
+    /// Removes the finished request on `stream`.
     pub(super) fn close(&mut self, stream: u32) {
         for streams in self.live.values_mut() {
             streams.retain(|live| *live != stream);
@@ -51,7 +51,7 @@ impl Dependencies {
         self.live.retain(|_, streams| !streams.is_empty());
     }
 
-    /// The stream that one of this weight comes behind; 0 if it is the first.
+    /// The predecessor of a stream of this weight; 0 if it is the first.
     fn last_before(&self, weight: u16) -> u32 {
         let before = self.live.range(..=Reverse(weight)).next_back();
         before.and_then(|(_, streams)| streams.last()).copied().unwrap_or(0)

@@ -16,7 +16,7 @@ use crate::h2::backlog::Waiting;
 use crate::h2::observer::Shared;
 use crate::{Failure, Progress, alt_svc};
 
-/// A stream's account, for as long as its exchange lasts.
+/// A stream's frame account, for the life of its exchange.
 pub(super) struct Watch {
     observer: Shared,
     stream: u32,
@@ -39,15 +39,15 @@ impl Drop for Watch {
     }
 }
 
-/// A request on its way, and what comes back.
+/// A request being sent, and its response.
 pub(super) struct Exchange<'a> {
     pub(super) watch: Watch,
     pub(super) upload: SendStream<Bytes>,
-    /// What is left of the request's body.
+    /// The unsent rest of the request's body.
     pub(super) body: Waiting,
-    /// Whether the request's last byte has left.
+    /// True once the request's last byte has left.
     pub(super) sent: bool,
-    /// What is pushed with the response, if that is taken.
+    /// The pushes that come with the response, if they are accepted.
     pub(super) promising: Option<Promising>,
     pub(super) progress: &'a mut dyn Progress,
 }
@@ -68,7 +68,7 @@ impl Exchange<'_> {
         .map_err(|e| failure(e, true))
     }
 
-    /// What goes on beside the response.
+    /// Drives everything beside the response.
     fn poll_aside(&mut self, cx: &mut Context<'_>) {
         self.poll_send(cx);
         if let Some(promising) = &mut self.promising {
@@ -76,8 +76,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Hands on as much of the request's body as the windows allow, and notes when its last byte has
-    /// left. An error is the response's to tell.
+    /// Passes on as much of the request's body as the windows allow, and notes when its last byte has left. Errors are
+    /// left to the response.
     fn poll_send(&mut self, cx: &mut Context<'_>) {
         while !self.body.is_empty() {
             self.upload.reserve_capacity(self.body.len());
@@ -99,7 +99,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Tells of a response's head; gives its body.
+/// Reports a response's head; returns its body.
 pub(super) fn begin(
     response: Response<RecvStream>,
     watch: &Watch,
@@ -110,7 +110,7 @@ pub(super) fn begin(
     response.into_body()
 }
 
-/// Tells of a response's body as it comes; ready at its end.
+/// Reports a response's body as it comes; ready at its end.
 pub(super) fn poll_receive(
     cx: &mut Context<'_>,
     body: &mut RecvStream,

@@ -1,29 +1,29 @@
-//! Firefox's tree of RFC 7540: streams that are never opened, on which its requests hang by what they are for.
+//! Firefox's RFC 7540 tree: idle streams as groups by purpose, on which its requests depend.
 //!
-//! Source: `Http2Session::Http2Session` and `Http2StreamBase::UpdatePriorityDependency` of Firefox (netwerk/protocol/http). Left out: the group of what is
-//! speculative has no requests here.
+//! Source: `Http2Session::Http2Session` and `Http2StreamBase::UpdatePriorityDependency` of Firefox
+//! (netwerk/protocol/http). Left out: the group of speculative requests, which do not occur here.
 
 use crate::h2::frame::{FrameHead, PRIORITY};
 use crate::schedule::{Dependency, dependency};
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Group {
-    /// What somebody has just clicked on.
+    /// Triggered by a click.
     UrgentStart,
-    /// What a page is made of: style sheets, scripts.
+    /// The page's structure: style sheets, scripts.
     Leader,
-    /// What waits for nothing and blocks nothing: `XMLHttpRequest`, asynchronous scripts.
+    /// Independent and non-blocking: `XMLHttpRequest`, asynchronous scripts.
     Other,
-    /// What comes after the leaders: images, and what is not marked.
+    /// After the leaders: images, and unmarked requests.
     #[default]
     Follower,
-    /// What nobody waits for.
+    /// Background transfers.
     Background,
 }
 
-/// Firefox gives the groups the first numbers and begins its requests with 15; here requests begin with 1, as h2 would have it, and the groups
-/// have Firefox's numbers beyond this.
+/// Firefox gives the groups the first numbers and starts its requests at 15; here requests start at 1, as h2 requires,
+/// and the groups have Firefox's numbers above this.
 const BEYOND: u32 = 0x7fff_ff00;
 
 const LEADERS: u32 = BEYOND + 0x3;
@@ -33,7 +33,7 @@ const SPECULATIVE: u32 = BEYOND + 0x9;
 const FOLLOWERS: u32 = BEYOND + 0xb;
 const URGENT: u32 = BEYOND + 0xd;
 
-/// The groups' streams, what they depend on and with which weight: one more than Firefox's source says, which has the byte of the frame.
+/// The groups' streams, their parents and weights: one more than in Firefox's source, which has the byte of the frame.
 const TREE: [(u32, u32, u16); 6] = [
     (LEADERS, 0, 201),
     (OTHERS, 0, 101),
@@ -44,7 +44,7 @@ const TREE: [(u32, u32, u16); 6] = [
 ];
 
 impl Group {
-    /// The stream that its requests depend on.
+    /// The parent stream of its requests.
     pub(super) const fn stream(self) -> u32 {
         match self {
             Group::UrgentStart => URGENT,
@@ -56,7 +56,7 @@ impl Group {
     }
 }
 
-/// The frames that make the groups.
+/// The frames that create the groups.
 pub(super) fn frames() -> Vec<u8> {
     let frame = |(stream, parent, weight)| {
         let (length, kind) = (dependency::WIRE_BYTES as u32, PRIORITY);

@@ -1,7 +1,7 @@
-//! Says in HEADERS what h2 does not: what a request depends on (RFC 7540 section 6.2).
+//! Adds to HEADERS the dependency that h2 omits (RFC 7540 section 6.2).
 //!
 //! h2 writes frames without it, so they are completed on their way to the transport. Frames that would become too long
-//! keep silent, which means the default.
+//! stay without it, which means the default.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,34 +18,34 @@ use crate::h2::frame::{FrameHead, Frames, HEADERS, PREFACE, PRIORITY_FLAG};
 use crate::h2::settings::FRAME_BYTES;
 use crate::schedule::{Dependency, dependency};
 
-/// What is to be said of streams whose HEADERS have not been written.
+/// Dependencies of streams whose HEADERS have not been written.
 pub(super) type Unsaid = Rc<RefCell<BTreeMap<u32, Dependency>>>;
 
-/// A client's stream to whose HEADERS dependencies are added.
+/// A client's stream that adds dependencies to HEADERS.
 pub(super) struct Prioritised<S> {
     stream: S,
     completing: Option<Completing>,
 }
 
-/// Frames on their way.
+/// Frames being completed.
 struct Completing {
     unsaid: Unsaid,
-    /// Goes before the first HEADERS.
+    /// Frames to send before the first HEADERS.
     introduction: Vec<u8>,
     frames: Frames,
-    /// The beginning of a frame's head.
+    /// The partial head of a frame.
     head: BytesMut,
-    /// What is complete and the stream has not taken.
+    /// Completed bytes that the stream has not accepted.
     out: BytesMut,
 }
 
 impl<S> Prioritised<S> {
-    /// Adds what the tree has to say; if there is none, it lets everything pass.
+    /// Adds the tree's dependencies; without a tree, everything passes unchanged.
     pub(super) fn new(stream: S, tree: Option<&Tree>) -> Prioritised<S> {
         let completing = tree.map(|tree| Completing {
             unsaid: Rc::clone(&tree.unsaid),
             introduction: tree.introduction(),
-            // h2 writes the preface by itself.
+            // h2 writes the preface in a write of its own.
             frames: Frames::of_server(),
             head: BytesMut::new(),
             out: BytesMut::new(),
@@ -70,7 +70,7 @@ impl Completing {
         }
     }
 
-    /// The head of `frame` is whole.
+    /// Handles the complete head of `frame`.
     fn pass_head(&mut self, frame: FrameHead) {
         if frame.kind == HEADERS {
             self.out.extend(self.introduction.drain(..));
@@ -91,7 +91,7 @@ impl Completing {
 }
 
 impl<S: AsyncWrite + Unpin> Prioritised<S> {
-    /// Ready when the stream has taken all that is complete.
+    /// Ready when the stream has accepted all completed bytes.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(Completing { out, .. }) = &mut self.completing else { return Poll::Ready(Ok(())) };
         while !out.is_empty() {
@@ -137,7 +137,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Prioritised<S> {
             return Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         };
         parts.iter().for_each(|part| completing.take(part));
-        // What does not go now goes before the next write or with a flush.
+        // Anything left goes before the next write or with a flush.
         if let Poll::Ready(drained) = self.poll_drain(cx) {
             drained?;
         }
@@ -172,7 +172,7 @@ mod tests {
         [&head.encode(), payload].concat()
     }
 
-    /// What comes out when `bytes` are cut at `cuts`.
+    /// The output when `bytes` are cut at `cuts`.
     fn completed(bytes: &[u8], cuts: &[usize], unsaid: &[(u32, Dependency)]) -> Vec<u8> {
         completed_in(Shape::Chain, bytes, cuts, unsaid)
     }

@@ -15,28 +15,28 @@ use super::failure;
 use crate::h2::observer::Shared;
 use crate::{Failure, Progress, Promises};
 
-/// A response that was promised.
+/// A promised response.
 pub(super) struct Pushed {
     watch: Watch,
     response: PushedResponseFuture,
 }
 
 impl Pushed {
-    /// The response once its head is there; `None` if the server does not send it after all.
+    /// The response once its head has come; `None` if the server does not send it after all.
     pub(super) async fn begun(self) -> Option<Begun> {
         let Pushed { watch, response } = self;
         Some(Begun { watch, response: response.await.ok()? })
     }
 }
 
-/// A pushed response whose head is there.
+/// A pushed response whose head has come.
 pub(super) struct Begun {
     watch: Watch,
     response: Response<RecvStream>,
 }
 
 impl Begun {
-    /// Tells of the response to its end.
+    /// Reports the response until its end.
     pub(super) async fn run(self, progress: &mut dyn Progress) -> Result<(), Failure> {
         let Begun { watch, response } = self;
         let mut body = exchange::begin(response, &watch, progress);
@@ -48,7 +48,7 @@ impl Begun {
 /// The promises that come with the answer to one request.
 pub(super) struct Promising {
     coming: PushPromises,
-    /// Of the request.
+    /// The request's authority.
     authority: Option<String>,
     promises: Rc<RefCell<Promises<Pushed>>>,
     observer: Shared,
@@ -66,7 +66,7 @@ impl Promising {
         Promising { coming, authority, promises, observer }
     }
 
-    /// Keeps what has been promised, or cancels it: to drop a response is to reset its stream.
+    /// Keeps the promises received, or cancels them: dropping a response resets its stream.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(Ok(promise))) = pin!(self.coming.push_promise()).poll(cx) {
             let (request, response) = promise.into_parts();

@@ -1,4 +1,4 @@
-//! A request's head as HTTP/2 and HTTP/3 want it.
+//! A request's head in the form that HTTP/2 and HTTP/3 need.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
@@ -12,7 +12,7 @@ pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
     streamed_head(request, Some(request.body().len() as u64))
 }
 
-/// The same of a request whose body comes piece by piece; `bytes` is its size, if that is known.
+/// The same for a request with a streamed body; `bytes` is its size, if known.
 pub(crate) fn streamed_head<T>(
     request: &Request<T>,
     bytes: Option<u64>,

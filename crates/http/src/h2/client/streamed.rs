@@ -1,7 +1,7 @@
-//! One exchange whose bodies come and go piece by piece, for whoever passes messages on.
+//! One exchange with streamed bodies, for intermediaries.
 //!
-//! A piece of the response's body counts as taken when it is handed out, and a piece of the request's body is asked for when
-//! the windows let the one before go: either side's haste ends at the other's pace, one window later.
+//! A piece of the response's body counts as consumed when it is handed out, and the request's body is polled for a
+//! piece when the windows have released the one before: either side is limited to the other's pace, one window later.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -20,7 +20,7 @@ use crate::h2::gate::Pass;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Precedence};
 
-/// A response whose head has come. Dropped before its end it resets its stream.
+/// A response whose head has come. Dropping it before its end resets its stream.
 pub struct Incoming {
     body: RecvStream,
     upload: Upload,
@@ -29,19 +29,19 @@ pub struct Incoming {
     _branch: Option<Branch>,
 }
 
-/// What is left of a request's body.
+/// The rest of a request's body.
 struct Upload {
     stream: SendStream<Bytes>,
     source: Option<RequestBody>,
-    /// What the source gave and the windows have not let go.
+    /// A piece from the source that the windows have not released.
     piece: Bytes,
     hold: Hold,
 }
 
 impl Handle {
-    /// Sends `request`, whose URI is absolute and whose body is `body`, and gives the response when its head is there, with the
-    /// size of its body where the head tells it. Waits for a stream as [`Handle::fetch`] does. With `Expect: 100-continue` the body waits until
-    /// the server wants it. `inform` is told of interim responses but 100.
+    /// Sends `request`, whose URI is absolute, with `body`, and returns the response when its head has come, with the
+    /// size of its body if the head tells it. Waits for a stream as [`Handle::fetch`] does. With `Expect: 100-continue`
+    /// the body waits until the server wants it. `inform` receives interim responses except 100.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -73,7 +73,7 @@ impl Handle {
                     StatusCode::CONTINUE => drop(upload.hold.end()),
                     _ => inform(told),
                 }
-                // One at a time: whoever is told of it may be slower.
+                // One at a time: the receiver may be slower.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -85,7 +85,7 @@ impl Handle {
         })
         .await?;
         if upload.hold.end() {
-            // The server does not want the body. Without its end the stream is reset at the response's.
+            // The server does not want the body. The unfinished stream is reset at the end of the response.
             upload.give_up();
         }
         let (parts, body) = head.into_parts();
@@ -99,21 +99,21 @@ impl Handle {
 }
 
 impl Incoming {
-    /// Whether nothing more comes.
+    /// Returns true once the response has ended.
     pub fn is_ended(&self) -> bool {
         self.is_ended
     }
 }
 
 impl Upload {
-    /// Hands on as much as there is and the windows allow; ready when that is all, or nobody wants the rest.
+    /// Passes on as much as is available and the windows allow; ready when that is all, or the rest is unwanted.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
         ready!(self.hold.poll_over(cx));
         loop {
             while !self.piece.is_empty() {
                 self.stream.reserve_capacity(self.piece.len());
                 let Some(Ok(capacity)) = ready!(self.stream.poll_capacity(cx)) else {
-                    // What the server thinks of the rest is the response's to tell.
+                    // The server's view of the rest shows in the response.
                     self.give_up();
                     return Poll::Ready(Ok(()));
                 };
@@ -132,7 +132,7 @@ impl Upload {
                 }
                 None => {
                     self.give_up();
-                    // The same: an error is the response's to tell.
+                    // The same: errors show in the response.
                     drop(self.stream.send_data(Bytes::new(), true));
                 }
             }

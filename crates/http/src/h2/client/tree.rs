@@ -1,4 +1,4 @@
-//! The tree of a connection's requests, and what of it is still to be said.
+//! The dependency tree of a connection's requests, and its part that has not been sent.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use super::groups;
 use super::prioritised::Unsaid;
 use crate::Precedence;
 
-/// What requests are said to depend on. Clones are the same.
+/// The dependencies of requests. Clones share them.
 #[derive(Clone)]
 pub(super) struct Tree {
     shape: Shape,
@@ -22,7 +22,7 @@ impl Tree {
         Tree { shape, dependencies, unsaid: Rc::default() }
     }
 
-    /// The frames that come before the first request.
+    /// The frames to send before the first request.
     pub(super) fn introduction(&self) -> Vec<u8> {
         match self.shape {
             Shape::Groups => groups::frames(),
@@ -30,7 +30,7 @@ impl Tree {
         }
     }
 
-    /// The request on `stream` will say its place in the tree, which it has until what is returned is dropped.
+    /// Adds the request on `stream`; it keeps its place in the tree until the returned branch is dropped.
     pub(super) fn open(&self, stream: u32, precedence: Precedence) -> Branch {
         let dependency = self.dependencies.borrow_mut().open(stream, precedence);
         self.unsaid.borrow_mut().insert(stream, dependency);

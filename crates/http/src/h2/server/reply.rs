@@ -17,7 +17,7 @@ use crate::server::{
 };
 use crate::{Reply, Response};
 
-/// Where a response goes.
+/// The destination of a response.
 pub(super) enum Respond {
     /// To a request.
     Asked(SendResponse<Bytes>),
@@ -34,43 +34,43 @@ impl Respond {
     }
 }
 
-/// Says 100 (Continue).
+/// Sends 100 (Continue).
 pub(super) fn go_on(respond: &mut SendResponse<Bytes>) {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
-    // A client that has given up the stream misses nothing.
+    // A client that has reset the stream misses nothing.
     let _ = respond.send_informational(head);
 }
 
-/// A stream whose request has arrived, or was promised an answer.
+/// A stream with a complete request, or a promised one.
 pub(super) struct Exchange {
     pub(super) respond: Respond,
-    /// A request for the head alone: its reply's body is not sent.
+    /// A HEAD request: its reply's body is not sent.
     pub(super) head_only: bool,
-    /// What the client sends through the tunnel that it asked for by `CONNECT`.
+    /// The client's bytes in the tunnel that it requested by `CONNECT`.
     pub(super) tunnel: Option<RequestBody>,
-    /// Whether the body is waited for that the client holds back until it is told to go on.
+    /// The demand for a body that the client holds back until it gets 100 (Continue).
     pub(super) invites: Option<Demand>,
 }
 
-/// A response's body on its way.
+/// A response's body being sent.
 pub(super) struct Sending {
     stream: SendStream<Bytes>,
     left: Waiting,
-    /// What follows.
+    /// The source of the rest.
     source: Option<Source>,
-    /// What the client is told if that breaks off.
+    /// The reset code if the source ends early.
     break_off: Reason,
     is_broken: bool,
 }
 
 impl Exchange {
-    /// An exchange whose body, if there is one, comes unasked.
+    /// An exchange whose body, if any, comes without 100 (Continue).
     pub(super) fn new(respond: Respond, head_only: bool) -> Exchange {
         Exchange { respond, head_only, tunnel: None, invites: None }
     }
 
-    /// Lets the client go on that waits for it, once its body is wanted (RFC 9110 section 10.1.1).
+    /// Sends 100 (Continue) to a waiting client once its body is wanted (RFC 9110 section 10.1.1).
     pub(super) fn invite(&mut self) {
         if self.invites.take_if(|demand| demand.get()).is_some()
             && let Respond::Asked(respond) = &mut self.respond
@@ -79,7 +79,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the client has reset the stream on which it asked.
+    /// Returns true if the client has reset the request's stream.
     pub(super) fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
         match &mut self.respond {
             Respond::Asked(respond) => respond.poll_reset(cx).is_ready(),
@@ -90,16 +90,15 @@ impl Exchange {
     /// Sends an interim response.
     pub(super) fn inform(&mut self, head: Head<()>) {
         if let (Respond::Asked(respond), Some(head)) = (&mut self.respond, interim(head)) {
-            // A client that has given up the stream misses nothing.
+            // A client that has reset the stream misses nothing.
             let _ = respond.send_informational(head);
         }
     }
 
-    /// Sends the head of `reply`; gives what is left to send, if anything is. A stream that the client
-    /// has given up sends nothing.
+    /// Sends the head of `reply`; returns the rest to send, if any. Nothing is sent on a stream that the client has reset.
     pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
         if self.tunnel.take().is_some() && reply.head.parts.status().is_success() {
-            // The client would take it for a tunnel.
+            // The client would treat it as a tunnel.
             return self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog);
         }
         let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
@@ -107,7 +106,7 @@ impl Exchange {
         (!silent).then(|| Sending::new(stream, Waiting::new(reply.body, backlog), None))
     }
 
-    /// The same with a response of any kind; a tunnel's other direction is to be carried beside it.
+    /// The same with a response of any kind; the caller must carry the other direction of a tunnel.
     pub(super) fn respond(
         mut self,
         response: Response,
@@ -156,17 +155,17 @@ impl Sending {
         self.stream.stream_id().as_u32()
     }
 
-    /// Whether something is there that only the windows hold back.
+    /// Returns true if there is data that only the windows hold back.
     pub(super) fn has_data(&self) -> bool {
         !self.left.is_empty()
     }
 
-    /// Whether it is a tunnel's.
+    /// Returns true for a tunnel's stream.
     pub(super) fn is_tunnel(&self) -> bool {
         self.break_off == Reason::CONNECT_ERROR
     }
 
-    /// The rest does not come: the stream is reset when its turn comes.
+    /// Marks the body as ended early: the stream is reset at its turn.
     pub(super) fn break_off(&mut self) {
         self.is_broken = true;
     }
@@ -180,7 +179,7 @@ impl Sending {
         self.stream.reserve_capacity(wanted);
         let granted = self.stream.capacity().min(wanted);
         if granted == 0 {
-            // What was asked for would else be granted when it is not this stream's turn.
+            // An open reservation would be granted outside this stream's turn.
             self.stream.reserve_capacity(0);
             let given_up = self.stream.poll_reset(cx).is_ready();
             return if given_up { Served::Done(0) } else { Served::Blocked };
@@ -193,7 +192,7 @@ impl Sending {
         }
     }
 
-    /// Has something wait to be handed over; if nothing can, what came of it.
+    /// Fetches data to hand over; if there is none, returns the outcome.
     fn draw(&mut self, cx: &mut Context<'_>) -> Option<Served> {
         if self.is_broken {
             return Some(self.reset());
@@ -207,7 +206,7 @@ impl Sending {
                 None
             }
             Poll::Ready(Ok(None)) => {
-                // An error means that the client has given the stream up.
+                // An error means that the client has reset the stream.
                 let _ = self.stream.send_data(Bytes::new(), true);
                 Some(Served::Done(0))
             }
@@ -219,7 +218,7 @@ impl Sending {
         }
     }
 
-    /// Never a clean end.
+    /// Resets the stream, so that it never ends cleanly.
     fn reset(&mut self) -> Served {
         self.stream.send_reset(self.break_off);
         Served::Done(0)

@@ -11,16 +11,16 @@ use http::request::Parts;
 
 use crate::server::{Body, BodyError, RequestBody};
 
-/// What the client sends on a stream. It may send as much more as was taken.
+/// The client's bytes on a stream. Consuming them opens the window again.
 struct Received {
     stream: RecvStream,
     demand: Demand,
 }
 
-/// Whether somebody waits for a body.
+/// True once a body is wanted.
 pub(super) type Demand = Rc<Cell<bool>>;
 
-/// The body behind `head`, which notes in `demand` that it is waited for.
+/// The body that follows `head`; it notes in `demand` that it is wanted.
 pub(super) fn body_of(head: &Parts, stream: RecvStream, demand: &Demand) -> RequestBody {
     let length =
         head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -36,7 +36,7 @@ impl Body for Received {
             demand.set(true);
         }
         let piece = match ready!(next) {
-            // Trailers are read for the end that they are, and discarded.
+            // Trailers are read because they mark the end, and discarded.
             None => ready!(stream.poll_trailers(cx)).map(|_| None),
             Some(piece) => piece.and_then(|piece| {
                 stream.flow_control().release_capacity(piece.len())?;

@@ -1,4 +1,4 @@
-//! The state of one connection and the turn of its wheel.
+//! The state of one connection and its event loop.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,13 +36,13 @@ struct Arriving {
     respond: SendResponse<Bytes>,
 }
 
-/// A request whose reply takes time.
+/// A request whose reply is delayed.
 struct Pending {
     exchange: Exchange,
     reply: Later,
 }
 
-/// What a client sends through a tunnel, on its way.
+/// A client's bytes in a tunnel, being carried.
 struct Carrying {
     stream: u32,
     up: Pin<Box<dyn Future<Output = Result<(), BodyError>>>>,
@@ -56,7 +56,7 @@ pub(super) struct Session<'a, S, H> {
     handler: Rc<H>,
     settings: settings::Server,
     peer: Option<SocketAddr>,
-    /// The scheme of requests whose own h2 does not tell: those with `Host` in the place of `:authority`.
+    /// The scheme of requests that h2 reports without one: those with `Host` in the place of `:authority`.
     scheme: &'static str,
     meter: &'a FlowMeter,
     arriving: Vec<Arriving>,
@@ -116,13 +116,13 @@ where
         })
     }
 
-    /// Does all that can be done now; ready when the connection has ended.
+    /// Does all possible work; ready when the connection has ended.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ::h2::Error>> {
         if self.drain.poll_begun(cx).is_ready() {
             self.connection.graceful_shutdown();
         }
         loop {
-            // Reads what came and writes what is queued.
+            // Reads input and writes queued frames.
             while let Poll::Ready(accepted) = self.connection.poll_accept(cx) {
                 match accepted {
                     None => return Poll::Ready(Ok(())),
@@ -143,7 +143,7 @@ where
                 moved = self.look_out(cx)?;
             }
             if !moved {
-                // A stream that has failed fails h2's next write or read too, which tells it better.
+                // A stream error also fails h2's next write or read, which reports it better.
                 let _ = self.stream.poll_pass_on(cx);
                 self.backlog.note_written(self.stream.gathered_bytes());
                 self.rest();
@@ -152,7 +152,8 @@ where
         }
     }
 
-    /// Gives back the memory of what is empty: a map keeps a node, a vector its room, and most connections rest most of the time.
+    /// Frees the memory of empty collections: a map keeps a node, a vector its capacity, and most connections are idle
+    /// most of the time.
     fn rest(&mut self) {
         if self.sending.is_empty() {
             self.sending = BTreeMap::new();
@@ -165,7 +166,7 @@ where
         }
     }
 
-    /// Ends the connection if the client floods it; true if it was told so.
+    /// Closes the connection if the client floods it; returns true if it did.
     fn stem(&mut self) -> bool {
         let received = self.observer.borrow().controls();
         let is_flood = self.floods.is_flood(received, world::now);
@@ -175,10 +176,10 @@ where
         is_flood
     }
 
-    /// Passes on what the last turn left.
+    /// Flushes the output of the last turn.
     pub(super) async fn finish(&mut self) {
         self.vigil.linger();
-        // The connection is over: a client that is gone misses nothing.
+        // The connection is over: a client that has left misses nothing.
         std::future::poll_fn(|cx| match self.stream.poll_pass_on(cx) {
             Poll::Ready(_) => Poll::Ready(()),
             Poll::Pending => self.vigil.poll_end(cx),
@@ -187,12 +188,12 @@ where
         self.backlog.note_written(self.stream.gathered_bytes());
     }
 
-    /// Nothing will be sent any more.
+    /// Notes that nothing more will be sent.
     pub(super) fn end(&self) {
         self.meter.enter(world::now(), Flow::Idle);
     }
 
-    /// Tells the schedule what the client has said since the last time.
+    /// Passes the client's new priority signals to the schedule.
     fn heed_signals(&mut self) {
         for (stream, signal) in self.observer.borrow_mut().take_signals() {
             self.schedule.signal(stream, signal);
@@ -206,7 +207,7 @@ where
             self.schedule.signal(respond.stream_id().as_u32(), Signal::Field(urgency));
         }
         if head.method == Method::CONNECT {
-            // RFC 9113 section 8.5: what follows is the tunnel's.
+            // RFC 9113 section 8.5: the following DATA belongs to the tunnel.
             let answer = self.handler.handle(self.head(&head, 0));
             let tunnel = Some(body_of(&head, body, &Demand::default()));
             let exchange = Exchange::new(Respond::Asked(respond), false);
@@ -251,7 +252,7 @@ where
         }
     }
 
-    /// Drains requests' bodies; true if one is whole.
+    /// Drains requests' bodies; returns true if one is complete.
     fn poll_arriving(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         let mut at = 0;
@@ -273,7 +274,7 @@ where
     fn ask(&mut self, head: request::Parts, body_bytes: u64, mut respond: SendResponse<Bytes>) {
         let request = self.head(&head, body_bytes);
         let scheme = head.uri.scheme_str().unwrap_or("https");
-        // What is promised must be known before the answer lets the client ask for it (RFC 9113 section 8.4.1).
+        // The client must learn of promises before the answer lets it request the same (RFC 9113 section 8.4.1).
         let promised = self.promise(&mut respond, request, scheme);
         let answer = self.handler.handle(request);
         let head_only = head.method == Method::HEAD;
@@ -284,7 +285,7 @@ where
         }
     }
 
-    /// Promises what the handler pushes with the answer to `request`, as far as the client takes it.
+    /// Promises the responses that the handler pushes with the answer to `request`, as far as the client accepts them.
     fn promise(
         &mut self,
         respond: &mut SendResponse<Bytes>,
@@ -298,7 +299,7 @@ where
             let mut get = Request::new(());
             *get.uri_mut() = uri;
             let parent = respond.stream_id().as_u32();
-            // A client that takes no pushes takes none of the others.
+            // A client that refuses one push refuses the others.
             let Ok(pushed) = respond.push_request(get) else { break };
             let stream = pushed.stream_id().as_u32();
             // RFC 7540 section 5.3.5; RFC 9218 leaves it to the server (section 8).
@@ -318,7 +319,7 @@ where
         }
     }
 
-    /// Polls replies that take time; true if one is there. One that the client has given up is awaited no longer.
+    /// Polls delayed replies; returns true if one is ready. Replies to streams that the client has reset are dropped.
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         let mut at = 0;
@@ -345,7 +346,7 @@ where
         moved
     }
 
-    /// Carries on what clients send through tunnels; true if one of them has ended.
+    /// Carries clients' bytes through tunnels; returns true if one of them has ended.
     fn poll_carrying(&mut self, cx: &mut Context<'_>) -> bool {
         let before = self.carrying.len();
         let sending = &mut self.sending;
@@ -384,7 +385,7 @@ where
         }
     }
 
-    /// Looks whether the client's time is over; true if it was told so.
+    /// Checks the client's timeouts; returns true if a shutdown was started.
     fn look_out(&mut self, cx: &mut Context<'_>) -> Result<bool, ::h2::Error> {
         let standing = || Standing {
             progress: self.observer.borrow().progress(),
@@ -406,7 +407,7 @@ where
         }
     }
 
-    /// Hands h2 the next chunk if the transport has taken all before it; true if there was one.
+    /// Hands h2 the next chunk if the transport has accepted all earlier ones; returns true if there was one.
     fn hand_over(&mut self, cx: &mut Context<'_>) -> bool {
         let flow = if self.observer.borrow().is_send_blocked() {
             Flow::Sending
@@ -420,7 +421,7 @@ where
                 let served = stream.send(cx, chunk);
                 match served {
                     Served::Done(_) => drop(sending.remove(&id)),
-                    // Else it waits for its handler.
+                    // Otherwise it waits for its handler.
                     Served::Blocked if stream.has_data() => flow = Flow::Limited,
                     _ => {}
                 }
@@ -437,7 +438,7 @@ where
 }
 
 impl Arriving {
-    /// Ready when the body is whole (true) or given up (false).
+    /// Ready when the body is complete (true) or abandoned (false).
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         while let Some(piece) = ready!(self.body.poll_next(cx)) {
             let Ok(piece) = piece else {

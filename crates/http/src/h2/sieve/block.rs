@@ -1,19 +1,19 @@
-//! Header blocks: which lines can stand in no message, and what has the same effect on the table without them.
+//! Header blocks: detection of malformed lines, and replacements with the same effect on the dynamic table.
 //!
-//! Of the dynamic table it keeps the shape: what kind of name an entry has, how long it is, whether it can stand in a message.
+//! Only the shape of the dynamic table is kept: an entry's kind of name, its length, and whether it is malformed.
 
 use std::collections::VecDeque;
 
 use super::huffman;
 use super::line::{Kind, Line, Literal, Name, Reader, Unreadable};
 
-/// The initial size of the dynamic table in bytes (RFC 9113 section 6.5.2); it changes only by what blocks say.
+/// The initial size of the dynamic table in bytes (RFC 9113 section 6.5.2); only blocks change it.
 const INITIAL_BYTES: usize = 4_096;
 
-/// An entry's size beside its texts (RFC 7541 section 4.1).
+/// Overhead of an entry's size (RFC 7541 section 4.1).
 const ENTRY_BYTES: usize = 32;
 
-/// As many lines has the static table (appendix A).
+/// Number of lines of the static table (appendix A).
 const STATIC_LINES: usize = STATIC_NAMES.len();
 
 /// Their names.
@@ -28,7 +28,7 @@ const STATIC_NAMES: [&str; 61] = [
     "server", "set-cookie", "strict-transport-security", "transfer-encoding", "user-agent", "vary", "via", "www-authenticate",
 ];
 
-/// `connection: `, never indexed: a field that makes any message malformed (RFC 9113 section 8.2.2), and that h2 knows for one.
+/// `connection: `, never indexed: a field that makes any message malformed (RFC 9113 section 8.2.2), and that h2 recognises.
 const MALFORMED_FIELD: &[u8; 13] = b"\x10\x0aconnection\0";
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Entry {
     kind: Kind,
     name_bytes: u32,
     value_bytes: u32,
-    /// Whether a message with it is malformed.
+    /// True if it makes a message malformed.
     is_bad: bool,
 }
 
@@ -60,14 +60,14 @@ impl Table {
         Table { entries: VecDeque::new(), bytes: 0, most_bytes: INITIAL_BYTES }
     }
 
-    /// Reads the next block. If a line of it can stand in no message, gives a block that has the same effect on h2's table and that h2 takes
-    /// for a malformed message's.
+    /// Reads the next block. If a line of it is malformed, returns a block that has the same effect on h2's table and
+    /// that h2 treats as a malformed message.
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
         let mut rest = Reader(block);
         let mut instead: Option<Vec<u8>> = None;
         while !rest.0.is_empty() {
             let start = rest.0;
-            // Nearly all lines are an index of one byte.
+            // Nearly all lines are a one-byte index.
             if let Some((first @ 0x81..=0xfe, behind)) = start.split_first()
                 && !self.is_bad(usize::from(first & 0x7f))?
             {
@@ -89,7 +89,7 @@ impl Table {
         Ok(instead)
     }
 
-    /// Takes a line; if a message with it is malformed, gives what leaves h2's table as the line leaves this one.
+    /// Processes a line; if it is malformed, returns a replacement that has the same effect on h2's table.
     fn take(&mut self, line: &Line<'_>) -> Result<Option<Vec<u8>>, Unreadable> {
         match line {
             Line::Resize(most) => {
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// Whether the line with that index can stand in no message.
+    /// Returns true if the line with that index is malformed.
     fn is_bad(&self, index: usize) -> Result<bool, Unreadable> {
         match index.checked_sub(STATIC_LINES + 1) {
             None if index == 0 => Err(Unreadable),
@@ -169,7 +169,7 @@ fn static_name(index: usize) -> Name {
     Name { kind, bytes: STATIC_NAMES[index - 1].len() }
 }
 
-/// A line that makes an entry of the same size, with the same name if that is one; says of what kind it is then.
+/// A line that creates an entry of the same size, with the same name if that is valid; also returns the entry's kind.
 fn substitute(
     line: &Literal<'_>,
     name: Name,
@@ -177,7 +177,7 @@ fn substitute(
 ) -> Result<(Kind, Vec<u8>), Unreadable> {
     let keeps_name = match name.kind {
         Kind::Field | Kind::Part => true,
-        // Zeros are a method's name unless there are none of them, and no status.
+        // Zeros are a valid method unless empty, and never a valid status.
         Kind::Method => value_bytes > 0,
         Kind::Status | Kind::Bad => false,
     };
@@ -187,7 +187,7 @@ fn substitute(
         push_zeros(value_bytes, &mut out);
         return Ok((name.kind, out));
     }
-    // A name has a byte at least, which an empty one takes from its value.
+    // A name has at least one byte, which an empty one takes from its value.
     let name_bytes = name.bytes.max(1);
     let value_bytes = (name.bytes + value_bytes).checked_sub(name_bytes).ok_or(Unreadable)?;
     out.push(0x40);
@@ -196,7 +196,7 @@ fn substitute(
     Ok((Kind::Bad, out))
 }
 
-/// A text of so many zeros.
+/// Appends a string of `count` zeros.
 fn push_zeros(count: usize, out: &mut Vec<u8>) {
     let mut length = (count * 5).div_ceil(8);
     if length < 0x7f {
@@ -222,7 +222,7 @@ mod tests {
         digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
     }
 
-    /// RFC 7541 sections C.5 and C.6: a table of 256 bytes, whose oldest entries go.
+    /// RFC 7541 sections C.5 and C.6: a table of 256 bytes that evicts its oldest entries.
     #[test]
     fn the_table_of_the_examples_has_their_sizes() {
         let plain = [
@@ -251,7 +251,8 @@ mod tests {
         }
     }
 
-    /// What stands for a malformed block leaves a table as large as the block does, and says nothing malformed but what h2 knows.
+    /// The replacement of a malformed block leaves a table of the same size, and contains nothing malformed except what
+    /// h2 recognises.
     #[test]
     fn a_substitute_leaves_the_same_table() {
         let lines: [&[u8]; 8] = [

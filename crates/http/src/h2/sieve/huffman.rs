@@ -1,8 +1,8 @@
-//! HPACK's Huffman code (RFC 7541 appendix B), read only: what a coded text says, when that has to be known.
+//! HPACK's Huffman code (RFC 7541 appendix B), decoding only, for strings whose text matters.
 //!
-//! The code is canonical, so the lengths of its symbols' codes are all of it. Few texts have to be read, see [`is_plain`].
+//! The code is canonical, so the lengths of its symbols' codes define it. Few strings have to be decoded, see [`is_plain`].
 
-/// The length in bits of each byte's code, and of the end's.
+/// The length in bits of each byte's code, and of EOS.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -16,10 +16,10 @@ const LENGTHS: [u8; 257] = [
     30,
 ];
 
-/// The longest code in bits.
+/// The length of the longest code in bits.
 const LONGEST: usize = 30;
 
-/// How many symbols have codes of each length.
+/// Number of symbols with codes of each length.
 const COUNTS: [u32; LONGEST + 1] = {
     let mut counts = [0; LONGEST + 1];
     let mut symbol = 0;
@@ -48,7 +48,7 @@ const SYMBOLS: [u16; LENGTHS.len()] = {
     symbols
 };
 
-/// What each byte begins with, where a code of up to eight bits is known by it.
+/// The first symbol of each byte and its length, if its code has up to eight bits.
 const QUICK: [(u16, u32); 256] = {
     let mut quick = [(0, 0); 256];
     let mut byte = 0;
@@ -59,9 +59,9 @@ const QUICK: [(u16, u32); 256] = {
     quick
 };
 
-/// The symbol with which the lowest `held` bits of `window` begin, and the length of its code; 0 if they hold no whole one.
+/// The first symbol in the lowest `held` bits of `window`, and the length of its code; 0 if there is no complete code.
 const fn find(window: u64, held: u32) -> (u16, u32) {
-    // The first code of a length, and its place among the symbols.
+    // The first code of a length, and its position among the symbols.
     let (mut first, mut place, mut length) = (0, 0, 1);
     while length <= LONGEST && length as u32 <= held {
         let code = window >> (held - length as u32) & ((1 << length) - 1);
@@ -76,7 +76,7 @@ const fn find(window: u64, held: u32) -> (u16, u32) {
     (0, 0)
 }
 
-/// What `coded` says; `None` if it is not this code.
+/// Decodes `coded`; `None` if it is invalid.
 pub(super) fn decode(coded: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(coded.len() * 8 / 5);
     let mut bytes = coded.iter();
@@ -100,7 +100,7 @@ pub(super) fn decode(coded: &[u8]) -> Option<Vec<u8>> {
     is_padding.then_some(text)
 }
 
-/// Whether a coded text surely has no bytes but the printable ones of ASCII: the codes of all others begin with ten ones.
+/// Returns true only if a coded string consists of printable ASCII: the codes of all other bytes begin with ten ones.
 pub(super) fn is_plain(coded: &[u8]) -> bool {
     let mut ones = 0;
     coded.iter().all(|byte| {
@@ -110,7 +110,7 @@ pub(super) fn is_plain(coded: &[u8]) -> bool {
     })
 }
 
-/// Adds the code of so many `0`s, the shortest text of that length: five bits of 0 each.
+/// Appends the code of `count` `0`s, a shortest string of that length: five bits of 0 each.
 pub(super) fn push_zeros(count: usize, out: &mut Vec<u8>) {
     let bits = count * 5;
     out.resize(out.len() + bits / 8, 0);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_no_code_is_refused() {
-        // The end, padding of a byte, padding with zeros.
+        // EOS, padding of a byte, padding with zeros.
         for coded in [&[0xff; 4][..], &[0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf, 0xff], &[0x64]] {
             assert_eq!(decode(coded), None, "{coded:x?}");
         }

@@ -1,22 +1,22 @@
-//! The lines of a header block as they are written (RFC 7541 section 6), and what their texts can be.
+//! The lines of a header block as encoded (RFC 7541 section 6), and validation of their strings.
 
 use http::{HeaderName, Method, StatusCode};
 
 use super::huffman;
 
-/// A block can't be read, so that the table is not known any more.
+/// A block is unreadable, so that the table is no longer known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// What a name is, and what it allows for a value.
+/// The kind of a name, and the values that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Field,
     Method,
     Status,
-    /// The other parts of a message: any text.
+    /// The other pseudo-header fields: any text.
     Part,
-    /// The name of nothing.
+    /// An invalid name.
     Bad,
 }
 
@@ -34,17 +34,17 @@ pub(super) enum Line<'b> {
 }
 
 pub(super) struct Literal<'b> {
-    /// Whether it becomes an entry.
+    /// True if it is added to the table.
     pub(super) is_kept: bool,
-    /// 0 if the name is a text.
+    /// 0 if the name is a string.
     pub(super) name_index: usize,
     pub(super) name: Option<Text<'b>>,
-    /// What stands before the value.
+    /// The bytes before the value.
     pub(super) name_part: &'b [u8],
     pub(super) value: Text<'b>,
 }
 
-/// A text as it stands in a block.
+/// A string as encoded in a block.
 pub(super) struct Text<'b> {
     is_coded: bool,
     pub(super) bytes: &'b [u8],
@@ -66,7 +66,7 @@ impl Text<'_> {
         self.with_decoded(|text| Name { kind: kind(text), bytes: text.len() })
     }
 
-    /// Whether it may be the value of such a name.
+    /// Returns true if it is a valid value for a name of this kind.
     pub(super) fn is_value_of(&self, kind: Kind) -> Result<bool, Unreadable> {
         let takes_plain = matches!(kind, Kind::Field | Kind::Part);
         if takes_plain && self.is_coded && huffman::is_plain(self.bytes) {
@@ -82,7 +82,7 @@ impl Text<'_> {
     }
 }
 
-/// RFC 9113 section 8.2.1, and RFC 9110 section 5.5: what `http` takes, as h2 does.
+/// RFC 9113 section 8.2.1, and RFC 9110 section 5.5: the bytes that `http` accepts, as h2 does.
 fn is_of_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
@@ -97,7 +97,7 @@ fn kind(name: &[u8]) -> Kind {
     }
 }
 
-/// What is left of a block.
+/// The rest of a block.
 pub(super) struct Reader<'b>(pub(super) &'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -127,7 +127,7 @@ impl<'b> Reader<'b> {
         Ok(Text { is_coded, bytes })
     }
 
-    /// RFC 7541 section 5.1, for integers of as many bytes as h2 reads.
+    /// RFC 7541 section 5.1, for integers of up to as many bytes as h2 reads.
     fn integer(&mut self, bits: u32) -> Result<usize, Unreadable> {
         let most = usize::from(u8::MAX >> (8 - bits));
         let mut value = usize::from(self.byte()?) & most;

@@ -1,9 +1,10 @@
-//! Takes malformed fields out of what h2 reads, so that they end their stream and not the connection (RFC 9113 section 8.1.1).
+//! Removes malformed fields from h2's input, so that they end their stream and not the connection (RFC 9113 section 8.1.1).
 //!
-//! h2 decodes a header block into names and values that are valid, and has nothing to go on with when one is not: it takes an upper-case
-//! name or a NUL for an error of HPACK. Here each block is read before: for its lines' shapes, with an own account of the dynamic table
-//! ([`block`]). Blocks without such a line, nearly all, pass as they are. Another is replaced by one that leaves h2's table as the peer's
-//! is, and that h2 takes for a malformed message. Errors of frames and of HPACK itself are h2's to notice, and end the connection.
+//! h2 decodes a header block into valid names and values, and cannot recover from an invalid one: it treats an
+//! upper-case name or a NUL as an HPACK error. Here each block is read first: for its lines' shapes, with a separate
+//! account of the dynamic table ([`block`]). Blocks without malformed lines, nearly all, pass unchanged. Others are
+//! replaced by a block that keeps h2's table in step with the peer's, and that h2 treats as a malformed message. Errors
+//! of frames and of HPACK itself are left to h2, and end the connection.
 
 mod block;
 mod huffman;
@@ -22,55 +23,55 @@ use super::frame::{
 };
 use super::settings::FRAME_BYTES;
 
-/// As much is held back of a header block that has not ended. More passes unseen, and so does all that follows.
+/// Limit of bytes held back of an unfinished header block. Beyond it, this and all later blocks pass unchecked.
 const MOST_HELD_BYTES: usize = 64 << 10;
 
 const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 
-/// A stream from which h2 reads no malformed field.
+/// A stream from which h2 reads no malformed fields.
 pub(super) struct Sieved<S> {
     stream: S,
     sieve: Sieve,
 }
 
 impl<S> Sieved<S> {
-    /// Reads what a client sends.
+    /// Reads a client's bytes.
     pub(super) fn of_client(stream: S) -> Sieved<S> {
         Sieved { stream, sieve: Sieve::new(PREFACE.len()) }
     }
 
-    /// Reads what a server sends.
+    /// Reads a server's bytes.
     pub(super) fn of_server(stream: S) -> Sieved<S> {
         Sieved { stream, sieve: Sieve::new(0) }
     }
 }
 
-/// What is held back between the stream and h2. No I/O.
+/// Bytes held back between the stream and h2. No I/O.
 #[derive(Debug)]
 struct Sieve {
-    /// As many bytes to come belong to a frame without fields, or to the preface.
+    /// Outstanding bytes of a frame without fields, or of the preface.
     passing: usize,
     table: Table,
-    /// A frame's head or a header block that has begun.
+    /// A partial frame head or header block.
     held: Vec<u8>,
-    /// What may go to h2.
+    /// Bytes ready for h2.
     ready: Vec<u8>,
-    /// Whether it has lost the table, so that everything passes.
+    /// True once it has lost the table, so that everything passes.
     is_open: bool,
 }
 
-/// What bytes begin with.
+/// The first item of some bytes.
 enum Next {
-    /// Nothing, or what has only begun.
+    /// Nothing, or an incomplete item.
     Nothing,
-    /// A header block of so many bytes, its frames' heads among them, which may pass.
+    /// A valid header block of this length, including its frames' heads.
     Good(usize),
-    /// Such a block that may not pass, and what goes to h2 instead.
+    /// A malformed block of this length, and its replacement for h2.
     Replaced(usize, Vec<u8>),
 }
 
-/// A frame, and what is behind it.
+/// A frame, and the bytes after it.
 struct Split<'b> {
     head: FrameHead,
     payload: &'b [u8],
@@ -83,7 +84,8 @@ impl Sieve {
         Sieve { passing, table: Table::new(), held, ready, is_open: false }
     }
 
-    /// Takes the next bytes. So many at their beginning may pass at once, before what is ready; of the others it takes care.
+    /// Processes the next bytes. Returns the length of the prefix that may pass at once, before the ready bytes; the
+    /// rest is kept here.
     fn take(&mut self, bytes: &[u8]) -> usize {
         let (passed, next) = match self.held.is_empty() {
             true => self.judge(bytes),
@@ -100,7 +102,7 @@ impl Sieve {
         passed
     }
 
-    /// Makes ready what may pass of what is held.
+    /// Moves held bytes that may pass to the ready ones.
     fn sift(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let mut at = 0;
@@ -118,7 +120,7 @@ impl Sieve {
         }
     }
 
-    /// How many of `bytes` may pass, and what stands behind them.
+    /// The number of leading `bytes` that may pass, and the item after them.
     fn judge(&mut self, bytes: &[u8]) -> (usize, Next) {
         let mut at = 0;
         while !self.is_open {
@@ -140,7 +142,7 @@ impl Sieve {
         (bytes.len(), Next::Nothing)
     }
 
-    /// Reads the header block with which `bytes` begin, if it is whole.
+    /// Reads the header block at the start of `bytes`, if it is complete.
     fn read(&mut self, bytes: &[u8]) -> Result<Next, Unreadable> {
         let Some(Split { head: first, payload, mut rest }) = split(bytes)? else {
             return Ok(Next::Nothing);
@@ -168,18 +170,18 @@ impl Sieve {
             }
         }
         let block = fragments.concat();
-        // h2 takes a malformed block that goes on for the connection's error. In as few frames as possible, it seldom does.
+        // h2 treats a malformed block with continuations as a connection error. In as few frames as possible, it rarely has any.
         let block = self.table.read(&block)?.unwrap_or(block);
         Ok(Next::Replaced(bytes.len() - rest.len(), framed(first, introduction, &block)))
     }
 
-    /// Everything that was held, now that no more comes.
+    /// Releases everything held, and stops checking.
     fn open(&mut self) {
         self.is_open = true;
         self.ready.append(&mut self.held);
     }
 
-    /// Moves what is ready, as far as there is room for it.
+    /// Copies ready bytes into `buf` as far as there is room.
     fn give(&mut self, buf: &mut ReadBuf<'_>) {
         let given = self.ready.len().min(buf.remaining());
         buf.put_slice(&self.ready[..given]);
@@ -190,12 +192,12 @@ impl Sieve {
     }
 }
 
-/// CONTINUATION does too, but has no place where a block does not go on.
+/// CONTINUATION does too, but is only valid within a block.
 fn carries_fields(head: FrameHead) -> bool {
     matches!(head.kind, HEADERS | PUSH_PROMISE)
 }
 
-/// The frame with which `bytes` begin.
+/// Splits off the frame at the start of `bytes`.
 fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, Unreadable> {
     let Some(head) = FrameHead::of(bytes) else { return Ok(None) };
     if head.length > FRAME_BYTES {
@@ -205,7 +207,7 @@ fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, Unreadable> {
     Ok(parts.map(|(payload, rest)| Split { head, payload, rest }))
 }
 
-/// What stands before the fields - a priority, a promised stream - and the fields, without padding.
+/// The bytes before the fields - a priority, a promised stream - and the fields, without padding.
 fn split_fragment(head: FrameHead, payload: &[u8]) -> Result<(&[u8], &[u8]), Unreadable> {
     let is_padded = head.flags & PADDED != 0;
     let (padding, payload) = match payload.split_first() {
@@ -222,7 +224,7 @@ fn split_fragment(head: FrameHead, payload: &[u8]) -> Result<(&[u8], &[u8]), Unr
     payload[..end].split_at_checked(introduction).ok_or(Unreadable)
 }
 
-/// A block in as few frames as possible, like the one with the head `first`.
+/// A block in as few frames as possible, with the properties of the head `first`.
 fn framed(first: FrameHead, introduction: &[u8], block: &[u8]) -> Vec<u8> {
     let payload = [introduction, block].concat();
     let mut left = &payload[..];
@@ -314,7 +316,7 @@ mod tests {
         [&head.encode(), payload].concat()
     }
 
-    /// What h2 reads of `bytes`, which come in pieces of so many.
+    /// The bytes that h2 reads of `bytes`, which arrive in pieces of `step`.
     fn read(bytes: &[u8], step: usize) -> Vec<u8> {
         let mut sieve = Sieve::new(0);
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The client's end of a connection.
+//! The client's side of a connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use crate::h3::endpoint::{self, Draws};
 use crate::h3::qlog::Log;
 use crate::h3::socket::Socket;
 
-/// Opens a connection to `address`, where somebody is to be who satisfies `crypto`, under the name of `host`. It is there as soon as this end has shaken
-/// hands: whether the other lets it in shows afterwards.
+/// Opens a connection to `address`, where a server named `host` must satisfy `crypto`. It is usable as soon as this end
+/// has completed the handshake: whether the server accepts the client shows afterwards.
 ///
 /// # Errors
-/// If there is no way to it, nobody answers or the handshake fails.
+/// If the address is unreachable, the server does not answer or the handshake fails.
 ///
 /// # Panics
 /// If `crypto` lacks the suite of QUIC's first packets (AES-128-GCM, TLS 1.3).

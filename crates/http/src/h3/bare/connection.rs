@@ -1,4 +1,4 @@
-//! A connection, as long as somebody holds it or one of its streams.
+//! A connection that lives as long as one of its handles or streams.
 
 use std::future::Future;
 use std::io;
@@ -17,14 +17,14 @@ use crate::h3::congestion::Watch;
 use crate::h3::qlog::Log;
 use crate::h3::quic::{SharedTally, Tally};
 
-/// The only code that connections are closed with: why is said on the streams, or to nobody.
+/// The only close code of connections: reasons are given on the streams, if at all.
 const OVER: VarInt = VarInt::from_u32(0);
 
-/// A connection. Clones are the same; when the last is dropped and no stream is left, it is closed.
+/// A connection. Clones share it; when the last is dropped and no stream is left, it is closed.
 #[derive(Clone)]
 pub struct Connection(Rc<Shared>);
 
-/// What a connection's streams share.
+/// The shared state of a connection's streams.
 pub(super) struct Shared {
     quic: quinn::Connection,
     pub(super) tally: SharedTally,
@@ -50,7 +50,7 @@ impl Connection {
         Connection(Rc::new(Shared { quic, tally }))
     }
 
-    /// Opens a stream; none if the connection is lost, or the other end takes no more streams now.
+    /// Opens a stream; none if the connection is lost, or the peer's stream limit is reached.
     pub fn open(&self) -> Option<Stream> {
         let mut cx = Context::from_waker(Waker::noop());
         match pin!(self.0.quic.open_bi()).poll(&mut cx) {
@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// The next stream that the other end opens.
+    /// The next stream opened by the peer.
     ///
     /// # Errors
     /// If the connection is over.
@@ -67,14 +67,14 @@ impl Connection {
         Ok(Stream::new(self.0.quic.accept_bi().await?, Rc::clone(&self.0)))
     }
 
-    /// Ends it at once, with all its streams.
+    /// Closes it at once, with all its streams.
     pub fn close(&self) {
         self.0.quic.close(OVER, b"");
     }
 }
 
 impl Shared {
-    /// Lets streams write as much as is in flight at most, and a little that waits.
+    /// Limits streams' writes to the congestion window and a small backlog.
     pub(super) fn make_room(&self) {
         let in_flight = self.quic.stats().path.cwnd;
         self.quic.set_send_window(in_flight.saturating_add(UNSENT_BYTES));

@@ -1,7 +1,7 @@
-//! QUIC without HTTP/3: connections between two ends that know each other, whose streams carry something else.
+//! QUIC without HTTP/3: connections between two cooperating ends, whose streams carry other data.
 //!
-//! Every stream has both directions and is opened by the client. What it writes is taken while no more waits unsent than [`UNSENT_BYTES`]: what
-//! lies in QUIC can no longer be overtaken.
+//! Every stream is bidirectional and opened by the client. Writes are accepted while at most [`UNSENT_BYTES`] wait
+//! unsent: data in QUIC can no longer be overtaken.
 
 mod client;
 mod connection;
@@ -24,28 +24,29 @@ use super::congestion::Watch;
 use super::settings::Transport;
 use super::socket::Socket;
 
-/// As much may wait to be sent behind what is in flight.
+/// Limit of unsent bytes behind those in flight.
 const UNSENT_BYTES: u64 = 16 << 10;
 
-/// The largest datagram that is tried on a path: as quinn ships (1,500 less the heads of IPv6 and UDP).
+/// The largest datagram probed on a path: quinn's default (1,500 less the headers of IPv6 and UDP).
 const LARGEST_BYTES: usize = 1_452;
 
-/// As many packets may overtake one before it counts as lost (RFC 9002 section 6.1.1).
+/// The packet reordering threshold (RFC 9002 section 6.1.1).
 const OVERTAKING_PACKETS: u32 = 3;
 
-/// So many round trips after which a packet counts as lost, where parity may restore it: 9/8 (RFC 9002 section 6.1.2) leave a group no time.
+/// The time threshold of loss detection in round trips where parity may restore a packet: 9/8 (RFC 9002 section 6.1.2)
+/// leave a group no time.
 const PATIENT_TIME_THRESHOLD: f32 = 1.25;
 
-/// What one end sets.
+/// The settings of one end.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Windows and congestion control.
     pub transport: Transport,
-    /// As many streams may be open that the other end has opened.
+    /// Limit of open streams that the peer has opened.
     pub streams: u32,
-    /// How often something is sent while there is nothing to send.
+    /// Interval of keep-alives.
     pub keep_alive: Duration,
-    /// How long nothing may come.
+    /// Idle timeout.
     pub idle: Duration,
     /// Forward error correction; both ends must have it, or neither.
     pub fec: Option<Fec>,
@@ -63,7 +64,7 @@ impl Settings {
         if let Some(fec) = &self.fec {
             let mut probing = MtuDiscoveryConfig::default();
             probing.upper_bound((LARGEST_BYTES - OVERHEAD_BYTES) as u16);
-            // What parity restores comes behind the rest of its group, and must not have been given up before.
+            // A datagram restored by parity comes after the rest of its group, and must not have been declared lost before.
             config
                 .mtu_discovery_config(Some(probing))
                 .packet_threshold(OVERTAKING_PACKETS + u32::from(fec.every))
@@ -72,7 +73,7 @@ impl Settings {
         config
     }
 
-    /// What QUIC sends by.
+    /// The socket below QUIC.
     fn over(&self, socket: Socket) -> Arc<dyn AsyncUdpSocket> {
         match &self.fec {
             None => Arc::new(socket),

@@ -1,4 +1,4 @@
-//! The server's end: a UDP port that takes connections.
+//! The server's side: a UDP port that accepts connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,20 +16,21 @@ use crate::h3::endpoint::{self, Draws, WorldDate};
 use crate::h3::qlog::Log;
 use crate::h3::socket::Socket;
 
-/// As many handshakes may be under way with who has not proven to be where it says; more come back with a token (RFC 9000 section 8.1.2).
+/// Limit of handshakes under way while unvalidated addresses are accepted; beyond it clients get a Retry token (RFC
+/// 9000 section 8.1.2).
 const UNPROVEN: usize = 100;
 
-/// A UDP port that takes connections.
+/// A UDP port that accepts connections.
 pub struct Listener {
     endpoint: quinn::Endpoint,
     config: quinn::ServerConfig,
     settings: Settings,
     address: SocketAddr,
-    /// Each handshake under way has a clone.
+    /// Cloned by each handshake under way, to count them.
     shaking: Rc<()>,
 }
 
-/// A connection that somebody asks for.
+/// A connection request.
 pub struct Incoming {
     incoming: quinn::Incoming,
     config: quinn::ServerConfig,
@@ -40,7 +41,7 @@ pub struct Incoming {
 }
 
 impl Listener {
-    /// Listens at `address`, as who `crypto` says; port 0 picks a free one.
+    /// Listens at `address`, with the identity of `crypto`; port 0 picks a free one.
     ///
     /// # Errors
     /// If the address is taken or not ours.
@@ -64,18 +65,18 @@ impl Listener {
         Ok(Listener { endpoint, config, settings, address, shaking })
     }
 
-    /// The address listened at.
+    /// The listening address.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The next connection that somebody asks for; none if the socket has failed.
+    /// The next connection request; none if the socket has failed.
     pub async fn accept(&self) -> Option<Incoming> {
         loop {
             let incoming = self.endpoint.accept().await?;
             let is_crowded = Rc::strong_count(&self.shaking) > UNPROVEN;
             if is_crowded && !incoming.remote_address_validated() {
-                // Nothing is kept of who does not come back.
+                // No state is kept for a client that does not come back.
                 let _ = incoming.retry();
                 continue;
             }
@@ -90,22 +91,22 @@ impl Listener {
         }
     }
 
-    /// Waits until no connection is open, and all have been told so.
+    /// Waits until all connections are closed, and their peers told.
     pub async fn idle(&self) {
         self.endpoint.wait_idle().await;
     }
 }
 
 impl Incoming {
-    /// Tells it that it is not taken, now (CONNECTION_REFUSED, RFC 9000 section 20.1).
+    /// Refuses it at once (CONNECTION_REFUSED, RFC 9000 section 20.1).
     pub fn refuse(self) {
         self.incoming.refuse();
     }
 
-    /// Shakes hands.
+    /// Completes the handshake.
     ///
     /// # Errors
-    /// If the other end fails to.
+    /// If the peer fails the handshake.
     pub async fn accept(mut self) -> io::Result<Connection> {
         let (watch, log) = (account::watch(), Log::open());
         let mut transport = self.settings.config(watch.clone());

@@ -1,4 +1,4 @@
-//! A stream of a connection, as bytes that are read and written.
+//! A connection's stream, for reading and writing bytes.
 
 use std::future::Future;
 use std::io;
@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::Shared;
 
-/// What has become of what was written, once it is the end: acknowledged, unwanted, or lost with the connection.
+/// The fate of the written bytes after the end: acknowledged, unwanted, or lost with the connection.
 type Told = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 
-/// Both directions of a stream. Dropped, it ends what it sends and wants no more of what comes.
+/// Both directions of a stream. Dropping it ends the sending direction and stops the receiving one.
 pub struct Stream {
     send: quinn::SendStream,
     receive: quinn::RecvStream,
@@ -60,10 +60,10 @@ impl AsyncWrite for Stream {
         Poll::Ready(Ok(()))
     }
 
-    /// Says that it is the end, and waits until all is acknowledged or not wanted: a connection that is closed sends nothing again.
+    /// Ends the stream, and waits until all bytes are acknowledged or unwanted: a closed connection retransmits nothing.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.ended.is_none() {
-            // It has ended before: then that is what is waited for.
+            // It has ended before: the wait is for that end.
             drop(self.send.finish());
             let stopped = self.send.stopped();
             self.ended = Some(Box::pin(async move { Ok(stopped.await.map(drop)?) }));

@@ -1,4 +1,4 @@
-//! quinn's ids, codes and errors as h3 has them.
+//! Conversion of quinn's ids, codes and errors to h3's.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! quinn's streams, with each byte counted.
+//! quinn's streams, with every byte counted.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -84,7 +84,7 @@ impl quic::RecvStream for BidiStream {
     }
 }
 
-/// What this end sends.
+/// The sending direction of a stream.
 pub(in crate::h3) struct SendStream {
     stream: quinn::SendStream,
     writing: Option<WriteBuf<Bytes>>,
@@ -119,7 +119,7 @@ impl quic::SendStream<Bytes> for SendStream {
         assert!(self.writing.is_none(), "h3 waits until a stream is ready before it writes");
         let rank = self.tally.borrow_mut().take_rank(id(self.stream.id()));
         if let Some(rank) = rank {
-            // A stream that is closed already needs none.
+            // A closed stream needs none.
             let _ = self.stream.set_priority(rank);
         }
         self.writing = Some(data.into());
@@ -132,7 +132,7 @@ impl quic::SendStream<Bytes> for SendStream {
     }
 
     fn reset(&mut self, code: u64) {
-        // A stream that is closed already needs no reset.
+        // A closed stream needs no reset.
         let _ = self.stream.reset(application_code(code));
     }
 
@@ -141,28 +141,28 @@ impl quic::SendStream<Bytes> for SendStream {
     }
 }
 
-/// What this end receives.
+/// The receiving direction of a stream.
 pub(in crate::h3) struct RecvStream {
     stream: quinn::RecvStream,
     tally: SharedTally,
     kind: Kind,
 }
 
-/// What a stream is for.
+/// The use of a stream.
 enum Kind {
-    /// A request, whose meters the tally has.
+    /// A request, whose meters are in the tally.
     Request(#[expect(dead_code, reason = "kept for its end")] Rc<Watch>),
-    /// The connection.
+    /// A unidirectional stream.
     OneWay(Meter),
 }
 
 impl RecvStream {
-    /// A stream in one direction.
+    /// A unidirectional stream.
     pub(super) fn one_way(stream: quinn::RecvStream, tally: &SharedTally) -> RecvStream {
         RecvStream { stream, tally: Rc::clone(tally), kind: Kind::OneWay(Meter::one_way()) }
     }
 
-    /// Counts `bytes`; false if they begin a frame that is larger than is taken.
+    /// Counts `bytes`; returns false if they begin a frame above the limit.
     fn take(&mut self, stream: u64, bytes: &[u8]) -> bool {
         let mut tally = self.tally.borrow_mut();
         let takes = tally.feed(stream, Way::Received, bytes);
@@ -198,7 +198,7 @@ impl quic::RecvStream for RecvStream {
     }
 
     fn stop_sending(&mut self, code: u64) {
-        // A stream that is closed already need not be stopped.
+        // A closed stream need not be stopped.
         let _ = self.stream.stop(application_code(code));
     }
 

@@ -1,4 +1,4 @@
-//! What has passed on a connection, and on each of its requests' streams.
+//! Bytes that have passed on a connection, and on each of its request streams.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,28 +10,28 @@ use ::h3::quic::StreamId;
 
 use crate::h3::frames::{Meter, Passed};
 
-/// Ready when the peer wants no more of a stream, or the connection is lost.
+/// Ready when the peer stops a stream, or the connection is lost.
 pub(in crate::h3) type Stop = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What has passed on one connection, as this end sees it.
+/// Bytes that have passed on one connection, as seen by this end.
 pub(in crate::h3) struct Tally {
     /// Bytes handed to QUIC, on all streams.
     pub(in crate::h3) sent_bytes: u64,
-    /// Bytes that QUIC handed up, in order.
+    /// Bytes received from QUIC, in order.
     pub(in crate::h3) received_bytes: u64,
-    /// The largest frame that is taken of those that h3 gathers whole.
+    /// Size limit of the frames that h3 buffers whole.
     most_gathered_bytes: u64,
-    /// Bytes of requests and responses, either way.
+    /// Bytes of requests and responses, both ways.
     progress: u64,
-    /// Requests' streams that are open.
+    /// Open request streams.
     open: BTreeMap<u64, [Meter; 2]>,
     /// Ranks of streams that have sent nothing yet.
     ranks: BTreeMap<u64, i32>,
-    /// Of requests' streams that nobody waits for yet.
+    /// Stop futures of request streams that are not awaited yet.
     stops: BTreeMap<u64, Stop>,
 }
 
-/// Which of a stream's meters.
+/// The direction of a stream's meter.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     Sent,
@@ -39,8 +39,8 @@ pub(super) enum Way {
 }
 
 impl Tally {
-    /// Nothing yet, of a connection whose peer's heads may have so many bytes. h3 itself keeps what is incomplete however large it says it will be;
-    /// coded they are no larger than in clear (RFC 9204 section 4.5: literals, static indices).
+    /// A new tally of a connection whose peer's heads may have this many bytes. h3 itself buffers an incomplete frame of
+    /// any announced size; encoded heads are no larger than decoded ones (RFC 9204 section 4.5: literals, static indices).
     pub(in crate::h3) fn shared(most_gathered_bytes: u64) -> SharedTally {
         Rc::new(RefCell::new(Tally {
             sent_bytes: 0,
@@ -53,49 +53,49 @@ impl Tally {
         }))
     }
 
-    /// How many bytes of requests and responses have passed, either way.
+    /// Bytes of requests and responses that have passed, both ways.
     pub(in crate::h3) fn progress(&self) -> u64 {
         self.progress
     }
 
-    /// Whether a stream's frames are no larger than is taken.
+    /// Returns true if a stream's frames are within the limit.
     pub(super) fn takes(&self, meter: &Meter) -> bool {
         meter.gathered_bytes() <= self.most_gathered_bytes
     }
 
-    /// What this end has sent on a request's stream.
+    /// Bytes that this end has sent on a request's stream.
     pub(in crate::h3) fn sent(&self, stream: StreamId) -> Passed {
         self.passed(stream, Way::Sent)
     }
 
-    /// What this end has received on a request's stream.
+    /// Bytes that this end has received on a request's stream.
     pub(in crate::h3) fn received(&self, stream: StreamId) -> Passed {
         self.passed(stream, Way::Received)
     }
 
-    /// Whether what has come on a request's stream names parts of the request twice, or behind its fields.
+    /// Returns true if the data received on a request's stream repeats pseudo-header fields, or has them after fields.
     pub(in crate::h3) fn is_malformed(&self, stream: StreamId) -> bool {
         let meters = self.open.get(&stream.into_inner());
         meters.is_some_and(|meters| meters[Way::Received as usize].is_malformed())
     }
 
-    /// What is sent on `stream` from now on goes before what has a lower rank; the usual is 0.
+    /// Sets the rank of `stream`: its data goes before that of lower ranks; the default is 0.
     pub(in crate::h3) fn rank(&mut self, stream: StreamId, rank: i32) {
         self.ranks.insert(stream.into_inner(), rank);
     }
 
-    /// A request's stream is open.
+    /// Notes that a request's stream is open.
     pub(super) fn open(shared: &SharedTally, stream: u64) -> Rc<Watch> {
         shared.borrow_mut().open.insert(stream, Default::default());
         Rc::new(Watch { tally: Rc::clone(shared), stream })
     }
 
-    /// When `stream` is wanted no more.
+    /// Stores the future that is ready when the peer stops `stream`.
     pub(super) fn note_stop(&mut self, stream: u64, stop: Stop) {
         self.stops.insert(stream, stop);
     }
 
-    /// When `stream`, which somebody asked on, is wanted no more; once.
+    /// The future that is ready when the peer stops the request stream `stream`; once.
     pub(in crate::h3) fn take_stop(&mut self, stream: StreamId) -> Option<Stop> {
         self.stops.remove(&stream.into_inner())
     }
@@ -110,7 +110,7 @@ impl Tally {
         meters.map_or_else(Passed::default, |meters| meters[way as usize].passed())
     }
 
-    /// Counts what passes on a stream; false if it is more than is taken.
+    /// Counts the bytes of a stream; returns false if they exceed the limit.
     pub(super) fn feed(&mut self, stream: u64, way: Way, bytes: &[u8]) -> bool {
         match way {
             Way::Sent => self.sent_bytes += bytes.len() as u64,
@@ -124,7 +124,7 @@ impl Tally {
     }
 }
 
-/// A tally that all streams of a connection write to.
+/// A tally shared by all streams of a connection.
 pub(in crate::h3) type SharedTally = Rc<RefCell<Tally>>;
 
 /// Keeps a stream's meters as long as one of its directions is open.

@@ -1,4 +1,4 @@
-//! One request's answer, in a task of its own.
+//! The answer to one request, in a task of its own.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -23,11 +23,11 @@ use crate::server::{
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
 use tls::Protocol;
 
-/// What the answers of a connection share.
+/// Shared state of a connection's answers.
 pub(super) struct Answering<H> {
     pub(super) handler: Rc<H>,
     pub(super) scheduler: Scheduler,
-    /// The connection, which knows its client's address: that may change.
+    /// The connection, for its client's address, which may change.
     pub(super) client: quinn::Connection,
     pub(super) tally: SharedTally,
     pub(super) common: Common,
@@ -60,9 +60,9 @@ impl<H: Handler> Answering<H> {
         let head_only = request.method() == Method::HEAD;
         let expects = expects_continue(request.headers());
         let first = match expects {
-            // It comes when it is asked for.
+            // It is sent only after 100 (Continue).
             true => Some(Bytes::new()),
-            // Whether a request has a body shows when it comes.
+            // Only its arrival shows whether a request has a body.
             false => poll_fn(|cx| poll_piece(&mut receiving, cx)).await?,
         };
         let demand = Demand::default();
@@ -108,7 +108,7 @@ impl<H: Handler> Answering<H> {
         }
     }
 
-    /// Offers the handler a request whose body has begun, or is to be asked for; gives the body back if it is not wanted.
+    /// Offers the handler a request whose body has begun, or waits for 100 (Continue); returns the body if it is unwanted.
     fn receive(
         &self,
         request: &Request<()>,
@@ -123,7 +123,7 @@ impl<H: Handler> Answering<H> {
         self.handler.receive(self.head(request, 0), self.common.paced(body))
     }
 
-    /// RFC 9114 section 4.4: what follows is the tunnel's.
+    /// RFC 9114 section 4.4: the following data belongs to the tunnel.
     async fn connect(
         &self,
         request: &Request<()>,
@@ -139,7 +139,7 @@ impl<H: Handler> Answering<H> {
                 None => return Ok(()),
             },
         };
-        // The client would take any other success for a tunnel.
+        // The client would treat any other success as a tunnel.
         let not_implemented = || refusal(StatusCode::NOT_IMPLEMENTED);
         match response {
             Response::Tunnel(far) => {
@@ -166,9 +166,9 @@ impl<H: Handler> Answering<H> {
     }
 }
 
-/// A response's rank among those of its connection, the highest first, as quinn has it; `None` if all have one. By RFC 9218's
-/// rules: responses of use only as a whole have ranks of their own in the order of their requests, before those of
-/// their urgency that share one.
+/// A response's rank among those of its connection, the highest first, in quinn's terms; `None` if all have the same.
+/// By RFC 9218's rules: non-incremental responses have distinct ranks in the order of their requests, before the
+/// incremental ones of their urgency, which share one.
 fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32> {
     const BAND: i32 = 1 << 28;
     if !scheduler.reads_signals() {
@@ -184,8 +184,8 @@ fn rank(scheduler: Scheduler, request: &Request<()>, stream: u64) -> Option<i32>
     Some(-(i32::from(urgency.level) * BAND) - place)
 }
 
-/// Whether what speaks of a connection is among a request's fields (RFC 9114 section 4.2), or it says two things of its size (RFC 9110
-/// section 8.6). Of its host h3 has seen that it does not.
+/// Returns true if a request has connection-specific fields (RFC 9114 section 4.2) or contradictory lengths (RFC 9110
+/// section 8.6). h3 has already checked the consistency of the host.
 fn is_malformed(request: &Request<()>) -> bool {
     const OF_THE_CONNECTION: [&str; 5] =
         ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
@@ -199,7 +199,7 @@ fn is_malformed(request: &Request<()>) -> bool {
         }
 }
 
-/// The size of a request's body, if it says so.
+/// The size of a request's body, if the head tells it.
 fn length(request: &Request<()>) -> Option<u64> {
     let value = request.headers().get(CONTENT_LENGTH)?.to_str().ok()?;
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten()
@@ -214,25 +214,25 @@ async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(),
     stream.finish().await
 }
 
-/// A client's wait for a handler. It may give up.
+/// A client's wait for a handler, which the client may abandon.
 struct Wait<'a> {
     open: &'a Rc<Open>,
     stop: Option<Stop>,
-    /// Whether the body is waited for that the client holds back until it is told to go on.
+    /// The demand for a body that the client holds back until it gets 100 (Continue).
     invites: Option<Demand>,
 }
 
-/// Whether somebody waits for a body.
+/// True once a body is wanted.
 type Demand = Rc<Cell<bool>>;
 
-/// Says 100 (Continue).
+/// Sends 100 (Continue).
 async fn go_on(stream: &mut Sending) -> Result<(), StreamError> {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     stream.send_response(head).await
 }
 
-/// The size of a body that nobody wants.
+/// The size of an unwanted body.
 async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
     let mut bytes = 0;
     while let Some(piece) = body.next().await {
@@ -242,7 +242,7 @@ async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
 }
 
 impl Wait<'_> {
-    /// What `making` gives; nothing if the client wants it no more.
+    /// The output of `making`; none if the client abandons the request.
     async fn made<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
         let _ours = self.open.ours();
         let mut making = pin!(making);
@@ -254,7 +254,7 @@ impl Wait<'_> {
         .await
     }
 
-    /// The response proper, once the client was told of the interim ones before it; nothing if it wants it no more.
+    /// The final response, once the interim ones before it have been sent; none if the client abandons the request.
     async fn proper(
         &mut self,
         stream: &mut Sending,
@@ -290,7 +290,7 @@ impl Wait<'_> {
         }
     }
 
-    /// Sends a body piece by piece; QUIC takes the next when it has room.
+    /// Sends a body piece by piece; QUIC accepts the next when it has room.
     async fn stream_out(
         mut self,
         stream: &mut Sending,
@@ -318,7 +318,7 @@ impl Wait<'_> {
     }
 }
 
-/// Sends a piece of a body; false if that was its end. If it breaks off the client is told `code`, never a clean end.
+/// Sends a piece of a body; returns false at its end. If the body ends early the stream is reset with `code`, never ended cleanly.
 async fn pass(
     stream: &mut Sending,
     piece: Result<Option<Bytes>, BodyError>,
@@ -335,7 +335,7 @@ async fn pass(
     Ok(false)
 }
 
-/// Sends what comes out of a tunnel.
+/// Sends the data from a tunnel's far end.
 async fn pump(stream: &mut Sending, mut source: Source) -> Result<(), StreamError> {
     loop {
         let piece = poll_fn(|cx| source.poll_next(cx)).await;
@@ -380,7 +380,7 @@ async fn tunnel(
     Ok(())
 }
 
-/// What the client sends on a stream. It may send as much more as was taken.
+/// The client's bytes on a stream. Consuming them opens the window again.
 struct Received {
     first: Option<Bytes>,
     stream: Receiving,

@@ -1,4 +1,4 @@
-//! A connection that somebody asks for, from its handshake to its end.
+//! An incoming connection, from its handshake to its end.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::h3::settings;
 use crate::server::Common;
 use crate::{Handler, Scheduler};
 
-/// A connection that somebody asks for.
+/// A connection request.
 pub struct Incoming {
     pub(super) incoming: quinn::Incoming,
     pub(super) config: quinn::ServerConfig,
@@ -30,7 +30,7 @@ pub struct Incoming {
     pub(super) shaking: Shaking,
 }
 
-/// One of the handshakes that are under way at a port.
+/// One of a port's handshakes under way.
 pub(super) struct Shaking(Rc<Cell<usize>>);
 
 impl Shaking {
@@ -52,12 +52,12 @@ impl Incoming {
         self.incoming.remote_address()
     }
 
-    /// Tells the client that it is not taken, now (CONNECTION_REFUSED, RFC 9000 section 20.1).
+    /// Refuses the client at once (CONNECTION_REFUSED, RFC 9000 section 20.1).
     pub fn refuse(self) {
         self.incoming.refuse();
     }
 
-    /// Shakes hands and serves the connection until the client closes it.
+    /// Completes the handshake and serves the connection until the client closes it.
     ///
     /// # Errors
     /// If the handshake fails, the connection is lost or the client breaks the protocol.
@@ -65,7 +65,7 @@ impl Incoming {
         self.serve_in(&Common::default(), handler).await
     }
 
-    /// The same, as one of the connections of `common`.
+    /// The same, for a connection that shares `common`.
     ///
     /// # Errors
     /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
@@ -84,10 +84,10 @@ impl Incoming {
         self.config.transport_config(Arc::new(transport));
         let mut connecting = self.incoming.accept_with(Arc::new(self.config))?;
         let patience = common.patience.map(|patient| patient.accept_timeout);
-        // A large ClientHello (Chromium's) comes in two packets: until it is whole the client's limits are unknown, and quinn never wakes who
-        // waits for a stream meanwhile.
+        // A large ClientHello (Chromium's) comes in two packets: until it is complete the client's limits are unknown,
+        // and quinn never wakes tasks that wait for a stream meanwhile.
         within(patience, connecting.handshake_data()).await.ok_or(Broken::Slow)??;
-        // Requests that came with the first flight are answered without waiting for the client's last.
+        // Requests in the first flight are answered without waiting for the client's last.
         let (connection, complete) = connecting
             .into_0rtt()
             .expect("a server can send as soon as it has a client's first flight");
@@ -124,7 +124,7 @@ impl Incoming {
     }
 }
 
-/// What `future` gives within `span`, if there is one.
+/// The output of `future`, unless it takes longer than `span`, if given.
 async fn within<T>(span: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
     match span {
         None => Some(future.await),

@@ -1,4 +1,4 @@
-//! The requests of a connection that are being answered, and whose turn it is.
+//! A connection's requests in progress, and the side that each waits for.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,36 +7,36 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use units::Time;
 
-/// How long a client may take to fetch the last of what it was sent, once the server goes away: a QUIC connection that is closed
-/// sends nothing again. Enough for two losses in a row over a satellite.
+/// Time for a client to fetch the last of its responses on shutdown: a closed QUIC connection retransmits nothing.
+/// Enough for two losses in a row over a satellite.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// The requests that are being answered.
+/// The requests in progress.
 #[derive(Default)]
 pub(super) struct Open {
     requests: Cell<usize>,
-    /// Of these, those of which a handler is at work.
+    /// The requests that wait for a handler.
     ours: Cell<usize>,
     tunnels: Cell<usize>,
     last_end: Cell<Option<Time>>,
     changed: Notify,
 }
 
-/// One of them: all of it, the server's turn, or a tunnel, as long as it lasts.
+/// A counted part of them: a whole request, a handler's turn, or a tunnel, until dropped.
 pub(super) struct Task(Rc<Open>, fn(&Open) -> &Cell<usize>);
 
 impl Open {
-    /// A request is to be answered.
+    /// Counts a request.
     pub(super) fn request(self: &Rc<Open>) -> Task {
         self.count(|open| &open.requests)
     }
 
-    /// The client waits for a handler.
+    /// Counts a wait for a handler.
     pub(super) fn ours(self: &Rc<Open>) -> Task {
         self.count(|open| &open.ours)
     }
 
-    /// A tunnel is open.
+    /// Counts a tunnel.
     pub(super) fn tunnel(self: &Rc<Open>) -> Task {
         self.count(|open| &open.tunnels)
     }
@@ -58,7 +58,7 @@ impl Open {
         self.tunnels.get() > 0
     }
 
-    /// Waits until there is none, and until the client must have got the last.
+    /// Waits until there is none, and until the client must have received the last.
     pub(super) async fn over(self: Rc<Open>) {
         while !self.is_empty() {
             self.changed.notified().await;

@@ -1,4 +1,4 @@
-//! A connection after its handshake: lets requests in, until one of its ends goes away.
+//! A connection after its handshake: accepts requests until either end shuts down.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -53,13 +53,13 @@ pub(super) async fn serve<H: Handler>(
         };
         match step {
             Step::Leave => {
-                // What comes from now on is refused, so that the client may ask elsewhere (RFC 9114 section 5.2).
+                // Later requests are refused, so that the client may send them elsewhere (RFC 9114 section 5.2).
                 requests.refuse();
                 connection.shutdown(1).await?;
                 leaving = Some(Box::pin(Rc::clone(&answering.open).over()));
             }
             Step::End => {
-                // It was told of the end, and still neither takes nor sends anything.
+                // It was told to leave, and still neither reads nor sends.
                 close(&answering.client, Code::H3_EXCESSIVE_LOAD);
                 return Ok(());
             }
@@ -67,7 +67,7 @@ pub(super) async fn serve<H: Handler>(
                 let Some(request) = request? else { return Ok(()) };
                 let (answering, task) = (Rc::clone(&answering), Open::request(&answering.open));
                 drop(world::spawn(async move {
-                    // A request that breaks off is its client's to notice.
+                    // An aborted request is its client's to notice.
                     let _ = answering.answer(request).await;
                     drop(task);
                 }));
@@ -76,7 +76,7 @@ pub(super) async fn serve<H: Handler>(
     }
 }
 
-/// What a connection does next.
+/// The next step of a connection.
 #[expect(clippy::large_enum_variant, reason = "looked at once, where it is made")]
 enum Step {
     Accepted(Result<Option<RequestResolver<quic::Connection, Bytes>>, ConnectionError>),
@@ -94,7 +94,7 @@ impl<H> Answering<H> {
     }
 }
 
-/// Ends `client`'s connection at once.
+/// Closes `client`'s connection at once.
 pub(super) fn close(client: &quinn::Connection, code: Code) {
     let code = VarInt::from_u64(code.value()).expect("HTTP/3's codes are small");
     client.close(code, b"");

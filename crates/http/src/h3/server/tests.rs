@@ -1,4 +1,4 @@
-//! Clients that our own would never be: raw bytes on QUIC's streams.
+//! Misbehaving clients: raw bytes on QUIC's streams.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -21,8 +21,8 @@ const NO_ERROR: u32 = 0x100;
 const EXCESSIVE_LOAD: u32 = 0x107;
 const MESSAGE_ERROR: u32 = 0x10e;
 
-/// `/` is answered at once, `/hints` after two interim responses, `/upload` with its body's size, anything else never; counts who waits for
-/// that.
+/// `/` is answered at once, `/hints` after two interim responses, `/upload` with its body's size, anything else never;
+/// counts the requests that wait for that.
 #[derive(Default)]
 struct Slow {
     waiting: Rc<Cell<usize>>,
@@ -81,7 +81,7 @@ fn hint(status: u16, then: Response) -> Response {
     Response::Interim { head: head.body(()).unwrap(), then }
 }
 
-/// A connection to a server of the public's, as quinn has it; and how many requests wait.
+/// A raw QUIC connection to a public server; and the number of waiting requests.
 fn with_client<F: Future<Output = ()>>(
     patience: Option<Patient>,
     test: impl FnOnce(quinn::Connection, Rc<Cell<usize>>) -> F,
@@ -89,7 +89,7 @@ fn with_client<F: Future<Output = ()>>(
     with_handle(patience, |handle, waiting| test(handle.quic().clone(), waiting));
 }
 
-/// The same, as our own client has it.
+/// The same with our own client.
 fn with_handle<F: Future<Output = ()>>(
     patience: Option<Patient>,
     test: impl FnOnce(Handle, Rc<Cell<usize>>) -> F,
@@ -128,7 +128,7 @@ fn get(path: &[u8], more: &[u8]) -> Vec<u8> {
     frame(HEADERS, &[&[0, 0, 0xd1, 0xd7, 0x50, 1, b'a'], &target[..], more].concat())
 }
 
-/// Sends `bytes` as a whole request; gives what comes back.
+/// Sends `bytes` as a whole request; returns the response's bytes.
 async fn exchange(client: &quinn::Connection, bytes: &[u8]) -> Result<Vec<u8>, ReadToEndError> {
     let (mut send, mut receive) = client.open_bi().await.unwrap();
     send.write_all(bytes).await.unwrap();
@@ -150,7 +150,7 @@ async fn until(mut is_so: impl FnMut() -> bool) {
 #[test]
 fn frames_that_would_fill_memory_are_not_taken_in() {
     with_client(None, |client, _| async move {
-        // HEADERS, and a type that nobody knows, each of a gigabyte.
+        // HEADERS, and an unknown type, each of a gigabyte.
         for kind in [HEADERS, 0x21] {
             let (mut send, _receive) = client.open_bi().await.unwrap();
             send.write_all(&[kind, 0xc0, 0, 0, 0, 0x40, 0, 0, 0]).await.unwrap();
@@ -223,7 +223,7 @@ fn who_asks_for_nothing_is_shown_out_and_who_never_ends_a_head_is_thrown_out() {
         };
         assert_eq!(close.error_code, VarInt::from_u32(EXCESSIVE_LOAD));
     });
-    // Whose request is worked on may wait.
+    // A client whose request is in progress may wait.
     with_client(Some(patience), |client, waiting| async move {
         let (mut send, _receive) = client.open_bi().await.unwrap();
         send.write_all(&get(b"/slow", &[])).await.unwrap();
@@ -262,7 +262,7 @@ fn a_request_names_its_parts_once() {
     });
 }
 
-/// The statuses that a request was told.
+/// The statuses received for a request.
 #[derive(Default)]
 struct Statuses(Vec<u16>);
 
@@ -291,7 +291,7 @@ fn interim_responses_go_before_the_response() {
         }
         let hint = |status| (status, Some(format!("</{status}>")));
         assert_eq!(seen, [hint(103), hint(102), (200, None)]);
-        // Who does not ask for them is told of the response alone.
+        // A caller that does not ask for them only gets the final response.
         let request = http::Request::get("https://a.test/hints").body(Bytes::new()).unwrap();
         let mut told = Statuses::default();
         handle.fetch(&request, Priority::Medium, &mut told).await.unwrap();

@@ -14,9 +14,9 @@ use crate::{Failure, Progress};
 pub(super) struct Exchange<'a> {
     shared: &'a Rc<RefCell<State>>,
     stream: StreamId,
-    /// The request's head and body.
+    /// The sizes of the request's head and body.
     bytes: (u64, u64),
-    /// Whether the response's head has come.
+    /// True once the response's head has come.
     has_begun: bool,
     progress: &'a mut dyn Progress,
 }
@@ -42,7 +42,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Tells of `part`; true if it is the response's last.
+    /// Reports `part`; returns true if it is the response's last.
     fn on_part(&mut self, part: Part) -> Result<bool, Failure> {
         match part {
             Part::Sent => {
@@ -93,7 +93,7 @@ impl<'a> Exchange<'a> {
 }
 
 impl Drop for Exchange<'_> {
-    /// A response that is not wanted any more is cancelled; of one that is over nothing is left to cancel.
+    /// Cancels an unwanted response, unless it is over.
     fn drop(&mut self) {
         let state = &mut *self.shared.borrow_mut();
         let untold = state.inboxes.forget(self.stream);

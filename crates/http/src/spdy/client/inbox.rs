@@ -1,4 +1,4 @@
-//! What has come for each request and was not yet told.
+//! Events received for each request and not yet reported.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -7,22 +7,22 @@ use ::spdy::{Event, Message, ResetReason, Session, SessionError, StreamId};
 use bytes::Bytes;
 use http::uri::Authority;
 
-/// Something that has come for a request.
+/// An event of a request.
 pub(super) enum Part {
-    /// The request's last byte was handed to the transport.
+    /// The request's last byte has been handed to the transport.
     Sent,
     Head(Message),
     Data {
         payload: Bytes,
         fin: bool,
     },
-    /// More fields, which nobody wants; this may be the end.
+    /// Further fields, which are ignored; this may be the end.
     Trailers {
         fin: bool,
     },
-    /// The server does not answer.
+    /// The server refused the request.
     Refused(ResetReason),
-    /// The server broke the rules.
+    /// The server violated the protocol.
     Broken(ResetReason),
 }
 
@@ -30,9 +30,9 @@ pub(super) enum Part {
 struct Inbox {
     parts: VecDeque<Part>,
     reader: Option<Waker>,
-    /// Whom the request was for.
+    /// The authority of the request.
     authority: Option<Authority>,
-    /// It is a pushed stream's, whose answer begins with the next HEADERS.
+    /// True for a pushed stream whose response begins with the next HEADERS.
     awaits_head: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Inboxes {
     closed: Option<Closed>,
 }
 
-/// Nothing more comes.
+/// The reason that nothing more comes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Closed {
     /// The transport is gone.
@@ -57,33 +57,33 @@ impl Inboxes {
         self.open.insert(stream, Inbox { authority, ..Inbox::default() });
     }
 
-    /// Whom the request on `stream` was for.
+    /// The authority of the request on `stream`.
     pub(super) fn authority(&self, stream: StreamId) -> Option<&str> {
         Some(self.open.get(&stream)?.authority.as_ref()?.as_str())
     }
 
-    /// A pushed stream was promised, and maybe answered at once by `head`.
+    /// Opens a promised stream, possibly answered at once by `head`.
     pub(super) fn open_pushed(&mut self, stream: StreamId, head: Option<Message>) {
         let awaits_head = head.is_none();
         let parts = head.map(Part::Head).into_iter().collect();
         self.open.insert(stream, Inbox { awaits_head, parts, ..Inbox::default() });
     }
 
-    /// The request is no longer interested; gives how many bytes of data it was not told of.
+    /// Drops a request's inbox; returns the number of unreported bytes of data.
     pub(super) fn forget(&mut self, stream: StreamId) -> usize {
         let bytes =
             |part: &Part| if let Part::Data { payload, .. } = part { payload.len() } else { 0 };
         self.open.remove(&stream).map_or(0, |inbox| inbox.parts.iter().map(bytes).sum())
     }
 
-    /// Nothing more comes for anybody; the first reason counts.
+    /// Closes all inboxes; the first reason counts.
     pub(super) fn close(&mut self, closed: Closed) {
         self.closed.get_or_insert(closed);
         let readers = self.open.values_mut().filter_map(|inbox| inbox.reader.take());
         readers.for_each(Waker::wake);
     }
 
-    /// The next that has come for `stream`.
+    /// The next event of `stream`.
     pub(super) fn poll(
         &mut self,
         stream: StreamId,
@@ -100,12 +100,12 @@ impl Inboxes {
         Poll::Pending
     }
 
-    /// Whether the next HEADERS of `stream` are a pushed answer's head, which they then have been.
+    /// Returns true, once, if the next HEADERS of `stream` are a pushed response's head.
     fn takes_head(&mut self, stream: StreamId) -> bool {
         self.open.get_mut(&stream).is_some_and(|inbox| std::mem::take(&mut inbox.awaits_head))
     }
 
-    /// Puts `event` where it belongs. Data that nobody waits for is consumed.
+    /// Puts `event` into its inbox. Unwanted data is consumed.
     pub(super) fn deliver(&mut self, event: Event, session: &mut Session) {
         let (stream, part) = match event {
             Event::Sent { stream } => (stream, Part::Sent),
@@ -117,7 +117,7 @@ impl Inboxes {
             Event::Data { stream, payload, fin } => (stream, Part::Data { payload, fin }),
             Event::Reset { stream, reason } => (stream, Part::Refused(reason)),
             Event::Broken { stream, reason } => (stream, Part::Broken(reason)),
-            // Promises are the connection's affair.
+            // Promises are handled by the connection.
             Event::Opened { .. } => return,
             Event::Pong(_) | Event::Settings(_) | Event::GoAway { .. } => return,
             Event::Failed(error) => return self.close(Closed::Protocol(error)),

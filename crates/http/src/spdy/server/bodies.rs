@@ -1,4 +1,4 @@
-//! Bodies that take their time: requests' on their way to handlers, responses' on their way to the session.
+//! Streamed bodies: of requests to handlers, of responses to the session.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -10,45 +10,45 @@ use bytes::Bytes;
 
 use crate::server::{BodyError, Demand, Feed, Source, Up};
 
-/// As much of one response lies in the session: more could not be reordered any better.
+/// Limit of one response's bytes in the session: more would not improve reordering.
 const QUEUED_BYTES: usize = 64 << 10;
 
-/// A request's body that a handler reads.
+/// A request's body read by a handler.
 struct Upload {
     feed: Feed,
-    /// Bytes that it has not taken: the client may not send as many more.
+    /// Bytes not consumed by the reader: the window shrinks by as many.
     untaken: usize,
     has_ended: bool,
 }
 
-/// A response's body that a handler makes.
+/// A response's body produced by a handler.
 struct Download {
     source: Source,
     is_tunnel: bool,
-    /// Whether the session has sent what there was.
+    /// True if the session has sent everything available.
     is_waiting: bool,
 }
 
 type Carried = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
-/// Those of one connection.
+/// The streamed bodies of one connection.
 #[derive(Default)]
 pub(super) struct Bodies {
     uploads: BTreeMap<StreamId, Upload>,
     downloads: BTreeMap<StreamId, Download>,
-    /// What clients send through tunnels.
+    /// Clients' data in tunnels.
     carried: Vec<(StreamId, Carried)>,
-    /// Bytes that were given to the session.
+    /// Bytes handed to the session.
     given: u64,
 }
 
 impl Bodies {
-    /// What comes on `stream` goes to `feed`.
+    /// Directs the data received on `stream` to `feed`.
     pub(super) fn receive(&mut self, stream: StreamId, feed: Feed) {
         self.uploads.insert(stream, Upload { feed, untaken: 0, has_ended: false });
     }
 
-    /// What `source` gives goes to `stream`.
+    /// Directs the data of `source` to `stream`.
     pub(super) fn send(&mut self, stream: StreamId, source: Source) {
         self.downloads.insert(stream, Download { source, is_tunnel: false, is_waiting: false });
     }
@@ -59,7 +59,7 @@ impl Bodies {
         self.carried.push((stream, Box::pin(up.carry())));
     }
 
-    /// Hands a piece to its reader; gives it back if it has none.
+    /// Hands a piece to its reader; returns it if there is none.
     pub(super) fn push(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Bytes> {
         let Some(upload) = self.uploads.get_mut(&stream) else { return Err(piece) };
         upload.untaken += piece.len();
@@ -67,7 +67,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Nothing more comes on `stream`.
+    /// Ends the data received on `stream`.
     pub(super) fn end(&mut self, stream: StreamId, end: Result<(), BodyError>) {
         if let Some(upload) = self.uploads.get_mut(&stream) {
             upload.feed.end(end);
@@ -75,33 +75,33 @@ impl Bodies {
         }
     }
 
-    /// The client has given `stream` up.
+    /// Handles the client's reset of `stream`.
     pub(super) fn give_up(&mut self, stream: StreamId) {
         self.end(stream, Err(BodyError::GivenUp("the client has reset the stream".to_owned())));
         self.downloads.remove(&stream);
     }
 
-    /// All of them end.
+    /// Drops all of them.
     pub(super) fn clear(&mut self) {
         *self = Bodies::default();
     }
 
-    /// Bytes of streamed responses that have left the session, and such that it dropped.
+    /// Bytes of streamed responses that have been handed to the session, including those that it dropped.
     pub(super) fn given(&self) -> u64 {
         self.given
     }
 
-    /// Whether a handler is at work on one that no tunnel waits for.
+    /// Returns true if a response other than a tunnel's waits for its handler.
     pub(super) fn waits_for_handlers(&self) -> bool {
         self.downloads.values().any(|download| download.is_waiting && !download.is_tunnel)
     }
 
-    /// Whether there are tunnels.
+    /// Returns true if there are tunnels.
     pub(super) fn has_tunnels(&self) -> bool {
         !self.carried.is_empty()
     }
 
-    /// Moves what can be moved; true if the session has got more to send.
+    /// Moves as much as possible; returns true if the session has got more to send.
     pub(super) fn poll(&mut self, session: &mut Session, cx: &mut Context<'_>) -> bool {
         self.carried.retain_mut(|(stream, carried)| match carried.as_mut().poll(cx) {
             Poll::Pending => true,
@@ -125,9 +125,9 @@ impl Bodies {
 }
 
 impl Upload {
-    /// Lets the client send as much as was taken; false at the end.
+    /// Extends the client's window by the bytes consumed; returns false at the end.
     fn poll(&mut self, stream: StreamId, session: &mut Session, cx: &Context<'_>) -> bool {
-        // Whatever it is, a change of it is waited for.
+        // Whatever the demand, the task is woken on its change.
         let _: Demand = self.feed.demand(cx);
         let taken = self.feed.taken();
         if taken > 0 {
@@ -139,7 +139,7 @@ impl Upload {
 }
 
 impl Download {
-    /// Gives the session what there is; false at the end.
+    /// Hands the session what is available; returns false at the end.
     fn poll(
         &mut self,
         stream: StreamId,
@@ -162,7 +162,7 @@ impl Download {
                 }
                 Poll::Ready(Ok(None)) => session.send(stream, Bytes::new(), true),
                 Poll::Ready(Err(_)) => {
-                    // Never a clean end.
+                    // Reset, so that it never ends cleanly.
                     session.reset(stream, ResetReason::INTERNAL_ERROR);
                     return false;
                 }

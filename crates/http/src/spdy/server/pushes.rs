@@ -1,4 +1,4 @@
-//! What goes with an answer unasked (3.3.1).
+//! Server push (3.3.1).
 
 use ::spdy::{PushedHead, StreamId};
 
@@ -6,16 +6,16 @@ use super::{Exchange, Origin, Serving};
 use crate::spdy::fields;
 use crate::{Answer, Handler, Precedence, Push, Reply, RequestHead, Transport};
 
-/// A pushed stream whose promise is made.
+/// A pushed stream that has been promised.
 pub(super) struct Promised {
     stream: StreamId,
     path: String,
-    /// The answer, where the promise waited for it.
+    /// The answer, if the promise waited for it.
     answer: Option<Answer>,
 }
 
 impl<S: Transport, H: Handler> Serving<S, H> {
-    /// Promises what the handler pushes with the answer to `request` on `stream`, as far as the client takes it.
+    /// Promises the responses that the handler pushes with the answer to `request` on `stream`, as far as the client accepts them.
     pub(super) fn promise(&mut self, stream: StreamId, request: RequestHead<'_>) -> Vec<Promised> {
         let mut promised = Vec::new();
         for Push { path, priority } in self.handler.pushes(request) {
@@ -32,14 +32,14 @@ impl<S: Transport, H: Handler> Serving<S, H> {
                 _ => fields::of_promise(version, scheme, host, &path),
             };
             let priority = ::spdy::Priority::new(Precedence::from(priority).spdy);
-            // A client that takes no (more) pushed streams takes none of the others.
+            // A client that accepts no (more) pushed streams refuses the others too.
             let Ok(opened) = self.session.push(stream, &fields, priority) else { break };
             promised.push(Promised { stream: opened.stream, path, answer });
         }
         promised
     }
 
-    /// Answers what was promised with `request`.
+    /// Answers the promise made with `request`.
     pub(super) fn keep(&mut self, promised: Promised, request: RequestHead<'_>) {
         let Promised { stream, path, answer } = promised;
         let exchange = Exchange { stream, head_only: false, origin: Origin::Pushed, tunnel: None };
@@ -53,11 +53,11 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    /// Sends what is left of `reply`, whose head has gone.
+    /// Sends the rest of `reply`, whose head has gone.
     fn complete(&mut self, stream: StreamId, reply: Reply) {
         let body = if reply.head.is_bodiless() { Default::default() } else { reply.body };
         self.answered += body.len() as u64;
-        // A client that has given up the stream misses nothing.
+        // A client that has reset the stream misses nothing.
         let _ = self.session.send(stream, body, true);
     }
 }

@@ -1,4 +1,4 @@
-//! Dummynet's own clock: the timer runs every 4 ms and then sees all ticks since.
+//! Dummynet's own clock: the timer runs every 4 ms and then sees all ticks since the last run.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn fifty_slots_at_150_kbit_drain_in_four_seconds() {
     }
 }
 
-/// 367 KB in full packets over 150 kbit/s take 19.6 s and the headers' share: 20.1 s in 251 packets.
+/// 367 KB in full packets over 150 kbit/s take 19.6 s plus the headers' share: 20.1 s in 251 packets.
 #[test]
 fn a_page_takes_as_long_as_its_bytes() {
     let mut link = pipe(150, 0, 4);
@@ -58,7 +58,7 @@ fn packets_leave_in_batches_at_the_timers_runs() {
     assert!(arrivals.iter().all(|(when, ..)| when.as_nanos() % (4 * MS) == 0));
     let batches: Vec<usize> = arrivals.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).collect();
     assert!(batches.iter().all(|batch| (1..=4).contains(batch)), "{batches:?}");
-    // 50 packets of 1.2 ms and 25 ms of delay, up to a run of the timer later.
+    // 50 packets of 1.2 ms and 25 ms of delay, up to one timer period later.
     let last = arrivals[49].0.as_secs_f64() * 1e3;
     assert!((85.0..=92.0).contains(&last), "{last} ms");
 }
@@ -74,7 +74,7 @@ fn loss_comes_before_the_slots() {
     }
 }
 
-/// FreeBSD at `kern.hz=100`: the timer runs every tick of 10 ms, and delays are cut to whole ones.
+/// FreeBSD at `kern.hz=100`: the timer runs every tick of 10 ms, and delays are truncated to whole ticks.
 #[test]
 fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
     let tick = Duration::from_millis(10);
@@ -86,12 +86,12 @@ fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
     for n in 0..50 {
         assert_eq!(offer(&mut link, at(3), 1500, n), Verdict::Queued);
     }
-    // A packet takes one tick; of 29 ms two ticks are left.
+    // A packet takes one tick; a delay of 29 ms is truncated to two ticks.
     let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
     assert_eq!(arrivals, (0..50).map(|n| at(30 + 10 * n)).collect::<Vec<_>>());
 }
 
-/// `dn_enqueue`: a queue in bytes is full when it holds more than its limit, whatever comes.
+/// `dn_enqueue`: a queue in bytes is full when it holds more than its limit, regardless of the new packet's size.
 #[test]
 fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
     let tick = Duration::from_millis(1);

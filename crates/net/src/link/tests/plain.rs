@@ -1,4 +1,4 @@
-//! A rate, a delay and a queue whose tail is dropped, and what gets lost on the way.
+//! A rate, a delay and a droptail queue, and losses.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_packet_takes_its_serialisation_and_the_delay() {
 #[test]
 fn packets_queue_behind_each_other_and_the_tail_is_dropped() {
     let mut link = link(config());
-    // One in service, two waiting, the fourth is too much.
+    // One in service, two waiting, no room for the fourth.
     for body in 0..3 {
         assert_eq!(offer(&mut link, at(0), 1500, body), Verdict::Queued);
     }

@@ -1,10 +1,10 @@
-//! What holds for any link and any packets.
+//! Properties of any link with any packets.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A packet, and how long after the one before it comes.
+/// A packet, and its distance from the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) gap_ns: u64,
@@ -92,8 +92,8 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
 }
 
 proptest! {
-    /// At any time: offered + duplicated = delivered + dropped + in flight; at the end nothing is left. Order is
-    /// kept unless reordering is asked for.
+    /// At any time: offered + duplicated = delivered + dropped + in flight; at the end nothing is left. Order is kept
+    /// unless reordering is configured.
     #[test]
     fn every_packet_is_accounted_for(
         offers in offers(),

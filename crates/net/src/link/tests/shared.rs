@@ -1,4 +1,4 @@
-//! Links that several users share.
+//! Links shared by several users.
 
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn of_user(user: u32, wire_bytes: u32) -> Packet {
     Packet { user, ..Packet::new(wire_bytes) }
 }
 
-/// Bytes that each user has got by `until`, if each has `sizes[user]` packets from the beginning.
+/// Bytes that each user has received by `until`, if each has `sizes[user]` packets from the beginning.
 fn got(config: LinkConfig, sizes: &[u32], packets: u32, until: Time) -> Vec<u64> {
     let mut link = link(config);
     for _ in 0..packets {
@@ -47,7 +47,7 @@ fn turns_give_equal_bytes_whatever_users_offer() {
         let _ = link.handle(at(0), of_user(1, 1500), body);
     }
     let order: Vec<u32> = drain(&mut link).into_iter().map(|(.., body)| body).collect();
-    // The first was in service when the others came.
+    // The first was in service when the others arrived.
     assert_eq!(order[..5], [0, 100, 1, 101, 2]);
     assert_eq!(order.iter().position(|body| *body == 109), Some(19));
     assert_eq!(order.len(), 110);
@@ -97,7 +97,7 @@ fn a_slot_is_cut_out_of_packets() {
     );
 }
 
-/// All packets of `user` that were lost, and all arrivals, if a packet comes every 2 ms for 200 ms.
+/// The link and all arrivals, if a packet comes every 2 ms for 200 ms.
 fn steady(lossless: bool) -> (Link<u32>, Vec<(Time, u32, u32)>) {
     let ms = Duration::from_millis;
     let handover = Handover { every: ms(100), least: ms(30), most: ms(30), lossless };
@@ -126,7 +126,7 @@ fn during_a_handover_packets_wait() {
     assert_eq!((arrivals.len(), link.stats().lost_packets), (100, 0));
     assert_eq!(interruptions().len(), 2);
     for one in interruptions() {
-        // What was served before is on its way for 10 ms.
+        // Packets served before are on their way for 10 ms.
         let (begins, ends) = (one.begins + config().delay, one.ends + config().delay);
         let within = arrivals
             .iter()
@@ -144,7 +144,7 @@ fn a_handover_without_forwarding_loses_what_waits() {
     let (link, arrivals) = steady(false);
     let lost = link.stats().lost_packets;
     assert_eq!(arrivals.len() as u64 + lost, 100);
-    // 30 ms of a packet each 2 ms, twice.
+    // 30 ms of a packet every 2 ms, twice.
     assert!((28..=34).contains(&lost), "{lost}");
     assert_eq!(link.in_flight(), 0);
 }
@@ -155,7 +155,7 @@ fn who_is_away_keeps_nobody_from_being_served() {
     let handover = Handover { every: ms(100), least: ms(99), most: ms(99), lossless: true };
     let config = LinkConfig { handover: Some(handover), ..shared(Scheduler::RoundRobin) };
     let of = |user| crate::Handovers::of(handover, Source::new(1, 0), user);
-    // The only millisecond of the one is not that of the other.
+    // User 0 returns while user 1 is away.
     let back = of(0).at(at(500)).expect("he is nearly always away").ends;
     assert!(of(1).at(back).is_some());
     let mut link = link(config);
@@ -167,7 +167,7 @@ fn who_is_away_keeps_nobody_from_being_served() {
 }
 
 proptest! {
-    /// With one user every scheduler is the plain queue; where slots are cut, to a nanosecond a slot.
+    /// With one user every scheduler behaves as the plain queue, to within a nanosecond per slot if slots are cut.
     #[test]
     fn alone_nobody_notices_the_scheduler(
         offers in offers(),
@@ -190,7 +190,7 @@ proptest! {
         };
         let short = QueueLimit::Packets(limit);
         prop_assert_eq!(run(Scheduler::RoundRobin, short), run(Scheduler::Fifo, short));
-        // Where the queue is full a packet's fate may hang on that nanosecond.
+        // If the queue is full a packet's fate may depend on that nanosecond.
         let (fair, plain) = (run(FAIR, QueueLimit::Unlimited), run(Scheduler::Fifo, QueueLimit::Unlimited));
         prop_assert_eq!(fair.len(), plain.len());
         for ((when, body), (expected, same)) in fair.iter().zip(&plain) {
@@ -199,7 +199,7 @@ proptest! {
         }
     }
 
-    /// The server never idles while somebody waits: with any scheduler all is served as early as in one queue.
+    /// The server never idles while packets wait: with any scheduler everything is served as early as in one queue.
     #[test]
     fn schedulers_conserve_work(offers in offers(), kbit in 300..100_000u64) {
         let run = |scheduler| {

@@ -13,7 +13,7 @@ fn a_trace_of_opportunities_makes_everybody_wait_for_one() {
     assert_eq!(arrivals, [at(15), at(20)]);
 }
 
-/// Nothing hangs on a link that stands still: it has no deadline.
+/// A stalled link has no deadline, so nothing waits for it.
 #[test]
 fn a_stalled_link_has_no_deadline() {
     for management in [Management::DropTail, Management::Codel(Codel::default())] {

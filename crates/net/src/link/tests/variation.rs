@@ -21,7 +21,8 @@ fn jitter_stays_below_one_serialisation_and_keeps_order() {
     assert!(delayed > 990, "only {delayed} of 1000 were delayed");
 }
 
-/// An LTE cell's link: what is late is late after it was serialised, so that a full queue hides none of it, and the rate holds.
+/// On an LTE cell's link packets are late after serialisation, so that a full queue hides none of it, and the rate
+/// holds.
 #[test]
 fn repetitions_come_after_the_queue_and_take_no_rate() {
     let harq = Some(crate::Harq::default());
@@ -33,7 +34,8 @@ fn repetitions_come_after_the_queue_and_take_no_rate() {
     let arrivals = drain(&mut link);
     assert!(arrivals.iter().map(|arrival| arrival.2).eq(0..5000), "RLC keeps the order");
     let late = |(when, _, body): &(Time, u32, u32)| *when - at(11 + u64::from(*body));
-    // A packet is a block here, and on time if none of the eight up to it failed, nor of sixteen twice: 0.9^8 * 0.99^8 * 0.999^8 = 39 %.
+    // A packet is a block here, and on time if none of the eight blocks up to it failed, nor any of sixteen twice:
+    // 0.9^8 * 0.99^8 * 0.999^8 = 39 %.
     let on_time = arrivals.iter().filter(|arrival| late(arrival).is_zero()).count();
     assert!((1700..2300).contains(&on_time), "{on_time} of 5000");
     assert!(arrivals.iter().all(|arrival| late(arrival) < Duration::from_millis(172)));

@@ -1,10 +1,11 @@
-//! Proportional fairness: in each slot the lane with the largest R / T is served, where R is what its user's channel carries and T the mean of
-//! what he got.
+//! Proportional fairness: each slot goes to the lane with the largest R / T, where R is the rate of its user's
+//! channel and T the user's mean throughput.
 //!
-//! T is an exponentially weighted mean over the window; it falls while a user sends nothing, so that who comes back is served first. A slot
-//! is so many bytes as its user's channel carries meanwhile. Who runs out of them leaves the rest of his slot to the others, as a cell that shares its
-//! subframes out in resource blocks does: nothing is wasted. One user's channel does not vary in time here, so that equal shares of the
-//! time is what it comes to for users who always have something to send.
+//! T is an exponentially weighted mean over the window; it falls while a user sends nothing, so that a returning user
+//! is served first. A slot is the number of bytes that the user's channel carries meanwhile. If the lane runs empty
+//! the others get the rest of the slot, as in a cell that divides its subframes into resource blocks: nothing is
+//! wasted. A user's channel does not vary in time here, so that users which always have something to send get equal
+//! shares of the time.
 
 use std::time::Duration;
 
@@ -16,13 +17,13 @@ use crate::{Channels, ProportionalFair};
 
 pub(super) struct ProportionalFairTurns {
     window_ns: f64,
-    /// What a slot carries on a perfect channel.
+    /// Bytes per slot on a perfect channel.
     slot_bytes: f64,
     channels: Channels,
-    /// T of each lane, in bytes a nanosecond, at `settled`.
+    /// T of each lane, in bytes per nanosecond, at `settled`.
     means: Vec<f64>,
     settled: Time,
-    /// Whose slot it is, and what is left of it.
+    /// The lane that has the current slot, and the bytes left of it.
     slot: Option<(usize, u32)>,
 }
 
@@ -38,7 +39,7 @@ impl ProportionalFairTurns {
         ProportionalFairTurns { window_ns, slot_bytes, channels, means, settled, slot }
     }
 
-    /// Lets `span` pass in which `lane` got `bytes` and nobody else anything.
+    /// Advances the means by `span`, in which `lane` got `bytes` and the others nothing.
     fn settle(&mut self, span: Duration, got: Option<(usize, u32)>) {
         let nanos = span.as_nanos() as f64;
         if nanos == 0.0 {
@@ -51,7 +52,7 @@ impl ProportionalFairTurns {
         }
     }
 
-    /// The ready lane with the largest R / T; of several the first behind the one that was served last.
+    /// The ready lane with the largest R / T; among equals the first after the one served last.
     fn first(&self, is_ready: &dyn Fn(usize) -> bool) -> usize {
         let lanes = self.means.len();
         let behind = self.slot.map_or(0, |(last, _)| last + 1);
@@ -97,7 +98,7 @@ impl Turns for ProportionalFairTurns {
 mod tests {
     use super::*;
 
-    /// The share of the time and the bytes that each lane gets in ten seconds, if all always have something.
+    /// Each lane's share of the time and of the bytes in ten seconds, if all always have something to send.
     fn shares(channels: &[f64]) -> Vec<(f64, f64)> {
         let channels = Channels::new(channels.to_vec());
         let lanes = channels.shares().len();

@@ -1,7 +1,8 @@
-//! Deficit round robin (Shreedhar and Varghese 1995): each lane in its turn may send a quantum of bytes, and what it overdraws it owes.
+//! Deficit round robin (Shreedhar and Varghese 1995): each lane in its turn may send a quantum of bytes; any
+//! overdraft is carried over.
 //!
-//! As in FQ-CoDel (RFC 8290 section 4.2) a packet is sent while anything is left of the deficit, so that nobody has to look at its length
-//! beforehand.
+//! As in FQ-CoDel (RFC 8290 section 4.2) a packet is sent while any deficit is left, so that its length need not be
+//! known beforehand.
 
 use units::Time;
 
@@ -10,9 +11,9 @@ use crate::server::Service;
 
 pub(super) struct RoundRobin {
     quantum_bytes: i64,
-    /// Whose turn it is.
+    /// The lane whose turn it is.
     turn: usize,
-    /// What each lane may still send in its turn; below zero it has sent too much.
+    /// Bytes that each lane may still send in its turn; negative after an overdraft.
     deficits: Vec<i64>,
 }
 
@@ -31,7 +32,7 @@ impl Turns for RoundRobin {
             match is_ready(self.turn) {
                 true if *deficit > 0 => return Turn { lane: self.turn, most_bytes: u32::MAX },
                 true => {}
-                // Who has nothing to send saves nothing up.
+                // An empty lane saves nothing up.
                 false => *deficit = 0,
             }
             self.turn = (self.turn + 1) % lanes;
@@ -52,7 +53,7 @@ mod tests {
 
     const NEVER: Service = Service { starts: Time::ZERO, ends: Time::ZERO };
 
-    /// The lanes that are served, if lane n sends packets of `sizes[n]` bytes and always has one.
+    /// Order in which lanes are served if lane n always has packets of `sizes[n]` bytes.
     fn order(sizes: &[u32], packets: usize) -> Vec<usize> {
         let mut turns = RoundRobin::new(1500);
         let mut next = || {

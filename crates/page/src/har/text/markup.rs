@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{Mention, Requested, pieces};
 
-/// The references of the document `text` at `base`, in their order.
+/// References of the document `text` at `base`, in their order.
 pub(super) fn mentions(
     text: &str,
     base: &Url,
@@ -23,7 +23,7 @@ pub(super) fn mentions(
         found: Vec::new(),
     };
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    // Else tags in scripts would count.
+    // Otherwise tags in scripts would count.
     emitter.naively_switch_states(true);
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
@@ -32,7 +32,7 @@ pub(super) fn mentions(
     reading.found
 }
 
-/// The element whose text is read.
+/// Element whose text is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Markup,
@@ -45,10 +45,10 @@ struct Reading<'a> {
     requested: &'a Requested<'a>,
     base: Url,
     has_base: bool,
-    /// How many elements that browsers with scripts leave out are open.
+    /// Number of open elements that browsers with scripting ignore.
     hidden: u32,
     within: Within,
-    /// Whether there has been content: what follows no longer holds up the first paint.
+    /// True if content has occurred: what follows no longer holds up the first paint.
     shows: bool,
     length: usize,
     found: Vec<(String, Mention)>,
@@ -146,7 +146,7 @@ impl Reading<'_> {
     fn add(&mut self, link: &str, at: usize, blocks: bool) {
         if let Some(address) = self.requested.find(&self.base, link) {
             let mention = Mention { at, of: self.length, is_followed: true, blocks };
-            // A sheet that is preloaded and then linked blocks all the same.
+            // A sheet that is preloaded and then linked still blocks.
             match self.found.iter_mut().find(|(known, _)| *known == address) {
                 Some((_, known)) => known.blocks |= blocks,
                 None => self.found.push((address, mention)),
@@ -155,7 +155,8 @@ impl Reading<'_> {
     }
 }
 
-/// Elements that are painted (Paint Timing, "contentful": text, images, SVG, canvas), with form fields.
+/// Returns true for elements that are painted (Paint Timing, "contentful": text, images, SVG, canvas), and form
+/// fields.
 fn is_content(tag: &StartTag<usize>) -> bool {
     match &tag.name[..] {
         b"img" | b"svg" | b"canvas" | b"video" | b"object" | b"embed" | b"button" | b"textarea"
@@ -173,12 +174,13 @@ fn holds_up_the_parser(tag: &StartTag<usize>) -> bool {
     tag.name[..] == *b"script" && is_classic && !has("async") && !has("defer") && !has("nomodule")
 }
 
-/// A sheet that this browser's screen needs: not an alternative one, not disabled, not of another medium.
+/// Returns true for a sheet that applies to this browser's screen: not alternative, not disabled, not for another
+/// medium.
 fn is_applied_sheet(tag: &StartTag<usize>) -> bool {
     let relations = attribute(tag, "rel").unwrap_or_default().to_ascii_lowercase();
     let has = |word: &str| relations.split_ascii_whitespace().any(|own| own == word);
     let media = attribute(tag, "media").unwrap_or_default().to_ascii_lowercase();
-    // Which of several conditions on its size a screen meets is not known: it may.
+    // Size conditions are unknown, so the screen is assumed to meet them.
     let other = ["print", "speech", "aural", "braille", "tty", "not all", "not screen", "only x"];
     let applies = media.split(',').any(|query| {
         let query = query.trim();

@@ -4,10 +4,10 @@ use url::Url;
 
 use super::{Mention, Requested};
 
-/// Longer pieces are no URLs that anybody requests by a literal.
+/// Maximum length of URLs that are requested by a literal.
 const LONGEST: usize = 2048;
 
-/// The requested addresses that `text` spells, relative to the first of `bases` that makes it one.
+/// Requested addresses that `text` spells, relative to the first of `bases` that yields one.
 pub(super) fn mentions(
     text: &str,
     bases: &[&Url],
@@ -33,7 +33,7 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '<' | '>')
 }
 
-/// JSON and JavaScript may write a slash as `\/` and an ampersand as `\u0026`.
+/// Undoes escapes: JSON and JavaScript may write a slash as `\/` and an ampersand as `\u0026`.
 fn unescaped(piece: &str) -> String {
     piece.replace("\\u0026", "&").replace("\\u002F", "/").replace('\\', "")
 }

@@ -4,7 +4,7 @@ fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
 }
 
-/// What `html` names of these paths of `http://a.test/dir/`, and whether it blocks.
+/// References of `html` to these paths of `http://a.test/dir/`, and whether they block.
 fn blocking(html: &str, paths: &[&str]) -> Vec<(String, bool)> {
     let base = url("http://a.test/dir/page");
     let all: Vec<String> = paths.iter().map(|path| base.join(path).unwrap().into()).collect();

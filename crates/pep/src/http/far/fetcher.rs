@@ -22,20 +22,20 @@ use crate::http::coding::Deflater;
 use crate::http::message;
 use crate::rules::Reach;
 
-/// As many addresses of hosts are remembered.
+/// Maximum number of hosts' addresses remembered.
 const MOST_KNOWN: usize = 4_096;
 
 /// Fetches on behalf of clients.
 pub(crate) struct Fetcher {
     pub(super) settings: Settings,
     reach: Reach,
-    /// How long a server may take to accept a connection.
+    /// Timeout for connecting to a server.
     pub(super) patience: Duration,
     pub(super) upstream: Upstream,
     pub(super) jar: RefCell<Jar>,
-    /// Where clients connected to for a host and port: nothing is ever fetched from anywhere else.
+    /// Addresses that clients connected to, by host and port: fetches go nowhere else.
     known: RefCell<BTreeMap<(IpAddr, String), SocketAddr>>,
-    /// Who fetches unasked.
+    /// Turns of unsolicited fetches.
     pub(super) in_hand: Turns,
     pub(super) counters: Rc<Counters>,
 }
@@ -94,19 +94,19 @@ impl Fetcher {
         known.insert((client, with_port(authority)), target);
     }
 
-    /// Where `client` connected to for `url`; nowhere if it never did.
+    /// The address that `client` connected to for `url`; `None` if it never did.
     pub(super) fn target(&self, client: IpAddr, url: &Url) -> Option<SocketAddr> {
         let host = format!("{}:{}", url.host_str()?, url.port_or_known_default()?);
         self.known.borrow().get(&(client, host)).copied().filter(|at| self.reach.allows(*at))
     }
 
-    /// Whether a response's body is compressed for the leg.
+    /// Returns true if a response's body is to be compressed for the leg.
     pub(super) fn compresses(&self, head: &Response<()>) -> bool {
         self.settings.compression == Compression::Deflate
             && message::is_compressible(head.headers())
     }
 
-    /// Passes a response on as it comes.
+    /// Forwards a response as it arrives.
     async fn pass(&self, mut fetched: Fetched, respond: &mut SendResponse<Bytes>) {
         let deflater = self.compresses(&fetched.head).then(Deflater::new);
         let begun = Outgoing::begin(respond, &fetched, deflater, &self.counters);
@@ -120,7 +120,7 @@ impl Fetcher {
     }
 }
 
-/// Nothing if either side broke.
+/// Forwards the body; `None` if either side broke.
 async fn pass_body(fetched: &mut Fetched, outgoing: &mut Outgoing<'_>) -> Option<()> {
     while let Some(piece) = fetched.next().await.ok()? {
         outgoing.piece(piece).await?;
@@ -128,13 +128,13 @@ async fn pass_body(fetched: &mut Fetched, outgoing: &mut Outgoing<'_>) -> Option
     outgoing.body_end().await
 }
 
-/// Whether it is a page to look through.
+/// Returns true if the response is a page to scan.
 fn is_page(head: &Response<()>) -> bool {
     head.status() == StatusCode::OK
         && ["text/html", "application/xhtml+xml"].contains(&&*message::media_type(head.headers()))
 }
 
-/// A host with its port, as URLs are compared by.
+/// A host with its port, the form in which URLs are compared.
 fn with_port(authority: &str) -> String {
     let host = authority.to_ascii_lowercase();
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());

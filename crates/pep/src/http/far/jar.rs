@@ -1,7 +1,8 @@
-//! The cookies of each client and host, as far as they passed here: so that what is fetched unasked is fetched as its client would.
+//! Cookie jar: the cookies of each client and host, as far as they passed here, so that unsolicited fetches look like the client's
+//! own.
 //!
-//! What a client sends is the truth; what a server sets is added to it. Domains, paths and dates (RFC 6265 section 5) are left to the client:
-//! where they matter, its own request will have other cookies than were guessed here, and then what was fetched unasked is not used.
+//! A client's own cookies are authoritative; a server's are added. Domains, paths and dates (RFC 6265 section 5) are left to the client:
+//! where they matter, its own request has other cookies than were guessed here, and then the unsolicited answer is not used.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +10,7 @@ use std::net::IpAddr;
 use http::HeaderMap;
 use http::header::{COOKIE, SET_COOKIE};
 
-/// As many clients and hosts are remembered.
+/// Maximum number of pairs of client and host remembered.
 const MOST: usize = 4_096;
 
 /// All clients' cookies.
@@ -17,7 +18,7 @@ const MOST: usize = 4_096;
 pub(super) struct Jar(BTreeMap<(IpAddr, String), BTreeMap<String, String>>);
 
 impl Jar {
-    /// `client` has sent these fields to `host`.
+    /// Records the fields that `client` has sent to `host`.
     pub(super) fn sent(&mut self, client: IpAddr, host: &str, fields: &HeaderMap) {
         let values = fields.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| {
@@ -27,7 +28,7 @@ impl Jar {
         *self.of(client, host) = pairs.collect();
     }
 
-    /// `host` has answered `client` with these fields.
+    /// Records the fields of `host`'s answer to `client`.
     pub(super) fn received(&mut self, client: IpAddr, host: &str, fields: &HeaderMap) {
         for line in fields.get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok()) {
             let mut parts = line.split(';').map(str::trim);
@@ -50,7 +51,7 @@ impl Jar {
         }
     }
 
-    /// What `client` would send to `host`.
+    /// The cookies that `client` would send to `host`.
     pub(super) fn cookie(&self, client: IpAddr, host: &str) -> Option<String> {
         let cookies = self.0.get(&(client, host.to_owned()))?;
         let pairs: Vec<String> =

@@ -1,4 +1,4 @@
-//! Looking through a page as it passes.
+//! Scanner of a page as it passes.
 
 use http::HeaderMap;
 use url::Url;
@@ -7,23 +7,22 @@ use crate::http::coding::Unpacker;
 use crate::http::discover::Embedded;
 use crate::http::html::Reading;
 
-/// What a page embeds, as far as it has passed.
+/// Discovery of embedded objects in a page as it passes.
 pub(super) struct Look {
     unpacker: Unpacker,
     reading: Reading,
-    /// So much of it is looked through yet.
+    /// Bytes still to be scanned.
     left_bytes: usize,
 }
 
 impl Look {
-    /// At the page at `base` with these fields, of which at most `most_bytes` are looked through, unpacked. `None` if the server has packed it
-    /// in a way that is not known here.
+    /// Scanner of the page at `base` with these fields, limited to `most_bytes`, unpacked. `None` if the server's compression is unknown here.
     pub(super) fn new(base: &Url, fields: &HeaderMap, most_bytes: usize) -> Option<Look> {
         let (unpacker, reading) = (Unpacker::of(fields)?, Reading::new(base));
         Some(Look { unpacker, reading, left_bytes: most_bytes })
     }
 
-    /// What is found, now that `piece` has come.
+    /// The objects found with `piece`.
     pub(super) fn piece(&mut self, piece: &[u8]) -> Vec<Embedded> {
         if self.left_bytes == 0 {
             return Vec::new();
@@ -33,7 +32,7 @@ impl Look {
         self.reading.piece(&plain)
     }
 
-    /// What is found at the end.
+    /// The objects found at the end.
     pub(super) fn end(self) -> Vec<Embedded> {
         self.reading.end()
     }

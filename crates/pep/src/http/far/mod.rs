@@ -1,4 +1,4 @@
-//! The far end's part: fetching, looking through, sending unasked.
+//! The far end's part: fetching, scanning, pushing.
 
 mod fetcher;
 mod jar;

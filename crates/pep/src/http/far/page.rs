@@ -1,13 +1,13 @@
-//! A page, looked through as it passes, and what it embeds, fetched and sent unasked.
+//! A page, scanned as it passes, and the objects it embeds, fetched and sent unasked.
 //!
 //! ```text
 //!   server -> piece -> looked through -> promises   before the client can know of what they promise
 //!                   -> the piece                    in its turn, among the objects that have come
 //! ```
 //!
-//! A page's stream stays open until all that was promised on it is on its way: HTTP/2 takes promises on open streams only (RFC 9113 section
-//! 6.6). Its client does not wait for that: the near end knows where the body ends, by its length or, where the server did not say that,
-//! by the coding on the leg.
+//! A page's stream stays open until everything promised on it is on its way: HTTP/2 allows promises on open streams only (RFC 9113 section
+//! 6.6). The client does not wait for that: the near end knows the end of the body by its length or, if the server did not state it, by the
+//! coding on the leg.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -34,40 +34,41 @@ use crate::http::discover::{Embedded, discover};
 use crate::http::message;
 use crate::leg::PIECE_BYTES;
 
-/// How long a piece of the page may hold up less urgent objects. A client may wait for one of these before it takes more of the page.
+/// Maximum time for which a piece of the page may hold up less urgent objects. A client may wait for one of these before it takes
+/// more of the page.
 const PAGE_FIRST: Duration = Duration::from_secs(1);
 
-/// The most that a style sheet is unpacked to, to be looked through.
+/// Maximum unpacked size of a style sheet to scan.
 const STYLES_BYTES: usize = 8 << 20;
 
-/// What goes on for one page.
+/// State of one page.
 pub(super) struct Page {
     fetcher: Rc<Fetcher>,
     client: IpAddr,
     base: Url,
     /// The fields that the client sends with every request, from the one that is known.
     usual: HeaderMap,
-    /// What promises are made on.
+    /// The stream that promises are made on.
     respond: RefCell<SendResponse<Bytes>>,
     promised: RefCell<Vec<Url>>,
-    /// Who sends.
+    /// Turns of sending.
     turns: Turns,
 }
 
-/// An object that the near end was told of.
+/// An object promised to the near end.
 struct Promise {
     url: Url,
     target: SocketAddr,
     request: Request<()>,
     respond: SendPushedResponse<Bytes>,
-    /// Among what is fetched.
+    /// Its place in the queue of fetches.
     to_fetch: Place,
-    /// Among what is sent.
+    /// Its place in the queue of sending.
     to_send: Place,
 }
 
 impl Page {
-    /// The page at `base`, which `client` asked for with the fields `usual`.
+    /// The page at `base`, which `client` requested with the fields `usual`.
     pub(super) fn new(
         fetcher: Rc<Fetcher>,
         client: IpAddr,
@@ -79,12 +80,12 @@ impl Page {
         Rc::new(Page { fetcher, client, base, usual, respond, promised, turns })
     }
 
-    /// Sends the page as it comes, and what it embeds.
+    /// Sends the page as it arrives, and the objects it embeds.
     pub(super) async fn send(self: Rc<Page>, mut fetched: Fetched) {
         let deflater = match fetched.length {
             _ if self.fetcher.compresses(&fetched.head) => Some(Deflater::new()),
             Some(_) => None,
-            // Else the client would wait for the stream's end.
+            // Otherwise the client would wait for the stream's end.
             None => Some(Deflater::stored()),
         };
         let counters = &self.fetcher.counters;
@@ -97,11 +98,11 @@ impl Page {
         for promise in keeping {
             promise.await;
         }
-        // Nothing more can be promised.
+        // No more promises can be made.
         outgoing.end();
     }
 
-    /// Passes the page itself on. Gives the promises that are being kept then; nothing if either side broke.
+    /// Forwards the page itself. Returns the promises being kept then; `None` if either side broke.
     async fn pass(
         self: &Rc<Page>,
         fetched: &mut Fetched,
@@ -139,19 +140,19 @@ impl Page {
         }
     }
 
-    /// Begins to keep `promises`, and those that come of them, `depth` levels down.
+    /// Starts keeping `promises`, and those that follow from them, `depth` levels down.
     fn keep_all(self: &Rc<Page>, promises: Vec<Promise>, depth: u32) -> Vec<JoinHandle<()>> {
         let keep = |promise| world::spawn(Rc::clone(self).keep(promise, depth));
         promises.into_iter().map(keep).collect()
     }
 
-    /// Promises what the document at `base` embeds, as far as it may be fetched: the most urgent first.
+    /// Promises the objects that the document at `base` embeds, as far as they may be fetched: the most urgent first.
     fn promise(&self, base: &Url, mut found: Vec<Embedded>) -> Vec<Promise> {
         found.sort_by_key(|embedded| embedded.kind);
         found.into_iter().map_while(|embedded| self.promise_one(base, embedded)).flatten().collect()
     }
 
-    /// A promise; `Some(None)` if this object is none to be promised, and nothing if no more may be.
+    /// A promise; `Some(None)` if this object must not be promised, `None` if no more may be.
     fn promise_one(&self, base: &Url, embedded: Embedded) -> Option<Option<Promise>> {
         let Embedded { url, kind } = embedded;
         let Page { fetcher, client, turns, .. } = self;
@@ -175,7 +176,7 @@ impl Page {
         Some(Some(Promise { url, target, request: asked, respond, to_fetch, to_send }))
     }
 
-    /// A request with what the client would say in it.
+    /// Adds the fields that the client would send to a request.
     fn as_client(&self, base: &Url, mut request: Request<()>) -> Request<()> {
         for (name, value) in &self.usual {
             if ![ACCEPT, COOKIE, HOST, REFERER].contains(name) {
@@ -189,7 +190,7 @@ impl Page {
         request
     }
 
-    /// Fetches what was promised, and sends it when it is its turn.
+    /// Fetches the promised object, and sends it in its turn.
     async fn keep(self: Rc<Page>, mut promise: Promise, depth: u32) {
         let Fetcher { upstream, settings, patience, in_hand, jar, .. } = &*self.fetcher;
         let in_hand = in_hand.take(promise.to_fetch).await;
@@ -201,7 +202,7 @@ impl Page {
             Err(_) => Gathered::Not,
         };
         let Gathered::Whole(head, body) = gathered else {
-            // The near end asks for it itself.
+            // The near end then requests it itself.
             return promise.respond.send_reset(Reason::CANCEL);
         };
         jar.borrow_mut().received(self.client, host(&promise.url), head.headers());
@@ -221,7 +222,7 @@ impl Page {
         deeper.await;
     }
 
-    /// Lets what is more urgent go between the pieces of `body`.
+    /// Sends `body` in pieces, letting more urgent objects go between them.
     async fn send_in_turns(
         &self,
         place: Place,
@@ -235,7 +236,7 @@ impl Page {
         Some(())
     }
 
-    /// A response as it crosses the leg.
+    /// A response in its form for the leg.
     fn pack(&self, head: &Response<()>, body: Bytes) -> (Response<()>, Bytes) {
         let plain_bytes = body.len() as u64;
         let coded = self.fetcher.compresses(head).then(|| Deflater::whole(&body).ok());
@@ -249,14 +250,14 @@ impl Page {
     }
 }
 
-/// What an object that has come whole embeds.
+/// The objects that a complete object embeds.
 fn embedded(url: &Url, head: &Response<()>, body: &[u8]) -> Vec<Embedded> {
     let Some(mut unpacker) = Unpacker::of(head.headers()) else { return Vec::new() };
     let text = unpacker.piece(body, STYLES_BYTES);
     discover(&message::media_type(head.headers()), url, &text)
 }
 
-/// Begins to keep `promises`. Boxed, since promises lead to promises.
+/// Starts keeping `promises`. Boxed, since promises lead to promises.
 fn boxed(page: Rc<Page>, promises: Vec<Promise>, depth: u32) -> Pin<Box<dyn Future<Output = ()>>> {
     let keeping = page.keep_all(promises, depth);
     Box::pin(async move {
@@ -266,7 +267,7 @@ fn boxed(page: Rc<Page>, promises: Vec<Promise>, depth: u32) -> Pin<Box<dyn Futu
     })
 }
 
-/// The host of `url` and its port, if that is said.
+/// The host of `url`, with its port if that is given.
 fn host(url: &Url) -> &str {
     &url[url::Position::BeforeHost..url::Position::AfterPort]
 }

@@ -14,7 +14,7 @@ use crate::http::message;
 use crate::leg::PIECE_BYTES;
 use crate::split::room;
 
-/// A response that is sent as it comes.
+/// A response that is sent as it arrives.
 pub(super) struct Outgoing<'a> {
     stream: SendStream<Bytes>,
     deflater: Option<Deflater>,
@@ -22,7 +22,7 @@ pub(super) struct Outgoing<'a> {
 }
 
 impl<'a> Outgoing<'a> {
-    /// Sends the head of what was fetched. `None` if the near end is gone.
+    /// Sends the head of a fetched response. `None` if the near end is gone.
     pub(super) fn begin(
         respond: &mut SendResponse<Bytes>,
         fetched: &Fetched,
@@ -45,7 +45,7 @@ impl<'a> Outgoing<'a> {
         send(&mut self.stream, coded).await
     }
 
-    /// The body has come to its end; the stream may stay open behind it.
+    /// Ends the body; the stream may stay open behind it.
     pub(super) async fn body_end(&mut self) -> Option<()> {
         match self.deflater.take() {
             Some(deflater) => send(&mut self.stream, deflater.end().ok()?).await,
@@ -58,20 +58,20 @@ impl<'a> Outgoing<'a> {
         drop(self.stream.send_data(Bytes::new(), true));
     }
 
-    /// Breaks the stream off: what was cut short must not look whole.
+    /// Resets the stream: a truncated response must not look complete.
     pub(super) fn break_off(mut self) {
         self.stream.send_reset(Reason::INTERNAL_ERROR);
     }
 }
 
-/// What came of a response that was to be had whole.
+/// Outcome of gathering a whole response.
 pub(super) enum Gathered {
     Whole(Response<()>, Bytes),
-    /// It is larger, or broke off.
+    /// It is too large, or broke off.
     Not,
 }
 
-/// Takes a response of at most `most` bytes.
+/// Gathers a response of at most `most` bytes.
 pub(super) async fn gather(mut fetched: Fetched, most: usize) -> Gathered {
     let mut body = Vec::new();
     if fetched.length.is_some_and(|length| length > most as u64) {
@@ -93,7 +93,7 @@ pub(super) async fn gather(mut fetched: Fetched, most: usize) -> Gathered {
     }
 }
 
-/// Sends all of `data` as the stream's window allows; nothing if the stream broke.
+/// Sends all of `data` as the stream's window allows; `None` if the stream broke.
 pub(super) async fn send(stream: &mut SendStream<Bytes>, mut data: Bytes) -> Option<()> {
     while !data.is_empty() {
         stream.reserve_capacity(data.len().min(PIECE_BYTES));
@@ -104,23 +104,23 @@ pub(super) async fn send(stream: &mut SendStream<Bytes>, mut data: Bytes) -> Opt
     Some(())
 }
 
-/// Tells the near end that it must see to this itself.
+/// Tells the near end that it must handle this itself.
 pub(super) fn fail(respond: &mut SendResponse<Bytes>, status: StatusCode) {
     let mut response = Response::new(());
     *response.status_mut() = status;
-    // Without this field it would be the server's own answer.
+    // Without this field it would look like the server's own answer.
     response.headers_mut().insert(message::FAILED, http::HeaderValue::from_static("1"));
     drop(respond.send_response(response, true));
 }
 
-/// A client's request as a server gets it: in origin form, to the host that was asked for.
+/// A client's request in the form for a server: origin form, to the requested host.
 pub(super) fn to_server(mut request: Request<()>) -> Request<()> {
     message::strip_hop(request.headers_mut());
     *request.version_mut() = http::Version::HTTP_11;
     request
 }
 
-/// A server's response as it crosses the leg.
+/// A server's response in its form for the leg.
 pub(super) fn to_client(
     head: &Response<()>,
     length: Option<u64>,

@@ -1,27 +1,27 @@
-//! How much the far end fetches unasked.
+//! Limits of prefetching.
 
-/// Limits of prefetching. Memory: at most `at_once` objects of `object_bytes`, and of each page that passes what has begun and not ended of it
-/// (a tag, a script), at most `page_bytes`.
+/// Limits of prefetching. Memory: at most `at_once` objects of `object_bytes`, and for each page that passes at most `page_bytes` of an
+/// unfinished construct (a tag, a script).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How deep it looks: 0 fetches nothing unasked, 1 what a page embeds, 2 what its style sheets embed, too.
+    /// Depth of discovery: 0 fetches nothing unasked, 1 the objects of a page, 2 those of its style sheets, too.
     pub depth: u32,
     /// Objects of one page.
     pub objects: usize,
     /// The largest object.
     pub object_bytes: usize,
-    /// So much of a page is looked through, unpacked; what follows passes unread.
+    /// Maximum bytes of a page to scan, unpacked; the rest passes unread.
     pub page_bytes: usize,
-    /// Objects in hand at once, of all pages.
+    /// Objects being fetched at once, of all pages.
     pub at_once: usize,
-    /// What text is compressed for the leg, if the server has not done it.
+    /// Compression for the leg of text that the server has not compressed.
     pub compression: Compression,
 }
 
-/// Whether bodies are compressed for the leg.
+/// Compression of bodies for the leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// With deflate, where that is likely to help.
+    /// Deflate, if it is likely to help.
     Deflate,
     /// Bodies cross the leg as servers send them.
     None,

@@ -1,4 +1,4 @@
-//! Who is next: of those who wait, the most urgent, and of equals the first to have taken a place.
+//! Priority queue of turns: the most urgent first, in order of arrival among equals.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 
 use crate::http::discover::Kind;
 
-/// How urgent it is, the most urgent first.
+/// Urgency of an object, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
-    /// Nothing is painted without.
+    /// Rendering waits for it.
     Style,
     /// The client's parser waits for it.
     Script,
@@ -34,7 +34,7 @@ impl From<Kind> for Urgency {
     }
 }
 
-/// So many have their turn at a time.
+/// A semaphore with priorities.
 #[derive(Clone)]
 pub(super) struct Turns(Rc<RefCell<Queue>>);
 
@@ -44,7 +44,7 @@ struct Queue {
     waiting: BTreeMap<Place, oneshot::Sender<Turn>>,
 }
 
-/// A place in the queue, for as many turns as one wants.
+/// A place in the queue, for any number of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place(Urgency, u64);
 
@@ -52,20 +52,20 @@ pub(super) struct Place(Urgency, u64);
 pub(super) struct Turn(Rc<RefCell<Queue>>);
 
 impl Turns {
-    /// So many have their turn `at_once`.
+    /// A queue with `at_once` turns at a time.
     pub(super) fn new(at_once: usize) -> Turns {
         let queue = Queue { free: at_once, places: 0, waiting: BTreeMap::new() };
         Turns(Rc::new(RefCell::new(queue)))
     }
 
-    /// The next place of this urgency.
+    /// A new place of this urgency, behind the others.
     pub(super) fn place(&self, urgency: Urgency) -> Place {
         let mut queue = self.0.borrow_mut();
         queue.places += 1;
         Place(urgency, queue.places)
     }
 
-    /// Waits for a turn. Nobody waits twice at one place.
+    /// Waits for a turn. A place is never waited at twice at the same time.
     pub(super) async fn take(&self, place: Place) -> Turn {
         let waiting = {
             let mut queue = self.0.borrow_mut();
@@ -90,7 +90,7 @@ impl Drop for Turn {
             next
         };
         if let Some((_, tell)) = next {
-            // Who does not wait any more drops the turn, and so hands it on.
+            // A waiter that has given up drops the turn, and so hands it on.
             drop(tell.send(Turn(Rc::clone(&self.0))));
         }
     }

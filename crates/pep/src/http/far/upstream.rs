@@ -1,4 +1,4 @@
-//! The far end's connections to servers, kept for the next request.
+//! The far end's connections to servers, kept alive between requests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use world::TcpStream;
 
 use crate::split;
 
-/// How long an idle connection is kept: servers close theirs after 5 s (Apache) to 75 s (nginx).
+/// Idle timeout of a connection: servers close theirs after 5 s (Apache) to 75 s (nginx).
 const IDLE: Duration = Duration::from_secs(4);
-/// As many are kept to one server: what a browser opens.
+/// Maximum number of idle connections to one server: as many as a browser opens.
 const IDLE_TO_ONE: usize = 6;
 
-/// How long a server may be silent: nginx's `proxy_read_timeout`.
+/// Timeout for a silent server: nginx's `proxy_read_timeout`.
 const SILENCE: Duration = Duration::from_secs(60);
 
 type Idle = (Connection<TcpStream>, Time);
 
-/// Connections without work.
+/// Idle connections.
 #[derive(Clone, Default)]
 pub(super) struct Upstream(Rc<RefCell<BTreeMap<SocketAddr, Vec<Idle>>>>);
 
-/// A response, its body to come.
+/// A response whose body is still to come.
 pub(super) struct Fetched {
     pub(super) head: Response<()>,
     pub(super) length: Option<u64>,
@@ -40,8 +40,8 @@ pub(super) struct Fetched {
 }
 
 impl Upstream {
-    /// Sends a request without a body to `target`. On a connection that was kept and that the server closed meanwhile it is sent again. `inform`
-    /// is told of interim responses.
+    /// Sends a request without a body to `target`. It is resent if it went by an idle connection that the server had closed meanwhile. `inform`
+    /// is called with interim responses.
     pub(super) async fn fetch(
         &self,
         target: SocketAddr,
@@ -76,7 +76,7 @@ impl Upstream {
     fn take(&self, target: SocketAddr) -> Option<Connection<TcpStream>> {
         let now = world::now();
         let mut all = self.0.borrow_mut();
-        // Whoever comes sweeps: nobody waits for connections that nobody asks for.
+        // Every lookup sweeps: no timer is needed for idle connections.
         all.retain(|_, kept| {
             kept.retain(|(_, since)| now.since(*since) < IDLE);
             !kept.is_empty()
@@ -100,7 +100,7 @@ impl Upstream {
 }
 
 impl Fetched {
-    /// The next piece of the body, nothing at its end.
+    /// The next piece of the body; `None` at its end.
     ///
     /// # Errors
     /// If it broke off.
@@ -109,7 +109,7 @@ impl Fetched {
         world::timeout(SILENCE, next).await.map_err(|_| BodyError::Stalled)?.transpose()
     }
 
-    /// Gives the connection back, if it can be used again.
+    /// Returns the connection, if it can be reused.
     pub(super) fn finish(self) {
         if let Some(connection) = self.body.into_connection() {
             self.home.keep(self.target, connection);

@@ -19,34 +19,34 @@ use crate::http::message;
 use crate::leg::{Lease, Leg, Line};
 use crate::split::Ask;
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// It is answered; the next may come.
     Kept,
     /// It is answered, and the connection ends with it.
     Last,
-    /// It is not, and nothing was sent: somebody else may.
+    /// It is not, and nothing was sent: it may be answered otherwise.
     Not,
-    /// It is in part: the connection must break off.
+    /// It is answered in part: the connection must break off.
     Broken,
 }
 
-/// What a client's GETs are answered with.
+/// Context for answering a client's GETs.
 pub(crate) struct Asking<'a> {
     pub(crate) client: IpAddr,
-    /// Where the client connected to.
+    /// The address that the client connected to.
     pub(crate) target: SocketAddr,
     pub(crate) store: &'a Rc<Store>,
     pub(crate) leg: &'a Leg,
-    /// By which all of its requests go.
+    /// Line shared by all of its requests.
     pub(crate) line: Line,
     pub(crate) counters: &'a Counters,
-    /// How long the far end may be silent, and the client take nothing.
+    /// Timeout for a silent far end, and for a client that reads nothing.
     pub(crate) idle: Duration,
 }
 
-/// Answers `trapped` from the store, or by the far end.
+/// Answers `trapped` from the store, or through the far end.
 pub(crate) async fn answer(
     front: &mut Front,
     mut trapped: Trapped,
@@ -109,7 +109,7 @@ fn ended(sent: io::Result<()>, trapped: &Trapped) -> Answered {
     }
 }
 
-/// What came of a request.
+/// A head received for a request.
 enum Came {
     Interim(Response<()>),
     Response(Result<Response<h2::RecvStream>, h2::Error>),
@@ -122,7 +122,7 @@ async fn ask(lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Ask
     let Asking { client, target, .. } = *asking;
     let mut request = trapped.request.clone();
     message::strip_hop(request.headers_mut());
-    // The URL says it.
+    // The URL includes it.
     request.headers_mut().remove(http::header::HOST);
     *request.version_mut() = http::Version::HTTP_2;
     let request = Ask::Fetch { target, client, request }.into_request().ok()?;
@@ -132,7 +132,7 @@ async fn ask(lease: Lease, trapped: &Trapped, asking: &Asking<'_>) -> Option<Ask
     Some(((response, lease), promises))
 }
 
-/// Passes a response on to the client.
+/// Forwards a response to the client.
 async fn pass(
     front: &mut Front,
     response: Response<h2::RecvStream>,

@@ -1,5 +1,5 @@
-//! A client's connection, as far as its requests are plain GETs of HTTP/1. The first that is not ends the matter: the
-//! connection is given back with all that was read and not answered, and passes on unread.
+//! A client's connection, for as long as its requests are plain GETs of HTTP/1. The first other one ends that: the
+//! connection is handed back with all bytes that were read and not answered, and passes unread.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,38 +14,38 @@ use world::TcpStream;
 use crate::http::message;
 use crate::split::Fragile;
 
-/// How long a client may take to close after this end did (Apache's lingering close).
+/// Time for a client to close after this end did (Apache's lingering close).
 const LINGER: Duration = Duration::from_secs(2);
 
-/// A client's connection. Dropped without more ado, it breaks off.
+/// A client's connection. Dropping it resets it.
 pub(crate) struct Front {
     tcp: Fragile,
     read: BytesMut,
-    /// The size of the request in hand, at the front of `read`.
+    /// Size of the current request, at the front of `read`.
     in_hand: usize,
     limits: Limits,
 }
 
-/// A GET.
+/// A GET request.
 pub(crate) struct Trapped {
-    /// With an absolute URL.
+    /// The request, with an absolute URL.
     pub(crate) request: Request<()>,
-    /// Whether the connection stays open behind the answer.
+    /// True if the connection stays open behind the answer.
     pub(super) persistent: bool,
 }
 
-/// What comes next on a client's connection.
+/// Next event on a client's connection.
 #[expect(clippy::large_enum_variant, reason = "handed over once, at once")]
 pub(crate) enum Next {
-    /// A request to be answered.
+    /// A request to answer.
     Get(Trapped),
     /// Something else: see [`Front::into_unread`].
     Foreign,
-    /// Nothing: the client is done.
+    /// The client has closed.
     End,
 }
 
-/// How a response's body is delimited (RFC 9112 section 6.3).
+/// Framing of a response's body (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     None,
@@ -60,7 +60,7 @@ impl Front {
         Front { tcp: Fragile::new(tcp), read: BytesMut::new(), in_hand: 0, limits: Limits::SERVER }
     }
 
-    /// Where the client connected to.
+    /// The client's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         self.tcp.peer_addr().ok()
     }
@@ -68,7 +68,7 @@ impl Front {
     /// The next request. It stays unread until [`Front::done`].
     pub(crate) async fn next(&mut self) -> std::io::Result<Next> {
         loop {
-            // A decoder of its own each time: nothing that it saw is used up before the answer.
+            // A new decoder each time: its input is not consumed before the answer.
             match RequestDecoder::new(self.limits).next(&self.read) {
                 Ok((used, Event::Head(head))) => {
                     let Some(trapped) = trap(&head) else { return Ok(Next::Foreign) };
@@ -85,17 +85,17 @@ impl Front {
         }
     }
 
-    /// The request in hand is answered.
+    /// Consumes the current request: it is answered.
     pub(crate) fn done(&mut self) {
         drop(self.read.split_to(std::mem::take(&mut self.in_hand)));
     }
 
-    /// The connection, and what was read and not answered.
+    /// The connection, and the bytes that were read and not answered.
     pub(crate) fn into_unread(self) -> (TcpStream, Bytes) {
         (self.tcp.let_go(), self.read.freeze())
     }
 
-    /// Passes an interim response on to a client that knows them (RFC 9110 section 15.2).
+    /// Forwards an interim response to a client that knows them (RFC 9110 section 15.2).
     pub(super) async fn interim(
         &mut self,
         mut head: Response<()>,
@@ -111,7 +111,7 @@ impl Front {
         self.tcp.write_bytes(text.into()).await
     }
 
-    /// Sends a head. Its body, of `length` if that is known, is to follow by what this gives.
+    /// Sends a head. Returns the writer of its body, of `length` bytes if that is known.
     pub(super) async fn head(
         &mut self,
         head: &Response<()>,
@@ -131,13 +131,14 @@ impl Front {
         Ok(Body { tcp: &mut self.tcp, framing })
     }
 
-    /// Sends FIN, and waits a moment for the client's: closing with something unread would reset what the client has not read yet.
+    /// Sends FIN, and waits a moment for the client's: closing with unread input would reset the connection before the client has
+    /// read everything.
     pub(crate) async fn close(self) {
         let mut tcp = self.tcp.let_go();
         drop(tcp.shutdown().await);
         let lingering =
             async { while matches!(tcp.read_bytes(4096).await, Ok(more) if !more.is_empty()) {} };
-        // Time being up is an end, too.
+        // A timeout is an end, too.
         world::timeout(LINGER, lingering).await.unwrap_or_default();
     }
 }
@@ -149,7 +150,7 @@ pub(super) struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// How much is still to come, where that is known.
+    /// Bytes still to come, if known.
     pub(super) fn left(&self) -> Option<u64> {
         match self.framing {
             Framing::None => Some(0),
@@ -179,7 +180,7 @@ impl Body<'_> {
     /// Sends the end.
     ///
     /// # Errors
-    /// If the body is shorter than was said.
+    /// If the body is shorter than its stated length.
     pub(super) async fn end(self) -> std::io::Result<()> {
         match self.framing {
             Framing::Length(left) if left > 0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -193,20 +194,20 @@ impl Body<'_> {
     }
 }
 
-/// Whether more bytes may make it a GET. Nobody waits for the rest of what is another protocol.
+/// Returns true if more bytes may make it a GET. Other protocols are not waited for.
 fn could_be_get(read: &[u8]) -> bool {
     const BEGIN: &[u8] = b"GET ";
     let begin = read.trim_ascii_start();
     begin.iter().zip(BEGIN).all(|(is, should)| is == should)
 }
 
-/// The request, if it is one to be trapped: a GET without a body, for a host, that does not change the protocol.
+/// The request, if it can be trapped: a GET without a body, for a host, without a protocol switch.
 fn trap(head: &codec::Request<'_>) -> Option<Trapped> {
     let is_plain = head.method == "GET"
         && head.body == BodyLength::None
         && head.fields.get("upgrade").is_none()
         && !head.authority.is_empty();
-    // A whole URL is sent to proxies, which this is not.
+    // Absolute URLs are sent to proxies, which this is not.
     if !is_plain || !head.target.starts_with('/') {
         return None;
     }
@@ -249,7 +250,7 @@ fn response_head(head: &Response<()>, framing: Framing, persistent: bool) -> Vec
         Framing::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
         Framing::None | Framing::Close => {}
     }
-    // RFC 9112 section 9.3: an HTTP/1.0 client that asked for it wants to be told.
+    // RFC 9112 section 9.3: an HTTP/1.0 client that asked for it must be told.
     out.extend_from_slice(if persistent {
         b"connection: keep-alive\r\n\r\n"
     } else {

@@ -1,4 +1,4 @@
-//! The near end's part: trapping a client's GETs, and answering from what has come.
+//! The near end's part: trapping a client's GETs, and answering from pushed responses.
 
 mod answer;
 mod front;

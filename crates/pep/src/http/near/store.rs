@@ -1,7 +1,8 @@
-//! What the far end has sent unasked, until it is asked for.
+//! Store of pushed answers, until they are requested.
 //!
 //! An answer is used once, by the client whose page embeds it, and only for a request that it would have answered: the same URL, the same
-//! cookies, and the same fields where the server says that they matter (`Vary`). All else is fetched as if nothing had been sent.
+//! cookies, and the same fields where the server says that they matter (`Vary`). Other requests are fetched as if nothing had been
+//! pushed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,11 +20,11 @@ use crate::counters::Counters;
 use crate::http::coding::Inflater;
 use crate::http::message;
 
-/// How long an answer waits to be asked for.
+/// Lifetime of an answer that is not requested.
 const LIFE: Duration = Duration::from_secs(60);
-/// As much is kept in all; beyond it, promises are declined.
+/// Maximum bytes kept in all; beyond it, promises are declined.
 const MOST_BYTES: usize = 64 << 20;
-/// As many promises are kept in all.
+/// Maximum number of promises kept in all.
 const MOST: usize = 2_000;
 
 /// An answer with its body, as the server sent it.
@@ -40,7 +41,7 @@ pub(crate) struct Store {
     counters: Rc<Counters>,
 }
 
-/// An answer that was promised.
+/// A promised answer.
 struct Promised {
     number: u64,
     /// The cookies it was fetched with, sorted.
@@ -72,7 +73,7 @@ impl Store {
         Rc::new(Store { promises, bytes, next, counters })
     }
 
-    /// Takes what is promised to `client`, whose usual fields are `usual`, until nothing more is.
+    /// Accepts the promises to `client`, whose usual fields are `usual`, until there are no more.
     pub(super) async fn gather(
         self: Rc<Store>,
         mut promises: PushPromises,
@@ -83,7 +84,7 @@ impl Store {
         while let Some(Ok(promise)) = promises.push_promise().await {
             let (request, response) = promise.into_parts();
             if self.bytes.get() > MOST_BYTES || self.promises.borrow().len() >= MOST {
-                // Dropped, its stream is reset.
+                // Dropping it resets its stream.
                 continue;
             }
             self.counters.promised.add(1);
@@ -99,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Takes one answer, and forgets it after a while.
+    /// Receives one answer, and drops it after a while.
     async fn receive(
         self: Rc<Store>,
         key: (IpAddr, String),
@@ -107,7 +108,7 @@ impl Store {
         response: PushedResponseFuture,
         tell: oneshot::Sender<Held>,
     ) {
-        // If it fails, `tell` is dropped, and who waits fetches it himself.
+        // On failure `tell` is dropped, and a waiting request fetches the object itself.
         if let Ok(whole) = receive(response, &self.bytes, &self.counters).await
             && tell.send(whole).is_ok()
         {
@@ -120,7 +121,7 @@ impl Store {
         }
     }
 
-    /// The answer to `request` of `client`, if it was promised; waits until it has come.
+    /// The answer to `request` of `client`, if it was promised; waits for its arrival.
     pub(super) async fn claim(&self, client: IpAddr, request: &Request<()>) -> Option<Whole> {
         let key = (client, name(request.uri()));
         let promised = self.promises.borrow_mut().remove(&key)?;
@@ -135,11 +136,11 @@ impl Store {
     }
 }
 
-/// Whether the server would have answered `request` the same (RFC 9111 section 4.1).
+/// Returns true if the server would have answered `request` the same (RFC 9111 section 4.1).
 fn is_meant(head: &Response<()>, request: &Request<()>, usual: &HeaderMap) -> bool {
     let names = head.headers().get_all(VARY).iter().map(|value| value.to_str().unwrap_or("*"));
     names.flat_map(|names| names.split(',')).map(str::trim).all(|name| {
-        // Cookies were compared. Referrers and what is accepted differ from the page's.
+        // Cookies were compared before. Referrers and `Accept` fields differ from the page's.
         name.is_empty()
             || name.eq_ignore_ascii_case("cookie")
             || name != "*" && request.headers().get_all(name).iter().eq(usual.get_all(name).iter())
@@ -150,7 +151,7 @@ fn name(url: &Uri) -> String {
     url.to_string()
 }
 
-/// Every cookie, sorted.
+/// All cookies, sorted.
 fn cookies(fields: &HeaderMap) -> Vec<String> {
     let values = fields.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies: Vec<String> = values

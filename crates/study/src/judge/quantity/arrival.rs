@@ -1,12 +1,12 @@
-//! How quickly bodies arrived, second by second.
+//! Arrival rate of bodies, second by second.
 //!
-//! The store knows when each body began and ended to arrive, not each of its bytes: they are spread evenly between. So the best second of responses that
-//! are interleaved is told too low rather than too high.
+//! The store knows when each body began and ended to arrive, not when each of its bytes did: bytes are spread
+//! evenly between. For interleaved responses the peak is therefore underestimated rather than overestimated.
 
 use super::means::{of_page, since_start};
 use super::{Load, span};
 
-/// The most kbit/s of bodies in a second since the load began.
+/// The peak rate of bodies in kbit/s over the seconds since the load began.
 pub(super) fn peak(load: Load<'_>) -> Option<f64> {
     let mut seconds: Vec<f64> = Vec::new();
     for object in of_page(load) {

@@ -1,34 +1,34 @@
-//! What stood between client and hosts: the steps of a proxy, and what a PEP sent unasked.
+//! Intermediaries between client and hosts: the steps of a proxy, and objects pushed by a PEP.
 
 use record::{Carried, Event, EventKind, Proxied, Series};
 
 use super::{Load, arrived, seconds};
 use statistics::Sample;
 
-/// Objects that a PEP sent unasked; none without one.
+/// Number of objects that a PEP sent unasked; `None` without a PEP.
 pub(super) fn promised(events: &[Event]) -> Option<f64> {
     let pep = events.iter().find(|event| event.kind == EventKind::Pep)?;
     Carried::read(&pep.detail).map(|carried| carried.promised as f64)
 }
 
-/// What became of a response at the proxy, in ns since its request was there.
+/// The steps of a response at the proxy, in ns since its request arrived there.
 struct Steps {
     /// The origin's first byte.
     begun: u64,
     /// Its last.
     had: u64,
-    /// When the response's first byte left the proxy, and its last; none where that was not recorded.
+    /// The times at which the response's first and last byte left the proxy; `None` if not recorded.
     left: Option<(u64, u64)>,
 }
 
 impl Steps {
-    /// How long a response that was there waited until it began to leave.
+    /// Time that a complete response waited until it began to leave.
     fn queued(&self) -> Option<u64> {
         Some(self.left?.0.saturating_sub(self.had))
     }
 }
 
-/// The steps of each request that an origin answered, or the proxy behind the first one.
+/// The steps of each request that was answered by an origin, or by the next proxy behind the first one.
 fn steps<'a>(
     events: &'a [Event],
     series: Option<&'a Series>,
@@ -65,7 +65,7 @@ pub(super) fn queue(load: Load<'_>) -> Option<f64> {
     median(steps(load.events, load.series).filter_map(|it| it.queued()))
 }
 
-/// What objects waited at the proxy, in per cent of their time.
+/// Waiting time of objects at the proxy, in per cent of their total time.
 pub(super) fn queue_share(load: Load<'_>) -> Option<f64> {
     let all: u64 = arrived(load.objects).map(|object| object.phases.total_ns()).sum();
     load.series.filter(|series| !series.departures.is_empty())?;
@@ -101,7 +101,7 @@ mod tests {
             let [first_at_ns, last_at_ns] = [first, last].map(|at| ms(1000 + at));
             Departure { object, first_at_ns, last_at_ns }
         };
-        // The second begins to leave before all of it is there.
+        // The second begins to leave before it is complete.
         let departures = vec![left(0, 64, 100), left(1, 12, 25), left(2, 100, 200)];
         let series = Series { departures, ..Series::default() };
         let filled = toy::filled_store(&toy::plan(1));

@@ -1,4 +1,5 @@
-//! Idle times of connections, and how their servers' windows stood before and after: what erman2013's Figure 12 shows.
+//! Idle times of connections, and their servers' windows before and after: the subject of
+//! erman2013's Figure 12.
 
 use record::{Event, Series, WindowSample};
 
@@ -8,14 +9,14 @@ use super::sent_again::{self, Again};
 /// A shorter idle time leaves a 3G radio on its dedicated channel (erman2013, appendix A).
 const DCH_TIMER_NS: u64 = 5_000_000_000;
 
-/// What is sent again so soon after the first data is put down to the idle time before.
+/// Retransmissions this soon after the first data are attributed to the preceding idle time.
 const AFTERMATH_NS: u64 = 3_000_000_000;
 
-/// A server's end had nothing to send for a while, and then had.
+/// A period in which a server's end had nothing to send.
 #[derive(Clone, Copy, Debug)]
 struct Idle<'a> {
     before: &'a WindowSample,
-    /// With the first data that left.
+    /// The sample with the first data after it.
     after: &'a WindowSample,
 }
 
@@ -24,7 +25,7 @@ impl Idle<'_> {
         self.after.at_ns - self.before.at_ns
     }
 
-    /// RFC 5681 section 4.1 and Linux let the window restart then.
+    /// True if it is longer than the RTO, after which RFC 5681 section 4.1 and Linux restart the window.
     fn outlasts_rto(&self) -> bool {
         self.span_ns() > self.before.rto_ns
     }
@@ -38,7 +39,7 @@ fn is_busy(sample: &WindowSample) -> bool {
     sample.in_flight > 0 || sample.unsent_bytes > 0
 }
 
-/// The idle times of all connections. One that has sent nothing yet is not idle, but new.
+/// The idle times of all connections. A connection that has not sent anything yet is new, not idle.
 fn idles(series: &Series) -> Vec<Idle<'_>> {
     let mut idles = Vec::new();
     for samples in series.windows.chunk_by(|one, next| one.connection == next.connection) {
@@ -75,7 +76,7 @@ pub(super) fn window_after(load: Load<'_>) -> Option<f64> {
     mean_window(&after(load, Idle::outlasts_rto))
 }
 
-/// After how many of them, in per cent, the threshold is what it was.
+/// Share of them, in per cent, after which the threshold was unchanged.
 pub(super) fn threshold_kept(load: Load<'_>) -> Option<f64> {
     let idles = after(load, Idle::outlasts_rto);
     let kept = idles.iter().filter(|idle| idle.before.ssthresh == idle.after.ssthresh).count();
@@ -87,13 +88,13 @@ pub(super) fn window_after_short(load: Load<'_>) -> Option<f64> {
     mean_window(&after(load, Idle::is_short))
 }
 
-/// How many such times there were.
+/// Number of such idle times.
 pub(super) fn short_idles(load: Load<'_>) -> Option<f64> {
     load.series?;
     Some(after(load, Idle::is_short).len() as f64)
 }
 
-/// Segments that were sent again needlessly soon after such times.
+/// Number of needless retransmissions soon after such idle times.
 pub(super) fn sent_again_after_short(load: Load<'_>) -> Option<f64> {
     let idles = after(load, |idle| idle.is_short() && idle.after.at_ns >= load.visit.started_at_ns);
     let needless = sent_again::needless(load.events);
@@ -101,8 +102,9 @@ pub(super) fn sent_again_after_short(load: Load<'_>) -> Option<f64> {
     (!idles.is_empty()).then(|| idles.iter().map(follow).sum::<usize>() as f64)
 }
 
-/// Segments that were sent again needlessly in the 3 s from a promotion of the radio's on, by connections whose timeout was longer than the promotion and a round
-/// trip; none if there was no such connection at any promotion.
+/// Number of needless retransmissions within 3 s of the beginning of a radio promotion, by connections whose
+/// timeout was longer than the promotion plus a round trip; `None` if there was no such connection at any
+/// promotion.
 pub(super) fn sent_again_despite_timeout(load: Load<'_>) -> Option<f64> {
     let needless = sent_again::needless(load.events);
     let outlast = outlasting(load)?;
@@ -110,12 +112,13 @@ pub(super) fn sent_again_despite_timeout(load: Load<'_>) -> Option<f64> {
     (!outlast.is_empty()).then(|| again.sum::<usize>() as f64)
 }
 
-/// How many connections had such a timeout at a promotion.
+/// Number of connections with such a timeout at a promotion.
 pub(super) fn long_timeouts(load: Load<'_>) -> Option<f64> {
     Some(outlasting(load)?.len() as f64)
 }
 
-/// When a promotion began, and how a connection stood then whose timeout was longer than the promotion and a round trip.
+/// The beginning of each promotion, with the sample at that time of each connection whose timeout was longer
+/// than the promotion plus a round trip.
 fn outlasting(load: Load<'_>) -> Option<Vec<(u64, &WindowSample)>> {
     let series = load.series?;
     let mut all = Vec::new();
@@ -130,7 +133,7 @@ fn outlasting(load: Load<'_>) -> Option<Vec<(u64, &WindowSample)>> {
     Some(all)
 }
 
-/// From when to when the radio was promoted.
+/// Beginning and end of each radio promotion.
 fn promotions(events: &[Event]) -> Vec<(u64, u64)> {
     let changes: Vec<_> = sent_again::radio_changes(events).collect();
     let pairs = changes.windows(2).filter(|pair| sent_again::is_promotion(pair[0].1.state));

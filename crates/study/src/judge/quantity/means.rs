@@ -1,6 +1,6 @@
 //! Means over a load's objects and connections.
 //!
-//! Of objects those count that were found before the load event: what is sent afterwards is no part of the page.
+//! Only objects found before the load event count: later ones are not part of the page.
 
 use record::{ConnectionRecord, ObjectRecord};
 
@@ -17,14 +17,14 @@ pub(super) fn mean(load: Load<'_>, span: impl Fn(&ObjectRecord) -> u64) -> Optio
     super::mean(of_page(load).map(span))
 }
 
-/// What a span takes of objects' time, in per cent.
+/// The share of a span in objects' total time, in per cent.
 pub(super) fn share(load: Load<'_>, span: impl Fn(&ObjectRecord) -> u64) -> Option<f64> {
     let all: u64 = of_page(load).map(|object| object.phases.total_ns()).sum();
     let part: u64 = of_page(load).map(span).sum();
     (all > 0).then(|| 100.0 * part as f64 / all as f64)
 }
 
-/// The mean from an object's discovery to its first byte.
+/// The mean time from an object's discovery to its first byte.
 pub(super) fn first_byte(load: Load<'_>) -> Option<f64> {
     let until = |object: &ObjectRecord| {
         before_request(object) + object.phases.send_ns + object.phases.wait_ns
@@ -44,14 +44,15 @@ pub(super) fn window(connections: &[ConnectionRecord]) -> Option<f64> {
     (!connections.is_empty()).then(|| f64::from(sum) / connections.len() as f64)
 }
 
-/// In which share of the servers' busy time, in per cent, a window of flow control was full.
+/// The share of the servers' busy time, in per cent, in which a flow-control window was full.
 pub(super) fn flow_limited(connections: &[ConnectionRecord]) -> Option<f64> {
     let busy: u64 = connections.iter().map(|it| it.busy_ns).sum();
     let limited: u64 = connections.iter().map(|it| it.flow_limited_ns.min(it.busy_ns)).sum();
     (busy > 0).then(|| 100.0 * limited as f64 / busy as f64)
 }
 
-/// The shortest round trip that the load has seen: a TCP handshake of its own, or else that of a connection's segments.
+/// The shortest round trip during the load: that of one of its own TCP handshakes, or else of a connection's
+/// segments.
 pub(super) fn round_trip(connections: &[ConnectionRecord], since_ns: u64) -> Option<u64> {
     let own = connections.iter().filter(|it| it.opened_at_ns >= since_ns);
     let handshakes = own.filter_map(|it| Some(it.connected_at_ns? - it.opened_at_ns));

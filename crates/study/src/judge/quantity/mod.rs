@@ -1,4 +1,4 @@
-//! What is measured of a load: named queries over the store's rows.
+//! Quantities of a load: named queries over the store's rows.
 
 mod arrival;
 mod between;
@@ -21,7 +21,7 @@ use scenario::choice;
 use store::VisitRow;
 
 choice! {
-    /// A number that a load has. Times are in seconds, sizes in bytes.
+    /// A numeric property of a load. Times are in seconds, sizes in bytes.
     pub enum Quantity, "quantity" {
         /// The page load time; a load that failed has none.
         Plt = "plt",
@@ -29,7 +29,7 @@ choice! {
         Ttfb = "ttfb",
         /// Load time over its physical floor.
         Excess = "over_floor",
-        /// Whether the load failed: 100 or 0, so that a mean is a share in per cent.
+        /// 100 if the load failed, else 0, so that a mean is a share in per cent.
         Failed = "failed",
         /// Requests that were sent.
         Requests = "requests",
@@ -39,13 +39,13 @@ choice! {
         BodyBytes = "body_bytes",
         /// Bytes on the wire towards the client, headers of every layer included.
         BytesDown = "bytes_down",
-        /// The other way.
+        /// Bytes on the wire towards the servers, likewise.
         BytesUp = "bytes_up",
-        /// Segments that were sent again, both ways.
+        /// Retransmitted segments, both ways.
         Retransmits = "retransmits",
         /// Average throughput in kbit/s: bytes towards the client over the load time.
         Throughput = "throughput",
-        /// Objects that arrived in a second of the load.
+        /// Objects that arrived per second of the load.
         ObjectRate = "object_rate",
         /// From the first connection's SYN until it may carry a request, TLS included.
         SetUp = "set_up",
@@ -57,7 +57,7 @@ choice! {
         Wait = "wait",
         /// Median time of an object from its first byte to its last.
         Receive = "receive",
-        /// Median of before the request and until the first byte together.
+        /// Median time of an object until its first byte: `init` and `wait` together.
         InitAndWait = "init_and_wait",
         /// The largest share of an object's time, in per cent, that handing over its request took.
         SendShare = "send_share",
@@ -65,19 +65,19 @@ choice! {
         Blocked75 = "blocked_p75",
         /// The share of objects, in per cent, that were blocked for less than 50 ms.
         BlockedBriefly = "blocked_below_50ms",
-        /// Requests under way at a time, at most.
+        /// The maximum number of concurrent requests.
         Concurrency = "concurrency",
-        /// By when nine tenths of the requests were sent, from the end of the document.
+        /// Time at which nine tenths of the requests had been sent, from the end of the document.
         RequestedAfterDocument = "requested_after_document",
-        /// By when half of the objects had arrived.
+        /// Time at which half of the objects had arrived.
         HalfOfObjects = "half_of_objects",
-        /// Whether the page had loaded within 8 s: 100 or 0.
+        /// 100 if the page had loaded within 8 s, else 0.
         Within8s = "within_8s",
-        /// Whether it failed or took more than a minute: 100 or 0.
+        /// 100 if the load failed or took more than a minute, else 0.
         Over60s = "over_60s",
-        /// Servers that were asked.
+        /// Servers that received requests.
         Hosts = "hosts",
-        /// Objects of the page, without what is sent after loading.
+        /// Objects of the page, without those requested after loading.
         Objects = "objects",
         /// Documents among them.
         TextObjects = "text_objects",
@@ -89,17 +89,17 @@ choice! {
         Open = "open",
         /// Mean time from an object's discovery to its first byte.
         FirstByte = "first_byte",
-        /// Mean of before the request.
+        /// Mean time of an object before its request.
         MeanInit = "mean_init",
-        /// Mean of handing over the request.
+        /// Mean time of handing over the request.
         MeanSend = "mean_send",
-        /// Mean from the request to the first byte.
+        /// Mean time from the request to the first byte.
         MeanWait = "mean_wait",
-        /// Mean from the first byte to the last.
+        /// Mean time from the first byte to the last.
         MeanReceive = "mean_receive",
-        /// Before the request, in per cent of objects' time.
+        /// Time before the request, in per cent of objects' time.
         InitShare = "init_share",
-        /// Handing over the request, in per cent of objects' time.
+        /// Time of handing over the request, in per cent of objects' time.
         MeanSendShare = "mean_send_share",
         /// The share of objects, in per cent, that were blocked for longer than a round trip.
         BlockedOverRtt = "blocked_over_rtt",
@@ -111,7 +111,7 @@ choice! {
         RequestGaps = "request_gaps",
         /// The longest gap between two requests, in per cent of the span from the first to the last.
         LongestGap = "longest_gap",
-        /// The most kbit/s of bodies in a second.
+        /// The peak rate of bodies in any second, in kbit/s.
         PeakThroughput = "peak_throughput",
         /// Connections that carried something.
         ConnectionsUsed = "connections_used",
@@ -119,77 +119,81 @@ choice! {
         Window = "window",
         /// The largest of them.
         LargestWindow = "largest_window",
-        /// The share of servers' busy time, in per cent, in which flow control held them back.
+        /// The share of servers' busy time, in per cent, in which flow control limited them.
         FlowLimited = "flow_limited",
-        /// Segments that servers sent again.
+        /// Segments that servers retransmitted.
         SentAgain = "sent_again",
-        /// Those of them that turned out to be needless.
+        /// Needless retransmissions among them.
         Needless = "sent_again_needlessly",
-        /// Those of the needless that left within 3 s of a promotion of the radio's.
+        /// Needless retransmissions within 3 s of a radio promotion.
         AfterPromotion = "sent_again_after_promotion",
-        /// Those of the needless that did not.
+        /// All other needless retransmissions.
         RadioUp = "sent_again_radio_up",
-        /// The median over bursts of how many connections sent again; bursts lie 1 s apart.
+        /// The median over bursts of the number of connections that retransmitted; bursts lie 1 s apart.
         ConnectionsHit = "connections_hit",
         /// The same, in per cent of the connections.
         ConnectionsHitShare = "connections_hit_share",
-        /// How often requests went to a connection that sends again, of those that might have: over how often chance alone would send them there.
+        /// Frequency with which requests went to a connection in recovery, among those that could have avoided
+        /// it, over the frequency expected by chance.
         BoundToHit = "bound_to_hit",
         /// Objects that a PEP sent unasked.
         Promised = "promised",
-        /// The median at the proxy from a request to the end of the origin's answer, in per cent of that until the last of it had left the proxy.
+        /// The median time at the proxy from a request to the end of the origin's answer, in per cent of the
+        /// time until the last of it had left the proxy.
         OriginShare = "origin_share",
-        /// The median at the proxy from the origin's first byte to its last.
+        /// The median time at the proxy from the origin's first byte to its last.
         OriginDownload = "origin_download",
-        /// The median from when the proxy had the origin's last byte until the response's first left it: 0 where that was sooner.
+        /// The median time from the origin's last byte at the proxy until the response's first byte left it: 0
+        /// where that was sooner.
         ProxyQueue = "proxy_queue",
-        /// What objects spent there together, in per cent of objects' time.
+        /// The total of these times, in per cent of objects' time.
         ProxyQueueShare = "proxy_queue_share",
         /// The mean of the bytes in flight towards the client over the load, all connections together.
         InFlight = "in_flight",
-        /// By when half of the most of them were in flight.
+        /// Time at which half of the maximum bytes in flight were in flight.
         HalfOfInFlight = "half_of_in_flight",
-        /// The share of servers' busy time, in per cent, in which 0.8 windows or more were in the network.
+        /// The share of servers' busy time, in per cent, in which at least 0.8 windows were in flight.
         WindowFilled = "window_filled",
-        /// That in which more than the window was.
+        /// The share in which more than the window was in flight.
         WindowOverfilled = "window_overfilled",
-        /// How often a slow start threshold fell by 30 % or more since the visit before.
+        /// Number of times that a slow start threshold fell by 30 % or more since the previous visit.
         ThresholdDrops = "threshold_drops",
         /// The mean window, in segments, at the first data after a connection had been idle for longer than its timeout.
         WindowAfterIdle = "window_after_idle",
-        /// After how many of such times, in per cent, the slow start threshold was what it had been.
+        /// The share of such idle times, in per cent, after which the slow start threshold was unchanged.
         ThresholdKept = "threshold_kept",
-        /// The mean window after those of them that were shorter than 5 s.
+        /// The mean window after those idle times that were shorter than 5 s.
         WindowAfterShortIdle = "window_after_short_idle",
-        /// Segments sent again needlessly within 3 s after those.
+        /// Needless retransmissions within 3 s after those idle times.
         SentAgainAfterShortIdle = "sent_again_after_short_idle",
-        /// Segments sent again needlessly within 3 s from a promotion on, by connections whose timeout was longer than that and a round trip.
+        /// Needless retransmissions within 3 s of the beginning of a radio promotion, by connections whose
+        /// timeout was longer than the promotion plus a round trip.
         SentAgainDespiteTimeout = "sent_again_despite_timeout",
         /// Connections with such a timeout at a promotion.
         LongTimeouts = "long_timeouts",
         /// Idle times longer than the timeout and shorter than 5 s.
         ShortIdles = "short_idles",
-        /// What the client got in the first second of the load, in kbit/s.
+        /// Data rate to the client in the first second of the load, in kbit/s.
         Second1 = "second_1",
-        /// What the client got in the second second of the load, in kbit/s.
+        /// Data rate to the client in the second second of the load, in kbit/s.
         Second2 = "second_2",
-        /// What the client got in the third second of the load, in kbit/s.
+        /// Data rate to the client in the third second of the load, in kbit/s.
         Second3 = "second_3",
-        /// What the client got in the fourth second of the load, in kbit/s.
+        /// Data rate to the client in the fourth second of the load, in kbit/s.
         Second4 = "second_4",
-        /// What the client got in the fifth second of the load, in kbit/s.
+        /// Data rate to the client in the fifth second of the load, in kbit/s.
         Second5 = "second_5",
-        /// What the client got in the sixth second of the load, in kbit/s.
+        /// Data rate to the client in the sixth second of the load, in kbit/s.
         Second6 = "second_6",
-        /// What the client got in the seventh second of the load, in kbit/s.
+        /// Data rate to the client in the seventh second of the load, in kbit/s.
         Second7 = "second_7",
-        /// What the client got in the eighth second of the load, in kbit/s.
+        /// Data rate to the client in the eighth second of the load, in kbit/s.
         Second8 = "second_8",
-        /// What the client got in the ninth second of the load, in kbit/s.
+        /// Data rate to the client in the ninth second of the load, in kbit/s.
         Second9 = "second_9",
-        /// What the client got in the tenth second of the load, in kbit/s.
+        /// Data rate to the client in the tenth second of the load, in kbit/s.
         Second10 = "second_10",
-        /// The most that the client got in a tenth of a second, over the mean.
+        /// The peak rate at the client over a tenth of a second, divided by the mean.
         PeakToMean = "peak_to_mean",
         /// Packets of less than 80 bytes, both ways.
         TinyPackets = "tiny_packets",
@@ -197,19 +201,19 @@ choice! {
         TinyShare = "tiny_share",
         /// The share of packets of 1280 to 1500 bytes, in per cent.
         LargeShare = "large_share",
-        /// The mean time that the radio took from idle to connected.
+        /// The mean time of the radio from idle to connected.
         Promotion = "promotion",
-        /// The mean time from the last packet until it left `CELL_DCH` for `CELL_FACH`.
+        /// The mean time from the last packet until the radio left `CELL_DCH` for `CELL_FACH`.
         QuietBeforeFach = "quiet_before_fach",
-        /// The mean quiet time in `CELL_FACH` until it was idle.
+        /// The mean quiet time in `CELL_FACH` until the radio was idle.
         QuietInFach = "quiet_in_fach",
-        /// The mean time from the last packet until it was idle.
+        /// The mean time from the last packet until the radio was idle.
         QuietBeforeIdle = "quiet_before_idle",
     }
     not_yet {}
 }
 
-/// A load as it lies in the store.
+/// A load as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// The visit's own row.
@@ -220,12 +224,12 @@ pub struct Load<'a> {
     pub connections: &'a [ConnectionRecord],
     /// Its events.
     pub events: &'a [Event],
-    /// How it went over time, if that was recorded.
+    /// Its time series, if recorded.
     pub series: Option<&'a Series>,
 }
 
 impl Quantity {
-    /// Whether it takes more than the visit's own row.
+    /// True if it needs more than the visit's own row.
     pub fn needs_objects(self) -> bool {
         use Quantity::*;
         !matches!(
@@ -245,7 +249,7 @@ impl Quantity {
         )
     }
 
-    /// Whether it takes the visit's events.
+    /// True if it needs the visit's events.
     pub fn needs_events(self) -> bool {
         use Quantity::*;
         matches!(
@@ -267,13 +271,13 @@ impl Quantity {
         )
     }
 
-    /// Whether it takes what was recorded over time.
+    /// True if it needs the time series.
     pub fn needs_series(self) -> bool {
         use Quantity::*;
         matches!(self, OriginShare | ProxyQueue | ProxyQueueShare) || over_time::ALL.contains(&self)
     }
 
-    /// Its value for a load; none if the load has no such thing.
+    /// Its value for a load; `None` if the load has no such value.
     pub fn of(self, load: Load<'_>) -> Option<f64> {
         let Load { visit, objects, connections, events, .. } = load;
         let plt = visit.plt_ns.map(seconds);
@@ -351,7 +355,7 @@ impl Quantity {
     }
 }
 
-/// A yes or no whose mean is a share in per cent.
+/// A condition as 100 or 0, whose mean is a share in per cent.
 fn hundred(yes: bool) -> f64 {
     if yes { 100.0 } else { 0.0 }
 }
@@ -369,7 +373,7 @@ fn before_request(object: &ObjectRecord) -> u64 {
     phases.blocked_ns + phases.dns_ns + phases.connect_ns + phases.tls_ns
 }
 
-/// When the request left the client, and when its last byte came.
+/// The times at which the request left the client and its last byte arrived.
 fn span(object: &ObjectRecord) -> (u64, u64) {
     let from = object.discovered_at_ns + before_request(object);
     (from, object.discovered_at_ns + object.phases.total_ns())

@@ -1,4 +1,4 @@
-//! Quantities over what was recorded over time, by name.
+//! Quantities of the recorded time series, by name.
 
 use super::Quantity::{self, *};
 use super::{Load, idle, packets, timers, windows};
@@ -37,7 +37,7 @@ pub(super) const ALL: [Quantity; 30] = [
     Quantity::QuietBeforeIdle,
 ];
 
-/// The value of one of them; none without a recording.
+/// The value of one of them; `None` without a recording.
 pub(super) fn of(quantity: Quantity, load: Load<'_>) -> Option<f64> {
     match quantity {
         InFlight => windows::in_flight(load),
@@ -104,19 +104,20 @@ mod tests {
         RadioStep { at_ns: at_ms * MS, from, to, by_packet, quiet_ns: quiet_ms.map(|ms| ms * MS) }
     }
 
-    /// A load from 10 s to 14 s after the journey began, of which the radio's promotion takes the first 2 s.
+    /// A load from 10 s to 14 s after the journey began; the radio's promotion takes its first 2 s.
     fn series() -> Series {
         let fallen = |sample| WindowSample { ssthresh: Some(20), ..sample };
         let slow = |sample| WindowSample { rto_ns: 3000 * MS, ..sample };
         Series {
             since_ns: 5000 * MS,
             windows: vec![
-                // Kept from before, with a timeout that outlasts the promotion: idle for 11 s, which is longer than that.
+                // Kept from before, with a timeout longer than the promotion: idle for 11 s, which is longer
+                // than the timeout.
                 slow(window(0, 1000, 0, 40)),
                 slow(window(0, 12_000, 8, 10)),
                 fallen(window(0, 12_500, 4, 10)),
                 fallen(window(0, 13_000, 0, 10)),
-                // Its own: new, then idle for 1 s.
+                // The load's own connection: new, then idle for 1 s.
                 window(1, 12_000, 0, 10),
                 window(1, 12_100, 12, 10),
                 window(1, 12_500, 0, 12),
@@ -178,7 +179,7 @@ mod tests {
         };
         // 8 KB and 4 KB for half a second each; 12 KB for 0.4 s and 10 KB for 0.5 s: in 4 s.
         near(InFlight, (4.0 + 2.0 + 4.8 + 5.0) * 1000.0 / 4.0);
-        // At most 20 KB, 8 + 12; half of it with those.
+        // At most 20 KB, 8 + 12; half of it is reached with those.
         near(HalfOfInFlight, 2.1);
         near(WindowFilled, 100.0 * 1.4 / 1.9);
         near(WindowOverfilled, 100.0 * 0.4 / 1.9);
@@ -210,7 +211,7 @@ mod tests {
         let load =
             Load { visit: &visit, objects: &[], connections: &[], events: &[], series: None };
         assert!(ALL.into_iter().all(|quantity| quantity.of(load).is_none()));
-        // Each has a value if there is one: none is forgotten in `of`.
+        // Each has a value where one exists: none is missing in `of`.
         let known = Quantity::ALL.iter().filter(|quantity| quantity.needs_series()).count();
         assert_eq!(known, ALL.len() + 3);
     }

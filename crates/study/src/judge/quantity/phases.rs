@@ -1,11 +1,11 @@
-//! What the phases of a load's objects come to: percentiles of them, and when requests were sent and under way.
+//! Phases of a load's objects: percentiles, and the times and concurrency of requests.
 
 use record::ObjectRecord;
 
 use super::{arrived, seconds, span};
 use statistics::Sample;
 
-/// Shorter than this, an object is blocked briefly.
+/// Limit below which an object counts as blocked briefly.
 const BRIEFLY_NS: u64 = 50_000_000;
 
 /// A percentile over the objects that arrived, type 7.
@@ -33,7 +33,8 @@ pub(super) fn blocked_briefly(objects: &[ObjectRecord]) -> Option<f64> {
     (all > 0).then(|| 100.0 * briefly as f64 / all as f64)
 }
 
-/// The most requests between whose leaving and last byte one moment lies; at one moment ends come first.
+/// The maximum number of concurrent requests, each from leaving the client to its last byte; at equal times,
+/// ends count before beginnings.
 pub(super) fn concurrency(objects: &[ObjectRecord]) -> Option<f64> {
     let mut changes: Vec<(u64, i32)> =
         arrived(objects).map(span).flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
@@ -46,7 +47,7 @@ pub(super) fn concurrency(objects: &[ObjectRecord]) -> Option<f64> {
     counts.max().map(f64::from)
 }
 
-/// By when nine tenths of the requests were sent, from the end of the document.
+/// Time at which nine tenths of the requests had been sent, from the end of the document.
 pub(super) fn requested_after_document(objects: &[ObjectRecord]) -> Option<f64> {
     let (document, others) = objects.split_first()?;
     let end = span(document).1;
@@ -54,7 +55,7 @@ pub(super) fn requested_after_document(objects: &[ObjectRecord]) -> Option<f64> 
     Sample::new(sent).map(|sample| sample.quantile(0.9))
 }
 
-/// By when half of the objects had arrived.
+/// Time at which half of the objects had arrived.
 pub(super) fn half_of_objects(objects: &[ObjectRecord], started_at_ns: u64) -> Option<f64> {
     let ends = arrived(objects).map(|object| seconds(span(object).1.saturating_sub(started_at_ns)));
     Sample::new(ends).map(|sample| sample.median())

@@ -1,4 +1,4 @@
-//! What is asked for, of whom, and when.
+//! Requests: their objects, hosts and times.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use record::{ObjectRecord, Phases};
 use super::means::{of_page, round_trip};
 use super::{Load, arrived, span};
 
-/// What a segment carries, with timestamps.
+/// Payload of a segment with TCP timestamps.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// The kind of what pages send after loading.
+/// The kind of objects that pages request after loading.
 const SENT: &str = "Data";
 
 pub(super) fn hosts(objects: &[ObjectRecord]) -> f64 {
@@ -19,18 +19,18 @@ pub(super) fn hosts(objects: &[ObjectRecord]) -> f64 {
     hosts.len() as f64
 }
 
-/// Objects of the page, by the name of their kind.
+/// Number of the page's objects whose kind is selected.
 pub(super) fn of_kinds(objects: &[ObjectRecord], is_meant: impl Fn(&str) -> bool) -> f64 {
     let of_page = objects.iter().filter(|object| object.kind != SENT);
     of_page.filter(|object| is_meant(&object.kind)).count() as f64
 }
 
-/// Scripts and sheets.
+/// True for scripts and style sheets.
 pub(super) fn is_code(kind: &str) -> bool {
     ["Script", "Stylesheet"].contains(&kind)
 }
 
-/// The share of objects, in per cent, of which a span is so many round trips at least.
+/// The share of objects, in per cent, for which a span takes at least this many round trips.
 pub(super) fn over_rtt(load: Load<'_>, of: impl Fn(&Phases) -> u64, times: f64) -> Option<f64> {
     let limit = times * round_trip(load.connections, load.visit.started_at_ns)? as f64;
     let all = of_page(load).count();
@@ -53,13 +53,13 @@ fn between(load: Load<'_>) -> Vec<u64> {
     sent.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// How many of them are longer than a round trip.
+/// Number of gaps longer than a round trip.
 pub(super) fn gaps(load: Load<'_>) -> Option<f64> {
     let limit = round_trip(load.connections, load.visit.started_at_ns)?;
     Some(between(load).into_iter().filter(|gap| *gap > limit).count() as f64)
 }
 
-/// The longest, in per cent of all together.
+/// The longest gap, in per cent of all together.
 pub(super) fn longest_gap(load: Load<'_>) -> Option<f64> {
     let gaps = between(load);
     let (longest, all) = (gaps.iter().max()?, gaps.iter().sum::<u64>());

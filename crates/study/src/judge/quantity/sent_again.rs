@@ -1,4 +1,4 @@
-//! What servers sent again, and what the radio did then: the events of a visit.
+//! Servers' retransmissions and the radio's simultaneous state changes: the events of a visit.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,17 @@ use record::{Event, EventKind, RadioChange, SentAgain};
 use super::means::of_page;
 use super::{Load, span};
 
-/// How long after the beginning of a promotion a needless retransmission is put down to it: a promotion and its aftermath.
+/// Time since the beginning of a promotion within which needless retransmissions are attributed to it: a
+/// promotion and its aftermath.
 const AFTERMATH_NS: u64 = 3_000_000_000;
 
-/// How far bursts of retransmissions lie apart.
+/// Distance between bursts of retransmissions.
 const APART_NS: u64 = 1_000_000_000;
 
-/// What a radio's changes to a better state have in their name.
+/// Infix in the names of a radio's transitions to a better state.
 const PROMOTION: &str = " to ";
 
-/// A segment that a server sent again.
+/// A segment that a server retransmitted.
 pub(super) struct Again {
     pub(super) at_ns: u64,
     pub(super) connection: Option<u32>,
@@ -37,13 +38,13 @@ pub(super) fn needless(events: &[Event]) -> Vec<Again> {
     all(events).into_iter().filter(|again| again.is_needless).collect()
 }
 
-/// How many of the needless ones left within 3 s of a promotion.
+/// Number of needless retransmissions within 3 s of a promotion.
 pub(super) fn after_promotion(events: &[Event]) -> usize {
     let promotions = promotions(events);
     needless(events).iter().filter(|again| is_after(&promotions, again)).count()
 }
 
-/// How many of them left while the radio had been up.
+/// Number of needless retransmissions while the radio was up.
 pub(super) fn radio_up(events: &[Event]) -> usize {
     let promotions = promotions(events);
     needless(events).iter().filter(|again| !is_after(&promotions, again)).count()
@@ -54,13 +55,13 @@ fn promotions(events: &[Event]) -> Vec<u64> {
     begins.map(|(at, _)| at).collect()
 }
 
-/// The radio's changes of state, and when.
+/// The radio's state changes, with their times.
 pub(super) fn radio_changes(events: &[Event]) -> impl Iterator<Item = (u64, RadioChange<'_>)> {
     let radio = events.iter().filter(|event| event.kind == EventKind::Radio);
     radio.filter_map(|event| Some((event.at_ns, RadioChange::read(&event.detail)?)))
 }
 
-/// Whether a state is the way to a better one.
+/// True if a state is the transition to a better one.
 pub(super) fn is_promotion(state: &str) -> bool {
     state.contains(PROMOTION)
 }
@@ -70,7 +71,7 @@ fn is_after(promotions: &[u64], again: &Again) -> bool {
     promotions.iter().any(within)
 }
 
-/// How many connections a burst hits, in the median; none without any.
+/// The median number of connections hit by a burst; `None` if there is no burst.
 pub(super) fn connections_hit(events: &[Event]) -> Option<f64> {
     let mut again = all(events);
     again.sort_by_key(|again| again.at_ns);
@@ -82,8 +83,10 @@ pub(super) fn connections_hit(events: &[Event]) -> Option<f64> {
     statistics::Sample::new(hit).map(|sample| sample.median())
 }
 
-/// Of the requests that found one of their host's connections recovering - a segment sent again in the last second - and others that were not: how often they
-/// went to one that recovered, over the share that those had of the host's open connections. Below 1 they avoid them. None without such requests.
+/// Preference of requests for connections in recovery. Among requests that found some, but not all, of their
+/// host's open connections recovering (a retransmission in the last second): the frequency with which they went
+/// to a recovering one, over the share of recovering ones. Below 1, requests avoid them. `None` without such
+/// requests.
 pub(super) fn bound_to_hit(load: Load<'_>) -> Option<f64> {
     let again = all(load.events);
     let recovers = |connection: u32, at: u64| {

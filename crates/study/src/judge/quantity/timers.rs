@@ -1,4 +1,4 @@
-//! A radio's timers, as its changes of state show them.
+//! Radio timers, inferred from state changes.
 
 use record::{RadioStep, Series};
 
@@ -25,7 +25,8 @@ pub(super) fn quiet_before_fach(load: Load<'_>) -> Option<f64> {
     mean(left.filter_map(|step| step.quiet_ns))
 }
 
-/// The mean time in `CELL_FACH` until the radio became idle: since it came there, or since the last packet there.
+/// The mean time in `CELL_FACH` until the radio became idle: since entering the state, or since the last packet
+/// there.
 pub(super) fn quiet_in_fach(load: Load<'_>) -> Option<f64> {
     let pairs = load.series?.radio.windows(2);
     let left =

@@ -1,6 +1,6 @@
-//! What servers had in the network, and what would have let them have more.
+//! Servers' data in flight, and the windows that limited it.
 //!
-//! Between one sample and the next all is taken to stand as the earlier one says.
+//! Each sample is taken to hold until the next one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use record::{Series, WindowSample};
 
 use super::{Load, seconds};
 
-/// A threshold that has fallen to this share of itself has dropped.
+/// Fraction of its previous value at or below which a threshold counts as dropped.
 const DROPPED_TO: f64 = 0.7;
 
 /// The load's time: from navigation start to the load event.
@@ -17,12 +17,12 @@ fn span(load: Load<'_>) -> Option<(u64, u64)> {
     Some((start, start + load.visit.plt_ns?))
 }
 
-/// A sample, and how long it stood within the load.
+/// Samples, with the time that each holds within the load.
 fn stays(series: &Series, span: (u64, u64)) -> impl Iterator<Item = (&WindowSample, u64)> {
     stood(series, span).map(|(sample, from, until)| (sample, until - from))
 }
 
-/// A sample, and between which moments it stood, of those within the span.
+/// Samples, with beginning and end of the time that each holds, within the span.
 pub fn stood(
     series: &Series,
     (start, end): (u64, u64),
@@ -44,7 +44,7 @@ pub(super) fn in_flight(load: Load<'_>) -> Option<f64> {
     (span.1 > span.0).then(|| area / (span.1 - span.0) as f64)
 }
 
-/// By when half of the most bytes in flight were in flight, in s from navigation start.
+/// Time at which half of the maximum bytes in flight were in flight, in s from navigation start.
 pub(super) fn half_of_in_flight(load: Load<'_>) -> Option<f64> {
     let (start, end) = span(load)?;
     let mut samples: Vec<&WindowSample> = recorded(load)?.windows.iter().collect();
@@ -61,7 +61,7 @@ pub(super) fn half_of_in_flight(load: Load<'_>) -> Option<f64> {
     (most > 0).then(|| seconds(at - start))
 }
 
-/// In which share of the busy time, in per cent, it was so.
+/// The share of the busy time, in per cent, in which a condition holds.
 fn filled(load: Load<'_>, is_so: impl Fn(&WindowSample) -> bool) -> Option<f64> {
     let busy = stays(recorded(load)?, span(load)?)
         .filter(|(sample, _)| sample.in_flight > 0 || sample.unsent_bytes > 0);
@@ -73,17 +73,18 @@ fn filled(load: Load<'_>, is_so: impl Fn(&WindowSample) -> bool) -> Option<f64> 
     (all > 0).then(|| 100.0 * so as f64 / all as f64)
 }
 
-/// The share of the busy time, in per cent, in which 0.8 windows or more were in the network.
+/// The share of the busy time, in per cent, in which at least 0.8 windows were in flight.
 pub(super) fn filled_mostly(load: Load<'_>) -> Option<f64> {
     filled(load, |sample| 5 * sample.in_flight >= 4 * sample.cwnd)
 }
 
-/// The share of the busy time, in per cent, in which more than the window was in the network.
+/// The share of the busy time, in per cent, in which more than the window was in flight.
 pub(super) fn overfilled(load: Load<'_>) -> Option<f64> {
     filled(load, |sample| sample.in_flight > sample.cwnd)
 }
 
-/// How often a slow start threshold fell by 30 % or more since the visit before. One that was infinite has not fallen from anything.
+/// Number of times that a slow start threshold fell by 30 % or more since the previous visit. An infinite one
+/// does not count.
 pub(super) fn threshold_drops(load: Load<'_>) -> Option<f64> {
     let dropped = |pair: &&[WindowSample]| {
         let (Some(from), Some(to)) = (pair[0].ssthresh, pair[1].ssthresh) else { return false };
@@ -92,7 +93,7 @@ pub(super) fn threshold_drops(load: Load<'_>) -> Option<f64> {
     Some(recorded(load)?.windows.windows(2).filter(dropped).count() as f64)
 }
 
-/// The series, if windows are among them.
+/// The series, if it includes windows.
 fn recorded(load: Load<'_>) -> Option<&Series> {
     load.series.filter(|series| !series.windows.is_empty())
 }

@@ -25,7 +25,7 @@ pub fn crossover(
     Ok(Reading { holds: band.contains(&found), numbers: vec![("from", found)] })
 }
 
-/// Rises or falls: the rank correlation has the direction, and at least the size.
+/// Rising or falling: the rank correlation has the direction, and at least the size.
 pub fn monotone(
     at: &At<'_>,
     quantity: &Expression,
@@ -41,7 +41,7 @@ pub fn monotone(
     Ok(Reading { holds, numbers: vec![("rank correlation", found)] })
 }
 
-/// A line of such a slope that explains so much.
+/// Linear: a line with such a slope explains this share of the variance.
 pub fn fit(
     at: &At<'_>,
     quantity: &Expression,
@@ -55,13 +55,13 @@ pub fn fit(
     })
 }
 
-/// A line that is nearly level.
+/// Nearly level.
 pub fn flat(at: &At<'_>, quantity: &Expression, most: f64) -> Result<Reading, Fault> {
     let slope = line(at, quantity)?.slope;
     Ok(Reading { holds: slope.abs() <= most, numbers: vec![("slope", slope)] })
 }
 
-/// Beyond `from` within `tolerance` per cent of the number there, at a share of the places.
+/// Constant: beyond `from` within `tolerance` per cent of the number there, at a share of the places.
 pub fn plateau(
     at: &At<'_>,
     quantity: &Expression,

@@ -1,4 +1,4 @@
-//! A test in words, for who reads its answer.
+//! Descriptions of tests, for readers of their answers.
 
 use std::fmt;
 

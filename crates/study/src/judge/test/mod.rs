@@ -1,7 +1,8 @@
 //! The tests that clauses put to measured series.
 //!
-//! Each but the signs is read as measured and in [`DRAWS`] draws of the repetitions: it holds or fails if the answer
-//! stays the same in nearly all of them, and else it is inconclusive. A sign has an interval at each place.
+//! Each test except the sign tests is read as measured and in [`DRAWS`] draws of the repetitions: it holds or
+//! fails if the answer is the same in nearly all of them, and is inconclusive otherwise. A sign test has an
+//! interval at each place.
 
 mod curve;
 mod describe;
@@ -24,7 +25,7 @@ use crate::Direction;
 #[serde(tag = "test", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the keys that studies/README.md explains")]
 pub enum Test {
-    /// A number lies in a band, or numbers do at some share of the places.
+    /// A number lies in a band, or numbers at some share of the places do.
     Range { quantity: Expression, low: Option<f64>, high: Option<f64>, min_share_pct: Option<f64> },
     /// Two series differ little at some share of the places.
     Similar { a: Expression, b: Expression, tol_pct: f64, min_share_pct: Option<f64> },
@@ -39,7 +40,7 @@ pub enum Test {
     },
     /// There is a place at which each of `less` lies below its partner of `more`.
     Exists { less: Vec<Expression>, more: Vec<Expression> },
-    /// The x from which `a` stays below `b` lies in a band; whether in a tight one, too, is said beside it.
+    /// The x from which `a` stays below `b` lies in a band; a note says if it also lies in a tighter one.
     Crossover {
         a: Expression,
         b: Expression,
@@ -61,11 +62,11 @@ pub enum Test {
     },
     /// The line through a series hardly rises or falls.
     Flat { quantity: Expression, max_abs_slope: f64 },
-    /// From an x on a series stays near its number there.
+    /// A series stays near its number at some x from there on.
     Plateau { quantity: Expression, from_x: f64, tol_pct: f64, min_share_pct: Option<f64> },
-    /// A number is largest on the curve that is expected, or at most `slack` below the largest.
+    /// A number is largest on the expected curve, or at most `slack` below the largest.
     Argmax { quantity: Expression, expect: String, slack: Option<f64> },
-    /// The same of the smallest.
+    /// A number is smallest on the expected curve, or at most `slack` above the smallest.
     Argmin { quantity: Expression, expect: String, slack: Option<f64> },
     /// Numbers rise in this order.
     Order {
@@ -75,18 +76,18 @@ pub enum Test {
     },
     /// One of these holds.
     Any { of: Vec<Test> },
-    /// All of these hold: a part of what any of several may be.
+    /// All of these hold; for use as an alternative of `any`.
     All { of: Vec<Test> },
-    /// A number is shown; nothing is decided.
+    /// A number is shown; nothing is tested.
     Report { quantity: Expression },
 }
 
-/// A test's answer in one draw, with the numbers that it is drawn from.
+/// A test's answer in one draw, with the numbers behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The answer.
     pub holds: bool,
-    /// The numbers: what each is, and its value.
+    /// The numbers, each with its label.
     pub numbers: Vec<(&'static str, f64)>,
 }
 
@@ -113,12 +114,12 @@ impl Test {
         }
     }
 
-    /// The series that it takes.
+    /// The series that it uses.
     pub fn leaves(&self) -> BTreeSet<&Leaf> {
         self.expressions().into_iter().flat_map(Expression::leaves).collect()
     }
 
-    /// What of it cannot be.
+    /// A mistake in the test.
     pub fn mistake(&self) -> Option<String> {
         match self {
             Test::Sign { less, more, .. } | Test::Exists { less, more }
@@ -140,10 +141,10 @@ impl Test {
         }
     }
 
-    /// Its answer over `frame`, of one curve or of all; `clause` names its draws.
+    /// Its answer over `frame`, for one curve or for all; `clause` names the random stream of its draws.
     ///
     /// # Errors
-    /// A clause that says what cannot be read.
+    /// A clause that cannot be read.
     pub fn judge(
         &self,
         frame: &Frame,
@@ -153,7 +154,7 @@ impl Test {
         self.judge_cases(frame, &[case], clause).remove(0)
     }
 
-    /// Its answers case by case, in the same draws: to draw takes longer than to look at one curve.
+    /// Its answers case by case, in the same draws: drawing takes longer than reading one curve.
     pub fn judge_cases(
         &self,
         frame: &Frame,
@@ -260,14 +261,14 @@ impl Test {
     }
 }
 
-/// The tails that a clause over all of a frame's places leaves out.
+/// The size of the tails that a clause over all of a frame's places leaves out.
 fn tail(frame: &Frame) -> Option<f64> {
     let sizes = frame.sizes();
     let freedom = sizes.iter().map(|size| size.saturating_sub(1)).sum();
     draw::tail(*sizes.iter().min()?, freedom)
 }
 
-/// Whether its figures lie in the tight band, too.
+/// Notes if its figures lie in the tight band, too.
 fn tightly(mut finding: Finding, band: RangeInclusive<f64>) -> Finding {
     let is_tight = finding.figures.iter().all(|figure| band.contains(&figure.value));
     let side = if is_tight { "within" } else { "not within" };
@@ -275,7 +276,7 @@ fn tightly(mut finding: Finding, band: RangeInclusive<f64>) -> Finding {
     finding
 }
 
-/// Several tests, and what comes of their outcomes.
+/// Several tests, with their outcomes combined.
 fn several(
     of: &[Test],
     frame: &Frame,
@@ -286,7 +287,7 @@ fn several(
     let mut each: Vec<_> =
         of.iter().map(|test| test.judge_cases(frame, cases, clause).into_iter()).collect();
     let of_case = |_| -> Result<Finding, Fault> {
-        // One from each, whatever came of those before it.
+        // One from each, whatever the results of the previous ones.
         let findings: Vec<_> = each.iter_mut().filter_map(Iterator::next).collect();
         let findings = findings.into_iter().collect::<Result<Vec<Finding>, Fault>>()?;
         let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();

@@ -6,12 +6,12 @@ use super::Reading;
 use crate::judge::series::percent;
 use crate::judge::{Draw, Expression, Fault, Frame, Value, evaluate};
 
-/// Where a test is read.
+/// The context in which a test is read.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
-    /// Of these series.
+    /// The series.
     pub frame: &'a Frame,
-    /// In this draw.
+    /// The draw.
     pub draw: &'a Draw,
 }
 
@@ -21,13 +21,13 @@ impl At<'_> {
         evaluate::value(expression, self.frame, self.draw)
     }
 
-    /// The same, of an expression that has one number.
+    /// The value of an expression that is a single number.
     pub fn number(&self, expression: &Expression) -> Result<f64, Fault> {
         evaluate::number(expression, self.frame, self.draw)
     }
 }
 
-/// A number, or numbers at a share of the places, within a band.
+/// A number, or numbers at a share of the places, lie within a band.
 pub fn range(
     at: &At<'_>,
     quantity: &Expression,
@@ -43,8 +43,8 @@ pub fn range(
     }
 }
 
-/// Two series within `tolerance` per cent of the second at a share of the places. The median of their ratio says
-/// whether there is a factor between them.
+/// Two series are within `tolerance` per cent of the second at a share of the places. The median of their ratio
+/// reveals a constant factor between them.
 pub fn similar(
     at: &At<'_>,
     a: &Expression,
@@ -60,7 +60,7 @@ pub fn similar(
     Ok(reading)
 }
 
-/// `a` below `b` by more than `margin` per cent at `most` per cent of the places at most.
+/// `a` is below `b` by more than `margin` per cent at no more than `most` per cent of the places.
 pub fn no_crossover(
     at: &At<'_>,
     a: &Expression,
@@ -74,7 +74,7 @@ pub fn no_crossover(
     Ok(Reading { holds: wins <= most, numbers: vec![("% of places won", wins)] })
 }
 
-/// Whether something is so at a share of the places.
+/// A condition holds at a share of the places.
 pub fn share(value: Value, least: f64, is_so: impl Fn(f64) -> bool) -> Reading {
     let numbers = value.numbers();
     let share = percent(numbers.iter().filter(|number| is_so(**number)).count(), numbers.len());

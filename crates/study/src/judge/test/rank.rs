@@ -4,7 +4,7 @@ use super::Reading;
 use super::places::At;
 use crate::judge::{Expression, Fault, evaluate};
 
-/// Whether a number is largest on the curve `expect`, or at most `slack` below the largest; with `sign` -1, smallest.
+/// A number is largest on the curve `expect`, or at most `slack` below the largest; with `sign` -1, smallest.
 pub fn largest(
     at: &At<'_>,
     quantity: &Expression,
@@ -26,7 +26,7 @@ pub fn largest(
     })
 }
 
-/// Whether numbers rise in the order in which they stand, or at least never fall.
+/// Numbers rise in the given order, or at least never fall.
 pub fn order(at: &At<'_>, expect: &[Expression], or_equal: bool) -> Result<Reading, Fault> {
     const WHAT: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
     let numbers: Result<Vec<f64>, Fault> = expect.iter().map(|it| at.number(it)).collect();

@@ -1,7 +1,7 @@
-//! Which of two is less, place by place.
+//! The lesser of two series, place by place.
 //!
-//! One is less for certain where the interval of the gap excludes 0 **and** the gap is 2 % at least: a lead that is
-//! sure and of no consequence is none. Where neither is less for certain the place is open.
+//! One is less for certain if the interval of the gap excludes 0 **and** the gap is at least 2 %: a certain
+//! lead without consequence does not count. If neither is less for certain, the place is open.
 
 use crate::judge::draw::{self, Draw, Points};
 use crate::judge::series::{Place, percent};
@@ -10,16 +10,16 @@ use crate::judge::{Expression, Fault, Figure, Finding, Frame, Outcome, evaluate}
 /// The least gap, in per cent.
 const LEAST_GAP: f64 = 2.0;
 
-/// When one counts as less.
+/// Rule by which one counts as less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rule {
-    /// The gap that is claimed; none: that there is one.
+    /// The claimed gap; `None` if the claim is only that there is one.
     pub least_gap_percent: Option<f64>,
-    /// Whether about the same will do.
+    /// True if about the same is enough.
     pub or_equal: bool,
 }
 
-/// How it is at a place.
+/// Result at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Less.
@@ -30,10 +30,11 @@ pub enum Side {
     Open,
 }
 
-/// The places, with what is so there and the gap in per cent of the larger one.
+/// The places, each with its result and the gap in per cent of the larger value.
 pub type Places = Vec<(Place, Side, f64)>;
 
-/// How each of `less` is to its partner of `more`, place by place, one pair after the other; case by case.
+/// The results of each of `less` against its partner of `more`, place by place, one pair after the other, for
+/// each case.
 pub fn places(
     less: &[Expression],
     more: &[Expression],
@@ -80,7 +81,7 @@ fn pair(
     draw::in_draws(frame.sizes(), cases, clause, gaps).into_iter().map(of_case).collect()
 }
 
-/// How it is at each place with such gaps.
+/// The results at places with these gaps.
 fn sides(gaps: &Points, rule: Rule, tail: Option<f64>) -> Places {
     let side = |index: usize, gap: f64| {
         let interval = gaps.interval(index, tail?)?;
@@ -92,7 +93,7 @@ fn sides(gaps: &Points, rule: Rule, tail: Option<f64>) -> Places {
         .collect()
 }
 
-/// By how many per cent of the larger one `less` lies below `more`.
+/// The amount by which `less` lies below `more`, in per cent of the larger one.
 fn gap(less: f64, more: f64) -> f64 {
     match less.abs().max(more.abs()) {
         0.0 => 0.0,
@@ -101,7 +102,7 @@ fn gap(less: f64, more: f64) -> f64 {
 }
 
 impl Rule {
-    /// How a place is with such a gap, and an interval of it.
+    /// The result for a gap with this interval.
     fn side(self, gap: f64, low: f64, high: f64) -> Side {
         if let Some(least) = self.least_gap_percent {
             return match () {
@@ -119,7 +120,7 @@ impl Rule {
     }
 }
 
-/// Whether it is so at `least` per cent of the places.
+/// Holds if `less` is less at `least` per cent of the places.
 pub fn at_share(places: &Places, least: f64) -> Finding {
     let count = |side| places.iter().filter(|(_, it, _)| *it == side).count();
     let all = places.len();
@@ -135,7 +136,7 @@ pub fn at_share(places: &Places, least: f64) -> Finding {
     Finding { outcome, figures: figures.map(Figure::plain).to_vec(), note: None }
 }
 
-/// Whether there is a place at which it is so for all pairs.
+/// Holds if there is a place at which all pairs are less.
 pub fn exists(places: &Places) -> Finding {
     let mut at: Vec<(Place, Side)> = Vec::new();
     for (place, side, _) in places {

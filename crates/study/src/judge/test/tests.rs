@@ -1,4 +1,4 @@
-//! Each kind of test: that it holds, that it fails, and when it does not say.
+//! Each kind of test: holding, failing and inconclusive.
 
 use crate::judge::bench::Bench;
 use crate::judge::{Fault, Outcome, Value};
@@ -54,8 +54,8 @@ fn signs_need_an_interval_and_a_gap() {
     };
     holds(&against(1.5, 5.0), sign);
     fails(&against(0.6, 5.0), sign);
-    open(&against(1.01, 0.0), sign); // certain, and of no consequence
-    open(&against(1.05, 40.0), sign); // large, and not certain
+    open(&against(1.01, 0.0), sign); // certain, but without consequence
+    open(&against(1.05, 40.0), sign); // large, but not certain
     holds(&against(1.01, 0.0), &format!("{sign}\nor_equal = true"));
     fails(&against(0.9, 0.0), &format!("{sign}\nor_equal = true"));
     holds(&against(1.5, 5.0), &format!("{sign}\nmin_gap_pct = 20"));
@@ -80,7 +80,7 @@ fn what_is_similar_and_what_is_published() {
     let similar = "test = 'similar'\na = 'plt(h1)'\nb = 'plt(h2)'\ntol_pct = 10";
     holds(&bench, &format!("{similar}\nmin_share_pct = 60"));
     fails(&bench, similar);
-    // The published table has three places, of which the first two are met within 20 %.
+    // The published table has three places; the first two match within 20 %.
     let bench = Bench::new().exact(H1, &[1.1, 1.7, 4.0, 5.0]);
     let near = "test = 'similar'\na = 'plt(h1)'\nb = 'published(table)'\ntol_pct = 20";
     holds(&bench, &format!("{near}\nmin_share_pct = 66"));
@@ -104,7 +104,7 @@ fn crossovers() {
     holds(&bench, &format!("{}\nmargin_pct = 20", never.replace("50", "20")));
     assert_eq!(number(&bench, "small", "crossover(plt(h2), plt(h1))"), 200.0);
     assert_eq!(number(&bench, "small", "crossover(plt(h1), plt(h1))"), f64::INFINITY);
-    // The arms are within their noise of each other from the third place on.
+    // From the third place on, the arms are within each other's noise.
     let noisy =
         Bench::new().curve(H1, "10", &RISING, 10.0).exact(H2, &[2.0, 2.5, 2.99, 3.99, 4.99, 5.99]);
     open(&noisy, &from(50, 200));

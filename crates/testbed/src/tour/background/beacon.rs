@@ -1,7 +1,7 @@
-//! Beacons: small HTTP requests that nobody waits for, as `navigator.sendBeacon` makes them (W3C Beacon, section 3).
+//! Beacons: small HTTP requests whose responses are ignored, as sent by `navigator.sendBeacon` (W3C Beacon, section 3).
 //!
-//! All go over one connection of their own, spoken like the page's, which is opened with the first and again when it was closed. A beacon
-//! whose predecessor is still under way is left out.
+//! All use one dedicated connection with the page's protocol, which is opened for the first beacon and reopened
+//! after it was closed. A beacon is skipped if its predecessor is still in flight.
 
 use std::rc::Rc;
 
@@ -26,7 +26,8 @@ pub(super) async fn send(mut ticks: Ticks, size_bytes: u64, opening: Opening) {
     }
 }
 
-/// Over the connection that there is, if it is still good; gives back the one that was used. A beacon that fails is not sent again.
+/// Posts over the existing connection, if it is still usable; returns the one that was used. A failed beacon is
+/// not retried.
 async fn post(
     connection: Option<Connection>,
     opening: &Opening,
@@ -53,11 +54,11 @@ fn request(opening: &Opening, size_bytes: u64) -> Request<Bytes> {
 /// Answers every beacon for ever.
 pub(super) async fn collect(listener: TcpListener, acceptor: Acceptor) {
     let reply = Reply::new(StatusCode::NO_CONTENT, HeaderMap::new(), Bytes::new());
-    // It ends with its listener: beacons fail from then on, which nobody waits for.
+    // It ends with its listener: beacons fail from then on, unnoticed.
     let _ = origin::serve(listener, acceptor, Rc::new(Collector(reply))).await;
 }
 
-/// Has the same answer for everything.
+/// Handler with the same answer for everything.
 struct Collector(Reply);
 
 impl Handler for Collector {
@@ -66,7 +67,7 @@ impl Handler for Collector {
     }
 }
 
-/// Nobody looks at the answer.
+/// Progress that ignores the answer.
 struct Unwatched;
 
 impl Progress for Unwatched {

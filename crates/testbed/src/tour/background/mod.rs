@@ -1,8 +1,9 @@
-//! Background traffic of a journey: the client's flows, and the server that they go to.
+//! Background traffic of a journey: the client's flows, and their server.
 //!
-//! It goes on from the beginning of the journey's world to its end: for [`BackgroundTraffic::lead`] before the first visit, during
-//! visits and between them. So a radio is at navigation start in the state in which the traffic keeps it. Both worlds run this code;
-//! the server has an address of its own at the network's far end, and its connections are none of the page's.
+//! It lasts for the whole life of the journey's world: for [`BackgroundTraffic::lead`] before the first visit,
+//! during visits and between them. So at navigation start a radio is in the state in which the traffic keeps
+//! it. Both worlds run this code; the server has an address of its own at the network's far end, and does not
+//! share connections with the page.
 
 mod beacon;
 mod ping;
@@ -20,7 +21,7 @@ use world::{TcpListener, UdpSocket};
 
 use scenario::{BackgroundTraffic, Flow, FlowKind, Nuisance, Scenario};
 
-/// Where it goes. No page has so many hosts that one of them would have this address.
+/// Address of the server. No page has enough hosts for one of them to get this address.
 pub(crate) const TRAFFIC_SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 255, 0, 1));
 
 /// The server's name.
@@ -32,15 +33,15 @@ const ECHO_PORT: u16 = 7;
 /// A journey's background traffic.
 pub(crate) struct Background {
     traffic: BackgroundTraffic,
-    /// How beacons are spoken.
+    /// Protocol and security of beacons.
     arm: Arm,
-    /// Whether the phase of each flow is drawn.
+    /// True if the phase of each flow is drawn.
     varies: bool,
 }
 
 impl Background {
-    /// That of a scenario whose page is loaded in these ways, or none. Beacons go the way of the first host's objects that is
-    /// not alone in being loaded in clear.
+    /// Background traffic of a scenario whose hosts have these arms, or `None`. Beacons use the first arm with
+    /// TLS, or else the first one.
     pub(crate) fn of(scenario: &Scenario, arms: &[Arm]) -> Option<Background> {
         let secure = arms.iter().find(|arm| arm.security.is_secure());
         let arm = *secure.or(arms.first())?;
@@ -48,7 +49,7 @@ impl Background {
         (!traffic.is_none()).then_some(Background { traffic, arm, varies })
     }
 
-    /// The server's part: listens, and answers from then on.
+    /// Starts the server: listens and answers.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -64,7 +65,7 @@ impl Background {
         Ok(())
     }
 
-    /// The part of the client at `from`: sends from then on.
+    /// Starts the client at `from`.
     ///
     /// # Errors
     /// If it gets no socket.
@@ -91,14 +92,14 @@ impl Background {
     }
 }
 
-/// When a flow sends.
+/// Sending times of a flow.
 struct Ticks {
     next: Time,
     every: Duration,
 }
 
 impl Ticks {
-    /// A flow begins at any time of its period, drawn for the journey, or in the middle of it if nothing varies: never with a visit.
+    /// The phase of a flow is drawn for the journey, or half a period if nothing varies: never aligned with a visit.
     fn of(flow: &Flow, index: usize, varies: bool) -> Ticks {
         let phase = match varies {
             true => world::stream(&format!("traffic/{index}/phase")).span(flow.every),
@@ -107,7 +108,7 @@ impl Ticks {
         Ticks { next: Time::ZERO + phase, every: flow.every }
     }
 
-    /// Waits for the next time. Those that have passed unused are left out.
+    /// Waits for the next sending time. Missed ones are skipped.
     async fn tick(&mut self) {
         while self.next < world::now() {
             self.next += self.every;

@@ -1,42 +1,42 @@
-//! One direction's receiver: adds up what comes, and restores what alone is missing of a group.
+//! The receiver of one direction: sums up datagrams, and restores the only missing one of a group.
 
 use std::collections::VecDeque;
 
 use super::{Frame, Sum};
 
-/// As many groups are kept. What comes for an older one has been overtaken by some hundred packets.
+/// Number of groups kept. A packet of an older one has been overtaken by some hundred others.
 const GROUPS: usize = 8;
 
-/// What comes from one address.
+/// The datagrams from one address.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     groups: VecDeque<Group>,
 }
 
-/// A group, as far as it has come.
+/// A group, as far as received.
 #[derive(Debug)]
 struct Group {
     number: u32,
-    /// Which datagrams have come, a bit each.
+    /// Bitmap of the datagrams received.
     came: u64,
-    /// How many there are, once the parity has come.
+    /// Number of datagrams, known once the parity has come.
     count: Option<u8>,
     sum: Sum,
     /// Nothing is missing, or nothing can be restored.
     is_done: bool,
 }
 
-/// What comes of a frame.
+/// The result of decoding a frame.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Decoded<'a> {
-    /// The datagram that it held.
+    /// The datagram in it.
     pub(super) carried: Option<&'a [u8]>,
-    /// The datagram that it let one restore.
+    /// The datagram restored by it.
     pub(super) restored: Option<Vec<u8>>,
 }
 
 impl Decoder {
-    /// Takes what came; what is no frame is dropped.
+    /// Decodes received bytes; invalid frames are dropped.
     pub(super) fn take<'a>(&mut self, bytes: &'a [u8]) -> Decoded<'a> {
         match Frame::parse(bytes) {
             None => Decoded::default(),
@@ -51,7 +51,7 @@ impl Decoder {
         }
     }
 
-    /// The group of this number; a new one takes the place of the oldest.
+    /// The group of this number; a new one evicts the oldest.
     fn group(&mut self, number: u32) -> &mut Group {
         let found = self.groups.iter().rposition(|group| group.number == number);
         let at = found.unwrap_or_else(|| {
@@ -86,7 +86,7 @@ impl Group {
         self.restore()
     }
 
-    /// What is left of the sum when all but one have been taken out.
+    /// The rest of the sum once all datagrams but one have been removed.
     fn restore(&mut self) -> Option<Vec<u8>> {
         let count = u32::from(self.count?);
         let came = self.came.count_ones();

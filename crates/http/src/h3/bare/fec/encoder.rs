@@ -1,10 +1,10 @@
-//! One direction's sender: numbers datagrams and adds them up.
+//! The sender of one direction: numbers datagrams and sums them up.
 
 use units::Time;
 
 use super::{FLUSH, Frame, Sum};
 
-/// What is sent to one address.
+/// The datagrams to one address.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     group: u32,
@@ -19,7 +19,7 @@ impl Encoder {
         Frame::Datagram { group: self.group, index: self.count, data }.write(out);
     }
 
-    /// `data` was sent. Says whether the group has `every` datagrams now, so that its parity is due.
+    /// Notes that `data` was sent. Returns true if the group now has `every` datagrams, so that its parity is due.
     pub(super) fn note(&mut self, now: Time, data: &[u8], every: u8) -> bool {
         self.sum.add(data);
         self.count += 1;
@@ -27,12 +27,12 @@ impl Encoder {
         self.count >= every
     }
 
-    /// When the group gets its parity though it is not full; never if it is empty.
+    /// The time at which an incomplete group gets its parity; none if the group is empty.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.last.map(|last| last + FLUSH)
     }
 
-    /// Ends the group: writes its parity into `out`. Nothing happens to an empty one.
+    /// Ends the group: writes its parity into `out`. An empty group has none.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if self.count == 0 {
             return;

@@ -1,16 +1,17 @@
-//! Forward error correction under QUIC: after every few datagrams to one address one more, their parity, from which the other end restores one that
-//! was lost.
+//! Forward error correction under QUIC: after every few datagrams to one address a parity datagram, from which the peer
+//! restores a single lost one.
 //!
 //! ```text
 //! datagram:  0 0 index(6) | group(32) | a datagram of QUIC
 //! parity:    1 0 count(6) | group(32) | XOR of their lengths(16) | XOR of the datagrams, the shorter ones filled up with zeros
 //! ```
 //!
-//! A group has at most [`MOST`] datagrams, numbered from 0; `count` is how many it has. Numbers are big-endian; groups are numbered on from 0 in each
-//! direction, around the end. The second bit is set in every packet of QUIC (RFC 9000 section 17), so that neither is taken for the other.
+//! A group has at most [`MOST`] datagrams, numbered from 0; `count` is their number. Numbers are big-endian; each
+//! direction numbers its groups from 0, wrapping around. The second bit is set in every packet of QUIC (RFC 9000
+//! section 17), which distinguishes the two.
 //!
-//! It lies outside QUIC's encryption and proves nothing: what is restored wrongly, or by who wants to, fails QUIC's authentication as a forged
-//! packet does. Parity is not congestion-controlled: it adds a share of what QUIC sends.
+//! It is outside QUIC's encryption and authenticates nothing: a datagram that is restored wrongly, even by an attacker, fails
+//! QUIC's authentication as a forged packet does. Parity is not congestion-controlled: it adds a share to QUIC's packets.
 
 mod decoder;
 mod encoder;
@@ -25,27 +26,27 @@ pub(super) use self::socket::FecSocket;
 /// The largest group: an index has six bits, and so has a count.
 pub const MOST: u8 = 63;
 
-/// A group that has waited so long for another datagram gets its parity: two packets' time at 1 Mbit/s and a little.
+/// Time after which a group that waits for another datagram gets its parity: two packets at 1 Mbit/s and a little.
 const FLUSH: Duration = Duration::from_millis(30);
 
-/// The kind with its number, and the group.
+/// The kind with its index or count, and the group.
 const HEAD_BYTES: usize = 5;
-/// What parity is larger by than the longest datagram of its group.
+/// Excess of parity over the longest datagram of its group.
 pub(super) const OVERHEAD_BYTES: usize = HEAD_BYTES + 2;
 
 const PARITY: u8 = 0b1000_0000;
 const KIND: u8 = 0b1100_0000;
 
-/// Parity for every so many datagrams.
+/// The settings of parity.
 #[derive(Clone, Debug)]
 pub struct Fec {
-    /// So many, 1 to [`MOST`].
+    /// Datagrams per parity, 1 to [`MOST`].
     pub every: u8,
-    /// What it has done.
+    /// Its counters.
     pub counts: Arc<Counts>,
 }
 
-/// What was done at one end.
+/// Counters of one end.
 #[derive(Debug, Default)]
 pub struct Counts {
     parity_sent: AtomicU64,
@@ -53,18 +54,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many datagrams of parity were sent.
+    /// Number of parity datagrams sent.
     pub fn parity_sent(&self) -> u64 {
         self.parity_sent.load(Ordering::Relaxed)
     }
 
-    /// How many datagrams were restored.
+    /// Number of datagrams restored.
     pub fn restored(&self) -> u64 {
         self.restored.load(Ordering::Relaxed)
     }
 }
 
-/// What goes over the wire.
+/// A frame on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame<'a> {
     Datagram { group: u32, index: u8, data: &'a [u8] },
@@ -72,7 +73,7 @@ enum Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads what came; nothing if it is something else.
+    /// Parses received bytes; `None` if they are not a frame.
     fn parse(bytes: &'a [u8]) -> Option<Frame<'a>> {
         let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
         let [first, group @ ..] = *head;
@@ -90,7 +91,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Writes it behind what is in `out`.
+    /// Appends it to `out`.
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Frame::Datagram { group, index, data } => {
@@ -116,9 +117,9 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds a datagram, or takes it out.
+    /// Adds a datagram, or removes it.
     fn add(&mut self, data: &[u8]) {
-        // No datagram of UDP is longer.
+        // UDP datagrams are never longer.
         self.add_sum(data.len() as u16, data);
     }
 
@@ -130,7 +131,7 @@ impl Sum {
         self.bytes.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum ^= byte);
     }
 
-    /// The only datagram that is in it, if that can be.
+    /// The only datagram in it, if the sum can be a single one.
     fn single(&self) -> Option<&[u8]> {
         self.bytes.get(..self.lengths.into()).filter(|data| !data.is_empty())
     }

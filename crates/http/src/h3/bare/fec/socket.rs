@@ -20,15 +20,15 @@ use super::decoder::Decoder;
 use super::encoder::Encoder;
 use crate::h3::socket::Socket;
 
-/// As many addresses are spoken with at once. Who comes beyond them takes the place of who was silent longest: his group is left without parity.
+/// Number of peers. A new peer beyond it evicts the one that was silent longest: its group goes without parity.
 const PEERS: usize = 64;
 
-/// As many datagrams are received at once.
+/// Number of datagrams received at once.
 const BATCH: usize = 8;
-/// The largest datagram that is received: those of the usual MTU, and a little.
+/// The largest datagram received: the usual MTU, and a little.
 const RECEIVED_BYTES: usize = 2_048;
 
-/// A socket whose datagrams come with parity.
+/// A socket that sends and receives parity with its datagrams.
 pub(in crate::h3::bare) struct FecSocket {
     socket: Arc<Socket>,
     fec: Fec,
@@ -38,15 +38,15 @@ pub(in crate::h3::bare) struct FecSocket {
 #[derive(Default)]
 struct State {
     peers: BTreeMap<SocketAddr, Peer>,
-    /// What came and was not taken yet.
+    /// Received datagrams that were not taken yet.
     came: VecDeque<Datagram>,
-    /// Until when to wait for groups to be filled; it is set when the first begins.
+    /// Deadline for groups to be filled; it is set when the first begins.
     flush: Option<(Time, Sleep)>,
-    /// Who receives.
+    /// Waker of the receiving task.
     receiver: Option<Waker>,
-    /// Where datagrams are put together,
+    /// Buffer for outgoing datagrams,
     scratch: Vec<u8>,
-    /// and where they come in.
+    /// and for incoming ones.
     room: Vec<u8>,
 }
 
@@ -74,7 +74,7 @@ impl FecSocket {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends the parity of a group that ends. If the socket does not take it, it is lost, as it may be on its way.
+    /// Sends the parity of a group that ends. If the socket does not accept it, it is lost, as it might be on its way.
     fn send_parity(&self, state: &mut State, to: SocketAddr) {
         let State { peers, scratch, .. } = state;
         let Some(peer) = peers.get_mut(&to) else { return };
@@ -86,7 +86,7 @@ impl FecSocket {
         }
     }
 
-    /// Sends what has waited long enough.
+    /// Sends the parity of groups whose deadline has passed.
     fn poll_flush(&self, state: &mut State, cx: &mut Context<'_>) {
         while let Some((_, sleep)) = &mut state.flush {
             if Pin::new(sleep).poll(cx).is_pending() {
@@ -103,7 +103,7 @@ impl FecSocket {
         }
     }
 
-    /// Takes in what the socket has.
+    /// Receives from the socket.
     fn poll_take(&self, state: &mut State, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let size = RECEIVED_BYTES * self.socket.max_receive_segments();
         let mut room = std::mem::take(&mut state.room);
@@ -133,7 +133,7 @@ impl FecSocket {
     }
 }
 
-/// The peer at `address`, who may be new.
+/// The state of the peer at `address`, possibly new.
 fn peer(peers: &mut BTreeMap<SocketAddr, Peer>, address: SocketAddr) -> &mut Peer {
     if peers.len() >= PEERS && !peers.contains_key(&address) {
         let silent = peers.iter().min_by_key(|(_, peer)| peer.used).map(|(address, _)| *address);
@@ -170,7 +170,7 @@ impl AsyncUdpSocket for FecSocket {
             state.flush = Some((at, world::sleep_until(at)));
             let receiver = state.receiver.take();
             drop(state);
-            // Who receives also waits for the time to flush.
+            // The receiving task also waits for the flush deadline.
             receiver.iter().for_each(Waker::wake_by_ref);
         }
         Ok(())
@@ -193,7 +193,7 @@ impl AsyncUdpSocket for FecSocket {
         let mut given = 0;
         for (buf, meta) in bufs.iter_mut().zip(metas) {
             let Some(Datagram { data, from, to, ecn }) = state.came.pop_front() else { break };
-            // QUIC takes none that is longer than what it said (max_udp_payload_size).
+            // QUIC accepts none longer than it announced (max_udp_payload_size).
             let len = data.len().min(buf.len());
             buf[..len].copy_from_slice(&data[..len]);
             *meta = RecvMeta { addr: from, len, stride: len, ecn, dst_ip: to };

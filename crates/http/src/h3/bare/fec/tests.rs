@@ -8,7 +8,7 @@ use super::decoder::{Decoded, Decoder};
 use super::encoder::Encoder;
 use super::*;
 
-/// What goes over the wire for `datagrams`, a group: them, and their parity.
+/// The frames for `datagrams`, a group: the datagrams, and their parity.
 fn group(encoder: &mut Encoder, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for data in datagrams {
@@ -51,7 +51,7 @@ proptest! {
         prop_assert_eq!(came, sent);
     }
 
-    /// In whatever order it comes, and however often.
+    /// In any order, and with repetitions.
     #[test]
     fn nothing_is_made_up(
         sent in datagrams(),
@@ -90,7 +90,7 @@ fn two_of_a_group_stay_lost() {
     let mut decoder = Decoder::default();
     assert_eq!(decoder.take(&frames[1]).restored, None);
     assert_eq!(decoder.take(&frames[3]).restored, None);
-    // Late, it helps the other one.
+    // Late, it helps to restore the other one.
     assert_eq!(decoder.take(&frames[0]).restored, Some(vec![3; 7]));
 }
 
