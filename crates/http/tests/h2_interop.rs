@@ -17,7 +17,7 @@ use tls::{Chain, Identity, Security};
 const ALL: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
 
 fn asset(name: &str) -> String {
-    format!("{}/assets/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../tls/assets/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns true if `tool` is installed; reports it if it is not.

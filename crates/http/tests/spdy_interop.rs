@@ -19,7 +19,7 @@ use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
 use tls::{Identity, Security};
 
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/spdy/node_modules");
-const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
+const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tls/assets");
 
 /// In clear text only 3.1: the server detects it by a WINDOW_UPDATE, the client is told.
 const CASES: [(Security, Version); 4] = [
