@@ -26,7 +26,7 @@ pub(crate) const ORPHANED: i32 = 125;
 /// Privileges of the child outside of its namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
-    /// Those of the caller, which must be root.
+    /// The privileges of the caller, which must be root.
     Root,
     /// None: it is root inside only.
     Rootless,

@@ -51,7 +51,7 @@ pub(crate) struct Reassembly {
     /// The latest number remembered had not been among the first [`REPORTED`], of which there were as many.
     crowded: bool,
     duplicate: Option<Range<u64>>,
-    /// Whether blocks are reported, and whether duplicates are.
+    /// Reporting of blocks, and of duplicates.
     reports: (bool, bool),
     /// The number of the peer's FIN.
     fin: Option<u64>,

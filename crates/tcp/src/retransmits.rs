@@ -66,7 +66,7 @@ pub struct Retransmit {
     pub seq: u64,
     /// Its cause.
     pub cause: Cause,
-    /// Whether it proved spurious; `None` while there is no evidence either way.
+    /// True if it proved spurious; `None` while there is no evidence either way.
     pub spurious: Option<bool>,
 }
 

@@ -26,7 +26,7 @@ pub enum Crossing {
 pub struct Sighting {
     /// Time of the crossing.
     pub at: Time,
-    /// Whether it left its sender or reached its receiver.
+    /// Side of the crossing: departure from the sender or arrival at the receiver.
     pub crossing: Crossing,
     /// Number of the packet in the world: the same at its departure and its arrival.
     pub serial: u64,
