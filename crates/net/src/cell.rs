@@ -11,16 +11,16 @@
 //! three or four layers, two share a codeword, whose block has a size of its own (7.1.7.2.2), approximated by two
 //! blocks' (the same to about a hundredth).
 
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
 use thiserror::Error;
-use units::BitsPerSec;
-use units::parse;
+use units::{BitsPerSec, parse};
 
 use crate::Direction;
 use crate::error::ValueError;
 
-mod cqi;
 mod share;
-mod transport_block;
 
 pub use share::CellShare;
 
@@ -123,12 +123,135 @@ pub enum CellError {
     },
 }
 
+// Mapping of channel quality (CQI) to a modulation and coding scheme.
+//
+// TS 36.213 section 7.2.3 defines the transport blocks that correspond to a quality: those of its modulation whose
+// effective code rate is closest to its own, the smaller of two that are equally close; one such block fails at most
+// once in ten times. The rate is taken in the reference resource: three symbols of a subframe for control, reference
+// signals for as many antenna ports as there are layers. It includes checksums (CRC): one of 24 bits per transport
+// block and, if the block is segmented (TS 36.212 section 5.1.2), one per segment.
+
+/// The best quality.
+const MOST: u32 = 15;
+
+/// A modulation: its bits per symbol and its schemes (table 7.1.7.1-1).
+struct Modulation {
+    bits: u32,
+    schemes: RangeInclusive<u32>,
+}
+
+const QPSK: Modulation = Modulation { bits: 2, schemes: 0..=9 };
+const QAM16: Modulation = Modulation { bits: 4, schemes: 10..=16 };
+const QAM64: Modulation = Modulation { bits: 6, schemes: 17..=28 };
+
+/// Table 7.2.3-1, from quality 1: the modulation, and the code rate times 1024.
+const QUALITIES: [(&Modulation, u32); MOST as usize] = [
+    (&QPSK, 78),
+    (&QPSK, 120),
+    (&QPSK, 193),
+    (&QPSK, 308),
+    (&QPSK, 449),
+    (&QPSK, 602),
+    (&QAM16, 378),
+    (&QAM16, 490),
+    (&QAM16, 616),
+    (&QAM64, 466),
+    (&QAM64, 567),
+    (&QAM64, 666),
+    (&QAM64, 772),
+    (&QAM64, 873),
+    (&QAM64, 948),
+];
+
+/// Scheme for a quality from 1 to [`MOST`] in `blocks` resource blocks.
+fn mcs(cqi: u32, blocks: u32, layers: u32) -> u32 {
+    let (modulation, rate) = QUALITIES[cqi as usize - 1];
+    let channel_bits = modulation.bits * blocks * resource_elements(layers);
+    let distance = |mcs: &u32| {
+        let coded = with_checksums(down(*mcs, blocks));
+        (1024 * coded).abs_diff(rate * channel_bits)
+    };
+    let schemes = modulation.schemes.clone();
+    schemes.min_by_key(distance).expect("a modulation has schemes")
+}
+
+/// Symbols for data in a pair of resource blocks: 12 x 14, less three symbols' control and the reference signals
+/// outside them (TS 36.211 section 6.10.1.2).
+fn resource_elements(layers: u32) -> u32 {
+    let references = match layers {
+        1 => 6,
+        2 => 12,
+        _ => 16,
+    };
+    12 * (14 - 3) - references
+}
+
+fn with_checksums(bits: u32) -> u32 {
+    const CHECKSUM: u32 = 24;
+    const LARGEST_PIECE: u32 = 6144;
+    let whole = bits + CHECKSUM;
+    match whole.div_ceil(LARGEST_PIECE - CHECKSUM) {
+        _ if whole <= LARGEST_PIECE => whole,
+        pieces => whole + pieces * CHECKSUM,
+    }
+}
+
+// Sizes of transport blocks.
+
+/// Table 7.1.7.2.1-1.
+const TABLE: &str = include_str!("../data/lte-tbs.txt");
+
+/// Largest number of resource blocks in the table; the largest cell, of 20 MHz, has 100.
+const MOST_BLOCKS: u32 = 110;
+/// Last modulation and coding scheme; those beyond are for retransmissions.
+const MOST_MCS: u32 = 28;
+
+/// Bits, by index and number of resource blocks less one.
+static BITS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let numbers = |line: &str| line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    lines.map(numbers).collect()
+});
+
+/// Bits of a downlink transport block of one layer, in 1 to [`MOST_BLOCKS`] resource blocks.
+fn down(mcs: u32, blocks: u32) -> u32 {
+    bits(down_index(mcs), blocks)
+}
+
+/// Bits of an uplink transport block.
+fn up(mcs: u32, blocks: u32) -> u32 {
+    bits(up_index(mcs), blocks)
+}
+
+fn bits(index: u32, blocks: u32) -> u32 {
+    BITS[index as usize][blocks as usize - 1]
+}
+
+/// TS 36.213 table 7.1.7.1-1: QPSK up to 9, 16QAM up to 16, then 64QAM; the first scheme of a modulation shares its
+/// index with the last of the previous one.
+fn down_index(mcs: u32) -> u32 {
+    match mcs {
+        0..=9 => mcs,
+        10..=16 => mcs - 1,
+        _ => mcs - 2,
+    }
+}
+
+/// TS 36.213 table 8.6.1-1: QPSK up to 10, 16QAM up to 20, then 64QAM, sent as 16QAM by devices without it.
+fn up_index(mcs: u32) -> u32 {
+    match mcs {
+        0..=10 => mcs,
+        11..=20 => mcs - 1,
+        _ => mcs - 2,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use Direction::{Down, Up};
     use proptest::prelude::*;
 
     use super::*;
-    use Direction::{Down, Up};
 
     fn mbit(direction: Direction, text: &str) -> f64 {
         parse_rate(direction, text).unwrap().0 as f64 / 1e6
@@ -233,5 +356,58 @@ mod tests {
             let rate = |cqi| mbit(Down, &format!("lte:{blocks}prb/cqi{cqi}/{layers}layers"));
             assert!((1..=15).map(rate).is_sorted(), "{blocks} blocks, {layers} layers");
         }
+    }
+
+    /// The mapping that schedulers commonly use.
+    #[test]
+    fn qualities_have_the_usual_schemes() {
+        let schemes = |blocks| (1..=MOST).map(|cqi| mcs(cqi, blocks, 2)).collect::<Vec<_>>();
+        let usual = [0, 0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22, 24, 26, 27];
+        for blocks in [17, 25, 50, 100] {
+            assert_eq!(schemes(blocks), usual, "{blocks} blocks");
+        }
+        // In four blocks scheme 1 is nearer to quality 3 than scheme 2: 168 bits against 200, of 181.
+        assert_eq!(schemes(4)[2], 1);
+    }
+
+    /// The efficiencies of table 7.2.3-1, in bits per symbol.
+    #[test]
+    fn the_table_is_the_standards() {
+        let efficiency = |cqi: usize| {
+            let (modulation, rate) = QUALITIES[cqi - 1];
+            (f64::from(modulation.bits * rate) / 1024.0 * 1e4).round() / 1e4
+        };
+        assert_eq!(
+            [1, 6, 7, 9, 10, 15].map(efficiency),
+            [0.1523, 1.1758, 1.4766, 2.4063, 2.7305, 5.5547]
+        );
+    }
+
+    #[test]
+    fn a_large_block_has_a_checksum_a_piece() {
+        // 15,840 bits and 24 are three segments; 6,120 and 24 just fit in one.
+        assert_eq!(with_checksums(15_840), 15_840 + 24 + 3 * 24);
+        assert_eq!(with_checksums(6120), 6144);
+        assert_eq!(with_checksums(6121), 6145 + 2 * 24);
+    }
+
+    #[test]
+    fn the_table_is_whole_and_grows() {
+        assert_eq!(BITS.len(), 27);
+        assert!(BITS.iter().all(|row| row.len() == MOST_BLOCKS as usize));
+        // One well-known exception: index 6 at one block has 328 bits, more than index 7.
+        let grows = |row: &Vec<u32>| row[1..].is_sorted();
+        assert!(BITS.iter().all(grows));
+        assert_eq!(BITS[6][0], 328);
+    }
+
+    #[test]
+    fn both_tables_end_at_the_last_index() {
+        assert_eq!((down_index(MOST_MCS), up_index(MOST_MCS)), (26, 26));
+        let repeated = |index: fn(u32) -> u32| {
+            (1..=MOST_MCS).filter(|mcs| index(*mcs) == index(mcs - 1)).collect::<Vec<_>>()
+        };
+        assert_eq!(repeated(down_index), [10, 17]);
+        assert_eq!(repeated(up_index), [11, 21]);
     }
 }

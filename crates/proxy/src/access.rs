@@ -3,15 +3,12 @@
 //! The defaults allow nothing that would make the proxy a way into networks that its clients cannot reach themselves, or an open
 //! proxy for arbitrary clients.
 
-mod addresses;
-mod clients;
 mod destinations;
-mod ports;
 mod users;
 
-pub use addresses::{SpecialPurpose, special_purpose};
-pub use clients::Clients;
+pub use destinations::Ports;
 pub(crate) use destinations::matches;
 pub use destinations::{Destinations, Refusal};
-pub use ports::Ports;
+pub use destinations::{SpecialPurpose, special_purpose};
+pub use users::Clients;
 pub use users::{PasswordHash, Users, UsersError};

@@ -2,9 +2,9 @@
 
 use units::BitsPerSec;
 
-use super::{CellError, cqi, transport_block};
+use super::CellError;
+use super::{MOST_BLOCKS, MOST_MCS};
 use crate::Direction;
-use transport_block::{MOST_BLOCKS, MOST_MCS};
 
 /// Share of an LTE cell that one user has in each subframe of a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl CellShare {
     /// Bits per subframe, over all layers.
     pub fn bits(&self) -> u64 {
         let block = match self.direction {
-            Direction::Down => transport_block::down(self.mcs, self.blocks),
-            Direction::Up => transport_block::up(self.mcs, self.blocks),
+            Direction::Down => super::down(self.mcs, self.blocks),
+            Direction::Up => super::up(self.mcs, self.blocks),
         };
         u64::from(block) * u64::from(self.layers)
     }
@@ -139,8 +139,8 @@ impl Parts {
             (_, Some(Coding::Mcs(mcs @ 0..=MOST_MCS))) => Ok(mcs),
             (_, Some(Coding::Mcs(mcs))) => Err(CellError::Mcs { mcs }),
             (Direction::Up, Some(Coding::Cqi(_))) => Err(CellError::UplinkCqi),
-            (Direction::Down, Some(Coding::Cqi(cqi @ 1..=cqi::MOST))) => {
-                Ok(cqi::mcs(cqi, blocks, layers))
+            (Direction::Down, Some(Coding::Cqi(cqi @ 1..=super::MOST))) => {
+                Ok(super::mcs(cqi, blocks, layers))
             }
             (Direction::Down, Some(Coding::Cqi(cqi))) => Err(CellError::Cqi { cqi }),
         }

@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use ipnet::IpNet;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::{hmac, pbkdf2};
 use thiserror::Error;
@@ -203,6 +205,23 @@ impl Users {
     }
 }
 
+// Access control by client address.
+
+/// The clients that are served, by their addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// Their networks; empty to serve all addresses.
+    pub networks: Vec<IpNet>,
+}
+
+impl Clients {
+    /// Returns true if a client at `address` is served. An IPv4-mapped IPv6 address counts as the IPv4 address.
+    pub fn permit(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(&address))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,5 +264,14 @@ mod tests {
         let twice = format!("a:{hash}\na:{hash}");
         assert_eq!(Users::parse(&twice).unwrap_err(), (2, UsersError::Twice));
         assert_eq!(Users::parse("anna").unwrap_err(), (1, UsersError::Form));
+    }
+
+    #[test]
+    fn clients_outside_the_networks_are_not_served() {
+        let clients = Clients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
+        assert!(clients.permit("10.9.8.7".parse().unwrap()));
+        assert!(clients.permit("::ffff:10.9.8.7".parse().unwrap()));
+        assert!(!clients.permit("11.0.0.1".parse().unwrap()));
+        assert!(Clients::default().permit("11.0.0.1".parse().unwrap()));
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use congestion::{Algorithm, Era};
 
+use super::{choice, number, show_size, show_span, show_switch, size, span, switch};
 use crate::config::named::names;
 use crate::config::{AckPolicy, Config};
-use crate::spec::values::{choice, number, show_size, show_span, show_switch, size, span, switch};
 
 /// A setting of a transport's text.
 pub struct Knob {
