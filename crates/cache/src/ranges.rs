@@ -1,4 +1,4 @@
-//! Parts of representations: `Range` and `Content-Range` (RFC 9110 section 14), as far as stored responses answer them.
+//! Parts of representations: `RangeField` and `Content-RangeField` (RFC 9110 section 14), as far as stored responses answer them.
 //!
 //! One range is answered. A request for several gets the whole representation, as section 14.2 allows: multipart responses save little
 //! where objects are small.
@@ -6,9 +6,9 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::fields::{Fields, members};
+use crate::fields::{FieldLines, members};
 
-/// The selection that a `Range` makes of a representation.
+/// The selection that a `RangeField` makes of a representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// All of it: the field is malformed, of another unit, or names several ranges.
@@ -19,12 +19,12 @@ pub enum Selected {
     Unsatisfiable,
 }
 
-/// The selection of `Range: range` in `length` bytes (section 14.1.2).
+/// The selection of `RangeField: range` in `length` bytes (section 14.1.2).
 pub fn select(range: &[u8], length: u64) -> Selected {
     let Some(set) = range.split_once_ignoring_case(b"bytes=") else { return Selected::Whole };
     let mut specs = members(set);
     let (Some(spec), None) = (specs.next(), specs.next()) else { return Selected::Whole };
-    match Spec::parse(spec) {
+    match RangeSpec::parse(spec) {
         None => Selected::Whole,
         Some(spec) => spec.of(length).map_or(Selected::Unsatisfiable, Selected::Part),
     }
@@ -43,24 +43,24 @@ impl AfterPrefix for [u8] {
 }
 
 /// One requested range.
-enum Spec {
+enum RangeSpec {
     From(u64),
     Between(u64, u64),
     /// The last `n` bytes.
     Suffix(u64),
 }
 
-impl Spec {
-    fn parse(text: &[u8]) -> Option<Spec> {
+impl RangeSpec {
+    fn parse(text: &[u8]) -> Option<RangeSpec> {
         let dash = text.iter().position(|byte| *byte == b'-')?;
         let (first, last) = (&text[..dash], &text[dash + 1..]);
         match (first.is_empty(), last.is_empty()) {
             (true, true) => None,
-            (true, false) => Some(Spec::Suffix(number(last)?)),
-            (false, true) => Some(Spec::From(number(first)?)),
+            (true, false) => Some(RangeSpec::Suffix(number(last)?)),
+            (false, true) => Some(RangeSpec::From(number(first)?)),
             (false, false) => {
                 let (first, last) = (number(first)?, number(last)?);
-                (first <= last).then_some(Spec::Between(first, last))
+                (first <= last).then_some(RangeSpec::Between(first, last))
             }
         }
     }
@@ -68,10 +68,10 @@ impl Spec {
     fn of(&self, length: u64) -> Option<RangeInclusive<u64>> {
         let end = length.checked_sub(1)?;
         match *self {
-            Spec::From(first) => (first <= end).then_some(first..=end),
-            Spec::Between(first, last) => (first <= end).then_some(first..=last.min(end)),
-            Spec::Suffix(0) => None,
-            Spec::Suffix(size) => Some(length.saturating_sub(size)..=end),
+            RangeSpec::From(first) => (first <= end).then_some(first..=end),
+            RangeSpec::Between(first, last) => (first <= end).then_some(first..=last.min(end)),
+            RangeSpec::Suffix(0) => None,
+            RangeSpec::Suffix(size) => Some(length.saturating_sub(size)..=end),
         }
     }
 }
@@ -113,8 +113,8 @@ impl ContentRange {
         sound.then_some(ContentRange { first, last, whole })
     }
 
-    /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-Range`, valid and consistent with its length.
-    pub(crate) fn told_by(response: &(impl Fields + ?Sized)) -> Option<ContentRange> {
+    /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-RangeField`, valid and consistent with its length.
+    pub(crate) fn told_by(response: &(impl FieldLines + ?Sized)) -> Option<ContentRange> {
         let (mut lines, mut part) = (0, None);
         response.values("content-range", |value| {
             lines += 1;

@@ -17,4 +17,4 @@ pub use flights::{Flight, Flights, Turn};
 pub use hit_for_miss::HitForMiss;
 pub use prepared::{CACHE_STATUS, NAME as CACHE_NAME, Prepared};
 pub use shown::{Asked, Shown};
-pub use store::{Forgotten, Settings, Store};
+pub use store::{Forgotten, Settings, Store, key_of_url};

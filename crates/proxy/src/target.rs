@@ -3,41 +3,8 @@
 //! Borrowed from the request's head; nothing here allocates. Only `http` and `https` are known. Ambiguous input is refused
 //! rather than guessed: user information, ports that are not numbers, bytes that no host has.
 
+pub use cache::Scheme;
 use thiserror::Error;
-
-/// Scheme of an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scheme {
-    /// In clear text.
-    Http,
-    /// Over TLS.
-    Https,
-}
-
-impl Scheme {
-    /// Its name in URIs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        }
-    }
-
-    /// The default port (RFC 9110 section 4.2).
-    pub fn default_port(self) -> u16 {
-        match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
-        }
-    }
-
-    fn parse(name: &str) -> Result<Scheme, TargetError> {
-        [Scheme::Http, Scheme::Https]
-            .into_iter()
-            .find(|scheme| scheme.name().eq_ignore_ascii_case(name))
-            .ok_or(TargetError::Scheme)
-    }
-}
 
 /// Host and port, the host as it was written (an IPv6 address in its brackets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +86,7 @@ impl<'a> Target<'a> {
             return if method == "OPTIONS" { Ok(Target::Server) } else { Err(TargetError::Form) };
         }
         if let Some(scheme) = scheme {
-            let (scheme, authority) = (Scheme::parse(scheme)?, Authority::parse(authority)?);
+            let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(authority)?);
             return Ok(Target::Absolute { scheme, authority, path: path(target)? });
         }
         if target.starts_with('/') {
@@ -131,9 +98,16 @@ impl<'a> Target<'a> {
         }
         let (scheme, rest) = target.split_once("://").ok_or(TargetError::Form)?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (scheme, authority) = (Scheme::parse(scheme)?, Authority::parse(&rest[..end])?);
+        let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(&rest[..end])?);
         Ok(Target::Absolute { scheme, authority, path: path(&rest[end..])? })
     }
+}
+
+fn parse_scheme(name: &str) -> Result<Scheme, TargetError> {
+    [Scheme::Http, Scheme::Https]
+        .into_iter()
+        .find(|scheme| scheme.name().eq_ignore_ascii_case(name))
+        .ok_or(TargetError::Scheme)
 }
 
 /// Checks a path with its query: no fragment (RFC 9112 section 3.2.1) and no bytes outside visible ASCII.

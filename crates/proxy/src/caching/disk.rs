@@ -16,8 +16,8 @@ use std::time::Duration;
 use std::{io, thread};
 
 use cache::{
-    Date, Directory, Disk, DiskError, DiskLimits, Entry, OwnedKey, Policy, Purge, Recovery,
-    Section, Stored, Ticket, Value,
+    Date, Directory, Disk, DiskError, DiskLimits, CacheEntry, OwnedKey, Policy, Purge, DiskRecovery,
+    Section, StoredResponse, InsertTicket, EntryValue,
 };
 use http::Method;
 use tokio::sync::oneshot;
@@ -56,7 +56,7 @@ enum Order {
         key: OwnedKey,
         asked: Section,
         policy: Policy,
-        answer: oneshot::Sender<Option<Entry<Stored>>>,
+        answer: oneshot::Sender<Option<CacheEntry<StoredResponse>>>,
     },
     Put(Put),
     Remove {
@@ -70,9 +70,9 @@ enum Order {
 /// A response to be written.
 pub(super) struct Put {
     pub(super) store: Arc<Store>,
-    pub(super) ticket: Ticket,
+    pub(super) ticket: InsertTicket,
     pub(super) now: Date,
-    pub(super) entry: Arc<Entry<Prepared>>,
+    pub(super) entry: Arc<CacheEntry<Prepared>>,
 }
 
 /// Scope of a removal.
@@ -130,7 +130,7 @@ impl DiskTier {
         settings: &DiskSettings,
         secret: (u64, u64),
         warn: impl Fn(&DiskError) + Send + 'static,
-    ) -> io::Result<(DiskTier, Recovery)> {
+    ) -> io::Result<(DiskTier, DiskRecovery)> {
         let (disk, recovery) =
             Disk::open(Directory::open(&settings.path)?, settings.limits, secret)?;
         let (orders, taken) = channel();
@@ -164,7 +164,7 @@ impl DiskTier {
         key: OwnedKey,
         asked: Section,
         policy: Policy,
-    ) -> Option<Entry<Stored>> {
+    ) -> Option<CacheEntry<StoredResponse>> {
         let questions = &self.counters.questions;
         if questions.fetch_add(1, Ordering::Relaxed) >= WAITING_QUESTIONS {
             questions.fetch_sub(1, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use cache::{OwnedKey, Storable, Ticket};
+use cache::{OwnedKey, Storable, InsertTicket};
 use http::StatusCode;
 
 use super::flights::Flight;
@@ -19,7 +19,7 @@ pub struct Filling {
 struct Pending {
     store: Arc<Store>,
     key: OwnedKey,
-    ticket: Ticket,
+    ticket: InsertTicket,
     status: StatusCode,
     storable: Storable,
     body: BytesMut,
@@ -60,7 +60,7 @@ impl Filling {
     pub fn new(
         store: &Arc<Store>,
         key: OwnedKey,
-        ticket: Ticket,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
         flight: Option<Flight>,

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cache::{Date, Ticket};
+use cache::{Date, InsertTicket};
 
 /// Time for which an answer that was not stored counts for later requests: Varnish's `uncacheable` TTL.
 const LIFETIME_SECS: u64 = 120;
@@ -27,13 +27,13 @@ impl Default for HitForMiss {
 
 impl HitForMiss {
     /// Notes that the answer to a request with this ticket was not stored.
-    pub fn remember(&self, object: Ticket, now: Date) {
+    pub fn remember(&self, object: InsertTicket, now: Date) {
         let until = u32::try_from(now.unix_millis() / 1_000 + LIFETIME_SECS).unwrap_or(u32::MAX);
         self.place(object).store(mark(object) | u64::from(until), Ordering::Relaxed);
     }
 
     /// Notes that an answer was stored.
-    pub fn forget(&self, object: Ticket) {
+    pub fn forget(&self, object: InsertTicket) {
         let place = self.place(object);
         let held = place.load(Ordering::Relaxed);
         if held & MARK == mark(object) {
@@ -43,34 +43,34 @@ impl HitForMiss {
     }
 
     /// Returns true if the last answer was not stored.
-    pub fn knows(&self, object: Ticket, now: Date) -> bool {
+    pub fn knows(&self, object: InsertTicket, now: Date) -> bool {
         let held = self.place(object).load(Ordering::Relaxed);
         held & MARK == mark(object) && now.unix_millis() / 1_000 < held & !MARK
     }
 
-    fn place(&self, object: Ticket) -> &AtomicU64 {
+    fn place(&self, object: InsertTicket) -> &AtomicU64 {
         &self.places[object.key_hash() as usize & (PLACES - 1)]
     }
 }
 
 const MARK: u64 = 0xFFFF_FFFF_0000_0000;
 
-fn mark(object: Ticket) -> u64 {
+fn mark(object: InsertTicket) -> u64 {
     object.key_hash() & MARK
 }
 
 #[cfg(test)]
 mod tests {
-    use cache::{Key, Limits, Memory, Partition, Scheme, Stored};
+    use cache::{CacheKey, Limits, Memory, Partition, Scheme, StoredResponse};
 
     use super::*;
 
     #[test]
     fn an_object_is_remembered_for_its_time_or_until_it_is_stored() {
-        let memory: Memory<Stored> =
+        let memory: Memory<StoredResponse> =
             Memory::new(Limits { bytes: 1 << 20, entry_bytes: 1 << 10 }, (1, 2));
         let ticket =
-            |target| memory.ticket(&Key::new(Partition(0), Scheme::Http, "a.test", target));
+            |target| memory.ticket(&CacheKey::new(Partition(0), Scheme::Http, "a.test", target));
         let (known, at) = (HitForMiss::default(), Date::from_unix_secs);
         known.remember(ticket("/a"), at(1_000));
         assert!(known.knows(ticket("/a"), at(1_119)));

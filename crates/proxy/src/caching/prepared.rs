@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use cache::{CacheStatus, Hit, Seconds, Section, Shape, Stored, Value};
+use cache::{CacheStatus, Hit, DeltaSeconds, Section, AnswerShape, StoredResponse, EntryValue};
 use http::header::{AGE, ALT_SVC, CONTENT_RANGE, HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
 use http_stack::Reply;
@@ -29,7 +29,7 @@ pub struct Prepared {
 /// Values in an answer's head that are not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
-    age: Seconds,
+    age: DeltaSeconds,
     status: CacheStatus,
     alternative: Option<HeaderValue>,
 }
@@ -42,7 +42,7 @@ impl Prepared {
     }
 
     /// Weight of a response with these fields and a body of that length.
-    pub fn weight_of(fields: &impl cache::Fields, body_bytes: usize) -> usize {
+    pub fn weight_of(fields: &impl cache::FieldLines, body_bytes: usize) -> usize {
         /// Overhead of a map entry, beside its text.
         const FIELD_BYTES: usize = 80;
         let mut text = 0;
@@ -67,13 +67,13 @@ impl Prepared {
     }
 
     /// The response without anything prepared, the form for the disk tier.
-    pub fn stored(&self) -> Stored {
+    pub fn stored(&self) -> StoredResponse {
         let Prepared { status, fields, body, .. } = self;
-        Stored { status: *status, fields: Section::of(fields), body: body.clone() }
+        StoredResponse { status: *status, fields: Section::of(fields), body: body.clone() }
     }
 
     /// Prepares a response read from disk.
-    pub fn of_stored(stored: &Stored) -> Prepared {
+    pub fn of_stored(stored: &StoredResponse) -> Prepared {
         Prepared::new(stored.status, stored.fields.to_map(), stored.body.clone())
     }
 
@@ -88,21 +88,21 @@ impl Prepared {
         let prepared = hit.entry.value();
         let status = CacheStatus { ttl: Some(ttl), ..*did };
         let told = Told { age: hit.age, status, alternative: alternative.cloned() };
-        if hit.shape == Shape::Whole {
+        if hit.shape == AnswerShape::Whole {
             let head = prepared.whole_head(told);
             return Reply { head, body: prepared.body.clone() };
         }
         let mut fields = prepared.fields_telling(&told);
         let (status, body) = match &hit.shape {
-            Shape::Whole => (prepared.status, prepared.body.clone()),
-            Shape::NotModified => (StatusCode::NOT_MODIFIED, Bytes::new()),
-            Shape::Part { from, range } => {
+            AnswerShape::Whole => (prepared.status, prepared.body.clone()),
+            AnswerShape::NotModified => (StatusCode::NOT_MODIFIED, Bytes::new()),
+            AnswerShape::Part { from, range } => {
                 fields.insert(CONTENT_RANGE, value(range));
                 let from = usize::try_from(*from).unwrap_or(usize::MAX);
                 let length = usize::try_from(range.last - range.first + 1).unwrap_or(usize::MAX);
                 (StatusCode::PARTIAL_CONTENT, prepared.body.slice(from..from + length))
             }
-            Shape::Unsatisfiable { whole } => {
+            AnswerShape::Unsatisfiable { whole } => {
                 fields.insert(CONTENT_RANGE, value(&format_args!("bytes */{whole}")));
                 (StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new())
             }
@@ -138,7 +138,7 @@ fn value(text: &impl ToString) -> HeaderValue {
     HeaderValue::from_str(&text.to_string()).expect("numbers and tokens are ASCII")
 }
 
-impl Value for Prepared {
+impl EntryValue for Prepared {
     fn body_length(&self) -> u64 {
         self.body.len() as u64
     }

@@ -9,7 +9,7 @@ use crate::fields::OF_CLIENTS;
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub Fields<'a>);
 
-impl cache::Fields for Shown<'_> {
+impl cache::FieldLines for Shown<'_> {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         for (name, value) in self.0.iter() {
             see(name, value);
@@ -27,7 +27,7 @@ pub struct Asked<'a> {
     pub tells_own: bool,
 }
 
-impl cache::Fields for Asked<'_> {
+impl cache::FieldLines for Asked<'_> {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         for (name, value) in self.fields {
             if !(self.tells_own && OF_CLIENTS.contains(name)) {

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cache::{
-    Date, DiskError, Entry, Exchange, Key, Limits, Memory, NotStored, OwnedKey, Partition, Policy,
-    Purge, Request, Section, Storable, Ticket,
+    Date, DiskError, CacheEntry, ExchangeTimes, CacheKey, Limits, Memory, NotStored, OwnedKey, Partition, Policy,
+    Purge, Request, Scheme, Section, Storable, InsertTicket,
 };
 use http::{HeaderMap, Method, StatusCode};
 use ring::rand::{SecureRandom, SystemRandom};
 use units::Time;
+use url::{Position, Url};
 
 use super::disk::{DiskTally, DiskTier, Put, Removal};
 use super::flights::Flights;
@@ -117,7 +118,7 @@ impl Store {
     /// confirms for all the response that is `held`, and the last answer could be stored.
     pub fn is_collapsible(
         &self,
-        key: &Key<'_>,
+        key: &CacheKey<'_>,
         request: &Request<'_, Asked<'_>>,
         held: bool,
     ) -> bool {
@@ -162,7 +163,7 @@ impl Store {
         response: &HeaderMap,
         sent: Time,
     ) -> Result<Storable, NotStored> {
-        let exchange = Exchange { sent: self.date(sent), received: self.now() };
+        let exchange = ExchangeTimes { sent: self.date(sent), received: self.now() };
         let request = Request::new(&Method::GET, request);
         cache::storable(&request, status, response, exchange, self.policy(key.partition()))
     }
@@ -193,12 +194,12 @@ impl Store {
     /// Inserts a response. One that does not fit, or was invalidated meanwhile, is not kept, which costs another fetch.
     pub fn insert(
         self: &Arc<Store>,
-        key: &Key<'_>,
-        ticket: Ticket,
+        key: &CacheKey<'_>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
         body: Bytes,
-    ) -> Option<Arc<Entry<Prepared>>> {
+    ) -> Option<Arc<CacheEntry<Prepared>>> {
         let entry = self.insert_in_memory(key, ticket, status, storable, body)?;
         self.write(ticket, &entry);
         Some(entry)
@@ -208,11 +209,11 @@ impl Store {
     /// the copy on disk.
     pub fn insert_confirmed(
         self: &Arc<Store>,
-        before: &Entry<Prepared>,
-        ticket: Ticket,
+        before: &CacheEntry<Prepared>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
-    ) -> Option<Arc<Entry<Prepared>>> {
+    ) -> Option<Arc<CacheEntry<Prepared>>> {
         let body = before.value().body().clone();
         let key = before.key().borrow();
         let entry = self.insert_in_memory(&key, ticket, status, storable, body)?;
@@ -224,17 +225,17 @@ impl Store {
 
     fn insert_in_memory(
         &self,
-        key: &Key<'_>,
-        ticket: Ticket,
+        key: &CacheKey<'_>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
         body: Bytes,
-    ) -> Option<Arc<Entry<Prepared>>> {
+    ) -> Option<Arc<CacheEntry<Prepared>>> {
         let prepared = Prepared::new(status, storable.fields.to_map(), body);
-        self.memory.insert(ticket, Entry::new(key, storable, prepared)).ok()
+        self.memory.insert(ticket, CacheEntry::new(key, storable, prepared)).ok()
     }
 
-    fn write(self: &Arc<Store>, ticket: Ticket, entry: &Arc<Entry<Prepared>>) {
+    fn write(self: &Arc<Store>, ticket: InsertTicket, entry: &Arc<CacheEntry<Prepared>>) {
         if let Some(disk) = &self.disk {
             let (store, entry, now) = (Arc::clone(self), Arc::clone(entry), self.now());
             disk.put(Put { store, ticket, now, entry });
@@ -254,7 +255,7 @@ impl Store {
     }
 
     /// Removes everything under a key (RFC 9111 section 4.4).
-    pub async fn forget(&self, key: &Key<'_>) {
+    pub async fn forget(&self, key: &CacheKey<'_>) {
         // The disk tier reports its own failures; an entry that it cannot remove is no longer found either.
         let _ = self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await;
     }
@@ -263,7 +264,7 @@ impl Store {
     ///
     /// # Errors
     /// If the disk fails: the responses may be back after a restart.
-    pub async fn purge_key(&self, key: &Key<'_>) -> Result<Forgotten, DiskError> {
+    pub async fn purge_key(&self, key: &CacheKey<'_>) -> Result<Forgotten, DiskError> {
         self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await
     }
 
@@ -300,6 +301,14 @@ impl Store {
         self.memory.purge(purge);
         Ok(Forgotten { memory, disk: Some(removed?) })
     }
+}
+
+/// The key of a URL of the scheme `http` or `https`.
+pub fn key_of_url(part: Partition, url: &Url) -> CacheKey<'_> {
+    let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    CacheKey::new(part, scheme, authority, path)
 }
 
 /// Number of responses removed.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cache::{DiskLimits, Limits, Policy, Seconds, SetCookie};
+use cache::{DiskLimits, Limits, Policy, DeltaSeconds, SetCookie};
 use http::HeaderName;
 use ipnet::IpNet;
 use toml::Spanned;
@@ -371,7 +371,7 @@ impl Resolver<'_> {
             policy.heuristic.percent = percent;
         }
         if let Some(Span(span)) = typed.heuristic_at_most {
-            policy.heuristic.at_most = Seconds::new(span.as_secs());
+            policy.heuristic.at_most = DeltaSeconds::new(span.as_secs());
         }
         policy.set_cookie = match typed.set_cookie {
             file::SetCookie::Refuse => SetCookie::Refuse,

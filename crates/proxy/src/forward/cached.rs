@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::{
-    CacheStatus, Entry, Forward, Handling, Hit, Lookup, OwnedKey, Seconds, Section, Tolerance,
+    CacheStatus, CacheEntry, ForwardReason, Handling, Hit, Lookup, OwnedKey, DeltaSeconds, Section, Tolerance,
     replaced_in_validation,
 };
 use http::{HeaderValue, Method, Request, StatusCode};
@@ -17,7 +17,7 @@ use super::pass::{fail, note_fetched};
 use super::reception::{refuse, whole};
 use super::refusal::Refused;
 use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Prepared, Store, Turn};
-use crate::journal::{Entry as Record, Journal, Note, Outcome};
+use crate::journal::{Entry, Journal, Note, Outcome};
 use crate::upstream::Fetched;
 
 /// A request that cannot be answered from the cache alone.
@@ -25,13 +25,13 @@ struct Asking {
     key: OwnedKey,
     fetch: Fetch,
     /// Reason for asking the origin.
-    why: Forward,
+    why: ForwardReason,
     /// True if it has waited for another request's answer.
     collapsed: bool,
 }
 
 /// A stored response, to be confirmed.
-type Stored = Arc<Entry<Prepared>>;
+type StoredEntry = Arc<CacheEntry<Prepared>>;
 
 impl Proxy {
     /// Answers a GET or HEAD.
@@ -59,7 +59,7 @@ impl Proxy {
                     return hit_reply(store, &hit, None, &mut note).into();
                 }
                 Lookup::Unavailable if recalled => return unavailable(&mut note).into(),
-                Lookup::Unavailable => (Forward::UriMiss, None),
+                Lookup::Unavailable => (ForwardReason::UriMiss, None),
                 Lookup::Miss(why) => (why, None),
                 Lookup::Validate { entry, reason } => (reason.into(), Some(entry)),
             };
@@ -102,7 +102,7 @@ impl Proxy {
         store: &Arc<Store>,
         asking: Asking,
         mut fetched: Fetched,
-        (ticket, sent): (cache::Ticket, units::Time),
+        (ticket, sent): (cache::InsertTicket, units::Time),
         note: Note,
     ) -> Response {
         self.make_ours(&mut fetched.head);
@@ -148,7 +148,7 @@ impl Proxy {
         self: &Rc<Proxy>,
         store: &Arc<Store>,
         asking: Asking,
-        stored: &Stored,
+        stored: &StoredEntry,
         mut note: Note,
     ) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
@@ -163,7 +163,7 @@ impl Proxy {
         if matches!(status.as_u16(), 500 | 502 | 503 | 504) {
             let asked = asking.fetch.asked();
             let asked = cache::Request::new(request.method(), &asked);
-            if stored.terms().serves_on_error(&asked, Seconds::ZERO, store.now())
+            if stored.terms().serves_on_error(&asked, DeltaSeconds::ZERO, store.now())
                 && let Some(hit) = hit(store, stored, &asking.fetch)
             {
                 return hit_reply(store, &hit, None, &mut note).into();
@@ -223,7 +223,7 @@ impl Proxy {
         store: &Arc<Store>,
         key: OwnedKey,
         fetch: Fetch,
-        stored: Stored,
+        stored: StoredEntry,
     ) {
         if store.flights().is_under_way(&key) {
             return;
@@ -234,9 +234,9 @@ impl Proxy {
             let Turn::First(flight) = store.flights().turn(&key).await else { return };
             fetch.flight = Some(flight);
             let url = key.uri().to_owned();
-            let asking = Asking { key, fetch, why: Forward::Stale, collapsed: false };
+            let asking = Asking { key, fetch, why: ForwardReason::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
-            let record = Record::new(None, "GET", url, tls::Protocol::H1);
+            let record = Entry::new(None, "GET", url, tls::Protocol::H1);
             let note = Note::new(record, &journal);
             if let Response::Streamed { mut body, .. } =
                 proxy.validate(&store, asking, &stored, note).await
@@ -254,7 +254,7 @@ fn answers_all(status: StatusCode) -> bool {
 }
 
 /// A conditional request that validates `stored`; unchanged if `stored` has no validator.
-fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
+fn conditional(request: &Request<()>, stored: &StoredEntry) -> Request<()> {
     let mut request = request.clone();
     if !stored.terms().has_validator() {
         return request;
@@ -271,7 +271,7 @@ fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
 }
 
 /// The hit that `entry` is for `fetch`, fresh or not.
-fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
+fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<Prepared>> {
     let asked = fetch.asked();
     let asked = cache::Request::new(fetch.request.method(), &asked);
     let shape = entry.terms().shape(&asked, entry.value().body().len() as u64)?;

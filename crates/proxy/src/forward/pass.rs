@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use cache::{CacheStatus, Key, OwnedKey};
+use cache::{CacheStatus, OwnedKey};
 use http::header::{CONNECTION, DATE, HeaderName, HeaderValue, UPGRADE};
 use http::{HeaderMap, Method, StatusCode};
 use http_stack::server::RequestBody;
@@ -18,7 +18,7 @@ use super::job::{Fetch, Job};
 use super::reception::{refuse, whole};
 use super::refusal::Refused;
 use super::replies;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling};
+use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, key_of_url};
 use crate::fields;
 use crate::journal::{Note, Outcome, Times};
 use crate::upstream::{Destination, FetchError, Fetched, Reach};
@@ -180,13 +180,7 @@ impl Proxy {
     async fn invalidate(&self, key: &OwnedKey, method: &Method, head: &http::Response<()>) {
         let (Some(store), Ok(target)) = (&self.store, Url::parse(key.uri())) else { return };
         for url in cache::invalidated(method, &target, head.status(), head.headers()) {
-            let scheme = match url.scheme() {
-                "https" => cache::Scheme::Https,
-                _ => cache::Scheme::Http,
-            };
-            let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-            let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-            store.forget(&Key::new(key.partition(), scheme, authority, path)).await;
+            store.forget(&key_of_url(key.partition(), &url)).await;
         }
     }
 

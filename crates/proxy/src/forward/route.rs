@@ -1,6 +1,6 @@
 //! Routing of a request, by its target and the proxy's settings. No IO.
 
-use cache::{Key, Partition};
+use cache::{CacheKey, Partition};
 use http::StatusCode;
 
 use super::refusal::Refused;
@@ -66,18 +66,14 @@ impl Route<'_, '_> {
 
     /// The cache key of a response along this route, if it leads to an origin. `client_scheme` is the scheme of the client's request:
     /// the origins behind this proxy may answer differently by it.
-    pub fn key(&self, client_scheme: Scheme) -> Option<Key<'_>> {
-        let scheme = |scheme| match scheme {
-            Scheme::Http => cache::Scheme::Http,
-            Scheme::Https => cache::Scheme::Https,
-        };
+    pub fn key(&self, client_scheme: Scheme) -> Option<CacheKey<'_>> {
         match self {
-            Route::Forward { scheme: asked, authority, path, .. } => {
-                Some(Key::new(Partition::default(), scheme(*asked), authority.text, path))
+            Route::Forward { scheme, authority, path, .. } => {
+                Some(CacheKey::new(Partition::default(), *scheme, authority.text, path))
             }
             Route::Reverse { site, authority, path, .. } => {
                 let authority = authority.map_or("", |authority| authority.text);
-                Some(Key::new(site.partition, scheme(client_scheme), authority, path))
+                Some(CacheKey::new(site.partition, client_scheme, authority, path))
             }
             _ => None,
         }

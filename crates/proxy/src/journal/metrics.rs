@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cache::Tally;
+use cache::MemoryTally;
 use http_stack::socks;
 use tls::Protocol;
 
@@ -136,7 +136,7 @@ impl Histogram {
 /// All cores' counters as text, and those of the cache, its disk tier and the `servers` of origins, if there are any.
 pub fn exposition(
     cores: &[Arc<Metrics>],
-    cache: Option<(Tally, Option<DiskTally>)>,
+    cache: Option<(MemoryTally, Option<DiskTally>)>,
     servers: &[(String, ServerTally)],
 ) -> String {
     let sum = |counter: &dyn Fn(&Metrics) -> &AtomicU64| -> u64 {
@@ -217,7 +217,7 @@ pub fn exposition(
 /// A metric with one sample: name, type, help, and its counter in each core.
 type Family<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
 
-fn cache_samples(text: &mut Text, tally: Tally) {
+fn cache_samples(text: &mut Text, tally: MemoryTally) {
     for (name, kind, help, value) in [
         (
             "farlink_cache_found_total",

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use cache::{DiskError, Key, Partition};
+use cache::{DiskError, Partition};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 use http_stack::{Answer, Handler, Reply, RequestHead, Response};
 use tokio::sync::Semaphore;
-use url::{Position, Url, form_urlencoded};
+use url::{Url, form_urlencoded};
 
 use crate::access::Users;
-use crate::caching::{Forgotten, Store};
+use crate::caching::{Forgotten, Store, key_of_url};
 use crate::journal::{Metrics, exposition};
 use crate::target::Authority;
 use crate::upstream::{Destination, Health, ServerTally};
@@ -166,14 +166,8 @@ impl Named {
                 }
             }
             Named::One(url) => {
-                let scheme = match url.scheme() {
-                    "https" => cache::Scheme::Https,
-                    _ => cache::Scheme::Http,
-                };
-                let authority = &url[Position::BeforeHost..Position::AfterPort];
-                let path = &url[Position::BeforePath..Position::AfterQuery];
                 for part in parts {
-                    sum += store.purge_key(&Key::new(*part, scheme, authority, path)).await?;
+                    sum += store.purge_key(&key_of_url(*part, url)).await?;
                 }
             }
         }
@@ -272,7 +266,7 @@ mod tests {
         let settings = Settings { limits, policy: Policy::default() };
         let store = Store::new(settings, (1, 2), Duration::from_secs(1));
         for (part, uri) in uris {
-            let key = Key::new(Partition(*part), cache::Scheme::Http, "a.test", uri);
+            let key = CacheKey::new(Partition(*part), cache::Scheme::Http, "a.test", uri);
             let now = cache::Date::from_unix_secs(1);
             let mut fields = HeaderMap::new();
             fields.insert("cache-control", HeaderValue::from_static("max-age=60"));
