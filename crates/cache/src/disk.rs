@@ -66,7 +66,7 @@ pub struct DiskRecovery {
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// Larger than the limit for a response, or a partial response: those are for the memory tier.
-    #[error("the response is a part, or larger than the {0} bytes that one may have on disk")]
+    #[error("the response is a part, or larger than the limit of {0} bytes on disk")]
     Unfit(u64),
     /// Storing is suspended after a failed write.
     #[error("storing is suspended after a failed write")]

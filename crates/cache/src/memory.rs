@@ -6,6 +6,9 @@
 //! The bound holds for the sum of the entries' weights, bookkeeping included, at every instant: room is made before an entry goes in.
 //! Each shard has an equal share, so an entry is limited to that, too.
 
+mod shard;
+mod slots;
+
 use std::ops::Add;
 use std::sync::Arc;
 
@@ -19,9 +22,6 @@ use crate::lookup::Lookup;
 use crate::request::Request;
 use crate::status::ForwardReason;
 use crate::storing::Storable;
-
-mod shard;
-mod slots;
 
 use shard::Shard;
 
@@ -54,7 +54,7 @@ impl Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InsertError {
     /// Larger than the limit for an entry, or than a shard.
-    #[error("the entry holds {weight} bytes, more than the {limit} that one may")]
+    #[error("the entry weighs {weight} bytes, more than the limit of {limit}")]
     TooLarge {
         /// Weight of the entry, in bytes.
         weight: u64,
@@ -62,7 +62,7 @@ pub enum InsertError {
         limit: u64,
     },
     /// A part whose body length differs from its `Content-RangeField`.
-    #[error("the body is not as long as its Content-Range says")]
+    #[error("the body's length differs from its Content-Range")]
     Unsound,
     /// Its key was invalidated or purged while it was being fetched.
     #[error("the key was invalidated while the response was being fetched")]

@@ -21,9 +21,9 @@ pub enum NotStored {
     Method,
     #[error("the request had a body, which is no part of the key")]
     RequestBody,
-    #[error("the status code is not one that is stored")]
+    #[error("the status code is not storable")]
     Status,
-    #[error("the part does not say which one it is, or has another length than it says")]
+    #[error("the part has no valid Content-Range, or its length differs from it")]
     Part,
     #[error("the request says no-store")]
     RequestNoStore,
@@ -33,17 +33,17 @@ pub enum NotStored {
     Private,
     #[error("the request bore credentials, and the response does not allow sharing")]
     Authorization,
-    #[error("nothing allows storing: neither a lifetime, nor `public`, nor the status code")]
+    #[error("nothing allows storing: no lifetime, no `public`, and no heuristically cacheable status code")]
     NothingAllows,
-    #[error("the response varies on something that no field tells")]
+    #[error("`Vary` is `*` or malformed")]
     VaryStar,
     #[error("the response sets a cookie")]
     SetCookie,
     #[error("the request had cookies, and the response does not say how long it is fresh")]
     Cookie,
-    #[error("the request had a field that origins use although caches do not key on it")]
+    #[error("the request had a field that origins use but caches do not key on")]
     UnkeyedField,
-    #[error("it is stale already and has no validator")]
+    #[error("the response is stale already and has no validator")]
     Useless,
 }
 

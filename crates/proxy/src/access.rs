@@ -8,7 +8,7 @@ mod users;
 
 pub use destinations::Ports;
 pub(crate) use destinations::matches;
-pub use destinations::{Destinations, Refusal};
+pub use destinations::{DestinationError, Destinations};
 pub use destinations::{SpecialPurpose, special_purpose};
-pub use users::Clients;
+pub use users::AllowedClients;
 pub use users::{PasswordHash, Users, UsersError};

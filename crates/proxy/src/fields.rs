@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderMap, Version};
 use ipnet::IpNet;
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::target::Scheme;
@@ -162,7 +163,8 @@ impl Via {
 }
 
 /// Disclosure of clients to origins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Disclosure {
     /// Only what the client itself sends.
     #[default]
@@ -175,7 +177,7 @@ pub enum Disclosure {
 
 /// A client, and the target of its request.
 #[derive(Clone, Copy, Debug)]
-pub struct Client<'a> {
+pub struct DisclosedClient<'a> {
     /// Its address.
     pub address: IpAddr,
     /// Scheme of its request.
@@ -193,7 +195,7 @@ impl Disclosure {
     pub fn tell(
         self,
         fields: &mut HeaderMap,
-        client: Client<'_>,
+        client: DisclosedClient<'_>,
         trusted: &[IpNet],
     ) -> Result<bool, InvalidHeaderValue> {
         if self == Disclosure::Nothing {
@@ -224,7 +226,7 @@ impl Disclosure {
     }
 
     /// The chain with this client appended.
-    fn link(self, mut known: String, address: IpAddr, client: &Client<'_>) -> String {
+    fn link(self, mut known: String, address: IpAddr, client: &DisclosedClient<'_>) -> String {
         if !known.is_empty() {
             known.push_str(", ");
         }
@@ -238,7 +240,7 @@ impl Disclosure {
         };
         written.expect("a String takes any write");
         if self == Disclosure::Forwarded {
-            let Client { scheme, host, .. } = client;
+            let DisclosedClient { scheme, host, .. } = client;
             write!(known, ";host=\"{host}\";proto={}", scheme.name())
                 .expect("a String takes any write");
         }
@@ -323,7 +325,7 @@ mod tests {
     ) -> Vec<String> {
         let mut fields = fields(before);
         let (address, scheme) = (from.parse().unwrap(), Scheme::Https);
-        let client = Client { address, scheme, host: "a.test" };
+        let client = DisclosedClient { address, scheme, host: "a.test" };
         disclosure.tell(&mut fields, client, &[trusted.parse().unwrap()]).expect("a host");
         text(&fields)
     }

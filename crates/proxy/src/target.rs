@@ -19,7 +19,7 @@ pub struct Authority<'a> {
 
 /// Target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum RequestTarget<'a> {
     /// A resource of any origin: the form for forward proxies.
     Absolute {
         /// Scheme of the origin.
@@ -62,7 +62,7 @@ pub enum TargetError {
     Form,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RequestTarget<'a> {
     /// The target of a request with `method` and `target`; `authority` is the `Host` field or the `:authority` pseudo-field,
     /// and `scheme` the `:scheme` pseudo-field, which HTTP/1 lacks.
     ///
@@ -73,33 +73,37 @@ impl<'a> Target<'a> {
         target: &'a str,
         authority: &'a str,
         scheme: Option<&'a str>,
-    ) -> Result<Target<'a>, TargetError> {
+    ) -> Result<RequestTarget<'a>, TargetError> {
         if method == "CONNECT" {
             let text = if scheme.is_none() && !target.is_empty() { target } else { authority };
             let authority = Authority::parse(text)?;
             return match authority.port {
-                Some(_) => Ok(Target::Tunnel(authority)),
+                Some(_) => Ok(RequestTarget::Tunnel(authority)),
                 None => Err(TargetError::NoPort),
             };
         }
         if target == "*" {
-            return if method == "OPTIONS" { Ok(Target::Server) } else { Err(TargetError::Form) };
+            return if method == "OPTIONS" {
+                Ok(RequestTarget::Server)
+            } else {
+                Err(TargetError::Form)
+            };
         }
         if let Some(scheme) = scheme {
             let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(authority)?);
-            return Ok(Target::Absolute { scheme, authority, path: path(target)? });
+            return Ok(RequestTarget::Absolute { scheme, authority, path: path(target)? });
         }
         if target.starts_with('/') {
             let authority = match authority {
                 "" => None,
                 text => Some(Authority::parse(text)?),
             };
-            return Ok(Target::Local { authority, path: path(target)? });
+            return Ok(RequestTarget::Local { authority, path: path(target)? });
         }
         let (scheme, rest) = target.split_once("://").ok_or(TargetError::Form)?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(&rest[..end])?);
-        Ok(Target::Absolute { scheme, authority, path: path(&rest[end..])? })
+        Ok(RequestTarget::Absolute { scheme, authority, path: path(&rest[end..])? })
     }
 }
 
@@ -182,24 +186,25 @@ mod tests {
 
     #[test]
     fn every_form_is_told_from_the_others() {
-        let of = |method, target| Target::of(method, target, "proxy.test:3128", None);
+        let of = |method, target| RequestTarget::of(method, target, "proxy.test:3128", None);
         assert_eq!(
             of("GET", "HTTP://a.test:81?x"),
-            Ok(Target::Absolute {
+            Ok(RequestTarget::Absolute {
                 scheme: Scheme::Http,
                 authority: authority("a.test:81"),
                 path: "?x"
             })
         );
-        let local = Target::Local { authority: Some(authority("proxy.test:3128")), path: "/x" };
+        let local =
+            RequestTarget::Local { authority: Some(authority("proxy.test:3128")), path: "/x" };
         assert_eq!(of("GET", "/x"), Ok(local));
-        assert_eq!(of("CONNECT", "[::1]:443"), Ok(Target::Tunnel(authority("[::1]:443"))));
-        assert_eq!(of("OPTIONS", "*"), Ok(Target::Server));
+        assert_eq!(of("CONNECT", "[::1]:443"), Ok(RequestTarget::Tunnel(authority("[::1]:443"))));
+        assert_eq!(of("OPTIONS", "*"), Ok(RequestTarget::Server));
         let (scheme, path) = (Scheme::Https, "/x");
-        let expected = Target::Absolute { scheme, authority: authority("a.test"), path };
-        assert_eq!(Target::of("GET", "/x", "a.test", Some("https")), Ok(expected));
-        let tunnel = Target::of("CONNECT", "", "a.test:443", None);
-        assert_eq!(tunnel, Ok(Target::Tunnel(authority("a.test:443"))));
+        let expected = RequestTarget::Absolute { scheme, authority: authority("a.test"), path };
+        assert_eq!(RequestTarget::of("GET", "/x", "a.test", Some("https")), Ok(expected));
+        let tunnel = RequestTarget::of("CONNECT", "", "a.test:443", None);
+        assert_eq!(tunnel, Ok(RequestTarget::Tunnel(authority("a.test:443"))));
     }
 
     #[test]
@@ -224,7 +229,11 @@ mod tests {
             ("CONNECT", "a.test", NoPort),
             ("CONNECT", "http://a.test:443", Authority),
         ] {
-            assert_eq!(Target::of(method, target, "", None), Err(error), "{method} {target}");
+            assert_eq!(
+                RequestTarget::of(method, target, "", None),
+                Err(error),
+                "{method} {target}"
+            );
         }
     }
 
@@ -239,7 +248,7 @@ mod tests {
         fn nothing_panics(target in ".{0,40}", authority in ".{0,40}") {
             for method in ["GET", "CONNECT", "OPTIONS"] {
                 for scheme in [None, Some("http")] {
-                    let _ = Target::of(method, &target, &authority, scheme);
+                    let _ = RequestTarget::of(method, &target, &authority, scheme);
                 }
             }
         }

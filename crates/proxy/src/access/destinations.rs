@@ -53,9 +53,9 @@ impl Destinations {
 
 /// Reason for refusing a destination.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum DestinationError {
     /// The port is not allowed.
-    #[error("port {port} is not allowed here: the proxy's setting `{setting}` says which are")]
+    #[error("port {port} is not allowed: see the proxy's setting `{setting}`")]
     Port {
         /// The port.
         port: u16,
@@ -75,7 +75,7 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_request(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    pub fn judge_request(&self, host: &str, port: u16) -> Result<(), DestinationError> {
         judge_port(&self.ports, "forward.ports", port).and_then(|()| self.judge_host(host))
     }
 
@@ -83,7 +83,7 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), DestinationError> {
         judge_port(&self.tunnel_ports, "forward.tunnel_ports", port)
             .and_then(|()| self.judge_host(host))
     }
@@ -92,24 +92,24 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_address(&self, address: IpAddr) -> Result<(), Refusal> {
+    pub fn judge_address(&self, address: IpAddr) -> Result<(), DestinationError> {
         let Some(purpose) = special_purpose(address) else { return Ok(()) };
         let address = address.to_canonical();
         match self.networks.iter().any(|network| network.contains(&address)) {
             true => Ok(()),
-            false => Err(Refusal::Address(purpose)),
+            false => Err(DestinationError::Address(purpose)),
         }
     }
 
-    fn judge_host(&self, host: &str) -> Result<(), Refusal> {
+    fn judge_host(&self, host: &str) -> Result<(), DestinationError> {
         let is_among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
         let is_missing = !self.only_hosts.is_empty() && !is_among(&self.only_hosts);
-        if is_missing || is_among(&self.never_hosts) { Err(Refusal::Host) } else { Ok(()) }
+        if is_missing || is_among(&self.never_hosts) { Err(DestinationError::Host) } else { Ok(()) }
     }
 }
 
-fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), Refusal> {
-    if ports.contains(port) { Ok(()) } else { Err(Refusal::Port { port, setting }) }
+fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), DestinationError> {
+    if ports.contains(port) { Ok(()) } else { Err(DestinationError::Port { port, setting }) }
 }
 
 /// Returns true if `host` matches `pattern`: the same name, or any name below one that begins with a dot. A trailing dot only
@@ -126,8 +126,6 @@ pub(crate) fn matches(pattern: &str, host: &str) -> bool {
         }
     }
 }
-
-// Sets of ports.
 
 /// Ports, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -286,16 +284,16 @@ mod tests {
         assert_eq!(rules.judge_request("a.test", 80), Ok(()));
         assert_eq!(
             rules.judge_request("a.test", 25),
-            Err(Refusal::Port { port: 25, setting: "forward.ports" })
+            Err(DestinationError::Port { port: 25, setting: "forward.ports" })
         );
         assert_eq!(rules.judge_tunnel("a.test", 443), Ok(()));
         assert_eq!(
             rules.judge_tunnel("a.test", 22),
-            Err(Refusal::Port { port: 22, setting: "forward.tunnel_ports" })
+            Err(DestinationError::Port { port: 22, setting: "forward.tunnel_ports" })
         );
         assert_eq!(rules.judge_address("8.8.8.8".parse().unwrap()), Ok(()));
         let metadata = rules.judge_address("169.254.169.254".parse().unwrap());
-        assert_eq!(metadata, Err(Refusal::Address(SpecialPurpose::LinkLocal)));
+        assert_eq!(metadata, Err(DestinationError::Address(SpecialPurpose::LinkLocal)));
         assert!(rules.judge_address("::ffff:127.0.0.1".parse().unwrap()).is_err());
     }
 
@@ -325,11 +323,11 @@ mod tests {
         assert!(!matches(".a.test", "ba.test") && !matches(".a.test", "test"));
         let never_hosts = vec![".bad.test".to_owned()];
         let rules = Destinations { never_hosts, ..Destinations::default() };
-        assert_eq!(rules.judge_tunnel("x.bad.test", 443), Err(Refusal::Host));
+        assert_eq!(rules.judge_tunnel("x.bad.test", 443), Err(DestinationError::Host));
         assert_eq!(rules.judge_tunnel("good.test", 443), Ok(()));
         let only_hosts = vec!["good.test".to_owned()];
         let rules = Destinations { only_hosts, ..Destinations::default() };
-        assert_eq!(rules.judge_request("other.test", 80), Err(Refusal::Host));
+        assert_eq!(rules.judge_request("other.test", 80), Err(DestinationError::Host));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub enum UsersError {
     #[error("a hash has between 10000 and 2000000 rounds")]
     Rounds,
     /// The user appears twice.
-    #[error("this user stands in the file twice: remove one of the lines")]
+    #[error("this user is in the file twice: remove one of the lines")]
     Twice,
 }
 
@@ -205,16 +205,14 @@ impl Users {
     }
 }
 
-// Access control by client address.
-
 /// The clients that are served, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clients {
+pub struct AllowedClients {
     /// Their networks; empty to serve all addresses.
     pub networks: Vec<IpNet>,
 }
 
-impl Clients {
+impl AllowedClients {
     /// Returns true if a client at `address` is served. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn permit(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -268,10 +266,10 @@ mod tests {
 
     #[test]
     fn clients_outside_the_networks_are_not_served() {
-        let clients = Clients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
+        let clients = AllowedClients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
         assert!(clients.permit("10.9.8.7".parse().unwrap()));
         assert!(clients.permit("::ffff:10.9.8.7".parse().unwrap()));
         assert!(!clients.permit("11.0.0.1".parse().unwrap()));
-        assert!(Clients::default().permit("11.0.0.1".parse().unwrap()));
+        assert!(AllowedClients::default().permit("11.0.0.1".parse().unwrap()));
     }
 }

@@ -16,13 +16,13 @@ use std::time::Duration;
 use std::{io, thread};
 
 use cache::{
-    Date, Directory, Disk, DiskError, DiskLimits, CacheEntry, OwnedKey, Policy, Purge, DiskRecovery,
-    Section, StoredResponse, InsertTicket, EntryValue,
+    CacheEntry, Date, Directory, Disk, DiskError, DiskLimits, DiskRecovery, EntryValue,
+    InsertTicket, OwnedKey, Policy, Purge, Section, StoredResponse,
 };
 use http::Method;
 use tokio::sync::oneshot;
 
-use super::prepared::Prepared;
+use super::responses::PreparedResponse;
 use super::store::Store;
 
 /// Time that a request waits for the disk before it goes to its origin.
@@ -46,19 +46,19 @@ pub struct DiskSettings {
 /// The disk tier. Its thread ends when it is dropped.
 #[derive(Debug)]
 pub struct DiskTier {
-    orders: Sender<Order>,
-    counters: Arc<Counters>,
+    orders: Sender<DiskOperation>,
+    counters: Arc<DiskCounters>,
 }
 
 /// A disk operation.
-enum Order {
+enum DiskOperation {
     Find {
         key: OwnedKey,
         asked: Section,
         policy: Policy,
         answer: oneshot::Sender<Option<CacheEntry<StoredResponse>>>,
     },
-    Put(Put),
+    Put(DiskWrite),
     Remove {
         what: Removal,
         now: Date,
@@ -68,11 +68,11 @@ enum Order {
 }
 
 /// A response to be written.
-pub(super) struct Put {
+pub(super) struct DiskWrite {
     pub(super) store: Arc<Store>,
     pub(super) ticket: InsertTicket,
     pub(super) now: Date,
-    pub(super) entry: Arc<CacheEntry<Prepared>>,
+    pub(super) entry: Arc<CacheEntry<PreparedResponse>>,
 }
 
 /// Scope of a removal.
@@ -105,7 +105,7 @@ pub struct DiskTally {
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct DiskCounters {
     found: AtomicU64,
     missed: AtomicU64,
     late: AtomicU64,
@@ -134,8 +134,8 @@ impl DiskTier {
         let (disk, recovery) =
             Disk::open(Directory::open(&settings.path)?, settings.limits, secret)?;
         let (orders, taken) = channel();
-        let counters = Arc::<Counters>::default();
-        let mut keeper = Keeper { disk, counters: Arc::clone(&counters), warn };
+        let counters = Arc::<DiskCounters>::default();
+        let mut keeper = DiskWorker { disk, counters: Arc::clone(&counters), warn };
         keeper.tell();
         thread::Builder::new().name("disk-cache".to_owned()).spawn(move || keeper.work(&taken))?;
         Ok((DiskTier { orders, counters }, recovery))
@@ -143,7 +143,7 @@ impl DiskTier {
 
     /// Its counters so far.
     pub fn tally(&self) -> DiskTally {
-        let Counters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
+        let DiskCounters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
             &*self.counters;
         let [found, missed, late, written, skipped, failed, entries, bytes] =
             [found, missed, late, written, skipped, failed, entries, bytes]
@@ -154,7 +154,7 @@ impl DiskTier {
     /// Blocks until all pending writes are done; for a thread that serves no requests.
     pub fn finish(&self) {
         let (answer, finished) = oneshot::channel();
-        self.order(Order::Finish(answer));
+        self.order(DiskOperation::Finish(answer));
         let _ = finished.blocking_recv();
     }
 
@@ -172,7 +172,7 @@ impl DiskTier {
             return None;
         }
         let (answer, found) = oneshot::channel();
-        self.order(Order::Find { key, asked, policy, answer });
+        self.order(DiskOperation::Find { key, asked, policy, answer });
         let Ok(found) = world::timeout(PATIENCE, found).await else {
             add(&self.counters.late);
             return None;
@@ -183,7 +183,7 @@ impl DiskTier {
     }
 
     /// Queues a response for writing, unless too much is queued.
-    pub(super) fn put(&self, put: Put) {
+    pub(super) fn put(&self, put: DiskWrite) {
         let length = put.entry.value().body_length();
         let waiting = self.counters.waiting.fetch_add(length, Ordering::Relaxed);
         if waiting + length > WAITING_BYTES {
@@ -191,17 +191,17 @@ impl DiskTier {
             add(&self.counters.skipped);
             return;
         }
-        self.order(Order::Put(put));
+        self.order(DiskOperation::Put(put));
     }
 
     /// Removes responses, and waits until that is durable. Returns the number removed.
     pub(super) async fn remove(&self, what: Removal, now: Date) -> Result<u64, DiskError> {
         let (answer, removed) = oneshot::channel();
-        self.order(Order::Remove { what, now, answer });
-        removed.await.unwrap_or(Err(DiskError::Io(io::Error::other("the disk's thread has ended"))))
+        self.order(DiskOperation::Remove { what, now, answer });
+        removed.await.unwrap_or(Err(DiskError::Io(io::Error::other("the disk thread has ended"))))
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: DiskOperation) {
         // Without its thread the tier is empty: the receiver of an answer sees that there is none.
         let _ = self.orders.send(order);
     }
@@ -222,17 +222,17 @@ impl Removal {
 }
 
 /// The disk's own thread.
-struct Keeper<W> {
+struct DiskWorker<W> {
     disk: Disk<Directory>,
-    counters: Arc<Counters>,
+    counters: Arc<DiskCounters>,
     warn: W,
 }
 
-impl<W: Fn(&DiskError)> Keeper<W> {
-    fn work(&mut self, orders: &Receiver<Order>) {
+impl<W: Fn(&DiskError)> DiskWorker<W> {
+    fn work(&mut self, orders: &Receiver<DiskOperation>) {
         while let Ok(order) = orders.recv() {
             match order {
-                Order::Find { key, asked, policy, answer } => {
+                DiskOperation::Find { key, asked, policy, answer } => {
                     self.counters.questions.fetch_sub(1, Ordering::Relaxed);
                     // Spare the disk a lookup that nobody waits for any longer.
                     if !answer.is_closed() {
@@ -240,24 +240,24 @@ impl<W: Fn(&DiskError)> Keeper<W> {
                         let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));
                     }
                 }
-                Order::Put(put) => self.put(&put),
-                Order::Remove { what, now, answer } => {
+                DiskOperation::Put(put) => self.put(&put),
+                DiskOperation::Remove { what, now, answer } => {
                     let removed = self.disk.purge(&what.purge(), now);
                     self.tell_failure(removed.as_ref().err());
                     let _ = answer.send(removed);
                 }
-                Order::Finish(answer) => drop(answer.send(())),
+                DiskOperation::Finish(answer) => drop(answer.send(())),
             }
             self.tell();
         }
     }
 
-    fn put(&mut self, Put { store, ticket, now, entry }: &Put) {
+    fn put(&mut self, DiskWrite { store, ticket, now, entry }: &DiskWrite) {
         self.counters.waiting.fetch_sub(entry.value().body_length(), Ordering::Relaxed);
         if !store.memory().is_current(*ticket) {
             return;
         }
-        match self.disk.put(&entry.converted(Prepared::stored), *now) {
+        match self.disk.put(&entry.converted(PreparedResponse::stored), *now) {
             Ok(()) => add(&self.counters.written),
             Err(error) => {
                 add(&self.counters.skipped);

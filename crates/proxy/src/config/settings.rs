@@ -11,8 +11,9 @@ use http::HeaderValue;
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::h3;
 use ipnet::IpNet;
+use serde::Deserialize;
 
-use crate::access::{Clients, Destinations, Users, matches};
+use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, Via};
 use crate::overrides::Overrides;
@@ -23,7 +24,7 @@ use crate::upstream::{self, Destination, Health};
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The ports it listens on.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<ListenerSettings>,
     /// Number of serving threads; `None` for one per core.
     pub workers: Option<NonZeroUsize>,
     /// Access control.
@@ -51,7 +52,7 @@ pub struct Settings {
     /// Destination and format of the request log.
     pub log: Option<Log>,
     /// The operator's port, for metrics and health.
-    pub admin: Option<Admin>,
+    pub admin: Option<AdminSettings>,
     /// Time allowed for requests under way after the proxy was told to stop.
     pub drain: Duration,
     /// True if responses report the proxy's own time (`Server-Timing`).
@@ -85,7 +86,7 @@ impl Default for Settings {
 
 /// A port that is listened on.
 #[derive(Clone, Debug)]
-pub struct Listener {
+pub struct ListenerSettings {
     /// The address.
     pub address: SocketAddr,
     /// Its TLS; `None` for clear text.
@@ -118,7 +119,7 @@ impl Http3 {
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Rules by client address.
-    pub clients: Clients,
+    pub clients: AllowedClients,
     /// Users with passwords.
     pub users: Option<Arc<Users>>,
 }
@@ -183,7 +184,8 @@ impl Reverse {
 }
 
 /// The host in a reverse proxy's requests to its origins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HostField {
     /// The host that the client requested.
     #[default]
@@ -194,7 +196,7 @@ pub enum HostField {
 
 /// The operator's port.
 #[derive(Clone, Debug)]
-pub struct Admin {
+pub struct AdminSettings {
     /// The address.
     pub address: SocketAddr,
     /// Users that have access; `None` for everyone who can reach it.
@@ -239,7 +241,8 @@ pub enum LogPlace {
 }
 
 /// Format of a log's lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
     /// One JSON object a line, with the request's timeline.
     #[default]

@@ -4,24 +4,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::{
-    CacheStatus, CacheEntry, ForwardReason, Handling, Hit, Lookup, OwnedKey, DeltaSeconds, Section, Tolerance,
-    replaced_in_validation,
+    CacheEntry, CacheStatus, DeltaSeconds, ForwardReason, Handling, Hit, Lookup, OwnedKey, Section,
+    Tolerance, replaced_in_validation,
 };
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_stack::Response;
 use http_stack::server::Reply;
 
+use super::dispatch::{refuse, whole};
 use super::entrance::Proxy;
 use super::job::Fetch;
 use super::pass::{fail, note_fetched};
-use super::reception::{refuse, whole};
-use super::refusal::Refused;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Prepared, Store, Turn};
-use crate::journal::{Entry, Journal, Note, Outcome};
+use super::replies::RefusedRequest;
+use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, FlightRole, PreparedResponse, Store};
+use crate::journal::{Entry, Journal, Outcome, RequestNote};
 use crate::upstream::Fetched;
 
 /// A request that cannot be answered from the cache alone.
-struct Asking {
+struct CacheMiss {
     key: OwnedKey,
     fetch: Fetch,
     /// Reason for asking the origin.
@@ -31,7 +31,7 @@ struct Asking {
 }
 
 /// A stored response, to be confirmed.
-type StoredEntry = Arc<CacheEntry<Prepared>>;
+type StoredEntry = Arc<CacheEntry<PreparedResponse>>;
 
 impl Proxy {
     /// Answers a GET or HEAD.
@@ -39,7 +39,7 @@ impl Proxy {
         self: &Rc<Proxy>,
         store: &Arc<Store>,
         mut fetch: Fetch,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         let Some(key) = fetch.key.clone() else {
             unreachable!("where there is a cache, what goes through it has a key")
@@ -65,10 +65,10 @@ impl Proxy {
             };
             let waits = store.is_collapsible(&key.borrow(), &request, stored.is_some());
             if waits && !collapsed && fetch.flight.is_none() {
-                match store.flights().turn(&key).await {
-                    Turn::First(first) => fetch.flight = Some(first),
-                    // The first has asked the disk, too.
-                    Turn::Waited => {
+                match store.flights().enter(&key).await {
+                    FlightRole::Leader(flight) => fetch.flight = Some(flight),
+                    // The leader has asked the disk, too.
+                    FlightRole::Waited => {
                         (collapsed, recalled) = (true, true);
                         continue;
                     }
@@ -79,7 +79,7 @@ impl Proxy {
             }
             store.recall(&key, &fetch.asked()).await;
         };
-        let asking = Asking { key, fetch, why, collapsed };
+        let asking = CacheMiss { key, fetch, why, collapsed };
         match stored {
             None => self.ask(store, asking, note).await,
             Some(stored) => self.validate(store, asking, &stored, note).await,
@@ -87,7 +87,12 @@ impl Proxy {
     }
 
     /// Asks the origin, and stores its answer.
-    async fn ask(self: &Rc<Proxy>, store: &Arc<Store>, asking: Asking, mut note: Note) -> Response {
+    async fn ask(
+        self: &Rc<Proxy>,
+        store: &Arc<Store>,
+        asking: CacheMiss,
+        mut note: RequestNote,
+    ) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
         let sent = world::now();
         match self.fetch(&asking.fetch, &asking.fetch.request, None).await {
@@ -100,10 +105,10 @@ impl Proxy {
     fn take(
         &self,
         store: &Arc<Store>,
-        asking: Asking,
+        asking: CacheMiss,
         mut fetched: Fetched,
         (ticket, sent): (cache::InsertTicket, units::Time),
-        note: Note,
+        note: RequestNote,
     ) -> Response {
         self.make_ours(&mut fetched.head);
         let request = &asking.fetch.request;
@@ -127,17 +132,17 @@ impl Proxy {
                 if why.is_of_response() && answers_all(status) {
                     store.hit_for_miss().remember(ticket, store.now());
                 }
-                Filling::nothing()
+                CacheFill::nothing()
             }
             Ok(storable) if !store.has_room(&asking.key, &storable, fetched.length) => {
                 told.detail = Some("too-large");
                 store.hit_for_miss().remember(ticket, store.now());
-                Filling::nothing()
+                CacheFill::nothing()
             }
             Ok(storable) => {
                 told.stored = true;
                 store.hit_for_miss().forget(ticket);
-                Filling::new(store, asking.key, ticket, status, storable, asking.fetch.flight)
+                CacheFill::new(store, asking.key, ticket, status, storable, asking.fetch.flight)
             }
         };
         self.pass_back(fetched, note, filling, Some(told), Rc::default())
@@ -147,9 +152,9 @@ impl Proxy {
     async fn validate(
         self: &Rc<Proxy>,
         store: &Arc<Store>,
-        asking: Asking,
+        asking: CacheMiss,
         stored: &StoredEntry,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         let ticket = store.memory().ticket(&asking.key.borrow());
         let sent = world::now();
@@ -205,7 +210,7 @@ impl Proxy {
         let reply = match confirmed.and_then(|entry| hit(store, &entry, &asking.fetch)) {
             Some(hit) => {
                 let ttl = hit.entry.terms().ttl(store.now());
-                Prepared::reply(&hit, &told, ttl, None)
+                PreparedResponse::reply(&hit, &told, ttl, None)
             }
             None => {
                 let mut fields = fields;
@@ -231,13 +236,13 @@ impl Proxy {
         let (proxy, store) = (Rc::clone(self), Arc::clone(store));
         let mut fetch = fetch.for_the_proxy();
         drop(world::spawn(async move {
-            let Turn::First(flight) = store.flights().turn(&key).await else { return };
+            let FlightRole::Leader(flight) = store.flights().enter(&key).await else { return };
             fetch.flight = Some(flight);
             let url = key.uri().to_owned();
-            let asking = Asking { key, fetch, why: ForwardReason::Stale, collapsed: false };
+            let asking = CacheMiss { key, fetch, why: ForwardReason::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
             let record = Entry::new(None, "GET", url, tls::Protocol::H1);
-            let note = Note::new(record, &journal);
+            let note = RequestNote::new(record, &journal);
             if let Response::Streamed { mut body, .. } =
                 proxy.validate(&store, asking, &stored, note).await
             {
@@ -271,7 +276,7 @@ fn conditional(request: &Request<()>, stored: &StoredEntry) -> Request<()> {
 }
 
 /// The hit that `entry` is for `fetch`, fresh or not.
-fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<Prepared>> {
+fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<PreparedResponse>> {
     let asked = fetch.asked();
     let asked = cache::Request::new(fetch.request.method(), &asked);
     let shape = entry.terms().shape(&asked, entry.value().body().len() as u64)?;
@@ -281,9 +286,9 @@ fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<Prepared
 /// The answer for a hit, with its note filled in.
 pub(super) fn hit_reply(
     store: &Store,
-    hit: &Hit<Prepared>,
+    hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
-    note: &mut Note,
+    note: &mut RequestNote,
 ) -> Reply {
     note.entry.outcome = Outcome::Hit;
     whole(note, hit_answer(store, hit, alternative))
@@ -292,11 +297,11 @@ pub(super) fn hit_reply(
 /// The answer for a hit.
 pub(super) fn hit_answer(
     store: &Store,
-    hit: &Hit<Prepared>,
+    hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
 ) -> Reply {
     let ttl = hit.entry.terms().ttl(store.now());
-    Prepared::reply(hit, &CacheStatus::new(Handling::Hit), ttl, alternative)
+    PreparedResponse::reply(hit, &CacheStatus::new(Handling::Hit), ttl, alternative)
 }
 
 fn header(status: &CacheStatus) -> HeaderValue {
@@ -304,7 +309,10 @@ fn header(status: &CacheStatus) -> HeaderValue {
 }
 
 /// RFC 9111 section 5.2.1.7.
-fn unavailable(note: &mut Note) -> Reply {
-    let message = "nothing is stored for this request, and it wants the origin not to be asked";
-    refuse(note, &Refused::new(StatusCode::GATEWAY_TIMEOUT, "proxy_internal_response", message))
+fn unavailable(note: &mut RequestNote) -> Reply {
+    let message = "nothing is stored for this request, and `only-if-cached` rules out the origin";
+    refuse(
+        note,
+        &RefusedRequest::new(StatusCode::GATEWAY_TIMEOUT, "proxy_internal_response", message),
+    )
 }

@@ -12,16 +12,16 @@ use http_stack::{Reply, Response};
 use units::Time;
 use url::Url;
 
-use super::body::{Counted, CountedTunnel, Passing};
+use super::dispatch::{refuse, whole};
 use super::entrance::Proxy;
-use super::job::{Fetch, Job};
-use super::reception::{refuse, whole};
-use super::refusal::Refused;
+use super::job::{Fetch, ForwardJob};
 use super::replies;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, key_of_url};
+use super::replies::RefusedRequest;
+use super::transit::{CountedBody, CountedTunnel, RelayedBody};
+use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
 use crate::fields;
-use crate::journal::{Note, Outcome, Times};
-use crate::upstream::{Destination, FetchError, Fetched, Reach};
+use crate::journal::{Outcome, RequestNote, Times};
+use crate::upstream::{Destination, FetchError, Fetched, ReachPolicy};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
@@ -29,26 +29,26 @@ impl Proxy {
     /// Carries out `job` and returns the answer.
     pub(super) async fn carry_out(
         self: &Rc<Proxy>,
-        job: Job,
+        job: ForwardJob,
         body: Option<RequestBody>,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         match job {
-            Job::Options => {
+            ForwardJob::Options => {
                 note.entry.outcome = Outcome::Own;
                 whole(&mut note, replies::options()).into()
             }
-            Job::Purge(keys) => {
+            ForwardJob::Purge(keys) => {
                 note.entry.outcome = Outcome::Own;
                 whole(&mut note, self.purge(&keys).await).into()
             }
-            Job::Tunnel(destination) => match &self.settings.intercept {
+            ForwardJob::Tunnel(destination) => match &self.settings.intercept {
                 Some(intercept) if intercept.covers(&destination.host) => {
                     self.end_tunnel(intercept, &destination, note)
                 }
                 _ => self.tunnel(destination, note).await,
             },
-            Job::Fetch(fetch) => {
+            ForwardJob::Fetch(fetch) => {
                 let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
                 let alternative = fetch.alternative.clone();
                 let response = match self.store.clone() {
@@ -66,7 +66,12 @@ impl Proxy {
     }
 
     /// Forwards a request without consulting the cache, and invalidates responses that it makes invalid.
-    async fn pass(&self, mut fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
+    async fn pass(
+        &self,
+        mut fetch: Fetch,
+        body: Option<RequestBody>,
+        mut note: RequestNote,
+    ) -> Response {
         if body.is_some() {
             // The body would have to precede the other protocol.
             for name in [CONNECTION, UPGRADE] {
@@ -85,18 +90,19 @@ impl Proxy {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
                 }
-                self.pass_back(fetched, note, Filling::nothing(), None, received)
+                self.pass_back(fetched, note, CacheFill::nothing(), None, received)
             }
         }
     }
 
     /// Joins the client to an origin that switches protocols.
-    fn switch(&self, fetched: Fetched, mut note: Note) -> Response {
+    fn switch(&self, fetched: Fetched, mut note: RequestNote) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, body, .. } = fetched;
         let Some(tunnel) = body.into_tunnel() else {
-            let message = "the origin goes on by another protocol where there is none";
-            let refused = Refused::new(StatusCode::BAD_GATEWAY, "http_protocol_error", message);
+            let message = "the origin switches to another protocol without being asked";
+            let refused =
+                RefusedRequest::new(StatusCode::BAD_GATEWAY, "http_protocol_error", message);
             return refuse(&mut note, &refused).into();
         };
         let protocol = head.headers_mut().remove(UPGRADE);
@@ -110,8 +116,8 @@ impl Proxy {
     pub(super) fn pass_back(
         &self,
         fetched: Fetched,
-        mut note: Note,
-        filling: Filling,
+        mut note: RequestNote,
+        filling: CacheFill,
         status: Option<CacheStatus>,
         received: Rc<Cell<u64>>,
     ) -> Response {
@@ -123,7 +129,7 @@ impl Proxy {
             let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
             head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
         }
-        let body = Box::new(Passing::new(body, note, filling, received));
+        let body = Box::new(RelayedBody::new(body, note, filling, received));
         Response::Streamed { head, length, body }
     }
 
@@ -142,14 +148,14 @@ impl Proxy {
         }
     }
 
-    pub(super) fn reach(&self, is_operators: bool) -> Reach<'_> {
+    pub(super) fn reach(&self, is_operators: bool) -> ReachPolicy<'_> {
         match &self.settings.forward {
-            Some(forward) if !is_operators => Reach::Client(&forward.destinations),
-            _ => Reach::Operator,
+            Some(forward) if !is_operators => ReachPolicy::Client(&forward.destinations),
+            _ => ReachPolicy::Operator,
         }
     }
 
-    async fn tunnel(&self, destination: Destination, mut note: Note) -> Response {
+    async fn tunnel(&self, destination: Destination, mut note: RequestNote) -> Response {
         let (tunnel, address) = match self.upstream.tunnel(&destination, self.reach(false)).await {
             Ok(opened) => opened,
             Err(error) => return fail(&mut note, &error),
@@ -198,7 +204,7 @@ impl Proxy {
 }
 
 /// Notes an origin's answer, and its times.
-pub(super) fn note_fetched(note: &mut Note, fetched: &Fetched) {
+pub(super) fn note_fetched(note: &mut RequestNote, fetched: &Fetched) {
     let now = Some(world::now());
     let times = &mut note.entry.times;
     let connected = Some(fetched.connected);
@@ -209,12 +215,12 @@ pub(super) fn note_fetched(note: &mut Note, fetched: &Fetched) {
 
 fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {
     let (length, received) = (body.length(), Rc::clone(received));
-    RequestBody::new(Box::new(Counted { body, received }), length)
+    RequestBody::new(Box::new(CountedBody { body, received }), length)
 }
 
 /// The answer for a failed fetch.
-pub(super) fn fail(note: &mut Note, error: &FetchError) -> Response {
-    let reply = refuse(note, &Refused::from(error));
+pub(super) fn fail(note: &mut RequestNote, error: &FetchError) -> Response {
+    let reply = refuse(note, &RefusedRequest::from(error));
     if !matches!(error, FetchError::Forbidden(_)) {
         note.entry.outcome = Outcome::Failed(error.kind());
     }

@@ -3,10 +3,10 @@
 use cache::{CacheKey, Partition};
 use http::StatusCode;
 
-use super::refusal::Refused;
+use super::replies::RefusedRequest;
 use crate::access::matches;
 use crate::config::{Forward, Reverse, Settings};
-use crate::target::{Authority, Scheme, Target};
+use crate::target::{Authority, RequestTarget, Scheme};
 
 /// Route of a request.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Route<'_, '_> {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge(&self) -> Result<(), Refused> {
+    pub fn judge(&self) -> Result<(), RefusedRequest> {
         let judged = match self {
             Route::Forward { forward, scheme, authority, .. } => {
                 let port = authority.port.unwrap_or(scheme.default_port());
@@ -87,18 +87,18 @@ impl Route<'_, '_> {
 /// If there is no route.
 pub fn route<'s, 't>(
     settings: &'s Settings,
-    target: Target<'t>,
+    target: RequestTarget<'t>,
     scheme: Scheme,
     in_one_form: bool,
-) -> Result<Route<'s, 't>, Refused> {
+) -> Result<Route<'s, 't>, RefusedRequest> {
     match target {
-        Target::Server => Ok(Route::Itself),
-        Target::Local { authority, path } => local(settings, authority, path),
-        Target::Tunnel(authority) => {
+        RequestTarget::Server => Ok(Route::Itself),
+        RequestTarget::Local { authority, path } => local(settings, authority, path),
+        RequestTarget::Tunnel(authority) => {
             let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
             Ok(Route::Tunnel { forward, authority })
         }
-        Target::Absolute { scheme: asked, authority, path } => {
+        RequestTarget::Absolute { scheme: asked, authority, path } => {
             // Over HTTP/2, clients ask a proxy for `https` only by CONNECT: such a request is for the server itself.
             let is_local = in_one_form && asked == scheme;
             if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
@@ -120,22 +120,22 @@ fn local<'s, 't>(
     settings: &'s Settings,
     authority: Option<Authority<'t>>,
     path: &'t str,
-) -> Result<Route<'s, 't>, Refused> {
+) -> Result<Route<'s, 't>, RefusedRequest> {
     if is_pac(settings, path) {
         return Ok(Route::Pac);
     }
     match site(settings, authority.map_or("", |authority| authority.host), true) {
         Some(site) => Ok(Route::Reverse { site, authority, path }),
-        None if settings.reverse.is_empty() => Err(Refused::new(
+        None if settings.reverse.is_empty() => Err(RefusedRequest::new(
             StatusCode::NOT_FOUND,
             "http_request_denied",
-            "this is a proxy: ask it for absolute URLs",
+            "this is a proxy: it expects absolute URLs",
         )),
         // RFC 9110 section 15.5.20.
-        None => Err(Refused::new(
+        None => Err(RefusedRequest::new(
             StatusCode::MISDIRECTED_REQUEST,
             "destination_not_found",
-            "no such host is behind this proxy",
+            "this proxy serves no such host",
         )),
     }
 }
@@ -153,9 +153,9 @@ fn is_pac(settings: &Settings, path: &str) -> bool {
 }
 
 /// Refusal of a host that is not behind this proxy, where there is no forward proxy.
-pub(super) fn no_forward_proxy() -> Refused {
-    let message = "this is no forward proxy, and no such host is behind it";
-    Refused::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
+pub(super) fn no_forward_proxy() -> RefusedRequest {
+    let message = "this is not a forward proxy, and it serves no such host";
+    RefusedRequest::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
 }
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
     fn of(settings: &Settings, method: &str, target: &str, h2: Option<(Scheme, &str)>) -> String {
         let (authority, scheme) = h2.map_or(("proxy.test", None), |(_, a)| (a, Some("http")));
         let scheme = h2.map_or(scheme, |(asked, _)| Some(asked.name()));
-        let target = Target::of(method, target, authority, scheme).expect("a target");
+        let target = RequestTarget::of(method, target, authority, scheme).expect("a target");
         let found = route(settings, target, Scheme::Https, h2.is_some());
         match found {
             Ok(Route::Pac) => "pac".to_owned(),
@@ -214,7 +214,7 @@ mod tests {
     fn a_reverse_proxy_goes_nowhere_else() {
         let proxy =
             settings(false, &[(Some("a.test"), "http://o:1"), (Some(".b.test"), "http://o:2")]);
-        let with = |host| Target::of("GET", "/", host, None).expect("a target");
+        let with = |host| RequestTarget::of("GET", "/", host, None).expect("a target");
         let to = |host| match route(&proxy, with(host), Scheme::Http, false) {
             Ok(Route::Reverse { site, .. }) => site.origins[0].to_string(),
             Ok(_) => panic!("no other route"),

@@ -11,8 +11,8 @@ use cache::MemoryTally;
 use http_stack::socks;
 use tls::Protocol;
 
-use super::entry::{Entry, Outcome};
-use super::note::{Brief, Journal};
+use super::{Entry, Outcome};
+use super::{HitSummary, Journal};
 use crate::caching::DiskTally;
 use crate::upstream::ServerTally;
 
@@ -30,7 +30,7 @@ pub struct Metrics {
     protocols: [AtomicU64; PROTOCOLS.len()],
     sent_bytes: AtomicU64,
     received_bytes: AtomicU64,
-    first_byte: Histogram,
+    first_byte: LatencyHistogram,
     lost_lines: AtomicU64,
     gauges: Gauges,
 }
@@ -50,7 +50,7 @@ pub struct Gauges {
 
 /// Histogram of the time to the answers' first byte.
 #[derive(Debug, Default)]
-struct Histogram {
+struct LatencyHistogram {
     classes: [AtomicU64; BOUNDS.len()],
     count: AtomicU64,
     micros: AtomicU64,
@@ -88,8 +88,8 @@ impl Journal for Arc<Metrics> {
     }
 
     /// Hits in memory count as instantaneous, which saves a look at the clock.
-    fn hit(&self, brief: Brief) {
-        let Brief { protocol, status, sent_bytes } = brief;
+    fn hit(&self, brief: HitSummary) {
+        let HitSummary { protocol, status, sent_bytes } = brief;
         self.count(&Outcome::Hit, place(protocol), status, sent_bytes);
         self.first_byte.add(Duration::ZERO);
     }
@@ -122,7 +122,7 @@ fn place_of_socks(version: socks::Version) -> usize {
     }
 }
 
-impl Histogram {
+impl LatencyHistogram {
     fn add(&self, span: Duration) {
         let class = BOUNDS.iter().position(|bound| span.as_secs_f64() <= *bound);
         if let Some(class) = class {
@@ -142,7 +142,7 @@ pub fn exposition(
     let sum = |counter: &dyn Fn(&Metrics) -> &AtomicU64| -> u64 {
         cores.iter().map(|core| counter(core).load(Ordering::Relaxed)).sum()
     };
-    let mut text = Text(String::new());
+    let mut text = ExpositionText(String::new());
     text.family("farlink_requests_total", "counter", "Requests, by what became of them.");
     for (index, name) in Outcome::NAMES.iter().enumerate() {
         let count = sum(&|core| &core.outcomes[index]);
@@ -158,7 +158,7 @@ pub fn exposition(
         let count = sum(&|core| &core.protocols[index]);
         text.sample("farlink_requests_by_protocol_total", &format!("protocol=\"{name}\""), count);
     }
-    let single: [Family<'_>; 7] = [
+    let single: [SingleMetric<'_>; 7] = [
         (
             "farlink_sent_bytes_total",
             "counter",
@@ -215,9 +215,9 @@ pub fn exposition(
 }
 
 /// A metric with one sample: name, type, help, and its counter in each core.
-type Family<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
+type SingleMetric<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
 
-fn cache_samples(text: &mut Text, tally: MemoryTally) {
+fn cache_samples(text: &mut ExpositionText, tally: MemoryTally) {
     for (name, kind, help, value) in [
         (
             "farlink_cache_found_total",
@@ -242,9 +242,9 @@ fn cache_samples(text: &mut Text, tally: MemoryTally) {
     }
 }
 
-fn server_samples(text: &mut Text, servers: &[(String, ServerTally)]) {
-    type Figure = fn(&ServerTally) -> u64;
-    let families: [(&str, &str, &str, Figure); 3] = [
+fn server_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) {
+    type ServerFigure = fn(&ServerTally) -> u64;
+    let families: [(&str, &str, &str, ServerFigure); 3] = [
         ("up", "gauge", "Whether a server of an origin takes its turns.", |s| s.is_up.into()),
         ("failures_total", "counter", "Requests and checks that failed there.", |s| s.failures),
         ("ejections_total", "counter", "How often it was ejected or taken down.", |s| s.ejections),
@@ -258,7 +258,7 @@ fn server_samples(text: &mut Text, servers: &[(String, ServerTally)]) {
     }
 }
 
-fn disk_samples(text: &mut Text, tally: DiskTally) {
+fn disk_samples(text: &mut ExpositionText, tally: DiskTally) {
     let DiskTally { found, missed, late, written, skipped, failed, entries, bytes } = tally;
     for (name, kind, help, value) in [
         ("found_total", "counter", "Requests that found an entry on disk.", found),
@@ -276,9 +276,9 @@ fn disk_samples(text: &mut Text, tally: DiskTally) {
     }
 }
 
-struct Text(String);
+struct ExpositionText(String);
 
-impl Text {
+impl ExpositionText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -293,7 +293,7 @@ impl Text {
 mod tests {
     use units::Time;
 
-    use super::super::entry::Times;
+    use super::super::Times;
     use super::*;
 
     #[test]

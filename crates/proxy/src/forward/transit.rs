@@ -1,36 +1,40 @@
-//! Bodies and tunnels on their way, with the request's note.
+//! Messages in transit: bodies and tunnels with the request's note, and interim responses (RFC 9110 section 15.2) ahead of an answer.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, ready};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_stack::server::{Body, BodyError, Duplex, RequestBody};
+use http_stack::server::{Body, BodyError, Duplex, Later, RequestBody};
+use http_stack::{Answer, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::caching::Filling;
-use crate::journal::{Note, Outcome};
+use crate::caching::CacheFill;
+use crate::journal::{Outcome, RequestNote};
 use crate::upstream::ResponseBody;
 
 /// A response's body on its way to the client.
-pub(super) struct Passing {
+pub(super) struct RelayedBody {
     body: ResponseBody,
-    note: Note,
-    filling: Filling,
+    note: RequestNote,
+    filling: CacheFill,
     received: Rc<Cell<u64>>,
 }
 
-impl Passing {
+impl RelayedBody {
     /// `received` counts the request's body.
     pub(super) fn new(
         body: ResponseBody,
-        note: Note,
-        filling: Filling,
+        note: RequestNote,
+        filling: CacheFill,
         received: Rc<Cell<u64>>,
-    ) -> Passing {
-        let mut passing = Passing { body, note, filling, received };
+    ) -> RelayedBody {
+        let mut passing = RelayedBody { body, note, filling, received };
         passing.finish();
         passing
     }
@@ -46,14 +50,14 @@ impl Passing {
     }
 }
 
-impl Body for Passing {
+impl Body for RelayedBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let next = self.body.poll_next(cx);
         match &next {
             Poll::Pending => {}
             Poll::Ready(Some(Err(error))) => {
                 self.note.entry.outcome = Outcome::Failed(kind(error));
-                self.filling = Filling::nothing();
+                self.filling = CacheFill::nothing();
             }
             Poll::Ready(Some(Ok(piece))) => {
                 self.note.entry.sent_bytes += piece.len() as u64;
@@ -66,7 +70,7 @@ impl Body for Passing {
     }
 }
 
-impl Drop for Passing {
+impl Drop for RelayedBody {
     fn drop(&mut self) {
         self.note.entry.received_bytes = self.received.get();
     }
@@ -82,12 +86,12 @@ fn kind(error: &BodyError) -> &'static str {
 }
 
 /// A request's body that counts its bytes.
-pub(super) struct Counted {
+pub(super) struct CountedBody {
     pub(super) body: RequestBody,
     pub(super) received: Rc<Cell<u64>>,
 }
 
-impl Body for Counted {
+impl Body for CountedBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let next = self.body.poll_next(cx);
         if let Poll::Ready(Some(Ok(piece))) = &next {
@@ -100,7 +104,7 @@ impl Body for Counted {
 /// A tunnel that counts its bytes.
 pub(super) struct CountedTunnel<T> {
     pub(super) tunnel: T,
-    pub(super) note: Note,
+    pub(super) note: RequestNote,
 }
 
 impl<T> Drop for CountedTunnel<T> {
@@ -160,5 +164,72 @@ impl<T: Duplex> AsyncWrite for CountedTunnel<T> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.tunnel).poll_shutdown(cx)
+    }
+}
+
+/// Maximum number forwarded; more are useless.
+const MOST: u32 = 100;
+
+/// Interim responses from an origin. Clones share the same queue.
+#[derive(Clone, Default)]
+pub(super) struct Interims(Rc<InterimQueue>);
+
+#[derive(Default)]
+struct InterimQueue {
+    count: Cell<u32>,
+    waiting: RefCell<VecDeque<http::Response<()>>>,
+}
+
+impl fmt::Debug for Interims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interims").field("count", &self.0.count.get()).finish_non_exhaustive()
+    }
+}
+
+impl Interims {
+    /// Queues one for the client.
+    pub(super) fn put(&self, head: http::Response<()>) {
+        let InterimQueue { count, waiting } = &*self.0;
+        if count.get() < MOST {
+            count.set(count.get() + 1);
+            waiting.borrow_mut().push_back(head);
+        }
+    }
+
+    fn take(&self) -> Option<http::Response<()>> {
+        self.0.waiting.borrow_mut().pop_front()
+    }
+
+    /// The answer of `work`, preceded by the interim responses that arrive meanwhile.
+    pub(super) fn before(self, work: impl Future<Output = Response> + 'static) -> Answer {
+        Answer::Later(Box::pin(Relay { interims: self, work: Some(Box::pin(work)) }))
+    }
+}
+
+/// An answer under way, and the interim responses before it.
+struct Relay {
+    interims: Interims,
+    /// `None` once the answer is given.
+    work: Option<Later>,
+}
+
+impl Future for Relay {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
+        let mut work = self.work.take().expect("an answer is given once");
+        let made = work.as_mut().poll(cx);
+        let Some(head) = self.interims.take() else {
+            if made.is_pending() {
+                self.work = Some(work);
+            }
+            return made;
+        };
+        let work = match made {
+            Poll::Pending => work,
+            Poll::Ready(response) => Box::pin(ready(response)),
+        };
+        let then = Box::pin(Relay { interims: self.interims.clone(), work: Some(work) });
+        Poll::Ready(Response::Interim { head, then })
     }
 }

@@ -1,18 +1,77 @@
-//! Opening connections: the name, the rules, TCP, TLS.
+//! Destinations of requests, and connecting to them: name resolution, rules, TCP, TLS.
 
-use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+use std::{fmt, io};
 
 use http_stack::client::Connection;
 use http_stack::h1::client::{led, through};
 use tls::{Protocol, PublicClient, Stream};
 use world::TcpStream;
 
-use super::destination::{Destination, Reach};
-use super::error::FetchError;
-use super::settings::Settings;
-use crate::target::Scheme;
+use super::Settings;
+use super::fetch::FetchError;
+use crate::access::Destinations;
+use crate::target::{Authority, Scheme, bare};
+
+/// An origin: scheme, host and port (RFC 6454 section 4), each of which tells connections apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Destination {
+    /// Its scheme.
+    pub scheme: Scheme,
+    /// Its host in lower case, an IPv6 address in its brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Destination {
+    /// The origin that `authority` names.
+    pub fn new(scheme: Scheme, authority: &Authority<'_>) -> Destination {
+        let port = authority.port.unwrap_or(scheme.default_port());
+        Destination { scheme, host: authority.host.to_ascii_lowercase(), port }
+    }
+
+    /// The host for name lookups: an IPv6 address without its brackets.
+    pub fn bare_host(&self) -> &str {
+        bare(&self.host)
+    }
+
+    /// Its form in `CONNECT`.
+    pub fn host_and_port(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Its form in `Host`: the default port is left out (RFC 9110 section 7.2).
+    pub fn authority(&self) -> String {
+        match self.port == self.scheme.default_port() {
+            true => self.host.clone(),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}:{}", self.scheme.name(), self.host, self.port)
+    }
+}
+
+/// Authority behind a request to an origin. Connections of one kind are not reused for requests of the other: clients may
+/// not reach everything that the operator's own settings reach.
+#[derive(Clone, Copy, Debug)]
+pub enum ReachPolicy<'a> {
+    /// The operator: any address.
+    Operator,
+    /// A client: addresses that the rules permit.
+    Client(&'a Destinations),
+}
+
+impl ReachPolicy<'_> {
+    pub(super) fn is_operator(self) -> bool {
+        matches!(self, ReachPolicy::Operator)
+    }
+}
 
 /// Connect timeout of one of several addresses before the next is tried.
 const ATTEMPT: Duration = Duration::from_secs(2);
@@ -21,13 +80,13 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 /// connected to.
 pub(super) async fn connect(
     destination: &Destination,
-    reach: Reach<'_>,
+    reach: ReachPolicy<'_>,
 ) -> Result<(TcpStream, SocketAddr), FetchError> {
     let addresses = world::lookup(destination.bare_host()).await.map_err(FetchError::Unresolved)?;
     let mut failed = None;
     let last = addresses.len().saturating_sub(1);
     for (index, address) in addresses.into_iter().enumerate() {
-        if let Reach::Client(rules) = reach
+        if let ReachPolicy::Client(rules) = reach
             && let Err(refusal) = rules.judge_address(address)
         {
             failed = failed.or(Some(FetchError::Forbidden(refusal)));
@@ -52,14 +111,14 @@ pub(super) async fn connect(
 /// Opens a direct connection to `destination`: a tunnel through the parent, if there is one.
 pub(super) async fn reach(
     destination: &Destination,
-    reach: Reach<'_>,
+    reach: ReachPolicy<'_>,
     parent: Option<&Destination>,
 ) -> Result<(Stream, SocketAddr), FetchError> {
     let Some(parent) = parent else {
         let (tcp, address) = connect(destination, reach).await?;
         return Ok((Stream::plain(tcp), address));
     };
-    let (tcp, address) = connect(parent, Reach::Operator).await?;
+    let (tcp, address) = connect(parent, ReachPolicy::Operator).await?;
     let (tcp, ahead) = led(tcp, &destination.host_and_port()).await?;
     Ok((Stream::plain(tcp).after(ahead), address))
 }
@@ -67,18 +126,18 @@ pub(super) async fn reach(
 /// Opens a connection for TLS: as [`reach`], to a server that waits for the client to speak first.
 async fn connect_for_tls(
     destination: &Destination,
-    reach: Reach<'_>,
+    reach: ReachPolicy<'_>,
     parent: Option<&Destination>,
 ) -> Result<(TcpStream, SocketAddr), FetchError> {
     let Some(parent) = parent else { return connect(destination, reach).await };
-    let (tcp, address) = connect(parent, Reach::Operator).await?;
+    let (tcp, address) = connect(parent, ReachPolicy::Operator).await?;
     Ok((through(tcp, &destination.host_and_port()).await?, address))
 }
 
 /// Opens a connection for HTTP.
 pub(super) async fn open(
     destination: &Destination,
-    reach: Reach<'_>,
+    reach: ReachPolicy<'_>,
     settings: &Settings,
     tls: &PublicClient,
 ) -> Result<(Connection, SocketAddr), FetchError> {

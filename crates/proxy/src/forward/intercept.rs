@@ -9,14 +9,14 @@ use http::StatusCode;
 use http_stack::server::RequestBody;
 use http_stack::{Answer, Handler, RequestHead, Response};
 
-use super::body::CountedTunnel;
+use super::dispatch::{Admitted, Dispatcher, in_one_form, refuse};
 use super::entrance::Proxy;
-use super::reception::{Admitted, Reception, in_one_form, refuse};
-use super::refusal::Refused;
+use super::replies::RefusedRequest;
 use super::route::{Route, no_forward_proxy};
+use super::transit::CountedTunnel;
 use crate::config::Intercept;
-use crate::journal::{Note, Outcome};
-use crate::target::{Authority, Scheme, Target};
+use crate::journal::{Outcome, RequestNote};
+use crate::target::{Authority, RequestTarget, Scheme};
 use crate::upstream::Destination;
 
 impl Proxy {
@@ -25,19 +25,19 @@ impl Proxy {
         self: &Rc<Proxy>,
         intercept: &Intercept,
         destination: &Destination,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         let tls = match intercept.issuer.server(destination.bare_host(), self.date()) {
             Ok(tls) => tls,
             Err(error) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                let refused = Refused::new(status, "proxy_internal_error", error);
+                let refused = RefusedRequest::new(status, "proxy_internal_error", error);
                 return refuse(&mut note, &refused).into();
             }
         };
         let client = note.entry.client;
-        let inside = Inside {
-            reception: Reception {
+        let inside = TunnelHandler {
+            reception: Dispatcher {
                 proxy: Rc::clone(self),
                 scheme: Scheme::Https,
                 alternative: None,
@@ -53,30 +53,30 @@ impl Proxy {
 }
 
 /// Handler of requests inside an intercepted tunnel.
-struct Inside {
-    reception: Reception,
+struct TunnelHandler {
+    reception: Dispatcher,
     /// Host and port of `CONNECT`; the default port of `https` is left out.
     authority: String,
     /// The user that opened the tunnel.
     user: Option<String>,
 }
 
-impl Inside {
-    fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, Refused> {
+impl TunnelHandler {
+    fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, RefusedRequest> {
         if head.is_connect() {
-            let message = "there are no tunnels inside this one";
-            return Err(Refused::new(
+            let message = "CONNECT is refused inside a tunnel";
+            return Err(RefusedRequest::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "http_request_denied",
                 message,
             ));
         }
         let asked = in_one_form(head.protocol).then_some(head.scheme);
-        let route = match Target::of(head.method, head.target, head.authority, asked)? {
-            Target::Server => Route::Itself,
-            Target::Local { authority: None, path } => self.route(path)?,
-            Target::Local { authority: Some(asked), path }
-            | Target::Absolute { scheme: Scheme::Https, authority: asked, path }
+        let route = match RequestTarget::of(head.method, head.target, head.authority, asked)? {
+            RequestTarget::Server => Route::Itself,
+            RequestTarget::Local { authority: None, path } => self.route(path)?,
+            RequestTarget::Local { authority: Some(asked), path }
+            | RequestTarget::Absolute { scheme: Scheme::Https, authority: asked, path }
                 if self.is_for(&asked) =>
             {
                 self.route(path)?
@@ -87,7 +87,7 @@ impl Inside {
     }
 
     /// Routes to the host of `CONNECT`, which has been judged.
-    fn route<'a>(&'a self, path: &'a str) -> Result<Route<'a, 'a>, Refused> {
+    fn route<'a>(&'a self, path: &'a str) -> Result<Route<'a, 'a>, RefusedRequest> {
         let settings = &self.reception.proxy.settings;
         let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
         let authority = Authority::parse(&self.authority)?;
@@ -99,13 +99,13 @@ impl Inside {
     }
 
     /// RFC 9110 section 15.5.20.
-    fn misdirected(&self) -> Refused {
-        let message = format!("this tunnel leads to https://{} alone", self.authority);
-        Refused::new(StatusCode::MISDIRECTED_REQUEST, "http_request_denied", message)
+    fn misdirected(&self) -> RefusedRequest {
+        let message = format!("this tunnel is for https://{} only", self.authority);
+        RefusedRequest::new(StatusCode::MISDIRECTED_REQUEST, "http_request_denied", message)
     }
 }
 
-impl Handler for Inside {
+impl Handler for TunnelHandler {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         self.reception.answer(self.admit(&request), request, None)
     }

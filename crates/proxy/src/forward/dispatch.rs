@@ -11,17 +11,17 @@ use tls::Protocol;
 
 use super::cached::{hit_answer, hit_reply};
 use super::entrance::Proxy;
-use super::interims::Interims;
-use super::job::Job;
-use super::refusal::Refused;
+use super::job::ForwardJob;
 use super::replies;
+use super::replies::RefusedRequest;
 use super::route::Route;
-use crate::caching::{Prepared, Shown, Store};
-use crate::journal::{Brief, Entry, Note, Outcome};
+use super::transit::Interims;
+use crate::caching::{PreparedResponse, RequestFields, Store};
+use crate::journal::{Entry, HitSummary, Outcome, RequestNote};
 use crate::target::Scheme;
 
 /// Dispatcher for requests on connections of one scheme.
-pub(super) struct Reception {
+pub(super) struct Dispatcher {
     pub(super) proxy: Rc<Proxy>,
     pub(super) scheme: Scheme,
     /// Alternative service to advertise for the sites behind this proxy (`Alt-Svc`), if any. Other parties' origins are not advertised.
@@ -29,13 +29,13 @@ pub(super) struct Reception {
 }
 
 /// A cache hit.
-pub(super) struct Found {
+pub(super) struct StoredHit {
     store: Arc<Store>,
-    hit: Hit<Prepared>,
+    hit: Hit<PreparedResponse>,
     alternative: Option<HeaderValue>,
 }
 
-impl Found {
+impl StoredHit {
     fn alternative(&self) -> Option<&HeaderValue> {
         self.alternative.as_ref()
     }
@@ -46,18 +46,18 @@ pub(super) enum Admitted {
     /// The proxy answers by itself.
     Own(Reply),
     /// A cache hit.
-    Stored(Option<String>, Found),
+    Stored(Option<String>, StoredHit),
     /// An authenticated user, or a client that need not authenticate; the job may still be refused.
-    Known(Option<String>, Result<Job, Refused>),
+    Known(Option<String>, Result<ForwardJob, RefusedRequest>),
     /// A client with credentials yet to be verified.
-    Claimed(Vec<u8>, Result<Job, Refused>),
+    Claimed(Vec<u8>, Result<ForwardJob, RefusedRequest>),
 }
 
-impl Reception {
+impl Dispatcher {
     /// Answers a request, if it is `admitted`.
     pub(super) fn answer(
         &self,
-        admitted: Result<Admitted, Refused>,
+        admitted: Result<Admitted, RefusedRequest>,
         head: RequestHead<'_>,
         body: Option<RequestBody>,
     ) -> Answer {
@@ -66,13 +66,13 @@ impl Reception {
         {
             return Answer::Ready(self.brief_hit(found, head.protocol));
         }
-        let mut note = Note::new(entry(&head), &self.proxy.journal);
+        let mut note = RequestNote::new(entry(&head), &self.proxy.journal);
         match admitted {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
             Ok(Admitted::Own(reply)) => Answer::Ready(own(&mut note, reply)),
             Ok(Admitted::Stored(user, found)) => {
                 note.entry.user = user;
-                let Found { store, hit, .. } = &found;
+                let StoredHit { store, hit, .. } = &found;
                 Answer::Ready(hit_reply(store, hit, found.alternative(), &mut note))
             }
             Ok(Admitted::Known(user, job)) => {
@@ -83,7 +83,7 @@ impl Reception {
                 let proxy = Rc::clone(&self.proxy);
                 interims(&job).before(async move {
                     let Some(user) = proxy.verify(claim).await else {
-                        return refuse(&mut note, &Refused::unknown_user()).into();
+                        return refuse(&mut note, &RefusedRequest::unknown_user()).into();
                     };
                     note.entry.user = Some(user);
                     match job {
@@ -96,23 +96,23 @@ impl Reception {
     }
 
     /// The answer for a hit when the journal wants no entry of it.
-    fn brief_hit(&self, found: &Found, protocol: Protocol) -> Reply {
+    fn brief_hit(&self, found: &StoredHit, protocol: Protocol) -> Reply {
         let reply = hit_answer(&found.store, &found.hit, found.alternative());
         let status = reply.head.parts.status().as_u16();
         let sent_bytes = reply.body.len() as u64;
-        self.proxy.journal.hit(Brief { protocol, status, sent_bytes });
+        self.proxy.journal.hit(HitSummary { protocol, status, sent_bytes });
         reply
     }
 
     fn begin(
         &self,
-        job: Result<Job, Refused>,
+        job: Result<ForwardJob, RefusedRequest>,
         body: Option<RequestBody>,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Answer {
         match job {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
-            Ok(Job::Options) => Answer::Ready(own(&mut note, replies::options())),
+            Ok(ForwardJob::Options) => Answer::Ready(own(&mut note, replies::options())),
             Ok(job) => {
                 let proxy = Rc::clone(&self.proxy);
                 job.interims().before(async move { proxy.carry_out(job, body, note).await })
@@ -134,12 +134,17 @@ impl Reception {
     }
 
     /// The job for a request along `route`.
-    pub(super) fn job(&self, route: Route<'_, '_>, head: &RequestHead<'_>) -> Result<Job, Refused> {
+    pub(super) fn job(
+        &self,
+        route: Route<'_, '_>,
+        head: &RequestHead<'_>,
+    ) -> Result<ForwardJob, RefusedRequest> {
         let Proxy { settings, store, .. } = &*self.proxy;
         let key = store.as_ref().and_then(|_| Some(route.key(self.scheme)?.to_owned()));
         let alternative = self.alternative_along(&route);
-        let mut job = Job::new(settings, route, head, self.scheme, key, self.proxy.next_turn())?;
-        if let Job::Fetch(fetch) = &mut job {
+        let mut job =
+            ForwardJob::new(settings, route, head, self.scheme, key, self.proxy.next_turn())?;
+        if let ForwardJob::Fetch(fetch) = &mut job {
             fetch.alternative = alternative;
         }
         Ok(job)
@@ -150,14 +155,14 @@ impl Reception {
     }
 
     /// The stored answer, if nothing else is to be done about it. Allocates nothing.
-    fn stored(&self, route: &Route<'_, '_>, head: &RequestHead<'_>) -> Option<Found> {
+    fn stored(&self, route: &Route<'_, '_>, head: &RequestHead<'_>) -> Option<StoredHit> {
         let store = self.proxy.store.as_ref()?;
         let method = match head.method {
             "GET" => Method::GET,
             "HEAD" => Method::HEAD,
             _ => return None,
         };
-        let fields = Shown(head.fields);
+        let fields = RequestFields(head.fields);
         let request = cache::Request::new(&method, &fields);
         // A client that offers to switch protocols does not want the common answer.
         if request.has_body() || request.wants_upgrade() {
@@ -166,7 +171,7 @@ impl Reception {
         match store.memory().lookup(&route.key(self.scheme)?, &request, store.now()) {
             Lookup::Hit(hit) if hit.stale != Some(Tolerance::WhileRevalidate) => {
                 let (store, alternative) = (Arc::clone(store), self.alternative_along(route));
-                Some(Found { store, hit, alternative })
+                Some(StoredHit { store, hit, alternative })
             }
             _ => None,
         }
@@ -174,8 +179,8 @@ impl Reception {
 }
 
 /// Interim responses before the answer of `job`.
-fn interims(job: &Result<Job, Refused>) -> Interims {
-    job.as_ref().map_or_else(|_| Interims::default(), Job::interims)
+fn interims(job: &Result<ForwardJob, RefusedRequest>) -> Interims {
+    job.as_ref().map_or_else(|_| Interims::default(), ForwardJob::interims)
 }
 
 /// Returns true if the protocol writes targets in one form only: HTTP/2 and later, and SPDY.
@@ -192,18 +197,18 @@ fn entry(head: &RequestHead<'_>) -> Entry {
     Entry { socks: head.socks, ..Entry::new(head.peer, head.method, url, head.protocol) }
 }
 
-pub(super) fn refuse(note: &mut Note, refused: &Refused) -> Reply {
+pub(super) fn refuse(note: &mut RequestNote, refused: &RefusedRequest) -> Reply {
     note.entry.outcome = Outcome::Refused(refused.kind);
     whole(note, refused.reply())
 }
 
-fn own(note: &mut Note, reply: Reply) -> Reply {
+fn own(note: &mut RequestNote, reply: Reply) -> Reply {
     note.entry.outcome = Outcome::Own;
     whole(note, reply)
 }
 
 /// Notes an answer that is complete.
-pub(super) fn whole(note: &mut Note, reply: Reply) -> Reply {
+pub(super) fn whole(note: &mut RequestNote, reply: Reply) -> Reply {
     let now = Some(world::now());
     note.entry.status = reply.head.parts.status().as_u16();
     // A SOCKS client gets a code only.

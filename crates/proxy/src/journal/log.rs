@@ -1,9 +1,11 @@
-//! Log lines of requests.
+//! Log lines of requests, and the channel to their writer: no request waits for a disk.
 //!
 //! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all fields, with times in milliseconds since the
 //! arrival of the request's head. Text from clients is escaped, so that one request is one line.
 
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use http_stack::socks;
@@ -11,10 +13,12 @@ use serde::Serialize;
 use tls::Protocol;
 use units::Time;
 
-use super::entry::Entry;
+use super::metrics::Metrics;
+use super::{Entry, Journal};
+use crate::config::LogFormat;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     time: String,
     client: Option<String>,
     user: Option<&'a str>,
@@ -40,7 +44,7 @@ struct Line<'a> {
 pub fn json(entry: &Entry, start: Duration) -> String {
     let times = &entry.times;
     let since = |at: Option<Time>| at.map(|at| millis(at.since(times.request)));
-    let line = Line {
+    let line = JsonLine {
         time: date(start + times.request.since(Time::ZERO)).0,
         client: entry.client.map(|client| client.to_string()),
         user: entry.user.as_deref(),
@@ -114,9 +118,54 @@ fn date(since_1970: Duration) -> (String, String) {
     (format!("{at:.3}"), at.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())
 }
 
+/// Maximum number of lines waiting for the writer; more are lost, and counted.
+const WAITING: usize = 16 * 1024;
+
+/// A message to the writer.
+#[derive(Debug)]
+pub enum LogMessage {
+    /// Write a line, given without its end.
+    Line(String),
+    /// Reopen the file: it has been rotated.
+    Reopen,
+}
+
+/// The sender to the writer. Clones share one channel.
+pub type LogSender = SyncSender<LogMessage>;
+
+/// The sender to a writer, and the writer's end.
+pub fn log_channel() -> (LogSender, Receiver<LogMessage>) {
+    sync_channel(WAITING)
+}
+
+/// A journal that writes each request as a line.
+#[derive(Debug)]
+pub struct LogLines {
+    /// Format of the lines.
+    pub format: LogFormat,
+    /// Channel to the writer.
+    pub sender: LogSender,
+    /// Counter of lost lines.
+    pub metrics: Arc<Metrics>,
+    /// Unix time at which the world's clock started.
+    pub start: Duration,
+}
+
+impl Journal for LogLines {
+    fn done(&self, entry: &Entry) {
+        let line = match self.format {
+            LogFormat::Json => super::log::json(entry, self.start),
+            LogFormat::Common => super::log::common(entry, self.start),
+        };
+        if let Err(TrySendError::Full(_)) = self.sender.try_send(LogMessage::Line(line)) {
+            self.metrics.lost_line();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{Outcome, Times};
+    use super::super::{Outcome, Times};
     use super::*;
 
     /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).

@@ -12,14 +12,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
 use crate::http::message;
-use crate::split::Fragile;
+use crate::split::ResetOnDrop;
 
 /// Time for a client to close after this end did (Apache's lingering close).
 const LINGER: Duration = Duration::from_secs(2);
 
 /// A client's connection. Dropping it resets it.
-pub(crate) struct Front {
-    tcp: Fragile,
+pub(crate) struct ClientConnection {
+    tcp: ResetOnDrop,
     read: BytesMut,
     /// Size of the current request, at the front of `read`.
     in_hand: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Front {
 }
 
 /// A GET request.
-pub(crate) struct Trapped {
+pub(crate) struct TrappedGet {
     /// The request, with an absolute URL.
     pub(crate) request: Request<()>,
     /// True if the connection stays open behind the answer.
@@ -36,10 +36,10 @@ pub(crate) struct Trapped {
 
 /// Next event on a client's connection.
 #[expect(clippy::large_enum_variant, reason = "handed over once, at once")]
-pub(crate) enum Next {
+pub(crate) enum ClientEvent {
     /// A request to answer.
-    Get(Trapped),
-    /// Something else: see [`Front::into_unread`].
+    Get(TrappedGet),
+    /// Something else: see [`ClientConnection::into_unread`].
     Foreign,
     /// The client has closed.
     End,
@@ -47,7 +47,7 @@ pub(crate) enum Next {
 
 /// Framing of a response's body (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Framing {
+enum ResponseFraming {
     None,
     Length(u64),
     Chunked,
@@ -55,9 +55,14 @@ enum Framing {
     Close,
 }
 
-impl Front {
-    pub(crate) fn new(tcp: TcpStream) -> Front {
-        Front { tcp: Fragile::new(tcp), read: BytesMut::new(), in_hand: 0, limits: Limits::SERVER }
+impl ClientConnection {
+    pub(crate) fn new(tcp: TcpStream) -> ClientConnection {
+        ClientConnection {
+            tcp: ResetOnDrop::new(tcp),
+            read: BytesMut::new(),
+            in_hand: 0,
+            limits: Limits::SERVER,
+        }
     }
 
     /// The client's address.
@@ -65,22 +70,22 @@ impl Front {
         self.tcp.peer_addr().ok()
     }
 
-    /// The next request. It stays unread until [`Front::done`].
-    pub(crate) async fn next(&mut self) -> std::io::Result<Next> {
+    /// The next request. It stays unread until [`ClientConnection::done`].
+    pub(crate) async fn next(&mut self) -> std::io::Result<ClientEvent> {
         loop {
             // A new decoder each time: its input is not consumed before the answer.
             match RequestDecoder::new(self.limits).next(&self.read) {
                 Ok((used, Event::Head(head))) => {
-                    let Some(trapped) = trap(&head) else { return Ok(Next::Foreign) };
+                    let Some(trapped) = trap(&head) else { return Ok(ClientEvent::Foreign) };
                     self.in_hand = used;
-                    return Ok(Next::Get(trapped));
+                    return Ok(ClientEvent::Get(trapped));
                 }
                 Ok((_, Event::More)) if could_be_get(&self.read) => {}
-                _ => return Ok(Next::Foreign),
+                _ => return Ok(ClientEvent::Foreign),
             }
             if self.tcp.read_buf(&mut self.read).await? == 0 {
                 let is_over = self.read.is_empty();
-                return Ok(if is_over { Next::End } else { Next::Foreign });
+                return Ok(if is_over { ClientEvent::End } else { ClientEvent::Foreign });
             }
         }
     }
@@ -99,7 +104,7 @@ impl Front {
     pub(super) async fn interim(
         &mut self,
         mut head: Response<()>,
-        trapped: &Trapped,
+        trapped: &TrappedGet,
     ) -> std::io::Result<()> {
         if trapped.request.version() != Version::HTTP_11 {
             return Ok(());
@@ -116,19 +121,19 @@ impl Front {
         &mut self,
         head: &Response<()>,
         length: Option<u64>,
-        trapped: &mut Trapped,
-    ) -> std::io::Result<Body<'_>> {
+        trapped: &mut TrappedGet,
+    ) -> std::io::Result<BodyWriter<'_>> {
         let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status());
         let framing = match length {
-            _ if bodiless => Framing::None,
-            Some(bytes) => Framing::Length(bytes),
-            None if trapped.request.version() == Version::HTTP_11 => Framing::Chunked,
-            None => Framing::Close,
+            _ if bodiless => ResponseFraming::None,
+            Some(bytes) => ResponseFraming::Length(bytes),
+            None if trapped.request.version() == Version::HTTP_11 => ResponseFraming::Chunked,
+            None => ResponseFraming::Close,
         };
-        trapped.persistent &= framing != Framing::Close;
+        trapped.persistent &= framing != ResponseFraming::Close;
         let text = response_head(head, framing, trapped.persistent);
         self.tcp.write_bytes(text.into()).await?;
-        Ok(Body { tcp: &mut self.tcp, framing })
+        Ok(BodyWriter { tcp: &mut self.tcp, framing })
     }
 
     /// Sends FIN, and waits a moment for the client's: closing with unread input would reset the connection before the client has
@@ -144,36 +149,36 @@ impl Front {
 }
 
 /// A response's body on its way.
-pub(super) struct Body<'a> {
+pub(super) struct BodyWriter<'a> {
     tcp: &'a mut TcpStream,
-    framing: Framing,
+    framing: ResponseFraming,
 }
 
-impl Body<'_> {
+impl BodyWriter<'_> {
     /// Bytes still to come, if known.
     pub(super) fn left(&self) -> Option<u64> {
         match self.framing {
-            Framing::None => Some(0),
-            Framing::Length(bytes) => Some(bytes),
-            Framing::Chunked | Framing::Close => None,
+            ResponseFraming::None => Some(0),
+            ResponseFraming::Length(bytes) => Some(bytes),
+            ResponseFraming::Chunked | ResponseFraming::Close => None,
         }
     }
 
     /// Sends a piece.
     pub(super) async fn piece(&mut self, piece: Bytes) -> std::io::Result<()> {
         match &mut self.framing {
-            Framing::None => Ok(()),
-            Framing::Length(left) => {
+            ResponseFraming::None => Ok(()),
+            ResponseFraming::Length(left) => {
                 let more = (*left).checked_sub(piece.len() as u64);
                 *left = more.ok_or(std::io::ErrorKind::InvalidData)?;
                 self.tcp.write_bytes(piece).await
             }
-            Framing::Chunked => {
+            ResponseFraming::Chunked => {
                 let mut chunk = Vec::new();
                 encode::chunk(&mut chunk, &piece);
                 self.tcp.write_bytes(chunk.into()).await
             }
-            Framing::Close => self.tcp.write_bytes(piece).await,
+            ResponseFraming::Close => self.tcp.write_bytes(piece).await,
         }
     }
 
@@ -183,13 +188,15 @@ impl Body<'_> {
     /// If the body is shorter than its stated length.
     pub(super) async fn end(self) -> std::io::Result<()> {
         match self.framing {
-            Framing::Length(left) if left > 0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
-            Framing::Chunked => {
+            ResponseFraming::Length(left) if left > 0 => {
+                Err(std::io::ErrorKind::UnexpectedEof.into())
+            }
+            ResponseFraming::Chunked => {
                 let mut end = Vec::new();
                 encode::last_chunk(&mut end, &HeaderMap::new());
                 self.tcp.write_bytes(end.into()).await
             }
-            Framing::None | Framing::Length(_) | Framing::Close => Ok(()),
+            ResponseFraming::None | ResponseFraming::Length(_) | ResponseFraming::Close => Ok(()),
         }
     }
 }
@@ -202,7 +209,7 @@ fn could_be_get(read: &[u8]) -> bool {
 }
 
 /// The request, if it can be trapped: a GET without a body, for a host, without a protocol switch.
-fn trap(head: &codec::Request<'_>) -> Option<Trapped> {
+fn trap(head: &codec::Request<'_>) -> Option<TrappedGet> {
     let is_plain = head.method == "GET"
         && head.body == BodyLength::None
         && head.fields.get("upgrade").is_none()
@@ -220,7 +227,7 @@ fn trap(head: &codec::Request<'_>) -> Option<Trapped> {
         codec::Version::V11 => Version::HTTP_11,
     };
     *request.headers_mut() = fields(head.fields)?;
-    Some(Trapped { request, persistent: head.persistent })
+    Some(TrappedGet { request, persistent: head.persistent })
 }
 
 fn fields(lines: Fields<'_>) -> Option<HeaderMap> {
@@ -233,7 +240,7 @@ fn fields(lines: Fields<'_>) -> Option<HeaderMap> {
 }
 
 /// A head as text. The fields of framing and of the connection are ours.
-fn response_head(head: &Response<()>, framing: Framing, persistent: bool) -> Vec<u8> {
+fn response_head(head: &Response<()>, framing: ResponseFraming, persistent: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     let reason = head.status().canonical_reason().unwrap_or_default();
     write!(out, "HTTP/1.1 {} {reason}\r\n", head.status().as_u16()).expect("a Vec takes any write");
@@ -244,11 +251,11 @@ fn response_head(head: &Response<()>, framing: Framing, persistent: bool) -> Vec
         out.extend_from_slice(b"\r\n");
     }
     match framing {
-        Framing::Length(bytes) => {
+        ResponseFraming::Length(bytes) => {
             write!(out, "content-length: {bytes}\r\n").expect("a Vec takes any write");
         }
-        Framing::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
-        Framing::None | Framing::Close => {}
+        ResponseFraming::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        ResponseFraming::None | ResponseFraming::Close => {}
     }
     // RFC 9112 section 9.3: an HTTP/1.0 client that asked for it must be told.
     out.extend_from_slice(if persistent {
@@ -263,7 +270,7 @@ fn response_head(head: &Response<()>, framing: Framing, persistent: bool) -> Vec
 mod tests {
     use super::*;
 
-    fn trapped(text: &str) -> Option<Trapped> {
+    fn trapped(text: &str) -> Option<TrappedGet> {
         match RequestDecoder::new(Limits::SERVER).next(text.as_bytes()) {
             Ok((_, Event::Head(head))) => trap(&head),
             other => panic!("{text:?} is a head, not {other:?}"),
@@ -306,8 +313,8 @@ mod tests {
         };
         let whole =
             "HTTP/1.1 200 OK\r\netag: \"x\"\r\ncontent-length: 5\r\nconnection: keep-alive\r\n\r\n";
-        assert_eq!(text(Framing::Length(5), true), whole);
-        assert!(text(Framing::Chunked, true).contains("transfer-encoding: chunked"));
-        assert!(text(Framing::Close, false).contains("connection: close"));
+        assert_eq!(text(ResponseFraming::Length(5), true), whole);
+        assert!(text(ResponseFraming::Chunked, true).contains("transfer-encoding: chunked"));
+        assert!(text(ResponseFraming::Close, false).contains("connection: close"));
     }
 }

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use tokio::sync::oneshot;
 
-use crate::http::discover::Kind;
+use crate::http::discover::EmbeddedKind;
 
 /// Urgency of an object, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
+pub(super) enum ObjectUrgency {
     /// Rendering waits for it.
     Style,
     /// The client's parser waits for it.
@@ -23,55 +23,55 @@ pub(super) enum Urgency {
     Image,
 }
 
-impl From<Kind> for Urgency {
-    fn from(kind: Kind) -> Urgency {
+impl From<EmbeddedKind> for ObjectUrgency {
+    fn from(kind: EmbeddedKind) -> ObjectUrgency {
         match kind {
-            Kind::Style => Urgency::Style,
-            Kind::Script => Urgency::Script,
-            Kind::Font => Urgency::Font,
-            Kind::Image => Urgency::Image,
+            EmbeddedKind::Style => ObjectUrgency::Style,
+            EmbeddedKind::Script => ObjectUrgency::Script,
+            EmbeddedKind::Font => ObjectUrgency::Font,
+            EmbeddedKind::Image => ObjectUrgency::Image,
         }
     }
 }
 
 /// A semaphore with priorities.
 #[derive(Clone)]
-pub(super) struct Turns(Rc<RefCell<Queue>>);
+pub(super) struct PrioritySemaphore(Rc<RefCell<PriorityQueue>>);
 
-struct Queue {
+struct PriorityQueue {
     free: usize,
     places: u64,
-    waiting: BTreeMap<Place, oneshot::Sender<Turn>>,
+    waiting: BTreeMap<QueueRank, oneshot::Sender<PriorityPermit>>,
 }
 
 /// A place in the queue, for any number of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(Urgency, u64);
+pub(super) struct QueueRank(ObjectUrgency, u64);
 
 /// A turn, until it is dropped.
-pub(super) struct Turn(Rc<RefCell<Queue>>);
+pub(super) struct PriorityPermit(Rc<RefCell<PriorityQueue>>);
 
-impl Turns {
+impl PrioritySemaphore {
     /// A queue with `at_once` turns at a time.
-    pub(super) fn new(at_once: usize) -> Turns {
-        let queue = Queue { free: at_once, places: 0, waiting: BTreeMap::new() };
-        Turns(Rc::new(RefCell::new(queue)))
+    pub(super) fn new(at_once: usize) -> PrioritySemaphore {
+        let queue = PriorityQueue { free: at_once, places: 0, waiting: BTreeMap::new() };
+        PrioritySemaphore(Rc::new(RefCell::new(queue)))
     }
 
     /// A new place of this urgency, behind the others.
-    pub(super) fn place(&self, urgency: Urgency) -> Place {
+    pub(super) fn place(&self, urgency: ObjectUrgency) -> QueueRank {
         let mut queue = self.0.borrow_mut();
         queue.places += 1;
-        Place(urgency, queue.places)
+        QueueRank(urgency, queue.places)
     }
 
     /// Waits for a turn. A place is never waited at twice at the same time.
-    pub(super) async fn take(&self, place: Place) -> Turn {
+    pub(super) async fn take(&self, place: QueueRank) -> PriorityPermit {
         let waiting = {
             let mut queue = self.0.borrow_mut();
             if queue.free > 0 {
                 queue.free -= 1;
-                return Turn(Rc::clone(&self.0));
+                return PriorityPermit(Rc::clone(&self.0));
             }
             let (tell, told) = oneshot::channel();
             queue.waiting.insert(place, tell);
@@ -81,7 +81,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn {
+impl Drop for PriorityPermit {
     fn drop(&mut self) {
         let next = {
             let mut queue = self.0.borrow_mut();
@@ -91,7 +91,7 @@ impl Drop for Turn {
         };
         if let Some((_, tell)) = next {
             // A waiter that has given up drops the turn, and so hands it on.
-            drop(tell.send(Turn(Rc::clone(&self.0))));
+            drop(tell.send(PriorityPermit(Rc::clone(&self.0))));
         }
     }
 }
@@ -106,18 +106,18 @@ mod tests {
 
     #[test]
     fn the_most_urgent_is_next_and_who_left_is_passed_over() {
-        let turns = Turns::new(1);
+        let turns = PrioritySemaphore::new(1);
         let take = |urgency| {
             let turns = turns.clone();
             async move { turns.take(turns.place(urgency)).await }
         };
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(first) = pin!(take(Urgency::Image)).poll(&mut cx) else {
+        let Poll::Ready(first) = pin!(take(ObjectUrgency::Image)).poll(&mut cx) else {
             panic!("nobody else is there");
         };
-        let mut image = pin!(take(Urgency::Image));
-        let mut style = Box::pin(take(Urgency::Style));
-        let mut script = pin!(take(Urgency::Script));
+        let mut image = pin!(take(ObjectUrgency::Image));
+        let mut style = Box::pin(take(ObjectUrgency::Style));
+        let mut script = pin!(take(ObjectUrgency::Script));
         assert!(image.as_mut().poll(&mut cx).is_pending());
         assert!(style.as_mut().poll(&mut cx).is_pending());
         assert!(script.as_mut().poll(&mut cx).is_pending());
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn places_are_kept_and_so_many_have_their_turn() {
-        let turns = Turns::new(2);
+        let turns = PrioritySemaphore::new(2);
         let mut cx = Context::from_waker(Waker::noop());
-        let [first, second, third] = [(); 3].map(|()| turns.place(Urgency::Image));
+        let [first, second, third] = [(); 3].map(|()| turns.place(ObjectUrgency::Image));
         let Poll::Ready(one) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
         let Poll::Ready(_two) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
         let mut second = pin!(turns.take(second));
