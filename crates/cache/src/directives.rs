@@ -135,7 +135,7 @@ impl ResponseDirectives {
     }
 
     /// Notes the fields in a list of names; returns false if it is not such a list.
-    pub(crate) fn withhold(&mut self, names: &[u8]) -> bool {
+    fn withhold(&mut self, names: &[u8]) -> bool {
         let before = self.withheld.len();
         for name in members(names) {
             let Ok(name) = HeaderName::from_bytes(name) else { return false };

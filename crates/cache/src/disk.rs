@@ -270,7 +270,7 @@ impl<F: Files> Disk<F> {
     }
 
     fn try_append(&mut self, record: &[u8]) -> io::Result<RecordLocation> {
-        self.mend()?;
+        self.truncate_torn()?;
         let length = record.len() as u64;
         self.make_room(length)?;
         let Some(last) = self.segments.last_mut() else {
@@ -280,7 +280,7 @@ impl<F: Files> Disk<F> {
         let written = self.files.write_at(segment, at, record);
         if written.is_err() {
             self.torn = true;
-            self.mend()?;
+            self.truncate_torn()?;
         }
         written?;
         last_mut(&mut self.segments).1 = at + length;
@@ -288,7 +288,7 @@ impl<F: Files> Disk<F> {
     }
 
     /// Truncates the remains of a failed write.
-    fn mend(&mut self) -> io::Result<()> {
+    fn truncate_torn(&mut self) -> io::Result<()> {
         if let (true, Some((segment, length))) = (self.torn, self.segments.last().copied()) {
             self.files.truncate(segment, length)?;
         }

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The fields of a message.
 pub trait FieldLines {
-    /// Calls `see` with each field line in order: its name, in whatever case it came, and its value without surrounding
+    /// Calls `see` with each field line in order: its name, in its original case, and its value without surrounding
     /// white space.
     fn each<'a>(&'a self, see: impl FnMut(&'a str, &'a [u8]));
 

@@ -8,10 +8,10 @@
 //! 2. On a miss: [`Memory::ticket`], then the origin, then [`storable`], and [`Memory::insert`] with the whole body.
 //! 3. On a validation: [`ReuseTerms::validators`] in the request; a 304 that [`ReuseTerms::confirmed_by`] accepts gives [`updated`] fields,
 //!    which are judged and inserted as in step 2; another response takes the stored one's place. After an error, [`ReuseTerms::serves_on_error`].
-//! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`]. After a HEAD: [`ReuseTerms::after_head`].
+//! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`].
 //!
-//! [`Disk`] keeps responses across a restart: it is asked after a miss in the memory tier and told of each
-//! insertion and removal.
+//! [`Disk`] keeps responses across a restart. The proxy consults it after a miss in the memory tier, and repeats each insertion and removal
+//! there.
 //!
 //! Not implemented: storing responses to methods other than GET, rules for private caches, `Cache-Control` extensions beyond RFC 5861.
 
@@ -41,15 +41,12 @@ pub use disk::{Directory, Disk, DiskError, DiskLimits, DiskRecovery, Files};
 pub use entry::{CacheEntry, EntryValue, StoredResponse};
 pub use fields::{FieldLines, Section, members};
 pub use key::{CacheKey, OwnedKey, Partition, Scheme};
-pub use lookup::{Hit, Lookup};
-pub use lookup::{Reuse, Tolerance, ValidationReason};
+pub use lookup::{Hit, Lookup, Reuse, Tolerance, ValidationReason};
 pub use memory::{InsertError, InsertTicket, Limits, Memory, MemoryTally, Purge};
 pub use ranges::ContentRange;
 pub use request::Request;
 pub use status::{CacheStatus, ForwardReason, Handling};
-pub use storing::{Heuristic, Policy, SetCookie};
-pub use storing::{NotStored, Storable, UNKEYED, storable};
+pub use storing::{Heuristic, NotStored, Policy, SetCookie, Storable, UNKEYED, storable};
 pub use terms::{ExchangeTimes, Lifetime, ReuseTerms, Validation};
-pub use validation::invalidated;
-pub use validation::{AfterHead, replaced_in_validation, updated};
+pub use validation::{invalidated, replaced_in_validation, updated};
 pub use vary::{VariesOnAnything, Vary};

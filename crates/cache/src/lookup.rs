@@ -23,7 +23,7 @@ pub enum Lookup<V> {
         /// Reason for the validation.
         reason: ValidationReason,
     },
-    /// Nothing: the origin must answer.
+    /// No usable entry: the origin must answer.
     Miss(ForwardReason),
     /// No stored response, and the request forbids asking the origin: 504 (RFC 9111 section 5.2.1.7).
     Unavailable,
@@ -186,17 +186,6 @@ impl ReuseTerms {
             && !request.directives().no_cache
             && tolerated > DeltaSeconds::ZERO
             && self.stale_millis(now) <= tolerated.as_millis()
-    }
-
-    /// The end of its usefulness without contacting the origin; a validator makes it useful for longer.
-    pub fn useful_until(&self) -> Date {
-        let tolerated = match self.validation {
-            Validation::Lenient => self.while_revalidate.max(self.if_error),
-            _ => DeltaSeconds::ZERO,
-        };
-        let age = self.age_millis(self.exchange().received);
-        let fresh = self.lifetime().seconds().as_millis().saturating_sub(age);
-        self.exchange().received.plus_millis(fresh + tolerated.as_millis())
     }
 }
 

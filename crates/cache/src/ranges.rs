@@ -114,7 +114,7 @@ impl ContentRange {
     }
 
     /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-RangeField`, valid and consistent with its length.
-    pub(crate) fn told_by(response: &(impl FieldLines + ?Sized)) -> Option<ContentRange> {
+    pub(crate) fn stated_by(response: &(impl FieldLines + ?Sized)) -> Option<ContentRange> {
         let (mut lines, mut part) = (0, None);
         response.values("content-range", |value| {
             lines += 1;

@@ -23,21 +23,21 @@ pub struct CacheStatus {
     pub detail: Option<&'static str>,
 }
 
-/// Source of the answer, or the reason for going to the origin.
+/// Source of the answer, or the reason for forwarding to the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handling {
     /// From the cache (`hit`).
     Hit,
     /// By the origin (`fwd`).
     Forwarded(ForwardReason),
-    /// None: the request wanted an answer from the cache alone, which has none.
+    /// Neither: the request allowed an answer from the cache only (`only-if-cached`), and there is none.
     Unavailable,
 }
 
 /// Reason for forwarding a request to the origin (`fwd`, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardReason {
-    /// This cache was told to leave the request alone.
+    /// This cache is configured to bypass the request.
     Bypass,
     /// Its method is not answered from caches.
     Method,

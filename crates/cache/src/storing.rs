@@ -33,7 +33,9 @@ pub enum NotStored {
     Private,
     #[error("the request bore credentials, and the response does not allow sharing")]
     Authorization,
-    #[error("nothing allows storing: no lifetime, no `public`, and no heuristically cacheable status code")]
+    #[error(
+        "nothing allows storing: no lifetime, no `public`, and no heuristically cacheable status code"
+    )]
     NothingAllows,
     #[error("`Vary` is `*` or malformed")]
     VaryStar,
@@ -155,7 +157,7 @@ fn response_allows<Q: FieldLines + ?Sized>(
         return Err(NotStored::Status);
     }
     // A part is stored if it states its range; multipart/byteranges does not (section 3.3).
-    if status == StatusCode::PARTIAL_CONTENT && ContentRange::told_by(response).is_none() {
+    if status == StatusCode::PARTIAL_CONTENT && ContentRange::stated_by(response).is_none() {
         return Err(NotStored::Part);
     }
     // Section 5.2.2.3: must-understand overrides no-store in caches that understand the code.

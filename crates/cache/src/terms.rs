@@ -91,7 +91,7 @@ impl ReuseTerms {
             last_modified: validator("last-modified"),
             // The field is meaningless in any other response (RFC 9110 section 14.4).
             content_range: (status == StatusCode::PARTIAL_CONTENT)
-                .then(|| ContentRange::told_by(response))
+                .then(|| ContentRange::stated_by(response))
                 .flatten(),
         }
     }

@@ -33,32 +33,9 @@ impl ReuseTerms {
             None => true,
         }
     }
-
-    /// The effect of a 200 to HEAD on the stored response (section 4.3.5); `length` is its body's.
-    pub fn after_head(&self, head: &(impl FieldLines + ?Sized), length: u64) -> AfterHead {
-        let same = |name, own: Option<&HeaderValue>| {
-            head.value(name).is_none_or(|new| own.is_some_and(|own| own.as_bytes() == new))
-        };
-        let lengths =
-            head.value("content-length").is_none_or(|new| new == length.to_string().as_bytes());
-        if same("etag", self.etag()) && same("last-modified", self.last_modified()) && lengths {
-            AfterHead::Update
-        } else {
-            AfterHead::Invalidate
-        }
-    }
 }
 
-/// Effect of a HEAD on a stored response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterHead {
-    /// It takes on the head's fields.
-    Update,
-    /// It is of another representation: invalidate it.
-    Invalidate,
-}
-
-/// The stored fields, updated with those of a 304 or of a response to HEAD (section 3.2). The result is judged as any response is:
+/// The stored fields, updated with those of a 304 (section 3.2). The result is judged as any response is:
 /// [`storable`](crate::storable) leaves out fields that must not be stored.
 pub fn updated(stored: &Section, update: &(impl FieldLines + ?Sized)) -> Section {
     let mut lines: Vec<(String, Vec<u8>)> = Vec::new();
@@ -162,17 +139,6 @@ mod tests {
         }
         let weak = terms(&[("etag", "W/\"a\"")]);
         assert!(!weak.confirmed_by(&[("etag", "\"a\"")][..]), "a strong tag is another's");
-    }
-
-    /// RFC 9111 section 4.3.5.
-    #[test]
-    fn a_head_updates_or_invalidates() {
-        let terms = terms(&[("etag", "\"a\""), MODIFIED]);
-        let after = |fields: &[(&str, &str)]| terms.after_head(fields, 100);
-        assert_eq!(after(&[("etag", "\"a\""), ("content-length", "100")]), AfterHead::Update);
-        assert_eq!(after(&[("x", "y")]), AfterHead::Update);
-        assert_eq!(after(&[("etag", "\"b\"")]), AfterHead::Invalidate);
-        assert_eq!(after(&[("content-length", "99")]), AfterHead::Invalidate);
     }
 
     /// RFC 9111 section 3.2.

@@ -17,8 +17,7 @@ use world::TcpListener;
 
 use crate::leg;
 
-/// Answers the operator on `listener`, for ever. `is_well` returns true if the other end is there, as far as this one can
-/// tell.
+/// Serves the operator on `listener`, without end. `is_well` returns true if the other end seems to be up.
 pub async fn tell(
     listener: TcpListener,
     counters: Rc<Counters>,

@@ -232,8 +232,7 @@ impl LocalPlan {
             transparent: intercept.by == InterceptMeans::Tproxy,
         });
         let listeners: Vec<Listener> = forwards.chain(intercepts).collect();
-        let problem =
-            "at least one [[forward]] or [[intercept]] was expected";
+        let problem = "at least one [[forward]] or [[intercept]] was expected";
         at.check(!listeners.is_empty(), "forward", problem)?;
         let keys = at.keys(&file.key, &file.peer)?;
         Ok(LocalPlan { settings, keys, listeners, metrics: file.metrics })

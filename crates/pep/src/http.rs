@@ -20,4 +20,6 @@ mod near;
 pub use self::discover::{Embedded, EmbeddedKind, discover};
 pub(crate) use self::far::Fetcher;
 pub use self::far::{Compression, Settings};
-pub(crate) use self::near::{Answered, answer, ClientConnection, ClientEvent, GetContext, PushStore};
+pub(crate) use self::near::{
+    Answered, ClientConnection, ClientEvent, GetContext, PushStore, answer,
+};

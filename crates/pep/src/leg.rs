@@ -128,7 +128,7 @@ pub(crate) async fn within<T>(
 
 /// Completes when the near end no longer answers.
 pub(crate) async fn until_gone(pings: h2::PingPong, settings: &Settings) {
-    channel::watch_peer(pings, settings, &channel::MinRtt::default(), || {}).await;
+    channel::watch_peer(pings, settings, &channel::LeastRtt::default(), || {}).await;
 }
 
 /// A port that near ends connect to.

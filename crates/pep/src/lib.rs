@@ -22,6 +22,5 @@ pub use admin::{Count, Counters};
 pub use leg::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
 pub use local::{Local, Target};
 pub use port::Ending;
-pub use remote::Reach;
-pub use remote::Remote;
+pub use remote::{Reach, Remote};
 pub use split::{Ask, Refused};

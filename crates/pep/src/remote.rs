@@ -121,7 +121,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Serves a QUIC connection and all its streams, likewise.
+    /// Serves a QUIC connection and all its streams in the same way.
     async fn streams(self: &Rc<Remote>, incoming: bare::Incoming) -> io::Result<()> {
         let settings = &self.settings.leg;
         let first = async {
@@ -157,7 +157,7 @@ impl Remote {
     where
         T: AsyncRead + AsyncWrite + Unpin,
     {
-        let pings = connection.ping_pong().expect("nobody has taken them");
+        let pings = connection.ping_pong().expect("nothing else has taken the pings");
         race(self.requests(connection), leg::until_gone(pings, &self.settings.leg)).await;
     }
 

@@ -25,7 +25,7 @@ pub(crate) async fn join(client: TcpStream, server: TcpStream, first: Bytes) -> 
     let (mut client, mut server) = (ResetOnDrop::new(client), ResetOnDrop::new(server));
     server.write_bytes(first).await?;
     copy_bidirectional(&mut *client, &mut *server).await?;
-    drop((client.let_go(), server.let_go()));
+    drop((client.release(), server.release()));
     Ok(())
 }
 
@@ -50,7 +50,7 @@ impl ResetOnDrop {
     }
 
     /// Lets the connection go, to be closed as usual.
-    pub(crate) fn let_go(mut self) -> TcpStream {
+    pub(crate) fn release(mut self) -> TcpStream {
         let tcp = self.0.take().expect("it is there until it is let go");
         tcp.set_resets_if_orphaned(false);
         tcp

@@ -19,7 +19,7 @@ pub use file::File;
 pub use resolve::{load, resolve};
 pub use settings::{
     Access, AdminSettings, Forward, HostField, Http3, Intercept, ListenerSettings, Log, LogFormat,
-    LogPlace, PacFile, Reverse, Settings, Trust,
+    LogPlace, Reverse, ServedPacFile, Settings, Trust,
 };
 pub use values::{Address, Network, PortRange, Size};
 
@@ -28,7 +28,7 @@ pub use values::{Address, Network, PortRange, Size};
 #[error("{place}: {problem}")]
 pub struct ConfigError {
     /// Place of the error.
-    pub place: Place,
+    pub place: ConfigLocation,
     /// The problem, and what was expected.
     pub problem: String,
     /// A remedy.
@@ -37,7 +37,7 @@ pub struct ConfigError {
 
 /// A place in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigLocation {
     /// In a file: line and column, counted from 1.
     At(PathBuf, usize, usize),
     /// A file as a whole.
@@ -46,19 +46,21 @@ pub enum Place {
     Arguments,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::At(path, line, column) => write!(f, "{}:{line}:{column}", path.display()),
-            Place::File(path) => write!(f, "{}", path.display()),
-            Place::Arguments => f.write_str("the arguments"),
+            ConfigLocation::At(path, line, column) => {
+                write!(f, "{}:{line}:{column}", path.display())
+            }
+            ConfigLocation::File(path) => write!(f, "{}", path.display()),
+            ConfigLocation::Arguments => f.write_str("the arguments"),
         }
     }
 }
 
 impl ConfigError {
     /// A problem at `place`.
-    pub fn new(place: Place, problem: impl fmt::Display) -> ConfigError {
+    pub fn new(place: ConfigLocation, problem: impl fmt::Display) -> ConfigError {
         ConfigError { place, problem: problem.to_string(), remedy: None }
     }
 
@@ -77,12 +79,12 @@ enum ConfigSource<'a> {
 }
 
 impl ConfigSource<'_> {
-    fn place(&self, span: Range<usize>) -> Place {
-        let ConfigSource::File { path, text } = self else { return Place::Arguments };
+    fn place(&self, span: Range<usize>) -> ConfigLocation {
+        let ConfigSource::File { path, text } = self else { return ConfigLocation::Arguments };
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let (line, column) = (before.matches('\n').count(), before[line_start..].chars().count());
-        Place::At(path.to_path_buf(), line + 1, column + 1)
+        ConfigLocation::At(path.to_path_buf(), line + 1, column + 1)
     }
 
     /// The TOML reader's error, with a suggestion for a misspelled key.

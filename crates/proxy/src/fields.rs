@@ -17,6 +17,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::access::within;
 use crate::target::Scheme;
 
 /// Fields of the connection or of message framing (RFC 9110 section 7.6.1, RFC 9112 section 6, RFC 9113 section 8.2.2). `Expect` and
@@ -202,7 +203,7 @@ impl Disclosure {
             return Ok(false);
         }
         let address = client.address.to_canonical();
-        let is_trusted = trusted.iter().any(|network| network.contains(&address));
+        let is_trusted = within(trusted, address);
         let known = if is_trusted { list(fields, &self.chain()) } else { String::new() };
         let keeps_host = is_trusted && fields.contains_key(X_FORWARDED_HOST);
         let kept = [X_FORWARDED_HOST, X_FORWARDED_PROTO].map(|name| fields.get(name).cloned());

@@ -13,4 +13,4 @@ mod transit;
 
 pub use entrance::{Entrance, Proxy, ProxyParts};
 pub use replies::RefusedRequest;
-pub use route::{Route, route};
+pub use route::{RequestRoute, route};

@@ -10,8 +10,7 @@ use http_stack::socks;
 use tls::Protocol;
 use units::Time;
 
-pub use self::log::{common, json};
-pub use log::{LogLines, LogMessage, LogSender, log_channel};
+pub use self::log::{LogLines, LogMessage, LogSender, common, json, log_channel};
 pub use metrics::{Gauges, Metrics, exposition};
 
 /// A request and its outcome. Strings are as the client sent them, and are escaped when they are written.
@@ -32,7 +31,7 @@ pub struct Entry {
     /// The status of the answer; 0 if there was none.
     pub status: u16,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// Bytes of the response's body sent to the client; for a tunnel, all bytes.
     pub sent_bytes: u64,
     /// Bytes of the request's body received from the client; for a tunnel, all bytes.
@@ -40,13 +39,13 @@ pub struct Entry {
     /// The origin's address, if a connection was opened for this request.
     pub origin: Option<SocketAddr>,
     /// Timeline of the request.
-    pub times: Times,
+    pub times: RequestTimes,
 }
 
 /// Outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The proxy answered by itself: its own files, `OPTIONS`.
+pub enum RequestOutcome {
+    /// Answered by the proxy itself: its own files, `OPTIONS`.
     Own,
     /// Refused, with the reason (error types of RFC 9209 section 2.3).
     Refused(&'static str),
@@ -66,26 +65,26 @@ pub enum Outcome {
     Abandoned,
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Its name in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {
-            Outcome::Own => "own",
-            Outcome::Refused(_) => "refused",
-            Outcome::Passed => "passed",
-            Outcome::Hit => "hit",
-            Outcome::Validated => "validated",
-            Outcome::Tunnelled => "tunnelled",
-            Outcome::Intercepted => "intercepted",
-            Outcome::Failed(_) => "failed",
-            Outcome::Abandoned => "abandoned",
+            RequestOutcome::Own => "own",
+            RequestOutcome::Refused(_) => "refused",
+            RequestOutcome::Passed => "passed",
+            RequestOutcome::Hit => "hit",
+            RequestOutcome::Validated => "validated",
+            RequestOutcome::Tunnelled => "tunnelled",
+            RequestOutcome::Intercepted => "intercepted",
+            RequestOutcome::Failed(_) => "failed",
+            RequestOutcome::Abandoned => "abandoned",
         }
     }
 
     /// The reason, if there is one.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
-            Outcome::Refused(reason) | Outcome::Failed(reason) => Some(reason),
+            RequestOutcome::Refused(reason) | RequestOutcome::Failed(reason) => Some(reason),
             _ => None,
         }
     }
@@ -107,7 +106,7 @@ impl Outcome {
 /// Timeline of a request; `None` for events that did not happen. Bytes for the client are timed when they are handed to
 /// its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct RequestTimes {
     /// Arrival of the request's head.
     pub request: Time,
     /// Availability of a connection to the origin.
@@ -138,11 +137,11 @@ impl Entry {
             protocol,
             socks: None,
             status: 0,
-            outcome: Outcome::Abandoned,
+            outcome: RequestOutcome::Abandoned,
             sent_bytes: 0,
             received_bytes: 0,
             origin: None,
-            times: Times { request: world::now(), ..Times::default() },
+            times: RequestTimes { request: world::now(), ..RequestTimes::default() },
         }
     }
 }

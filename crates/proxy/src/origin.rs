@@ -18,8 +18,7 @@ use page::Page;
 use tokio::sync::Semaphore;
 use world::BatchSocket;
 
-pub use site::PushPolicy;
-pub use site::Site;
+pub use site::{PushPolicy, Site};
 
 /// Number of requests a server works on at once, and its service time beside an object's own think time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -160,7 +159,7 @@ pub struct BoundOrigin {
 }
 
 impl BoundOrigin {
-    /// Serves for ever; each TCP connection is watched by one of `meters`.
+    /// Serves until a listener fails; each TCP connection is watched by one of `meters`.
     ///
     /// # Errors
     /// If a listener fails.
@@ -198,7 +197,7 @@ impl Meters {
     }
 }
 
-/// Listens and serves for ever; each connection is watched by one of `meters`.
+/// Listens and serves until a listener fails; each connection is watched by one of `meters`.
 ///
 /// # Errors
 /// If the address cannot be bound, or the listener fails.
@@ -212,13 +211,13 @@ async fn serve_quic<H: Handler>(listener: h3::Listener, handler: Rc<H>) {
     while let Some(incoming) = listener.accept().await {
         let handler = Rc::clone(&handler);
         world::spawn(async move {
-            // A failed connection is the client's to notice; the server has no one to report it to.
+            // The client notices a failed connection; the server has nowhere to report it.
             let _ = incoming.serve(handler).await;
         });
     }
 }
 
-/// Accepts connections for ever, each served by a task of its own.
+/// Accepts connections until the listener fails, each served by a task of its own.
 ///
 /// # Errors
 /// If the listener fails.
@@ -242,7 +241,7 @@ async fn serve_metered<H: Handler>(
         let acceptor = acceptor.clone();
         let handler = Rc::clone(&handler);
         world::spawn(async move {
-            // A failed connection is the client's to notice; the server has no one to report it to.
+            // The client notices a failed connection; the server has nowhere to report it.
             let _ = acceptor.serve_metered(stream, handler, &meter).await;
         });
     }

@@ -130,7 +130,7 @@ impl<V: EntryValue> Shard<V> {
         let at = self.slots.take(hash, weight, entry, known.unwrap_or(1));
         match known {
             None => self.probation.push(&mut self.slots, at),
-            Some(_) => self.prove(at),
+            Some(_) => self.promote(at),
         }
         let slots = &self.slots;
         self.table.insert_unique(hash, at, |at| slots.get(*at).hash);
@@ -207,7 +207,7 @@ impl<V: EntryValue> Shard<V> {
             let from = if probation { self.probation.tail() } else { self.proven.least() };
             // A weight is at most the limit, so there is room before both are empty.
             let Some(at) = from else { return };
-            if probation { self.end_probation(at) } else { self.leave(at) }
+            if probation { self.end_probation(at) } else { self.revalue_or_evict(at) }
         }
     }
 
@@ -215,17 +215,17 @@ impl<V: EntryValue> Shard<V> {
     fn end_probation(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.probation.unlink(&mut self.slots, at);
-            self.prove(at);
+            self.promote(at);
         } else {
             self.evict(at);
         }
     }
 
     /// Revalues an entry that was requested since its last valuation; evicts it otherwise.
-    fn leave(&mut self, at: u32) {
+    fn revalue_or_evict(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.proven.remove(&mut self.slots, at);
-            self.prove(at);
+            self.promote(at);
         } else {
             self.clock = self.slots.get(at).worth;
             self.evict(at);
@@ -233,7 +233,7 @@ impl<V: EntryValue> Shard<V> {
     }
 
     /// Values an entry and puts it among the proven ones.
-    fn prove(&mut self, at: u32) {
+    fn promote(&mut self, at: u32) {
         let clock = self.clock;
         let slot = self.slots.get_mut(at);
         slot.asked = slot.asked.saturating_add(slot.finds);
@@ -283,24 +283,24 @@ fn fit<V: EntryValue, F: FieldLines + ?Sized>(
 
 /// Ghost list: hashes of recently evicted keys with their request counts, in order of eviction.
 #[derive(Debug)]
-pub(super) struct Ghost {
+struct Ghost {
     order: VecDeque<u64>,
     known: HashTable<Departed>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Departed {
+struct Departed {
     hash: u64,
     asked: u32,
 }
 
 impl Ghost {
-    pub fn new() -> Ghost {
+    fn new() -> Ghost {
         Ghost { order: VecDeque::new(), known: HashTable::new() }
     }
 
     /// Remembers a key, and drops the oldest ones beyond `limit`.
-    pub fn remember(&mut self, hash: u64, asked: u32, limit: usize) {
+    fn remember(&mut self, hash: u64, asked: u32, limit: usize) {
         if self.recall(hash).is_none() {
             self.order.push_back(hash);
         }
@@ -313,7 +313,7 @@ impl Ghost {
     }
 
     /// Removes a key and returns its request count.
-    pub fn recall(&mut self, hash: u64) -> Option<u32> {
+    fn recall(&mut self, hash: u64) -> Option<u32> {
         let found = self.known.find_entry(hash, |known| known.hash == hash).ok()?;
         Some(found.remove().0.asked)
     }

@@ -176,7 +176,7 @@ impl Heap {
     pub fn push<V>(&mut self, slots: &mut Slots<V>, at: u32) {
         self.bytes += slots.get(at).weight;
         self.order.push(at);
-        self.rise(slots, self.order.len() - 1);
+        self.sift_up(slots, self.order.len() - 1);
     }
 
     pub fn remove<V>(&mut self, slots: &mut Slots<V>, at: u32) {
@@ -185,13 +185,13 @@ impl Heap {
         self.order.swap_remove(index);
         if index < self.order.len() {
             // The replacement came from the end: it may belong further down, or, from another branch, further up.
-            let index = self.rise(slots, index);
-            self.sink(slots, index);
+            let index = self.sift_up(slots, index);
+            self.sift_down(slots, index);
         }
     }
 
     /// Moves a slot up to its index, which it returns.
-    fn rise<V>(&mut self, slots: &mut Slots<V>, mut index: usize) -> usize {
+    fn sift_up<V>(&mut self, slots: &mut Slots<V>, mut index: usize) -> usize {
         let at = self.order[index];
         let worth = slots.get(at).worth;
         while index > 0 {
@@ -206,7 +206,7 @@ impl Heap {
         index
     }
 
-    fn sink<V>(&mut self, slots: &mut Slots<V>, mut index: usize) {
+    fn sift_down<V>(&mut self, slots: &mut Slots<V>, mut index: usize) {
         let at = self.order[index];
         let worth = slots.get(at).worth;
         loop {

@@ -39,7 +39,7 @@ pub fn discover(media_type: &str, base: &Url, text: &[u8]) -> Vec<Embedded> {
             embedded
         }
         "text/css" => {
-            let mut found = Discovery::new(base);
+            let mut found = EmbeddedObjects::new(base);
             found.css(&String::from_utf8_lossy(text));
             found.take()
         }
@@ -48,15 +48,15 @@ pub fn discover(media_type: &str, base: &Url, text: &[u8]) -> Vec<Embedded> {
 }
 
 /// Objects found in one document.
-pub(super) struct Discovery {
+pub(super) struct EmbeddedObjects {
     base: Url,
     known: BTreeSet<Url>,
     news: Vec<Embedded>,
 }
 
-impl Discovery {
-    pub(super) fn new(base: &Url) -> Discovery {
-        Discovery { base: base.clone(), known: BTreeSet::new(), news: Vec::new() }
+impl EmbeddedObjects {
+    pub(super) fn new(base: &Url) -> EmbeddedObjects {
+        EmbeddedObjects { base: base.clone(), known: BTreeSet::new(), news: Vec::new() }
     }
 
     /// Resolves the links from here on against `base`.

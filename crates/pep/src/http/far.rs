@@ -80,7 +80,7 @@ pub(crate) struct Fetcher {
     /// Addresses that clients connected to, by host and port: fetches go nowhere else.
     known: RefCell<BTreeMap<(IpAddr, String), SocketAddr>>,
     /// Turns of unsolicited fetches.
-    in_hand: PrioritySemaphore,
+    fetch_permits: PrioritySemaphore,
     counters: Rc<Counters>,
 }
 
@@ -91,9 +91,18 @@ impl Fetcher {
         patience: Duration,
         counters: Rc<Counters>,
     ) -> Rc<Fetcher> {
-        let in_hand = PrioritySemaphore::new(settings.at_once);
+        let fetch_permits = PrioritySemaphore::new(settings.at_once);
         let (upstream, jar, known) = Default::default();
-        Rc::new(Fetcher { settings, reach, patience, upstream, jar, known, in_hand, counters })
+        Rc::new(Fetcher {
+            settings,
+            reach,
+            patience,
+            upstream,
+            jar,
+            known,
+            fetch_permits,
+            counters,
+        })
     }
 
     /// Answers `request` of `client`, which wanted it to go to `target`.

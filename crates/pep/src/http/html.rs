@@ -11,11 +11,11 @@ use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer, naive_next_state};
 use url::Url;
 
-use super::discover::{Discovery, Embedded, EmbeddedKind};
+use super::discover::{Embedded, EmbeddedKind, EmbeddedObjects};
 
 /// A page that is being read.
 pub struct HtmlScanner {
-    found: Discovery,
+    found: EmbeddedObjects,
     /// Input that has not been scanned.
     rest: Vec<u8>,
     /// Size of the rest at which it is scanned.
@@ -29,7 +29,7 @@ pub struct HtmlScanner {
 impl HtmlScanner {
     /// A scanner for the page at `base`.
     pub fn new(base: &Url) -> HtmlScanner {
-        let (found, rest) = (Discovery::new(base), Vec::new());
+        let (found, rest) = (EmbeddedObjects::new(base), Vec::new());
         HtmlScanner { found, rest, due_bytes: 0, hidden: 0, in_style: false, has_base: false }
     }
 

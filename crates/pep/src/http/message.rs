@@ -100,7 +100,7 @@ impl LegDeflater {
         LegDeflater(DeflateEncoder::new(Vec::new(), Compression::none()))
     }
 
-    /// The output for `piece`, flushed: no one waits for the next piece.
+    /// The output for `piece`, flushed, so that it need not wait for the next piece.
     pub(super) fn piece(&mut self, piece: &[u8]) -> io::Result<Bytes> {
         self.0.write_all(piece)?;
         self.0.flush()?;

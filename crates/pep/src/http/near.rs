@@ -55,9 +55,9 @@ pub(crate) struct GetContext<'a> {
 pub(crate) async fn answer(
     front: &mut ClientConnection,
     mut trapped: TrappedGet,
-    asking: &GetContext<'_>,
+    context: &GetContext<'_>,
 ) -> Answered {
-    let GetContext { client, store, leg, counters, idle, .. } = *asking;
+    let GetContext { client, store, leg, counters, idle, .. } = *context;
     let claimed = world::timeout(idle, store.claim(client, &trapped.request)).await;
     if let Ok(Some(whole)) = claimed {
         counters.fetched.add(1);
@@ -67,7 +67,7 @@ pub(crate) async fn answer(
         return ended(sent.map_err(io::Error::other).flatten(), &trapped);
     }
     let Some(lease) = leg.lease() else { return Answered::Not };
-    let Some((response, promises)) = ask(lease, &trapped, asking).await else {
+    let Some((response, promises)) = ask(lease, &trapped, context).await else {
         return Answered::Not;
     };
     let usual = trapped.request.headers().clone();
@@ -95,7 +95,7 @@ pub(crate) async fn answer(
         Err(_) => return Answered::Broken,
     };
     counters.fetched.add(1);
-    let sent = pass(front, response, &mut trapped, asking).await;
+    let sent = pass(front, response, &mut trapped, context).await;
     ended(sent, &trapped)
 }
 
@@ -130,16 +130,16 @@ type SentRequest = ((h2::client::ResponseFuture, StreamLease), h2::client::PushP
 async fn ask(
     lease: StreamLease,
     trapped: &TrappedGet,
-    asking: &GetContext<'_>,
+    context: &GetContext<'_>,
 ) -> Option<SentRequest> {
-    let GetContext { client, target, .. } = *asking;
+    let GetContext { client, target, .. } = *context;
     let mut request = trapped.request.clone();
     message::strip_hop(request.headers_mut());
     // The URL includes it.
     request.headers_mut().remove(http::header::HOST);
     *request.version_mut() = http::Version::HTTP_2;
     let request = Ask::Fetch { target, client, request }.into_request().ok()?;
-    let mut sender = lease.sender_on(&asking.line).await.ok()?;
+    let mut sender = lease.sender_on(&context.line).await.ok()?;
     let (mut response, _) = sender.send_request(request, true).ok()?;
     let promises = response.push_promises();
     Some(((response, lease), promises))
@@ -150,9 +150,9 @@ async fn pass(
     front: &mut ClientConnection,
     response: Response<h2::RecvStream>,
     trapped: &mut TrappedGet,
-    asking: &GetContext<'_>,
+    context: &GetContext<'_>,
 ) -> io::Result<()> {
-    let GetContext { counters, idle, .. } = *asking;
+    let GetContext { counters, idle, .. } = *context;
     let (mut head, mut coming) = response.into_parts();
     let length = message::text(&head.headers, message::LENGTH).and_then(|text| text.parse().ok());
     let mut inflater = LegInflater::of(&head.headers);

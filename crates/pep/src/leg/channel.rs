@@ -36,7 +36,7 @@ pub(super) struct LegChannel {
     /// True once it has been present.
     stood: watch::Sender<bool>,
     open: Rc<Cell<usize>>,
-    pub(super) rtt: MinRtt,
+    pub(super) rtt: LeastRtt,
 }
 
 impl LegChannel {
@@ -48,7 +48,7 @@ impl LegChannel {
     ) -> Rc<LegChannel> {
         let channel = Rc::<LegChannel>::default();
         let held = Rc::clone(&channel);
-        drop(world::spawn(async move { held.hold(far, &connector, &settings).await }));
+        drop(world::spawn(async move { held.maintain(far, &connector, &settings).await }));
         channel
     }
 
@@ -72,7 +72,7 @@ impl LegChannel {
             .then(|| StreamLease { opener, _place: StreamSlot::take(&self.open) })
     }
 
-    async fn hold(
+    async fn maintain(
         self: &Rc<LegChannel>,
         far: SocketAddr,
         connector: &Connector,
@@ -80,7 +80,7 @@ impl LegChannel {
     ) {
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.stand(far, connector, settings).await {
+            match self.connect_and_serve(far, connector, settings).await {
                 // The far end's successor may be there already.
                 Ok(ChannelEnd::Replaced) => {
                     pause = FIRST_PAUSE;
@@ -95,7 +95,7 @@ impl LegChannel {
     }
 
     /// Connects, and returns when the connection is lost or the far end announces its shutdown.
-    async fn stand(
+    async fn connect_and_serve(
         self: &Rc<LegChannel>,
         far: SocketAddr,
         connector: &Connector,
@@ -110,7 +110,9 @@ impl LegChannel {
                     settings.client().handshake::<_, Bytes>(tls).await.map_err(io::Error::other)
                 };
                 let (standing, connection) = within(settings.patience, connecting).await?;
-                Ok(self.attend(StreamOpener { standing, quic: None }, connection, settings).await)
+                Ok(self
+                    .supervise(StreamOpener { standing, quic: None }, connection, settings)
+                    .await)
             }
             Over::Quic(quic) => {
                 let (crypto, set) = (connector.quic(), settings.quic(quic));
@@ -121,28 +123,28 @@ impl LegChannel {
                 };
                 let (quic, (standing, connection)) = within(settings.patience, connecting).await?;
                 let quic = Some((quic, settings.client()));
-                Ok(self.attend(StreamOpener { standing, quic }, connection, settings).await)
+                Ok(self.supervise(StreamOpener { standing, quic }, connection, settings).await)
             }
         }
     }
 
     /// Makes `opener` available from the far end's first answer on, until its `connection` is lost or is to be replaced.
-    async fn attend<T: AsyncRead + AsyncWrite + Unpin + 'static>(
+    async fn supervise<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         self: &Rc<LegChannel>,
         opener: StreamOpener,
         mut connection: h2::client::Connection<T, Bytes>,
         settings: &Settings,
     ) -> ChannelEnd {
-        let pings = connection.ping_pong().expect("nobody has taken them");
+        let pings = connection.ping_pong().expect("nothing else has taken the pings");
         let present = PresenceGuard(self);
         let (channel, settings) = (Rc::clone(self), settings.clone());
         let StreamOpener { standing: mut known, quic } = opener.clone();
         let mut carrying = Box::pin(async move {
-            let came = || {
+            let on_answer = || {
                 *channel.opener.borrow_mut() = Some(opener);
                 channel.stood.send_replace(true);
             };
-            race(connection, watch_peer(pings, &settings, &channel.rtt, came)).await
+            race(connection, watch_peer(pings, &settings, &channel.rtt, on_answer)).await
         });
         let mut is_over = false;
         let stood = poll_fn(|cx| {
@@ -218,7 +220,7 @@ impl StreamLease {
     pub(crate) async fn sender(&self) -> io::Result<SendRequest<Bytes>> {
         let Some((quic, set)) = &self.opener.quic else { return Ok(self.opener.standing.clone()) };
         let (sender, connection) = open(quic, set).await?;
-        // The carried connection learns of its end by itself.
+        // The carried connection notices its own end.
         drop(world::spawn(async { drop(connection.await) }));
         Ok(sender)
     }
@@ -270,23 +272,23 @@ impl Drop for PresenceGuard<'_> {
 }
 
 /// Watches the other end by PING (RFC 9113 section 6.7): sends one every `settings.keep_alive`, the first at once; completes when an answer fails to come. Notes the shortest round trip in
-/// `rtt`, and calls `came` at the first answer: a near end that the far end does not let in learns of it only after its handshake (RFC
+/// `rtt`, and calls `on_answer` at the first answer: a near end that the far end does not let in learns of it only after its handshake (RFC
 /// 8446 section 4.4.2).
 pub(super) async fn watch_peer(
     mut pings: PingPong,
     settings: &super::Settings,
-    rtt: &MinRtt,
-    came: impl FnOnce(),
+    rtt: &LeastRtt,
+    on_answer: impl FnOnce(),
 ) {
-    let mut came = Some(came);
+    let mut on_answer = Some(on_answer);
     loop {
         let asked = world::now();
         match world::timeout(settings.dead_after, pings.ping(Ping::opaque())).await {
             Ok(Ok(_)) => rtt.note(world::now().since(asked)),
             Ok(Err(_)) | Err(_) => return,
         }
-        if let Some(came) = came.take() {
-            came();
+        if let Some(on_answer) = on_answer.take() {
+            on_answer();
         }
         world::sleep(settings.keep_alive).await;
     }
@@ -294,9 +296,9 @@ pub(super) async fn watch_peer(
 
 /// The shortest round trip seen.
 #[derive(Debug, Default)]
-pub(crate) struct MinRtt(Cell<Option<Duration>>);
+pub(crate) struct LeastRtt(Cell<Option<Duration>>);
 
-impl MinRtt {
+impl LeastRtt {
     fn note(&self, sample: Duration) {
         self.0.set(Some(self.0.get().map_or(sample, |least| least.min(sample))));
     }

@@ -1,6 +1,6 @@
 //! TLS 1.3 between the two ends: raw public keys (RFC 7250), each end's pinned at the other.
 //!
-//! Client and server both prove possession of the key that the other was given. Sessions are not resumed: a leg stands for hours, and
+//! Client and server both prove possession of the key that the other was given. Sessions are not resumed: a leg lasts for hours, and
 //! secrets that are not kept cannot be stolen. The protocol's name in ALPN includes its version: ends of different versions fail the
 //! handshake.
 
@@ -233,17 +233,17 @@ impl ClientCertVerifier for PinnedKey {
 
 /// Nothing here depends on the date; rustls asks for it anyway, and in a simulated world it must not come from outside.
 #[derive(Debug)]
-struct WorldClock;
+struct LegClock;
 
-impl TimeProvider for WorldClock {
+impl TimeProvider for LegClock {
     fn current_time(&self) -> Option<UnixTime> {
         let since: Duration = world::now().since(Time::ZERO);
         Some(UnixTime::since_unix_epoch(PLAN_START + since))
     }
 }
 
-fn clock() -> Arc<WorldClock> {
-    Arc::new(WorldClock)
+fn clock() -> Arc<LegClock> {
+    Arc::new(LegClock)
 }
 
 // Keys: Ed25519 (RFC 8032), written in base64 like WireGuard's.
@@ -306,7 +306,7 @@ impl PrivateKey {
     }
 
     /// Encodes it in PKCS #8 (RFC 8410 section 7), the form for rustls.
-    pub(super) fn pkcs8(&self) -> Vec<u8> {
+    fn pkcs8(&self) -> Vec<u8> {
         const HEAD: [u8; 16] =
             [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
         [&HEAD[..], &self.0].concat()
@@ -315,7 +315,7 @@ impl PrivateKey {
 
 impl PublicKey {
     /// Encodes it as a SubjectPublicKeyInfo (RFC 8410 section 4), the form of a raw public key (RFC 7250).
-    pub(super) fn spki(&self) -> Vec<u8> {
+    fn spki(&self) -> Vec<u8> {
         const HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
         [&HEAD[..], &self.0].concat()
     }

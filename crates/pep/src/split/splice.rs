@@ -123,7 +123,7 @@ impl Splice {
     pub(crate) async fn run(mut self) -> SpliceEnd {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         match ended {
-            SpliceEnd::Orderly => drop(self.tcp.let_go()),
+            SpliceEnd::Orderly => drop(self.tcp.release()),
             SpliceEnd::TcpBroke | SpliceEnd::Idle => self.stream.send_reset(Reason::CONNECT_ERROR),
             SpliceEnd::StreamBroke => self.stream.send_reset(Reason::CANCEL),
         }

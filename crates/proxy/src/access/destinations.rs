@@ -17,7 +17,7 @@ pub struct Destinations {
     pub ports: Ports,
     /// Ports allowed for tunnels.
     pub tunnel_ports: Ports,
-    /// Networks with a special purpose (private, loopback, ...) that are allowed nevertheless.
+    /// Allowed networks among those with a special purpose (private, loopback, ...).
     pub networks: Vec<IpNet>,
     /// Hosts allowed; empty for any. A name that begins with a dot means all names below it.
     pub only_hosts: Vec<String>,
@@ -38,7 +38,7 @@ impl Default for Destinations {
 }
 
 impl Destinations {
-    /// All destinations: for a proxy whose clients are ours, as in a simulated world.
+    /// All destinations: for a proxy with trusted clients, as in a simulated world.
     pub fn anything() -> Destinations {
         let any = [(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)];
         let networks = any.map(|(address, prefix)| IpNet::new_assert(address, prefix));
@@ -94,8 +94,7 @@ impl Destinations {
     /// The reason for the refusal.
     pub fn judge_address(&self, address: IpAddr) -> Result<(), DestinationError> {
         let Some(purpose) = special_purpose(address) else { return Ok(()) };
-        let address = address.to_canonical();
-        match self.networks.iter().any(|network| network.contains(&address)) {
+        match within(&self.networks, address) {
             true => Ok(()),
             false => Err(DestinationError::Address(purpose)),
         }
@@ -127,13 +126,19 @@ pub(crate) fn matches(pattern: &str, host: &str) -> bool {
     }
 }
 
+/// Returns true if `address` is in one of `networks`. An IPv4-mapped IPv6 address counts as the IPv4 address.
+pub(crate) fn within(networks: &[IpNet], address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
+}
+
 /// Ports, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ports(Vec<RangeInclusive<u16>>);
 
 impl Ports {
     /// Common ports of web servers: 80, 443, 8000, 8080, 8443 and 8888.
-    pub fn of_the_web() -> Ports {
+    fn of_the_web() -> Ports {
         Ports([80, 443, 8000, 8080, 8443, 8888].map(|port| port..=port).to_vec())
     }
 

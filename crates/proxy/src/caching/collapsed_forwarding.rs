@@ -8,7 +8,7 @@ use std::time::Duration;
 use cache::{Date, InsertTicket, OwnedKey};
 use tokio::sync::Semaphore;
 
-/// Time that a request waits for another's answer, which may be as slow as that request's client.
+/// Time that a request waits for the leader's answer, which may be as slow as the leader's client.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time that it waits for a leader without a connection: that client may have used up its share of them, which must not delay others.
@@ -45,7 +45,7 @@ pub struct SingleFlight {
 pub enum FlightRole {
     /// The first: it goes to the origin.
     Leader(SingleFlight),
-    /// It has waited for the leader, whose answer may be in the cache now.
+    /// A follower: it has waited for the leader, whose answer may be in the cache now.
     Waited,
 }
 

@@ -1,12 +1,11 @@
 //! The disk tier at work: one thread performs all disk operations, in the order of the requests for them.
 //!
-//! Requests ask it after a miss in memory, on their way to the origin, and wait [`PATIENCE`] at most: a slow disk costs hits, not time.
-//! Stored responses are written as well, unless too many bytes wait to be written already. A removal is waited for until it is durable,
-//! however long that takes.
+//! Requests look it up after a miss in memory, before they go to the origin, and wait at most [`PATIENCE`]: a slow disk costs hits, not time.
+//! Stored responses are written as well, unless too many bytes wait to be written already. A removal waits until it is durable.
 //!
 //! The order keeps invalidated responses from coming back. A response is written only if its ticket is still current at its turn; an
-//! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed when
-//! memory is told a second time ([`Store::forget`](super::Store::forget)).
+//! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed from
+//! memory a second time ([`Store::forget`](super::Store::forget)).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ use super::store::Store;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Maximum number of lookups waiting for the disk, abandoned ones included: no more are sent to a disk that hangs.
-const WAITING_QUESTIONS: u64 = 1_000;
+const WAITING_LOOKUPS: u64 = 1_000;
 
 /// Maximum bytes of bodies waiting to be written: they are in memory twice if their entries leave meanwhile.
 const WAITING_BYTES: u64 = 16 << 20;
@@ -117,7 +116,7 @@ struct DiskCounters {
     /// Bytes of bodies waiting to be written.
     waiting: AtomicU64,
     /// Lookups waiting for their turn.
-    questions: AtomicU64,
+    lookups: AtomicU64,
 }
 
 impl DiskTier {
@@ -136,7 +135,7 @@ impl DiskTier {
         let (orders, taken) = channel();
         let counters = Arc::<DiskCounters>::default();
         let mut keeper = DiskWorker { disk, counters: Arc::clone(&counters), warn };
-        keeper.tell();
+        keeper.publish_contents();
         thread::Builder::new().name("disk-cache".to_owned()).spawn(move || keeper.work(&taken))?;
         Ok((DiskTier { orders, counters }, recovery))
     }
@@ -165,9 +164,9 @@ impl DiskTier {
         asked: Section,
         policy: Policy,
     ) -> Option<CacheEntry<StoredResponse>> {
-        let questions = &self.counters.questions;
-        if questions.fetch_add(1, Ordering::Relaxed) >= WAITING_QUESTIONS {
-            questions.fetch_sub(1, Ordering::Relaxed);
+        let lookups = &self.counters.lookups;
+        if lookups.fetch_add(1, Ordering::Relaxed) >= WAITING_LOOKUPS {
+            lookups.fetch_sub(1, Ordering::Relaxed);
             add(&self.counters.late);
             return None;
         }
@@ -233,8 +232,8 @@ impl<W: Fn(&DiskError)> DiskWorker<W> {
         while let Ok(order) = orders.recv() {
             match order {
                 DiskOperation::Find { key, asked, policy, answer } => {
-                    self.counters.questions.fetch_sub(1, Ordering::Relaxed);
-                    // Spare the disk a lookup that nobody waits for any longer.
+                    self.counters.lookups.fetch_sub(1, Ordering::Relaxed);
+                    // Skip a lookup whose request has given up.
                     if !answer.is_closed() {
                         let request = cache::Request::new(&Method::GET, &asked);
                         let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));
@@ -243,12 +242,12 @@ impl<W: Fn(&DiskError)> DiskWorker<W> {
                 DiskOperation::Put(put) => self.put(&put),
                 DiskOperation::Remove { what, now, answer } => {
                     let removed = self.disk.purge(&what.purge(), now);
-                    self.tell_failure(removed.as_ref().err());
+                    self.report_failure(removed.as_ref().err());
                     let _ = answer.send(removed);
                 }
                 DiskOperation::Finish(answer) => drop(answer.send(())),
             }
-            self.tell();
+            self.publish_contents();
         }
     }
 
@@ -261,19 +260,19 @@ impl<W: Fn(&DiskError)> DiskWorker<W> {
             Ok(()) => add(&self.counters.written),
             Err(error) => {
                 add(&self.counters.skipped);
-                self.tell_failure(Some(&error));
+                self.report_failure(Some(&error));
             }
         }
     }
 
-    fn tell_failure(&self, error: Option<&DiskError>) {
+    fn report_failure(&self, error: Option<&DiskError>) {
         if let Some(error @ DiskError::Io(_)) = error {
             add(&self.counters.failed);
             (self.warn)(error);
         }
     }
 
-    fn tell(&self) {
+    fn publish_contents(&self) {
         self.counters.entries.store(self.disk.entries(), Ordering::Relaxed);
         self.counters.bytes.store(self.disk.bytes(), Ordering::Relaxed);
     }

@@ -93,12 +93,12 @@ impl PreparedResponse {
     ) -> Reply {
         let prepared = hit.entry.value();
         let status = CacheStatus { ttl: Some(ttl), ..*did };
-        let told = VolatileFields { age: hit.age, status, alternative: alternative.cloned() };
+        let volatile = VolatileFields { age: hit.age, status, alternative: alternative.cloned() };
         if hit.shape == AnswerShape::Whole {
-            let head = prepared.whole_head(told);
+            let head = prepared.whole_head(volatile);
             return Reply { head, body: prepared.body.clone() };
         }
-        let mut fields = prepared.fields_telling(&told);
+        let mut fields = prepared.fields_with(&volatile);
         let (status, body) = match &hit.shape {
             AnswerShape::Whole => (prepared.status, prepared.body.clone()),
             AnswerShape::NotModified => (StatusCode::NOT_MODIFIED, Bytes::new()),
@@ -116,26 +116,26 @@ impl PreparedResponse {
         Reply::new(status, fields, body)
     }
 
-    fn whole_head(&self, told: VolatileFields) -> Arc<Head> {
+    fn whole_head(&self, volatile: VolatileFields) -> Arc<Head> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         match &*latest {
-            Some((same, head)) if *same == told => Arc::clone(head),
+            Some((same, head)) if *same == volatile => Arc::clone(head),
             _ => {
-                let fields = self.fields_telling(&told);
+                let fields = self.fields_with(&volatile);
                 let head = Arc::new(Head::new(self.status, fields, self.body.len() as u64));
-                *latest = Some((told, Arc::clone(&head)));
+                *latest = Some((volatile, Arc::clone(&head)));
                 head
             }
         }
     }
 
-    fn fields_telling(&self, told: &VolatileFields) -> HeaderMap {
+    fn fields_with(&self, volatile: &VolatileFields) -> HeaderMap {
         let mut fields = self.fields.clone();
-        if let Some(alternative) = &told.alternative {
+        if let Some(alternative) = &volatile.alternative {
             fields.insert(ALT_SVC, alternative.clone());
         }
-        fields.insert(AGE, value(&told.age));
-        fields.append(CACHE_STATUS, value(&told.status.of(NAME)));
+        fields.insert(AGE, value(&volatile.age));
+        fields.append(CACHE_STATUS, value(&volatile.status.of(NAME)));
         fields
     }
 }
@@ -196,7 +196,7 @@ impl Drop for FillReservation {
 }
 
 impl CacheFill {
-    /// For a response that is not to be stored.
+    /// A fill that stores nothing.
     pub fn nothing() -> CacheFill {
         CacheFill { pending: None }
     }

@@ -349,13 +349,13 @@ pub struct ClientFields<'a> {
     /// All fields.
     pub fields: &'a HeaderMap,
     /// True if those that describe the client are the proxy's own.
-    pub tells_own: bool,
+    pub own_disclosure: bool,
 }
 
 impl cache::FieldLines for ClientFields<'_> {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         for (name, value) in self.fields {
-            if !(self.tells_own && OF_CLIENTS.contains(name)) {
+            if !(self.own_disclosure && OF_CLIENTS.contains(name)) {
                 see(name.as_str(), value.as_bytes());
             }
         }

@@ -232,7 +232,7 @@ pub(crate) struct AdminTable {
 
 /// Settings that arguments can make.
 impl File {
-    /// Listens there, in clear text.
+    /// Adds a port in clear text.
     pub fn listen(&mut self, address: Address) {
         let address = Spanned::new(0..0, address);
         let (tls, protocols, http3, socks) = (None, None, None, None);
@@ -244,7 +244,7 @@ impl File {
         self.clients.networks.push(network);
     }
 
-    /// Lets clients reach this network, even if it has a special purpose.
+    /// Allows destinations in this network, even if it has a special purpose.
     pub fn reach(&mut self, network: Network) {
         self.forward.networks.push(network);
     }
@@ -273,7 +273,7 @@ impl File {
         Ok(())
     }
 
-    /// Serves metrics and health there.
+    /// Serves metrics and health at `address`.
     pub fn admin(&mut self, address: Address) {
         self.admin = Some(AdminTable { address: Spanned::new(0..0, address), users: None });
     }

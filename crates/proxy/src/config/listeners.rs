@@ -6,14 +6,14 @@ use http_stack::{alt_svc, h3};
 
 use super::ConfigError;
 use super::file::{self, File};
-use super::resolve::Resolver;
+use super::resolve::ConfigResolver;
 use super::settings::{Http3, ListenerSettings};
 use super::values::{Address, AltSvcAge, ConfigDuration};
 
 /// Default address: Squid's port, on loopback only.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 
-impl Resolver<'_> {
+impl ConfigResolver<'_> {
     pub(super) fn listeners(
         &self,
         file: &File,

@@ -16,12 +16,13 @@ use toml::Spanned;
 use super::file::{self, File};
 use super::listeners::alpn;
 use super::settings::{
-    Access, AdminSettings, Forward, Intercept, Log, LogPlace, PacFile, Reverse, Settings, Trust,
+    Access, AdminSettings, Forward, Intercept, Log, LogPlace, Reverse, ServedPacFile, Settings,
+    Trust,
 };
 use super::values::{
     Address, ConfigDuration, FieldName, HostPattern, Network, OriginUrl, PortRange,
 };
-use super::{ConfigError, ConfigSource, Place};
+use super::{ConfigError, ConfigLocation, ConfigSource};
 use crate::access::{AllowedClients, Destinations, Ports, Users};
 use crate::caching::{self, DiskSettings};
 use crate::fields::{Disclosure, Via};
@@ -46,11 +47,12 @@ const DRAIN: Duration = Duration::from_secs(25);
 /// If it cannot be read or is refused.
 pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
     let text = fs::read_to_string(path).map_err(|error| {
-        ConfigError::new(Place::File(path.to_owned()), format!("cannot be read: {error}"))
+        ConfigError::new(ConfigLocation::File(path.to_owned()), format!("cannot be read: {error}"))
     })?;
     let source = ConfigSource::File { path, text: &text };
     let file: File = toml::from_str(&text).map_err(|error| source.explain(&error))?;
-    Resolver { source, folder: path.parent().unwrap_or(Path::new("")) }.settings(file, pseudonym)
+    ConfigResolver { source, folder: path.parent().unwrap_or(Path::new("")) }
+        .settings(file, pseudonym)
 }
 
 /// Resolves a configuration given by arguments.
@@ -58,16 +60,17 @@ pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
 /// # Errors
 /// If it is refused.
 pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
-    Resolver { source: ConfigSource::Arguments, folder: Path::new("") }.settings(file, pseudonym)
+    ConfigResolver { source: ConfigSource::Arguments, folder: Path::new("") }
+        .settings(file, pseudonym)
 }
 
-pub(super) struct Resolver<'a> {
+pub(super) struct ConfigResolver<'a> {
     pub(super) source: ConfigSource<'a>,
     /// Base of relative paths.
     folder: &'a Path,
 }
 
-impl Resolver<'_> {
+impl ConfigResolver<'_> {
     fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
@@ -137,7 +140,7 @@ impl Resolver<'_> {
         let text = self.read(path)?;
         let read = Users::parse(&String::from_utf8_lossy(&text));
         read.map(Arc::new).map_err(|(line, error)| {
-            ConfigError::new(Place::At(self.path(path.get_ref()), line, 1), error)
+            ConfigError::new(ConfigLocation::At(self.path(path.get_ref()), line, 1), error)
         })
     }
 
@@ -330,7 +333,7 @@ impl Resolver<'_> {
         Ok(Some(DiskSettings { path: self.path(&typed.path), limits }))
     }
 
-    fn pac(&self, typed: &file::PacTable) -> Result<PacFile, ConfigError> {
+    fn pac(&self, typed: &file::PacTable) -> Result<ServedPacFile, ConfigError> {
         let path = typed.path.get_ref();
         if !path.starts_with('/') {
             return Err(ConfigError::new(
@@ -352,7 +355,7 @@ impl Resolver<'_> {
             spread: typed.spread,
             direct_fallback: typed.direct_fallback,
         };
-        Ok(PacFile { path: path.clone(), pac })
+        Ok(ServedPacFile { path: path.clone(), pac })
     }
 
     /// Proxies in PAC syntax; `PROXY host:8001-8020` means twenty.
@@ -441,7 +444,7 @@ fn unrolled(text: &str) -> Option<Vec<String>> {
     is_known.then(|| range.0.map(|port| format!("{kind} {host}:{port}")).collect())
 }
 
-impl Resolver<'_> {
+impl ConfigResolver<'_> {
     pub(super) fn intercept(
         &self,
         typed: Option<&file::InterceptTable>,

@@ -48,7 +48,7 @@ pub struct Settings {
     /// Settings of the disk tier; `None` to keep nothing across a restart.
     pub disk: Option<caching::DiskSettings>,
     /// The auto-configuration file that it serves.
-    pub pac: Option<PacFile>,
+    pub pac: Option<ServedPacFile>,
     /// Destination and format of the request log.
     pub log: Option<Log>,
     /// The operator's port, for metrics and health.
@@ -59,7 +59,7 @@ pub struct Settings {
     pub server_timing: bool,
 }
 
-/// A proxy that does nothing yet: without ports, without origins, open to all clients.
+/// A proxy without ports and origins, open to all clients.
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -164,7 +164,7 @@ pub struct Reverse {
     pub disclosure: Disclosure,
     /// Trusted proxies in front of this one, whose information on clients is kept.
     pub trusted: Vec<IpNet>,
-    /// Fields removed from the requests of all others.
+    /// Fields removed from the requests of all other clients.
     pub overrides: Overrides,
     /// Their partition of the cache.
     pub partition: Partition,
@@ -215,7 +215,7 @@ pub enum Trust {
 
 /// An auto-configuration file to serve.
 #[derive(Clone, Debug)]
-pub struct PacFile {
+pub struct ServedPacFile {
     /// Its path.
     pub path: String,
     /// Its contents.

@@ -14,10 +14,10 @@ use super::entrance::Proxy;
 use super::job::ForwardJob;
 use super::replies;
 use super::replies::RefusedRequest;
-use super::route::Route;
+use super::route::RequestRoute;
 use super::transit::Interims;
 use crate::caching::{PreparedResponse, RequestFields, Store};
-use crate::journal::{Entry, HitSummary, Outcome, RequestNote};
+use crate::journal::{Entry, HitSummary, RequestNote, RequestOutcome};
 use crate::target::Scheme;
 
 /// Dispatcher for requests on connections of one scheme.
@@ -43,7 +43,7 @@ impl StoredHit {
 
 /// Result of admission.
 pub(super) enum Admitted {
-    /// The proxy answers by itself.
+    /// An answer of the proxy itself.
     Own(Reply),
     /// A cache hit.
     Stored(Option<String>, StoredHit),
@@ -69,7 +69,7 @@ impl Dispatcher {
         let mut note = RequestNote::new(entry(&head), &self.proxy.journal);
         match admitted {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
-            Ok(Admitted::Own(reply)) => Answer::Ready(own(&mut note, reply)),
+            Ok(Admitted::Own(reply)) => Answer::Ready(note_own(&mut note, reply)),
             Ok(Admitted::Stored(user, found)) => {
                 note.entry.user = user;
                 let StoredHit { store, hit, .. } = &found;
@@ -112,7 +112,7 @@ impl Dispatcher {
     ) -> Answer {
         match job {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
-            Ok(ForwardJob::Options) => Answer::Ready(own(&mut note, replies::options())),
+            Ok(ForwardJob::Options) => Answer::Ready(note_own(&mut note, replies::options())),
             Ok(job) => {
                 let proxy = Rc::clone(&self.proxy);
                 job.interims().before(async move { proxy.carry_out(job, body, note).await })
@@ -123,7 +123,7 @@ impl Dispatcher {
     /// Prepares a request admitted along `route`: a job, or nothing if the answer is stored.
     pub(super) fn prepare(
         &self,
-        route: Route<'_, '_>,
+        route: RequestRoute<'_, '_>,
         head: &RequestHead<'_>,
         user: Option<String>,
     ) -> Admitted {
@@ -136,7 +136,7 @@ impl Dispatcher {
     /// The job for a request along `route`.
     pub(super) fn job(
         &self,
-        route: Route<'_, '_>,
+        route: RequestRoute<'_, '_>,
         head: &RequestHead<'_>,
     ) -> Result<ForwardJob, RefusedRequest> {
         let Proxy { settings, store, .. } = &*self.proxy;
@@ -150,12 +150,12 @@ impl Dispatcher {
         Ok(job)
     }
 
-    fn alternative_along(&self, route: &Route<'_, '_>) -> Option<HeaderValue> {
-        self.alternative.clone().filter(|_| matches!(route, Route::Reverse { .. }))
+    fn alternative_along(&self, route: &RequestRoute<'_, '_>) -> Option<HeaderValue> {
+        self.alternative.clone().filter(|_| matches!(route, RequestRoute::Reverse { .. }))
     }
 
     /// The stored answer, if nothing else is to be done about it. Allocates nothing.
-    fn stored(&self, route: &Route<'_, '_>, head: &RequestHead<'_>) -> Option<StoredHit> {
+    fn stored(&self, route: &RequestRoute<'_, '_>, head: &RequestHead<'_>) -> Option<StoredHit> {
         let store = self.proxy.store.as_ref()?;
         let method = match head.method {
             "GET" => Method::GET,
@@ -184,12 +184,12 @@ fn interims(job: &Result<ForwardJob, RefusedRequest>) -> Interims {
 }
 
 /// Returns true if the protocol writes targets in one form only: HTTP/2 and later, and SPDY.
-pub(super) fn in_one_form(protocol: Protocol) -> bool {
+pub(super) fn has_single_target_form(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::H10 | Protocol::H1)
 }
 
 fn entry(head: &RequestHead<'_>) -> Entry {
-    let is_whole = !in_one_form(head.protocol) || head.is_connect();
+    let is_whole = !has_single_target_form(head.protocol) || head.is_connect();
     let url = match is_whole && !head.target.starts_with('/') {
         true => head.target.to_owned(),
         false => format!("{}://{}{}", head.scheme, head.authority, head.target),
@@ -198,17 +198,17 @@ fn entry(head: &RequestHead<'_>) -> Entry {
 }
 
 pub(super) fn refuse(note: &mut RequestNote, refused: &RefusedRequest) -> Reply {
-    note.entry.outcome = Outcome::Refused(refused.kind);
-    whole(note, refused.reply())
+    note.entry.outcome = RequestOutcome::Refused(refused.kind);
+    note_reply(note, refused.reply())
 }
 
-fn own(note: &mut RequestNote, reply: Reply) -> Reply {
-    note.entry.outcome = Outcome::Own;
-    whole(note, reply)
+fn note_own(note: &mut RequestNote, reply: Reply) -> Reply {
+    note.entry.outcome = RequestOutcome::Own;
+    note_reply(note, reply)
 }
 
 /// Notes an answer that is complete.
-pub(super) fn whole(note: &mut RequestNote, reply: Reply) -> Reply {
+pub(super) fn note_reply(note: &mut RequestNote, reply: Reply) -> Reply {
     let now = Some(world::now());
     note.entry.status = reply.head.parts.status().as_u16();
     // A SOCKS client gets a code only.

@@ -17,9 +17,9 @@ use tls::{Protocol, PublicClient};
 use tokio::sync::Semaphore;
 use units::Time;
 
-use super::dispatch::{Admitted, Dispatcher, in_one_form, refuse};
+use super::dispatch::{Admitted, Dispatcher, has_single_target_form, refuse};
 use super::replies::{self, RefusedRequest};
-use super::route::{Route, route};
+use super::route::{RequestRoute, route};
 use crate::caching::Store;
 use crate::config::Settings;
 use crate::journal::{Entry, Journal, RequestNote};
@@ -123,17 +123,17 @@ impl Entrance {
         if !is_served {
             return Err(RefusedRequest::unserved_client());
         }
-        let in_one_form = in_one_form(head.protocol);
-        let asked = (in_one_form && !head.is_connect()).then_some(head.scheme);
+        let single_form = has_single_target_form(head.protocol);
+        let asked = (single_form && !head.is_connect()).then_some(head.scheme);
         let target = RequestTarget::of(head.method, head.target, head.authority, asked)?;
-        let route = route(settings, target, *scheme, in_one_form)?;
-        if let (Route::Pac, Some(file)) = (&route, &settings.pac) {
+        let route = route(settings, target, *scheme, single_form)?;
+        if let (RequestRoute::Pac, Some(file)) = (&route, &settings.pac) {
             let place = self.place(head.authority);
             return Ok(Admitted::Own(replies::pac_file(&file.pac, *scheme, &place)));
         }
         let judged = route.judge();
         // The sites behind this proxy are public; the forward proxy is for its users.
-        let is_reverse = matches!(route, Route::Reverse { .. });
+        let is_reverse = matches!(route, RequestRoute::Reverse { .. });
         let users = settings.access.users.as_ref().filter(|_| !is_reverse);
         let Some(users) = users else {
             judged?;
@@ -180,7 +180,7 @@ const NO_TARGET: &str = "-";
 
 impl Proxy {
     /// Returns true if clients must authenticate.
-    pub(crate) fn knows_users(&self) -> bool {
+    pub(crate) fn requires_users(&self) -> bool {
         self.settings.access.users.is_some()
     }
 }

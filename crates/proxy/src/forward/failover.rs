@@ -25,7 +25,7 @@ pub(super) struct Servers {
     pub(super) health: Arc<Health>,
     /// Round-robin position.
     pub(super) turn: usize,
-    /// True if each server is asked by its own name.
+    /// True if requests name each server's own host.
     pub(super) by_own_name: bool,
 }
 
@@ -155,7 +155,7 @@ async fn check_one(
 fn probe(site: &Reverse, index: usize, check: &HealthCheck) -> Request<()> {
     let server = &site.origins[index];
     let own = server.authority();
-    // A pattern is not a name to request.
+    // A pattern cannot be requested as a host.
     let named = site.hosts.iter().find(|host| !host.starts_with('.'));
     let host = match site.host_field {
         HostField::Client => named.unwrap_or(&own),

@@ -1,7 +1,7 @@
 //! Intercepted tunnels: the client believes that it speaks with the host in its `CONNECT`.
 //!
-//! Requests inside go to that host and no other: the name in `CONNECT`, which the access rules have judged, counts, whatever TLS's server
-//! name or `Host` say. They are handled like all others - cache, origins, log - and the certificates of origins are verified as always.
+//! Requests inside go to that host and no other: the name in `CONNECT`, which the access rules have judged, counts, regardless of TLS's
+//! server name and of `Host`. They are handled like all others - cache, origins, log - and the certificates of origins are verified as always.
 
 use std::rc::Rc;
 
@@ -9,13 +9,13 @@ use http::StatusCode;
 use http_stack::server::RequestBody;
 use http_stack::{Answer, Handler, RequestHead, Response};
 
-use super::dispatch::{Admitted, Dispatcher, in_one_form, refuse};
+use super::dispatch::{Admitted, Dispatcher, has_single_target_form, refuse};
 use super::entrance::Proxy;
 use super::replies::RefusedRequest;
-use super::route::{Route, no_forward_proxy};
+use super::route::{RequestRoute, no_forward_proxy};
 use super::transit::CountedTunnel;
 use crate::config::Intercept;
-use crate::journal::{Outcome, RequestNote};
+use crate::journal::{RequestNote, RequestOutcome};
 use crate::target::{Authority, RequestTarget, Scheme};
 use crate::upstream::Destination;
 
@@ -47,7 +47,7 @@ impl Proxy {
         };
         let tunnel = self.inside.serve_inside(tls, client, Rc::new(inside));
         note.entry.times.client_first = Some(world::now());
-        (note.entry.status, note.entry.outcome) = (200, Outcome::Intercepted);
+        (note.entry.status, note.entry.outcome) = (200, RequestOutcome::Intercepted);
         Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
     }
 }
@@ -71,9 +71,9 @@ impl TunnelHandler {
                 message,
             ));
         }
-        let asked = in_one_form(head.protocol).then_some(head.scheme);
+        let asked = has_single_target_form(head.protocol).then_some(head.scheme);
         let route = match RequestTarget::of(head.method, head.target, head.authority, asked)? {
-            RequestTarget::Server => Route::Itself,
+            RequestTarget::Server => RequestRoute::Itself,
             RequestTarget::Local { authority: None, path } => self.route(path)?,
             RequestTarget::Local { authority: Some(asked), path }
             | RequestTarget::Absolute { scheme: Scheme::Https, authority: asked, path }
@@ -87,11 +87,11 @@ impl TunnelHandler {
     }
 
     /// Routes to the host of `CONNECT`, which has been judged.
-    fn route<'a>(&'a self, path: &'a str) -> Result<Route<'a, 'a>, RefusedRequest> {
+    fn route<'a>(&'a self, path: &'a str) -> Result<RequestRoute<'a, 'a>, RefusedRequest> {
         let settings = &self.reception.proxy.settings;
         let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
         let authority = Authority::parse(&self.authority)?;
-        Ok(Route::Forward { forward, scheme: Scheme::Https, authority, path })
+        Ok(RequestRoute::Forward { forward, scheme: Scheme::Https, authority, path })
     }
 
     fn is_for(&self, asked: &Authority<'_>) -> bool {

@@ -1,6 +1,5 @@
 //! A request prepared for forwarding: everything needed of its head, which does not outlive its connection's buffer.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use cache::OwnedKey;
@@ -13,8 +12,9 @@ use tls::Protocol;
 
 use super::failover::Servers;
 use super::replies::RefusedRequest;
-use super::route::Route;
+use super::route::RequestRoute;
 use super::transit::Interims;
+use crate::access::within;
 use crate::caching::{ClientFields, SingleFlight};
 use crate::config::{HostField, Settings};
 use crate::fields::{self, DisclosedClient, Disclosure};
@@ -52,7 +52,7 @@ pub(super) struct Fetch {
     /// Cache key of its response, if there is a cache.
     pub(super) key: Option<OwnedKey>,
     /// True if the fields that describe its client are this proxy's own.
-    pub(super) tells_own: bool,
+    pub(super) own_disclosure: bool,
     /// Alternative service to advertise to its client (`Alt-Svc`), if any.
     pub(super) alternative: Option<HeaderValue>,
     /// True if it offers a switch to another protocol (`Upgrade`).
@@ -67,7 +67,7 @@ pub(super) struct Fetch {
 impl Fetch {
     /// Its fields, as far as its client chose them.
     pub(super) fn asked(&self) -> ClientFields<'_> {
-        ClientFields { fields: self.request.headers(), tells_own: self.tells_own }
+        ClientFields { fields: self.request.headers(), own_disclosure: self.own_disclosure }
     }
 }
 
@@ -83,7 +83,7 @@ impl ForwardJob {
     /// Prepares `head`, which goes along `route`. `key` is the cache key of its response; `turn` selects one of an origin's several servers.
     pub(super) fn new(
         settings: &Settings,
-        route: Route<'_, '_>,
+        route: RequestRoute<'_, '_>,
         head: &RequestHead<'_>,
         scheme: Scheme,
         key: Option<OwnedKey>,
@@ -94,15 +94,15 @@ impl ForwardJob {
         }
         let (mut servers, no_overrides) = (None, Overrides::of(Vec::new()));
         let (destination, is_operators, asked, path, disclosure, trusted, overrides) = match route {
-            Route::Pac | Route::Itself => return Ok(ForwardJob::Options),
-            Route::Tunnel { authority, .. } => {
+            RequestRoute::Pac | RequestRoute::Itself => return Ok(ForwardJob::Options),
+            RequestRoute::Tunnel { authority, .. } => {
                 return Ok(ForwardJob::Tunnel(Destination::new(Scheme::Https, &authority)));
             }
-            Route::Forward { forward, scheme, authority, path } => {
+            RequestRoute::Forward { forward, scheme, authority, path } => {
                 let destination = Destination::new(scheme, &authority);
                 (destination, false, None, path, forward.disclosure, &[][..], &no_overrides)
             }
-            Route::Reverse { site, authority, path, .. } => {
+            RequestRoute::Reverse { site, authority, path, .. } => {
                 let destination = site.origins[turn % site.origins.len()].clone();
                 let asked = authority.filter(|_| site.host_field == HostField::Client);
                 servers = Some(Servers {
@@ -133,11 +133,11 @@ impl ForwardJob {
         if method == Method::OPTIONS && is_last_hop(&mut fields)? {
             return Ok(ForwardJob::Options);
         }
-        if !head.peer.is_some_and(|peer| is_among(trusted, peer)) {
+        if !head.peer.is_some_and(|peer| within(trusted, peer.ip())) {
             overrides.strip(&mut fields);
         }
         settings.via.add(&mut fields, version(head.protocol));
-        let tells_own = tell(disclosure, &mut fields, head, scheme, trusted)?;
+        let own_disclosure = tell(disclosure, &mut fields, head, scheme, trusted)?;
         let is_1_0 = head.protocol == Protocol::H10;
         if expects && !is_1_0 {
             // RFC 9110 section 10.1.1: the origin decides if it wants the body.
@@ -161,7 +161,7 @@ impl ForwardJob {
             client,
             is_operators,
             key,
-            tells_own,
+            own_disclosure,
             alternative,
             is_upgrade,
             flight: None,
@@ -175,18 +175,15 @@ impl ForwardJob {
 /// The keys that a purge request names, if its client may purge.
 fn purge(
     settings: &Settings,
-    route: &Route<'_, '_>,
+    route: &RequestRoute<'_, '_>,
     head: &RequestHead<'_>,
 ) -> Result<Vec<OwnedKey>, RefusedRequest> {
     let refused =
         |status, message| Err(RefusedRequest::new(status, "http_request_denied", message));
     if settings.purgers.is_empty() || settings.cache.is_none() {
-        return refused(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "PURGE is not enabled here",
-        );
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "PURGE is not enabled here");
     }
-    if !head.peer.is_some_and(|peer| is_among(&settings.purgers, peer)) {
+    if !head.peer.is_some_and(|peer| within(&settings.purgers, peer.ip())) {
         return refused(StatusCode::FORBIDDEN, "your address may not purge");
     }
     // Under either scheme of clients.
@@ -194,11 +191,6 @@ fn purge(
         .into_iter()
         .filter_map(|scheme| Some(route.key(scheme)?.to_owned()))
         .collect())
-}
-
-fn is_among(networks: &[IpNet], peer: SocketAddr) -> bool {
-    let address = peer.ip().to_canonical();
-    networks.iter().any(|network| network.contains(&address))
 }
 
 fn method(name: &str) -> Result<Method, RefusedRequest> {

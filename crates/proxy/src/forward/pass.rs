@@ -12,7 +12,7 @@ use http_stack::{Reply, Response};
 use units::Time;
 use url::Url;
 
-use super::dispatch::{refuse, whole};
+use super::dispatch::{note_reply, refuse};
 use super::entrance::Proxy;
 use super::job::{Fetch, ForwardJob};
 use super::replies;
@@ -20,7 +20,7 @@ use super::replies::RefusedRequest;
 use super::transit::{CountedBody, CountedTunnel, RelayedBody};
 use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
 use crate::fields;
-use crate::journal::{Outcome, RequestNote, Times};
+use crate::journal::{RequestNote, RequestOutcome, RequestTimes};
 use crate::upstream::{Destination, FetchError, Fetched, ReachPolicy};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -35,12 +35,12 @@ impl Proxy {
     ) -> Response {
         match job {
             ForwardJob::Options => {
-                note.entry.outcome = Outcome::Own;
-                whole(&mut note, replies::options()).into()
+                note.entry.outcome = RequestOutcome::Own;
+                note_reply(&mut note, replies::options()).into()
             }
             ForwardJob::Purge(keys) => {
-                note.entry.outcome = Outcome::Own;
-                whole(&mut note, self.purge(&keys).await).into()
+                note.entry.outcome = RequestOutcome::Own;
+                note_reply(&mut note, self.purge(&keys).await).into()
             }
             ForwardJob::Tunnel(destination) => match &self.settings.intercept {
                 Some(intercept) if intercept.covers(&destination.host) => {
@@ -90,7 +90,7 @@ impl Proxy {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
                 }
-                self.pass_back(fetched, note, CacheFill::nothing(), None, received)
+                self.relay(fetched, note, CacheFill::nothing(), None, received)
             }
         }
     }
@@ -106,14 +106,14 @@ impl Proxy {
             return refuse(&mut note, &refused).into();
         };
         let protocol = head.headers_mut().remove(UPGRADE);
-        self.make_ours(&mut head);
+        self.rewrite_head(&mut head);
         head.headers_mut().extend(protocol.map(|protocol| (UPGRADE, protocol)));
-        note.entry.outcome = Outcome::Tunnelled;
+        note.entry.outcome = RequestOutcome::Tunnelled;
         Response::Switched { head, far: Box::new(CountedTunnel { tunnel, note }) }
     }
 
     /// Forwards an answer. `status` reports the cache's part.
-    pub(super) fn pass_back(
+    pub(super) fn relay(
         &self,
         fetched: Fetched,
         mut note: RequestNote,
@@ -123,8 +123,8 @@ impl Proxy {
     ) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, length, body, .. } = fetched;
-        self.make_ours(&mut head);
-        self.complete(head.headers_mut(), &note.entry.times);
+        self.rewrite_head(&mut head);
+        self.add_server_timing(head.headers_mut(), &note.entry.times);
         if let Some(status) = status {
             let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
             head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
@@ -134,7 +134,7 @@ impl Proxy {
     }
 
     /// Turns an origin's head into this proxy's own. Idempotent.
-    pub(super) fn make_ours(&self, head: &mut http::Response<()>) {
+    pub(super) fn rewrite_head(&self, head: &mut http::Response<()>) {
         let version = head.version();
         fields::strip(head.headers_mut());
         if !self.settings.via.has_passed(head.headers()) {
@@ -162,9 +162,9 @@ impl Proxy {
         };
         let now = Some(world::now());
         let times = &mut note.entry.times;
-        *times = Times { connected: now, client_first: now, ..*times };
+        *times = RequestTimes { connected: now, client_first: now, ..*times };
         (note.entry.status, note.entry.origin) = (200, Some(address));
-        note.entry.outcome = Outcome::Tunnelled;
+        note.entry.outcome = RequestOutcome::Tunnelled;
         Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
     }
 
@@ -191,7 +191,7 @@ impl Proxy {
     }
 
     /// Adds this proxy's own fields.
-    fn complete(&self, fields: &mut HeaderMap, times: &Times) {
+    fn add_server_timing(&self, fields: &mut HeaderMap, times: &RequestTimes) {
         if self.settings.server_timing {
             let since = |at: Option<Time>| at.map_or(Duration::ZERO, |at| at.since(times.request));
             let [connected, first] = [times.connected, times.origin_first].map(since);
@@ -208,7 +208,7 @@ pub(super) fn note_fetched(note: &mut RequestNote, fetched: &Fetched) {
     let now = Some(world::now());
     let times = &mut note.entry.times;
     let connected = Some(fetched.connected);
-    *times = Times { connected, origin_first: now, client_first: now, ..*times };
+    *times = RequestTimes { connected, origin_first: now, client_first: now, ..*times };
     note.entry.status = fetched.head.status().as_u16();
     note.entry.origin = fetched.address;
 }
@@ -222,7 +222,7 @@ fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {
 pub(super) fn fail(note: &mut RequestNote, error: &FetchError) -> Response {
     let reply = refuse(note, &RefusedRequest::from(error));
     if !matches!(error, FetchError::Forbidden(_)) {
-        note.entry.outcome = Outcome::Failed(error.kind());
+        note.entry.outcome = RequestOutcome::Failed(error.kind());
     }
     reply.into()
 }

@@ -52,7 +52,7 @@ pub(super) fn options() -> Reply {
 }
 
 /// The methods that are forwarded or answered.
-pub(super) const METHODS: HeaderValue =
+const METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, CONNECT");
 
 /// Success of a purge: `count` stored responses were removed.

@@ -15,7 +15,7 @@ use http_stack::{Answer, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::caching::CacheFill;
-use crate::journal::{Outcome, RequestNote};
+use crate::journal::{RequestNote, RequestOutcome};
 use crate::upstream::ResponseBody;
 
 /// A response's body on its way to the client.
@@ -41,10 +41,10 @@ impl RelayedBody {
 
     /// Notes the end, if it is reached.
     fn finish(&mut self) {
-        if self.body.is_ended() && self.note.entry.outcome == Outcome::Abandoned {
+        if self.body.is_ended() && self.note.entry.outcome == RequestOutcome::Abandoned {
             self.filling.finish();
             let now = Some(world::now());
-            self.note.entry.outcome = Outcome::Passed;
+            self.note.entry.outcome = RequestOutcome::Passed;
             (self.note.entry.times.origin_last, self.note.entry.times.client_last) = (now, now);
         }
     }
@@ -56,7 +56,7 @@ impl Body for RelayedBody {
         match &next {
             Poll::Pending => {}
             Poll::Ready(Some(Err(error))) => {
-                self.note.entry.outcome = Outcome::Failed(kind(error));
+                self.note.entry.outcome = RequestOutcome::Failed(kind(error));
                 self.filling = CacheFill::nothing();
             }
             Poll::Ready(Some(Ok(piece))) => {

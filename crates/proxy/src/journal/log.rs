@@ -165,7 +165,7 @@ impl Journal for LogLines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outcome, Times};
+    use super::super::{RequestOutcome, RequestTimes};
     use super::*;
 
     /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).
@@ -180,11 +180,14 @@ mod tests {
             protocol: Protocol::H2,
             socks: None,
             status: 200,
-            outcome: Outcome::Failed("dns_error"),
+            outcome: RequestOutcome::Failed("dns_error"),
             sent_bytes: 1_024,
             received_bytes: 0,
             origin: None,
-            times: Times { origin_first: Some(Time::from_micros(2_500)), ..Times::default() },
+            times: RequestTimes {
+                origin_first: Some(Time::from_micros(2_500)),
+                ..RequestTimes::default()
+            },
         }
     }
 

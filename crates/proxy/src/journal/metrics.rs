@@ -11,7 +11,7 @@ use cache::MemoryTally;
 use http_stack::socks;
 use tls::Protocol;
 
-use super::{Entry, Outcome};
+use super::{Entry, RequestOutcome};
 use super::{HitSummary, Journal};
 use crate::caching::DiskTally;
 use crate::upstream::ServerTally;
@@ -25,7 +25,7 @@ const PROTOCOLS: [&str; 7] = ["h1.0", "h1", "spdy", "h2", "h3", "socks4", "socks
 /// The counters of one core.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    outcomes: [AtomicU64; Outcome::NAMES.len()],
+    outcomes: [AtomicU64; RequestOutcome::NAMES.len()],
     statuses: [AtomicU64; 6],
     protocols: [AtomicU64; PROTOCOLS.len()],
     sent_bytes: AtomicU64,
@@ -73,8 +73,8 @@ impl Metrics {
 }
 
 impl Metrics {
-    fn count(&self, outcome: &Outcome, protocol: usize, status: u16, sent_bytes: u64) {
-        let outcome = Outcome::NAMES.iter().position(|name| *name == outcome.name());
+    fn count(&self, outcome: &RequestOutcome, protocol: usize, status: u16, sent_bytes: u64) {
+        let outcome = RequestOutcome::NAMES.iter().position(|name| *name == outcome.name());
         add(&self.outcomes[outcome.expect("every outcome has its name")], 1);
         add(&self.statuses[usize::from(status / 100).min(5)], 1);
         add(&self.protocols[protocol], 1);
@@ -90,7 +90,7 @@ impl Journal for Arc<Metrics> {
     /// Hits in memory count as instantaneous, which saves a look at the clock.
     fn hit(&self, brief: HitSummary) {
         let HitSummary { protocol, status, sent_bytes } = brief;
-        self.count(&Outcome::Hit, place(protocol), status, sent_bytes);
+        self.count(&RequestOutcome::Hit, place(protocol), status, sent_bytes);
         self.first_byte.add(Duration::ZERO);
     }
 
@@ -144,7 +144,7 @@ pub fn exposition(
     };
     let mut text = ExpositionText(String::new());
     text.family("farlink_requests_total", "counter", "Requests, by what became of them.");
-    for (index, name) in Outcome::NAMES.iter().enumerate() {
+    for (index, name) in RequestOutcome::NAMES.iter().enumerate() {
         let count = sum(&|core| &core.outcomes[index]);
         text.sample("farlink_requests_total", &format!("outcome=\"{name}\""), count);
     }
@@ -293,7 +293,7 @@ impl ExpositionText {
 mod tests {
     use units::Time;
 
-    use super::super::Times;
+    use super::super::RequestTimes;
     use super::*;
 
     #[test]
@@ -306,11 +306,14 @@ mod tests {
             protocol: Protocol::H2,
             socks: None,
             status: 204,
-            outcome: Outcome::Passed,
+            outcome: RequestOutcome::Passed,
             sent_bytes: 10,
             received_bytes: 1,
             origin: None,
-            times: Times { client_first: Some(Time::from_millis(20)), ..Times::default() },
+            times: RequestTimes {
+                client_first: Some(Time::from_millis(20)),
+                ..RequestTimes::default()
+            },
         };
         let cores = [Arc::new(Metrics::default()), Arc::new(Metrics::default())];
         cores.iter().for_each(|core| core.done(&entry));

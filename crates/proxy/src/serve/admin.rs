@@ -31,7 +31,7 @@ struct AdminCore {
     state: Rc<ProxyState>,
     /// Users that have access; `None` for everyone.
     users: Option<Arc<Users>>,
-    /// Passwords are verified one at a time: guessing must not occupy all cores.
+    /// Limits password verification to one at a time: guessing must not occupy all cores.
     verifier: Semaphore,
     /// Unix time at which the world's clock started.
     start: Duration,
@@ -63,7 +63,7 @@ impl AdminHandler {
 }
 
 impl AdminCore {
-    async fn knows(&self, users: Arc<Users>, claim: Vec<u8>) -> bool {
+    async fn verify(&self, users: Arc<Users>, claim: Vec<u8>) -> bool {
         let _turn = self.verifier.acquire().await;
         world::blocking(move || users.verify(&claim)).await.is_some()
     }
@@ -104,7 +104,7 @@ impl AdminCore {
 
     fn health(&self) -> Reply {
         match self.state.is_draining.get() {
-            // Load balancers send no more requests here.
+            // Load balancers then stop sending requests here.
             true => text(StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
             false => text(StatusCode::OK, "ok\n"),
         }
@@ -180,14 +180,11 @@ impl PurgeScope {
 impl Handler for AdminHandler {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         let AdminHandler(desk) = self;
-        if is_foreign(&request) {
-            return Answer::Ready(text(
-                StatusCode::FORBIDDEN,
-                "cross-site requests are refused\n",
-            ));
+        if is_cross_origin(&request) {
+            return Answer::Ready(text(StatusCode::FORBIDDEN, "cross-site requests are refused\n"));
         }
         let Some(users) = &desk.users else {
-            return match is_certain(request.authority) {
+            return match resists_rebinding(request.authority) {
                 true => desk.answer(request.method, request.target),
                 // An attacker's name can be made to lead here (DNS rebinding).
                 false => Answer::Ready(text(
@@ -205,7 +202,7 @@ impl Handler for AdminHandler {
         let (desk, users, claim) = (Rc::clone(desk), Arc::clone(users), claim.to_vec());
         let (method, target) = (request.method.to_owned(), request.target.to_owned());
         Answer::later(async move {
-            match desk.knows(users, claim).await {
+            match desk.verify(users, claim).await {
                 false => Response::Whole(unknown_user()),
                 true => match desk.answer(&method, &target) {
                     Answer::Ready(reply) => Response::Whole(reply),
@@ -217,7 +214,7 @@ impl Handler for AdminHandler {
 }
 
 /// Returns true if a browser sends the request for a page of another origin.
-fn is_foreign(request: &RequestHead<'_>) -> bool {
+fn is_cross_origin(request: &RequestHead<'_>) -> bool {
     let own = format!("{}://{}", request.scheme, request.authority);
     let is_own = |origin: &[u8]| origin.eq_ignore_ascii_case(own.as_bytes());
     let is_from_here = |site: &[u8]| site == b"same-origin" || site == b"none";
@@ -225,8 +222,8 @@ fn is_foreign(request: &RequestHead<'_>) -> bool {
         || !request.fields.get_all("sec-fetch-site").all(is_from_here)
 }
 
-/// Returns true if no one else can control where `authority` leads.
-fn is_certain(authority: &str) -> bool {
+/// Returns true if DNS rebinding cannot produce `authority`: an address, or localhost.
+fn resists_rebinding(authority: &str) -> bool {
     match Authority::parse(authority) {
         Ok(asked) => {
             asked.host.eq_ignore_ascii_case("localhost")

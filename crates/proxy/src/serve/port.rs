@@ -72,7 +72,7 @@ impl<H: Handler> TcpPort<H> {
         self.inner.service.replace(Rc::new(service));
     }
 
-    /// Completes handshakes under way, and refuses new ones; ready when the port is closed. Begins at once, awaited or not.
+    /// Completes handshakes under way, and refuses new ones; ready when the port is closed. Starts immediately, even if it is not awaited.
     pub(super) fn close(self) -> JoinHandle<CloseResult> {
         self.inner.closed.notify_one();
         self.listening
@@ -91,10 +91,10 @@ async fn run<H: Handler>(
     if refused.is_ok() {
         port.take_in(&listener, &room, &metrics, world::sleep(LAST_HANDSHAKES)).await;
     }
-    while let Some(place) = ConnectionPermit::at_once(&room)
+    while let Some(permit) = ConnectionPermit::at_once(&room)
         && let Ok(Some((tcp, _))) = listener.accept_waiting()
     {
-        port.take(tcp, place, &metrics);
+        port.take(tcp, permit, &metrics);
     }
     refused
 }
@@ -112,46 +112,41 @@ impl<H: Handler> TcpPortState<H> {
         loop {
             let next = async {
                 // Without room, new connections wait in the kernel's accept queue.
-                let place = ConnectionPermit::acquire(Rc::clone(room)).await;
-                (place, listener.accept().await)
+                let permit = ConnectionPermit::acquire(Rc::clone(room)).await;
+                (permit, listener.accept().await)
             };
-            let mut next = pin!(next);
-            let accepted = poll_fn(|cx| match end.as_mut().poll(cx) {
-                Poll::Ready(_) => Poll::Ready(None),
-                Poll::Pending => next.as_mut().poll(cx).map(Some),
-            });
-            match accepted.await {
+            match before(end.as_mut(), next).await {
                 None => return,
-                Some((place, Ok((tcp, _)))) => self.take(tcp, place, metrics),
+                Some((permit, Ok((tcp, _)))) => self.take(tcp, permit, metrics),
                 Some((_, Err(_))) => world::sleep(PAUSE).await,
             }
         }
     }
 
     /// Serves a connection in a task of its own.
-    fn take(&self, tcp: TcpStream, place: ConnectionPermit, metrics: &Arc<Metrics>) {
+    fn take(&self, tcp: TcpStream, permit: ConnectionPermit, metrics: &Arc<Metrics>) {
         let service = Rc::clone(&self.service.borrow());
-        drop(world::spawn(connection(tcp, service, place, Arc::clone(metrics))));
+        drop(world::spawn(connection(tcp, service, permit, Arc::clone(metrics))));
     }
 }
 
 async fn connection<H: Handler>(
     tcp: TcpStream,
     service: Rc<PortService<H>>,
-    _place: ConnectionPermit,
+    _permit: ConnectionPermit,
     metrics: Arc<Metrics>,
 ) {
     let _counted = CountedConnection::among(metrics);
-    // A failed connection is the client's to notice; its requests have been noted.
+    // The client notices a failed connection; its requests are in the journal.
     let _ = service.acceptor.serve(tcp, Rc::clone(&service.handler)).await;
 }
 
 /// A permit, released on drop.
-pub(super) struct ConnectionPermit(Rc<Semaphore>);
+struct ConnectionPermit(Rc<Semaphore>);
 
 impl ConnectionPermit {
     /// Waits for a free permit.
-    pub(super) async fn acquire(room: Rc<Semaphore>) -> ConnectionPermit {
+    async fn acquire(room: Rc<Semaphore>) -> ConnectionPermit {
         match room.acquire().await {
             Ok(permit) => permit.forget(),
             Err(_) => unreachable!("the room is never closed"),
@@ -160,7 +155,7 @@ impl ConnectionPermit {
     }
 
     /// A permit, if one is free.
-    pub(super) fn at_once(room: &Rc<Semaphore>) -> Option<ConnectionPermit> {
+    fn at_once(room: &Rc<Semaphore>) -> Option<ConnectionPermit> {
         room.try_acquire().ok()?.forget();
         Some(ConnectionPermit(Rc::clone(room)))
     }
@@ -173,10 +168,10 @@ impl Drop for ConnectionPermit {
 }
 
 /// A client's connection, counted in the gauges as open.
-pub(super) struct CountedConnection(Arc<Metrics>);
+struct CountedConnection(Arc<Metrics>);
 
 impl CountedConnection {
-    pub(super) fn among(metrics: Arc<Metrics>) -> CountedConnection {
+    fn among(metrics: Arc<Metrics>) -> CountedConnection {
         metrics.gauges().clients.fetch_add(1, Ordering::Relaxed);
         CountedConnection(metrics)
     }
@@ -244,8 +239,8 @@ async fn run_quic<H: Handler>(port: Rc<QuicPortState<H>>) {
     let listener = &port.listener;
     while let Some(Some(incoming)) = before(port.closed.notified(), listener.accept()).await {
         match ConnectionPermit::at_once(&port.around.room) {
-            Some(place) => port.take(incoming, place),
-            // There is no queue for connections without room, unlike a listener's: a refused client falls back to TCP.
+            Some(permit) => port.take(incoming, permit),
+            // Unlike a TCP listener there is no accept queue: a refused client falls back to TCP.
             None => incoming.refuse(),
         }
     }
@@ -267,11 +262,11 @@ impl<H> Drop for QuicPort<H> {
 
 impl<H: Handler> QuicPortState<H> {
     /// Serves a connection in a task of its own.
-    fn take(&self, incoming: h3::Incoming, place: ConnectionPermit) {
+    fn take(&self, incoming: h3::Incoming, permit: ConnectionPermit) {
         let (handler, around) = (Rc::clone(&self.handler.borrow()), self.around.clone());
         drop(world::spawn(async move {
-            let (_place, _counted) = (place, CountedConnection::among(around.metrics));
-            // A failed connection is the client's to notice; its requests have been noted.
+            let (_permit, _counted) = (permit, CountedConnection::among(around.metrics));
+            // The client notices a failed connection; its requests are in the journal.
             let _ = incoming.serve_in(&around.common, handler).await;
         }));
     }

@@ -30,10 +30,10 @@ use crate::target::Scheme;
 const CONNECTIONS: usize = 10_000;
 
 /// Interval at which a core updates its gauges, and checks for the end of draining.
-const LOOK: Duration = Duration::from_millis(200);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time at the end for HTTP/3's last packets to leave, and for clients to acknowledge them.
-const FAREWELL: Duration = Duration::from_millis(200);
+const CLOSE_GRACE: Duration = Duration::from_millis(200);
 
 /// Inputs of a worker.
 pub struct WorkerParts {
@@ -144,10 +144,10 @@ impl Worker {
     /// If a port cannot be opened.
     ///
     /// # Panics
-    /// If it is told to end before it has begun.
+    /// If the first phase is [`Phase::Drain`].
     pub fn open(mut parts: WorkerParts, opened: Option<&[SocketAddr]>) -> Result<Worker, NoPort> {
         let Phase::Serve { settings, tls, store } = parts.orders.current() else {
-            panic!("a worker is begun with something to serve")
+            panic!("a worker's first phase has something to serve")
         };
         let wheel = Wheel::new();
         let journal = CountingJournal {
@@ -240,16 +240,16 @@ impl Worker {
     /// Authentication of SOCKS clients: required if there are users.
     fn socks(&self, listener: &ListenerSettings) -> socks::server::Entry {
         let proxy = self.proxy.borrow();
-        match (listener.socks, proxy.knows_users()) {
+        match (listener.socks, proxy.requires_users()) {
             (false, _) => socks::server::Entry::None,
             (true, false) => socks::server::Entry::Open,
             (true, true) => socks::server::Entry::Guarded(Rc::clone(&proxy) as _),
         }
     }
 
-    /// Serves until it is told to end and all requests are done, or the time for them is up. Returns true if all were done.
+    /// Serves until it has drained: all requests are done, or the time for them is over. Returns true if all were done.
     pub async fn run(mut self) -> bool {
-        drop(world::spawn(tell_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
+        drop(world::spawn(update_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
         loop {
             match self.parts.orders.changed().await {
                 Phase::Drain => return self.drain().await,
@@ -303,7 +303,7 @@ impl Worker {
         let (closing, quic) = close(self.ports);
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
-        // They first complete handshakes under way.
+        // Ports complete handshakes under way first.
         closed(closing, self.parts.complainer()).await;
         let all_done = loop {
             if self.common.room.available_permits() == CONNECTIONS {
@@ -312,21 +312,21 @@ impl Worker {
             if world::now() >= deadline {
                 break false;
             }
-            world::sleep(LOOK).await;
+            world::sleep(UPDATE_INTERVAL).await;
         };
         // Over TCP the kernel closes connections; over UDP this must be done here.
-        let told = async {
+        let closing = async {
             for port in &quic {
                 port.cut().await;
             }
         };
-        let _ = world::timeout(FAREWELL, told).await;
+        let _ = world::timeout(CLOSE_GRACE, closing).await;
         all_done
     }
 }
 
 impl WorkerParts {
-    /// Callback for problems that all workers see alike: only the first reports them.
+    /// Callback for problems common to all workers: only the first worker reports them.
     fn complainer(&self) -> Option<fn(&Complaint)> {
         (self.place.0 == 0).then_some(self.complain)
     }
@@ -397,7 +397,7 @@ fn acceptor(wheel: &Wheel) -> Acceptor {
 }
 
 /// Updates the core's gauges periodically.
-async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
+async fn update_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
     loop {
         let count = proxy.borrow().upstream().count();
         let gauges = metrics.gauges();
@@ -408,6 +408,6 @@ async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
         ] {
             gauge.store(number as u64, Ordering::Relaxed);
         }
-        world::sleep(LOOK).await;
+        world::sleep(UPDATE_INTERVAL).await;
     }
 }

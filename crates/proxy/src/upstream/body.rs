@@ -162,9 +162,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PACE_BYTES: u64 = 64 << 10;
 
 /// A response's incoming body, and the lease on its connection.
-pub(super) struct ResponseTransfer {
+struct ResponseTransfer {
     /// `None` once it has ended, or was revoked.
-    pub(super) coming: RefCell<Option<(IncomingBody, ConnectionLease)>>,
+    coming: RefCell<Option<(IncomingBody, ConnectionLease)>>,
     key: PoolKey,
     client: ClientPeer,
     /// Time since which the client has [`PACE_BYTES`], or less, to take; `None` while waiting for the origin.
@@ -174,7 +174,7 @@ pub(super) struct ResponseTransfer {
 }
 
 impl ResponseTransfer {
-    pub(super) fn new(body: IncomingBody, lease: ConnectionLease) -> ResponseTransfer {
+    fn new(body: IncomingBody, lease: ConnectionLease) -> ResponseTransfer {
         let (key, client) = (lease.key().clone(), lease.client());
         let (since, given, is_revoked) = (Cell::default(), Cell::default(), Cell::default());
         ResponseTransfer {
@@ -188,19 +188,19 @@ impl ResponseTransfer {
     }
 
     /// Returns true if the connection was given to others.
-    pub(super) fn is_revoked(&self) -> bool {
+    fn is_revoked(&self) -> bool {
         self.is_revoked.get()
     }
 
     /// Records that the client asks for more.
-    pub(super) fn asked(&self) {
+    fn asked(&self) {
         if self.given.get() >= PACE_BYTES {
             self.waits_for_origin();
         }
     }
 
     /// Records that the client was given a piece.
-    pub(super) fn gave(&self, bytes: usize) {
+    fn gave(&self, bytes: usize) {
         if self.since.get().is_none() {
             self.since.set(Some(world::now()));
         }
@@ -208,7 +208,7 @@ impl ResponseTransfer {
     }
 
     /// Records that the origin is waited for.
-    pub(super) fn waits_for_origin(&self) {
+    fn waits_for_origin(&self) {
         self.since.set(None);
         self.given.set(0);
     }
@@ -219,13 +219,10 @@ impl ResponseTransfer {
 pub(super) struct ResponseTransfers(RefCell<(u64, BTreeMap<u64, Weak<ResponseTransfer>>)>);
 
 /// An entry in the list.
-pub(super) struct ListedTransfer(Rc<ResponseTransfers>, u64);
+struct ListedTransfer(Rc<ResponseTransfers>, u64);
 
 impl ResponseTransfers {
-    pub(super) fn list(
-        self: &Rc<ResponseTransfers>,
-        transfer: &Rc<ResponseTransfer>,
-    ) -> ListedTransfer {
+    fn list(self: &Rc<ResponseTransfers>, transfer: &Rc<ResponseTransfer>) -> ListedTransfer {
         let mut transfers = self.0.borrow_mut();
         transfers.0 += 1;
         let number = transfers.0;

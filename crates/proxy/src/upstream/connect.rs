@@ -38,7 +38,7 @@ impl Destination {
     }
 
     /// Its form in `CONNECT`.
-    pub fn host_and_port(&self) -> String {
+    fn host_and_port(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 

@@ -255,7 +255,7 @@ mod queue_tests {
         loop {
             let next = queue.waiting().next().map(|(client, _)| client);
             let Some(client) = next else { break };
-            served.push(queue.take(client).expect("it waits"));
+            served.push(queue.take(client).expect("a client in the queue has a waiter"));
         }
         assert_eq!(served, ["a1", "c1", "b1", "c2", "a2", "a3"]);
         assert!(queue.is_empty());

@@ -117,7 +117,7 @@ impl Upstream {
                 Ok(Incoming { head, length, body }) => {
                     let timer = self.wheel.timer();
                     let is_head = *request.method() == Method::HEAD;
-                    let length = if is_head { told_length(head.headers()) } else { length };
+                    let length = if is_head { stated_length(head.headers()) } else { length };
                     let timer = (timer, self.settings.idle_timeout);
                     let body = match head.status() {
                         StatusCode::SWITCHING_PROTOCOLS => {
@@ -219,7 +219,7 @@ impl Upstream {
 }
 
 /// RFC 9110 section 8.6.
-fn told_length(fields: &HeaderMap) -> Option<u64> {
+fn stated_length(fields: &HeaderMap) -> Option<u64> {
     fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 

@@ -27,7 +27,7 @@ use crate::target::Scheme;
 pub(super) type PoolKey = (Destination, bool);
 
 /// Interval at which a waiter checks for clients that do not read.
-const LOOK: Duration = Duration::from_millis(500);
+const REVOKE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// All connections of a core, within its share of the limits.
 pub(super) struct ConnectionPool {
@@ -110,18 +110,18 @@ impl ConnectionPool {
         loop {
             self.revoke(key);
             let left = deadline.since(world::now());
-            match world::timeout(left.min(LOOK), &mut turn).await {
+            match world::timeout(left.min(REVOKE_INTERVAL), &mut turn).await {
                 Ok(Ok(lease)) => return Ok(lease),
-                // Crowded out by a client with fewer requests waiting.
+                // Displaced by a client with fewer waiting requests.
                 Ok(Err(_)) => return Err(FetchError::Crowded),
-                Err(_) if left <= LOOK => return Err(FetchError::QueueTimeout),
+                Err(_) if left <= REVOKE_INTERVAL => return Err(FetchError::QueueTimeout),
                 // A server over HTTP/2 may have raised its limit.
                 Err(_) => self.serve_waiting(),
             }
         }
     }
 
-    /// Joins the queue. If it is full, the client with the most requests waiting loses one.
+    /// Joins the queue. If it is full, the client with the most waiting requests loses one.
     fn wait(
         &self,
         key: &PoolKey,
@@ -145,7 +145,7 @@ impl ConnectionPool {
         client: ClientPeer,
     ) -> Option<ConnectionLease> {
         let (connection, counts) = state.connections.take(key, client, &self.settings)?;
-        let pool = self.this.upgrade().expect("who calls it holds it");
+        let pool = self.this.upgrade().expect("a caller holds the pool");
         Some(ConnectionLease { pool, key: key.clone(), client, connection, counts, kept: None })
     }
 
@@ -159,7 +159,7 @@ impl ConnectionPool {
     /// Lends free connections to waiters in their turns.
     fn serve_waiting(&self) {
         while let Some((waiter, lease)) = self.serve_one() {
-            // A waiter that has given up returns its lease by dropping it, which may re-enter this function.
+            // A waiter that has given up drops its lease, which may re-enter this function.
             drop(waiter.send(lease));
         }
     }
@@ -176,7 +176,7 @@ impl ConnectionPool {
                     let waiter = state.waiting.get_mut(&key).and_then(|q| q.take(client));
                     state.waiting.retain(|_, queue| !queue.is_empty());
                     state.served = Some(key);
-                    return Some((waiter.expect("it waits"), lease));
+                    return Some((waiter.expect("a client in the queue has a waiter"), lease));
                 }
                 if state.connections.has_none_for(&key, &self.settings) {
                     break;

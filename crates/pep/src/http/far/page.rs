@@ -51,7 +51,7 @@ pub(super) struct PageTransfer {
     respond: RefCell<SendResponse<Bytes>>,
     promised: RefCell<Vec<Url>>,
     /// Turns of sending.
-    turns: PrioritySemaphore,
+    send_permits: PrioritySemaphore,
 }
 
 /// An object promised to the near end.
@@ -75,9 +75,9 @@ impl PageTransfer {
         usual: HeaderMap,
         respond: SendResponse<Bytes>,
     ) -> Rc<PageTransfer> {
-        let (respond, promised, turns) =
+        let (respond, promised, send_permits) =
             (RefCell::new(respond), RefCell::default(), PrioritySemaphore::new(1));
-        Rc::new(PageTransfer { fetcher, client, base, usual, respond, promised, turns })
+        Rc::new(PageTransfer { fetcher, client, base, usual, respond, promised, send_permits })
     }
 
     /// Sends the page as it arrives, and the objects it embeds.
@@ -92,11 +92,11 @@ impl PageTransfer {
         let begun =
             RelayedResponse::begin(&mut self.respond.borrow_mut(), &fetched, deflater, counters);
         let Some(mut outgoing) = begun else { return };
-        let Some(keeping) = self.pass(&mut fetched, &mut outgoing).await else {
+        let Some(fulfilling) = self.pass(&mut fetched, &mut outgoing).await else {
             return outgoing.break_off();
         };
         fetched.finish();
-        for promise in keeping {
+        for promise in fulfilling {
             promise.await;
         }
         // No more promises can be made.
@@ -111,26 +111,26 @@ impl PageTransfer {
     ) -> Option<Vec<JoinHandle<()>>> {
         let settings = self.fetcher.settings;
         let mut look = PageScanner::new(&self.base, fetched.head.headers(), settings.page_bytes);
-        let mut keeping = Vec::new();
-        let place = self.turns.place(ObjectUrgency::Page);
+        let mut fulfilling = Vec::new();
+        let rank = self.send_permits.rank(ObjectUrgency::Page);
         while let Some(piece) = fetched.next().await.ok()? {
             let found = look.as_mut().map_or_else(Vec::new, |look| look.piece(&piece));
-            keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
-            self.send_piece(place, outgoing, piece).await?;
+            fulfilling.extend(self.fulfil_all(self.promise(&self.base, found), settings.depth));
+            self.send_piece(rank, outgoing, piece).await?;
         }
         let found = look.map_or_else(Vec::new, PageScanner::end);
-        keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
+        fulfilling.extend(self.fulfil_all(self.promise(&self.base, found), settings.depth));
         outgoing.body_end().await?;
-        Some(keeping)
+        Some(fulfilling)
     }
 
     async fn send_piece(
         &self,
-        place: QueueRank,
+        rank: QueueRank,
         outgoing: &mut RelayedResponse<'_>,
         piece: Bytes,
     ) -> Option<()> {
-        let turn = self.turns.take(place).await;
+        let turn = self.send_permits.take(rank).await;
         let mut sending = pin!(outgoing.piece(piece));
         match world::timeout(PAGE_FIRST, &mut sending).await {
             Ok(sent) => sent,
@@ -142,13 +142,13 @@ impl PageTransfer {
     }
 
     /// Starts keeping `promises`, and those that follow from them, `depth` levels down.
-    fn keep_all(
+    fn fulfil_all(
         self: &Rc<PageTransfer>,
         promises: Vec<Promise>,
         depth: u32,
     ) -> Vec<JoinHandle<()>> {
-        let keep = |promise| world::spawn(Rc::clone(self).keep(promise, depth));
-        promises.into_iter().map(keep).collect()
+        let fulfil = |promise| world::spawn(Rc::clone(self).fulfil(promise, depth));
+        promises.into_iter().map(fulfil).collect()
     }
 
     /// Promises the objects that the document at `base` embeds, as far as they may be fetched: the most urgent first.
@@ -160,7 +160,7 @@ impl PageTransfer {
     /// A promise; `Some(None)` if this object must not be promised, `None` if no more may be.
     fn promise_one(&self, base: &Url, embedded: Embedded) -> Option<Option<Promise>> {
         let Embedded { url, kind } = embedded;
-        let PageTransfer { fetcher, client, turns, .. } = self;
+        let PageTransfer { fetcher, client, send_permits, .. } = self;
         if self.promised.borrow().len() >= fetcher.settings.objects {
             return None;
         }
@@ -177,7 +177,8 @@ impl PageTransfer {
         let respond = self.respond.borrow_mut().push_request(request).ok()?;
         self.promised.borrow_mut().push(url.clone());
         fetcher.counters.promised.add(1);
-        let (to_fetch, to_send) = (fetcher.in_hand.place(kind.into()), turns.place(kind.into()));
+        let (to_fetch, to_send) =
+            (fetcher.fetch_permits.rank(kind.into()), send_permits.rank(kind.into()));
         Some(Some(Promise { url, target, request: asked, respond, to_fetch, to_send }))
     }
 
@@ -196,9 +197,9 @@ impl PageTransfer {
     }
 
     /// Fetches the promised object, and sends it in its turn.
-    async fn keep(self: Rc<PageTransfer>, mut promise: Promise, depth: u32) {
-        let Fetcher { upstream, settings, patience, in_hand, jar, .. } = &*self.fetcher;
-        let in_hand = in_hand.take(promise.to_fetch).await;
+    async fn fulfil(self: Rc<PageTransfer>, mut promise: Promise, depth: u32) {
+        let Fetcher { upstream, settings, patience, fetch_permits, jar, .. } = &*self.fetcher;
+        let permit = fetch_permits.take(promise.to_fetch).await;
         let fetched = upstream
             .fetch(promise.target, &to_server(promise.request), *patience, &mut |_| {})
             .await;
@@ -223,19 +224,19 @@ impl PageTransfer {
         {
             drop(stream.send_data(Bytes::new(), true));
         }
-        drop(in_hand);
+        drop(permit);
         deeper.await;
     }
 
     /// Sends `body` in pieces, letting more urgent objects go between them.
     async fn send_in_turns(
         &self,
-        place: QueueRank,
+        rank: QueueRank,
         stream: &mut SendStream<Bytes>,
         mut body: Bytes,
     ) -> Option<()> {
         while !body.is_empty() {
-            let _turn = self.turns.take(place).await;
+            let _turn = self.send_permits.take(rank).await;
             send(stream, body.split_to(body.len().min(PIECE_BYTES))).await?;
         }
         Some(())
@@ -268,9 +269,9 @@ fn boxed(
     promises: Vec<Promise>,
     depth: u32,
 ) -> Pin<Box<dyn Future<Output = ()>>> {
-    let keeping = page.keep_all(promises, depth);
+    let fulfilling = page.fulfil_all(promises, depth);
     Box::pin(async move {
-        for promise in keeping {
+        for promise in fulfilling {
             promise.await;
         }
     })
@@ -282,7 +283,7 @@ fn host(url: &Url) -> &str {
 }
 
 /// Discovery of embedded objects in a page as it passes.
-pub(super) struct PageScanner {
+struct PageScanner {
     unpacker: ContentDecoder,
     reading: HtmlScanner,
     /// Bytes still to be scanned.
@@ -291,13 +292,13 @@ pub(super) struct PageScanner {
 
 impl PageScanner {
     /// Scanner of the page at `base` with these fields, limited to `most_bytes`, unpacked. `None` if the server's compression is unknown here.
-    pub(super) fn new(base: &Url, fields: &HeaderMap, most_bytes: usize) -> Option<PageScanner> {
+    fn new(base: &Url, fields: &HeaderMap, most_bytes: usize) -> Option<PageScanner> {
         let (unpacker, reading) = (ContentDecoder::of(fields)?, HtmlScanner::new(base));
         Some(PageScanner { unpacker, reading, left_bytes: most_bytes })
     }
 
     /// The objects found with `piece`.
-    pub(super) fn piece(&mut self, piece: &[u8]) -> Vec<Embedded> {
+    fn piece(&mut self, piece: &[u8]) -> Vec<Embedded> {
         if self.left_bytes == 0 {
             return Vec::new();
         }
@@ -307,7 +308,7 @@ impl PageScanner {
     }
 
     /// The objects found at the end.
-    pub(super) fn end(self) -> Vec<Embedded> {
+    fn end(self) -> Vec<Embedded> {
         self.reading.end()
     }
 }

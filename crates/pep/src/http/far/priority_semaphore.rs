@@ -40,7 +40,7 @@ pub(super) struct PrioritySemaphore(Rc<RefCell<PriorityQueue>>);
 
 struct PriorityQueue {
     free: usize,
-    places: u64,
+    ranks: u64,
     waiting: BTreeMap<QueueRank, oneshot::Sender<PriorityPermit>>,
 }
 
@@ -54,19 +54,19 @@ pub(super) struct PriorityPermit(Rc<RefCell<PriorityQueue>>);
 impl PrioritySemaphore {
     /// A queue with `at_once` turns at a time.
     pub(super) fn new(at_once: usize) -> PrioritySemaphore {
-        let queue = PriorityQueue { free: at_once, places: 0, waiting: BTreeMap::new() };
+        let queue = PriorityQueue { free: at_once, ranks: 0, waiting: BTreeMap::new() };
         PrioritySemaphore(Rc::new(RefCell::new(queue)))
     }
 
     /// A new place of this urgency, behind the others.
-    pub(super) fn place(&self, urgency: ObjectUrgency) -> QueueRank {
+    pub(super) fn rank(&self, urgency: ObjectUrgency) -> QueueRank {
         let mut queue = self.0.borrow_mut();
-        queue.places += 1;
-        QueueRank(urgency, queue.places)
+        queue.ranks += 1;
+        QueueRank(urgency, queue.ranks)
     }
 
     /// Waits for a turn. A place is never waited at twice at the same time.
-    pub(super) async fn take(&self, place: QueueRank) -> PriorityPermit {
+    pub(super) async fn take(&self, rank: QueueRank) -> PriorityPermit {
         let waiting = {
             let mut queue = self.0.borrow_mut();
             if queue.free > 0 {
@@ -74,7 +74,7 @@ impl PrioritySemaphore {
                 return PriorityPermit(Rc::clone(&self.0));
             }
             let (tell, told) = oneshot::channel();
-            queue.waiting.insert(place, tell);
+            queue.waiting.insert(rank, tell);
             told
         };
         waiting.await.expect("turns are handed on as long as there is a queue")
@@ -109,7 +109,7 @@ mod tests {
         let turns = PrioritySemaphore::new(1);
         let take = |urgency| {
             let turns = turns.clone();
-            async move { turns.take(turns.place(urgency)).await }
+            async move { turns.take(turns.rank(urgency)).await }
         };
         let mut cx = Context::from_waker(Waker::noop());
         let Poll::Ready(first) = pin!(take(ObjectUrgency::Image)).poll(&mut cx) else {
@@ -135,7 +135,7 @@ mod tests {
     fn places_are_kept_and_so_many_have_their_turn() {
         let turns = PrioritySemaphore::new(2);
         let mut cx = Context::from_waker(Waker::noop());
-        let [first, second, third] = [(); 3].map(|()| turns.place(ObjectUrgency::Image));
+        let [first, second, third] = [(); 3].map(|()| turns.rank(ObjectUrgency::Image));
         let Poll::Ready(one) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
         let Poll::Ready(_two) = pin!(turns.take(third)).poll(&mut cx) else { panic!("of two") };
         let mut second = pin!(turns.take(second));

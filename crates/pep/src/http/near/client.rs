@@ -22,7 +22,7 @@ pub(crate) struct ClientConnection {
     tcp: ResetOnDrop,
     read: BytesMut,
     /// Size of the current request, at the front of `read`.
-    in_hand: usize,
+    current_bytes: usize,
     limits: Limits,
 }
 
@@ -60,7 +60,7 @@ impl ClientConnection {
         ClientConnection {
             tcp: ResetOnDrop::new(tcp),
             read: BytesMut::new(),
-            in_hand: 0,
+            current_bytes: 0,
             limits: Limits::SERVER,
         }
     }
@@ -77,7 +77,7 @@ impl ClientConnection {
             match RequestDecoder::new(self.limits).next(&self.read) {
                 Ok((used, Event::Head(head))) => {
                     let Some(trapped) = trap(&head) else { return Ok(ClientEvent::Foreign) };
-                    self.in_hand = used;
+                    self.current_bytes = used;
                     return Ok(ClientEvent::Get(trapped));
                 }
                 Ok((_, Event::More)) if could_be_get(&self.read) => {}
@@ -92,12 +92,12 @@ impl ClientConnection {
 
     /// Consumes the current request: it is answered.
     pub(crate) fn done(&mut self) {
-        drop(self.read.split_to(std::mem::take(&mut self.in_hand)));
+        drop(self.read.split_to(std::mem::take(&mut self.current_bytes)));
     }
 
     /// The connection, and the bytes that were read and not answered.
     pub(crate) fn into_unread(self) -> (TcpStream, Bytes) {
-        (self.tcp.let_go(), self.read.freeze())
+        (self.tcp.release(), self.read.freeze())
     }
 
     /// Forwards an interim response to a client that knows them (RFC 9110 section 15.2).
@@ -139,7 +139,7 @@ impl ClientConnection {
     /// Sends FIN, and waits a moment for the client's: closing with unread input would reset the connection before the client has
     /// read everything.
     pub(crate) async fn close(self) {
-        let mut tcp = self.tcp.let_go();
+        let mut tcp = self.tcp.release();
         drop(tcp.shutdown().await);
         let lingering =
             async { while matches!(tcp.read_bytes(4096).await, Ok(more) if !more.is_empty()) {} };

@@ -132,7 +132,7 @@ impl PushStore {
         let fits =
             message::is_plain(request.headers()) && cookies(request.headers()) == promised.cookies;
         let held = if fits { promised.answer.await.ok() } else { None };
-        let held = held.filter(|held| is_meant(&held.0.head, request, &promised.usual));
+        let held = held.filter(|held| vary_matches(&held.0.head, request, &promised.usual));
         if held.is_none() {
             self.counters.wasted.add(1);
         }
@@ -141,7 +141,7 @@ impl PushStore {
 }
 
 /// Returns true if the server would have answered `request` the same (RFC 9111 section 4.1).
-fn is_meant(head: &Response<()>, request: &Request<()>, usual: &HeaderMap) -> bool {
+fn vary_matches(head: &Response<()>, request: &Request<()>, usual: &HeaderMap) -> bool {
     let names = head.headers().get_all(VARY).iter().map(|value| value.to_str().unwrap_or("*"));
     names.flat_map(|names| names.split(',')).map(str::trim).all(|name| {
         // Cookies were compared before. Referrers and `Accept` fields differ from the page's.
@@ -199,12 +199,12 @@ mod tests {
             HeaderMap::from_iter([("accept-language".parse().unwrap(), language.parse().unwrap())])
         };
         let vary = |names: &str| Response::builder().header(VARY, names).body(()).unwrap();
-        let says = |names, language| is_meant(&vary(names), &request, &usual(language));
+        let says = |names, language| vary_matches(&vary(names), &request, &usual(language));
         assert!(says("Accept-Language, Cookie", "de"));
         assert!(says("accept-encoding", "de"));
         assert!(!says("Accept-Language", "fr"));
         assert!(!says("*", "de"));
-        assert!(is_meant(&Response::new(()), &request, &usual("fr")));
+        assert!(vary_matches(&Response::new(()), &request, &usual("fr")));
     }
 
     #[test]
