@@ -1,4 +1,4 @@
-//! Conditions that a client puts to a stored response: `If-None-Match`, `If-Modified-Since`, `If-RangeField` (RFC 9111 section 4.3.2, RFC 9110
+//! Conditions that a client puts to a stored response: `If-None-Match`, `If-Modified-Since`, `If-Range` (RFC 9111 section 4.3.2, RFC 9110
 //! section 13). `If-Match` and `If-Unmodified-Since` are for origins; a cache leaves them alone.
 
 use http::StatusCode;
@@ -20,10 +20,10 @@ pub enum AnswerShape {
     Part {
         /// Offset of the first byte in the stored body.
         from: u64,
-        /// Value of `Content-RangeField`.
+        /// Value of `Content-Range`.
         range: ContentRange,
     },
-    /// 416: the range begins past the end; `Content-RangeField: bytes */whole`.
+    /// 416: the range begins past the end; `Content-Range: bytes */whole`.
     Unsatisfiable {
         /// Length of the representation.
         whole: u64,
@@ -89,7 +89,7 @@ impl ReuseTerms {
         modified.unwrap_or(self.date()) <= since
     }
 
-    /// `If-RangeField` (section 13.1.5): ranges apply only if the client's part is of this same representation, by strong comparison.
+    /// `If-Range` (section 13.1.5): ranges apply only if the client's part is of this same representation, by strong comparison.
     fn range_applies(&self, request: &(impl FieldLines + ?Sized)) -> bool {
         if self.status() != StatusCode::OK && self.status() != StatusCode::PARTIAL_CONTENT {
             return false;

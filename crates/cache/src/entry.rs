@@ -94,7 +94,7 @@ impl<V> CacheEntry<V> {
 }
 
 impl<V: EntryValue> CacheEntry<V> {
-    /// True unless it is a part whose body length differs from its `Content-RangeField`.
+    /// True unless it is a part whose body length differs from its `Content-Range`.
     pub(crate) fn is_sound(&self) -> bool {
         self.terms.content_range().is_none_or(|part| part.size() == self.value.body_length())
     }

@@ -61,7 +61,7 @@ pub enum InsertError {
         /// Maximum weight, in bytes.
         limit: u64,
     },
-    /// A part whose body length differs from its `Content-RangeField`.
+    /// A part whose body length differs from its `Content-Range`.
     #[error("the body's length differs from its Content-Range")]
     Unsound,
     /// Its key was invalidated or purged while it was being fetched.

@@ -1,4 +1,4 @@
-//! Parts of representations: `RangeField` and `Content-RangeField` (RFC 9110 section 14), as far as stored responses answer them.
+//! Parts of representations: `Range` and `Content-Range` (RFC 9110 section 14), as far as stored responses answer them.
 //!
 //! One range is answered. A request for several gets the whole representation, as section 14.2 allows: multipart responses save little
 //! where objects are small.
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use crate::fields::{FieldLines, members};
 
-/// The selection that a `RangeField` makes of a representation.
+/// The selection that a `Range` makes of a representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// All of it: the field is malformed, of another unit, or names several ranges.
@@ -19,7 +19,7 @@ pub enum Selected {
     Unsatisfiable,
 }
 
-/// The selection of `RangeField: range` in `length` bytes (section 14.1.2).
+/// The selection of `Range: range` in `length` bytes (section 14.1.2).
 pub fn select(range: &[u8], length: u64) -> Selected {
     let Some(set) = range.split_once_ignoring_case(b"bytes=") else { return Selected::Whole };
     let mut specs = members(set);
@@ -113,7 +113,7 @@ impl ContentRange {
         sound.then_some(ContentRange { first, last, whole })
     }
 
-    /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-RangeField`, valid and consistent with its length.
+    /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-Range`, valid and consistent with its length.
     pub(crate) fn stated_by(response: &(impl FieldLines + ?Sized)) -> Option<ContentRange> {
         let (mut lines, mut part) = (0, None);
         response.values("content-range", |value| {

@@ -18,7 +18,7 @@ pub struct Request<'a, F: ?Sized> {
     wants_upgrade: bool,
 }
 
-/// The `RangeField` field.
+/// The `Range` field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RangeField<'a> {
     None,
@@ -99,7 +99,7 @@ impl<'a, F: FieldLines + ?Sized> Request<'a, F> {
         self.conditional
     }
 
-    /// The value of `RangeField`, if it means anything: only GET has ranges (RFC 9110 section 14.2).
+    /// The value of `Range`, if it means anything: only GET has ranges (RFC 9110 section 14.2).
     pub fn range(&self) -> Option<&'a [u8]> {
         match self.range {
             RangeField::One(value) if self.method == Method::GET => Some(value),

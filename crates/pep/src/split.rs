@@ -16,8 +16,8 @@ use world::TcpStream;
 
 pub(crate) use splice::{Splice, SpliceEnd, room};
 
-/// Joins two TCP connections without a leg, the way past the proxy: `client`, from which `first` was read already, and `server` until both directions have ended. If either breaks, both
-/// do.
+/// Joins two TCP connections without a leg, the way past the proxy: `client`, from which `first` was read already, and `server` until both
+/// directions have ended. If either breaks, both do.
 ///
 /// # Errors
 /// The error of the connection that broke.

@@ -247,7 +247,8 @@ async fn serve_metered<H: Handler>(
     }
 }
 
-/// Virtual hosts of a page behind one listener, selected by the name and port in a request (RFC 9110 section 7.2). They share a machine and therefore its workers.
+/// Virtual hosts of a page behind one listener, selected by the name and port in a request (RFC 9110 section 7.2). They share a machine and
+/// therefore its workers.
 pub struct VirtualHosts {
     origins: Vec<Origin>,
     by_name: BTreeMap<(String, Option<u16>), usize>,

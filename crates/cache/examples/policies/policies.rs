@@ -239,7 +239,8 @@ impl EvictionPolicy for S3Fifo {
     }
 }
 
-/// W-TinyLFU (Einziger, Friedman, Manes, ACM TOS 2017) with admission by aggregated victims for objects of different sizes (Einziger et al., ACM TOS 2022): a candidate is admitted if it was requested as often as all its victims together.
+/// W-TinyLFU (Einziger, Friedman, Manes, ACM TOS 2017) with admission by aggregated victims for objects of different sizes (Einziger et
+/// al., ACM TOS 2022): a candidate is admitted if it was requested as often as all its victims together.
 struct WTinyLfu {
     limit: u64,
     window: Order,
@@ -341,7 +342,8 @@ impl Counts {
     }
 }
 
-/// GreedyDual-Size-Frequency (Cherkasova, HP Labs 1998): evicts the object with the least finds times cost per byte, aged by a clock that rises to the worth of each evicted object. The cost of a fetch is a round trip's worth of bytes plus the object's own.
+/// GreedyDual-Size-Frequency (Cherkasova, HP Labs 1998): evicts the object with the least finds times cost per byte, aged by a clock that
+/// rises to the worth of each evicted object. The cost of a fetch is a round trip's worth of bytes plus the object's own.
 struct Gdsf {
     limit: u64,
     bytes: u64,

@@ -1,7 +1,7 @@
 //! Segments of the disk tier: the format of their records, and their files.
 //!
-//! A record has a checksum over all of it: `"FLc1"`, the payload's length (4 bytes, little endian like all numbers), the first 16 bytes of its BLAKE3 digest, the payload: a kind
-//! (1 byte) and what that kind has. Texts have their length (4) before them.
+//! A record has a checksum over all of it: `"FLc1"`, the payload's length (4 bytes, little endian like all numbers), the first 16 bytes of
+//! its BLAKE3 digest, the payload: a kind (1 byte) and what that kind has. Texts have their length (4) before them.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};

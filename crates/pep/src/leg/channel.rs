@@ -271,9 +271,9 @@ impl Drop for PresenceGuard<'_> {
     }
 }
 
-/// Watches the other end by PING (RFC 9113 section 6.7): sends one every `settings.keep_alive`, the first at once; completes when an answer fails to come. Notes the shortest round trip in
-/// `rtt`, and calls `on_answer` at the first answer: a near end that the far end does not let in learns of it only after its handshake (RFC
-/// 8446 section 4.4.2).
+/// Watches the other end by PING (RFC 9113 section 6.7): sends one every `settings.keep_alive`, the first at once; completes when an answer
+/// fails to come. Notes the shortest round trip in `rtt`, and calls `on_answer` at the first answer: a near end that the far end does not
+/// let in learns of it only after its handshake (RFC 8446 section 4.4.2).
 pub(super) async fn watch_peer(
     mut pings: PingPong,
     settings: &super::Settings,

@@ -59,13 +59,13 @@ impl ConfigResolver<'_> {
         };
         if listen.tls.is_some() {
             return refused(
-                "SOCKS runs in clear text, and this port uses TLS",
+                "SOCKS runs in clear text, and this port speaks TLS",
                 "give it a [[listen]] table without `tls`",
             );
         }
         if !is_forward {
             return refused(
-                "SOCKS needs a forward proxy",
+                "SOCKS needs a forward proxy, and this is no forward proxy",
                 "remove `socks`, or set forward.enabled = true",
             );
         }

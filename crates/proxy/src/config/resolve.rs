@@ -284,7 +284,7 @@ impl ConfigResolver<'_> {
         if bytes < LEAST_CACHE_BYTES {
             return Err(ConfigError::new(
                 self.source.place(memory.span()),
-                "a cache needs at least 1MiB",
+                "a cache of less than 1MiB holds nothing",
             )
             .remedy("memory = \"256MiB\""));
         }
@@ -460,7 +460,7 @@ impl ConfigResolver<'_> {
         }
         if named.get_ref().is_empty() {
             let place = self.source.place(named.span());
-            return Err(ConfigError::new(place, "`hosts` names no host to intercept")
+            return Err(ConfigError::new(place, "no host is named to intercept")
                 .remedy("hosts = [\"www.example.com\", \".example.org\"], or remove [intercept]"));
         }
         let (chain, private) = (self.read(ca)?, self.read(key)?);

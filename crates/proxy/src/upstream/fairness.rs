@@ -233,15 +233,6 @@ mod tests {
         assert!(a.network == b.network && a.network != c.network);
         assert_eq!(client("[::ffff:10.0.0.1]:1").network, client("10.0.0.1:2").network);
     }
-}
-
-#[cfg(test)]
-mod queue_tests {
-    use super::*;
-
-    fn client(address: &str) -> ClientPeer {
-        ClientPeer::at(Some(address.parse().expect("an address")))
-    }
 
     #[test]
     fn addresses_take_turns_and_so_do_their_connections() {
