@@ -296,7 +296,7 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Makes sure that the last segment has room for `length` bytes more and that the bound holds.
+    /// Ensures that the last segment has room for `length` more bytes and that the bound holds.
     fn make_room(&mut self, length: u64) -> io::Result<()> {
         while !self.segments.is_empty()
             && (self.bytes() + length > self.limits.bytes

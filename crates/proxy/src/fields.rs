@@ -130,7 +130,7 @@ impl Via {
         format!("farlink-{:08x}", u32::from_be_bytes(bytes))
     }
 
-    /// A proxy called `pseudonym`, which must be unique on the way.
+    /// A proxy named `pseudonym`, which must be unique along the path.
     pub fn new(pseudonym: &str) -> Via {
         Via(pseudonym.to_owned())
     }

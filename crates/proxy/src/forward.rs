@@ -1,4 +1,4 @@
-//! The proxy itself: takes requests, asks origins, forwards their answers.
+//! The proxy itself: takes requests, forwards them to origins, and relays the answers.
 
 mod cached;
 mod dispatch;

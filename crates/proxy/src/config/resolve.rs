@@ -74,7 +74,7 @@ impl ConfigResolver<'_> {
     fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
-        // A reverse proxy is a forward proxy as well only if told so.
+        // A reverse proxy is also a forward proxy only if configured as one.
         let is_forward = file.forward.enabled.unwrap_or(reverse.is_empty());
         let listeners = self.listeners(&file, is_forward)?;
         if !is_forward && reverse.is_empty() {

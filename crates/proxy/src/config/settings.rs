@@ -53,7 +53,7 @@ pub struct Settings {
     pub log: Option<Log>,
     /// The operator's port, for metrics and health.
     pub admin: Option<AdminSettings>,
-    /// Time allowed for requests under way after the proxy was told to stop.
+    /// Time allowed for requests under way at shutdown.
     pub drain: Duration,
     /// True if responses report the proxy's own time (`Server-Timing`).
     pub server_timing: bool,

@@ -24,7 +24,7 @@ use crate::upstream::Fetched;
 struct CacheMiss {
     key: OwnedKey,
     fetch: Fetch,
-    /// Reason for asking the origin.
+    /// Reason for forwarding to the origin.
     why: ForwardReason,
     /// True if it has waited for another request's answer.
     collapsed: bool,
@@ -67,7 +67,7 @@ impl Proxy {
             if waits && !collapsed && fetch.flight.is_none() {
                 match store.flights().enter(&key).await {
                     FlightRole::Leader(flight) => fetch.flight = Some(flight),
-                    // The leader has asked the disk, too.
+                    // The leader has consulted the disk as well.
                     FlightRole::Waited => {
                         (collapsed, recalled) = (true, true);
                         continue;
@@ -86,7 +86,7 @@ impl Proxy {
         }
     }
 
-    /// Asks the origin, and stores its answer.
+    /// Fetches from the origin, and stores the answer.
     async fn fetch_new(
         self: &Rc<Proxy>,
         store: &Arc<Store>,

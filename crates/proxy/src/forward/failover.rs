@@ -79,7 +79,7 @@ impl Proxy {
         }
     }
 
-    /// Asks the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is
+    /// Tries the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is
     /// idempotent (RFC 9110 section 9.2.2).
     async fn fetch_from(
         &self,

@@ -29,7 +29,7 @@ const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 /// Action for a request.
 #[derive(Debug)]
 pub(super) enum ForwardJob {
-    /// Ask an origin.
+    /// Fetch from an origin.
     Fetch(Box<Fetch>),
     /// Open a tunnel.
     Tunnel(Destination),
@@ -203,7 +203,7 @@ fn method(name: &str) -> Result<Method, RefusedRequest> {
     }
 }
 
-/// The URI in the request to the origin: with the host that the client requested, if that is `asked`.
+/// The URI of the request to the origin; `asked` is the client's host, if that is kept.
 fn uri(
     destination: &Destination,
     asked: Option<Authority<'_>>,

@@ -57,9 +57,8 @@ impl Site {
         })
     }
 
-    /// Like [`new`](Site::new), with each reply stating its cacheability: a year if the page says that it can be cached, else not at all. Heads
-    /// keep
-    /// their sizes if they have room for it.
+    /// Like [`new`](Site::new), with each reply stating its cacheability: a year for objects that the page marks cacheable, none for others.
+    /// Heads keep their sizes if they have room for it.
     pub fn for_caches(page: &Page) -> Site {
         let body = BodyPattern::for_page(page);
         Site::with_replies(page, |index, object| {

@@ -14,7 +14,7 @@ use super::fetch::FetchError;
 use crate::access::Destinations;
 use crate::target::{Authority, Scheme, bare};
 
-/// An origin: scheme, host and port (RFC 6454 section 4), each of which tells connections apart.
+/// An origin: scheme, host and port (RFC 6454 section 4). Only requests to equal origins share connections.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Destination {
     /// Its scheme.

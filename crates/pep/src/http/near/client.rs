@@ -257,7 +257,7 @@ fn response_head(head: &Response<()>, framing: ResponseFraming, persistent: bool
         ResponseFraming::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
         ResponseFraming::None | ResponseFraming::Close => {}
     }
-    // RFC 9112 section 9.3: an HTTP/1.0 client that asked for it must be told.
+    // RFC 9112 section 9.3: an HTTP/1.0 client that requested keep-alive needs it confirmed.
     out.extend_from_slice(if persistent {
         b"connection: keep-alive\r\n\r\n"
     } else {
