@@ -36,7 +36,6 @@ mod vary;
 
 pub use conditions::AnswerShape;
 pub use date::{Date, DeltaSeconds};
-pub use directives::{RequestDirectives, ResponseDirectives};
 pub use disk::{Directory, Disk, DiskError, DiskLimits, DiskRecovery, Files};
 pub use entry::{CacheEntry, EntryValue, StoredResponse};
 pub use fields::{FieldLines, Section, members};
@@ -49,4 +48,4 @@ pub use status::{CacheStatus, ForwardReason, Handling};
 pub use storing::{Heuristic, NotStored, Policy, SetCookie, Storable, UNKEYED, storable};
 pub use terms::{ExchangeTimes, Lifetime, ReuseTerms, Validation};
 pub use validation::{invalidated, replaced_in_validation, updated};
-pub use vary::{VariesOnAnything, Vary};
+pub use vary::Vary;

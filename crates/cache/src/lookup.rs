@@ -16,7 +16,7 @@ pub enum Lookup<V> {
     /// An answer.
     Hit(Hit<V>),
     /// A stored response that the origin must confirm first, by the validators in its terms. If it has none, a new one is requested from
-    /// the origin, and this one is kept in case the origin fails ([`ReuseTerms::serves_on_error`](crate::Terms::serves_on_error)).
+    /// the origin, and this one is kept in case the origin fails ([`ReuseTerms::serves_on_error`](crate::ReuseTerms::serves_on_error)).
     Validate {
         /// The stored response.
         entry: Arc<CacheEntry<V>>,

@@ -65,11 +65,7 @@ impl TunnelHandler {
     fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, RefusedRequest> {
         if head.is_connect() {
             let message = "CONNECT is refused inside a tunnel";
-            return Err(RefusedRequest::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "http_request_denied",
-                message,
-            ));
+            return Err(RefusedRequest::denied(StatusCode::METHOD_NOT_ALLOWED, message));
         }
         let asked = has_single_target_form(head.protocol).then_some(head.scheme);
         let route = match RequestTarget::of(head.method, head.target, head.authority, asked)? {
@@ -101,7 +97,7 @@ impl TunnelHandler {
     /// RFC 9110 section 15.5.20.
     fn misdirected(&self) -> RefusedRequest {
         let message = format!("this tunnel is for https://{} only", self.authority);
-        RefusedRequest::new(StatusCode::MISDIRECTED_REQUEST, "http_request_denied", message)
+        RefusedRequest::denied(StatusCode::MISDIRECTED_REQUEST, message)
     }
 }
 

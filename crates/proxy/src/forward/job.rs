@@ -178,8 +178,7 @@ fn purge(
     route: &RequestRoute<'_, '_>,
     head: &RequestHead<'_>,
 ) -> Result<Vec<OwnedKey>, RefusedRequest> {
-    let refused =
-        |status, message| Err(RefusedRequest::new(status, "http_request_denied", message));
+    let refused = |status, message| Err(RefusedRequest::denied(status, message));
     if settings.purgers.is_empty() || settings.cache.is_none() {
         return refused(StatusCode::METHOD_NOT_ALLOWED, "PURGE is not enabled here");
     }
@@ -194,12 +193,15 @@ fn purge(
 }
 
 fn method(name: &str) -> Result<Method, RefusedRequest> {
-    let refused = |status, message| Err(RefusedRequest::new(status, "http_request_error", message));
     match Method::from_bytes(name.as_bytes()) {
         // Its answer would contain fields that others added to the request (RFC 9110 section 9.3.8).
-        Ok(Method::TRACE) => refused(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not forwarded"),
+        Ok(Method::TRACE) => Err(RefusedRequest::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "http_request_error",
+            "TRACE is not forwarded",
+        )),
         Ok(method) => Ok(method),
-        Err(_) => refused(StatusCode::BAD_REQUEST, "the method is malformed"),
+        Err(_) => Err(RefusedRequest::malformed("the method is malformed")),
     }
 }
 
@@ -209,13 +211,7 @@ fn uri(
     asked: Option<Authority<'_>>,
     path: &str,
 ) -> Result<Uri, RefusedRequest> {
-    let malformed = || {
-        RefusedRequest::new(
-            StatusCode::BAD_REQUEST,
-            "http_request_error",
-            "the target is malformed",
-        )
-    };
+    let malformed = || RefusedRequest::malformed("the target is malformed");
     let authority = match asked {
         None => destination.authority(),
         Some(asked) => asked.text.to_owned(),
@@ -234,13 +230,7 @@ fn uri(
 fn is_last_hop(fields: &mut HeaderMap) -> Result<bool, RefusedRequest> {
     let Some(left) = fields.get(MAX_FORWARDS) else { return Ok(false) };
     let left = left.to_str().ok().and_then(|left| left.parse::<u32>().ok());
-    let left = left.ok_or_else(|| {
-        RefusedRequest::new(
-            StatusCode::BAD_REQUEST,
-            "http_request_error",
-            "Max-Forwards is not a number",
-        )
-    })?;
+    let left = left.ok_or_else(|| RefusedRequest::malformed("Max-Forwards is not a number"))?;
     if let Some(less) = left.checked_sub(1) {
         fields.insert(MAX_FORWARDS, HeaderValue::from(less));
     }
@@ -257,9 +247,7 @@ fn tell(
     let Some(peer) = head.peer else { return Ok(false) };
     let client = DisclosedClient { address: peer.ip(), scheme, host: head.authority };
     let told = disclosure.tell(fields, client, trusted);
-    told.map_err(|_| {
-        RefusedRequest::new(StatusCode::BAD_REQUEST, "http_request_error", "the host is malformed")
-    })
+    told.map_err(|_| RefusedRequest::malformed("the host is malformed"))
 }
 
 /// The HTTP version of a received message, for `Via`.

@@ -66,10 +66,13 @@ pub(super) fn purge_failed(error: &cache::DiskError) -> Reply {
 }
 
 fn plain(status: StatusCode, text: String) -> Reply {
-    let mut fields = HeaderMap::new();
-    fields.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Reply::new(status, fields, Bytes::from(text))
+    Reply::new(status, plain_fields(), Bytes::from(text))
+}
+
+/// Fields of an answer in plain text, which is never stored.
+fn plain_fields() -> HeaderMap {
+    let plain = (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    HeaderMap::from_iter([plain, (CACHE_CONTROL, HeaderValue::from_static("no-store"))])
 }
 
 const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
@@ -91,27 +94,30 @@ impl RefusedRequest {
         RefusedRequest { status, kind, message: message.to_string() }
     }
 
+    /// Refusal of a malformed request.
+    pub fn malformed(message: impl ToString) -> RefusedRequest {
+        RefusedRequest::new(StatusCode::BAD_REQUEST, "http_request_error", message)
+    }
+
+    /// Refusal by this proxy's rules.
+    pub fn denied(status: StatusCode, message: impl ToString) -> RefusedRequest {
+        RefusedRequest::new(status, "http_request_denied", message)
+    }
+
     /// Refusal of a client whose address is not served.
     pub fn unserved_client() -> RefusedRequest {
-        let message = "this proxy does not serve your address";
-        RefusedRequest::new(StatusCode::FORBIDDEN, "http_request_denied", message)
+        RefusedRequest::denied(StatusCode::FORBIDDEN, "this proxy does not serve your address")
     }
 
     /// Refusal of a client that must authenticate.
     pub fn unknown_user() -> RefusedRequest {
-        let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
-        RefusedRequest::new(
-            status,
-            "http_request_denied",
-            "this proxy requires a user name and a password",
-        )
+        let message = "this proxy requires a user name and a password";
+        RefusedRequest::denied(StatusCode::PROXY_AUTHENTICATION_REQUIRED, message)
     }
 
     /// The answer: plain text, never stored.
     pub fn reply(&self) -> Reply {
-        let mut fields = HeaderMap::new();
-        fields.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        fields.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let mut fields = plain_fields();
         let status = HeaderValue::from_str(&format!("farlink; error={}", self.kind));
         fields.insert(PROXY_STATUS, status.expect("the names of RFC 9209 are tokens"));
         if self.status == StatusCode::METHOD_NOT_ALLOWED {
@@ -128,13 +134,13 @@ impl RefusedRequest {
 
 impl From<TargetError> for RefusedRequest {
     fn from(error: TargetError) -> RefusedRequest {
-        RefusedRequest::new(StatusCode::BAD_REQUEST, "http_request_error", error)
+        RefusedRequest::malformed(error)
     }
 }
 
 impl From<MalformedField> for RefusedRequest {
     fn from(error: MalformedField) -> RefusedRequest {
-        RefusedRequest::new(StatusCode::BAD_REQUEST, "http_request_error", error)
+        RefusedRequest::malformed(error)
     }
 }
 

@@ -126,9 +126,8 @@ fn local<'s, 't>(
     }
     match site(settings, authority.map_or("", |authority| authority.host), true) {
         Some(site) => Ok(RequestRoute::Reverse { site, authority, path }),
-        None if settings.reverse.is_empty() => Err(RefusedRequest::new(
+        None if settings.reverse.is_empty() => Err(RefusedRequest::denied(
             StatusCode::NOT_FOUND,
-            "http_request_denied",
             "this is a proxy: it expects absolute URLs",
         )),
         // RFC 9110 section 15.5.20.

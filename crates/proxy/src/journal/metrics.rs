@@ -158,42 +158,34 @@ pub fn exposition(
         let count = sum(&|core| &core.protocols[index]);
         text.sample("farlink_requests_by_protocol_total", &format!("protocol=\"{name}\""), count);
     }
-    let single: [SingleMetric<'_>; 7] = [
-        (
-            "farlink_sent_bytes_total",
-            "counter",
-            "Bytes of bodies and tunnels to clients.",
-            &|core| &core.sent_bytes,
-        ),
-        (
-            "farlink_received_bytes_total",
-            "counter",
-            "Bytes of bodies and tunnels from clients.",
-            &|core| &core.received_bytes,
-        ),
-        ("farlink_lost_log_lines_total", "counter", "Lines of the log that were lost.", &|core| {
-            &core.lost_lines
-        }),
-        ("farlink_client_connections", "gauge", "Connections of clients.", &|core| {
-            &core.gauges.clients
-        }),
-        ("farlink_origin_connections", "gauge", "Connections to origins.", &|core| {
-            &core.gauges.origins
-        }),
-        (
-            "farlink_origin_connections_idle",
-            "gauge",
-            "Connections to origins that nobody uses.",
-            &|core| &core.gauges.origins_idle,
-        ),
-        ("farlink_requests_waiting", "gauge", "Requests that wait for a connection.", &|core| {
-            &core.gauges.waiting
-        }),
-    ];
-    for (name, kind, help, counter) in single {
-        text.family(name, kind, help);
-        text.sample(name, "", sum(counter));
-    }
+    text.singles(
+        "farlink_",
+        &[
+            (
+                "sent_bytes_total",
+                "Bytes of bodies and tunnels to clients.",
+                sum(&|c| &c.sent_bytes),
+            ),
+            (
+                "received_bytes_total",
+                "Bytes of bodies and tunnels from clients.",
+                sum(&|c| &c.received_bytes),
+            ),
+            ("lost_log_lines_total", "Lines of the log that were lost.", sum(&|c| &c.lost_lines)),
+            ("client_connections", "Connections of clients.", sum(&|c| &c.gauges.clients)),
+            ("origin_connections", "Connections to origins.", sum(&|c| &c.gauges.origins)),
+            (
+                "origin_connections_idle",
+                "Connections to origins that nobody uses.",
+                sum(&|c| &c.gauges.origins_idle),
+            ),
+            (
+                "requests_waiting",
+                "Requests that wait for a connection.",
+                sum(&|c| &c.gauges.waiting),
+            ),
+        ],
+    );
     if let Some((memory, disk)) = cache {
         cache_samples(&mut text, memory);
         disk.into_iter().for_each(|tally| disk_samples(&mut text, tally));
@@ -214,32 +206,20 @@ pub fn exposition(
     text.0
 }
 
-/// A metric with one sample: name, type, help, and its counter in each core.
-type SingleMetric<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
-
 fn cache_samples(text: &mut ExpositionText, tally: MemoryTally) {
-    for (name, kind, help, value) in [
-        (
-            "farlink_cache_found_total",
-            "counter",
-            "Lookups that found an entry, fresh or not.",
-            tally.found,
-        ),
-        ("farlink_cache_missed_total", "counter", "Lookups that found none.", tally.missed),
-        ("farlink_cache_inserted_total", "counter", "Entries taken in.", tally.inserted),
-        (
-            "farlink_cache_evicted_total",
-            "counter",
-            "Entries that made room for others.",
-            tally.evicted,
-        ),
-        ("farlink_cache_removed_total", "counter", "Entries invalidated or purged.", tally.removed),
-        ("farlink_cache_entries", "gauge", "Entries held.", tally.entries),
-        ("farlink_cache_bytes", "gauge", "Bytes held, bookkeeping included.", tally.bytes),
-    ] {
-        text.family(name, kind, help);
-        text.sample(name, "", value);
-    }
+    let MemoryTally { found, missed, inserted, evicted, removed, entries, bytes } = tally;
+    text.singles(
+        "farlink_cache_",
+        &[
+            ("found_total", "Lookups that found an entry, fresh or not.", found),
+            ("missed_total", "Lookups that found none.", missed),
+            ("inserted_total", "Entries taken in.", inserted),
+            ("evicted_total", "Entries that made room for others.", evicted),
+            ("removed_total", "Entries invalidated or purged.", removed),
+            ("entries", "Entries held.", entries),
+            ("bytes", "Bytes held, bookkeeping included.", bytes),
+        ],
+    );
 }
 
 fn server_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) {
@@ -260,20 +240,19 @@ fn server_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) 
 
 fn disk_samples(text: &mut ExpositionText, tally: DiskTally) {
     let DiskTally { found, missed, late, written, skipped, failed, entries, bytes } = tally;
-    for (name, kind, help, value) in [
-        ("found_total", "counter", "Requests that found an entry on disk.", found),
-        ("missed_total", "counter", "Requests that found none.", missed),
-        ("late_total", "counter", "Requests that the disk was too slow for.", late),
-        ("written_total", "counter", "Responses written.", written),
-        ("skipped_total", "counter", "Responses not written.", skipped),
-        ("failed_total", "counter", "Writes that failed.", failed),
-        ("entries", "gauge", "Responses on disk.", entries),
-        ("bytes", "gauge", "Bytes in files.", bytes),
-    ] {
-        let name = format!("farlink_cache_disk_{name}");
-        text.family(&name, kind, help);
-        text.sample(&name, "", value);
-    }
+    text.singles(
+        "farlink_cache_disk_",
+        &[
+            ("found_total", "Requests that found an entry on disk.", found),
+            ("missed_total", "Requests that found none.", missed),
+            ("late_total", "Requests that the disk was too slow for.", late),
+            ("written_total", "Responses written.", written),
+            ("skipped_total", "Responses not written.", skipped),
+            ("failed_total", "Writes that failed.", failed),
+            ("entries", "Responses on disk.", entries),
+            ("bytes", "Bytes in files.", bytes),
+        ],
+    );
 }
 
 struct ExpositionText(String);
@@ -281,6 +260,16 @@ struct ExpositionText(String);
 impl ExpositionText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// Counters (`_total`) and gauges with one sample each: name after `prefix`, help, value.
+    fn singles(&mut self, prefix: &str, metrics: &[(&str, &str, u64)]) {
+        for (name, help, value) in metrics {
+            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+            let name = format!("{prefix}{name}");
+            self.family(&name, kind, help);
+            self.sample(&name, "", value);
+        }
     }
 
     fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
