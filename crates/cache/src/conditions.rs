@@ -4,14 +4,14 @@
 use http::StatusCode;
 
 use crate::date::Date;
-use crate::fields::{Fields, members};
+use crate::fields::{FieldLines, members};
 use crate::ranges::{ContentRange, Selected, select};
 use crate::request::Request;
-use crate::terms::Terms;
+use crate::terms::ReuseTerms;
 
 /// Form of the answer to a request, as drawn from a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum AnswerShape {
     /// The whole response, with its own status code.
     Whole,
     /// 304: the client has it already.
@@ -30,31 +30,31 @@ pub enum Shape {
     },
 }
 
-impl Terms {
+impl ReuseTerms {
     /// Returns the form of the answer to `request` from a stored body of `length` bytes; `None` if the requested bytes are not all there, which
     /// happens only if the stored response is itself a part.
-    pub fn shape<F: Fields + ?Sized>(
+    pub fn shape<F: FieldLines + ?Sized>(
         &self,
         request: &Request<'_, F>,
         length: u64,
-    ) -> Option<Shape> {
+    ) -> Option<AnswerShape> {
         if request.conditional() && self.not_modified(request.fields()) {
-            return Some(Shape::NotModified);
+            return Some(AnswerShape::NotModified);
         }
         let range = request.range().filter(|_| self.range_applies(request.fields()));
         match (range, self.content_range()) {
-            (None, None) => Some(Shape::Whole),
+            (None, None) => Some(AnswerShape::Whole),
             (None, Some(_)) => None,
             (Some(range), None) => Some(match select(range, length) {
-                Selected::Whole => Shape::Whole,
-                Selected::Unsatisfiable => Shape::Unsatisfiable { whole: length },
+                Selected::Whole => AnswerShape::Whole,
+                Selected::Unsatisfiable => AnswerShape::Unsatisfiable { whole: length },
                 Selected::Part(part) => {
                     let range = ContentRange {
                         first: *part.start(),
                         last: *part.end(),
                         whole: Some(length),
                     };
-                    Shape::Part { from: range.first, range }
+                    AnswerShape::Part { from: range.first, range }
                 }
             }),
             (Some(range), Some(held)) => within(range, held, length),
@@ -63,7 +63,7 @@ impl Terms {
 
     /// Section 13.2.2, steps 3 and 4: `If-None-Match`, else `If-Modified-Since`. The condition is moot unless the stored status is 200 or
     /// 206.
-    fn not_modified(&self, request: &(impl Fields + ?Sized)) -> bool {
+    fn not_modified(&self, request: &(impl FieldLines + ?Sized)) -> bool {
         if self.status() != StatusCode::OK && self.status() != StatusCode::PARTIAL_CONTENT {
             return false;
         }
@@ -81,7 +81,7 @@ impl Terms {
     }
 
     /// RFC 9111 section 4.3.2: without `Last-Modified` the stored response's date counts.
-    fn unmodified_since(&self, request: &(impl Fields + ?Sized)) -> bool {
+    fn unmodified_since(&self, request: &(impl FieldLines + ?Sized)) -> bool {
         let Some(since) = request.value("if-modified-since").and_then(Date::parse) else {
             return false;
         };
@@ -90,7 +90,7 @@ impl Terms {
     }
 
     /// `If-Range` (section 13.1.5): ranges apply only if the client's part is of this same representation, by strong comparison.
-    fn range_applies(&self, request: &(impl Fields + ?Sized)) -> bool {
+    fn range_applies(&self, request: &(impl FieldLines + ?Sized)) -> bool {
         if self.status() != StatusCode::OK && self.status() != StatusCode::PARTIAL_CONTENT {
             return false;
         }
@@ -119,15 +119,18 @@ pub(crate) fn opaque(tag: &[u8]) -> &[u8] {
 }
 
 /// The part that a range selects of a stored part with a body of `length` bytes, if all of it is there.
-fn within(range: &[u8], held: &ContentRange, length: u64) -> Option<Shape> {
+fn within(range: &[u8], held: &ContentRange, length: u64) -> Option<AnswerShape> {
     let whole = held.whole.filter(|_| held.size() == length)?;
     match select(range, whole) {
         Selected::Whole => None,
-        Selected::Unsatisfiable => Some(Shape::Unsatisfiable { whole }),
+        Selected::Unsatisfiable => Some(AnswerShape::Unsatisfiable { whole }),
         Selected::Part(part) => {
             let inside = held.first <= *part.start() && *part.end() <= held.last;
             let range = ContentRange { first: *part.start(), last: *part.end(), whole: held.whole };
-            inside.then_some(Shape::Part { from: range.first.saturating_sub(held.first), range })
+            inside.then_some(AnswerShape::Part {
+                from: range.first.saturating_sub(held.first),
+                range,
+            })
         }
     }
 }
@@ -137,20 +140,20 @@ mod tests {
     use http::Method;
 
     use super::*;
-    use crate::policy::Policy;
+    use crate::storing::Policy;
     use crate::storing::storable;
-    use crate::terms::Exchange;
+    use crate::terms::ExchangeTimes;
 
     const MODIFIED: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     const LATER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
     const EARLIER: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
 
-    fn terms(status: u16, fields: &[(&str, &str)]) -> Terms {
+    fn terms(status: u16, fields: &[(&str, &str)]) -> ReuseTerms {
         let now = Date::from_unix_secs(1_000_000_000);
         let none: &[(&str, &str)] = &[];
         let fields: Vec<_> =
             fields.iter().copied().chain([("cache-control", "max-age=9")]).collect();
-        let exchange = Exchange { sent: now, received: now };
+        let exchange = ExchangeTimes { sent: now, received: now };
         let status = StatusCode::from_u16(status).unwrap();
         storable(
             &Request::new(&Method::GET, none),
@@ -163,7 +166,7 @@ mod tests {
         .terms
     }
 
-    fn shape(terms: &Terms, request: &[(&str, &str)]) -> Option<Shape> {
+    fn shape(terms: &ReuseTerms, request: &[(&str, &str)]) -> Option<AnswerShape> {
         terms.shape(&Request::new(&Method::GET, request), 100)
     }
 
@@ -172,50 +175,54 @@ mod tests {
     fn a_client_that_has_it_gets_304() {
         let terms = terms(200, &[("etag", "\"a\""), ("last-modified", MODIFIED)]);
         for (request, expected) in [
-            (("if-none-match", "\"b\", W/\"a\""), Shape::NotModified),
-            (("if-none-match", "*"), Shape::NotModified),
-            (("if-none-match", "\"b\""), Shape::Whole),
-            (("if-modified-since", MODIFIED), Shape::NotModified),
-            (("if-modified-since", EARLIER), Shape::Whole),
-            (("if-modified-since", "yesterday"), Shape::Whole),
+            (("if-none-match", "\"b\", W/\"a\""), AnswerShape::NotModified),
+            (("if-none-match", "*"), AnswerShape::NotModified),
+            (("if-none-match", "\"b\""), AnswerShape::Whole),
+            (("if-modified-since", MODIFIED), AnswerShape::NotModified),
+            (("if-modified-since", EARLIER), AnswerShape::Whole),
+            (("if-modified-since", "yesterday"), AnswerShape::Whole),
         ] {
             assert_eq!(shape(&terms, &[request]), Some(expected), "{request:?}");
         }
         let both = [("if-none-match", "\"b\""), ("if-modified-since", MODIFIED)];
-        assert_eq!(shape(&terms, &both), Some(Shape::Whole), "the tag stands before the date");
+        assert_eq!(
+            shape(&terms, &both),
+            Some(AnswerShape::Whole),
+            "the tag stands before the date"
+        );
         let lines = [("if-none-match", "\"b\""), ("if-none-match", "\"a\"")];
-        assert_eq!(shape(&terms, &lines), Some(Shape::NotModified));
+        assert_eq!(shape(&terms, &lines), Some(AnswerShape::NotModified));
     }
 
     #[test]
     fn conditions_are_moot_for_other_codes() {
         let terms = terms(404, &[("etag", "\"a\"")]);
-        assert_eq!(shape(&terms, &[("if-none-match", "\"a\"")]), Some(Shape::Whole));
-        assert_eq!(shape(&terms, &[("range", "bytes=0-4")]), Some(Shape::Whole));
+        assert_eq!(shape(&terms, &[("if-none-match", "\"a\"")]), Some(AnswerShape::Whole));
+        assert_eq!(shape(&terms, &[("range", "bytes=0-4")]), Some(AnswerShape::Whole));
     }
 
-    fn part(from: u64, first: u64, last: u64) -> Option<Shape> {
-        Some(Shape::Part { from, range: ContentRange { first, last, whole: Some(100) } })
+    fn part(from: u64, first: u64, last: u64) -> Option<AnswerShape> {
+        Some(AnswerShape::Part { from, range: ContentRange { first, last, whole: Some(100) } })
     }
 
     /// RFC 9110 section 13.1.5.
     #[test]
     fn if_range_compares_strongly() {
         let strong = terms(200, &[("etag", "\"a\""), ("last-modified", MODIFIED)]);
-        let asked = |terms: &Terms, validator| {
+        let asked = |terms: &ReuseTerms, validator| {
             shape(terms, &[("range", "bytes=2-5"), ("if-range", validator)])
         };
         assert_eq!(asked(&strong, "\"a\""), part(2, 2, 5));
         assert_eq!(asked(&strong, MODIFIED), part(2, 2, 5));
         for other in ["\"b\"", "W/\"a\"", LATER, EARLIER] {
-            assert_eq!(asked(&strong, other), Some(Shape::Whole), "{other}");
+            assert_eq!(asked(&strong, other), Some(AnswerShape::Whole), "{other}");
         }
         let weak =
             terms(200, &[("etag", "W/\"a\""), ("last-modified", MODIFIED), ("date", MODIFIED)]);
-        assert_eq!(asked(&weak, "W/\"a\""), Some(Shape::Whole));
+        assert_eq!(asked(&weak, "W/\"a\""), Some(AnswerShape::Whole));
         assert_eq!(
             asked(&weak, MODIFIED),
-            Some(Shape::Whole),
+            Some(AnswerShape::Whole),
             "modified in the second in which it was sent"
         );
     }
@@ -226,9 +233,9 @@ mod tests {
         assert_eq!(shape(&terms, &[("range", "bytes=90-")]), part(90, 90, 99));
         assert_eq!(
             shape(&terms, &[("range", "bytes=100-")]),
-            Some(Shape::Unsatisfiable { whole: 100 })
+            Some(AnswerShape::Unsatisfiable { whole: 100 })
         );
-        assert_eq!(shape(&terms, &[("range", "bytes=0-1, 5-6")]), Some(Shape::Whole));
+        assert_eq!(shape(&terms, &[("range", "bytes=0-1, 5-6")]), Some(AnswerShape::Whole));
     }
 
     #[test]

@@ -61,22 +61,26 @@ impl fmt::Display for Date {
 
 /// A span in whole seconds (`delta-seconds`, RFC 9111 section 1.2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seconds(u32);
+pub struct DeltaSeconds(u32);
 
-impl Seconds {
+impl DeltaSeconds {
     /// No time at all.
-    pub const ZERO: Seconds = Seconds(0);
+    pub const ZERO: DeltaSeconds = DeltaSeconds(0);
     /// Upper limit of spans: 2^31, 68 years (RFC 9111 section 1.2.2).
-    pub const MAX: Seconds = Seconds(1 << 31);
+    pub const MAX: DeltaSeconds = DeltaSeconds(1 << 31);
 
-    /// `secs` seconds, at most [`Seconds::MAX`].
-    pub const fn new(secs: u64) -> Seconds {
-        Seconds(if secs < Seconds::MAX.0 as u64 { secs as u32 } else { Seconds::MAX.0 })
+    /// `secs` seconds, at most [`DeltaSeconds::MAX`].
+    pub const fn new(secs: u64) -> DeltaSeconds {
+        DeltaSeconds(if secs < DeltaSeconds::MAX.0 as u64 {
+            secs as u32
+        } else {
+            DeltaSeconds::MAX.0
+        })
     }
 
     /// The whole seconds in `millis` milliseconds.
-    pub const fn of_millis(millis: u64) -> Seconds {
-        Seconds::new(millis / 1_000)
+    pub const fn of_millis(millis: u64) -> DeltaSeconds {
+        DeltaSeconds::new(millis / 1_000)
     }
 
     /// Number of seconds.
@@ -89,18 +93,18 @@ impl Seconds {
         self.0 as u64 * 1_000
     }
 
-    /// Reads digits and nothing else; a number too large counts as [`Seconds::MAX`].
-    pub fn parse(text: &[u8]) -> Option<Seconds> {
+    /// Reads digits and nothing else; a number too large counts as [`DeltaSeconds::MAX`].
+    pub fn parse(text: &[u8]) -> Option<DeltaSeconds> {
         if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
             return None;
         }
         let digit =
             |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
-        Some(Seconds::new(text.iter().fold(0, digit)))
+        Some(DeltaSeconds::new(text.iter().fold(0, digit)))
     }
 }
 
-impl fmt::Display for Seconds {
+impl fmt::Display for DeltaSeconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -127,10 +131,10 @@ mod tests {
 
     #[test]
     fn seconds_are_digits_up_to_68_years() {
-        assert_eq!(Seconds::parse(b"60"), Some(Seconds::new(60)));
-        assert_eq!(Seconds::parse(b"99999999999999999999999"), Some(Seconds::MAX));
+        assert_eq!(DeltaSeconds::parse(b"60"), Some(DeltaSeconds::new(60)));
+        assert_eq!(DeltaSeconds::parse(b"99999999999999999999999"), Some(DeltaSeconds::MAX));
         for wrong in [&b""[..], b"-1", b"+1", b"1.5", b" 1", b"1h"] {
-            assert_eq!(Seconds::parse(wrong), None);
+            assert_eq!(DeltaSeconds::parse(wrong), None);
         }
     }
 

@@ -19,27 +19,26 @@
 //! syncs each transaction and rewrites pages, `foyer` brings an asynchronous runtime. None bounds its size by dropping the oldest objects, which is
 //! all that a cache needs.
 
-mod files;
 mod index;
-mod record;
+mod segments;
 
 use std::io;
 
 use http::Method;
 
-pub use files::{Directory, Files};
+pub use segments::{Directory, Files};
 
 use crate::date::Date;
-use crate::entry::{Entry, Stored};
-use crate::fields::{Fields, Section};
-use crate::key::Key;
+use crate::entry::{CacheEntry, StoredResponse};
+use crate::fields::{FieldLines, Section};
+use crate::key::CacheKey;
 use crate::memory::Purge;
-use crate::policy::Policy;
 use crate::request::Request;
+use crate::storing::Policy;
 use crate::storing::{Storable, storable};
-use crate::terms::Exchange;
-use index::{Index, Place};
-use record::{Read, Record, Response};
+use crate::terms::ExchangeTimes;
+use index::{Index, RecordLocation};
+use segments::{ReadOutcome, Record, ResponseRecord};
 
 /// Limits of a disk tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ pub struct DiskLimits {
 
 /// Result of recovery at startup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
+pub struct DiskRecovery {
     /// Responses that can be served.
     pub entries: u64,
     /// Bytes in segments.
@@ -67,7 +66,7 @@ pub struct Recovery {
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// Larger than the limit for a response, or a partial response: those are for the memory tier.
-    #[error("the response is a part, or larger than the {0} bytes that one may have on disk")]
+    #[error("the response is a part, or larger than the limit of {0} bytes on disk")]
     Unfit(u64),
     /// Storing is suspended after a failed write.
     #[error("storing is suspended after a failed write")]
@@ -104,7 +103,7 @@ impl<F: Files> Disk<F> {
         files: F,
         limits: DiskLimits,
         secret: (u64, u64),
-    ) -> io::Result<(Disk<F>, Recovery)> {
+    ) -> io::Result<(Disk<F>, DiskRecovery)> {
         // A record takes more bytes on disk than in the index, so the index, too, has room for several segments.
         let indexed = (limits.index_bytes / SEGMENTS).max(limits.entry_bytes);
         let segment_bytes = SEGMENT_BYTES.min(limits.bytes / SEGMENTS).min(indexed);
@@ -120,7 +119,7 @@ impl<F: Files> Disk<F> {
             torn: false,
         };
         let dropped = disk.recover()?;
-        let recovery = Recovery { entries: disk.index.len(), bytes: disk.bytes(), dropped };
+        let recovery = DiskRecovery { entries: disk.index.len(), bytes: disk.bytes(), dropped };
         Ok((disk, recovery))
     }
 
@@ -153,11 +152,11 @@ impl<F: Files> Disk<F> {
     /// Indexes a segment's records. Returns the number of intact bytes.
     fn scan(&mut self, segment: u64, bytes: &[u8]) -> u64 {
         let mut at = 0;
-        while let Read::Record(record, length) = Record::read(&bytes[at..]) {
-            let place = Place { segment, at: at as u64, length: length as u32 };
+        while let ReadOutcome::Record(record, length) = Record::read(&bytes[at..]) {
+            let location = RecordLocation { segment, at: at as u64, length: length as u32 };
             match &record {
                 Record::Response(response) => {
-                    self.index.insert(&response.key.borrow(), &response.chosen_by, place)
+                    self.index.insert(&response.key.borrow(), &response.chosen_by, location)
                 }
                 gone => _ = self.index.remove(gone),
             }
@@ -177,15 +176,15 @@ impl<F: Files> Disk<F> {
 
     /// Looks up a request: returns an entry as it was stored, to be judged - and put into the memory tier - by the caller. A record that has
     /// become unreadable is dropped from the index.
-    pub fn get<Q: Fields + ?Sized>(
+    pub fn get<Q: FieldLines + ?Sized>(
         &mut self,
-        key: &Key<'_>,
+        key: &CacheKey<'_>,
         request: &Request<'_, Q>,
         policy: &Policy,
-    ) -> Option<Entry<Stored>> {
-        for place in self.index.candidates(key) {
-            match self.read(place) {
-                None => self.index.forget(key, place),
+    ) -> Option<CacheEntry<StoredResponse>> {
+        for location in self.index.candidates(key) {
+            match self.read(location) {
+                None => self.index.forget(key, location),
                 Some(response) if !response.key.is(key) => {}
                 Some(response) => {
                     let entry = response.entry(policy);
@@ -200,27 +199,28 @@ impl<F: Files> Disk<F> {
         None
     }
 
-    fn read(&self, place: Place) -> Option<Response> {
-        let bytes = self.files.read_at(place.segment, place.at, place.length as usize).ok()?;
+    fn read(&self, location: RecordLocation) -> Option<ResponseRecord> {
+        let bytes =
+            self.files.read_at(location.segment, location.at, location.length as usize).ok()?;
         match Record::read(&bytes) {
-            Read::Record(Record::Response(response), _) => Some(*response),
+            ReadOutcome::Record(Record::Response(response), _) => Some(*response),
             _ => None,
         }
     }
 
     /// Stores an entry, replacing one with the same key and choosing fields.
-    pub fn put(&mut self, entry: &Entry<Stored>, now: Date) -> Result<(), DiskError> {
+    pub fn put(&mut self, entry: &CacheEntry<StoredResponse>, now: Date) -> Result<(), DiskError> {
         if self.suspended(now) {
             return Err(DiskError::Suspended);
         }
         let limit = self.limits.entry_bytes.min(self.segment_bytes);
-        let response = Response::of(entry);
+        let response = ResponseRecord::of(entry);
         let (key, chosen_by) = (entry.key().borrow(), response.chosen_by.clone());
         let whole = entry.terms().content_range().is_none();
         let bytes = Record::Response(Box::new(response)).encode();
         let fits = bytes.filter(|bytes| whole && bytes.len() as u64 <= limit);
-        let place = self.append(&fits.ok_or(DiskError::Unfit(limit))?, now)?;
-        self.index.insert(&key, &chosen_by, place);
+        let location = self.append(&fits.ok_or(DiskError::Unfit(limit))?, now)?;
+        self.index.insert(&key, &chosen_by, location);
         Ok(())
     }
 
@@ -243,8 +243,8 @@ impl<F: Files> Disk<F> {
 
     fn write_down(&mut self, gone: &Record, now: Date) -> Result<(), DiskError> {
         let record = gone.encode().ok_or(DiskError::Unfit(u64::from(u32::MAX)))?;
-        let place = self.append(&record, now)?;
-        Ok(self.files.sync(place.segment)?)
+        let location = self.append(&record, now)?;
+        Ok(self.files.sync(location.segment)?)
     }
 
     /// Returns true while storing is suspended after a failed write.
@@ -262,15 +262,15 @@ impl<F: Files> Disk<F> {
         self.index.len()
     }
 
-    fn append(&mut self, record: &[u8], now: Date) -> Result<Place, DiskError> {
+    fn append(&mut self, record: &[u8], now: Date) -> Result<RecordLocation, DiskError> {
         self.try_append(record).map_err(|error| {
             self.suspended_until = Some(now.plus_millis(PAUSE_MILLIS));
             DiskError::Io(error)
         })
     }
 
-    fn try_append(&mut self, record: &[u8]) -> io::Result<Place> {
-        self.mend()?;
+    fn try_append(&mut self, record: &[u8]) -> io::Result<RecordLocation> {
+        self.truncate_torn()?;
         let length = record.len() as u64;
         self.make_room(length)?;
         let Some(last) = self.segments.last_mut() else {
@@ -280,15 +280,15 @@ impl<F: Files> Disk<F> {
         let written = self.files.write_at(segment, at, record);
         if written.is_err() {
             self.torn = true;
-            self.mend()?;
+            self.truncate_torn()?;
         }
         written?;
         last_mut(&mut self.segments).1 = at + length;
-        Ok(Place { segment, at, length: length as u32 })
+        Ok(RecordLocation { segment, at, length: length as u32 })
     }
 
     /// Truncates the remains of a failed write.
-    fn mend(&mut self) -> io::Result<()> {
+    fn truncate_torn(&mut self) -> io::Result<()> {
         if let (true, Some((segment, length))) = (self.torn, self.segments.last().copied()) {
             self.files.truncate(segment, length)?;
         }
@@ -296,7 +296,7 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Makes sure that the last segment has room for `length` bytes more and that the bound holds.
+    /// Ensures that the last segment has room for `length` more bytes and that the bound holds.
     fn make_room(&mut self, length: u64) -> io::Result<()> {
         while !self.segments.is_empty()
             && (self.bytes() + length > self.limits.bytes
@@ -328,10 +328,10 @@ fn last_mut(segments: &mut [(u64, u64)]) -> &mut (u64, u64) {
     segments.last_mut().expect("a segment was just written to")
 }
 
-impl Response {
-    fn of(entry: &Entry<Stored>) -> Response {
+impl ResponseRecord {
+    fn of(entry: &CacheEntry<StoredResponse>) -> ResponseRecord {
         let (terms, value) = (entry.terms(), entry.value());
-        Response {
+        ResponseRecord {
             key: entry.key().clone(),
             received: terms.exchange().received,
             age: terms.age(terms.exchange().received),
@@ -343,18 +343,18 @@ impl Response {
     }
 
     /// The entry as it was, judged again under the current policy.
-    fn entry(&self, policy: &Policy) -> Option<Entry<Stored>> {
+    fn entry(&self, policy: &Policy) -> Option<CacheEntry<StoredResponse>> {
         let request = Request::new(&Method::GET, &self.chosen_by);
-        let exchange = Exchange { sent: self.received, received: self.received };
+        let exchange = ExchangeTimes { sent: self.received, received: self.received };
         let mut lines = vec![("age".to_owned(), self.age.to_string().into_bytes())];
         self.fields.each(|name, value| lines.push((name.to_owned(), value.to_vec())));
         let storable: Storable =
             storable(&request, self.status, &lines[..], exchange, policy).ok()?;
-        let stored = Stored {
+        let stored = StoredResponse {
             status: self.status,
             fields: storable.fields.clone(),
             body: self.body.clone(),
         };
-        Some(Entry::new(&self.key.borrow(), storable, stored))
+        Some(CacheEntry::new(&self.key.borrow(), storable, stored))
     }
 }

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use http::StatusCode;
 
 use crate::fields::Section;
-use crate::key::{Key, OwnedKey};
+use crate::key::{CacheKey, OwnedKey};
 use crate::storing::Storable;
-use crate::terms::Terms;
+use crate::terms::ReuseTerms;
 use crate::vary::Vary;
 
 /// A server's representation of an answer: a body and a head, prepared as it likes.
-pub trait Value {
+pub trait EntryValue {
     /// Length of its body in bytes.
     fn body_length(&self) -> u64;
 
@@ -20,7 +20,7 @@ pub trait Value {
 
 /// A response as it is stored, with nothing prepared: the form for the disk tier and for simple servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredResponse {
     /// Its status code.
     pub status: StatusCode,
     /// Its fields, without `Age`.
@@ -29,7 +29,7 @@ pub struct Stored {
     pub body: Bytes,
 }
 
-impl Value for Stored {
+impl EntryValue for StoredResponse {
     fn body_length(&self) -> u64 {
         self.body.len() as u64
     }
@@ -41,17 +41,17 @@ impl Value for Stored {
 
 /// A stored response.
 #[derive(Debug)]
-pub struct Entry<V> {
+pub struct CacheEntry<V> {
     key: OwnedKey,
     vary: Vary,
-    terms: Terms,
+    terms: ReuseTerms,
     value: V,
 }
 
-impl<V> Entry<V> {
+impl<V> CacheEntry<V> {
     /// The response to a request for `key`, with its `storable` parts; `value` is the server's representation.
-    pub fn new(key: &Key<'_>, storable: Storable, value: V) -> Entry<V> {
-        Entry { key: key.to_owned(), vary: storable.vary, terms: storable.terms, value }
+    pub fn new(key: &CacheKey<'_>, storable: Storable, value: V) -> CacheEntry<V> {
+        CacheEntry { key: key.to_owned(), vary: storable.vary, terms: storable.terms, value }
     }
 
     /// Its primary key.
@@ -65,7 +65,7 @@ impl<V> Entry<V> {
     }
 
     /// Terms of its reuse.
-    pub fn terms(&self) -> &Terms {
+    pub fn terms(&self) -> &ReuseTerms {
         &self.terms
     }
 
@@ -75,20 +75,25 @@ impl<V> Entry<V> {
     }
 
     /// The same response, with its value converted for another server.
-    pub fn converted<W>(&self, convert: impl FnOnce(&V) -> W) -> Entry<W> {
-        let Entry { key, vary, terms, value } = self;
-        Entry { key: key.clone(), vary: vary.clone(), terms: terms.clone(), value: convert(value) }
+    pub fn converted<W>(&self, convert: impl FnOnce(&V) -> W) -> CacheEntry<W> {
+        let CacheEntry { key, vary, terms, value } = self;
+        CacheEntry {
+            key: key.clone(),
+            vary: vary.clone(),
+            terms: terms.clone(),
+            value: convert(value),
+        }
     }
 
     /// Returns true if it replaces the other: same key, same choosing fields, and it covers all of the other's body.
-    pub(crate) fn supersedes(&self, other: &Entry<V>) -> bool {
+    pub(crate) fn supersedes(&self, other: &CacheEntry<V>) -> bool {
         let covers =
             self.terms.content_range().is_none_or(|own| other.terms.content_range() == Some(own));
         covers && self.vary == other.vary && self.key == other.key
     }
 }
 
-impl<V: Value> Entry<V> {
+impl<V: EntryValue> CacheEntry<V> {
     /// True unless it is a part whose body length differs from its `Content-Range`.
     pub(crate) fn is_sound(&self) -> bool {
         self.terms.content_range().is_none_or(|part| part.size() == self.value.body_length())
@@ -105,6 +110,6 @@ impl<V: Value> Entry<V> {
     }
 }
 
-fn weight<V>(key: &OwnedKey, vary: &Vary, terms: &Terms) -> usize {
-    size_of::<Entry<V>>() + key.uri().len() + vary.weight() + terms.weight()
+fn weight<V>(key: &OwnedKey, vary: &Vary, terms: &ReuseTerms) -> usize {
+    size_of::<CacheEntry<V>>() + key.uri().len() + vary.weight() + terms.weight()
 }

@@ -5,8 +5,8 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The fields of a message.
-pub trait Fields {
-    /// Calls `see` with each field line in order: its name, in whatever case it came, and its value without surrounding
+pub trait FieldLines {
+    /// Calls `see` with each field line in order: its name, in its original case, and its value without surrounding
     /// white space.
     fn each<'a>(&'a self, see: impl FnMut(&'a str, &'a [u8]));
 
@@ -32,7 +32,7 @@ pub trait Fields {
     }
 }
 
-impl Fields for HeaderMap {
+impl FieldLines for HeaderMap {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         for (name, value) in self {
             see(name.as_str(), value.as_bytes());
@@ -40,7 +40,7 @@ impl Fields for HeaderMap {
     }
 }
 
-impl<N: AsRef<str>, V: AsRef<[u8]>> Fields for [(N, V)] {
+impl<N: AsRef<str>, V: AsRef<[u8]>> FieldLines for [(N, V)] {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         for (name, value) in self {
             see(name.as_ref(), value.as_ref());
@@ -91,12 +91,12 @@ pub struct Section(bytes::Bytes);
 
 impl Section {
     /// The lines of these fields.
-    pub fn of(fields: &(impl Fields + ?Sized)) -> Section {
+    pub fn of(fields: &(impl FieldLines + ?Sized)) -> Section {
         Section::of_those(fields, |_| true)
     }
 
     /// The lines of those fields for whose name `kept` returns true.
-    pub fn of_those(fields: &(impl Fields + ?Sized), kept: impl Fn(&str) -> bool) -> Section {
+    pub fn of_those(fields: &(impl FieldLines + ?Sized), kept: impl Fn(&str) -> bool) -> Section {
         let mut text = Vec::new();
         fields.each(|name, value| {
             if kept(name) {
@@ -143,7 +143,7 @@ fn push_line(text: &mut Vec<u8>, name: &str, value: &[u8]) {
     text.extend_from_slice(b"\r\n");
 }
 
-impl Fields for Section {
+impl FieldLines for Section {
     fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
         let mut rest = &self.0[..];
         while let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") {

@@ -13,9 +13,10 @@ pub struct Partition(pub u32);
 
 /// The scheme of a target URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
 pub enum Scheme {
+    /// In clear text.
     Http,
+    /// Over TLS.
     Https,
 }
 
@@ -28,7 +29,15 @@ impl Scheme {
         }
     }
 
-    const fn default_port(self) -> &'static str {
+    /// The default port (RFC 9110 section 4.2).
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+
+    const fn default_port_suffix(self) -> &'static str {
         match self {
             Scheme::Http => ":80",
             Scheme::Https => ":443",
@@ -39,24 +48,24 @@ impl Scheme {
 /// A primary key, borrowed from a request. Hosts compare case-insensitively, the scheme's default port may be left out, an empty path is
 /// `/` (RFC 9110 section 4.2.3). Nothing else is normalised: two spellings of a path are two keys, which costs a miss at most.
 #[derive(Clone, Copy, Debug)]
-pub struct Key<'a> {
+pub struct CacheKey<'a> {
     partition: Partition,
     scheme: Scheme,
     authority: &'a str,
     target: &'a str,
 }
 
-impl<'a> Key<'a> {
+impl<'a> CacheKey<'a> {
     /// The key of `scheme://authority` and `target`, the path with its query.
     pub fn new(
         partition: Partition,
         scheme: Scheme,
         authority: &'a str,
         target: &'a str,
-    ) -> Key<'a> {
-        let authority = authority.strip_suffix(scheme.default_port()).unwrap_or(authority);
+    ) -> CacheKey<'a> {
+        let authority = authority.strip_suffix(scheme.default_port_suffix()).unwrap_or(authority);
         let target = if target.is_empty() { "/" } else { target };
-        Key { partition, scheme, authority, target }
+        CacheKey { partition, scheme, authority, target }
     }
 
     /// The cache partition.
@@ -131,10 +140,10 @@ pub struct OwnedKey {
 
 impl OwnedKey {
     /// The same key, borrowed.
-    pub fn borrow(&self) -> Key<'_> {
+    pub fn borrow(&self) -> CacheKey<'_> {
         let authority = &self.uri[self.authority as usize..self.target as usize];
         let target = &self.uri[self.target as usize..];
-        Key { partition: self.partition, scheme: self.scheme, authority, target }
+        CacheKey { partition: self.partition, scheme: self.scheme, authority, target }
     }
 
     /// The cache partition.
@@ -147,7 +156,7 @@ impl OwnedKey {
         &self.uri
     }
 
-    pub(crate) fn is(&self, key: &Key<'_>) -> bool {
+    pub(crate) fn is(&self, key: &CacheKey<'_>) -> bool {
         let own = self.borrow();
         own.target == key.target
             && own.scheme == key.scheme
@@ -162,8 +171,13 @@ mod tests {
 
     const SECRET: (u64, u64) = (1, 2);
 
-    fn key<'a>(partition: u32, scheme: Scheme, authority: &'a str, target: &'a str) -> Key<'a> {
-        Key::new(Partition(partition), scheme, authority, target)
+    fn key<'a>(
+        partition: u32,
+        scheme: Scheme,
+        authority: &'a str,
+        target: &'a str,
+    ) -> CacheKey<'a> {
+        CacheKey::new(Partition(partition), scheme, authority, target)
     }
 
     #[test]

@@ -3,15 +3,15 @@
 //! Apart from the disk tier the crate is sans-IO: no clock, no sockets, no tasks. Time is an argument ([`Date`]), and so is
 //! the hash's secret. A proxy calls in this order:
 //!
-//! 1. [`Key::new`] and [`Request::new`] from a request, [`Memory::lookup`] for the cached response: a [`Hit`] with the [`Shape`] of the
+//! 1. [`CacheKey::new`] and [`Request::new`] from a request, [`Memory::lookup`] for the cached response: a [`Hit`] with the [`AnswerShape`] of the
 //!    answer, an entry to validate, or nothing.
 //! 2. On a miss: [`Memory::ticket`], then the origin, then [`storable`], and [`Memory::insert`] with the whole body.
-//! 3. On a validation: [`Terms::validators`] in the request; a 304 that [`Terms::confirmed_by`] accepts gives [`updated`] fields,
-//!    which are judged and inserted as in step 2; another response takes the stored one's place. After an error, [`Terms::serves_on_error`].
-//! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`]. After a HEAD: [`Terms::after_head`].
+//! 3. On a validation: [`ReuseTerms::validators`] in the request; a 304 that [`ReuseTerms::confirmed_by`] accepts gives [`updated`] fields,
+//!    which are judged and inserted as in step 2; another response takes the stored one's place. After an error, [`ReuseTerms::serves_on_error`].
+//! 4. After an unsafe request: [`invalidated`] names the keys for [`Memory::invalidate`].
 //!
-//! [`Disk`] keeps responses across a restart: it is asked after a miss in the memory tier and told of each
-//! insertion and removal.
+//! [`Disk`] keeps responses across a restart. The proxy consults it after a miss in the memory tier, and repeats each insertion and removal
+//! there.
 //!
 //! Not implemented: storing responses to methods other than GET, rules for private caches, `Cache-Control` extensions beyond RFC 5861.
 
@@ -23,37 +23,29 @@ mod directives;
 mod disk;
 mod entry;
 mod fields;
-mod invalidation;
 mod key;
 mod lookup;
 mod memory;
-mod policy;
 mod ranges;
 mod request;
-mod reuse;
 mod status;
 mod storing;
-mod targeted;
 mod terms;
 mod validation;
 mod vary;
 
-pub use conditions::Shape;
-pub use date::{Date, Seconds};
-pub use directives::{RequestDirectives, ResponseDirectives};
-pub use disk::{Directory, Disk, DiskError, DiskLimits, Files, Recovery};
-pub use entry::{Entry, Stored, Value};
-pub use fields::{Fields, Section, members};
-pub use invalidation::invalidated;
-pub use key::{Key, OwnedKey, Partition, Scheme};
-pub use lookup::{Hit, Lookup};
-pub use memory::{Limits, Memory, Purge, Refused, Tally, Ticket};
-pub use policy::{Heuristic, Policy, SetCookie};
+pub use conditions::AnswerShape;
+pub use date::{Date, DeltaSeconds};
+pub use disk::{Directory, Disk, DiskError, DiskLimits, DiskRecovery, Files};
+pub use entry::{CacheEntry, EntryValue, StoredResponse};
+pub use fields::{FieldLines, Section, members};
+pub use key::{CacheKey, OwnedKey, Partition, Scheme};
+pub use lookup::{Hit, Lookup, Reuse, Tolerance, ValidationReason};
+pub use memory::{InsertError, InsertTicket, Limits, Memory, MemoryTally, Purge};
 pub use ranges::ContentRange;
 pub use request::Request;
-pub use reuse::{Reason, Reuse, Tolerance};
-pub use status::{CacheStatus, Forward, Handling};
-pub use storing::{NotStored, Storable, UNKEYED, storable};
-pub use terms::{Exchange, Lifetime, Terms, Validation};
-pub use validation::{AfterHead, replaced_in_validation, updated};
-pub use vary::{VariesOnAnything, Vary};
+pub use status::{CacheStatus, ForwardReason, Handling};
+pub use storing::{Heuristic, NotStored, Policy, SetCookie, Storable, UNKEYED, storable};
+pub use terms::{ExchangeTimes, Lifetime, ReuseTerms, Validation};
+pub use validation::{invalidated, replaced_in_validation, updated};
+pub use vary::Vary;

@@ -6,29 +6,23 @@
 //! The bound holds for the sum of the entries' weights, bookkeeping included, at every instant: room is made before an entry goes in.
 //! Each shard has an equal share, so an entry is limited to that, too.
 
-mod ghost;
-mod heap;
-mod purge;
-mod queue;
 mod shard;
 mod slots;
-mod tally;
 
+use std::ops::Add;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-pub use purge::Purge;
-pub use tally::Tally;
-
 use crate::date::Date;
-use crate::entry::{Entry, Value};
-use crate::fields::Fields;
-use crate::key::{Key, OwnedKey};
+use crate::entry::{CacheEntry, EntryValue};
+use crate::fields::FieldLines;
+use crate::key::{CacheKey, OwnedKey, Partition};
 use crate::lookup::Lookup;
 use crate::request::Request;
-use crate::status::Forward;
+use crate::status::ForwardReason;
 use crate::storing::Storable;
+
 use shard::Shard;
 
 /// Limits of a memory tier.
@@ -58,9 +52,9 @@ impl Limits {
 
 /// Reason for refusing an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum InsertError {
     /// Larger than the limit for an entry, or than a shard.
-    #[error("the entry holds {weight} bytes, more than the {limit} that one may")]
+    #[error("the entry weighs {weight} bytes, more than the limit of {limit}")]
     TooLarge {
         /// Weight of the entry, in bytes.
         weight: u64,
@@ -68,7 +62,7 @@ pub enum Refused {
         limit: u64,
     },
     /// A part whose body length differs from its `Content-Range`.
-    #[error("the body is not as long as its Content-Range says")]
+    #[error("the body's length differs from its Content-Range")]
     Unsound,
     /// Its key was invalidated or purged while it was being fetched.
     #[error("the key was invalidated while the response was being fetched")]
@@ -77,12 +71,12 @@ pub enum Refused {
 
 /// Permission to insert a response fetched from now on, unless its key is invalidated meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct InsertTicket {
     hash: u64,
     generation: u32,
 }
 
-impl Ticket {
+impl InsertTicket {
     /// The key's seeded hash, for tables beside this memory.
     pub fn key_hash(self) -> u64 {
         self.hash
@@ -101,7 +95,7 @@ pub struct Memory<V> {
 const SHARDS: u64 = 64;
 const SHARD_BYTES: u64 = 8 << 20;
 
-impl<V: Value> Memory<V> {
+impl<V: EntryValue> Memory<V> {
     /// An empty tier. The secret keys its hash and must not be known outside.
     pub fn new(limits: Limits, secret: (u64, u64)) -> Memory<V> {
         let (count, share) = limits.shards();
@@ -112,19 +106,19 @@ impl<V: Value> Memory<V> {
     /// True if an entry of `storable` under `key` is small enough to be kept; `value_bytes` is what its value holds beside its own
     /// structure.
     pub fn has_room(&self, key: &OwnedKey, storable: &Storable, value_bytes: u64) -> bool {
-        let rest = shard::bookkeeping::<V>() + Entry::<V>::weight_without_value(key, storable);
+        let rest = shard::bookkeeping::<V>() + CacheEntry::<V>::weight_without_value(key, storable);
         value_bytes.saturating_add(rest as u64) <= self.entry_limit
     }
 
     /// Looks up a request.
-    pub fn lookup<F: Fields + ?Sized>(
+    pub fn lookup<F: FieldLines + ?Sized>(
         &self,
-        key: &Key<'_>,
+        key: &CacheKey<'_>,
         request: &Request<'_, F>,
         now: Date,
     ) -> Lookup<V> {
         let found = match request.answerable() {
-            false => Err(Forward::Method),
+            false => Err(ForwardReason::Method),
             true => {
                 let hash = key.hash(self.secret);
                 self.shard(hash).lock().find(hash, key, request)
@@ -134,24 +128,28 @@ impl<V: Value> Memory<V> {
     }
 
     /// A ticket for inserting a response that is requested from the origin from now on.
-    pub fn ticket(&self, key: &Key<'_>) -> Ticket {
+    pub fn ticket(&self, key: &CacheKey<'_>) -> InsertTicket {
         let hash = key.hash(self.secret);
-        Ticket { hash, generation: self.shard(hash).lock().generation(hash) }
+        InsertTicket { hash, generation: self.shard(hash).lock().generation(hash) }
     }
 
     /// Returns true if a response fetched under a ticket may still be kept: its key has not been invalidated meanwhile.
-    pub fn is_current(&self, ticket: Ticket) -> bool {
+    pub fn is_current(&self, ticket: InsertTicket) -> bool {
         self.shard(ticket.hash).lock().generation(ticket.hash) == ticket.generation
     }
 
     /// Inserts an entry, replacing one that it supersedes. The ticket must be for its key.
-    pub fn insert(&self, ticket: Ticket, entry: Entry<V>) -> Result<Arc<Entry<V>>, Refused> {
+    pub fn insert(
+        &self,
+        ticket: InsertTicket,
+        entry: CacheEntry<V>,
+    ) -> Result<Arc<CacheEntry<V>>, InsertError> {
         let weight = shard::weight(&entry);
         if weight > self.entry_limit {
-            return Err(Refused::TooLarge { weight, limit: self.entry_limit });
+            return Err(InsertError::TooLarge { weight, limit: self.entry_limit });
         }
         if !entry.is_sound() {
-            return Err(Refused::Unsound);
+            return Err(InsertError::Unsound);
         }
         debug_assert_eq!(
             ticket.hash,
@@ -161,7 +159,7 @@ impl<V: Value> Memory<V> {
         let entry = Arc::new(entry);
         let mut shard = self.shard(ticket.hash).lock();
         if shard.generation(ticket.hash) != ticket.generation {
-            return Err(Refused::Invalidated);
+            return Err(InsertError::Invalidated);
         }
         shard.insert(ticket.hash, entry.clone(), weight);
         Ok(entry)
@@ -169,7 +167,7 @@ impl<V: Value> Memory<V> {
 
     /// Removes everything under a key and cancels pending inserts for it (RFC 9111 section 4.4). Returns the number of entries
     /// removed.
-    pub fn invalidate(&self, key: &Key<'_>) -> usize {
+    pub fn invalidate(&self, key: &CacheKey<'_>) -> usize {
         let hash = key.hash(self.secret);
         self.shard(hash).lock().invalidate(hash, key)
     }
@@ -187,12 +185,74 @@ impl<V: Value> Memory<V> {
     }
 
     /// Counters so far, and current contents.
-    pub fn tally(&self) -> Tally {
-        self.shards.iter().fold(Tally::default(), |sum, shard| sum + shard.lock().tally())
+    pub fn tally(&self) -> MemoryTally {
+        self.shards.iter().fold(MemoryTally::default(), |sum, shard| sum + shard.lock().tally())
     }
 
     fn shard(&self, hash: u64) -> &Mutex<Shard<V>> {
         // The upper bits select a shard, the lower ones a bucket in it.
         &self.shards[(hash >> 58) as usize & (self.shards.len() - 1)]
+    }
+}
+
+/// Scope of a removal.
+#[derive(Clone, Copy, Debug)]
+pub enum Purge<'a> {
+    /// All responses under one key.
+    Key(CacheKey<'a>),
+    /// All responses of one partition whose URI has this prefix: `https://www.example.com/images/`. Scheme and host
+    /// in lower case.
+    Prefix(Partition, &'a str),
+    /// Everything in one partition.
+    Partition(Partition),
+    /// Everything.
+    All,
+}
+
+impl Purge<'_> {
+    fn covers(&self, key: &OwnedKey) -> bool {
+        match self {
+            Purge::Key(wanted) => key.is(wanted),
+            Purge::Prefix(partition, prefix) => {
+                key.partition() == *partition && key.uri().starts_with(prefix)
+            }
+            Purge::Partition(partition) => key.partition() == *partition,
+            Purge::All => true,
+        }
+    }
+}
+
+/// Event counters of a memory tier, and its contents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryTally {
+    /// Lookups that found a matching entry, usable at once or not.
+    pub found: u64,
+    /// Lookups that found none.
+    pub missed: u64,
+    /// Entries inserted.
+    pub inserted: u64,
+    /// Entries evicted to make room for others.
+    pub evicted: u64,
+    /// Entries removed by invalidation and purges.
+    pub removed: u64,
+    /// Entries held.
+    pub entries: u64,
+    /// Bytes held, bookkeeping included.
+    pub bytes: u64,
+}
+
+impl Add for MemoryTally {
+    type Output = MemoryTally;
+
+    fn add(self, other: MemoryTally) -> MemoryTally {
+        MemoryTally {
+            found: self.found + other.found,
+            missed: self.missed + other.missed,
+            inserted: self.inserted + other.inserted,
+            evicted: self.evicted + other.evicted,
+            removed: self.removed + other.removed,
+            entries: self.entries + other.entries,
+            bytes: self.bytes + other.bytes,
+        }
     }
 }

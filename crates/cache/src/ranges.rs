@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::fields::{Fields, members};
+use crate::fields::{FieldLines, members};
 
 /// The selection that a `Range` makes of a representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn select(range: &[u8], length: u64) -> Selected {
     let Some(set) = range.split_once_ignoring_case(b"bytes=") else { return Selected::Whole };
     let mut specs = members(set);
     let (Some(spec), None) = (specs.next(), specs.next()) else { return Selected::Whole };
-    match Spec::parse(spec) {
+    match RangeSpec::parse(spec) {
         None => Selected::Whole,
         Some(spec) => spec.of(length).map_or(Selected::Unsatisfiable, Selected::Part),
     }
@@ -43,24 +43,24 @@ impl AfterPrefix for [u8] {
 }
 
 /// One requested range.
-enum Spec {
+enum RangeSpec {
     From(u64),
     Between(u64, u64),
     /// The last `n` bytes.
     Suffix(u64),
 }
 
-impl Spec {
-    fn parse(text: &[u8]) -> Option<Spec> {
+impl RangeSpec {
+    fn parse(text: &[u8]) -> Option<RangeSpec> {
         let dash = text.iter().position(|byte| *byte == b'-')?;
         let (first, last) = (&text[..dash], &text[dash + 1..]);
         match (first.is_empty(), last.is_empty()) {
             (true, true) => None,
-            (true, false) => Some(Spec::Suffix(number(last)?)),
-            (false, true) => Some(Spec::From(number(first)?)),
+            (true, false) => Some(RangeSpec::Suffix(number(last)?)),
+            (false, true) => Some(RangeSpec::From(number(first)?)),
             (false, false) => {
                 let (first, last) = (number(first)?, number(last)?);
-                (first <= last).then_some(Spec::Between(first, last))
+                (first <= last).then_some(RangeSpec::Between(first, last))
             }
         }
     }
@@ -68,10 +68,10 @@ impl Spec {
     fn of(&self, length: u64) -> Option<RangeInclusive<u64>> {
         let end = length.checked_sub(1)?;
         match *self {
-            Spec::From(first) => (first <= end).then_some(first..=end),
-            Spec::Between(first, last) => (first <= end).then_some(first..=last.min(end)),
-            Spec::Suffix(0) => None,
-            Spec::Suffix(size) => Some(length.saturating_sub(size)..=end),
+            RangeSpec::From(first) => (first <= end).then_some(first..=end),
+            RangeSpec::Between(first, last) => (first <= end).then_some(first..=last.min(end)),
+            RangeSpec::Suffix(0) => None,
+            RangeSpec::Suffix(size) => Some(length.saturating_sub(size)..=end),
         }
     }
 }
@@ -114,7 +114,7 @@ impl ContentRange {
     }
 
     /// The part that a 206 claims to hold: `None` unless it has exactly one `Content-Range`, valid and consistent with its length.
-    pub(crate) fn told_by(response: &(impl Fields + ?Sized)) -> Option<ContentRange> {
+    pub(crate) fn stated_by(response: &(impl FieldLines + ?Sized)) -> Option<ContentRange> {
         let (mut lines, mut part) = (0, None);
         response.values("content-range", |value| {
             lines += 1;
@@ -128,11 +128,6 @@ impl ContentRange {
     /// Number of bytes it holds.
     pub fn size(&self) -> u64 {
         self.last - self.first + 1
-    }
-
-    /// Returns true if it is all of the representation.
-    pub fn is_whole(&self) -> bool {
-        self.first == 0 && self.whole == Some(self.size())
     }
 }
 
@@ -195,11 +190,7 @@ mod tests {
     fn content_ranges_are_read_and_written() {
         let part = ContentRange { first: 10, last: 19, whole: Some(100) };
         assert_eq!(ContentRange::parse(b"bytes 10-19/100"), Some(part));
-        assert_eq!(
-            (part.to_string().as_str(), part.size(), part.is_whole()),
-            ("bytes 10-19/100", 10, false)
-        );
-        assert!(ContentRange::parse(b"bytes 0-9/10").unwrap().is_whole());
+        assert_eq!((part.to_string().as_str(), part.size()), ("bytes 10-19/100", 10));
         for wrong in
             ["bytes */100", "bytes 5-2/9", "bytes 0-10/10", "bytes 0-5", "x 0-5/9", "bytes 5/9-1"]
         {

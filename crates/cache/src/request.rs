@@ -3,7 +3,7 @@
 use http::Method;
 
 use crate::directives::RequestDirectives;
-use crate::fields::Fields;
+use crate::fields::FieldLines;
 
 /// A request. Making one reads its fields once and allocates nothing.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct Request<'a, F: ?Sized> {
     method: &'a Method,
     fields: &'a F,
     directives: RequestDirectives,
-    range: Range<'a>,
+    range: RangeField<'a>,
     conditional: bool,
     authorized: bool,
     has_body: bool,
@@ -20,14 +20,14 @@ pub struct Request<'a, F: ?Sized> {
 
 /// The `Range` field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Range<'a> {
+enum RangeField<'a> {
     None,
     One(&'a [u8]),
     /// Several lines: invalid, hence ignored (RFC 9110 section 14.2).
     Several,
 }
 
-impl<'a, F: Fields + ?Sized> Request<'a, F> {
+impl<'a, F: FieldLines + ?Sized> Request<'a, F> {
     /// A request of that method with these fields.
     pub fn new(method: &'a Method, fields: &'a F) -> Request<'a, F> {
         let directives = RequestDirectives::default();
@@ -35,7 +35,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
             method,
             fields,
             directives,
-            range: Range::None,
+            range: RangeField::None,
             conditional: false,
             authorized: false,
             has_body: false,
@@ -102,7 +102,7 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
     /// The value of `Range`, if it means anything: only GET has ranges (RFC 9110 section 14.2).
     pub fn range(&self) -> Option<&'a [u8]> {
         match self.range {
-            Range::One(value) if self.method == Method::GET => Some(value),
+            RangeField::One(value) if self.method == Method::GET => Some(value),
             _ => None,
         }
     }
@@ -113,9 +113,9 @@ impl<'a, F: Fields + ?Sized> Request<'a, F> {
     }
 }
 
-impl<'a> Range<'a> {
-    fn and(self, value: &'a [u8]) -> Range<'a> {
-        if self == Range::None { Range::One(value) } else { Range::Several }
+impl<'a> RangeField<'a> {
+    fn and(self, value: &'a [u8]) -> RangeField<'a> {
+        if self == RangeField::None { RangeField::One(value) } else { RangeField::Several }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::StatusCode;
 
-use crate::reuse::Reason;
+use crate::lookup::ValidationReason;
 
 /// Handling of a request by this cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,21 +23,21 @@ pub struct CacheStatus {
     pub detail: Option<&'static str>,
 }
 
-/// Source of the answer, or the reason for going to the origin.
+/// Source of the answer, or the reason for forwarding to the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handling {
     /// From the cache (`hit`).
     Hit,
     /// By the origin (`fwd`).
-    Forwarded(Forward),
-    /// None: the request wanted an answer from the cache alone, which has none.
+    Forwarded(ForwardReason),
+    /// Neither: the request allowed an answer from the cache only (`only-if-cached`), and there is none.
     Unavailable,
 }
 
 /// Reason for forwarding a request to the origin (`fwd`, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forward {
-    /// This cache was told to leave the request alone.
+pub enum ForwardReason {
+    /// This cache is configured to bypass the request.
     Bypass,
     /// Its method is not answered from caches.
     Method,
@@ -53,28 +53,28 @@ pub enum Forward {
     Partial,
 }
 
-impl Forward {
+impl ForwardReason {
     /// The name in section 2.2.
     pub const fn token(self) -> &'static str {
         match self {
-            Forward::Bypass => "bypass",
-            Forward::Method => "method",
-            Forward::UriMiss => "uri-miss",
-            Forward::VaryMiss => "vary-miss",
-            Forward::Request => "request",
-            Forward::Stale => "stale",
-            Forward::Partial => "partial",
+            ForwardReason::Bypass => "bypass",
+            ForwardReason::Method => "method",
+            ForwardReason::UriMiss => "uri-miss",
+            ForwardReason::VaryMiss => "vary-miss",
+            ForwardReason::Request => "request",
+            ForwardReason::Stale => "stale",
+            ForwardReason::Partial => "partial",
         }
     }
 }
 
-impl From<Reason> for Forward {
-    fn from(reason: Reason) -> Forward {
+impl From<ValidationReason> for ForwardReason {
+    fn from(reason: ValidationReason) -> ForwardReason {
         match reason {
-            Reason::NoCache | Reason::Stale => Forward::Stale,
-            Reason::RequestNoCache | Reason::RequestMaxAge | Reason::RequestMinFresh => {
-                Forward::Request
-            }
+            ValidationReason::NoCache | ValidationReason::Stale => ForwardReason::Stale,
+            ValidationReason::RequestNoCache
+            | ValidationReason::RequestMaxAge
+            | ValidationReason::RequestMinFresh => ForwardReason::Request,
         }
     }
 }
@@ -94,16 +94,16 @@ impl CacheStatus {
 
     /// The field's member for the cache named `cache`, which must be a token.
     pub fn of<'a>(&'a self, cache: &'a str) -> impl fmt::Display + 'a {
-        Member { cache, status: self }
+        StatusMember { cache, status: self }
     }
 }
 
-struct Member<'a> {
+struct StatusMember<'a> {
     cache: &'a str,
     status: &'a CacheStatus,
 }
 
-impl fmt::Display for Member<'_> {
+impl fmt::Display for StatusMember<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = self.status;
         f.write_str(self.cache)?;
@@ -140,7 +140,7 @@ mod tests {
     fn is_written_as_the_standard_shows() {
         let hit = CacheStatus { ttl: Some(376), ..CacheStatus::new(Handling::Hit) };
         assert_eq!(hit.of("ExampleCache").to_string(), "ExampleCache; hit; ttl=376");
-        let miss = CacheStatus::new(Handling::Forwarded(Forward::UriMiss));
+        let miss = CacheStatus::new(Handling::Forwarded(ForwardReason::UriMiss));
         assert_eq!(
             CacheStatus { stored: true, ..miss }.of("ExampleCache").to_string(),
             "ExampleCache; fwd=uri-miss; stored"
@@ -152,7 +152,7 @@ mod tests {
         );
         let validated = CacheStatus {
             forwarded_status: Some(StatusCode::NOT_MODIFIED),
-            ..CacheStatus::new(Handling::Forwarded(Forward::Stale))
+            ..CacheStatus::new(Handling::Forwarded(ForwardReason::Stale))
         };
         assert_eq!(
             validated.of("ExampleCache").to_string(),

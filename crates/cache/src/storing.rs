@@ -1,16 +1,16 @@
-//! Storing a response: RFC 9111 section 3.
+//! Storing a response (RFC 9111 section 3), and the operator's policy where the standard leaves a cache the choice.
 //!
 //! The reason against it is a value, for logs and `Cache-Status`. Only responses to GET are stored; the caller must check that the whole body
 //! arrived (section 3.3).
 
 use http::{HeaderName, Method, StatusCode};
 
+use crate::date::DeltaSeconds;
 use crate::directives::ResponseDirectives;
-use crate::fields::{Fields, Section, members};
-use crate::policy::{Policy, SetCookie};
+use crate::fields::{FieldLines, Section, members};
 use crate::ranges::ContentRange;
 use crate::request::Request;
-use crate::terms::{Exchange, Lifetime, Terms, heuristically_cacheable};
+use crate::terms::{ExchangeTimes, Lifetime, ReuseTerms, heuristically_cacheable};
 use crate::vary::Vary;
 
 /// Reason for not storing a response.
@@ -21,9 +21,9 @@ pub enum NotStored {
     Method,
     #[error("the request had a body, which is no part of the key")]
     RequestBody,
-    #[error("the status code is not one that is stored")]
+    #[error("the status code is not storable")]
     Status,
-    #[error("the part does not say which one it is, or has another length than it says")]
+    #[error("the part has no valid Content-Range, or its length differs from it")]
     Part,
     #[error("the request says no-store")]
     RequestNoStore,
@@ -33,17 +33,19 @@ pub enum NotStored {
     Private,
     #[error("the request bore credentials, and the response does not allow sharing")]
     Authorization,
-    #[error("nothing allows storing: neither a lifetime, nor `public`, nor the status code")]
+    #[error(
+        "nothing allows storing: no lifetime, no `public`, and no heuristically cacheable status code"
+    )]
     NothingAllows,
-    #[error("the response varies on something that no field tells")]
+    #[error("`Vary` is `*` or malformed")]
     VaryStar,
     #[error("the response sets a cookie")]
     SetCookie,
     #[error("the request had cookies, and the response does not say how long it is fresh")]
     Cookie,
-    #[error("the request had a field that origins use although caches do not key on it")]
+    #[error("the request had a field that origins use but caches do not key on")]
     UnkeyedField,
-    #[error("it is stale already and has no validator")]
+    #[error("the response is stale already and has no validator")]
     Useless,
 }
 
@@ -89,7 +91,7 @@ impl NotStored {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storable {
     /// Terms of its reuse.
-    pub terms: Terms,
+    pub terms: ReuseTerms,
     /// Its secondary key: the requests that it matches.
     pub vary: Vary,
     /// Its fields without those that must not be stored, and without `Age`, which is calculated for each use.
@@ -105,11 +107,11 @@ impl Storable {
 }
 
 /// Judges a response to `request`.
-pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
+pub fn storable<Q: FieldLines + ?Sized, R: FieldLines + ?Sized>(
     request: &Request<'_, Q>,
     status: StatusCode,
     response: &R,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
     policy: &Policy,
 ) -> Result<Storable, NotStored> {
     let directives = ResponseDirectives::for_targets(response, &policy.targets);
@@ -118,7 +120,7 @@ pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
     let vary = Vary::of(request.fields(), response).map_err(|_| NotStored::VaryStar)?;
     unkeyed(request.fields(), &vary)?;
     let strip_cookie = strips_cookie(response, &directives, policy)?;
-    let terms = Terms::of(status, response, &directives, exchange, &policy.heuristic);
+    let terms = ReuseTerms::of(status, response, &directives, exchange, &policy.heuristic);
     if matches!(terms.lifetime(), Lifetime::Heuristic(_)) && request.fields().has("cookie") {
         return Err(NotStored::Cookie);
     }
@@ -129,7 +131,7 @@ pub fn storable<Q: Fields + ?Sized, R: Fields + ?Sized>(
     Ok(Storable { terms, vary, fields })
 }
 
-fn request_allows<Q: Fields + ?Sized>(request: &Request<'_, Q>) -> Result<(), NotStored> {
+fn request_allows<Q: FieldLines + ?Sized>(request: &Request<'_, Q>) -> Result<(), NotStored> {
     if *request.method() != Method::GET {
         return Err(NotStored::Method);
     }
@@ -144,10 +146,10 @@ fn request_allows<Q: Fields + ?Sized>(request: &Request<'_, Q>) -> Result<(), No
 }
 
 /// Section 3, item by item.
-fn response_allows<Q: Fields + ?Sized>(
+fn response_allows<Q: FieldLines + ?Sized>(
     request: &Request<'_, Q>,
     status: StatusCode,
-    response: &(impl Fields + ?Sized),
+    response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
 ) -> Result<(), NotStored> {
     // A 304 updates what is stored and is not stored itself (section 3.2); interim responses are not final.
@@ -155,7 +157,7 @@ fn response_allows<Q: Fields + ?Sized>(
         return Err(NotStored::Status);
     }
     // A part is stored if it states its range; multipart/byteranges does not (section 3.3).
-    if status == StatusCode::PARTIAL_CONTENT && ContentRange::told_by(response).is_none() {
+    if status == StatusCode::PARTIAL_CONTENT && ContentRange::stated_by(response).is_none() {
         return Err(NotStored::Part);
     }
     // Section 5.2.2.3: must-understand overrides no-store in caches that understand the code.
@@ -214,7 +216,7 @@ pub const UNKEYED: [&str; 19] = [
     "x-rewrite-url",
 ];
 
-fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStored> {
+fn unkeyed(request: &(impl FieldLines + ?Sized), vary: &Vary) -> Result<(), NotStored> {
     let mut found = false;
     request.each(|name, _| {
         // CGI and WSGI treat underscores as hyphens.
@@ -230,7 +232,7 @@ fn unkeyed(request: &(impl Fields + ?Sized), vary: &Vary) -> Result<(), NotStore
 
 /// Returns true if cookies are to be stripped.
 fn strips_cookie(
-    response: &(impl Fields + ?Sized),
+    response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
     policy: &Policy,
 ) -> Result<bool, NotStored> {
@@ -266,7 +268,7 @@ const NOT_STORED: [&str; 15] = [
 ];
 
 fn stored_fields(
-    response: &(impl Fields + ?Sized),
+    response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
     strip_cookie: bool,
 ) -> Section {
@@ -284,6 +286,52 @@ fn stored_fields(
     })
 }
 
+/// Storage policy, as far as RFC 9111 leaves it open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Freshness of responses that state none.
+    pub heuristic: Heuristic,
+    /// Treatment of responses that set cookies.
+    pub set_cookie: SetCookie,
+    /// Targeted fields that replace `Cache-Control` for this kind of cache, in order of precedence (RFC 9213).
+    pub targets: Vec<HeaderName>,
+}
+
+/// Freshness of responses that state none (RFC 9111 section 4.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heuristic {
+    /// Percent of the time since the last modification. The standard calls 10 typical.
+    pub percent: u8,
+    /// At most this long. A day: the standard once had caches warn of more (RFC 7234 section 5.5.4).
+    pub at_most: DeltaSeconds,
+}
+
+impl Default for Heuristic {
+    fn default() -> Heuristic {
+        Heuristic { percent: 10, at_most: DeltaSeconds::new(86_400) }
+    }
+}
+
+impl Heuristic {
+    /// The lifetime of a response last modified `unmodified_millis` before it was sent.
+    pub fn lifetime(&self, unmodified_millis: u64) -> DeltaSeconds {
+        let millis = u128::from(unmodified_millis) * u128::from(self.percent) / 100;
+        DeltaSeconds::of_millis(u64::try_from(millis).unwrap_or(u64::MAX)).min(self.at_most)
+    }
+}
+
+/// Treatment of a response with `Set-Cookie`, which the standard lets caches store (RFC 9111 section 7.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetCookie {
+    /// It is not stored, since a shared cookie may be a shared session. nginx and Varnish do the same.
+    #[default]
+    Refuse,
+    /// It is stored without the cookie.
+    Strip,
+    /// It is stored as it is.
+    Keep,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,7 +346,7 @@ mod tests {
         response: Lines<'_>,
     ) -> Result<Storable, NotStored> {
         let now = Date::from_unix_secs(1_000_000_000);
-        let exchange = Exchange { sent: now, received: now };
+        let exchange = ExchangeTimes { sent: now, received: now };
         let request = Request::new(&Method::GET, request);
         storable(&request, StatusCode::from_u16(status).unwrap(), response, exchange, policy)
     }
@@ -360,7 +408,7 @@ mod tests {
 
     #[test]
     fn only_responses_to_get() {
-        let exchange = Exchange { sent: Date::default(), received: Date::default() };
+        let exchange = ExchangeTimes { sent: Date::default(), received: Date::default() };
         for method in [Method::HEAD, Method::POST, Method::PUT] {
             let fields: Lines<'_> = &[];
             let request = Request::new(&method, fields);
@@ -436,7 +484,7 @@ mod tests {
         let response: Lines<'_> =
             &[("cache-control", "no-store"), ("expires", "0"), ("cdn-cache-control", "max-age=60")];
         let stored = judge_with(&policy, &[], 200, response).unwrap();
-        assert_eq!(stored.terms.lifetime().seconds(), crate::date::Seconds::new(60));
+        assert_eq!(stored.terms.lifetime().seconds(), crate::date::DeltaSeconds::new(60));
         assert!(stored.fields.has("cdn-cache-control"), "others behind it read it, too");
         assert_eq!(refused(&[], 200, response), NotStored::NoStore);
         let forbidden: Lines<'_> = &[FRESH, ("cdn-cache-control", "no-store")];
@@ -454,5 +502,12 @@ mod tests {
         assert_eq!(refused(&[("X_Original_URL", "/a")], 200, &[FRESH]), NotStored::UnkeyedField);
         let varied = judge(request, 200, &[FRESH, ("vary", "x-forwarded-host")]).unwrap();
         assert!(!varied.vary.matches(&[("host", "a")][..]));
+    }
+
+    #[test]
+    fn a_tenth_but_not_more_than_a_day() {
+        let heuristic = Heuristic::default();
+        assert_eq!(heuristic.lifetime(100_000), DeltaSeconds::new(10));
+        assert_eq!(heuristic.lifetime(u64::MAX), DeltaSeconds::new(86_400));
     }
 }

@@ -4,15 +4,15 @@
 
 use http::{HeaderValue, StatusCode};
 
-use crate::date::{Date, Seconds};
+use crate::date::{Date, DeltaSeconds};
 use crate::directives::ResponseDirectives;
-use crate::fields::{Fields, members};
-use crate::policy::Heuristic;
+use crate::fields::{FieldLines, members};
 use crate::ranges::ContentRange;
+use crate::storing::Heuristic;
 
 /// Times of an exchange with the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ExchangeTimes {
     /// Time of sending the request (`request_time`).
     pub sent: Date,
     /// Time of receiving the response's head (`response_time`).
@@ -21,16 +21,16 @@ pub struct Exchange {
 
 /// The terms of a stored response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ReuseTerms {
     status: StatusCode,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
     /// `date_value`: time of generation at the origin.
     date: Date,
-    initial_age: Seconds,
+    initial_age: DeltaSeconds,
     lifetime: Lifetime,
     pub(crate) validation: Validation,
-    pub(crate) while_revalidate: Seconds,
-    pub(crate) if_error: Seconds,
+    pub(crate) while_revalidate: DeltaSeconds,
+    pub(crate) if_error: DeltaSeconds,
     etag: Option<HeaderValue>,
     last_modified: Option<HeaderValue>,
     content_range: Option<ContentRange>,
@@ -40,14 +40,14 @@ pub struct Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// The origin.
-    Explicit(Seconds),
+    Explicit(DeltaSeconds),
     /// This cache, from the time since the last modification (section 4.2.2).
-    Heuristic(Seconds),
+    Heuristic(DeltaSeconds),
 }
 
 impl Lifetime {
     /// The lifetime itself.
-    pub fn seconds(self) -> Seconds {
+    pub fn seconds(self) -> DeltaSeconds {
         match self {
             Lifetime::Explicit(seconds) | Lifetime::Heuristic(seconds) => seconds,
         }
@@ -65,20 +65,20 @@ pub enum Validation {
     Lenient,
 }
 
-impl Terms {
+impl ReuseTerms {
     /// The terms that a response's fields state.
     pub(crate) fn of(
         status: StatusCode,
-        response: &(impl Fields + ?Sized),
+        response: &(impl FieldLines + ?Sized),
         directives: &ResponseDirectives,
-        exchange: Exchange,
+        exchange: ExchangeTimes,
         heuristic: &Heuristic,
-    ) -> Terms {
+    ) -> ReuseTerms {
         // A response without a date gets that of its reception (RFC 9110 section 6.6.1).
         let date = response.value("date").and_then(Date::parse).unwrap_or(exchange.received);
         let validator =
             |name| response.value(name).and_then(|value| HeaderValue::from_bytes(value).ok());
-        Terms {
+        ReuseTerms {
             status,
             exchange,
             date,
@@ -91,7 +91,7 @@ impl Terms {
             last_modified: validator("last-modified"),
             // The field is meaningless in any other response (RFC 9110 section 14.4).
             content_range: (status == StatusCode::PARTIAL_CONTENT)
-                .then(|| ContentRange::told_by(response))
+                .then(|| ContentRange::stated_by(response))
                 .flatten(),
         }
     }
@@ -103,11 +103,11 @@ impl Terms {
 
     /// Returns true if it may be used without validation, at least for a while.
     pub fn is_ever_fresh(&self) -> bool {
-        self.validation != Validation::Always && self.lifetime.seconds() > Seconds::ZERO
+        self.validation != Validation::Always && self.lifetime.seconds() > DeltaSeconds::ZERO
     }
 
     /// Times of the exchange that fetched it.
-    pub fn exchange(&self) -> Exchange {
+    pub fn exchange(&self) -> ExchangeTimes {
         self.exchange
     }
 
@@ -147,8 +147,8 @@ impl Terms {
     }
 
     /// The value of `Age` to send (section 5.1).
-    pub fn age(&self, now: Date) -> Seconds {
-        Seconds::of_millis(self.age_millis(now))
+    pub fn age(&self, now: Date) -> DeltaSeconds {
+        DeltaSeconds::of_millis(self.age_millis(now))
     }
 
     /// Remaining freshness in milliseconds; zero once it is stale.
@@ -195,20 +195,24 @@ impl Validation {
 }
 
 /// `corrected_initial_age` (section 4.2.3).
-fn initial_age(response: &(impl Fields + ?Sized), date: Date, exchange: Exchange) -> Seconds {
+fn initial_age(
+    response: &(impl FieldLines + ?Sized),
+    date: Date,
+    exchange: ExchangeTimes,
+) -> DeltaSeconds {
     // Section 5.1: the first member of a list counts; a value that is not a number is ignored.
     let age =
-        response.value("age").and_then(|value| members(value).next()).and_then(Seconds::parse);
+        response.value("age").and_then(|value| members(value).next()).and_then(DeltaSeconds::parse);
     let apparent = exchange.received.millis_since(date);
     let corrected =
         age.unwrap_or_default().as_millis() + exchange.received.millis_since(exchange.sent);
-    Seconds::of_millis(apparent.max(corrected))
+    DeltaSeconds::of_millis(apparent.max(corrected))
 }
 
 /// `freshness_lifetime` (section 4.2.1) in a shared cache.
 fn lifetime(
     status: StatusCode,
-    response: &(impl Fields + ?Sized),
+    response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
     date: Date,
     heuristic: &Heuristic,
@@ -219,13 +223,13 @@ fn lifetime(
     if let Some(expires) = response.value("expires").filter(|_| !directives.targeted) {
         // Section 5.3: an invalid date, `0` above all, lies in the past.
         let millis = Date::parse(expires).map_or(0, |expires| expires.millis_since(date));
-        return Lifetime::Explicit(Seconds::of_millis(millis));
+        return Lifetime::Explicit(DeltaSeconds::of_millis(millis));
     }
     let modified = response.value("last-modified").and_then(Date::parse);
     let known = directives.public || heuristically_cacheable(status);
     Lifetime::Heuristic(match modified {
         Some(modified) if known => heuristic.lifetime(date.millis_since(modified)),
-        _ => Seconds::ZERO,
+        _ => DeltaSeconds::ZERO,
     })
 }
 
@@ -244,9 +248,9 @@ mod tests {
         Date::from_unix_secs(secs)
     }
 
-    fn terms(fields: &[(&str, String)]) -> Terms {
-        let exchange = Exchange { sent: at(NOW), received: at(NOW) };
-        Terms::of(
+    fn terms(fields: &[(&str, String)]) -> ReuseTerms {
+        let exchange = ExchangeTimes { sent: at(NOW), received: at(NOW) };
+        ReuseTerms::of(
             StatusCode::OK,
             fields,
             &ResponseDirectives::of(fields),
@@ -266,7 +270,7 @@ mod tests {
     /// RFC 9111 section 4.2.1.
     #[test]
     fn lifetime_comes_from_the_strongest_statement() {
-        let explicit = |secs| Lifetime::Explicit(Seconds::new(secs));
+        let explicit = |secs| Lifetime::Explicit(DeltaSeconds::new(secs));
         let (date, expires) = (field("date", at(NOW)), field("expires", at(NOW + 30)));
         let modified = field("last-modified", at(NOW - 1_000));
         let both = field("cache-control", "max-age=10, s-maxage=20");
@@ -277,25 +281,31 @@ mod tests {
         );
         assert_eq!(lifetime_of(&[date.clone(), expires, modified.clone()]), explicit(30));
         assert_eq!(lifetime_of(&[field("expires", "0"), modified.clone()]), explicit(0));
-        assert_eq!(lifetime_of(&[date, modified]), Lifetime::Heuristic(Seconds::new(100)));
-        assert_eq!(lifetime_of(&[]), Lifetime::Heuristic(Seconds::ZERO));
+        assert_eq!(lifetime_of(&[date, modified]), Lifetime::Heuristic(DeltaSeconds::new(100)));
+        assert_eq!(lifetime_of(&[]), Lifetime::Heuristic(DeltaSeconds::ZERO));
     }
 
     /// RFC 9111 section 4.2.2.
     #[test]
     fn the_heuristic_is_for_known_codes_and_has_a_limit() {
         let fields = [field("date", at(NOW)), field("last-modified", at(NOW - 100_000_000))];
-        assert_eq!(lifetime_of(&fields).seconds(), Seconds::new(86_400));
-        let exchange = Exchange { sent: at(NOW), received: at(NOW) };
+        assert_eq!(lifetime_of(&fields).seconds(), DeltaSeconds::new(86_400));
+        let exchange = ExchangeTimes { sent: at(NOW), received: at(NOW) };
         let found = |directives: &ResponseDirectives| {
-            Terms::of(StatusCode::FOUND, &fields[..], directives, exchange, &Heuristic::default())
-                .lifetime()
-                .seconds()
+            ReuseTerms::of(
+                StatusCode::FOUND,
+                &fields[..],
+                directives,
+                exchange,
+                &Heuristic::default(),
+            )
+            .lifetime()
+            .seconds()
         };
-        assert_eq!(found(&ResponseDirectives::default()), Seconds::ZERO);
+        assert_eq!(found(&ResponseDirectives::default()), DeltaSeconds::ZERO);
         assert_eq!(
             found(&ResponseDirectives { public: true, ..Default::default() }),
-            Seconds::new(86_400)
+            DeltaSeconds::new(86_400)
         );
     }
 
@@ -303,9 +313,9 @@ mod tests {
     #[test]
     fn age_counts_the_way_and_the_stay() {
         let fields = [field("date", at(NOW - 7)), field("age", "5")];
-        let exchange = Exchange { sent: at(NOW - 4), received: at(NOW) };
+        let exchange = ExchangeTimes { sent: at(NOW - 4), received: at(NOW) };
         let of = |fields: &[(&str, String)]| {
-            Terms::of(
+            ReuseTerms::of(
                 StatusCode::OK,
                 fields,
                 &ResponseDirectives::default(),
@@ -314,13 +324,19 @@ mod tests {
             )
         };
         // Age 5 and a delay of 4 exceed the apparent age of 7.
-        assert_eq!(of(&fields).age(at(NOW + 10)), Seconds::new(19));
-        assert_eq!(of(&fields[..1]).age(at(NOW)), Seconds::new(7));
+        assert_eq!(of(&fields).age(at(NOW + 10)), DeltaSeconds::new(19));
+        assert_eq!(of(&fields[..1]).age(at(NOW)), DeltaSeconds::new(7));
         // The first member of a list counts; a value that is not a number is ignored.
-        assert_eq!(of(&[fields[0].clone(), field("age", "20, 3")]).age(at(NOW)), Seconds::new(24));
-        assert_eq!(of(&[fields[0].clone(), field("age", "soon")]).age(at(NOW)), Seconds::new(7));
+        assert_eq!(
+            of(&[fields[0].clone(), field("age", "20, 3")]).age(at(NOW)),
+            DeltaSeconds::new(24)
+        );
+        assert_eq!(
+            of(&[fields[0].clone(), field("age", "soon")]).age(at(NOW)),
+            DeltaSeconds::new(7)
+        );
         // A date in the future does not reduce the age.
-        assert_eq!(of(&[field("date", at(NOW + 60))]).age(at(NOW)), Seconds::new(4));
+        assert_eq!(of(&[field("date", at(NOW + 60))]).age(at(NOW)), DeltaSeconds::new(4));
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! Validation of a stored response with the origin, and the update by its answer (RFC 9111 sections 4.3 and 3.2).
+//! Validation of a stored response with the origin, the update by its answer, and invalidation by unsafe requests (RFC 9111 sections 4.3, 3.2
+//! and 4.4).
 
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use url::Url;
 
 use crate::conditions::opaque;
-use crate::fields::{Fields, Section};
-use crate::terms::Terms;
+use crate::fields::{FieldLines, Section};
+use crate::terms::ReuseTerms;
 
-impl Terms {
+impl ReuseTerms {
     /// The conditions of a request that validates it (section 4.3.1). They replace the client's own.
     pub fn validators(&self) -> impl Iterator<Item = (HeaderName, &HeaderValue)> {
         let etag = self.etag().map(|value| (IF_NONE_MATCH, value));
@@ -17,7 +19,7 @@ impl Terms {
 
     /// Returns true if a 304 with these fields selects this response (section 4.3.4): the same validator, by strong or weak comparison as in the
     /// 304, or none in it.
-    pub fn confirmed_by(&self, not_modified: &(impl Fields + ?Sized)) -> bool {
+    pub fn confirmed_by(&self, not_modified: &(impl FieldLines + ?Sized)) -> bool {
         if let Some(tag) = not_modified.value("etag") {
             return match tag.starts_with(b"W/") {
                 true => self.etag().is_some_and(|own| opaque(own.as_bytes()) == opaque(tag)),
@@ -31,34 +33,11 @@ impl Terms {
             None => true,
         }
     }
-
-    /// The effect of a 200 to HEAD on the stored response (section 4.3.5); `length` is its body's.
-    pub fn after_head(&self, head: &(impl Fields + ?Sized), length: u64) -> AfterHead {
-        let same = |name, own: Option<&HeaderValue>| {
-            head.value(name).is_none_or(|new| own.is_some_and(|own| own.as_bytes() == new))
-        };
-        let lengths =
-            head.value("content-length").is_none_or(|new| new == length.to_string().as_bytes());
-        if same("etag", self.etag()) && same("last-modified", self.last_modified()) && lengths {
-            AfterHead::Update
-        } else {
-            AfterHead::Invalidate
-        }
-    }
 }
 
-/// Effect of a HEAD on a stored response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterHead {
-    /// It takes on the head's fields.
-    Update,
-    /// It is of another representation: invalidate it.
-    Invalidate,
-}
-
-/// The stored fields, updated with those of a 304 or of a response to HEAD (section 3.2). The result is judged as any response is:
+/// The stored fields, updated with those of a 304 (section 3.2). The result is judged as any response is:
 /// [`storable`](crate::storable) leaves out fields that must not be stored.
-pub fn updated(stored: &Section, update: &(impl Fields + ?Sized)) -> Section {
+pub fn updated(stored: &Section, update: &(impl FieldLines + ?Sized)) -> Section {
     let mut lines: Vec<(String, Vec<u8>)> = Vec::new();
     stored.each(|name, value| {
         if kept(name) || !update.has(&name.to_ascii_lowercase()) {
@@ -87,25 +66,51 @@ pub fn replaced_in_validation(name: &str) -> bool {
         .any(|own| name.eq_ignore_ascii_case(own))
 }
 
+/// The URIs whose stored responses a successful unsafe request invalidates: its target, and the URIs in `Location` and `Content-Location` at
+/// the same origin. URIs of other origins are left alone, so that one site cannot empty the cache of another.
+pub fn invalidated(
+    method: &Method,
+    target: &Url,
+    status: StatusCode,
+    response: &(impl FieldLines + ?Sized),
+) -> Vec<Url> {
+    // A non-error response is one with a 2xx or 3xx code. Safe methods: RFC 9110 section 9.2.1.
+    if method.is_safe() || !(status.is_success() || status.is_redirection()) {
+        return Vec::new();
+    }
+    let mut uris = vec![target.clone()];
+    for name in ["location", "content-location"] {
+        let named = response.value(name).and_then(|value| std::str::from_utf8(value).ok());
+        let named = named.and_then(|value| target.join(value).ok());
+        uris.extend(named.filter(|uri| uri.origin() == target.origin()));
+    }
+    for uri in &mut uris {
+        uri.set_fragment(None);
+    }
+    uris.sort();
+    uris.dedup();
+    uris
+}
+
 #[cfg(test)]
 mod tests {
     use http::{Method, StatusCode};
 
     use super::*;
     use crate::date::Date;
-    use crate::policy::Policy;
     use crate::request::Request;
+    use crate::storing::Policy;
     use crate::storing::storable;
-    use crate::terms::Exchange;
+    use crate::terms::ExchangeTimes;
 
     const MODIFIED: (&str, &str) = ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
 
-    fn terms(fields: &[(&str, &str)]) -> Terms {
+    fn terms(fields: &[(&str, &str)]) -> ReuseTerms {
         let now = Date::from_unix_secs(1_000_000_000);
         let none: &[(&str, &str)] = &[];
         let fields: Vec<_> =
             fields.iter().copied().chain([("cache-control", "max-age=9")]).collect();
-        let exchange = Exchange { sent: now, received: now };
+        let exchange = ExchangeTimes { sent: now, received: now };
         let request = Request::new(&Method::GET, none);
         storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default()).unwrap().terms
     }
@@ -136,17 +141,6 @@ mod tests {
         assert!(!weak.confirmed_by(&[("etag", "\"a\"")][..]), "a strong tag is another's");
     }
 
-    /// RFC 9111 section 4.3.5.
-    #[test]
-    fn a_head_updates_or_invalidates() {
-        let terms = terms(&[("etag", "\"a\""), MODIFIED]);
-        let after = |fields: &[(&str, &str)]| terms.after_head(fields, 100);
-        assert_eq!(after(&[("etag", "\"a\""), ("content-length", "100")]), AfterHead::Update);
-        assert_eq!(after(&[("x", "y")]), AfterHead::Update);
-        assert_eq!(after(&[("etag", "\"b\"")]), AfterHead::Invalidate);
-        assert_eq!(after(&[("content-length", "99")]), AfterHead::Invalidate);
-    }
-
     /// RFC 9111 section 3.2.
     #[test]
     fn new_fields_replace_old_ones_but_not_the_bodys() {
@@ -167,5 +161,44 @@ mod tests {
             text,
             "Content-Length: 5\r\nContent-Type: t\r\nContent-Encoding: gzip\r\nx-a: 3\r\nDate: d\r\n"
         );
+    }
+
+    fn of(method: Method, status: u16, fields: &[(&str, &str)]) -> Vec<String> {
+        let target = Url::parse("http://a.test/x/y?z").unwrap();
+        let status = StatusCode::from_u16(status).unwrap();
+        invalidated(&method, &target, status, fields).into_iter().map(String::from).collect()
+    }
+
+    #[test]
+    fn unsafe_and_successful_invalidates() {
+        for method in [
+            Method::POST,
+            Method::PUT,
+            Method::DELETE,
+            Method::PATCH,
+            Method::from_bytes(b"MOVE").unwrap(),
+        ] {
+            assert_eq!(of(method, 204, &[]), ["http://a.test/x/y?z"]);
+        }
+        assert_eq!(of(Method::POST, 303, &[]), ["http://a.test/x/y?z"]);
+        assert!(of(Method::POST, 404, &[]).is_empty() && of(Method::POST, 500, &[]).is_empty());
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE] {
+            assert!(of(method, 200, &[]).is_empty());
+        }
+    }
+
+    #[test]
+    fn names_of_the_same_origin_count() {
+        let fields = [("Location", "../new#part"), ("Content-Location", "http://a.test:80/z")];
+        assert_eq!(
+            of(Method::POST, 201, &fields),
+            ["http://a.test/new", "http://a.test/x/y?z", "http://a.test/z"]
+        );
+        for other in
+            ["http://b.test/x", "https://a.test/x", "http://a.test:81/x", "http://[", "\u{0}"]
+        {
+            let uris = of(Method::POST, 201, &[("location", other)]);
+            assert!(uris.iter().all(|uri| uri.starts_with("http://a.test/")), "{other}: {uris:?}");
+        }
     }
 }

@@ -6,14 +6,14 @@
 
 use http::HeaderName;
 
-use crate::fields::{Fields, members};
+use crate::fields::{FieldLines, members};
 
 /// The secondary key of a stored response: empty for most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Vary(Box<[Choice]>);
+pub struct Vary(Box<[SelectingField]>);
 
 /// A field's name, and its value in the request.
-type Choice = (HeaderName, Option<Box<[u8]>>);
+type SelectingField = (HeaderName, Option<Box<[u8]>>);
 
 /// `Vary: *`, or a member that is not a field name: no other request is known to get the same response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct VariesOnAnything;
 impl Vary {
     /// The secondary key of the response to `request`.
     pub fn of(
-        request: &(impl Fields + ?Sized),
-        response: &(impl Fields + ?Sized),
+        request: &(impl FieldLines + ?Sized),
+        response: &(impl FieldLines + ?Sized),
     ) -> Result<Vary, VariesOnAnything> {
         let mut names = Vec::new();
         let mut anything = false;
@@ -53,7 +53,7 @@ impl Vary {
     }
 
     /// Returns true if the response matches a request with these fields.
-    pub fn matches(&self, request: &(impl Fields + ?Sized)) -> bool {
+    pub fn matches(&self, request: &(impl FieldLines + ?Sized)) -> bool {
         self.0.iter().all(|(name, value)| same(request, name, value.as_deref()))
     }
 
@@ -74,7 +74,7 @@ impl Vary {
     }
 }
 
-fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]>> {
+fn normal(fields: &(impl FieldLines + ?Sized), name: &HeaderName) -> Option<Box<[u8]>> {
     let mut joined: Option<Vec<u8>> = None;
     let separator = separator(name);
     fields.values(name.as_str(), |value| {
@@ -90,7 +90,7 @@ fn normal(fields: &(impl Fields + ?Sized), name: &HeaderName) -> Option<Box<[u8]
 }
 
 /// Returns true if the field has that normal form, compared without allocation.
-fn same(fields: &(impl Fields + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
+fn same(fields: &(impl FieldLines + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
     let (mut present, mut same, mut rest) = (false, true, expected.unwrap_or_default());
     let (mut first, separator) = (true, separator(name));
     fields.values(name.as_str(), |value| {

@@ -3,8 +3,8 @@
 use allocations::{Counting, count};
 use bytes::Bytes;
 use farlink_cache::{
-    Date, Entry, Exchange, Key, Limits, Lookup, Memory, Partition, Policy, Request, Scheme, Stored,
-    storable,
+    CacheEntry, CacheKey, Date, ExchangeTimes, Limits, Lookup, Memory, Partition, Policy, Request,
+    Scheme, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 
@@ -13,13 +13,13 @@ static COUNTING: Counting = Counting;
 
 #[test]
 fn hits_of_every_kind_allocate_nothing() {
-    let memory: Memory<Stored> =
+    let memory: Memory<StoredResponse> =
         Memory::new(Limits { bytes: 1 << 20, entry_bytes: 1 << 16 }, (1, 2));
     let now = Date::from_unix_secs(1_000_000_000);
-    let key = Key::new(Partition(0), Scheme::Https, "www.example.com", "/style.css?v=3");
+    let key = CacheKey::new(Partition(0), Scheme::Https, "www.example.com", "/style.css?v=3");
     let asked = [("Accept-Encoding", "gzip, br"), ("User-Agent", "x")];
     let fields = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Encoding"), ("ETag", "\"a\"")];
-    let exchange = Exchange { sent: now, received: now };
+    let exchange = ExchangeTimes { sent: now, received: now };
     let storable = storable(
         &Request::new(&Method::GET, &asked[..]),
         StatusCode::OK,
@@ -30,9 +30,12 @@ fn hits_of_every_kind_allocate_nothing() {
     .unwrap();
     // The first clone of bytes made from a vector allocates its reference count, once per entry.
     let body = Bytes::from(vec![7; 1_000]);
-    let stored =
-        Stored { status: StatusCode::OK, fields: storable.fields.clone(), body: body.clone() };
-    memory.insert(memory.ticket(&key), Entry::new(&key, storable, stored)).unwrap();
+    let stored = StoredResponse {
+        status: StatusCode::OK,
+        fields: storable.fields.clone(),
+        body: body.clone(),
+    };
+    memory.insert(memory.ticket(&key), CacheEntry::new(&key, storable, stored)).unwrap();
     for more in [
         ("Accept", "*/*"),
         ("Range", "bytes=0-9"),
@@ -41,7 +44,8 @@ fn hits_of_every_kind_allocate_nothing() {
     ] {
         let asked = [("Accept-Encoding", "gzip,br"), more];
         let before = count();
-        let key = Key::new(Partition(0), Scheme::Https, "WWW.example.com:443", "/style.css?v=3");
+        let key =
+            CacheKey::new(Partition(0), Scheme::Https, "WWW.example.com:443", "/style.css?v=3");
         let lookup = memory.lookup(&key, &Request::new(&Method::GET, &asked[..]), now);
         let Lookup::Hit(hit) = lookup else { panic!("{more:?}: {lookup:?}") };
         let body = hit.entry.value().body.clone();

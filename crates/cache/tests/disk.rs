@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use farlink_cache::{
-    Date, Directory, Disk, DiskError, DiskLimits, Entry, Exchange, Files, Key, Partition, Policy,
-    Purge, Request, Scheme, Stored, storable,
+    CacheEntry, CacheKey, Date, Directory, Disk, DiskError, DiskLimits, ExchangeTimes, Files,
+    Partition, Policy, Purge, Request, Scheme, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 
@@ -16,11 +16,11 @@ const NOW: Date = Date::from_unix_secs(1_700_000_000);
 const LIMITS: DiskLimits = DiskLimits { bytes: 80_000, entry_bytes: 5_000, index_bytes: 1 << 20 };
 const SECRET: (u64, u64) = (1, 2);
 
-fn key(target: &str) -> Key<'_> {
-    Key::new(Partition(0), Scheme::Https, "a.test", target)
+fn key(target: &str) -> CacheKey<'_> {
+    CacheKey::new(Partition(0), Scheme::Https, "a.test", target)
 }
 
-fn entry(target: &str, language: &str, body: &[u8]) -> Entry<Stored> {
+fn entry(target: &str, language: &str, body: &[u8]) -> CacheEntry<StoredResponse> {
     let asked = [("accept-language", language)];
     let fields = [
         ("cache-control", "max-age=60"),
@@ -28,19 +28,23 @@ fn entry(target: &str, language: &str, body: &[u8]) -> Entry<Stored> {
         ("age", "7"),
         ("etag", "\"a\""),
     ];
-    let exchange = Exchange { sent: NOW, received: NOW };
+    let exchange = ExchangeTimes { sent: NOW, received: NOW };
     let request = Request::new(&Method::GET, &asked[..]);
     let storable =
         storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default()).unwrap();
-    let stored = Stored {
+    let stored = StoredResponse {
         status: StatusCode::OK,
         fields: storable.fields.clone(),
         body: Bytes::copy_from_slice(body),
     };
-    Entry::new(&key(target), storable, stored)
+    CacheEntry::new(&key(target), storable, stored)
 }
 
-fn get<F: Files>(disk: &mut Disk<F>, target: &str, language: &str) -> Option<Entry<Stored>> {
+fn get<F: Files>(
+    disk: &mut Disk<F>,
+    target: &str,
+    language: &str,
+) -> Option<CacheEntry<StoredResponse>> {
     let asked = [("accept-language", language)];
     disk.get(&key(target), &Request::new(&Method::GET, &asked[..]), &Policy::default())
 }

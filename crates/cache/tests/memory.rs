@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use farlink_cache::{
-    Date, Entry, Exchange, Fields, Forward, Key, Limits, Lookup, Memory, Partition, Policy, Purge,
-    Reason, Refused, Request, Scheme, Shape, Stored, storable,
+    AnswerShape, CacheEntry, CacheKey, Date, ExchangeTimes, FieldLines, ForwardReason, InsertError,
+    Limits, Lookup, Memory, Partition, Policy, Purge, Request, Scheme, StoredResponse,
+    ValidationReason, storable,
 };
 use http::{Method, StatusCode};
 
@@ -14,23 +15,23 @@ fn at(secs: u64) -> Date {
     Date::from_unix_secs(START + secs)
 }
 
-fn memory(bytes: u64) -> Memory<Stored> {
+fn memory(bytes: u64) -> Memory<StoredResponse> {
     Memory::new(Limits { bytes, entry_bytes: bytes }, (1, 2))
 }
 
-fn key(target: &str) -> Key<'_> {
-    Key::new(Partition(0), Scheme::Http, "a.test", target)
+fn key(target: &str) -> CacheKey<'_> {
+    CacheKey::new(Partition(0), Scheme::Http, "a.test", target)
 }
 
 fn entry(
-    key: &Key<'_>,
+    key: &CacheKey<'_>,
     request: &[(&str, &str)],
     status: u16,
     fields: &[(&str, &str)],
     body: &'static str,
-) -> Entry<Stored> {
+) -> CacheEntry<StoredResponse> {
     let status = StatusCode::from_u16(status).unwrap();
-    let exchange = Exchange { sent: at(0), received: at(0) };
+    let exchange = ExchangeTimes { sent: at(0), received: at(0) };
     let storable = storable(
         &Request::new(&Method::GET, request),
         status,
@@ -39,16 +40,16 @@ fn entry(
         &Policy::default(),
     )
     .unwrap();
-    let stored = Stored {
+    let stored = StoredResponse {
         status,
         fields: storable.fields.clone(),
         body: Bytes::from_static(body.as_bytes()),
     };
-    Entry::new(key, storable, stored)
+    CacheEntry::new(key, storable, stored)
 }
 
 fn put(
-    memory: &Memory<Stored>,
+    memory: &Memory<StoredResponse>,
     target: &str,
     request: &[(&str, &str)],
     fields: &[(&str, &str)],
@@ -59,22 +60,22 @@ fn put(
 }
 
 fn get(
-    memory: &Memory<Stored>,
+    memory: &Memory<StoredResponse>,
     target: &str,
     request: &[(&str, &str)],
     secs: u64,
-) -> Lookup<Stored> {
+) -> Lookup<StoredResponse> {
     memory.lookup(&key(target), &Request::new(&Method::GET, request), at(secs))
 }
 
-fn body(lookup: Lookup<Stored>) -> Bytes {
+fn body(lookup: Lookup<StoredResponse>) -> Bytes {
     match lookup {
         Lookup::Hit(hit) => hit.entry.value().body.clone(),
         other => panic!("no hit: {other:?}"),
     }
 }
 
-fn miss(lookup: Lookup<Stored>) -> Forward {
+fn miss(lookup: Lookup<StoredResponse>) -> ForwardReason {
     match lookup {
         Lookup::Miss(why) => why,
         other => panic!("no miss: {other:?}"),
@@ -88,22 +89,22 @@ fn what_is_stored_is_found_until_it_is_stale() {
     let memory = memory(100_000);
     put(&memory, "/", NONE, &[FRESH], "one");
     let Lookup::Hit(hit) = get(&memory, "/", NONE, 59) else { panic!("fresh for 60 s") };
-    assert_eq!((hit.age.get(), hit.shape, hit.stale), (59, Shape::Whole, None));
+    assert_eq!((hit.age.get(), hit.shape, hit.stale), (59, AnswerShape::Whole, None));
     assert_eq!(
         miss(get(&memory, "/", NONE, 60)),
-        Forward::Stale,
+        ForwardReason::Stale,
         "without a validator it is of no use"
     );
-    assert_eq!(miss(get(&memory, "/other", NONE, 0)), Forward::UriMiss);
-    let elsewhere = Key::new(Partition(1), Scheme::Http, "a.test", "/");
+    assert_eq!(miss(get(&memory, "/other", NONE, 0)), ForwardReason::UriMiss);
+    let elsewhere = CacheKey::new(Partition(1), Scheme::Http, "a.test", "/");
     let request = Request::new(&Method::GET, NONE);
     assert_eq!(
         miss(memory.lookup(&elsewhere, &request, at(0))),
-        Forward::UriMiss,
+        ForwardReason::UriMiss,
         "another tenant's"
     );
     let post = Request::new(&Method::POST, NONE);
-    assert_eq!(miss(memory.lookup(&key("/"), &post, at(0))), Forward::Method);
+    assert_eq!(miss(memory.lookup(&key("/"), &post, at(0))), ForwardReason::Method);
     let head = Request::new(&Method::HEAD, NONE);
     assert!(
         matches!(memory.lookup(&key("/"), &head, at(0)), Lookup::Hit(_)),
@@ -115,7 +116,10 @@ fn what_is_stored_is_found_until_it_is_stale() {
 fn stale_with_a_validator_is_validated() {
     let memory = memory(100_000);
     put(&memory, "/", NONE, &[FRESH, ("etag", "\"a\"")], "one");
-    assert!(matches!(get(&memory, "/", NONE, 60), Lookup::Validate { reason: Reason::Stale, .. }));
+    assert!(matches!(
+        get(&memory, "/", NONE, 60),
+        Lookup::Validate { reason: ValidationReason::Stale, .. }
+    ));
     // RFC 9111 section 5.2.1.7.
     assert!(matches!(
         get(&memory, "/", &[("cache-control", "only-if-cached")], 60),
@@ -137,7 +141,7 @@ fn variants_are_chosen_by_their_fields() {
     put(&memory, "/", &[("accept-language", "de")], &fields, "deutsch");
     assert_eq!(body(get(&memory, "/", &[("Accept-Language", "de")], 0)), "deutsch");
     assert_eq!(body(get(&memory, "/", &[("Accept-Language", "en")], 0)), "english");
-    assert_eq!(miss(get(&memory, "/", &[("accept-language", "fr")], 0)), Forward::VaryMiss);
+    assert_eq!(miss(get(&memory, "/", &[("accept-language", "fr")], 0)), ForwardReason::VaryMiss);
     put(&memory, "/", &[("accept-language", "de")], &fields, "neu");
     assert_eq!(body(get(&memory, "/", &[("accept-language", "de")], 0)), "neu");
     assert_eq!(memory.tally().entries, 2, "a variant takes its own place only");
@@ -160,7 +164,7 @@ fn a_request_cannot_poison_what_others_get() {
     for field in farlink_cache::UNKEYED {
         assert_eq!(body(get(&memory, "/", &[(field, "evil.test")], 0)), "good");
         let request = [(field, "evil.test")];
-        let exchange = Exchange { sent: at(0), received: at(0) };
+        let exchange = ExchangeTimes { sent: at(0), received: at(0) };
         let judged = storable(
             &Request::new(&Method::GET, &request[..]),
             StatusCode::OK,
@@ -184,15 +188,15 @@ fn parts_answer_ranges_and_a_whole_supersedes_them() {
         Lookup::Hit(hit) => Ok((hit.shape, hit.entry.value().body.clone())),
         other => Err(miss(other)),
     };
-    let (Shape::Part { from: 1, .. }, text) = shape("bytes=7-8").unwrap() else {
+    let (AnswerShape::Part { from: 1, .. }, text) = shape("bytes=7-8").unwrap() else {
         panic!("bytes 7 and 8 of the second part")
     };
     assert_eq!(text, "6789");
-    assert_eq!(shape("bytes=2-7").unwrap_err(), Forward::Partial);
-    assert_eq!(miss(get(&memory, "/", NONE, 0)), Forward::Partial);
+    assert_eq!(shape("bytes=2-7").unwrap_err(), ForwardReason::Partial);
+    assert_eq!(miss(get(&memory, "/", NONE, 0)), ForwardReason::Partial);
     put(&memory, "/", NONE, &[FRESH, ("etag", "\"a\"")], "0123456789");
     assert_eq!(memory.tally().entries, 1);
-    let (Shape::Part { from: 2, .. }, _) = shape("bytes=2-7").unwrap() else {
+    let (AnswerShape::Part { from: 2, .. }, _) = shape("bytes=2-7").unwrap() else {
         panic!("cut from the whole")
     };
 }
@@ -200,29 +204,33 @@ fn parts_answer_ranges_and_a_whole_supersedes_them() {
 #[test]
 fn too_large_is_refused() {
     let memory = Memory::new(Limits { bytes: 100_000, entry_bytes: 1_000 }, (1, 2));
-    let large = Entry::new(
+    let large = CacheEntry::new(
         &key("/"),
         storable(
             &Request::new(&Method::GET, NONE),
             StatusCode::OK,
             &[FRESH][..],
-            Exchange { sent: at(0), received: at(0) },
+            ExchangeTimes { sent: at(0), received: at(0) },
             &Policy::default(),
         )
         .unwrap(),
-        Stored { status: StatusCode::OK, fields: Default::default(), body: vec![0; 1_000].into() },
+        StoredResponse {
+            status: StatusCode::OK,
+            fields: Default::default(),
+            body: vec![0; 1_000].into(),
+        },
     );
     let refused = memory.insert(memory.ticket(&key("/")), large).unwrap_err();
-    assert!(matches!(refused, Refused::TooLarge { limit: 1_000, .. }), "{refused}");
+    assert!(matches!(refused, InsertError::TooLarge { limit: 1_000, .. }), "{refused}");
 }
 
 #[test]
 fn purges_remove_what_they_name_and_nothing_else() {
     let keys = [
-        Key::new(Partition(0), Scheme::Https, "a.test", "/img/1"),
-        Key::new(Partition(0), Scheme::Https, "a.test", "/img/2"),
-        Key::new(Partition(0), Scheme::Https, "a.test", "/x"),
-        Key::new(Partition(1), Scheme::Https, "a.test", "/img/1"),
+        CacheKey::new(Partition(0), Scheme::Https, "a.test", "/img/1"),
+        CacheKey::new(Partition(0), Scheme::Https, "a.test", "/img/2"),
+        CacheKey::new(Partition(0), Scheme::Https, "a.test", "/x"),
+        CacheKey::new(Partition(1), Scheme::Https, "a.test", "/img/1"),
     ];
     let left = |purge: Purge<'_>| {
         let memory = memory(100_000);
@@ -254,7 +262,7 @@ fn what_is_fetched_while_its_key_is_invalidated_is_not_stored() {
         let ticket = memory.ticket(&key("/"));
         memory.purge(&spoil);
         let refused = memory.insert(ticket, entry(&key("/"), NONE, 200, &[FRESH], "old"));
-        assert_eq!(refused.unwrap_err(), Refused::Invalidated);
+        assert_eq!(refused.unwrap_err(), InsertError::Invalidated);
     }
     assert_eq!(memory.tally().entries, 0);
 }
@@ -268,12 +276,12 @@ fn a_confirmed_entry_is_fresh_again() {
     let confirmation = [("etag", "\"a\""), ("x-version", "2"), FRESH];
     assert!(old.terms().confirmed_by(&confirmation[..]));
     let fields = farlink_cache::updated(&old.value().fields, &confirmation[..]);
-    let exchange = Exchange { sent: at(100), received: at(100) };
+    let exchange = ExchangeTimes { sent: at(100), received: at(100) };
     let request = Request::new(&Method::GET, NONE);
     let again =
         storable(&request, old.value().status, &fields, exchange, &Policy::default()).unwrap();
-    let value = Stored { fields: again.fields.clone(), ..old.value().clone() };
-    memory.insert(memory.ticket(&key("/")), Entry::new(&key("/"), again, value)).unwrap();
+    let value = StoredResponse { fields: again.fields.clone(), ..old.value().clone() };
+    memory.insert(memory.ticket(&key("/")), CacheEntry::new(&key("/"), again, value)).unwrap();
     let Lookup::Hit(hit) = get(&memory, "/", NONE, 159) else { panic!("fresh for 60 s more") };
     assert_eq!(
         (hit.entry.value().fields.value("x-version"), &hit.entry.value().body[..]),

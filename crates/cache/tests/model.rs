@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use farlink_cache::{
-    Date, Entry, Exchange, Key, Limits, Lookup, Memory, Partition, Policy, Purge, Request, Scheme,
-    Stored, storable,
+    CacheEntry, CacheKey, Date, ExchangeTimes, Limits, Lookup, Memory, Partition, Policy, Purge,
+    Request, Scheme, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 use proptest::prelude::*;
@@ -61,11 +61,15 @@ fn varied(page: u8, language: u8) -> u8 {
     if page < 20 { language } else { 0 }
 }
 
-fn key(target: &str) -> Key<'_> {
-    Key::new(Partition(3), Scheme::Https, "a.test", target)
+fn key(target: &str) -> CacheKey<'_> {
+    CacheKey::new(Partition(3), Scheme::Https, "a.test", target)
 }
 
-fn apply(memory: &Memory<Stored>, model: &mut Model, step: &Step) -> Result<(), TestCaseError> {
+fn apply(
+    memory: &Memory<StoredResponse>,
+    model: &mut Model,
+    step: &Step,
+) -> Result<(), TestCaseError> {
     let now = Date::from_unix_secs(1_000_000_000);
     match *step {
         Step::Put { page, language, size } => {
@@ -76,17 +80,17 @@ fn apply(memory: &Memory<Stored>, model: &mut Model, step: &Step) -> Result<(), 
             let asked = [("accept-language", language.to_string())];
             let vary = if page < 20 { "accept-language" } else { "" };
             let fields = [("cache-control", "max-age=60"), ("vary", vary)];
-            let exchange = Exchange { sent: now, received: now };
+            let exchange = ExchangeTimes { sent: now, received: now };
             let request = Request::new(&Method::GET, &asked[..]);
             let storable =
                 storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default())
                     .unwrap();
-            let stored = Stored {
+            let stored = StoredResponse {
                 status: StatusCode::OK,
                 fields: storable.fields.clone(),
                 body: body.clone(),
             };
-            match memory.insert(memory.ticket(&key), Entry::new(&key, storable, stored)) {
+            match memory.insert(memory.ticket(&key), CacheEntry::new(&key, storable, stored)) {
                 // A refusal changes nothing.
                 Err(_) => {}
                 Ok(_) => {

@@ -5,7 +5,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use farlink_cache::{Date, Exchange, Heuristic, Policy, Request, Reuse, Seconds, storable};
+use farlink_cache::{
+    Date, DeltaSeconds, ExchangeTimes, Heuristic, Policy, Request, Reuse, storable,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_cache_semantics::{CacheOptions, CachePolicy};
 use proptest::prelude::*;
@@ -79,8 +81,8 @@ proptest! {
         let credentials = if authorized { "Basic x".to_owned() } else { String::new() };
         let first = headers(&[("authorization", credentials)]);
         let status = StatusCode::from_u16(status).unwrap();
-        let exchange = Exchange { sent: Date::from_unix_secs(NOW), received: Date::from_unix_secs(NOW) };
-        let policy = Policy { heuristic: Heuristic { at_most: Seconds::MAX, ..Heuristic::default() }, ..Policy::default() };
+        let exchange = ExchangeTimes { sent: Date::from_unix_secs(NOW), received: Date::from_unix_secs(NOW) };
+        let policy = Policy { heuristic: Heuristic { at_most: DeltaSeconds::MAX, ..Heuristic::default() }, ..Policy::default() };
         let ours = storable(&Request::new(&Method::GET, &first), status, &response, exchange, &policy);
 
         let request = |fields: &HeaderMap| {

@@ -2,29 +2,15 @@
 
 #![allow(dead_code, reason = "shared with the example, which uses more of it")]
 
-#[path = "../examples/policies/compare.rs"]
-mod compare;
-#[path = "../examples/policies/gdsf.rs"]
-mod gdsf;
-#[path = "../examples/policies/lru.rs"]
-mod lru;
-#[path = "../examples/policies/ours.rs"]
-mod ours;
-#[path = "../examples/policies/pages.rs"]
-mod pages;
-#[path = "../examples/policies/policy.rs"]
-mod policy;
-#[path = "../examples/policies/s3_fifo.rs"]
-mod s3_fifo;
-#[path = "../examples/policies/trace.rs"]
-mod trace;
-#[path = "../examples/policies/w_tiny_lfu.rs"]
-mod w_tiny_lfu;
+#[path = "../examples/policies/policies.rs"]
+mod policies;
+#[path = "../examples/policies/traces.rs"]
+mod traces;
 
 use std::path::Path;
 
-use compare::{Contender, replay};
-use trace::Trace;
+use policies::{Contender, replay};
+use traces::{Trace, page_mix};
 
 fn beats_lru(trace: &Trace) {
     for percent in [1, 5, 10] {
@@ -66,9 +52,7 @@ fn on_page_mixes() {
     let folders =
         ["../../../shared/data/har", "../../../../shared/data/har"].map(|folder| root.join(folder));
     match folders.iter().find(|folder| folder.is_dir()) {
-        Some(folder) => {
-            beats_lru(&pages::page_mix(folder, 600, 7).expect("the corpus is readable"))
-        }
+        Some(folder) => beats_lru(&page_mix(folder, 600, 7).expect("the corpus is readable")),
         None => println!("skipped: corpus absent"),
     }
 }

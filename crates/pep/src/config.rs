@@ -13,7 +13,7 @@ use units::parse;
 
 use crate::leg::{self, Fec, MOST_IN_GROUP, Over, PrivateKey, PublicKey, Quic};
 use crate::local::{self, Target};
-use crate::rules::Reach;
+use crate::remote::Reach;
 use crate::{http, remote};
 
 /// A configuration that is refused.
@@ -120,13 +120,13 @@ struct ForwardFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct InterceptFile {
     listen: SocketAddr,
-    by: By,
+    by: InterceptMeans,
 }
 
 /// Means by which the kernel redirects connections to the near end.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum By {
+enum InterceptMeans {
     Redirect,
     Tproxy,
 }
@@ -210,7 +210,7 @@ impl LocalPlan {
     }
 
     fn parse(path: &Path, text: &str) -> Result<LocalPlan, ConfigError> {
-        let at = At(path);
+        let at = ConfigPath(path);
         let file: LocalFile = at.toml(text)?;
         let mut settings = local::Settings::new(file.far);
         settings.channels = file.channels;
@@ -229,11 +229,10 @@ impl LocalPlan {
         let intercepts = file.intercept.iter().map(|intercept| Listener {
             at: intercept.listen,
             target: Target::Asked,
-            transparent: intercept.by == By::Tproxy,
+            transparent: intercept.by == InterceptMeans::Tproxy,
         });
         let listeners: Vec<Listener> = forwards.chain(intercepts).collect();
-        let problem =
-            "at least one [[forward]] or [[intercept]] was expected: there is nobody to serve";
+        let problem = "at least one [[forward]] or [[intercept]] was expected";
         at.check(!listeners.is_empty(), "forward", problem)?;
         let keys = at.keys(&file.key, &file.peer)?;
         Ok(LocalPlan { settings, keys, listeners, metrics: file.metrics })
@@ -250,7 +249,7 @@ impl RemotePlan {
     }
 
     fn parse(path: &Path, text: &str) -> Result<RemotePlan, ConfigError> {
-        let at = At(path);
+        let at = ConfigPath(path);
         let file: RemoteFile = at.toml(text)?;
         let mut settings =
             remote::Settings { leg: at.leg(&file.leg)?, ..remote::Settings::default() };
@@ -271,9 +270,9 @@ fn read(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// The file that is being read.
-struct At<'a>(&'a Path);
+struct ConfigPath<'a>(&'a Path);
 
-impl At<'_> {
+impl ConfigPath<'_> {
     fn toml<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, ConfigError> {
         toml::from_str(text)
             .map_err(|cause| ConfigError::Malformed { path: self.0.to_owned(), cause })
@@ -295,7 +294,7 @@ impl At<'_> {
     ) -> Result<(), ConfigError> {
         if let Some(text) = text {
             *into = parse::duration(text).map_err(|error| self.wrong(field, error))?;
-            self.check(!into.is_zero(), field, "more than nothing was expected")?;
+            self.check(!into.is_zero(), field, "more than zero was expected")?;
         }
         Ok(())
     }
@@ -335,9 +334,9 @@ impl At<'_> {
         match file.over {
             Some(OverFile::Quic) => settings.over = Over::Quic(self.quic(file)?),
             None | Some(OverFile::Tcp) => {
-                let problem = "it is for `over = \"quic\"`: parity goes below what repairs losses, which TCP does in the kernel";
+                let problem = "it needs `over = \"quic\"`: TCP repairs losses in the kernel, above any parity";
                 self.check(file.fec.is_none(), "leg.fec", problem)?;
-                let problem = "it is for `over = \"quic\"`: TCP's is the route's (`ip route change ... initcwnd`)";
+                let problem = "it needs `over = \"quic\"`: for TCP, set it on the route (`ip route change ... initcwnd`)";
                 self.check(file.initial_window.is_none(), "leg.initial-window", problem)?;
                 settings.congestion.clone_from(&file.congestion);
             }
@@ -349,7 +348,7 @@ impl At<'_> {
     fn quic(&self, file: &LegFile) -> Result<Quic, ConfigError> {
         let mut tcp = tcp::Config { slow_start_after_idle: false, ..tcp::Config::default() };
         if let Some(name) = &file.congestion {
-            let problem = "QUIC here runs `cubic` or `reno`, and no other";
+            let problem = "`cubic` or `reno` was expected for QUIC";
             self.check(["cubic", "reno"].contains(&name.as_str()), "leg.congestion", problem)?;
             tcp.set("cc", name).map_err(|error| self.wrong("leg.congestion", error))?;
         }

@@ -6,20 +6,20 @@
 //! 1. the client's `GET` comes to the near end,
 //! 2. which traps it and passes it on ([`near`]),
 //! 3. the far end fetches the page, scans it as it passes, and fetches the objects it embeds, with the cookies that it keeps ([`far`]),
-//! 4. all of it is compressed where that helps ([`coding`]), and sent in the order of its urgency,
+//! 4. all of it is compressed where that helps ([`message`]), and sent in the order of its urgency,
 //! 5. the near end answers the client's later requests from the objects received.
 //!
 //! Anything but a plain `GET` in clear text - TLS, uploads, upgrades, malformed input - passes unread: it is split TCP.
 
-mod coding;
 mod discover;
 mod far;
 mod html;
 mod message;
 mod near;
-mod styles;
 
-pub use self::discover::{Embedded, Kind, discover};
+pub use self::discover::{Embedded, EmbeddedKind, discover};
 pub(crate) use self::far::Fetcher;
 pub use self::far::{Compression, Settings};
-pub(crate) use self::near::{Answered, Asking, Front, Next, Store, answer};
+pub(crate) use self::near::{
+    Answered, ClientConnection, ClientEvent, GetContext, PushStore, answer,
+};

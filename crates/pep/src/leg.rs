@@ -8,9 +8,6 @@
 //! connection that it belongs to.
 
 mod channel;
-mod keys;
-mod port;
-mod pulse;
 mod settings;
 mod tls;
 
@@ -22,20 +19,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_stack::h3::bare;
-pub use http_stack::h3::bare::{Fec, MOST_IN_GROUP};
-use world::TcpStream;
+use world::{TcpListener, TcpStream};
 
-use self::channel::Channel;
-pub(crate) use self::channel::{Lease, Line};
-pub use self::keys::{KeyError, PrivateKey, PublicKey};
-pub use self::port::Port;
+pub use http_stack::h3::bare::{Fec, MOST_IN_GROUP};
+
+use self::channel::LegChannel;
+pub(crate) use self::channel::{SharedStream, StreamLease};
 pub(crate) use self::settings::PIECE_BYTES;
 pub use self::settings::{Over, Quic, Settings};
-pub use self::tls::{Acceptor, Connector};
+pub use self::tls::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
 
 /// The near end's leg: its channels.
 pub(crate) struct Leg {
-    channels: Vec<Rc<Channel>>,
+    channels: Vec<Rc<LegChannel>>,
     next: Cell<usize>,
 }
 
@@ -47,13 +43,13 @@ impl Leg {
         connector: &Connector,
         settings: &Settings,
     ) -> Leg {
-        let start = |_| Channel::start(far, connector.clone(), settings.clone());
+        let start = |_| LegChannel::start(far, connector.clone(), settings.clone());
         Leg { channels: (0..channels.max(1)).map(start).collect(), next: Cell::new(0) }
     }
 
     /// A lease for the next stream; the channels take turns. `None` if the far end is gone or takes no more streams now:
     /// waiting would mean waiting for another connection to end.
-    pub(crate) fn lease(&self) -> Option<Lease> {
+    pub(crate) fn lease(&self) -> Option<StreamLease> {
         let first = self.next.get();
         self.next.set((first + 1) % self.channels.len());
         let (before, from) = self.channels.split_at(first);
@@ -106,13 +102,16 @@ pub(crate) async fn accept(
 }
 
 /// An HTTP/2 connection on one stream of a QUIC connection.
-pub(crate) type Stream = h2::server::Connection<bare::Stream, Bytes>;
+pub(crate) type LegStream = h2::server::Connection<bare::Stream, Bytes>;
 
 /// Performs the far end's HTTP/2 handshake on `stream`.
 ///
 /// # Errors
 /// If the near end fails the handshake, or takes too long.
-pub(crate) async fn accept_stream(stream: bare::Stream, settings: &Settings) -> io::Result<Stream> {
+pub(crate) async fn accept_stream(
+    stream: bare::Stream,
+    settings: &Settings,
+) -> io::Result<LegStream> {
     let accepting = settings.server().handshake::<_, Bytes>(stream);
     within(settings.patience, async { accepting.await.map_err(io::Error::other) }).await
 }
@@ -129,5 +128,42 @@ pub(crate) async fn within<T>(
 
 /// Completes when the near end no longer answers.
 pub(crate) async fn until_gone(pings: h2::PingPong, settings: &Settings) {
-    pulse::watch(pings, settings, &pulse::Rtt::default(), || {}).await;
+    channel::watch_peer(pings, settings, &channel::LeastRtt::default(), || {}).await;
+}
+
+/// A port that near ends connect to.
+#[expect(clippy::large_enum_variant, reason = "a far end has one")]
+pub enum LegPort {
+    /// A leg over TCP.
+    Tcp(TcpListener),
+    /// A leg over QUIC.
+    Quic(bare::Listener),
+}
+
+impl LegPort {
+    /// Listens at `address`, according to `settings`.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        acceptor: &Acceptor,
+        settings: &Settings,
+    ) -> io::Result<LegPort> {
+        match &settings.over {
+            Over::Tcp => TcpListener::bind(address).map(LegPort::Tcp),
+            Over::Quic(quic) => {
+                let set = settings.quic(quic);
+                bare::Listener::bind(address, acceptor.quic(), &set).map(LegPort::Quic)
+            }
+        }
+    }
+
+    /// The listening address.
+    ///
+    /// # Errors
+    /// If the socket has lost its address.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match self {
+            LegPort::Tcp(listener) => listener.local_addr(),
+            LegPort::Quic(listener) => Ok(listener.local_addr()),
+        }
+    }
 }

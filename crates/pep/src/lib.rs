@@ -10,23 +10,17 @@
 #![forbid(unsafe_code)]
 
 pub mod admin;
-mod carried;
 pub mod config;
-mod counters;
-mod ending;
 pub mod http;
 pub mod leg;
 pub mod local;
 mod port;
-mod race;
 pub mod remote;
-mod rules;
 mod split;
 
-pub use counters::{Count, Counters};
-pub use ending::Ending;
+pub use admin::{Count, Counters};
 pub use leg::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
 pub use local::{Local, Target};
-pub use remote::Remote;
-pub use rules::Reach;
+pub use port::Ending;
+pub use remote::{Reach, Remote};
 pub use split::{Ask, Refused};

@@ -13,14 +13,12 @@ use bytes::Bytes;
 use ipnet::IpNet;
 use world::{TcpListener, TcpStream};
 
-use crate::counters::Counters;
-use crate::ending::{Ending, Stage};
-use crate::http::{self, Answered, Asking, Front, Next, Store};
-use crate::leg::{self, Connector, Lease, Leg, Line};
-use crate::port;
-use crate::race::race;
-use crate::rules::within;
-use crate::split::{self, Ask, Ended, Splice};
+use crate::admin::Counters;
+use crate::http::{self, Answered, ClientConnection, ClientEvent, GetContext, PushStore};
+use crate::leg::{self, Connector, Leg, SharedStream, StreamLease};
+use crate::port::{self, Ending, ShutdownStage, race};
+use crate::remote::within;
+use crate::split::{self, Ask, Splice, SpliceEnd};
 
 /// Settings of a near end.
 #[derive(Clone, Debug)]
@@ -71,20 +69,20 @@ pub enum Target {
 pub struct Local {
     settings: Settings,
     leg: Leg,
-    store: Rc<Store>,
+    store: Rc<PushStore>,
     counters: Rc<Counters>,
     ending: Ending,
 }
 
 /// Way of carrying a connection, and the reason.
-enum Way {
-    Split(Lease),
-    Direct(Past),
+enum ConnectionPath {
+    Split(StreamLease),
+    Direct(BypassReason),
 }
 
 /// Reason for bypassing the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Past {
+enum BypassReason {
     /// A rule.
     Bypassed,
     /// The far end is gone or full.
@@ -96,7 +94,7 @@ impl Local {
     pub fn start(settings: Settings, connector: &Connector) -> Rc<Local> {
         let leg = Leg::start(settings.far, settings.channels, connector, &settings.leg);
         let counters = Rc::new(Counters::of(&settings.leg));
-        let store = Store::new(Rc::clone(&counters));
+        let store = PushStore::new(Rc::clone(&counters));
         Rc::new(Local { settings, leg, store, counters, ending: Ending::default() })
     }
 
@@ -133,7 +131,7 @@ impl Local {
             async move {
                 match local.target(&tcp, target, listening_at) {
                     Some(target) => {
-                        let over = local.ending.reached(Stage::Over);
+                        let over = local.ending.reached(ShutdownStage::Over);
                         race(local.carry(tcp, target), over).await;
                     }
                     None => local.counters.refused.add(1),
@@ -164,21 +162,21 @@ impl Local {
 
     async fn carry(&self, tcp: TcpStream, target: SocketAddr) {
         if self.settings.http_ports.contains(&target.port()) && !self.is_bypassed(target) {
-            self.trap(Front::new(tcp), target).await;
+            self.trap(ClientConnection::new(tcp), target).await;
         } else {
             self.pass_unread(tcp, target, Bytes::new()).await;
         }
     }
 
     /// Answers the requests that it can, and passes on the rest.
-    async fn trap(&self, mut front: Front, target: SocketAddr) {
+    async fn trap(&self, mut front: ClientConnection, target: SocketAddr) {
         let Some(client) = front.peer().map(|peer| peer.ip()) else { return };
-        let asking = Asking {
+        let asking = GetContext {
             client,
             target,
             store: &self.store,
             leg: &self.leg,
-            line: Line::default(),
+            line: SharedStream::default(),
             counters: &self.counters,
             idle: self.settings.idle,
         };
@@ -187,12 +185,12 @@ impl Local {
             let next = match world::timeout(patience, front.next()).await {
                 Ok(Ok(next)) => next,
                 Ok(Err(_)) => return,
-                Err(_) if patience == FIRST_WORD => Next::Foreign,
+                Err(_) if patience == FIRST_WORD => ClientEvent::Foreign,
                 Err(_) => return front.close().await,
             };
             patience = self.settings.idle;
-            let Next::Get(trapped) = next else {
-                if let Next::Foreign = next {
+            let ClientEvent::Get(trapped) = next else {
+                if let ClientEvent::Foreign = next {
                     let (tcp, unread) = front.into_unread();
                     return self.pass_unread(tcp, target, unread).await;
                 }
@@ -217,8 +215,8 @@ impl Local {
     /// Carries `tcp`, from which `first` was read already.
     async fn pass_unread(&self, tcp: TcpStream, target: SocketAddr, first: Bytes) {
         match self.way(target) {
-            Way::Split(lease) => self.split(tcp, target, lease, first).await,
-            Way::Direct(why) => self.pass(tcp, target, first, why).await,
+            ConnectionPath::Split(lease) => self.split(tcp, target, lease, first).await,
+            ConnectionPath::Direct(why) => self.pass(tcp, target, first, why).await,
         }
     }
 
@@ -226,17 +224,19 @@ impl Local {
         within(&self.settings.bypass, target.ip())
     }
 
-    fn way(&self, target: SocketAddr) -> Way {
+    fn way(&self, target: SocketAddr) -> ConnectionPath {
         if self.is_bypassed(target) {
-            return Way::Direct(Past::Bypassed);
+            return ConnectionPath::Direct(BypassReason::Bypassed);
         }
-        self.leg.lease().map_or(Way::Direct(Past::NoFarEnd), Way::Split)
+        self.leg
+            .lease()
+            .map_or(ConnectionPath::Direct(BypassReason::NoFarEnd), ConnectionPath::Split)
     }
 
     /// Carries `tcp` by the leg, behind the bytes that were read from it already.
-    async fn split(&self, tcp: TcpStream, target: SocketAddr, lease: Lease, first: Bytes) {
+    async fn split(&self, tcp: TcpStream, target: SocketAddr, lease: StreamLease, first: Bytes) {
         let Ok(mut sender) = lease.sender().await else {
-            return self.pass(tcp, target, first, Past::NoFarEnd).await;
+            return self.pass(tcp, target, first, BypassReason::NoFarEnd).await;
         };
         let request = Ask::Tunnel(target).into_request().expect("an address can be asked for");
         let Ok((answer, stream)) = sender.send_request(request, false) else {
@@ -249,16 +249,16 @@ impl Local {
         self.counters.save_trips(1, self.leg.rtt());
         let idle = self.settings.idle;
         let splice = Splice::opening(tcp, stream, answer, first, idle, &self.counters);
-        if splice.run().await != Ended::Orderly {
+        if splice.run().await != SpliceEnd::Orderly {
             self.counters.broken.add(1);
         }
     }
 
     /// Connects directly.
-    async fn pass(&self, tcp: TcpStream, target: SocketAddr, first: Bytes, why: Past) {
+    async fn pass(&self, tcp: TcpStream, target: SocketAddr, first: Bytes, why: BypassReason) {
         match why {
-            Past::Bypassed => self.counters.bypassed.add(1),
-            Past::NoFarEnd => self.counters.failed_open.add(1),
+            BypassReason::Bypassed => self.counters.bypassed.add(1),
+            BypassReason::NoFarEnd => self.counters.failed_open.add(1),
         }
         match split::connect(target, self.settings.leg.patience).await {
             Ok(server) => drop(split::join(tcp, server, first).await),

@@ -4,7 +4,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,18 +13,15 @@ use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http_stack::h3::bare;
+use ipnet::IpNet;
 use tokio::io::{AsyncRead, AsyncWrite};
 use world::TcpStream;
 
-use crate::carried::Carried;
-use crate::counters::Counters;
-use crate::ending::{Ending, Stage};
+use crate::admin::Counters;
 use crate::http::{self, Fetcher};
 use crate::leg::{self, Acceptor};
-use crate::port;
-use crate::race::{First, race};
-use crate::rules::Reach;
-use crate::split::{self, Ask, Ended, Splice};
+use crate::port::{self, Ending, First, ShutdownStage, StreamCount, race};
+use crate::split::{self, Ask, Splice, SpliceEnd};
 
 /// Settings of a far end.
 #[derive(Clone, Debug)]
@@ -87,21 +84,21 @@ impl Remote {
     ///
     /// # Errors
     /// If the address is taken or not ours.
-    pub fn listen(&self, address: SocketAddr) -> io::Result<leg::Port> {
-        leg::Port::bind(address, &self.acceptor, &self.settings.leg)
+    pub fn listen(&self, address: SocketAddr) -> io::Result<leg::LegPort> {
+        leg::LegPort::bind(address, &self.acceptor, &self.settings.leg)
     }
 
     /// Serves the near ends that connect to `port`, until it is told to end and all connections have ended.
-    pub async fn serve(self: Rc<Remote>, port: leg::Port) {
+    pub async fn serve(self: Rc<Remote>, port: leg::LegPort) {
         match port {
-            leg::Port::Tcp(listener) => {
+            leg::LegPort::Tcp(listener) => {
                 let carry = |tcp: TcpStream| {
                     let remote = Rc::clone(&self);
                     async move { remote.note(remote.channel(tcp).await) }
                 };
                 port::serve(listener, &self.ending, carry).await;
             }
-            leg::Port::Quic(listener) => {
+            leg::LegPort::Quic(listener) => {
                 let carry = |incoming: bare::Incoming| {
                     let remote = Rc::clone(&self);
                     async move { remote.note(remote.streams(incoming).await) }
@@ -124,7 +121,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Serves a QUIC connection and all its streams, likewise.
+    /// Serves a QUIC connection and all its streams in the same way.
     async fn streams(self: &Rc<Remote>, incoming: bare::Incoming) -> io::Result<()> {
         let settings = &self.settings.leg;
         let first = async {
@@ -134,7 +131,7 @@ impl Remote {
         };
         let (quic, first) = leg::within(settings.patience, first).await?;
         let first = leg::accept_stream(first, settings).await?;
-        let carried = Carried::default();
+        let carried = StreamCount::default();
         let (remote, others, counted) = (Rc::clone(self), quic.clone(), carried.clone());
         drop(world::spawn(async move {
             while let Ok(stream) = others.accept().await {
@@ -148,8 +145,8 @@ impl Remote {
             }
         }));
         self.attend(first).await;
-        if self.ending.has_reached(Stage::Draining) {
-            race(carried.none(), self.ending.reached(Stage::Over)).await;
+        if self.ending.has_reached(ShutdownStage::Draining) {
+            race(carried.none(), self.ending.reached(ShutdownStage::Over)).await;
         }
         quic.close();
         Ok(())
@@ -160,7 +157,7 @@ impl Remote {
     where
         T: AsyncRead + AsyncWrite + Unpin,
     {
-        let pings = connection.ping_pong().expect("nobody has taken them");
+        let pings = connection.ping_pong().expect("nothing else has taken the pings");
         race(self.requests(connection), leg::until_gone(pings, &self.settings.leg)).await;
     }
 
@@ -169,20 +166,23 @@ impl Remote {
     where
         T: AsyncRead + AsyncWrite + Unpin,
     {
-        let mut stage = Stage::Draining;
+        let mut stage = ShutdownStage::Draining;
         loop {
             match race(connection.accept(), self.ending.reached(stage)).await {
                 First::One(Some(Ok((request, respond)))) => {
                     let remote = Rc::clone(self);
                     drop(world::spawn(async move {
-                        race(remote.stream(request, respond), remote.ending.reached(Stage::Over))
-                            .await;
+                        race(
+                            remote.stream(request, respond),
+                            remote.ending.reached(ShutdownStage::Over),
+                        )
+                        .await;
                     }));
                 }
                 First::One(_) => break,
-                First::Other(()) if stage == Stage::Draining => {
+                First::Other(()) if stage == ShutdownStage::Draining => {
                     connection.graceful_shutdown();
-                    stage = Stage::Over;
+                    stage = ShutdownStage::Over;
                 }
                 First::Other(()) => break,
             }
@@ -225,7 +225,7 @@ impl Remote {
         let Some(stream) = answer(&mut respond, StatusCode::OK, false) else { return };
         self.counters.split.add(1);
         let splice = Splice::accepted(tcp, stream, body, self.settings.idle, &self.counters);
-        if splice.run().await != Ended::Orderly {
+        if splice.run().await != SpliceEnd::Orderly {
             self.counters.broken.add(1);
         }
     }
@@ -245,4 +245,70 @@ fn answer(
         respond.send_reset(Reason::NO_ERROR);
     }
     Some(stream)
+}
+
+/// Destinations that the far end may connect to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Only these networks, if any are named.
+    pub only: Vec<IpNet>,
+    /// Exceptions for addresses that belong to the far end itself and its neighbours: see [`Reach::allows`].
+    pub also: Vec<IpNet>,
+}
+
+impl Reach {
+    /// Returns true if the far end may connect to `target`. Loopback, link-local, unspecified, broadcast and multicast addresses have
+    /// another meaning at the far end than at the client: they are refused unless named in `also`.
+    pub fn allows(&self, target: SocketAddr) -> bool {
+        let address = target.ip().to_canonical();
+        let named = self.only.is_empty() || within(&self.only, address);
+        within(&self.also, address) || named && !is_local(address)
+    }
+}
+
+/// Returns true if `address` is in one of `networks`. IPv4-mapped IPv6 (`::ffff:10.0.0.1`) counts as IPv4.
+pub(crate) fn within(networks: &[IpNet], address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
+}
+
+fn is_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            address.is_loopback()
+                || address.is_unspecified()
+                || address.is_link_local()
+                || address.is_broadcast()
+                || address.is_multicast()
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unspecified()
+                || address.is_unicast_link_local()
+                || address.is_multicast()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_far_end_is_no_way_into_itself() {
+        let target = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let mut reach = Reach::default();
+        assert!(reach.allows(target("192.0.2.1:80")));
+        let locals =
+            ["127.0.0.1:80", "[::1]:80", "169.254.169.254:80", "0.0.0.0:1", "[::ffff:127.0.0.1]:9"];
+        for local in locals {
+            assert!(!reach.allows(target(local)), "{local}");
+        }
+        reach.also.push("127.0.0.1/32".parse().unwrap());
+        assert!(reach.allows(target("127.0.0.1:80")));
+        assert!(reach.allows(target("[::ffff:127.0.0.1]:80")));
+        reach.only.push("10.0.0.0/8".parse().unwrap());
+        assert!(!reach.allows(target("192.0.2.1:80")));
+        assert!(reach.allows(target("10.1.1.1:80")));
+    }
 }

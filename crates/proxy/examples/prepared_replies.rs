@@ -19,19 +19,19 @@ use tls::{Identity, Security};
 /// The bodies' sizes, which are their paths too.
 const KIB: [usize; 3] = [1, 10, 20];
 
-struct Prepared {
+struct PreparedResponse {
     replies: Vec<(String, Reply)>,
     not_found: Reply,
 }
 
-impl Prepared {
-    fn new() -> Prepared {
+impl PreparedResponse {
+    fn new() -> PreparedResponse {
         let replies = KIB.map(|kib| (format!("/{kib}"), reply(StatusCode::OK, kib * 1024)));
-        Prepared { replies: replies.into(), not_found: reply(StatusCode::NOT_FOUND, 0) }
+        PreparedResponse { replies: replies.into(), not_found: reply(StatusCode::NOT_FOUND, 0) }
     }
 }
 
-impl Handler for Prepared {
+impl Handler for PreparedResponse {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         let found = self.replies.iter().find(|(path, _)| path == request.target);
         Answer::Ready(found.map_or(&self.not_found, |(_, reply)| reply).clone())
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = world::real::Config::new(chance::Source::new(1, 0));
     world::real::run(config, async {
         let listener = world::TcpListener::bind(address)?;
-        origin::serve(listener, acceptor, Rc::new(Prepared::new())).await
+        origin::serve(listener, acceptor, Rc::new(PreparedResponse::new())).await
     })??;
     Ok(())
 }

@@ -6,9 +6,6 @@
 mod destinations;
 mod users;
 
-pub use destinations::Ports;
-pub(crate) use destinations::matches;
-pub use destinations::{Destinations, Refusal};
-pub use destinations::{SpecialPurpose, special_purpose};
-pub use users::Clients;
-pub use users::{PasswordHash, Users, UsersError};
+pub use destinations::{DestinationError, Destinations, Ports, SpecialPurpose, special_purpose};
+pub(crate) use destinations::{matches, within};
+pub use users::{AllowedClients, PasswordHash, Users, UsersError};

@@ -3,18 +3,15 @@
 //! All cores share the memory tier, the disk tier behind it, if there is one, and the table of requests under way: concurrent requests for one object
 //! go to its origin as one.
 
+mod collapsed_forwarding;
 mod disk;
-mod filling;
-mod flights;
-mod hit_for_miss;
-mod prepared;
-mod shown;
+mod responses;
 mod store;
 
+pub use self::collapsed_forwarding::{FlightRole, Flights, SingleFlight};
+pub use self::responses::{CACHE_STATUS, NAME as CACHE_NAME, PreparedResponse};
+pub use collapsed_forwarding::HitForMiss;
 pub use disk::{DiskSettings, DiskTally, DiskTier};
-pub use filling::Filling;
-pub use flights::{Flight, Flights, Turn};
-pub use hit_for_miss::HitForMiss;
-pub use prepared::{CACHE_STATUS, NAME as CACHE_NAME, Prepared};
-pub use shown::{Asked, Shown};
-pub use store::{Forgotten, Settings, Store};
+pub use responses::CacheFill;
+pub use store::{ClientFields, RequestFields};
+pub use store::{PurgeCount, Settings, Store, key_of_url};

@@ -14,8 +14,10 @@ use http::header::{
 use http::{HeaderMap, Version};
 use ipnet::IpNet;
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::Deserialize;
 use thiserror::Error;
 
+use crate::access::within;
 use crate::target::Scheme;
 
 /// Fields of the connection or of message framing (RFC 9110 section 7.6.1, RFC 9112 section 6, RFC 9113 section 8.2.2). `Expect` and
@@ -128,7 +130,7 @@ impl Via {
         format!("farlink-{:08x}", u32::from_be_bytes(bytes))
     }
 
-    /// A proxy called `pseudonym`, which must be unique on the way.
+    /// A proxy named `pseudonym`, which must be unique along the path.
     pub fn new(pseudonym: &str) -> Via {
         Via(pseudonym.to_owned())
     }
@@ -162,7 +164,8 @@ impl Via {
 }
 
 /// Disclosure of clients to origins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Disclosure {
     /// Only what the client itself sends.
     #[default]
@@ -175,7 +178,7 @@ pub enum Disclosure {
 
 /// A client, and the target of its request.
 #[derive(Clone, Copy, Debug)]
-pub struct Client<'a> {
+pub struct DisclosedClient<'a> {
     /// Its address.
     pub address: IpAddr,
     /// Scheme of its request.
@@ -193,14 +196,14 @@ impl Disclosure {
     pub fn tell(
         self,
         fields: &mut HeaderMap,
-        client: Client<'_>,
+        client: DisclosedClient<'_>,
         trusted: &[IpNet],
     ) -> Result<bool, InvalidHeaderValue> {
         if self == Disclosure::Nothing {
             return Ok(false);
         }
         let address = client.address.to_canonical();
-        let is_trusted = trusted.iter().any(|network| network.contains(&address));
+        let is_trusted = within(trusted, address);
         let known = if is_trusted { list(fields, &self.chain()) } else { String::new() };
         let keeps_host = is_trusted && fields.contains_key(X_FORWARDED_HOST);
         let kept = [X_FORWARDED_HOST, X_FORWARDED_PROTO].map(|name| fields.get(name).cloned());
@@ -224,7 +227,7 @@ impl Disclosure {
     }
 
     /// The chain with this client appended.
-    fn link(self, mut known: String, address: IpAddr, client: &Client<'_>) -> String {
+    fn link(self, mut known: String, address: IpAddr, client: &DisclosedClient<'_>) -> String {
         if !known.is_empty() {
             known.push_str(", ");
         }
@@ -238,7 +241,7 @@ impl Disclosure {
         };
         written.expect("a String takes any write");
         if self == Disclosure::Forwarded {
-            let Client { scheme, host, .. } = client;
+            let DisclosedClient { scheme, host, .. } = client;
             write!(known, ";host=\"{host}\";proto={}", scheme.name())
                 .expect("a String takes any write");
         }
@@ -323,7 +326,7 @@ mod tests {
     ) -> Vec<String> {
         let mut fields = fields(before);
         let (address, scheme) = (from.parse().unwrap(), Scheme::Https);
-        let client = Client { address, scheme, host: "a.test" };
+        let client = DisclosedClient { address, scheme, host: "a.test" };
         disclosure.tell(&mut fields, client, &[trusted.parse().unwrap()]).expect("a host");
         text(&fields)
     }

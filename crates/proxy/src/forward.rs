@@ -1,19 +1,16 @@
-//! The proxy itself: takes requests, asks origins, forwards their answers.
+//! The proxy itself: takes requests, forwards them to origins, and relays the answers.
 
-mod body;
 mod cached;
+mod dispatch;
 mod entrance;
 mod failover;
-mod guard;
-mod inside;
-mod interims;
+mod intercept;
 mod job;
 mod pass;
-mod reception;
-mod refusal;
 mod replies;
 mod route;
+mod transit;
 
 pub use entrance::{Entrance, Proxy, ProxyParts};
-pub use refusal::Refused;
-pub use route::{Route, route};
+pub use replies::RefusedRequest;
+pub use route::{RequestRoute, route};

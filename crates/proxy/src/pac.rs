@@ -5,7 +5,7 @@
 //! 20 ports did, or by a hash of the URL, which keeps an object at one proxy. Browsers may run the file in several threads at once, each with a turn
 //! of its own.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Settings of a PAC file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,8 @@ pub struct Rule {
 }
 
 /// Choice among several proxies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// Each request uses the next.
     #[default]

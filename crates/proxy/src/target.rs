@@ -3,41 +3,8 @@
 //! Borrowed from the request's head; nothing here allocates. Only `http` and `https` are known. Ambiguous input is refused
 //! rather than guessed: user information, ports that are not numbers, bytes that no host has.
 
+pub use cache::Scheme;
 use thiserror::Error;
-
-/// Scheme of an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scheme {
-    /// In clear text.
-    Http,
-    /// Over TLS.
-    Https,
-}
-
-impl Scheme {
-    /// Its name in URIs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        }
-    }
-
-    /// The default port (RFC 9110 section 4.2).
-    pub fn default_port(self) -> u16 {
-        match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
-        }
-    }
-
-    fn parse(name: &str) -> Result<Scheme, TargetError> {
-        [Scheme::Http, Scheme::Https]
-            .into_iter()
-            .find(|scheme| scheme.name().eq_ignore_ascii_case(name))
-            .ok_or(TargetError::Scheme)
-    }
-}
 
 /// Host and port, the host as it was written (an IPv6 address in its brackets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +19,7 @@ pub struct Authority<'a> {
 
 /// Target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum RequestTarget<'a> {
     /// A resource of any origin: the form for forward proxies.
     Absolute {
         /// Scheme of the origin.
@@ -95,7 +62,7 @@ pub enum TargetError {
     Form,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RequestTarget<'a> {
     /// The target of a request with `method` and `target`; `authority` is the `Host` field or the `:authority` pseudo-field,
     /// and `scheme` the `:scheme` pseudo-field, which HTTP/1 lacks.
     ///
@@ -106,34 +73,45 @@ impl<'a> Target<'a> {
         target: &'a str,
         authority: &'a str,
         scheme: Option<&'a str>,
-    ) -> Result<Target<'a>, TargetError> {
+    ) -> Result<RequestTarget<'a>, TargetError> {
         if method == "CONNECT" {
             let text = if scheme.is_none() && !target.is_empty() { target } else { authority };
             let authority = Authority::parse(text)?;
             return match authority.port {
-                Some(_) => Ok(Target::Tunnel(authority)),
+                Some(_) => Ok(RequestTarget::Tunnel(authority)),
                 None => Err(TargetError::NoPort),
             };
         }
         if target == "*" {
-            return if method == "OPTIONS" { Ok(Target::Server) } else { Err(TargetError::Form) };
+            return if method == "OPTIONS" {
+                Ok(RequestTarget::Server)
+            } else {
+                Err(TargetError::Form)
+            };
         }
         if let Some(scheme) = scheme {
-            let (scheme, authority) = (Scheme::parse(scheme)?, Authority::parse(authority)?);
-            return Ok(Target::Absolute { scheme, authority, path: path(target)? });
+            let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(authority)?);
+            return Ok(RequestTarget::Absolute { scheme, authority, path: path(target)? });
         }
         if target.starts_with('/') {
             let authority = match authority {
                 "" => None,
                 text => Some(Authority::parse(text)?),
             };
-            return Ok(Target::Local { authority, path: path(target)? });
+            return Ok(RequestTarget::Local { authority, path: path(target)? });
         }
         let (scheme, rest) = target.split_once("://").ok_or(TargetError::Form)?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (scheme, authority) = (Scheme::parse(scheme)?, Authority::parse(&rest[..end])?);
-        Ok(Target::Absolute { scheme, authority, path: path(&rest[end..])? })
+        let (scheme, authority) = (parse_scheme(scheme)?, Authority::parse(&rest[..end])?);
+        Ok(RequestTarget::Absolute { scheme, authority, path: path(&rest[end..])? })
     }
+}
+
+fn parse_scheme(name: &str) -> Result<Scheme, TargetError> {
+    [Scheme::Http, Scheme::Https]
+        .into_iter()
+        .find(|scheme| scheme.name().eq_ignore_ascii_case(name))
+        .ok_or(TargetError::Scheme)
 }
 
 /// Checks a path with its query: no fragment (RFC 9112 section 3.2.1) and no bytes outside visible ASCII.
@@ -208,24 +186,25 @@ mod tests {
 
     #[test]
     fn every_form_is_told_from_the_others() {
-        let of = |method, target| Target::of(method, target, "proxy.test:3128", None);
+        let of = |method, target| RequestTarget::of(method, target, "proxy.test:3128", None);
         assert_eq!(
             of("GET", "HTTP://a.test:81?x"),
-            Ok(Target::Absolute {
+            Ok(RequestTarget::Absolute {
                 scheme: Scheme::Http,
                 authority: authority("a.test:81"),
                 path: "?x"
             })
         );
-        let local = Target::Local { authority: Some(authority("proxy.test:3128")), path: "/x" };
+        let local =
+            RequestTarget::Local { authority: Some(authority("proxy.test:3128")), path: "/x" };
         assert_eq!(of("GET", "/x"), Ok(local));
-        assert_eq!(of("CONNECT", "[::1]:443"), Ok(Target::Tunnel(authority("[::1]:443"))));
-        assert_eq!(of("OPTIONS", "*"), Ok(Target::Server));
+        assert_eq!(of("CONNECT", "[::1]:443"), Ok(RequestTarget::Tunnel(authority("[::1]:443"))));
+        assert_eq!(of("OPTIONS", "*"), Ok(RequestTarget::Server));
         let (scheme, path) = (Scheme::Https, "/x");
-        let expected = Target::Absolute { scheme, authority: authority("a.test"), path };
-        assert_eq!(Target::of("GET", "/x", "a.test", Some("https")), Ok(expected));
-        let tunnel = Target::of("CONNECT", "", "a.test:443", None);
-        assert_eq!(tunnel, Ok(Target::Tunnel(authority("a.test:443"))));
+        let expected = RequestTarget::Absolute { scheme, authority: authority("a.test"), path };
+        assert_eq!(RequestTarget::of("GET", "/x", "a.test", Some("https")), Ok(expected));
+        let tunnel = RequestTarget::of("CONNECT", "", "a.test:443", None);
+        assert_eq!(tunnel, Ok(RequestTarget::Tunnel(authority("a.test:443"))));
     }
 
     #[test]
@@ -250,7 +229,11 @@ mod tests {
             ("CONNECT", "a.test", NoPort),
             ("CONNECT", "http://a.test:443", Authority),
         ] {
-            assert_eq!(Target::of(method, target, "", None), Err(error), "{method} {target}");
+            assert_eq!(
+                RequestTarget::of(method, target, "", None),
+                Err(error),
+                "{method} {target}"
+            );
         }
     }
 
@@ -265,7 +248,7 @@ mod tests {
         fn nothing_panics(target in ".{0,40}", authority in ".{0,40}") {
             for method in ["GET", "CONNECT", "OPTIONS"] {
                 for scheme in [None, Some("http")] {
-                    let _ = Target::of(method, &target, &authority, scheme);
+                    let _ = RequestTarget::of(method, &target, &authority, scheme);
                 }
             }
         }

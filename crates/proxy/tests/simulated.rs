@@ -12,7 +12,7 @@ use farlink_proxy::caching::{self, Store};
 use farlink_proxy::config::{Forward, Settings};
 use farlink_proxy::fields::Disclosure;
 use farlink_proxy::forward::{Entrance, Proxy, ProxyParts};
-use farlink_proxy::journal::{Entry, Journal, Outcome};
+use farlink_proxy::journal::{Entry, Journal, RequestOutcome};
 use farlink_proxy::origin;
 use farlink_proxy::target::Scheme;
 use http::{HeaderMap, Request, StatusCode};
@@ -143,7 +143,7 @@ fn a_hit_saves_the_way_to_the_origin_and_repeats_to_the_bit() {
     let bodies: Vec<_> = fetched.iter().map(|(body, _)| body.as_str()).collect();
     assert_eq!(bodies, ["1 /a", "1 /a", "2 /b"]);
     let outcomes: Vec<_> = entries.iter().map(|entry| entry.outcome.clone()).collect();
-    assert_eq!(outcomes, [Outcome::Passed, Outcome::Hit, Outcome::Passed]);
+    assert_eq!(outcomes, [RequestOutcome::Passed, RequestOutcome::Hit, RequestOutcome::Passed]);
     let millis: Vec<_> = fetched.iter().map(|(_, time)| time.as_millis()).collect();
     // The hit: one round trip to the proxy. The miss after it: one more to the origin, over an existing connection.
     assert!((100..105).contains(&millis[1]), "{millis:?}");

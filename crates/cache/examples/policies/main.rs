@@ -3,20 +3,13 @@
 //! `HARS` is a folder of HAR files, from which many users' page loads are made; a `TRACE` has lines `time object size`. Generated traces are always
 //! replayed. It prints a table in Markdown: hit ratio and byte hit ratio in percent, at 1, 5 and 10 % of the footprint.
 
-mod compare;
-mod gdsf;
-mod lru;
-mod ours;
-mod pages;
-mod policy;
-mod s3_fifo;
-mod trace;
-mod w_tiny_lfu;
+mod policies;
+mod traces;
 
 use std::path::PathBuf;
 
-use compare::{Contender, replay};
-use trace::Trace;
+use policies::{Contender, Ours, replay};
+use traces::{Trace, page_mix};
 
 fn main() -> std::io::Result<()> {
     let mut traces: Vec<Trace> =
@@ -24,7 +17,7 @@ fn main() -> std::io::Result<()> {
     traces.push(Trace::drifting(0.9, 50_000, 400_000, 1));
     for path in std::env::args_os().skip(1).map(PathBuf::from) {
         match path.is_dir() {
-            true => traces.push(pages::page_mix(&path, 5_000, 1)?),
+            true => traces.push(page_mix(&path, 5_000, 1)?),
             false => traces.push(Trace::read(&path)?),
         }
     }
@@ -33,7 +26,7 @@ fn main() -> std::io::Result<()> {
 }
 
 fn show(trace: &Trace) {
-    let (objects, bytes) = trace.footprint(ours::Ours::overhead());
+    let (objects, bytes) = trace.footprint(Ours::overhead());
     let (requests, mib) = (trace.requests.len(), bytes >> 20);
     println!("\n{}: {requests} requests, {objects} objects, {mib} MiB\n", trace.name);
     println!(

@@ -12,21 +12,21 @@
 //! would fall below LRU's. Worth is recalculated only when an entry is about to be evicted. Evicted keys are remembered for a while with their
 //! request counts. `docs/cache.md` has the measurements.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::ghost::{Departed, Ghost};
-use super::heap::Heap;
-use super::queue::Queue;
-use super::slots::{Slot, Slots, Standing};
-use super::tally::Tally;
+use super::MemoryTally;
+use super::slots::Heap;
+use super::slots::ProbationQueue;
+use super::slots::{EntrySlot, SlotState, Slots};
 use crate::date::Date;
-use crate::entry::{Entry, Value};
-use crate::fields::Fields;
-use crate::key::{Key, OwnedKey};
+use crate::entry::{CacheEntry, EntryValue};
+use crate::fields::FieldLines;
+use crate::key::{CacheKey, OwnedKey};
 use crate::request::Request;
-use crate::status::Forward;
+use crate::status::ForwardReason;
 
 /// Maximum number of responses under one key: `Vary` must not let one resource fill a cache.
 const VARIANTS: usize = 32;
@@ -47,17 +47,17 @@ pub(super) struct Shard<V> {
     /// Slots by the hash of their key; entries with equal keys lie side by side.
     table: HashTable<u32>,
     slots: Slots<V>,
-    probation: Queue,
+    probation: ProbationQueue,
     proven: Heap,
     /// Worth of the last proven entry evicted.
     clock: u64,
     ghost: Ghost,
     generations: [u32; GENERATIONS],
-    tally: Tally,
+    tally: MemoryTally,
 }
 
 /// Memory cost of an entry: its own weight and its bookkeeping.
-pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
+pub(super) fn weight<V: EntryValue>(entry: &CacheEntry<V>) -> u64 {
     (entry.weight() + bookkeeping::<V>()) as u64
 }
 
@@ -65,36 +65,36 @@ pub(super) fn weight<V: Value>(entry: &Entry<V>) -> u64 {
 pub(super) fn bookkeeping<V>() -> usize {
     // Vectors double, so each place counts twice: a slot, its buckets in table and heap, and its share of the ghost list.
     let departed = size_of::<Departed>() + 1 + size_of::<u64>();
-    let places = 2 * (size_of::<Slot<V>>() + 2 * size_of::<u32>() + 1 + REMEMBERED * departed);
+    let places = 2 * (size_of::<EntrySlot<V>>() + 2 * size_of::<u32>() + 1 + REMEMBERED * departed);
     // Reference counts, and the allocator's overhead of four or five allocations.
     let allocations = 2 * size_of::<usize>() + 5 * 16;
     places + allocations
 }
 
-impl<V: Value> Shard<V> {
+impl<V: EntryValue> Shard<V> {
     pub fn new(limit: u64) -> Shard<V> {
         Shard {
             limit,
             table: HashTable::new(),
             slots: Slots::new(),
-            probation: Queue::new(),
+            probation: ProbationQueue::new(),
             proven: Heap::default(),
             clock: 0,
             ghost: Ghost::new(),
             generations: [0; GENERATIONS],
-            tally: Tally::default(),
+            tally: MemoryTally::default(),
         }
     }
 
     /// The best match for a request, or the reason for a miss: among several, whole responses first, then the latest (RFC 9111
     /// section 4.1).
-    pub fn find<F: Fields + ?Sized>(
+    pub fn find<F: FieldLines + ?Sized>(
         &mut self,
         hash: u64,
-        key: &Key<'_>,
+        key: &CacheKey<'_>,
         request: &Request<'_, F>,
-    ) -> Result<Arc<Entry<V>>, Forward> {
-        let (mut best, mut why) = (None, Forward::UriMiss);
+    ) -> Result<Arc<CacheEntry<V>>, ForwardReason> {
+        let (mut best, mut why) = (None, ForwardReason::UriMiss);
         for at in self.table.iter_hash(hash).copied() {
             let entry = self.slots.entry(at);
             if self.slots.get(at).hash != hash || !entry.key().is(key) {
@@ -122,7 +122,7 @@ impl<V: Value> Shard<V> {
     }
 
     /// Inserts an entry that weighs no more than a shard may hold.
-    pub fn insert(&mut self, hash: u64, entry: Arc<Entry<V>>, weight: u64) {
+    pub fn insert(&mut self, hash: u64, entry: Arc<CacheEntry<V>>, weight: u64) {
         let predecessor = self.remove_superseded(hash, &entry);
         let known =
             predecessor.or_else(|| self.ghost.recall(hash).map(|asked| asked.saturating_add(1)));
@@ -130,7 +130,7 @@ impl<V: Value> Shard<V> {
         let at = self.slots.take(hash, weight, entry, known.unwrap_or(1));
         match known {
             None => self.probation.push(&mut self.slots, at),
-            Some(_) => self.prove(at),
+            Some(_) => self.promote(at),
         }
         let slots = &self.slots;
         self.table.insert_unique(hash, at, |at| slots.get(*at).hash);
@@ -139,7 +139,7 @@ impl<V: Value> Shard<V> {
 
     /// Removes the entries that a new entry supersedes, and the oldest of too many variants. Returns the request count of the
     /// predecessor, if there was one.
-    fn remove_superseded(&mut self, hash: u64, entry: &Entry<V>) -> Option<u32> {
+    fn remove_superseded(&mut self, hash: u64, entry: &CacheEntry<V>) -> Option<u32> {
         let mut asked = None;
         let mut others = Vec::new();
         for at in self.under(hash, &entry.key().borrow()) {
@@ -161,13 +161,13 @@ impl<V: Value> Shard<V> {
     }
 
     /// The slots of all entries under a key.
-    fn under(&self, hash: u64, key: &Key<'_>) -> Vec<u32> {
+    fn under(&self, hash: u64, key: &CacheKey<'_>) -> Vec<u32> {
         let same =
             |at: &u32| self.slots.get(*at).hash == hash && self.slots.entry(*at).key().is(key);
         self.table.iter_hash(hash).copied().filter(same).collect()
     }
 
-    pub fn invalidate(&mut self, hash: u64, key: &Key<'_>) -> usize {
+    pub fn invalidate(&mut self, hash: u64, key: &CacheKey<'_>) -> usize {
         let generation = &mut self.generations[hash as usize % GENERATIONS];
         *generation = generation.wrapping_add(1);
         let gone = self.under(hash, key);
@@ -191,9 +191,9 @@ impl<V: Value> Shard<V> {
         gone.len()
     }
 
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> MemoryTally {
         let entries = (self.probation.len + self.proven.len()) as u64;
-        Tally { entries, bytes: self.bytes(), ..self.tally }
+        MemoryTally { entries, bytes: self.bytes(), ..self.tally }
     }
 
     fn bytes(&self) -> u64 {
@@ -207,7 +207,7 @@ impl<V: Value> Shard<V> {
             let from = if probation { self.probation.tail() } else { self.proven.least() };
             // A weight is at most the limit, so there is room before both are empty.
             let Some(at) = from else { return };
-            if probation { self.end_probation(at) } else { self.leave(at) }
+            if probation { self.end_probation(at) } else { self.revalue_or_evict(at) }
         }
     }
 
@@ -215,17 +215,17 @@ impl<V: Value> Shard<V> {
     fn end_probation(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.probation.unlink(&mut self.slots, at);
-            self.prove(at);
+            self.promote(at);
         } else {
             self.evict(at);
         }
     }
 
     /// Revalues an entry that was requested since its last valuation; evicts it otherwise.
-    fn leave(&mut self, at: u32) {
+    fn revalue_or_evict(&mut self, at: u32) {
         if self.slots.get(at).finds > 0 {
             self.proven.remove(&mut self.slots, at);
-            self.prove(at);
+            self.promote(at);
         } else {
             self.clock = self.slots.get(at).worth;
             self.evict(at);
@@ -233,14 +233,14 @@ impl<V: Value> Shard<V> {
     }
 
     /// Values an entry and puts it among the proven ones.
-    fn prove(&mut self, at: u32) {
+    fn promote(&mut self, at: u32) {
         let clock = self.clock;
         let slot = self.slots.get_mut(at);
         slot.asked = slot.asked.saturating_add(slot.finds);
         slot.finds = 0;
         let one = (ROUND_TRIP + slot.weight) * FRACTION / slot.weight;
         slot.worth = clock.saturating_add(u64::from(slot.asked) * one);
-        slot.standing = Standing::Proven;
+        slot.state = SlotState::Proven;
         self.proven.push(&mut self.slots, at);
     }
 
@@ -254,9 +254,9 @@ impl<V: Value> Shard<V> {
 
     /// Removes an entry from table, queue and heap.
     fn remove(&mut self, at: u32) {
-        match self.slots.get(at).standing {
-            Standing::Probation => self.probation.unlink(&mut self.slots, at),
-            Standing::Proven => self.proven.remove(&mut self.slots, at),
+        match self.slots.get(at).state {
+            SlotState::Probation => self.probation.unlink(&mut self.slots, at),
+            SlotState::Proven => self.proven.remove(&mut self.slots, at),
         }
         let hash = self.slots.get(at).hash;
         if let Ok(bucket) = self.table.find_entry(hash, |other| *other == at) {
@@ -267,16 +267,75 @@ impl<V: Value> Shard<V> {
 }
 
 /// Rank of an entry's fit for a request: whole responses before parts, then the latest.
-fn fit<V: Value, F: Fields + ?Sized>(
-    entry: &Entry<V>,
+fn fit<V: EntryValue, F: FieldLines + ?Sized>(
+    entry: &CacheEntry<V>,
     request: &Request<'_, F>,
-) -> Result<(bool, Date), Forward> {
+) -> Result<(bool, Date), ForwardReason> {
     if !entry.vary().matches(request.fields()) {
-        return Err(Forward::VaryMiss);
+        return Err(ForwardReason::VaryMiss);
     }
     let whole = entry.terms().content_range().is_none();
     if !whole && entry.terms().shape(request, entry.value().body_length()).is_none() {
-        return Err(Forward::Partial);
+        return Err(ForwardReason::Partial);
     }
     Ok((whole, entry.terms().date()))
+}
+
+/// Ghost list: hashes of recently evicted keys with their request counts, in order of eviction.
+#[derive(Debug)]
+struct Ghost {
+    order: VecDeque<u64>,
+    known: HashTable<Departed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Departed {
+    hash: u64,
+    asked: u32,
+}
+
+impl Ghost {
+    fn new() -> Ghost {
+        Ghost { order: VecDeque::new(), known: HashTable::new() }
+    }
+
+    /// Remembers a key, and drops the oldest ones beyond `limit`.
+    fn remember(&mut self, hash: u64, asked: u32, limit: usize) {
+        if self.recall(hash).is_none() {
+            self.order.push_back(hash);
+        }
+        self.known.insert_unique(hash, Departed { hash, asked }, |known| known.hash);
+        while self.order.len() > limit {
+            if let Some(oldest) = self.order.pop_front() {
+                self.recall(oldest);
+            }
+        }
+    }
+
+    /// Removes a key and returns its request count.
+    fn recall(&mut self, hash: u64) -> Option<u32> {
+        let found = self.known.find_entry(hash, |known| known.hash == hash).ok()?;
+        Some(found.remove().0.asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembers_the_last_and_each_once() {
+        let mut ghost = Ghost::new();
+        for hash in 0..5 {
+            ghost.remember(hash, 7, 3);
+        }
+        assert_eq!([1, 2, 4].map(|hash| ghost.recall(hash)), [None, Some(7), Some(7)]);
+        assert_eq!(ghost.recall(4), None);
+        // A key that comes back and leaves again must not lengthen the queue without end.
+        for _ in 0..100 {
+            ghost.remember(9, 1, 3);
+            ghost.recall(9);
+        }
+        assert!(ghost.order.len() <= 3 && ghost.known.len() <= 3);
+    }
 }

@@ -11,11 +11,11 @@ use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer, naive_next_state};
 use url::Url;
 
-use super::discover::{Embedded, Found, Kind};
+use super::discover::{Embedded, EmbeddedKind, EmbeddedObjects};
 
 /// A page that is being read.
-pub struct Reading {
-    found: Found,
+pub struct HtmlScanner {
+    found: EmbeddedObjects,
     /// Input that has not been scanned.
     rest: Vec<u8>,
     /// Size of the rest at which it is scanned.
@@ -26,11 +26,11 @@ pub struct Reading {
     has_base: bool,
 }
 
-impl Reading {
+impl HtmlScanner {
     /// A scanner for the page at `base`.
-    pub fn new(base: &Url) -> Reading {
-        let (found, rest) = (Found::new(base), Vec::new());
-        Reading { found, rest, due_bytes: 0, hidden: 0, in_style: false, has_base: false }
+    pub fn new(base: &Url) -> HtmlScanner {
+        let (found, rest) = (EmbeddedObjects::new(base), Vec::new());
+        HtmlScanner { found, rest, due_bytes: 0, hidden: 0, in_style: false, has_base: false }
     }
 
     /// The objects found with `piece`.
@@ -112,13 +112,13 @@ impl Reading {
             self.found.css(&style);
         }
         match &tag.name[..] {
-            b"script" => self.linked(tag, "src", Kind::Script),
+            b"script" => self.linked(tag, "src", EmbeddedKind::Script),
             b"img" if attribute(tag, "loading").as_deref() != Some("lazy") => {
-                self.linked(tag, "src", Kind::Image);
+                self.linked(tag, "src", EmbeddedKind::Image);
             }
-            b"input" | b"embed" => self.linked(tag, "src", Kind::Image),
-            b"video" => self.linked(tag, "poster", Kind::Image),
-            b"body" | b"table" | b"td" => self.linked(tag, "background", Kind::Image),
+            b"input" | b"embed" => self.linked(tag, "src", EmbeddedKind::Image),
+            b"video" => self.linked(tag, "poster", EmbeddedKind::Image),
+            b"body" | b"table" | b"td" => self.linked(tag, "background", EmbeddedKind::Image),
             b"link" => {
                 if let Some(kind) = link_kind(tag) {
                     self.linked(tag, "href", kind);
@@ -128,7 +128,7 @@ impl Reading {
         }
     }
 
-    fn linked(&mut self, tag: &StartTag<usize>, name: &str, kind: Kind) {
+    fn linked(&mut self, tag: &StartTag<usize>, name: &str, kind: EmbeddedKind) {
         if let Some(link) = attribute(tag, name).filter(|link| !link.trim().is_empty()) {
             self.found.add(&link, kind);
         }
@@ -136,21 +136,21 @@ impl Reading {
 }
 
 /// Kind of the object that a `<link>` makes a browser load, if any.
-fn link_kind(tag: &StartTag<usize>) -> Option<Kind> {
+fn link_kind(tag: &StartTag<usize>) -> Option<EmbeddedKind> {
     let rel = attribute(tag, "rel")?.to_ascii_lowercase();
     let mut words = rel.split_ascii_whitespace();
     if words.clone().any(|word| word == "alternate") {
         return None;
     }
     words.find_map(|word| match word {
-        "stylesheet" => Some(Kind::Style),
-        "icon" => Some(Kind::Image),
-        "modulepreload" => Some(Kind::Script),
+        "stylesheet" => Some(EmbeddedKind::Style),
+        "icon" => Some(EmbeddedKind::Image),
+        "modulepreload" => Some(EmbeddedKind::Script),
         "preload" => match attribute(tag, "as").as_deref() {
-            Some("style") => Some(Kind::Style),
-            Some("script") => Some(Kind::Script),
-            Some("font") => Some(Kind::Font),
-            Some("image") => Some(Kind::Image),
+            Some("style") => Some(EmbeddedKind::Style),
+            Some("script") => Some(EmbeddedKind::Script),
+            Some("font") => Some(EmbeddedKind::Font),
+            Some("image") => Some(EmbeddedKind::Image),
             _ => None,
         },
         _ => None,
@@ -173,15 +173,15 @@ mod tests {
     }
 
     /// The objects found in a page that comes in pieces of `cut` bytes.
-    fn found(html: &[u8], cut: usize) -> Vec<(String, Kind)> {
-        let mut reading = Reading::new(&base());
+    fn found(html: &[u8], cut: usize) -> Vec<(String, EmbeddedKind)> {
+        let mut reading = HtmlScanner::new(&base());
         let mut found: Vec<Embedded> =
             html.chunks(cut).flat_map(|piece| reading.piece(piece)).collect();
         found.extend(reading.end());
         found.into_iter().map(|one| (one.url.to_string(), one.kind)).collect()
     }
 
-    fn whole(html: &str) -> Vec<(String, Kind)> {
+    fn whole(html: &str) -> Vec<(String, EmbeddedKind)> {
         found(html.as_bytes(), usize::MAX)
     }
 
@@ -197,13 +197,13 @@ mod tests {
             <img src="https://b.example/no"><img src="//c.example/c.png"><img src="data:,x"></body>"#;
         let at = |path: &str| format!("http://a.example{path}");
         let expected = [
-            (at("/s.css"), Kind::Style),
-            (at("/dir/f.woff2"), Kind::Font),
-            (at("/dir/bg.png"), Kind::Image),
-            (at("/dir/j.js"), Kind::Script),
-            (at("/dir/i.png?a=1&b=2"), Kind::Image),
-            (at("/dir/p.gif"), Kind::Image),
-            ("http://c.example/c.png".to_owned(), Kind::Image),
+            (at("/s.css"), EmbeddedKind::Style),
+            (at("/dir/f.woff2"), EmbeddedKind::Font),
+            (at("/dir/bg.png"), EmbeddedKind::Image),
+            (at("/dir/j.js"), EmbeddedKind::Script),
+            (at("/dir/i.png?a=1&b=2"), EmbeddedKind::Image),
+            (at("/dir/p.gif"), EmbeddedKind::Image),
+            ("http://c.example/c.png".to_owned(), EmbeddedKind::Image),
         ];
         for cut in (1..html.len()).chain([usize::MAX]) {
             assert_eq!(found(html.as_bytes(), cut), expected, "in pieces of {cut}");
@@ -213,12 +213,12 @@ mod tests {
     #[test]
     fn the_first_base_counts() {
         let html = "<base href='http://b.example/x/'><base href=/no/><img src=i>";
-        assert_eq!(whole(html), [("http://b.example/x/i".to_owned(), Kind::Image)]);
+        assert_eq!(whole(html), [("http://b.example/x/i".to_owned(), EmbeddedKind::Image)]);
     }
 
     #[test]
     fn an_object_is_found_when_its_tag_has_come() {
-        let mut reading = Reading::new(&base());
+        let mut reading = HtmlScanner::new(&base());
         assert_eq!(reading.piece(b"<p>text <img src=i.p"), []);
         assert_eq!(reading.piece(b"ng").len(), 0);
         assert_eq!(reading.piece(b"><img src=j.png>and so on, and so on").len(), 2);
@@ -228,7 +228,7 @@ mod tests {
     /// Each byte is scanned a few times at most, even in a construct that never ends.
     #[test]
     fn a_script_without_an_end_is_no_work() {
-        let mut reading = Reading::new(&base());
+        let mut reading = HtmlScanner::new(&base());
         let mut looks = 0;
         reading.piece(b"<script>");
         for _ in 0..100_000 {

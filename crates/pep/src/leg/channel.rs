@@ -14,15 +14,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::SendRequest;
+use h2::{Ping, PingPong};
 use http_stack::h3::bare;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use world::TcpStream;
 
-use super::pulse::{self, Rtt};
 use super::tls::FAR_NAME;
 use super::{Connector, Over, Settings, within};
-use crate::race::{First, race};
+use crate::port::{First, race};
 
 /// The first pause before another attempt; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -31,20 +31,24 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A channel: present or not.
 #[derive(Default)]
-pub(super) struct Channel {
-    opener: RefCell<Option<Opener>>,
+pub(super) struct LegChannel {
+    opener: RefCell<Option<StreamOpener>>,
     /// True once it has been present.
     stood: watch::Sender<bool>,
     open: Rc<Cell<usize>>,
-    pub(super) rtt: Rtt,
+    pub(super) rtt: LeastRtt,
 }
 
-impl Channel {
+impl LegChannel {
     /// Starts a channel to `far`, kept up until the world ends.
-    pub(super) fn start(far: SocketAddr, connector: Connector, settings: Settings) -> Rc<Channel> {
-        let channel = Rc::<Channel>::default();
+    pub(super) fn start(
+        far: SocketAddr,
+        connector: Connector,
+        settings: Settings,
+    ) -> Rc<LegChannel> {
+        let channel = Rc::<LegChannel>::default();
         let held = Rc::clone(&channel);
-        drop(world::spawn(async move { held.hold(far, &connector, &settings).await }));
+        drop(world::spawn(async move { held.maintain(far, &connector, &settings).await }));
         channel
     }
 
@@ -61,23 +65,28 @@ impl Channel {
     }
 
     /// A lease for the next stream; `None` if the far end is gone, announced its shutdown, or takes no more streams.
-    pub(super) fn lease(&self) -> Option<Lease> {
+    pub(super) fn lease(&self) -> Option<StreamLease> {
         let mut opener = self.opener.borrow().clone()?;
         let has_room = self.open.get() < opener.standing.current_max_send_streams();
         (has_room && takes_streams(&mut opener.standing))
-            .then(|| Lease { opener, _place: Place::take(&self.open) })
+            .then(|| StreamLease { opener, _place: StreamSlot::take(&self.open) })
     }
 
-    async fn hold(self: &Rc<Channel>, far: SocketAddr, connector: &Connector, settings: &Settings) {
+    async fn maintain(
+        self: &Rc<LegChannel>,
+        far: SocketAddr,
+        connector: &Connector,
+        settings: &Settings,
+    ) {
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.stand(far, connector, settings).await {
+            match self.connect_and_serve(far, connector, settings).await {
                 // The far end's successor may be there already.
-                Ok(Stood::Replaced) => {
+                Ok(ChannelEnd::Replaced) => {
                     pause = FIRST_PAUSE;
                     continue;
                 }
-                Ok(Stood::Lost) => pause = FIRST_PAUSE,
+                Ok(ChannelEnd::Lost) => pause = FIRST_PAUSE,
                 Err(_) => {}
             }
             world::sleep(pause).await;
@@ -86,12 +95,12 @@ impl Channel {
     }
 
     /// Connects, and returns when the connection is lost or the far end announces its shutdown.
-    async fn stand(
-        self: &Rc<Channel>,
+    async fn connect_and_serve(
+        self: &Rc<LegChannel>,
         far: SocketAddr,
         connector: &Connector,
         settings: &Settings,
-    ) -> io::Result<Stood> {
+    ) -> io::Result<ChannelEnd> {
         match &settings.over {
             Over::Tcp => {
                 let connecting = async {
@@ -101,7 +110,9 @@ impl Channel {
                     settings.client().handshake::<_, Bytes>(tls).await.map_err(io::Error::other)
                 };
                 let (standing, connection) = within(settings.patience, connecting).await?;
-                Ok(self.attend(Opener { standing, quic: None }, connection, settings).await)
+                Ok(self
+                    .supervise(StreamOpener { standing, quic: None }, connection, settings)
+                    .await)
             }
             Over::Quic(quic) => {
                 let (crypto, set) = (connector.quic(), settings.quic(quic));
@@ -112,28 +123,28 @@ impl Channel {
                 };
                 let (quic, (standing, connection)) = within(settings.patience, connecting).await?;
                 let quic = Some((quic, settings.client()));
-                Ok(self.attend(Opener { standing, quic }, connection, settings).await)
+                Ok(self.supervise(StreamOpener { standing, quic }, connection, settings).await)
             }
         }
     }
 
     /// Makes `opener` available from the far end's first answer on, until its `connection` is lost or is to be replaced.
-    async fn attend<T: AsyncRead + AsyncWrite + Unpin + 'static>(
-        self: &Rc<Channel>,
-        opener: Opener,
+    async fn supervise<T: AsyncRead + AsyncWrite + Unpin + 'static>(
+        self: &Rc<LegChannel>,
+        opener: StreamOpener,
         mut connection: h2::client::Connection<T, Bytes>,
         settings: &Settings,
-    ) -> Stood {
-        let pings = connection.ping_pong().expect("nobody has taken them");
-        let present = Present(self);
+    ) -> ChannelEnd {
+        let pings = connection.ping_pong().expect("nothing else has taken the pings");
+        let present = PresenceGuard(self);
         let (channel, settings) = (Rc::clone(self), settings.clone());
-        let Opener { standing: mut known, quic } = opener.clone();
+        let StreamOpener { standing: mut known, quic } = opener.clone();
         let mut carrying = Box::pin(async move {
-            let came = || {
+            let on_answer = || {
                 *channel.opener.borrow_mut() = Some(opener);
                 channel.stood.send_replace(true);
             };
-            race(connection, pulse::watch(pings, &settings, &channel.rtt, came)).await
+            race(connection, watch_peer(pings, &settings, &channel.rtt, on_answer)).await
         });
         let mut is_over = false;
         let stood = poll_fn(|cx| {
@@ -141,19 +152,23 @@ impl Channel {
                 is_over = true;
                 // QUIC's first stream carries nothing, so it ends as soon as the far end announces its shutdown.
                 let is_orderly = quic.is_some() && matches!(ended, First::One(Ok(())));
-                return Poll::Ready(if is_orderly { Stood::Replaced } else { Stood::Lost });
+                return Poll::Ready(if is_orderly {
+                    ChannelEnd::Replaced
+                } else {
+                    ChannelEnd::Lost
+                });
             }
             match self.is_up() && !takes_streams(&mut known) {
-                true => Poll::Ready(Stood::Replaced),
+                true => Poll::Ready(ChannelEnd::Replaced),
                 false => Poll::Pending,
             }
         });
         let stood = stood.await;
         drop(present);
         match stood {
-            Stood::Replaced if !is_over => drop(world::spawn(async { drop(carrying.await) })),
-            Stood::Replaced => {}
-            Stood::Lost => quic.iter().for_each(|(quic, _)| quic.close()),
+            ChannelEnd::Replaced if !is_over => drop(world::spawn(async { drop(carrying.await) })),
+            ChannelEnd::Replaced => {}
+            ChannelEnd::Lost => quic.iter().for_each(|(quic, _)| quic.close()),
         }
         stood
     }
@@ -161,7 +176,7 @@ impl Channel {
 
 /// Opener of streams.
 #[derive(Clone)]
-struct Opener {
+struct StreamOpener {
     /// The connection that tells if the far end is there.
     standing: SendRequest<Bytes>,
     /// Over QUIC, the source of a separate stream for each carried connection, and its HTTP/2 settings.
@@ -179,7 +194,7 @@ async fn open(
 
 /// Reason for the end of a standing connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stood {
+enum ChannelEnd {
     /// It was lost.
     Lost,
     /// The far end takes no more streams (GOAWAY, RFC 9113 section 6.8); existing ones go on.
@@ -192,12 +207,12 @@ fn takes_streams(sender: &mut SendRequest<Bytes>) -> bool {
 }
 
 /// A place on the leg for one stream.
-pub(crate) struct Lease {
-    opener: Opener,
-    _place: Place,
+pub(crate) struct StreamLease {
+    opener: StreamOpener,
+    _place: StreamSlot,
 }
 
-impl Lease {
+impl StreamLease {
     /// The sender that opens the stream.
     ///
     /// # Errors
@@ -205,7 +220,7 @@ impl Lease {
     pub(crate) async fn sender(&self) -> io::Result<SendRequest<Bytes>> {
         let Some((quic, set)) = &self.opener.quic else { return Ok(self.opener.standing.clone()) };
         let (sender, connection) = open(quic, set).await?;
-        // The carried connection learns of its end by itself.
+        // The carried connection notices its own end.
         drop(world::spawn(async { drop(connection.await) }));
         Ok(sender)
     }
@@ -213,8 +228,8 @@ impl Lease {
     /// The sender for one of the requests that share `line`.
     ///
     /// # Errors
-    /// Errors of [`Lease::sender`].
-    pub(crate) async fn sender_on(&self, line: &Line) -> io::Result<SendRequest<Bytes>> {
+    /// Errors of [`StreamLease::sender`].
+    pub(crate) async fn sender_on(&self, line: &SharedStream) -> io::Result<SendRequest<Bytes>> {
         let mut kept = line.0.borrow().clone();
         if let Some(sender) = kept.as_mut().filter(|_| self.opener.quic.is_some())
             && takes_streams(sender)
@@ -229,29 +244,67 @@ impl Lease {
 
 /// Stream shared over QUIC by the requests of one client's connection, whose HTTP/2 compresses each head by those before it.
 #[derive(Default)]
-pub(crate) struct Line(RefCell<Option<SendRequest<Bytes>>>);
+pub(crate) struct SharedStream(RefCell<Option<SendRequest<Bytes>>>);
 
 /// A counted stream.
-struct Place(Rc<Cell<usize>>);
+struct StreamSlot(Rc<Cell<usize>>);
 
-impl Place {
-    fn take(open: &Rc<Cell<usize>>) -> Place {
+impl StreamSlot {
+    fn take(open: &Rc<Cell<usize>>) -> StreamSlot {
         open.set(open.get() + 1);
-        Place(Rc::clone(open))
+        StreamSlot(Rc::clone(open))
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
 }
 
 /// Presence of the channel, until it is dropped.
-struct Present<'a>(&'a Channel);
+struct PresenceGuard<'a>(&'a LegChannel);
 
-impl Drop for Present<'_> {
+impl Drop for PresenceGuard<'_> {
     fn drop(&mut self) {
         self.0.opener.take();
+    }
+}
+
+/// Watches the other end by PING (RFC 9113 section 6.7): sends one every `settings.keep_alive`, the first at once; completes when an answer
+/// fails to come. Notes the shortest round trip in `rtt`, and calls `on_answer` at the first answer: a near end that the far end does not
+/// let in learns of it only after its handshake (RFC 8446 section 4.4.2).
+pub(super) async fn watch_peer(
+    mut pings: PingPong,
+    settings: &super::Settings,
+    rtt: &LeastRtt,
+    on_answer: impl FnOnce(),
+) {
+    let mut on_answer = Some(on_answer);
+    loop {
+        let asked = world::now();
+        match world::timeout(settings.dead_after, pings.ping(Ping::opaque())).await {
+            Ok(Ok(_)) => rtt.note(world::now().since(asked)),
+            Ok(Err(_)) | Err(_) => return,
+        }
+        if let Some(on_answer) = on_answer.take() {
+            on_answer();
+        }
+        world::sleep(settings.keep_alive).await;
+    }
+}
+
+/// The shortest round trip seen.
+#[derive(Debug, Default)]
+pub(crate) struct LeastRtt(Cell<Option<Duration>>);
+
+impl LeastRtt {
+    fn note(&self, sample: Duration) {
+        self.0.set(Some(self.0.get().map_or(sample, |least| least.min(sample))));
+    }
+
+    /// The shortest round trip; zero before the first answer.
+    pub(crate) fn least(&self) -> Duration {
+        self.0.get().unwrap_or_default()
     }
 }

@@ -1,16 +1,22 @@
 //! TLS 1.3 between the two ends: raw public keys (RFC 7250), each end's pinned at the other.
 //!
-//! Client and server both prove possession of the key that the other was given. Sessions are not resumed: a leg stands for hours, and
+//! Client and server both prove possession of the key that the other was given. Sessions are not resumed: a leg lasts for hours, and
 //! secrets that are not kept cannot be stolen. The protocol's name in ALPN includes its version: ends of different versions fail the
 //! handshake.
 
-use std::io;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
-use rustls::crypto::ring::{default_provider, sign::any_eddsa_type};
+use rustls::crypto::ring::default_provider;
+use rustls::crypto::ring::sign::any_eddsa_type;
 use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{
     CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
@@ -24,12 +30,11 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
     SignatureScheme,
 };
+use thiserror::Error;
 use tls::PLAN_START;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use units::Time;
 use world::TcpStream;
-
-use super::keys::{PrivateKey, PublicKey};
 
 /// The protocol and its version.
 const ALPN: &[u8] = b"farlink-pep/1";
@@ -58,7 +63,7 @@ impl Connector {
             .with_protocol_versions(&[&TLS13])
             .expect("ring has suites of TLS 1.3")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Pinned::new(peer)))
+            .with_custom_certificate_verifier(Arc::new(PinnedKey::new(peer)))
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(raw(own))));
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.resumption = Resumption::disabled();
@@ -95,7 +100,7 @@ impl Acceptor {
         let mut config = ServerConfig::builder_with_details(Arc::new(default_provider()), clock())
             .with_protocol_versions(&[&TLS13])
             .expect("ring has suites of TLS 1.3")
-            .with_client_cert_verifier(Arc::new(Pinned::new(peer)))
+            .with_client_cert_verifier(Arc::new(PinnedKey::new(peer)))
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(raw(own))));
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.send_tls13_tickets = 0;
@@ -119,7 +124,7 @@ impl Acceptor {
         let stream = acceptor.accept_with(tcp, limit).await?;
         // A client without ALPN would pass the handshake.
         if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
-            let message = "the near end does not say which version of the protocol it speaks";
+            let message = "the near end negotiated no protocol version (ALPN)";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(stream.into())
@@ -134,14 +139,14 @@ fn raw(own: &PrivateKey) -> Arc<CertifiedKey> {
 
 /// Verifier that accepts one key only.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKey {
     spki: Vec<u8>,
     provider: CryptoProvider,
 }
 
-impl Pinned {
-    fn new(peer: PublicKey) -> Pinned {
-        Pinned { spki: peer.spki(), provider: default_provider() }
+impl PinnedKey {
+    fn new(peer: PublicKey) -> PinnedKey {
+        PinnedKey { spki: peer.spki(), provider: default_provider() }
     }
 
     fn check(&self, presented: &CertificateDer<'_>) -> Result<(), Error> {
@@ -172,7 +177,7 @@ macro_rules! signatures {
             _cert: &CertificateDer<'_>,
             _dss: &DigitallySignedStruct,
         ) -> Result<HandshakeSignatureValid, Error> {
-            Err(Error::General("the leg speaks TLS 1.3 and no other".to_owned()))
+            Err(Error::General("the leg requires TLS 1.3".to_owned()))
         }
 
         fn verify_tls13_signature(
@@ -194,7 +199,7 @@ macro_rules! signatures {
     };
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKey {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -209,7 +214,7 @@ impl ServerCertVerifier for Pinned {
     signatures!();
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKey {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -228,15 +233,159 @@ impl ClientCertVerifier for Pinned {
 
 /// Nothing here depends on the date; rustls asks for it anyway, and in a simulated world it must not come from outside.
 #[derive(Debug)]
-struct WorldClock;
+struct LegClock;
 
-impl TimeProvider for WorldClock {
+impl TimeProvider for LegClock {
     fn current_time(&self) -> Option<UnixTime> {
         let since: Duration = world::now().since(Time::ZERO);
         Some(UnixTime::since_unix_epoch(PLAN_START + since))
     }
 }
 
-fn clock() -> Arc<WorldClock> {
-    Arc::new(WorldClock)
+fn clock() -> Arc<LegClock> {
+    Arc::new(LegClock)
+}
+
+// Keys: Ed25519 (RFC 8032), written in base64 like WireGuard's.
+//
+// There are no certificates, no authority and no dates: each end is given the other's public key, and accepts no other.
+
+/// The size of a private key's seed and of a public key.
+const BYTES: usize = 32;
+
+/// An end's own key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PrivateKey([u8; BYTES]);
+
+/// The public key of the other end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey([u8; BYTES]);
+
+/// An invalid key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// Not base64.
+    #[error(
+        "a key is 32 bytes in base64, 44 characters ending in `=`: `farlink pep key` makes one"
+    )]
+    Malformed,
+    /// The system provides no random bytes.
+    #[error("the system has no random bytes")]
+    NoRandomness,
+}
+
+impl PrivateKey {
+    /// Generates a new key.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub fn generate() -> Result<PrivateKey, KeyError> {
+        let mut seed = [0; BYTES];
+        SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
+        Ok(PrivateKey(seed))
+    }
+
+    /// The key of this seed. For simulations: anyone who knows the seed has the key.
+    pub fn from_seed(seed: [u8; BYTES]) -> PrivateKey {
+        PrivateKey(seed)
+    }
+
+    /// Its public key.
+    ///
+    /// # Panics
+    /// Never: every seed of this size is a key (RFC 8032 section 5.1.5).
+    pub fn public(&self) -> PublicKey {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&self.0).expect("any 32 bytes are a seed");
+        let public = pair.public_key().as_ref();
+        PublicKey(public.try_into().expect("a public key of Ed25519 has 32 bytes"))
+    }
+
+    /// The base64 that [`FromStr`] parses. Anyone who has it can pose as this end.
+    pub fn reveal(&self) -> String {
+        BASE64_STANDARD.encode(self.0)
+    }
+
+    /// Encodes it in PKCS #8 (RFC 8410 section 7), the form for rustls.
+    fn pkcs8(&self) -> Vec<u8> {
+        const HEAD: [u8; 16] =
+            [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+        [&HEAD[..], &self.0].concat()
+    }
+}
+
+impl PublicKey {
+    /// Encodes it as a SubjectPublicKeyInfo (RFC 8410 section 4), the form of a raw public key (RFC 7250).
+    fn spki(&self) -> Vec<u8> {
+        const HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
+        [&HEAD[..], &self.0].concat()
+    }
+}
+
+fn decode(text: &str) -> Result<[u8; BYTES], KeyError> {
+    let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|_| KeyError::Malformed)?;
+    bytes.try_into().map_err(|_| KeyError::Malformed)
+}
+
+impl FromStr for PrivateKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<PrivateKey, KeyError> {
+        decode(text).map(PrivateKey)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<PublicKey, KeyError> {
+        decode(text).map(PublicKey)
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BASE64_STANDARD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({self})")
+    }
+}
+
+/// Never reveals the key.
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PrivateKey(of {})", self.public())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_survive_being_written() {
+        let key = PrivateKey::generate().unwrap();
+        assert_eq!(key.reveal().parse(), Ok(key.clone()));
+        assert_eq!(key.public().to_string().parse(), Ok(key.public()));
+        assert!(!format!("{key:?}").contains(&key.reveal()));
+        assert_ne!(key, PrivateKey::generate().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        for text in ["", "AAAA", "not base64 at all, and not a key either!!!!!"] {
+            assert_eq!(text.parse::<PublicKey>(), Err(KeyError::Malformed), "{text}");
+        }
+    }
+
+    /// RFC 8032 section 7.1, test 1.
+    #[test]
+    fn the_public_key_is_the_standards() {
+        let seed = "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=";
+        let public = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+        assert_eq!(seed.parse::<PrivateKey>().unwrap().public().to_string(), public);
+    }
 }

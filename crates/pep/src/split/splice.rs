@@ -21,13 +21,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use units::Time;
 use world::TcpStream;
 
-use super::Fragile;
-use crate::counters::Counters;
+use super::ResetOnDrop;
+use crate::admin::Counters;
 use crate::leg::PIECE_BYTES;
 
 /// Outcome of a spliced connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum SpliceEnd {
     /// Both directions came to their ends.
     Orderly,
     /// The TCP connection broke.
@@ -40,7 +40,7 @@ pub(crate) enum Ended {
 
 /// Bytes passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Passed {
+struct PassedBytes {
     /// From TCP to the leg.
     sent: u64,
     /// From the leg to TCP.
@@ -49,26 +49,26 @@ struct Passed {
 
 /// A TCP connection and a stream, being joined.
 pub(crate) struct Splice {
-    tcp: Fragile,
+    tcp: ResetOnDrop,
     stream: SendStream<Bytes>,
-    out: Out,
-    back: Back,
+    out: OutState,
+    back: BackState,
     idle: Duration,
     active_at: Time,
     timer: world::Sleep,
-    passed: Passed,
+    passed: PassedBytes,
     counters: Rc<Counters>,
 }
 
 /// From TCP to the stream.
-enum Out {
+enum OutState {
     Reading,
     Sending(Bytes),
     Done,
 }
 
 /// From the stream to TCP.
-enum Back {
+enum BackState {
     /// Waiting for the far end to report that it is connected.
     Opening(h2::client::ResponseFuture),
     Receiving(RecvStream),
@@ -87,9 +87,9 @@ impl Splice {
         idle: Duration,
         counters: &Rc<Counters>,
     ) -> Splice {
-        let mut splice = Splice::new(tcp, stream, Back::Opening(answer), idle, counters);
+        let mut splice = Splice::new(tcp, stream, BackState::Opening(answer), idle, counters);
         if !first.is_empty() {
-            splice.out = Out::Sending(first);
+            splice.out = OutState::Sending(first);
         }
         splice
     }
@@ -102,35 +102,35 @@ impl Splice {
         idle: Duration,
         counters: &Rc<Counters>,
     ) -> Splice {
-        Splice::new(tcp, stream, Back::Receiving(body), idle, counters)
+        Splice::new(tcp, stream, BackState::Receiving(body), idle, counters)
     }
 
     fn new(
         tcp: TcpStream,
         stream: SendStream<Bytes>,
-        back: Back,
+        back: BackState,
         idle: Duration,
         counters: &Rc<Counters>,
     ) -> Splice {
         let (active_at, timer) = (world::now(), world::sleep(idle));
-        let passed = Passed::default();
-        let tcp = Fragile::new(tcp);
-        let (out, counters) = (Out::Reading, Rc::clone(counters));
+        let passed = PassedBytes::default();
+        let tcp = ResetOnDrop::new(tcp);
+        let (out, counters) = (OutState::Reading, Rc::clone(counters));
         Splice { tcp, stream, out, back, idle, active_at, timer, passed, counters }
     }
 
     /// Joins them until both directions have ended or something breaks. Bytes are counted as they pass.
-    pub(crate) async fn run(mut self) -> Ended {
+    pub(crate) async fn run(mut self) -> SpliceEnd {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         match ended {
-            Ended::Orderly => drop(self.tcp.let_go()),
-            Ended::TcpBroke | Ended::Idle => self.stream.send_reset(Reason::CONNECT_ERROR),
-            Ended::StreamBroke => self.stream.send_reset(Reason::CANCEL),
+            SpliceEnd::Orderly => drop(self.tcp.release()),
+            SpliceEnd::TcpBroke | SpliceEnd::Idle => self.stream.send_reset(Reason::CONNECT_ERROR),
+            SpliceEnd::StreamBroke => self.stream.send_reset(Reason::CANCEL),
         }
         ended
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<SpliceEnd> {
         let before = self.passed;
         let (out, back) = (self.poll_out(cx), self.poll_back(cx));
         self.counters.sent_bytes.add(self.passed.sent - before.sent);
@@ -142,7 +142,7 @@ impl Splice {
             return Poll::Ready(ended);
         }
         if out.is_ready() && back.is_ready() {
-            return Poll::Ready(Ended::Orderly);
+            return Poll::Ready(SpliceEnd::Orderly);
         }
         if self.passed != before {
             self.active_at = world::now();
@@ -151,91 +151,91 @@ impl Splice {
     }
 
     /// The timer is reset only when it expires: most of the time, nothing has to be done.
-    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<SpliceEnd> {
         loop {
             ready!(Pin::new(&mut self.timer).poll(cx));
             let due = self.active_at + self.idle;
             if due <= world::now() {
-                return Poll::Ready(Ended::Idle);
+                return Poll::Ready(SpliceEnd::Idle);
             }
             self.timer = world::sleep_until(due);
         }
     }
 
-    fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+    fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SpliceEnd>> {
         loop {
             match &mut self.out {
-                Out::Reading => {
+                OutState::Reading => {
                     if self.stream.poll_reset(cx).is_ready() {
-                        return Poll::Ready(Err(Ended::StreamBroke));
+                        return Poll::Ready(Err(SpliceEnd::StreamBroke));
                     }
-                    let piece = ready!(read(&mut self.tcp, cx)).map_err(|_| Ended::TcpBroke)?;
+                    let piece = ready!(read(&mut self.tcp, cx)).map_err(|_| SpliceEnd::TcpBroke)?;
                     if piece.is_empty() {
                         let sent = self.stream.send_data(piece, true);
-                        sent.map_err(|_| Ended::StreamBroke)?;
-                        self.out = Out::Done;
+                        sent.map_err(|_| SpliceEnd::StreamBroke)?;
+                        self.out = OutState::Done;
                     } else {
-                        self.out = Out::Sending(piece);
+                        self.out = OutState::Sending(piece);
                     }
                 }
-                Out::Sending(piece) => {
+                OutState::Sending(piece) => {
                     // Reserved only when there is something to send: a reservation takes room from the other streams.
                     self.stream.reserve_capacity(piece.len());
-                    let room = ready!(room(&mut self.stream, cx)).ok_or(Ended::StreamBroke)?;
+                    let room = ready!(room(&mut self.stream, cx)).ok_or(SpliceEnd::StreamBroke)?;
                     let part = piece.split_to(room.min(piece.len()));
                     self.passed.sent += part.len() as u64;
-                    self.stream.send_data(part, false).map_err(|_| Ended::StreamBroke)?;
+                    self.stream.send_data(part, false).map_err(|_| SpliceEnd::StreamBroke)?;
                     if piece.is_empty() {
-                        self.out = Out::Reading;
+                        self.out = OutState::Reading;
                     }
                 }
-                Out::Done => return Poll::Ready(Ok(())),
+                OutState::Done => return Poll::Ready(Ok(())),
             }
         }
     }
 
-    fn poll_back(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+    fn poll_back(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SpliceEnd>> {
         loop {
-            match std::mem::replace(&mut self.back, Back::Done) {
-                Back::Opening(mut answer) => match Pin::new(&mut answer).poll(cx) {
+            match std::mem::replace(&mut self.back, BackState::Done) {
+                BackState::Opening(mut answer) => match Pin::new(&mut answer).poll(cx) {
                     Poll::Pending => {
-                        self.back = Back::Opening(answer);
+                        self.back = BackState::Opening(answer);
                         return Poll::Pending;
                     }
                     Poll::Ready(Ok(answer)) if answer.status() == http::StatusCode::OK => {
-                        self.back = Back::Receiving(answer.into_body());
+                        self.back = BackState::Receiving(answer.into_body());
                     }
-                    Poll::Ready(_) => return Poll::Ready(Err(Ended::StreamBroke)),
+                    Poll::Ready(_) => return Poll::Ready(Err(SpliceEnd::StreamBroke)),
                 },
-                Back::Receiving(mut body) => match body.poll_data(cx) {
+                BackState::Receiving(mut body) => match body.poll_data(cx) {
                     Poll::Pending => {
-                        self.back = Back::Receiving(body);
+                        self.back = BackState::Receiving(body);
                         return Poll::Pending;
                     }
                     Poll::Ready(None) => {
                         let closed = Pin::new(&mut *self.tcp).poll_shutdown(cx);
-                        ready!(closed).map_err(|_| Ended::TcpBroke)?;
+                        ready!(closed).map_err(|_| SpliceEnd::TcpBroke)?;
                     }
-                    Poll::Ready(Some(Ok(piece))) => self.back = Back::Writing(body, piece),
-                    Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Ended::StreamBroke)),
+                    Poll::Ready(Some(Ok(piece))) => self.back = BackState::Writing(body, piece),
+                    Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(SpliceEnd::StreamBroke)),
                 },
-                Back::Writing(mut body, mut piece) => {
+                BackState::Writing(mut body, mut piece) => {
                     let Poll::Ready(written) = self.tcp.poll_write_bytes(cx, &mut piece) else {
-                        self.back = Back::Writing(body, piece);
+                        self.back = BackState::Writing(body, piece);
                         return Poll::Pending;
                     };
-                    let written = written.map_err(|_| Ended::TcpBroke)?;
+                    let written = written.map_err(|_| SpliceEnd::TcpBroke)?;
                     self.passed.received += written as u64;
                     // Only bytes that TCP has taken make room: the window bounds the bytes buffered here.
                     let released = body.flow_control().release_capacity(written);
-                    released.map_err(|_| Ended::StreamBroke)?;
+                    released.map_err(|_| SpliceEnd::StreamBroke)?;
                     self.back = if piece.is_empty() {
-                        Back::Receiving(body)
+                        BackState::Receiving(body)
                     } else {
-                        Back::Writing(body, piece)
+                        BackState::Writing(body, piece)
                     };
                 }
-                Back::Done => return Poll::Ready(Ok(())),
+                BackState::Done => return Poll::Ready(Ok(())),
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chance::Source;
-use farlink_pep::leg::{Fec, Over, Port, Quic};
+use farlink_pep::leg::{Fec, LegPort, Over, Quic};
 use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
 use http_stack::h3::bare::Counts;
 use http_stack::h3::settings::Transport;
@@ -143,7 +143,7 @@ impl Sky {
     /// Adds a far end that is served by `serve`.
     pub fn with_far_end<F: Future<Output = ()> + 'static>(
         self,
-        serve: impl FnOnce(Rc<Remote>, Port) -> F + 'static,
+        serve: impl FnOnce(Rc<Remote>, LegPort) -> F + 'static,
     ) -> Sky {
         self.with_far_end_set(|_| {}, serve)
     }
@@ -152,7 +152,7 @@ impl Sky {
     pub fn with_far_end_set<F: Future<Output = ()> + 'static>(
         mut self,
         change: impl FnOnce(&mut remote::Settings) + 'static,
-        serve: impl FnOnce(Rc<Remote>, Port) -> F + 'static,
+        serve: impl FnOnce(Rc<Remote>, LegPort) -> F + 'static,
     ) -> Sky {
         let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.far, async move {

@@ -17,7 +17,7 @@ pub struct Destinations {
     pub ports: Ports,
     /// Ports allowed for tunnels.
     pub tunnel_ports: Ports,
-    /// Networks with a special purpose (private, loopback, ...) that are allowed nevertheless.
+    /// Allowed networks among those with a special purpose (private, loopback, ...).
     pub networks: Vec<IpNet>,
     /// Hosts allowed; empty for any. A name that begins with a dot means all names below it.
     pub only_hosts: Vec<String>,
@@ -38,7 +38,7 @@ impl Default for Destinations {
 }
 
 impl Destinations {
-    /// All destinations: for a proxy whose clients are ours, as in a simulated world.
+    /// All destinations: for a proxy with trusted clients, as in a simulated world.
     pub fn anything() -> Destinations {
         let any = [(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)];
         let networks = any.map(|(address, prefix)| IpNet::new_assert(address, prefix));
@@ -53,9 +53,9 @@ impl Destinations {
 
 /// Reason for refusing a destination.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum DestinationError {
     /// The port is not allowed.
-    #[error("port {port} is not allowed here: the proxy's setting `{setting}` says which are")]
+    #[error("port {port} is not allowed: see the proxy's setting `{setting}`")]
     Port {
         /// The port.
         port: u16,
@@ -75,7 +75,7 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_request(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    pub fn judge_request(&self, host: &str, port: u16) -> Result<(), DestinationError> {
         judge_port(&self.ports, "forward.ports", port).and_then(|()| self.judge_host(host))
     }
 
@@ -83,7 +83,7 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    pub fn judge_tunnel(&self, host: &str, port: u16) -> Result<(), DestinationError> {
         judge_port(&self.tunnel_ports, "forward.tunnel_ports", port)
             .and_then(|()| self.judge_host(host))
     }
@@ -92,24 +92,23 @@ impl Destinations {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge_address(&self, address: IpAddr) -> Result<(), Refusal> {
+    pub fn judge_address(&self, address: IpAddr) -> Result<(), DestinationError> {
         let Some(purpose) = special_purpose(address) else { return Ok(()) };
-        let address = address.to_canonical();
-        match self.networks.iter().any(|network| network.contains(&address)) {
+        match within(&self.networks, address) {
             true => Ok(()),
-            false => Err(Refusal::Address(purpose)),
+            false => Err(DestinationError::Address(purpose)),
         }
     }
 
-    fn judge_host(&self, host: &str) -> Result<(), Refusal> {
+    fn judge_host(&self, host: &str) -> Result<(), DestinationError> {
         let is_among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
         let is_missing = !self.only_hosts.is_empty() && !is_among(&self.only_hosts);
-        if is_missing || is_among(&self.never_hosts) { Err(Refusal::Host) } else { Ok(()) }
+        if is_missing || is_among(&self.never_hosts) { Err(DestinationError::Host) } else { Ok(()) }
     }
 }
 
-fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), Refusal> {
-    if ports.contains(port) { Ok(()) } else { Err(Refusal::Port { port, setting }) }
+fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), DestinationError> {
+    if ports.contains(port) { Ok(()) } else { Err(DestinationError::Port { port, setting }) }
 }
 
 /// Returns true if `host` matches `pattern`: the same name, or any name below one that begins with a dot. A trailing dot only
@@ -127,7 +126,11 @@ pub(crate) fn matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-// Sets of ports.
+/// Returns true if `address` is in one of `networks`. An IPv4-mapped IPv6 address counts as the IPv4 address.
+pub(crate) fn within(networks: &[IpNet], address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
+}
 
 /// Ports, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +138,7 @@ pub struct Ports(Vec<RangeInclusive<u16>>);
 
 impl Ports {
     /// Common ports of web servers: 80, 443, 8000, 8080, 8443 and 8888.
-    pub fn of_the_web() -> Ports {
+    fn of_the_web() -> Ports {
         Ports([80, 443, 8000, 8080, 8443, 8888].map(|port| port..=port).to_vec())
     }
 
@@ -286,16 +289,16 @@ mod tests {
         assert_eq!(rules.judge_request("a.test", 80), Ok(()));
         assert_eq!(
             rules.judge_request("a.test", 25),
-            Err(Refusal::Port { port: 25, setting: "forward.ports" })
+            Err(DestinationError::Port { port: 25, setting: "forward.ports" })
         );
         assert_eq!(rules.judge_tunnel("a.test", 443), Ok(()));
         assert_eq!(
             rules.judge_tunnel("a.test", 22),
-            Err(Refusal::Port { port: 22, setting: "forward.tunnel_ports" })
+            Err(DestinationError::Port { port: 22, setting: "forward.tunnel_ports" })
         );
         assert_eq!(rules.judge_address("8.8.8.8".parse().unwrap()), Ok(()));
         let metadata = rules.judge_address("169.254.169.254".parse().unwrap());
-        assert_eq!(metadata, Err(Refusal::Address(SpecialPurpose::LinkLocal)));
+        assert_eq!(metadata, Err(DestinationError::Address(SpecialPurpose::LinkLocal)));
         assert!(rules.judge_address("::ffff:127.0.0.1".parse().unwrap()).is_err());
     }
 
@@ -325,11 +328,11 @@ mod tests {
         assert!(!matches(".a.test", "ba.test") && !matches(".a.test", "test"));
         let never_hosts = vec![".bad.test".to_owned()];
         let rules = Destinations { never_hosts, ..Destinations::default() };
-        assert_eq!(rules.judge_tunnel("x.bad.test", 443), Err(Refusal::Host));
+        assert_eq!(rules.judge_tunnel("x.bad.test", 443), Err(DestinationError::Host));
         assert_eq!(rules.judge_tunnel("good.test", 443), Ok(()));
         let only_hosts = vec!["good.test".to_owned()];
         let rules = Destinations { only_hosts, ..Destinations::default() };
-        assert_eq!(rules.judge_request("other.test", 80), Err(Refusal::Host));
+        assert_eq!(rules.judge_request("other.test", 80), Err(DestinationError::Host));
     }
 
     #[test]

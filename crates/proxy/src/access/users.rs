@@ -17,9 +17,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::{hmac, pbkdf2};
 use thiserror::Error;
 
+use super::within;
+
 /// Rounds of new hashes. OWASP's advice for PBKDF2-HMAC-SHA256 (2023) is 600,000: about 0.1 s of a core.
 const ROUNDS: u32 = 600_000;
-/// Accepted rounds: fewer protect nobody, more let anyone who guesses passwords occupy a core.
+/// Accepted rounds: fewer give no protection, more let password guessing occupy a core.
 const ACCEPTED_ROUNDS: std::ops::RangeInclusive<u32> = 10_000..=2_000_000;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
@@ -49,7 +51,7 @@ pub enum UsersError {
     #[error("a hash has between 10000 and 2000000 rounds")]
     Rounds,
     /// The user appears twice.
-    #[error("this user stands in the file twice: remove one of the lines")]
+    #[error("this user is in the file twice: remove one of the lines")]
     Twice,
 }
 
@@ -119,7 +121,7 @@ impl fmt::Debug for PasswordHash {
 pub struct Users {
     hashes: BTreeMap<String, PasswordHash>,
     /// Verified in place of an unknown user, so that timing does not reveal which users exist.
-    nobody: PasswordHash,
+    dummy: PasswordHash,
     key: hmac::Key,
     /// Tags of verified credentials.
     verified: Mutex<BTreeMap<[u8; HASH_BYTES], String>>,
@@ -127,14 +129,14 @@ pub struct Users {
 
 /// A user's name and password from a request, not yet verified.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
+struct Credentials {
     name: String,
     password: String,
 }
 
 impl Credentials {
     /// Reads the value of `Proxy-Authorization` or `Authorization` of the scheme `Basic`.
-    pub fn parse(value: &[u8]) -> Option<Credentials> {
+    fn parse(value: &[u8]) -> Option<Credentials> {
         let (scheme, token) = value.split_at_checked("Basic ".len())?;
         let decoded =
             scheme.eq_ignore_ascii_case(b"Basic ").then(|| STANDARD.decode(token.trim_ascii()));
@@ -166,14 +168,14 @@ impl Users {
             }
         }
         let rounds = hashes.values().map(|hash| hash.rounds.get()).max().unwrap_or(ROUNDS);
-        let nobody = PasswordHash {
+        let dummy = PasswordHash {
             rounds: NonZeroU32::new(rounds).unwrap_or(NonZeroU32::MIN),
             salt: vec![0; SALT_BYTES],
             hash: vec![0; HASH_BYTES],
         };
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .expect("a system that a proxy runs on has randomness");
-        Ok(Users { hashes, nobody, key, verified: Mutex::default() })
+        Ok(Users { hashes, dummy, key, verified: Mutex::default() })
     }
 
     /// The user of credentials verified before: fast.
@@ -186,7 +188,7 @@ impl Users {
     /// The user of a valid value of `Proxy-Authorization`. Slow: not for a thread that serves other requests.
     pub fn verify(&self, value: &[u8]) -> Option<String> {
         let Credentials { name, password } = Credentials::parse(value)?;
-        let hash = self.hashes.get(&name).unwrap_or(&self.nobody);
+        let hash = self.hashes.get(&name).unwrap_or(&self.dummy);
         if !hash.verify(&password) {
             return None;
         }
@@ -205,20 +207,17 @@ impl Users {
     }
 }
 
-// Access control by client address.
-
 /// The clients that are served, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clients {
+pub struct AllowedClients {
     /// Their networks; empty to serve all addresses.
     pub networks: Vec<IpNet>,
 }
 
-impl Clients {
-    /// Returns true if a client at `address` is served. An IPv4-mapped IPv6 address counts as the IPv4 address.
+impl AllowedClients {
+    /// Returns true if a client at `address` is served.
     pub fn permit(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(&address))
+        self.networks.is_empty() || within(&self.networks, address)
     }
 }
 
@@ -268,10 +267,10 @@ mod tests {
 
     #[test]
     fn clients_outside_the_networks_are_not_served() {
-        let clients = Clients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
+        let clients = AllowedClients { networks: vec!["10.0.0.0/8".parse().unwrap()] };
         assert!(clients.permit("10.9.8.7".parse().unwrap()));
         assert!(clients.permit("::ffff:10.9.8.7".parse().unwrap()));
         assert!(!clients.permit("11.0.0.1".parse().unwrap()));
-        assert!(Clients::default().permit("11.0.0.1".parse().unwrap()));
+        assert!(AllowedClients::default().permit("11.0.0.1".parse().unwrap()));
     }
 }

@@ -1,12 +1,11 @@
 //! The disk tier at work: one thread performs all disk operations, in the order of the requests for them.
 //!
-//! Requests ask it after a miss in memory, on their way to the origin, and wait [`PATIENCE`] at most: a slow disk costs hits, not time.
-//! Stored responses are written as well, unless too many bytes wait to be written already. A removal is waited for until it is durable,
-//! however long that takes.
+//! Requests look it up after a miss in memory, before they go to the origin, and wait at most [`PATIENCE`]: a slow disk costs hits, not time.
+//! Stored responses are written as well, unless too many bytes wait to be written already. A removal waits until it is durable.
 //!
 //! The order keeps invalidated responses from coming back. A response is written only if its ticket is still current at its turn; an
-//! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed when
-//! memory is told a second time ([`Store::forget`](super::Store::forget)).
+//! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed from
+//! memory a second time ([`Store::forget`](super::Store::forget)).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,20 +15,20 @@ use std::time::Duration;
 use std::{io, thread};
 
 use cache::{
-    Date, Directory, Disk, DiskError, DiskLimits, Entry, OwnedKey, Policy, Purge, Recovery,
-    Section, Stored, Ticket, Value,
+    CacheEntry, Date, Directory, Disk, DiskError, DiskLimits, DiskRecovery, EntryValue,
+    InsertTicket, OwnedKey, Policy, Purge, Section, StoredResponse,
 };
 use http::Method;
 use tokio::sync::oneshot;
 
-use super::prepared::Prepared;
+use super::responses::PreparedResponse;
 use super::store::Store;
 
 /// Time that a request waits for the disk before it goes to its origin.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Maximum number of lookups waiting for the disk, abandoned ones included: no more are sent to a disk that hangs.
-const WAITING_QUESTIONS: u64 = 1_000;
+const WAITING_LOOKUPS: u64 = 1_000;
 
 /// Maximum bytes of bodies waiting to be written: they are in memory twice if their entries leave meanwhile.
 const WAITING_BYTES: u64 = 16 << 20;
@@ -46,19 +45,19 @@ pub struct DiskSettings {
 /// The disk tier. Its thread ends when it is dropped.
 #[derive(Debug)]
 pub struct DiskTier {
-    orders: Sender<Order>,
-    counters: Arc<Counters>,
+    orders: Sender<DiskOperation>,
+    counters: Arc<DiskCounters>,
 }
 
 /// A disk operation.
-enum Order {
+enum DiskOperation {
     Find {
         key: OwnedKey,
         asked: Section,
         policy: Policy,
-        answer: oneshot::Sender<Option<Entry<Stored>>>,
+        answer: oneshot::Sender<Option<CacheEntry<StoredResponse>>>,
     },
-    Put(Put),
+    Put(DiskWrite),
     Remove {
         what: Removal,
         now: Date,
@@ -68,11 +67,11 @@ enum Order {
 }
 
 /// A response to be written.
-pub(super) struct Put {
+pub(super) struct DiskWrite {
     pub(super) store: Arc<Store>,
-    pub(super) ticket: Ticket,
+    pub(super) ticket: InsertTicket,
     pub(super) now: Date,
-    pub(super) entry: Arc<Entry<Prepared>>,
+    pub(super) entry: Arc<CacheEntry<PreparedResponse>>,
 }
 
 /// Scope of a removal.
@@ -105,7 +104,7 @@ pub struct DiskTally {
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct DiskCounters {
     found: AtomicU64,
     missed: AtomicU64,
     late: AtomicU64,
@@ -117,7 +116,7 @@ struct Counters {
     /// Bytes of bodies waiting to be written.
     waiting: AtomicU64,
     /// Lookups waiting for their turn.
-    questions: AtomicU64,
+    lookups: AtomicU64,
 }
 
 impl DiskTier {
@@ -130,20 +129,20 @@ impl DiskTier {
         settings: &DiskSettings,
         secret: (u64, u64),
         warn: impl Fn(&DiskError) + Send + 'static,
-    ) -> io::Result<(DiskTier, Recovery)> {
+    ) -> io::Result<(DiskTier, DiskRecovery)> {
         let (disk, recovery) =
             Disk::open(Directory::open(&settings.path)?, settings.limits, secret)?;
         let (orders, taken) = channel();
-        let counters = Arc::<Counters>::default();
-        let mut keeper = Keeper { disk, counters: Arc::clone(&counters), warn };
-        keeper.tell();
+        let counters = Arc::<DiskCounters>::default();
+        let mut keeper = DiskWorker { disk, counters: Arc::clone(&counters), warn };
+        keeper.publish_contents();
         thread::Builder::new().name("disk-cache".to_owned()).spawn(move || keeper.work(&taken))?;
         Ok((DiskTier { orders, counters }, recovery))
     }
 
     /// Its counters so far.
     pub fn tally(&self) -> DiskTally {
-        let Counters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
+        let DiskCounters { found, missed, late, written, skipped, failed, entries, bytes, .. } =
             &*self.counters;
         let [found, missed, late, written, skipped, failed, entries, bytes] =
             [found, missed, late, written, skipped, failed, entries, bytes]
@@ -154,7 +153,7 @@ impl DiskTier {
     /// Blocks until all pending writes are done; for a thread that serves no requests.
     pub fn finish(&self) {
         let (answer, finished) = oneshot::channel();
-        self.order(Order::Finish(answer));
+        self.order(DiskOperation::Finish(answer));
         let _ = finished.blocking_recv();
     }
 
@@ -164,15 +163,15 @@ impl DiskTier {
         key: OwnedKey,
         asked: Section,
         policy: Policy,
-    ) -> Option<Entry<Stored>> {
-        let questions = &self.counters.questions;
-        if questions.fetch_add(1, Ordering::Relaxed) >= WAITING_QUESTIONS {
-            questions.fetch_sub(1, Ordering::Relaxed);
+    ) -> Option<CacheEntry<StoredResponse>> {
+        let lookups = &self.counters.lookups;
+        if lookups.fetch_add(1, Ordering::Relaxed) >= WAITING_LOOKUPS {
+            lookups.fetch_sub(1, Ordering::Relaxed);
             add(&self.counters.late);
             return None;
         }
         let (answer, found) = oneshot::channel();
-        self.order(Order::Find { key, asked, policy, answer });
+        self.order(DiskOperation::Find { key, asked, policy, answer });
         let Ok(found) = world::timeout(PATIENCE, found).await else {
             add(&self.counters.late);
             return None;
@@ -183,7 +182,7 @@ impl DiskTier {
     }
 
     /// Queues a response for writing, unless too much is queued.
-    pub(super) fn put(&self, put: Put) {
+    pub(super) fn put(&self, put: DiskWrite) {
         let length = put.entry.value().body_length();
         let waiting = self.counters.waiting.fetch_add(length, Ordering::Relaxed);
         if waiting + length > WAITING_BYTES {
@@ -191,17 +190,17 @@ impl DiskTier {
             add(&self.counters.skipped);
             return;
         }
-        self.order(Order::Put(put));
+        self.order(DiskOperation::Put(put));
     }
 
     /// Removes responses, and waits until that is durable. Returns the number removed.
     pub(super) async fn remove(&self, what: Removal, now: Date) -> Result<u64, DiskError> {
         let (answer, removed) = oneshot::channel();
-        self.order(Order::Remove { what, now, answer });
-        removed.await.unwrap_or(Err(DiskError::Io(io::Error::other("the disk's thread has ended"))))
+        self.order(DiskOperation::Remove { what, now, answer });
+        removed.await.unwrap_or(Err(DiskError::Io(io::Error::other("the disk thread has ended"))))
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: DiskOperation) {
         // Without its thread the tier is empty: the receiver of an answer sees that there is none.
         let _ = self.orders.send(order);
     }
@@ -222,58 +221,58 @@ impl Removal {
 }
 
 /// The disk's own thread.
-struct Keeper<W> {
+struct DiskWorker<W> {
     disk: Disk<Directory>,
-    counters: Arc<Counters>,
+    counters: Arc<DiskCounters>,
     warn: W,
 }
 
-impl<W: Fn(&DiskError)> Keeper<W> {
-    fn work(&mut self, orders: &Receiver<Order>) {
+impl<W: Fn(&DiskError)> DiskWorker<W> {
+    fn work(&mut self, orders: &Receiver<DiskOperation>) {
         while let Ok(order) = orders.recv() {
             match order {
-                Order::Find { key, asked, policy, answer } => {
-                    self.counters.questions.fetch_sub(1, Ordering::Relaxed);
-                    // Spare the disk a lookup that nobody waits for any longer.
+                DiskOperation::Find { key, asked, policy, answer } => {
+                    self.counters.lookups.fetch_sub(1, Ordering::Relaxed);
+                    // Skip a lookup whose request has given up.
                     if !answer.is_closed() {
                         let request = cache::Request::new(&Method::GET, &asked);
                         let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));
                     }
                 }
-                Order::Put(put) => self.put(&put),
-                Order::Remove { what, now, answer } => {
+                DiskOperation::Put(put) => self.put(&put),
+                DiskOperation::Remove { what, now, answer } => {
                     let removed = self.disk.purge(&what.purge(), now);
-                    self.tell_failure(removed.as_ref().err());
+                    self.report_failure(removed.as_ref().err());
                     let _ = answer.send(removed);
                 }
-                Order::Finish(answer) => drop(answer.send(())),
+                DiskOperation::Finish(answer) => drop(answer.send(())),
             }
-            self.tell();
+            self.publish_contents();
         }
     }
 
-    fn put(&mut self, Put { store, ticket, now, entry }: &Put) {
+    fn put(&mut self, DiskWrite { store, ticket, now, entry }: &DiskWrite) {
         self.counters.waiting.fetch_sub(entry.value().body_length(), Ordering::Relaxed);
         if !store.memory().is_current(*ticket) {
             return;
         }
-        match self.disk.put(&entry.converted(Prepared::stored), *now) {
+        match self.disk.put(&entry.converted(PreparedResponse::stored), *now) {
             Ok(()) => add(&self.counters.written),
             Err(error) => {
                 add(&self.counters.skipped);
-                self.tell_failure(Some(&error));
+                self.report_failure(Some(&error));
             }
         }
     }
 
-    fn tell_failure(&self, error: Option<&DiskError>) {
+    fn report_failure(&self, error: Option<&DiskError>) {
         if let Some(error @ DiskError::Io(_)) = error {
             add(&self.counters.failed);
             (self.warn)(error);
         }
     }
 
-    fn tell(&self) {
+    fn publish_contents(&self) {
         self.counters.entries.store(self.disk.entries(), Ordering::Relaxed);
         self.counters.bytes.store(self.disk.bytes(), Ordering::Relaxed);
     }

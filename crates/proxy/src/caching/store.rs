@@ -1,4 +1,4 @@
-//! Stored responses, shared by all cores.
+//! Stored responses, shared by all cores, and adapters that show requests to the cache.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cache::{
-    Date, DiskError, Entry, Exchange, Key, Limits, Memory, NotStored, OwnedKey, Partition, Policy,
-    Purge, Request, Section, Storable, Ticket,
+    CacheEntry, CacheKey, Date, DiskError, ExchangeTimes, InsertTicket, Limits, Memory, NotStored,
+    OwnedKey, Partition, Policy, Purge, Request, Scheme, Section, Storable,
 };
 use http::{HeaderMap, Method, StatusCode};
+use http_stack::server::Fields;
 use ring::rand::{SecureRandom, SystemRandom};
 use units::Time;
+use url::{Position, Url};
 
-use super::disk::{DiskTally, DiskTier, Put, Removal};
-use super::flights::Flights;
-use super::hit_for_miss::HitForMiss;
-use super::prepared::Prepared;
-use super::shown::Asked;
+use super::collapsed_forwarding::{Flights, HitForMiss};
+use super::disk::{DiskTally, DiskTier, DiskWrite, Removal};
+use super::responses::PreparedResponse;
+use crate::fields::OF_CLIENTS;
 
 /// Limits and policy of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct Store {
     /// Policy for other parties' origins: targeted fields are meant for caches that belong to the origin, such as a reverse
     /// proxy's.
     for_others: Policy,
-    memory: Memory<Prepared>,
+    memory: Memory<PreparedResponse>,
     disk: Option<Arc<DiskTier>>,
     /// Requests under way whose answers may be stored.
     flights: Flights,
@@ -99,7 +100,7 @@ impl Store {
     }
 
     /// The memory tier.
-    pub fn memory(&self) -> &Memory<Prepared> {
+    pub fn memory(&self) -> &Memory<PreparedResponse> {
         &self.memory
     }
 
@@ -117,8 +118,8 @@ impl Store {
     /// confirms for all the response that is `held`, and the last answer could be stored.
     pub fn is_collapsible(
         &self,
-        key: &Key<'_>,
-        request: &Request<'_, Asked<'_>>,
+        key: &CacheKey<'_>,
+        request: &Request<'_, ClientFields<'_>>,
         held: bool,
     ) -> bool {
         let fills = !request.conditional()
@@ -157,12 +158,12 @@ impl Store {
     pub fn storable(
         &self,
         key: &OwnedKey,
-        request: &Asked<'_>,
+        request: &ClientFields<'_>,
         status: StatusCode,
         response: &HeaderMap,
         sent: Time,
     ) -> Result<Storable, NotStored> {
-        let exchange = Exchange { sent: self.date(sent), received: self.now() };
+        let exchange = ExchangeTimes { sent: self.date(sent), received: self.now() };
         let request = Request::new(&Method::GET, request);
         cache::storable(&request, status, response, exchange, self.policy(key.partition()))
     }
@@ -170,7 +171,7 @@ impl Store {
     /// Returns true if a `storable` response under `key` fits with a body of this length, if that is known.
     pub fn has_room(&self, key: &OwnedKey, storable: &Storable, length: Option<u64>) -> bool {
         let body_bytes = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
-        let value_bytes = Prepared::weight_of(&storable.fields, body_bytes) as u64;
+        let value_bytes = PreparedResponse::weight_of(&storable.fields, body_bytes) as u64;
         self.memory.has_room(key, storable, value_bytes)
     }
 
@@ -193,12 +194,12 @@ impl Store {
     /// Inserts a response. One that does not fit, or was invalidated meanwhile, is not kept, which costs another fetch.
     pub fn insert(
         self: &Arc<Store>,
-        key: &Key<'_>,
-        ticket: Ticket,
+        key: &CacheKey<'_>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
         body: Bytes,
-    ) -> Option<Arc<Entry<Prepared>>> {
+    ) -> Option<Arc<CacheEntry<PreparedResponse>>> {
         let entry = self.insert_in_memory(key, ticket, status, storable, body)?;
         self.write(ticket, &entry);
         Some(entry)
@@ -208,11 +209,11 @@ impl Store {
     /// the copy on disk.
     pub fn insert_confirmed(
         self: &Arc<Store>,
-        before: &Entry<Prepared>,
-        ticket: Ticket,
+        before: &CacheEntry<PreparedResponse>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
-    ) -> Option<Arc<Entry<Prepared>>> {
+    ) -> Option<Arc<CacheEntry<PreparedResponse>>> {
         let body = before.value().body().clone();
         let key = before.key().borrow();
         let entry = self.insert_in_memory(&key, ticket, status, storable, body)?;
@@ -224,37 +225,37 @@ impl Store {
 
     fn insert_in_memory(
         &self,
-        key: &Key<'_>,
-        ticket: Ticket,
+        key: &CacheKey<'_>,
+        ticket: InsertTicket,
         status: StatusCode,
         storable: Storable,
         body: Bytes,
-    ) -> Option<Arc<Entry<Prepared>>> {
-        let prepared = Prepared::new(status, storable.fields.to_map(), body);
-        self.memory.insert(ticket, Entry::new(key, storable, prepared)).ok()
+    ) -> Option<Arc<CacheEntry<PreparedResponse>>> {
+        let prepared = PreparedResponse::new(status, storable.fields.to_map(), body);
+        self.memory.insert(ticket, CacheEntry::new(key, storable, prepared)).ok()
     }
 
-    fn write(self: &Arc<Store>, ticket: Ticket, entry: &Arc<Entry<Prepared>>) {
+    fn write(self: &Arc<Store>, ticket: InsertTicket, entry: &Arc<CacheEntry<PreparedResponse>>) {
         if let Some(disk) = &self.disk {
             let (store, entry, now) = (Arc::clone(self), Arc::clone(entry), self.now());
-            disk.put(Put { store, ticket, now, entry });
+            disk.put(DiskWrite { store, ticket, now, entry });
         }
     }
 
     /// Loads the disk tier's response to a request for `key` with the fields `asked` into memory.
-    pub async fn recall(&self, key: &OwnedKey, asked: &Asked<'_>) {
+    pub async fn recall(&self, key: &OwnedKey, asked: &ClientFields<'_>) {
         let Some(disk) = &self.disk else { return };
         let ticket = self.memory.ticket(&key.borrow());
         let found =
             disk.find(key.clone(), Section::of(asked), self.policy(key.partition()).clone()).await;
         if let Some(entry) = found {
             // An entry that was invalidated meanwhile is not kept, and not found.
-            let _ = self.memory.insert(ticket, entry.converted(Prepared::of_stored));
+            let _ = self.memory.insert(ticket, entry.converted(PreparedResponse::of_stored));
         }
     }
 
     /// Removes everything under a key (RFC 9111 section 4.4).
-    pub async fn forget(&self, key: &Key<'_>) {
+    pub async fn forget(&self, key: &CacheKey<'_>) {
         // The disk tier reports its own failures; an entry that it cannot remove is no longer found either.
         let _ = self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await;
     }
@@ -263,7 +264,7 @@ impl Store {
     ///
     /// # Errors
     /// If the disk fails: the responses may be back after a restart.
-    pub async fn purge_key(&self, key: &Key<'_>) -> Result<Forgotten, DiskError> {
+    pub async fn purge_key(&self, key: &CacheKey<'_>) -> Result<PurgeCount, DiskError> {
         self.remove(&Purge::Key(*key), || Removal::Key(key.to_owned())).await
     }
 
@@ -275,7 +276,7 @@ impl Store {
         &self,
         part: Partition,
         prefix: &str,
-    ) -> Result<Forgotten, DiskError> {
+    ) -> Result<PurgeCount, DiskError> {
         let removal = || Removal::Prefix(part, prefix.to_owned());
         self.remove(&Purge::Prefix(part, prefix), removal).await
     }
@@ -284,7 +285,7 @@ impl Store {
     ///
     /// # Errors
     /// If the disk fails, as for a key.
-    pub async fn purge_all(&self) -> Result<Forgotten, DiskError> {
+    pub async fn purge_all(&self) -> Result<PurgeCount, DiskError> {
         self.remove(&Purge::All, || Removal::All).await
     }
 
@@ -292,31 +293,71 @@ impl Store {
         &self,
         purge: &Purge<'_>,
         removal: impl FnOnce() -> Removal,
-    ) -> Result<Forgotten, DiskError> {
+    ) -> Result<PurgeCount, DiskError> {
         let memory = self.memory.purge(purge) as u64;
-        let Some(disk) = &self.disk else { return Ok(Forgotten { memory, disk: None }) };
+        let Some(disk) = &self.disk else { return Ok(PurgeCount { memory, disk: None }) };
         let removed = disk.remove(removal(), self.now()).await;
         // Again, for entries brought from the disk while the removal waited for its turn.
         self.memory.purge(purge);
-        Ok(Forgotten { memory, disk: Some(removed?) })
+        Ok(PurgeCount { memory, disk: Some(removed?) })
     }
+}
+
+/// The key of a URL of the scheme `http` or `https`.
+pub fn key_of_url(part: Partition, url: &Url) -> CacheKey<'_> {
+    let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    CacheKey::new(part, scheme, authority, path)
 }
 
 /// Number of responses removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct PurgeCount {
     /// From memory.
     pub memory: u64,
     /// From disk, if there is one.
     pub disk: Option<u64>,
 }
 
-impl AddAssign for Forgotten {
-    fn add_assign(&mut self, other: Forgotten) {
+impl AddAssign for PurgeCount {
+    fn add_assign(&mut self, other: PurgeCount) {
         self.memory += other.memory;
         self.disk = match (self.disk, other.disk) {
             (Some(one), Some(more)) => Some(one + more),
             (one, more) => one.or(more),
         };
+    }
+}
+
+/// A request's fields, without a copy.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestFields<'a>(pub Fields<'a>);
+
+impl cache::FieldLines for RequestFields<'_> {
+    fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
+        for (name, value) in self.0.iter() {
+            see(name, value);
+        }
+    }
+}
+
+/// The fields of a prepared request, as far as its client chose them. Fields in which the proxy describes the client are covered by
+/// the key (host, scheme) or beyond anyone's control, so they do not prevent storing.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientFields<'a> {
+    /// All fields.
+    pub fields: &'a HeaderMap,
+    /// True if those that describe the client are the proxy's own.
+    pub own_disclosure: bool,
+}
+
+impl cache::FieldLines for ClientFields<'_> {
+    fn each<'a>(&'a self, mut see: impl FnMut(&'a str, &'a [u8])) {
+        for (name, value) in self.fields {
+            if !(self.own_disclosure && OF_CLIENTS.contains(name)) {
+                see(name.as_str(), value.as_bytes());
+            }
+        }
     }
 }

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::settings::{HostField, LogFormat};
 use super::values::{
-    Address, AltSvcAge, FieldName, HostPattern, Network, OriginUrl, PortRange, Pseudonym, Size,
-    Span,
+    Address, AltSvcAge, ConfigDuration, FieldName, HostPattern, Network, OriginUrl, PortRange,
+    Pseudonym, Size,
 };
+use crate::fields::Disclosure;
+use crate::pac::Spread;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -18,48 +21,48 @@ pub struct File {
     pub(crate) workers: Option<NonZeroUsize>,
     pub(crate) via: Option<Pseudonym>,
     pub(crate) server_timing: bool,
-    pub(crate) listen: Vec<Listen>,
-    pub(crate) http3: Option<Spanned<Http3>>,
-    pub(crate) clients: Clients,
-    pub(crate) forward: Forward,
-    pub(crate) intercept: Option<Intercept>,
-    pub(crate) reverse: Vec<Reverse>,
-    pub(crate) upstream: Upstream,
-    pub(crate) cache: Option<Cache>,
-    pub(crate) pac: Option<Pac>,
-    pub(crate) log: Option<Log>,
-    pub(crate) admin: Option<Admin>,
-    pub(crate) drain: Option<Span>,
+    pub(crate) listen: Vec<ListenTable>,
+    pub(crate) http3: Option<Spanned<Http3Table>>,
+    pub(crate) clients: ClientsTable,
+    pub(crate) forward: ForwardTable,
+    pub(crate) intercept: Option<InterceptTable>,
+    pub(crate) reverse: Vec<ReverseTable>,
+    pub(crate) upstream: UpstreamTable,
+    pub(crate) cache: Option<CacheTable>,
+    pub(crate) pac: Option<PacTable>,
+    pub(crate) log: Option<LogTable>,
+    pub(crate) admin: Option<AdminTable>,
+    pub(crate) drain: Option<ConfigDuration>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Listen {
+pub(crate) struct ListenTable {
     pub(crate) address: Spanned<Address>,
-    pub(crate) tls: Option<Spanned<Certificate>>,
-    pub(crate) protocols: Option<Spanned<Vec<Protocol>>>,
+    pub(crate) tls: Option<Spanned<CertificateTable>>,
+    pub(crate) protocols: Option<Spanned<Vec<ListenProtocol>>>,
     pub(crate) http3: Option<Spanned<bool>>,
     pub(crate) socks: Option<Spanned<bool>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Http3 {
+pub(crate) struct Http3Table {
     pub(crate) alt_svc: Option<Spanned<AltSvcAge>>,
     pub(crate) streams: Option<NonZeroU16>,
     pub(crate) handshakes: Option<u32>,
-    pub(crate) idle_timeout: Option<Span>,
+    pub(crate) idle_timeout: Option<ConfigDuration>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Certificate {
+pub(crate) struct CertificateTable {
     pub(crate) certificate: Spanned<PathBuf>,
     pub(crate) key: Spanned<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) enum Protocol {
+pub(crate) enum ListenProtocol {
     #[serde(rename = "h1")]
     H1,
     #[serde(rename = "h2")]
@@ -70,102 +73,72 @@ pub(crate) enum Protocol {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Clients {
+pub(crate) struct ClientsTable {
     pub(crate) networks: Vec<Network>,
     pub(crate) users: Option<Spanned<PathBuf>>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Forward {
+pub(crate) struct ForwardTable {
     pub(crate) enabled: Option<bool>,
     pub(crate) ports: Option<Vec<PortRange>>,
     pub(crate) tunnel_ports: Option<Vec<PortRange>>,
     pub(crate) networks: Vec<Network>,
     pub(crate) only_hosts: Vec<HostPattern>,
     pub(crate) never_hosts: Vec<HostPattern>,
-    pub(crate) tell: Tell,
-}
-
-impl Default for Forward {
-    fn default() -> Forward {
-        Forward {
-            enabled: None,
-            ports: None,
-            tunnel_ports: None,
-            networks: Vec::new(),
-            only_hosts: Vec::new(),
-            never_hosts: Vec::new(),
-            tell: Tell::Nothing,
-        }
-    }
+    pub(crate) tell: Disclosure,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Intercept {
+pub(crate) struct InterceptTable {
     pub(crate) ca: Spanned<PathBuf>,
     pub(crate) key: Spanned<PathBuf>,
     pub(crate) hosts: Spanned<Vec<HostPattern>>,
-    pub(crate) protocols: Option<Vec<Protocol>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Tell {
-    Nothing,
-    XForwarded,
-    Forwarded,
+    pub(crate) protocols: Option<Vec<ListenProtocol>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reverse {
+pub(crate) struct ReverseTable {
     #[serde(default)]
     pub(crate) hosts: Vec<HostPattern>,
     pub(crate) origins: Spanned<Vec<OriginUrl>>,
     #[serde(default)]
-    pub(crate) host: Host,
-    pub(crate) tell: Option<Tell>,
+    pub(crate) host: HostField,
+    pub(crate) tell: Option<Disclosure>,
     #[serde(default)]
     pub(crate) trusted: Vec<Network>,
     pub(crate) strip: Option<Vec<FieldName>>,
-    pub(crate) connect_timeout: Option<Span>,
+    pub(crate) connect_timeout: Option<ConfigDuration>,
     pub(crate) max_fails: Option<u32>,
-    pub(crate) fail_timeout: Option<Span>,
-    pub(crate) check: Option<Check>,
+    pub(crate) fail_timeout: Option<ConfigDuration>,
+    pub(crate) check: Option<CheckTable>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Check {
+pub(crate) struct CheckTable {
     pub(crate) path: Spanned<String>,
-    pub(crate) interval: Option<Span>,
-    pub(crate) timeout: Option<Span>,
+    pub(crate) interval: Option<ConfigDuration>,
+    pub(crate) timeout: Option<ConfigDuration>,
     pub(crate) rise: Option<NonZeroU32>,
     pub(crate) fall: Option<NonZeroU32>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Host {
-    #[default]
-    Client,
-    Origin,
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Upstream {
+pub(crate) struct UpstreamTable {
     pub(crate) connections_per_origin: Option<NonZeroU32>,
     pub(crate) connections: Option<Spanned<NonZeroU32>>,
     pub(crate) client_share: Option<Spanned<u8>>,
     pub(crate) waiting: Option<u32>,
-    pub(crate) queue_timeout: Option<Span>,
-    pub(crate) keep_alive: Option<Span>,
-    pub(crate) connect_timeout: Option<Span>,
-    pub(crate) first_byte_timeout: Option<Span>,
-    pub(crate) idle_timeout: Option<Span>,
+    pub(crate) queue_timeout: Option<ConfigDuration>,
+    pub(crate) keep_alive: Option<ConfigDuration>,
+    pub(crate) connect_timeout: Option<ConfigDuration>,
+    pub(crate) first_byte_timeout: Option<ConfigDuration>,
+    pub(crate) idle_timeout: Option<ConfigDuration>,
     pub(crate) protocol: Option<UpstreamProtocol>,
     pub(crate) parent: Option<Spanned<OriginUrl>>,
     pub(crate) trust: Option<PathBuf>,
@@ -180,14 +153,14 @@ pub(crate) enum UpstreamProtocol {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Cache {
+pub(crate) struct CacheTable {
     pub(crate) memory: Spanned<Size>,
     pub(crate) object: Option<Spanned<Size>>,
-    pub(crate) disk: Option<Disk>,
+    pub(crate) disk: Option<DiskTable>,
     pub(crate) heuristic_percent: Option<u8>,
-    pub(crate) heuristic_at_most: Option<Span>,
+    pub(crate) heuristic_at_most: Option<ConfigDuration>,
     #[serde(default)]
-    pub(crate) set_cookie: SetCookie,
+    pub(crate) set_cookie: SetCookieSetting,
     pub(crate) targets: Option<Vec<FieldName>>,
     #[serde(default)]
     pub(crate) purge: Vec<Network>,
@@ -195,14 +168,14 @@ pub(crate) struct Cache {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Disk {
+pub(crate) struct DiskTable {
     pub(crate) path: PathBuf,
     pub(crate) size: Spanned<Size>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum SetCookie {
+pub(crate) enum SetCookieSetting {
     #[default]
     Refuse,
     Strip,
@@ -211,19 +184,19 @@ pub(crate) enum SetCookie {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Pac {
+pub(crate) struct PacTable {
     pub(crate) path: Spanned<String>,
     pub(crate) direct_hosts: Vec<HostPattern>,
     pub(crate) direct_plain_names: bool,
     pub(crate) direct_fallback: bool,
     pub(crate) proxies: Vec<Spanned<String>>,
     pub(crate) spread: Spread,
-    pub(crate) rule: Vec<PacRule>,
+    pub(crate) rule: Vec<PacRuleTable>,
 }
 
-impl Default for Pac {
-    fn default() -> Pac {
-        Pac {
+impl Default for PacTable {
+    fn default() -> PacTable {
+        PacTable {
             path: Spanned::new(0..0, "/proxy.pac".to_owned()),
             direct_hosts: Vec::new(),
             direct_plain_names: true,
@@ -235,16 +208,9 @@ impl Default for Pac {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Spread {
-    InTurn,
-    ByUrl,
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct PacRule {
+pub(crate) struct PacRuleTable {
     pub(crate) hosts: Vec<HostPattern>,
     pub(crate) types: Vec<String>,
     pub(crate) proxies: Vec<Spanned<String>>,
@@ -252,33 +218,25 @@ pub(crate) struct PacRule {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Log {
+pub(crate) struct LogTable {
     pub(crate) file: Option<PathBuf>,
     pub(crate) format: LogFormat,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LogFormat {
-    #[default]
-    Json,
-    Common,
-}
-
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Admin {
+pub(crate) struct AdminTable {
     pub(crate) address: Spanned<Address>,
     pub(crate) users: Option<Spanned<PathBuf>>,
 }
 
 /// Settings that arguments can make.
 impl File {
-    /// Listens there, in clear text.
+    /// Adds a port in clear text.
     pub fn listen(&mut self, address: Address) {
         let address = Spanned::new(0..0, address);
         let (tls, protocols, http3, socks) = (None, None, None, None);
-        self.listen.push(Listen { address, tls, protocols, http3, socks });
+        self.listen.push(ListenTable { address, tls, protocols, http3, socks });
     }
 
     /// Serves clients of this network.
@@ -286,7 +244,7 @@ impl File {
         self.clients.networks.push(network);
     }
 
-    /// Lets clients reach this network, even if it has a special purpose.
+    /// Allows destinations in this network, even if it has a special purpose.
     pub fn reach(&mut self, network: Network) {
         self.forward.networks.push(network);
     }
@@ -300,10 +258,10 @@ impl File {
         let origins = Spanned::new(0..0, vec![url.parse()?]);
         let (tell, trusted, strip) = (None, Vec::new(), None);
         let (connect_timeout, max_fails, fail_timeout, check) = (None, None, None, None);
-        self.reverse.push(Reverse {
+        self.reverse.push(ReverseTable {
             hosts,
             origins,
-            host: Host::Client,
+            host: HostField::Client,
             tell,
             trusted,
             strip,
@@ -315,17 +273,17 @@ impl File {
         Ok(())
     }
 
-    /// Serves metrics and health there.
+    /// Serves metrics and health at `address`.
     pub fn admin(&mut self, address: Address) {
-        self.admin = Some(Admin { address: Spanned::new(0..0, address), users: None });
+        self.admin = Some(AdminTable { address: Spanned::new(0..0, address), users: None });
     }
 
     /// Enables the cache with this much memory.
     pub fn cache(&mut self, memory: Size) {
         let memory = Spanned::new(0..0, memory);
-        let set_cookie = SetCookie::Refuse;
+        let set_cookie = SetCookieSetting::Refuse;
         let (object, disk, heuristic_percent, heuristic_at_most) = (None, None, None, None);
-        self.cache = Some(Cache {
+        self.cache = Some(CacheTable {
             memory,
             object,
             disk,
@@ -339,6 +297,6 @@ impl File {
 
     /// Logs requests to standard output.
     pub fn log(&mut self) {
-        self.log = Some(Log::default());
+        self.log = Some(LogTable::default());
     }
 }

@@ -1,34 +1,35 @@
 //! Resolution of a configuration file or arguments to settings.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cache::{DiskLimits, Limits, Policy, Seconds, SetCookie};
+use cache::{DeltaSeconds, DiskLimits, Limits, Policy, SetCookie};
 use http::HeaderName;
 use ipnet::IpNet;
+use tls::Issuer;
 use toml::Spanned;
 
-use super::error::{ConfigError, Place, Source};
 use super::file::{self, File};
+use super::listeners::alpn;
 use super::settings::{
-    Access, Admin, Forward, HostField, Listener, Log, LogFormat, LogPlace, PacFile, Reverse,
-    Settings, Trust,
+    Access, AdminSettings, Forward, Intercept, Log, LogPlace, Reverse, ServedPacFile, Settings,
+    Trust,
 };
-use super::values::{Address, FieldName, HostPattern, Network, OriginUrl, PortRange, Span};
-use crate::access::{Clients, Destinations, Ports, Users};
+use super::values::{
+    Address, ConfigDuration, FieldName, HostPattern, Network, OriginUrl, PortRange,
+};
+use super::{ConfigError, ConfigLocation, ConfigSource};
+use crate::access::{AllowedClients, Destinations, Ports, Users};
 use crate::caching::{self, DiskSettings};
 use crate::fields::{Disclosure, Via};
 use crate::overrides::Overrides;
-use crate::pac::{Pac, Rule, Spread};
+use crate::pac::{Pac, Rule};
 use crate::target::Scheme;
-use crate::upstream::{self, Check, Health, HealthSettings};
-
-/// Default address: Squid's port, on loopback only.
-const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
+use crate::upstream::{self, Health, HealthCheck, HealthSettings};
 
 /// Default limit for the size of stored objects: small ones profit most.
 const OBJECT_BYTES: u64 = 1 << 20;
@@ -46,11 +47,12 @@ const DRAIN: Duration = Duration::from_secs(25);
 /// If it cannot be read or is refused.
 pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
     let text = fs::read_to_string(path).map_err(|error| {
-        ConfigError::new(Place::File(path.to_owned()), format!("cannot be read: {error}"))
+        ConfigError::new(ConfigLocation::File(path.to_owned()), format!("cannot be read: {error}"))
     })?;
-    let source = Source::File { path, text: &text };
+    let source = ConfigSource::File { path, text: &text };
     let file: File = toml::from_str(&text).map_err(|error| source.explain(&error))?;
-    Resolver { source, folder: path.parent().unwrap_or(Path::new("")) }.settings(file, pseudonym)
+    ConfigResolver { source, folder: path.parent().unwrap_or(Path::new("")) }
+        .settings(file, pseudonym)
 }
 
 /// Resolves a configuration given by arguments.
@@ -58,20 +60,21 @@ pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
 /// # Errors
 /// If it is refused.
 pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
-    Resolver { source: Source::Arguments, folder: Path::new("") }.settings(file, pseudonym)
+    ConfigResolver { source: ConfigSource::Arguments, folder: Path::new("") }
+        .settings(file, pseudonym)
 }
 
-pub(super) struct Resolver<'a> {
-    pub(super) source: Source<'a>,
+pub(super) struct ConfigResolver<'a> {
+    pub(super) source: ConfigSource<'a>,
     /// Base of relative paths.
     folder: &'a Path,
 }
 
-impl Resolver<'_> {
+impl ConfigResolver<'_> {
     fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
-        // A reverse proxy is a forward proxy as well only if told so.
+        // A reverse proxy is also a forward proxy only if configured as one.
         let is_forward = file.forward.enabled.unwrap_or(reverse.is_empty());
         let listeners = self.listeners(&file, is_forward)?;
         if !is_forward && reverse.is_empty() {
@@ -81,9 +84,10 @@ impl Resolver<'_> {
         if is_forward {
             self.refuse_open_proxy(&file)?;
         }
-        let (forward, tell) = (&file.forward, disclosure(file.forward.tell));
-        let forward =
-            is_forward.then(|| Forward { destinations: destinations(forward), disclosure: tell });
+        let forward = is_forward.then(|| Forward {
+            destinations: destinations(&file.forward),
+            disclosure: file.forward.tell,
+        });
         let via = file.via.as_ref().map_or(pseudonym, |name| name.0.as_str());
         Ok(Settings {
             listeners,
@@ -105,78 +109,8 @@ impl Resolver<'_> {
             log: file.log.as_ref().map(|log| self.log(log)),
             purgers: file.cache.as_ref().map_or(Vec::new(), |cache| networks(&cache.purge)),
             admin: file.admin.as_ref().map(|admin| self.admin(admin)).transpose()?,
-            drain: file.drain.map_or(DRAIN, |Span(span)| span),
+            drain: file.drain.map_or(DRAIN, |ConfigDuration(span)| span),
             server_timing: file.server_timing,
-        })
-    }
-
-    fn listeners(&self, file: &File, is_forward: bool) -> Result<Vec<Listener>, ConfigError> {
-        self.refuse_idle_http3(file)?;
-        if file.listen.is_empty() {
-            return Ok(vec![Listener { address: USUAL, tls: None, http3: None, socks: false }]);
-        }
-        let settings = file.http3.as_ref().map(|typed| typed.get_ref().clone()).unwrap_or_default();
-        let mut listeners: Vec<Listener> = Vec::new();
-        for listen in &file.listen {
-            let tls = self.tls(listen)?;
-            let http3 = self.http3(listen, &settings)?;
-            let socks = self.socks(listen, is_forward)?;
-            let Address { ip, ports } = listen.address.get_ref();
-            for port in ports.clone() {
-                let address = SocketAddr::new(*ip, port);
-                if port != 0 && listeners.iter().any(|listener| listener.address == address) {
-                    let place = self.source.place(listen.address.span());
-                    return Err(ConfigError::new(place, format!("{address} is listened on twice"))
-                        .remedy("remove one of them"));
-                }
-                let (tls, http3) = (tls.clone(), http3.clone());
-                listeners.push(Listener { address, tls, http3, socks });
-            }
-        }
-        Ok(listeners)
-    }
-
-    /// True if the port speaks SOCKS.
-    fn socks(&self, listen: &file::Listen, is_forward: bool) -> Result<bool, ConfigError> {
-        let Some(typed) = listen.socks.as_ref().filter(|typed| *typed.get_ref()) else {
-            return Ok(false);
-        };
-        let refused = |message: &str, remedy: &str| {
-            Err(ConfigError::new(self.source.place(typed.span()), message).remedy(remedy))
-        };
-        if listen.tls.is_some() {
-            return refused(
-                "SOCKS is spoken in clear text, and this port speaks TLS",
-                "give it a [[listen]] table without `tls`",
-            );
-        }
-        if !is_forward {
-            return refused(
-                "SOCKS leads to any host, and this proxy is no forward proxy",
-                "remove `socks`, or set forward.enabled = true",
-            );
-        }
-        Ok(true)
-    }
-
-    fn tls(&self, listen: &file::Listen) -> Result<Option<tls::Server>, ConfigError> {
-        let Some(certificate) = &listen.tls else {
-            return match &listen.protocols {
-                None => Ok(None),
-                Some(protocols) => Err(ConfigError::new(
-                    self.source.place(protocols.span()),
-                    "`protocols` are what TLS agrees on; in clear text all of them are recognised",
-                )
-                .remedy("remove `protocols`, or add `tls`")),
-            };
-        };
-        let file::Certificate { certificate, key } = certificate.get_ref();
-        let (chain, private) = (self.read(certificate)?, self.read(key)?);
-        let protocols = alpn(listen.protocols.as_ref().map(|typed| &typed.get_ref()[..]));
-        tls::Server::of_operator(&chain, &private, &protocols).map(Some).map_err(|error| {
-            ConfigError::new(self.source.place(certificate.span()), error).remedy(
-                "give a PEM file with the certificate first and its issuers after it, and its key",
-            )
         })
     }
 
@@ -197,36 +131,36 @@ impl Resolver<'_> {
         }
     }
 
-    fn access(&self, clients: &file::Clients) -> Result<Access, ConfigError> {
+    fn access(&self, clients: &file::ClientsTable) -> Result<Access, ConfigError> {
         let users = clients.users.as_ref().map(|path| self.users(path)).transpose()?;
-        Ok(Access { clients: Clients { networks: networks(&clients.networks) }, users })
+        Ok(Access { clients: AllowedClients { networks: networks(&clients.networks) }, users })
     }
 
     fn users(&self, path: &Spanned<PathBuf>) -> Result<Arc<Users>, ConfigError> {
         let text = self.read(path)?;
         let read = Users::parse(&String::from_utf8_lossy(&text));
         read.map(Arc::new).map_err(|(line, error)| {
-            ConfigError::new(Place::At(self.path(path.get_ref()), line, 1), error)
+            ConfigError::new(ConfigLocation::At(self.path(path.get_ref()), line, 1), error)
         })
     }
 
-    fn admin(&self, admin: &file::Admin) -> Result<Admin, ConfigError> {
+    fn admin(&self, admin: &file::AdminTable) -> Result<AdminSettings, ConfigError> {
         let address = self.single(&admin.address)?;
         let users = admin.users.as_ref().map(|path| self.users(path)).transpose()?;
         if !address.ip().is_loopback() && users.is_none() {
             return Err(ConfigError::new(
                 self.source.place(admin.address.span()),
-                "an operator's port that can be reached from other machines needs a password",
+                "an admin port that other machines can reach needs a password",
             )
             .remedy(
                 "listen on 127.0.0.1, or name a file of users (admin.users = \"operators\"), whose lines \
                  `farlink proxy --hash-password NAME` prints",
             ));
         }
-        Ok(Admin { address, users })
+        Ok(AdminSettings { address, users })
     }
 
-    fn reverse(&self, site: &file::Reverse) -> Result<Reverse, ConfigError> {
+    fn reverse(&self, site: &file::ReverseTable) -> Result<Reverse, ConfigError> {
         let origins = site.origins.get_ref();
         if origins.is_empty() {
             return Err(ConfigError::new(
@@ -237,17 +171,13 @@ impl Resolver<'_> {
         }
         let hosts = hosts(&site.hosts);
         let origins: Arc<[_]> = origins.iter().map(|origin| origin.0.clone()).collect();
-        let host_field = match site.host {
-            file::Host::Client => HostField::Client,
-            file::Host::Origin => HostField::Origin,
-        };
         Ok(Reverse {
-            partition: Reverse::partition_of(&hosts, &origins, host_field),
+            partition: Reverse::partition_of(&hosts, &origins, site.host),
             health: Arc::new(Health::new(self.health(site)?, origins.len())),
             hosts,
             origins,
-            host_field,
-            disclosure: site.tell.map_or(Disclosure::XForwarded, disclosure),
+            host_field: site.host,
+            disclosure: site.tell.unwrap_or(Disclosure::XForwarded),
             trusted: networks(&site.trusted),
             overrides: site
                 .strip
@@ -256,12 +186,12 @@ impl Resolver<'_> {
         })
     }
 
-    fn health(&self, site: &file::Reverse) -> Result<HealthSettings, ConfigError> {
+    fn health(&self, site: &file::ReverseTable) -> Result<HealthSettings, ConfigError> {
         let mut settings = HealthSettings::default();
-        if let Some(Span(span)) = site.connect_timeout {
+        if let Some(ConfigDuration(span)) = site.connect_timeout {
             settings.connect_timeout = span;
         }
-        if let Some(Span(span)) = site.fail_timeout {
+        if let Some(ConfigDuration(span)) = site.fail_timeout {
             settings.fail_timeout = span;
         }
         settings.max_fails = site.max_fails.unwrap_or(settings.max_fails);
@@ -269,21 +199,21 @@ impl Resolver<'_> {
         Ok(settings)
     }
 
-    fn check(&self, typed: &file::Check) -> Result<Check, ConfigError> {
+    fn check(&self, typed: &file::CheckTable) -> Result<HealthCheck, ConfigError> {
         let path = typed.path.get_ref();
         let refused = |what: &str| {
             ConfigError::new(self.source.place(typed.path.span()), format!("`{path}` {what}"))
                 .remedy("path = \"/health\"")
         };
         if !path.starts_with('/') {
-            return Err(refused("is no path: it has to begin with a slash"));
+            return Err(refused("is not a path: it must begin with a slash"));
         }
-        let path = path.parse().map_err(|_| refused("is no path that can be asked for"))?;
-        let mut check = Check::new(path);
-        if let Some(Span(span)) = typed.interval {
+        let path = path.parse().map_err(|_| refused("is not a valid path"))?;
+        let mut check = HealthCheck::new(path);
+        if let Some(ConfigDuration(span)) = typed.interval {
             check.interval = span;
         }
-        if let Some(Span(span)) = typed.timeout {
+        if let Some(ConfigDuration(span)) = typed.timeout {
             check.timeout = span;
         }
         check.rise = typed.rise.map_or(check.rise, NonZeroU32::get);
@@ -291,10 +221,10 @@ impl Resolver<'_> {
         Ok(check)
     }
 
-    fn upstream(&self, typed: &file::Upstream) -> Result<upstream::Settings, ConfigError> {
+    fn upstream(&self, typed: &file::UpstreamTable) -> Result<upstream::Settings, ConfigError> {
         let mut settings = upstream::Settings::default();
-        let set = |place: &mut Duration, typed: Option<Span>| {
-            if let Some(Span(span)) = typed {
+        let set = |place: &mut Duration, typed: Option<ConfigDuration>| {
+            if let Some(ConfigDuration(span)) = typed {
                 *place = span;
             }
         };
@@ -317,7 +247,7 @@ impl Resolver<'_> {
                 let place = self.source.place(most.span());
                 return Err(ConfigError::new(
                     place,
-                    format!("{all} connections in all are less than {each} for each origin"),
+                    format!("{all} connections in all are fewer than {each} per origin"),
                 )
                 .remedy(format!("connections = {each}, or more")));
             }
@@ -340,7 +270,7 @@ impl Resolver<'_> {
             let OriginUrl(destination) = parent.get_ref();
             if destination.scheme != Scheme::Http {
                 let place = self.source.place(parent.span());
-                return Err(ConfigError::new(place, "a parent is asked in clear text")
+                return Err(ConfigError::new(place, "a parent proxy is reached in clear text")
                     .remedy("parent = \"http://HOST:PORT\""));
             }
             settings.parent = Some(destination.clone());
@@ -348,7 +278,7 @@ impl Resolver<'_> {
         Ok(settings)
     }
 
-    fn cache(&self, typed: &file::Cache) -> Result<caching::Settings, ConfigError> {
+    fn cache(&self, typed: &file::CacheTable) -> Result<caching::Settings, ConfigError> {
         let memory = &typed.memory;
         let bytes = memory.get_ref().0;
         if bytes < LEAST_CACHE_BYTES {
@@ -362,7 +292,7 @@ impl Resolver<'_> {
         if let Some(object) = typed.object.as_ref().filter(|object| object.get_ref().0 > bytes) {
             return Err(ConfigError::new(
                 self.source.place(object.span()),
-                "one object would not fit into the memory",
+                "one object would exceed the memory",
             )
             .remedy("make `object` smaller, or `memory` larger"));
         }
@@ -370,13 +300,13 @@ impl Resolver<'_> {
         if let Some(percent) = typed.heuristic_percent {
             policy.heuristic.percent = percent;
         }
-        if let Some(Span(span)) = typed.heuristic_at_most {
-            policy.heuristic.at_most = Seconds::new(span.as_secs());
+        if let Some(ConfigDuration(span)) = typed.heuristic_at_most {
+            policy.heuristic.at_most = DeltaSeconds::new(span.as_secs());
         }
         policy.set_cookie = match typed.set_cookie {
-            file::SetCookie::Refuse => SetCookie::Refuse,
-            file::SetCookie::Strip => SetCookie::Strip,
-            file::SetCookie::Keep => SetCookie::Keep,
+            file::SetCookieSetting::Refuse => SetCookie::Refuse,
+            file::SetCookieSetting::Strip => SetCookie::Strip,
+            file::SetCookieSetting::Keep => SetCookie::Keep,
         };
         policy.targets = match &typed.targets {
             Some(names) => field_names(names),
@@ -387,7 +317,7 @@ impl Resolver<'_> {
         Ok(caching::Settings { limits: Limits { bytes, entry_bytes: object.min(bytes) }, policy })
     }
 
-    fn disk(&self, cache: &file::Cache) -> Result<Option<DiskSettings>, ConfigError> {
+    fn disk(&self, cache: &file::CacheTable) -> Result<Option<DiskSettings>, ConfigError> {
         let Some(typed) = &cache.disk else { return Ok(None) };
         let bytes = typed.size.get_ref().0;
         let entry_bytes = cache.object.as_ref().map_or(OBJECT_BYTES, |object| object.get_ref().0);
@@ -403,7 +333,7 @@ impl Resolver<'_> {
         Ok(Some(DiskSettings { path: self.path(&typed.path), limits }))
     }
 
-    fn pac(&self, typed: &file::Pac) -> Result<PacFile, ConfigError> {
+    fn pac(&self, typed: &file::PacTable) -> Result<ServedPacFile, ConfigError> {
         let path = typed.path.get_ref();
         if !path.starts_with('/') {
             return Err(ConfigError::new(
@@ -422,13 +352,10 @@ impl Resolver<'_> {
             direct_plain_names: typed.direct_plain_names,
             rules: rules.collect::<Result<Vec<Rule>, ConfigError>>()?,
             proxies: self.proxies(&typed.proxies)?,
-            spread: match typed.spread {
-                file::Spread::InTurn => Spread::InTurn,
-                file::Spread::ByUrl => Spread::ByUrl,
-            },
+            spread: typed.spread,
             direct_fallback: typed.direct_fallback,
         };
-        Ok(PacFile { path: path.clone(), pac })
+        Ok(ServedPacFile { path: path.clone(), pac })
     }
 
     /// Proxies in PAC syntax; `PROXY host:8001-8020` means twenty.
@@ -437,7 +364,7 @@ impl Resolver<'_> {
         for text in typed {
             let named = unrolled(text.get_ref()).ok_or_else(|| {
                 let place = self.source.place(text.span());
-                ConfigError::new(place, format!("`{}` is not a proxy as PAC names it", text.get_ref()))
+                ConfigError::new(place, format!("`{}` is not a proxy in PAC syntax", text.get_ref()))
                     .remedy("write PROXY HOST:PORT or HTTPS HOST:PORT; several ports as PROXY HOST:8001-8020")
             })?;
             proxies.extend(named);
@@ -445,14 +372,10 @@ impl Resolver<'_> {
         Ok(proxies)
     }
 
-    fn log(&self, typed: &file::Log) -> Log {
+    fn log(&self, typed: &file::LogTable) -> Log {
         let place =
             typed.file.as_ref().map_or(LogPlace::Output, |path| LogPlace::File(self.path(path)));
-        let format = match typed.format {
-            file::LogFormat::Json => LogFormat::Json,
-            file::LogFormat::Common => LogFormat::Common,
-        };
-        Log { place, format }
+        Log { place, format: typed.format }
     }
 
     fn single(&self, address: &Spanned<Address>) -> Result<SocketAddr, ConfigError> {
@@ -461,7 +384,7 @@ impl Resolver<'_> {
             true => Ok(SocketAddr::new(*ip, *ports.start())),
             false => Err(ConfigError::new(
                 self.source.place(address.span()),
-                "only one port is listened on here",
+                "only one port is allowed here",
             )
             .remedy("name one port")),
         }
@@ -486,18 +409,7 @@ fn index_bytes(memory: u64) -> u64 {
     memory / 4
 }
 
-/// Protocols for TLS to negotiate, in order of preference.
-pub(super) fn alpn(typed: Option<&[file::Protocol]>) -> Vec<tls::Protocol> {
-    let spdy = |protocol: &tls::Protocol| matches!(protocol, tls::Protocol::Spdy(_));
-    let named = |protocol: &file::Protocol| match protocol {
-        file::Protocol::H1 => vec![tls::Protocol::H1],
-        file::Protocol::H2 => vec![tls::Protocol::H2],
-        file::Protocol::Spdy => tls::Protocol::OVER_TCP.into_iter().filter(spdy).collect(),
-    };
-    typed.unwrap_or(&[file::Protocol::H2, file::Protocol::H1]).iter().flat_map(named).collect()
-}
-
-fn destinations(typed: &file::Forward) -> Destinations {
+fn destinations(typed: &file::ForwardTable) -> Destinations {
     let ports =
         |typed: &[PortRange]| Ports::of(typed.iter().map(|range| range.0.clone()).collect());
     let usual = Destinations::default();
@@ -507,14 +419,6 @@ fn destinations(typed: &file::Forward) -> Destinations {
         networks: networks(&typed.networks),
         only_hosts: hosts(&typed.only_hosts),
         never_hosts: hosts(&typed.never_hosts),
-    }
-}
-
-fn disclosure(typed: file::Tell) -> Disclosure {
-    match typed {
-        file::Tell::Nothing => Disclosure::Nothing,
-        file::Tell::XForwarded => Disclosure::XForwarded,
-        file::Tell::Forwarded => Disclosure::Forwarded,
     }
 }
 
@@ -538,4 +442,36 @@ fn unrolled(text: &str) -> Option<Vec<String>> {
         ["PROXY", "HTTPS", "HTTP"].contains(&kind) && !host.is_empty() && !host.contains(' ');
     let range: PortRange = ports.parse().ok()?;
     is_known.then(|| range.0.map(|port| format!("{kind} {host}:{port}")).collect())
+}
+
+impl ConfigResolver<'_> {
+    pub(super) fn intercept(
+        &self,
+        typed: Option<&file::InterceptTable>,
+        is_forward: bool,
+    ) -> Result<Option<Intercept>, ConfigError> {
+        let Some(typed) = typed else { return Ok(None) };
+        let file::InterceptTable { ca, key, hosts: named, protocols } = typed;
+        if !is_forward {
+            let place = self.source.place(ca.span());
+            let problem = "interception needs a forward proxy";
+            return Err(ConfigError::new(place, problem)
+                .remedy("remove [intercept], or set forward.enabled = true"));
+        }
+        if named.get_ref().is_empty() {
+            let place = self.source.place(named.span());
+            return Err(ConfigError::new(place, "no host is named to intercept")
+                .remedy("hosts = [\"www.example.com\", \".example.org\"], or remove [intercept]"));
+        }
+        let (chain, private) = (self.read(ca)?, self.read(key)?);
+        let issuer = Issuer::of_operator(&chain, &private, &alpn(protocols.as_deref()));
+        let issuer = issuer.map_err(|error| {
+            let span = if error.is_of_key() { key.span() } else { ca.span() };
+            ConfigError::new(self.source.place(span), error).remedy(
+                "`ca` is a PEM file with an authority's certificate, `key` one with its key: \
+                 farlink proxy --new-ca DIR makes both",
+            )
+        })?;
+        Ok(Some(Intercept { hosts: hosts(named.get_ref()), issuer: Arc::new(issuer) }))
+    }
 }

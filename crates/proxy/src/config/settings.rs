@@ -11,8 +11,9 @@ use http::HeaderValue;
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::h3;
 use ipnet::IpNet;
+use serde::Deserialize;
 
-use crate::access::{Clients, Destinations, Users, matches};
+use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, Via};
 use crate::overrides::Overrides;
@@ -23,7 +24,7 @@ use crate::upstream::{self, Destination, Health};
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The ports it listens on.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<ListenerSettings>,
     /// Number of serving threads; `None` for one per core.
     pub workers: Option<NonZeroUsize>,
     /// Access control.
@@ -47,18 +48,18 @@ pub struct Settings {
     /// Settings of the disk tier; `None` to keep nothing across a restart.
     pub disk: Option<caching::DiskSettings>,
     /// The auto-configuration file that it serves.
-    pub pac: Option<PacFile>,
+    pub pac: Option<ServedPacFile>,
     /// Destination and format of the request log.
     pub log: Option<Log>,
     /// The operator's port, for metrics and health.
-    pub admin: Option<Admin>,
-    /// Time allowed for requests under way after the proxy was told to stop.
+    pub admin: Option<AdminSettings>,
+    /// Time allowed for requests under way at shutdown.
     pub drain: Duration,
     /// True if responses report the proxy's own time (`Server-Timing`).
     pub server_timing: bool,
 }
 
-/// A proxy that does nothing yet: without ports, without origins, open to all clients.
+/// A proxy without ports and origins, open to all clients.
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -85,7 +86,7 @@ impl Default for Settings {
 
 /// A port that is listened on.
 #[derive(Clone, Debug)]
-pub struct Listener {
+pub struct ListenerSettings {
     /// The address.
     pub address: SocketAddr,
     /// Its TLS; `None` for clear text.
@@ -118,7 +119,7 @@ impl Http3 {
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Rules by client address.
-    pub clients: Clients,
+    pub clients: AllowedClients,
     /// Users with passwords.
     pub users: Option<Arc<Users>>,
 }
@@ -163,7 +164,7 @@ pub struct Reverse {
     pub disclosure: Disclosure,
     /// Trusted proxies in front of this one, whose information on clients is kept.
     pub trusted: Vec<IpNet>,
-    /// Fields removed from the requests of all others.
+    /// Fields removed from the requests of all other clients.
     pub overrides: Overrides,
     /// Their partition of the cache.
     pub partition: Partition,
@@ -183,7 +184,8 @@ impl Reverse {
 }
 
 /// The host in a reverse proxy's requests to its origins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HostField {
     /// The host that the client requested.
     #[default]
@@ -194,7 +196,7 @@ pub enum HostField {
 
 /// The operator's port.
 #[derive(Clone, Debug)]
-pub struct Admin {
+pub struct AdminSettings {
     /// The address.
     pub address: SocketAddr,
     /// Users that have access; `None` for everyone who can reach it.
@@ -213,7 +215,7 @@ pub enum Trust {
 
 /// An auto-configuration file to serve.
 #[derive(Clone, Debug)]
-pub struct PacFile {
+pub struct ServedPacFile {
     /// Its path.
     pub path: String,
     /// Its contents.
@@ -239,7 +241,8 @@ pub enum LogPlace {
 }
 
 /// Format of a log's lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
     /// One JSON object a line, with the request's timeline.
     #[default]

@@ -11,13 +11,13 @@ use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-use crate::target::{Authority, Target};
+use crate::target::{Authority, RequestTarget};
 use crate::upstream::Destination;
 
 /// A span of time with its unit: `"10s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Span(pub Duration);
+pub struct ConfigDuration(pub Duration);
 
 /// A number of bytes with its unit: `"256MiB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -78,11 +78,11 @@ impl FromStr for FieldName {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for ConfigDuration {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Span, String> {
-        units::parse::duration(text).map(Span).map_err(|error| error.to_string())
+    fn from_str(text: &str) -> Result<ConfigDuration, String> {
+        units::parse::duration(text).map(ConfigDuration).map_err(|error| error.to_string())
     }
 }
 
@@ -101,10 +101,10 @@ impl FromStr for AltSvcAge {
         if text == "off" {
             return Ok(AltSvcAge(None));
         }
-        let Span(span) = text.parse()?;
+        let ConfigDuration(span) = text.parse()?;
         match span.as_secs() {
             // RFC 7838 section 3.1 counts in seconds.
-            0 => Err(format!("`{text}` is less than a second; write \"off\" to say nothing")),
+            0 => Err(format!("`{text}` is less than a second; write \"off\" to advertise none")),
             _ => Ok(AltSvcAge(Some(span))),
         }
     }
@@ -135,7 +135,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Address, String> {
         let wrong = || {
             format!(
-                "`{text}` is not where to listen; write PORT, ADDRESS:PORT or ADDRESS:FIRST-LAST: 127.0.0.1:3128"
+                "`{text}` is not an address to listen on; write PORT, ADDRESS:PORT or ADDRESS:FIRST-LAST: 127.0.0.1:3128"
             )
         };
         let (first, last) = match text.rsplit_once('-') {
@@ -182,12 +182,12 @@ impl FromStr for OriginUrl {
                 "`{text}` is not an origin ({why}); write http://HOST:PORT or https://HOST:PORT"
             )
         };
-        match Target::of("GET", text, "", None) {
-            Ok(Target::Absolute { scheme, authority, path: "" | "/" }) => {
+        match RequestTarget::of("GET", text, "", None) {
+            Ok(RequestTarget::Absolute { scheme, authority, path: "" | "/" }) => {
                 Ok(OriginUrl(Destination::new(scheme, &authority)))
             }
-            Ok(Target::Absolute { .. }) => {
-                Err(wrong(&"it has a path; paths are passed as they are asked for"))
+            Ok(RequestTarget::Absolute { .. }) => {
+                Err(wrong(&"it has a path; paths of requests are forwarded as they are"))
             }
             Ok(_) => Err(wrong(&"it has no scheme")),
             Err(error) => Err(wrong(&error)),
@@ -236,13 +236,23 @@ macro_rules! from_string {
     )*};
 }
 
-from_string!(Span, Size, AltSvcAge, Network, Address, OriginUrl, HostPattern, FieldName, Pseudonym);
+from_string!(
+    ConfigDuration,
+    Size,
+    AltSvcAge,
+    Network,
+    Address,
+    OriginUrl,
+    HostPattern,
+    FieldName,
+    Pseudonym
+);
 
 impl<'de> Deserialize<'de> for PortRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PortRange, D::Error> {
-        struct Port;
+        struct PortVisitor;
 
-        impl Visitor<'_> for Port {
+        impl Visitor<'_> for PortVisitor {
             type Value = PortRange;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -258,7 +268,7 @@ impl<'de> Deserialize<'de> for PortRange {
             }
         }
 
-        deserializer.deserialize_any(Port)
+        deserializer.deserialize_any(PortVisitor)
     }
 }
 
@@ -268,7 +278,7 @@ mod tests {
 
     #[test]
     fn values_are_what_they_say() {
-        assert_eq!("10s".parse(), Ok(Span(Duration::from_secs(10))));
+        assert_eq!("10s".parse(), Ok(ConfigDuration(Duration::from_secs(10))));
         assert_eq!("off".parse(), Ok(AltSvcAge(None)));
         assert_eq!("1h".parse(), Ok(AltSvcAge(Some(Duration::from_secs(3_600)))));
         assert!("500ms".parse::<AltSvcAge>().is_err());

@@ -4,34 +4,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::{
-    CacheStatus, Entry, Forward, Handling, Hit, Lookup, OwnedKey, Seconds, Section, Tolerance,
-    replaced_in_validation,
+    CacheEntry, CacheStatus, DeltaSeconds, ForwardReason, Handling, Hit, Lookup, OwnedKey, Section,
+    Tolerance, replaced_in_validation,
 };
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_stack::Response;
 use http_stack::server::Reply;
 
+use super::dispatch::{note_reply, refuse};
 use super::entrance::Proxy;
 use super::job::Fetch;
 use super::pass::{fail, note_fetched};
-use super::reception::{refuse, whole};
-use super::refusal::Refused;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling, Prepared, Store, Turn};
-use crate::journal::{Entry as Record, Journal, Note, Outcome};
+use super::replies::RefusedRequest;
+use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, FlightRole, PreparedResponse, Store};
+use crate::journal::{Entry, Journal, RequestNote, RequestOutcome};
 use crate::upstream::Fetched;
 
-/// A request that cannot be answered from the cache alone.
-struct Asking {
+/// A request that the cache alone cannot answer.
+struct CacheMiss {
     key: OwnedKey,
     fetch: Fetch,
-    /// Reason for asking the origin.
-    why: Forward,
+    /// Reason for forwarding to the origin.
+    why: ForwardReason,
     /// True if it has waited for another request's answer.
     collapsed: bool,
 }
 
 /// A stored response, to be confirmed.
-type Stored = Arc<Entry<Prepared>>;
+type StoredEntry = Arc<CacheEntry<PreparedResponse>>;
 
 impl Proxy {
     /// Answers a GET or HEAD.
@@ -39,10 +39,10 @@ impl Proxy {
         self: &Rc<Proxy>,
         store: &Arc<Store>,
         mut fetch: Fetch,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         let Some(key) = fetch.key.clone() else {
-            unreachable!("where there is a cache, what goes through it has a key")
+            unreachable!("a request through the cache has a key")
         };
         let mut collapsed = false;
         let mut recalled = !store.has_disk();
@@ -59,16 +59,16 @@ impl Proxy {
                     return hit_reply(store, &hit, None, &mut note).into();
                 }
                 Lookup::Unavailable if recalled => return unavailable(&mut note).into(),
-                Lookup::Unavailable => (Forward::UriMiss, None),
+                Lookup::Unavailable => (ForwardReason::UriMiss, None),
                 Lookup::Miss(why) => (why, None),
                 Lookup::Validate { entry, reason } => (reason.into(), Some(entry)),
             };
             let waits = store.is_collapsible(&key.borrow(), &request, stored.is_some());
             if waits && !collapsed && fetch.flight.is_none() {
-                match store.flights().turn(&key).await {
-                    Turn::First(first) => fetch.flight = Some(first),
-                    // The first has asked the disk, too.
-                    Turn::Waited => {
+                match store.flights().enter(&key).await {
+                    FlightRole::Leader(flight) => fetch.flight = Some(flight),
+                    // The leader has consulted the disk as well.
+                    FlightRole::Waited => {
                         (collapsed, recalled) = (true, true);
                         continue;
                     }
@@ -79,39 +79,44 @@ impl Proxy {
             }
             store.recall(&key, &fetch.asked()).await;
         };
-        let asking = Asking { key, fetch, why, collapsed };
+        let miss = CacheMiss { key, fetch, why, collapsed };
         match stored {
-            None => self.ask(store, asking, note).await,
-            Some(stored) => self.validate(store, asking, &stored, note).await,
+            None => self.fetch_new(store, miss, note).await,
+            Some(stored) => self.validate(store, miss, &stored, note).await,
         }
     }
 
-    /// Asks the origin, and stores its answer.
-    async fn ask(self: &Rc<Proxy>, store: &Arc<Store>, asking: Asking, mut note: Note) -> Response {
-        let ticket = store.memory().ticket(&asking.key.borrow());
+    /// Fetches from the origin, and stores the answer.
+    async fn fetch_new(
+        self: &Rc<Proxy>,
+        store: &Arc<Store>,
+        miss: CacheMiss,
+        mut note: RequestNote,
+    ) -> Response {
+        let ticket = store.memory().ticket(&miss.key.borrow());
         let sent = world::now();
-        match self.fetch(&asking.fetch, &asking.fetch.request, None).await {
+        match self.fetch(&miss.fetch, &miss.fetch.request, None).await {
             Err(error) => fail(&mut note, &error),
-            Ok(fetched) => self.take(store, asking, fetched, (ticket, sent), note),
+            Ok(fetched) => self.store_and_relay(store, miss, fetched, (ticket, sent), note),
         }
     }
 
     /// Forwards a new answer and stores it if allowed.
-    fn take(
+    fn store_and_relay(
         &self,
         store: &Arc<Store>,
-        asking: Asking,
+        miss: CacheMiss,
         mut fetched: Fetched,
-        (ticket, sent): (cache::Ticket, units::Time),
-        note: Note,
+        (ticket, sent): (cache::InsertTicket, units::Time),
+        note: RequestNote,
     ) -> Response {
-        self.make_ours(&mut fetched.head);
-        let request = &asking.fetch.request;
+        self.rewrite_head(&mut fetched.head);
+        let request = &miss.fetch.request;
         let status = fetched.head.status();
         let judged = match *request.method() == Method::GET {
             true => {
-                let (asked, fields) = (asking.fetch.asked(), fetched.head.headers());
-                store.storable(&asking.key, &asked, status, fields, sent)
+                let (asked, fields) = (miss.fetch.asked(), fetched.head.headers());
+                store.storable(&miss.key, &asked, status, fields, sent)
             }
             false => Err(cache::NotStored::Method),
         };
@@ -119,52 +124,52 @@ impl Proxy {
             Ok(storable) if !storable.fits(fetched.length) => Err(cache::NotStored::Part),
             judged => judged,
         };
-        let told = CacheStatus::new(Handling::Forwarded(asking.why));
-        let mut told = CacheStatus { collapsed: asking.collapsed, ..told };
+        let cache_status = CacheStatus::new(Handling::Forwarded(miss.why));
+        let mut cache_status = CacheStatus { collapsed: miss.collapsed, ..cache_status };
         let filling = match judged {
             Err(why) => {
-                told.detail = Some(why.token());
+                cache_status.detail = Some(why.token());
                 if why.is_of_response() && answers_all(status) {
                     store.hit_for_miss().remember(ticket, store.now());
                 }
-                Filling::nothing()
+                CacheFill::nothing()
             }
-            Ok(storable) if !store.has_room(&asking.key, &storable, fetched.length) => {
-                told.detail = Some("too-large");
+            Ok(storable) if !store.has_room(&miss.key, &storable, fetched.length) => {
+                cache_status.detail = Some("too-large");
                 store.hit_for_miss().remember(ticket, store.now());
-                Filling::nothing()
+                CacheFill::nothing()
             }
             Ok(storable) => {
-                told.stored = true;
+                cache_status.stored = true;
                 store.hit_for_miss().forget(ticket);
-                Filling::new(store, asking.key, ticket, status, storable, asking.fetch.flight)
+                CacheFill::new(store, miss.key, ticket, status, storable, miss.fetch.flight)
             }
         };
-        self.pass_back(fetched, note, filling, Some(told), Rc::default())
+        self.relay(fetched, note, filling, Some(cache_status), Rc::default())
     }
 
     /// Validates a stored response with the origin (RFC 9111 section 4.3).
     async fn validate(
         self: &Rc<Proxy>,
         store: &Arc<Store>,
-        asking: Asking,
-        stored: &Stored,
-        mut note: Note,
+        miss: CacheMiss,
+        stored: &StoredEntry,
+        mut note: RequestNote,
     ) -> Response {
-        let ticket = store.memory().ticket(&asking.key.borrow());
+        let ticket = store.memory().ticket(&miss.key.borrow());
         let sent = world::now();
-        let request = &asking.fetch.request;
-        let answered = self.fetch(&asking.fetch, &conditional(request, stored), None).await;
+        let request = &miss.fetch.request;
+        let answered = self.fetch(&miss.fetch, &conditional(request, stored), None).await;
         let status = match &answered {
             Err(error) => error.status(),
             Ok(fetched) => fetched.head.status(),
         };
-        // RFC 5861 section 4: whatever error the client would be told.
+        // RFC 5861 section 4: any error that the client would get.
         if matches!(status.as_u16(), 500 | 502 | 503 | 504) {
-            let asked = asking.fetch.asked();
+            let asked = miss.fetch.asked();
             let asked = cache::Request::new(request.method(), &asked);
-            if stored.terms().serves_on_error(&asked, Seconds::ZERO, store.now())
-                && let Some(hit) = hit(store, stored, &asking.fetch)
+            if stored.terms().serves_on_error(&asked, DeltaSeconds::ZERO, store.now())
+                && let Some(hit) = hit(store, stored, &miss.fetch)
             {
                 return hit_reply(store, &hit, None, &mut note).into();
             }
@@ -175,46 +180,46 @@ impl Proxy {
         };
         // Without validators of the cache's own, a 304 answers the client's conditions.
         if status != StatusCode::NOT_MODIFIED || !stored.terms().has_validator() {
-            return self.take(store, asking, fetched, (ticket, sent), note);
+            return self.store_and_relay(store, miss, fetched, (ticket, sent), note);
         }
-        self.make_ours(&mut fetched.head);
+        self.rewrite_head(&mut fetched.head);
         if !stored.terms().confirmed_by(fetched.head.headers()) {
             drop(fetched);
-            return self.ask(store, asking, note).await;
+            return self.fetch_new(store, miss, note).await;
         }
         note_fetched(&mut note, &fetched);
         let fields =
             cache::updated(&Section::of(stored.value().fields()), fetched.head.headers()).to_map();
         let status = stored.value().status();
-        let judged = store.storable(&asking.key, &asking.fetch.asked(), status, &fields, sent);
+        let judged = store.storable(&miss.key, &miss.fetch.asked(), status, &fields, sent);
         let confirmed = match judged {
             Ok(storable) => {
                 store.hit_for_miss().forget(ticket);
                 store.insert_confirmed(stored, ticket, status, storable)
             }
             Err(_) => {
-                store.forget(&asking.key.borrow()).await;
+                store.forget(&miss.key.borrow()).await;
                 None
             }
         };
-        let told = CacheStatus {
+        let cache_status = CacheStatus {
             forwarded_status: Some(StatusCode::NOT_MODIFIED),
             stored: confirmed.is_some(),
-            ..CacheStatus::new(Handling::Forwarded(asking.why))
+            ..CacheStatus::new(Handling::Forwarded(miss.why))
         };
-        let reply = match confirmed.and_then(|entry| hit(store, &entry, &asking.fetch)) {
+        let reply = match confirmed.and_then(|entry| hit(store, &entry, &miss.fetch)) {
             Some(hit) => {
                 let ttl = hit.entry.terms().ttl(store.now());
-                Prepared::reply(&hit, &told, ttl, None)
+                PreparedResponse::reply(&hit, &cache_status, ttl, None)
             }
             None => {
                 let mut fields = fields;
-                fields.append(CACHE_STATUS, header(&told));
+                fields.append(CACHE_STATUS, header(&cache_status));
                 Reply::new(status, fields, stored.value().body().clone())
             }
         };
-        note.entry.outcome = Outcome::Validated;
-        whole(&mut note, reply).into()
+        note.entry.outcome = RequestOutcome::Validated;
+        note_reply(&mut note, reply).into()
     }
 
     /// Validates in the background (RFC 5861 section 3), unless that is under way.
@@ -223,7 +228,7 @@ impl Proxy {
         store: &Arc<Store>,
         key: OwnedKey,
         fetch: Fetch,
-        stored: Stored,
+        stored: StoredEntry,
     ) {
         if store.flights().is_under_way(&key) {
             return;
@@ -231,15 +236,15 @@ impl Proxy {
         let (proxy, store) = (Rc::clone(self), Arc::clone(store));
         let mut fetch = fetch.for_the_proxy();
         drop(world::spawn(async move {
-            let Turn::First(flight) = store.flights().turn(&key).await else { return };
+            let FlightRole::Leader(flight) = store.flights().enter(&key).await else { return };
             fetch.flight = Some(flight);
             let url = key.uri().to_owned();
-            let asking = Asking { key, fetch, why: Forward::Stale, collapsed: false };
+            let miss = CacheMiss { key, fetch, why: ForwardReason::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
-            let record = Record::new(None, "GET", url, tls::Protocol::H1);
-            let note = Note::new(record, &journal);
+            let record = Entry::new(None, "GET", url, tls::Protocol::H1);
+            let note = RequestNote::new(record, &journal);
             if let Response::Streamed { mut body, .. } =
-                proxy.validate(&store, asking, &stored, note).await
+                proxy.validate(&store, miss, &stored, note).await
             {
                 // The body must be read to be stored.
                 while let Some(Ok(_)) = std::future::poll_fn(|cx| body.poll_next(cx)).await {}
@@ -254,7 +259,7 @@ fn answers_all(status: StatusCode) -> bool {
 }
 
 /// A conditional request that validates `stored`; unchanged if `stored` has no validator.
-fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
+fn conditional(request: &Request<()>, stored: &StoredEntry) -> Request<()> {
     let mut request = request.clone();
     if !stored.terms().has_validator() {
         return request;
@@ -271,7 +276,7 @@ fn conditional(request: &Request<()>, stored: &Stored) -> Request<()> {
 }
 
 /// The hit that `entry` is for `fetch`, fresh or not.
-fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
+fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<PreparedResponse>> {
     let asked = fetch.asked();
     let asked = cache::Request::new(fetch.request.method(), &asked);
     let shape = entry.terms().shape(&asked, entry.value().body().len() as u64)?;
@@ -281,22 +286,22 @@ fn hit(store: &Store, entry: &Stored, fetch: &Fetch) -> Option<Hit<Prepared>> {
 /// The answer for a hit, with its note filled in.
 pub(super) fn hit_reply(
     store: &Store,
-    hit: &Hit<Prepared>,
+    hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
-    note: &mut Note,
+    note: &mut RequestNote,
 ) -> Reply {
-    note.entry.outcome = Outcome::Hit;
-    whole(note, hit_answer(store, hit, alternative))
+    note.entry.outcome = RequestOutcome::Hit;
+    note_reply(note, hit_answer(store, hit, alternative))
 }
 
 /// The answer for a hit.
 pub(super) fn hit_answer(
     store: &Store,
-    hit: &Hit<Prepared>,
+    hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
 ) -> Reply {
     let ttl = hit.entry.terms().ttl(store.now());
-    Prepared::reply(hit, &CacheStatus::new(Handling::Hit), ttl, alternative)
+    PreparedResponse::reply(hit, &CacheStatus::new(Handling::Hit), ttl, alternative)
 }
 
 fn header(status: &CacheStatus) -> HeaderValue {
@@ -304,7 +309,10 @@ fn header(status: &CacheStatus) -> HeaderValue {
 }
 
 /// RFC 9111 section 5.2.1.7.
-fn unavailable(note: &mut Note) -> Reply {
-    let message = "nothing is stored for this request, and it wants the origin not to be asked";
-    refuse(note, &Refused::new(StatusCode::GATEWAY_TIMEOUT, "proxy_internal_response", message))
+fn unavailable(note: &mut RequestNote) -> Reply {
+    let message = "nothing is stored for this request, and `only-if-cached` rules out the origin";
+    refuse(
+        note,
+        &RefusedRequest::new(StatusCode::GATEWAY_TIMEOUT, "proxy_internal_response", message),
+    )
 }

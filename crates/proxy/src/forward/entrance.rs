@@ -1,4 +1,4 @@
-//! Entry point of requests: client, route and access control.
+//! Entry point of requests: client, route and access control; authentication of SOCKS clients, which precedes their requests.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -9,20 +9,21 @@ use std::time::Duration;
 use http::HeaderValue;
 use http::header::PROXY_AUTHORIZATION;
 use http_stack::server::{Acceptor, RequestBody};
+use http_stack::socks::Version;
+use http_stack::socks::server::{Guard, Verdict};
 use http_stack::wheel::Wheel;
 use http_stack::{Answer, Handler, RequestHead};
-use tls::PublicClient;
+use tls::{Protocol, PublicClient};
 use tokio::sync::Semaphore;
 use units::Time;
 
-use super::reception::{Admitted, Reception, in_one_form};
-use super::refusal::Refused;
-use super::replies;
-use super::route::{Route, route};
+use super::dispatch::{Admitted, Dispatcher, has_single_target_form, refuse};
+use super::replies::{self, RefusedRequest};
+use super::route::{RequestRoute, route};
 use crate::caching::Store;
 use crate::config::Settings;
-use crate::journal::Journal;
-use crate::target::{Authority, Scheme, Target};
+use crate::journal::{Entry, Journal, RequestNote};
+use crate::target::{Authority, RequestTarget, Scheme};
 use crate::upstream::Upstream;
 
 /// Number of passwords verified at once, each on a thread of its own: guessing must not occupy all cores.
@@ -97,14 +98,14 @@ pub struct ProxyParts {
 
 /// A port of a proxy, as its handler.
 pub struct Entrance {
-    reception: Reception,
+    reception: Dispatcher,
     address: SocketAddr,
 }
 
 impl Entrance {
     /// The port at `address`, over TLS or in clear text.
     pub fn new(proxy: &Rc<Proxy>, scheme: Scheme, address: SocketAddr) -> Entrance {
-        let reception = Reception { proxy: Rc::clone(proxy), scheme, alternative: None };
+        let reception = Dispatcher { proxy: Rc::clone(proxy), scheme, alternative: None };
         Entrance { reception, address }
     }
 
@@ -115,31 +116,33 @@ impl Entrance {
         self
     }
 
-    fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, Refused> {
-        let Reception { proxy, scheme, .. } = &self.reception;
+    fn admit(&self, head: &RequestHead<'_>) -> Result<Admitted, RefusedRequest> {
+        let Dispatcher { proxy, scheme, .. } = &self.reception;
         let settings = &*proxy.settings;
         let is_served = head.peer.is_none_or(|peer| settings.access.clients.permit(peer.ip()));
         if !is_served {
-            return Err(Refused::unserved_client());
+            return Err(RefusedRequest::unserved_client());
         }
-        let in_one_form = in_one_form(head.protocol);
-        let asked = (in_one_form && !head.is_connect()).then_some(head.scheme);
-        let target = Target::of(head.method, head.target, head.authority, asked)?;
-        let route = route(settings, target, *scheme, in_one_form)?;
-        if let (Route::Pac, Some(file)) = (&route, &settings.pac) {
+        let single_form = has_single_target_form(head.protocol);
+        let asked = (single_form && !head.is_connect()).then_some(head.scheme);
+        let target = RequestTarget::of(head.method, head.target, head.authority, asked)?;
+        let route = route(settings, target, *scheme, single_form)?;
+        if let (RequestRoute::Pac, Some(file)) = (&route, &settings.pac) {
             let place = self.place(head.authority);
-            return Ok(Admitted::Own(replies::pac(&file.pac, *scheme, &place)));
+            return Ok(Admitted::Own(replies::pac_file(&file.pac, *scheme, &place)));
         }
         let judged = route.judge();
         // The sites behind this proxy are public; the forward proxy is for its users.
-        let is_reverse = matches!(route, Route::Reverse { .. });
+        let is_reverse = matches!(route, RequestRoute::Reverse { .. });
         let users = settings.access.users.as_ref().filter(|_| !is_reverse);
         let Some(users) = users else {
             judged?;
             return Ok(self.reception.prepare(route, head, None));
         };
-        let claim =
-            head.fields.get(PROXY_AUTHORIZATION.as_str()).ok_or_else(Refused::unknown_user)?;
+        let claim = head
+            .fields
+            .get(PROXY_AUTHORIZATION.as_str())
+            .ok_or_else(RefusedRequest::unknown_user)?;
         Ok(match (users.recall(claim), judged) {
             (Some(user), Ok(())) => self.reception.prepare(route, head, Some(user)),
             (Some(user), Err(refused)) => Admitted::Known(Some(user), Err(refused)),
@@ -169,5 +172,38 @@ impl Handler for Entrance {
 
     fn receive(&self, request: RequestHead<'_>, body: RequestBody) -> Result<Answer, RequestBody> {
         Ok(self.reception.answer(self.admit(&request), request, Some(body)))
+    }
+}
+
+/// Placeholder target of clients refused before their request.
+const NO_TARGET: &str = "-";
+
+impl Proxy {
+    /// Returns true if clients must authenticate.
+    pub(crate) fn requires_users(&self) -> bool {
+        self.settings.access.users.is_some()
+    }
+}
+
+impl Guard for Proxy {
+    /// Refused clients are noted here, since no request follows. Admitted ones are recalled with their request.
+    fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict {
+        let proxy = self;
+        Box::pin(async move {
+            let access = &proxy.settings.access;
+            let is_served = peer.is_none_or(|peer| access.clients.permit(peer.ip()));
+            if is_served && proxy.verify(claim.as_bytes().to_owned()).await.is_some() {
+                return true;
+            }
+            let entry = Entry::new(peer, "CONNECT", NO_TARGET.to_owned(), Protocol::H1);
+            let entry = Entry { socks: Some(Version::V5), ..entry };
+            let mut note = RequestNote::new(entry, &proxy.journal);
+            let refused = match is_served {
+                true => RefusedRequest::unknown_user(),
+                false => RefusedRequest::unserved_client(),
+            };
+            drop(refuse(&mut note, &refused));
+            false
+        })
     }
 }

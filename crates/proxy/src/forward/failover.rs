@@ -11,10 +11,12 @@ use http_stack::server::RequestBody;
 
 use super::entrance::Proxy;
 use super::job::Fetch;
-use crate::caching::Flight;
+use crate::caching::SingleFlight;
 use crate::config::{HostField, Reverse};
 use crate::fields;
-use crate::upstream::{Check, Choice, Destination, FetchError, Fetched, Health, Order, Peer};
+use crate::upstream::{
+    ClientPeer, Destination, FetchError, FetchOrder, Fetched, Health, HealthCheck, ServerChoice,
+};
 
 /// The servers of an origin, for one request.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub(super) struct Servers {
     pub(super) health: Arc<Health>,
     /// Round-robin position.
     pub(super) turn: usize,
-    /// True if each server is asked by its own name.
+    /// True if requests name each server's own host.
     pub(super) by_own_name: bool,
 }
 
@@ -62,14 +64,14 @@ impl Proxy {
             self.settings.via.add(head.headers_mut(), version);
             fetch.interims.put(head);
         };
-        let order = Order {
+        let order = FetchOrder {
             destination: fetch.destination.clone(),
             reach: self.reach(fetch.is_operators),
             client: fetch.client,
             connect_timeout: None,
             request,
             body: &mut body,
-            begun: &|| fetch.flight.iter().for_each(Flight::take_off),
+            begun: &|| fetch.flight.iter().for_each(SingleFlight::connected),
         };
         match &fetch.servers {
             Some(servers) => self.fetch_from(servers, order, inform).await,
@@ -77,23 +79,23 @@ impl Proxy {
         }
     }
 
-    /// Asks the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is
+    /// Tries the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is
     /// idempotent (RFC 9110 section 9.2.2).
     async fn fetch_from(
         &self,
         servers: &Servers,
-        order: Order<'_>,
+        order: FetchOrder<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, FetchError> {
-        let Order { reach, client, request, body, begun, .. } = order;
+        let FetchOrder { reach, client, request, body, begun, .. } = order;
         let is_repeatable = body.is_none() && request.method().is_idempotent();
         let deadline = world::now() + self.settings.upstream.connect_timeout;
         let mut tried = Vec::new();
         while let Some(choice) = servers.health.choose(servers.turn, &tried, self.date()) {
-            let Choice { index, has_more } = choice;
+            let ServerChoice { index, has_more } = choice;
             tried.push(index);
             let limit = servers.health.settings().connect_timeout;
-            let order = Order {
+            let order = FetchOrder {
                 destination: servers.origins[index].clone(),
                 reach,
                 client,
@@ -139,7 +141,7 @@ async fn check_one(
     health: Arc<Health>,
     (index, server, request): (usize, Destination, Request<()>),
 ) {
-    let Some(Check { interval, timeout, .. }) = health.settings().check else { return };
+    let Some(HealthCheck { interval, timeout, .. }) = health.settings().check else { return };
     while going.strong_count() > 0 {
         let Some(upstream) = proxy.upgrade().map(|proxy| proxy.upstream.clone()) else { return };
         let status = upstream.probe(&server, &request, timeout).await;
@@ -150,10 +152,10 @@ async fn check_one(
 }
 
 /// The request of a health check.
-fn probe(site: &Reverse, index: usize, check: &Check) -> Request<()> {
+fn probe(site: &Reverse, index: usize, check: &HealthCheck) -> Request<()> {
     let server = &site.origins[index];
     let own = server.authority();
-    // A pattern is not a name to request.
+    // A pattern cannot be requested as a host.
     let named = site.hosts.iter().find(|host| !host.starts_with('.'));
     let host = match site.host_field {
         HostField::Client => named.unwrap_or(&own),
@@ -186,6 +188,6 @@ fn is_failure(fetched: &Result<Fetched, FetchError>) -> Option<bool> {
 impl Fetch {
     /// The same request on behalf of the proxy itself.
     pub(super) fn for_the_proxy(self) -> Fetch {
-        Fetch { client: Peer::default(), ..self }
+        Fetch { client: ClientPeer::default(), ..self }
     }
 }

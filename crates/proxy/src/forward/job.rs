@@ -1,6 +1,5 @@
 //! A request prepared for forwarding: everything needed of its head, which does not outlive its connection's buffer.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use cache::OwnedKey;
@@ -12,15 +11,16 @@ use ipnet::IpNet;
 use tls::Protocol;
 
 use super::failover::Servers;
-use super::interims::Interims;
-use super::refusal::Refused;
-use super::route::Route;
-use crate::caching::{Asked, Flight};
+use super::replies::RefusedRequest;
+use super::route::RequestRoute;
+use super::transit::Interims;
+use crate::access::within;
+use crate::caching::{ClientFields, SingleFlight};
 use crate::config::{HostField, Settings};
-use crate::fields::{self, Client, Disclosure};
+use crate::fields::{self, DisclosedClient, Disclosure};
 use crate::overrides::Overrides;
 use crate::target::{Authority, Scheme};
-use crate::upstream::{Destination, Peer};
+use crate::upstream::{ClientPeer, Destination};
 
 /// Removes stored responses: a request for caches, never for origins.
 const PURGE: &str = "PURGE";
@@ -28,8 +28,8 @@ const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
 /// Action for a request.
 #[derive(Debug)]
-pub(super) enum Job {
-    /// Ask an origin.
+pub(super) enum ForwardJob {
+    /// Fetch from an origin.
     Fetch(Box<Fetch>),
     /// Open a tunnel.
     Tunnel(Destination),
@@ -46,13 +46,13 @@ pub(super) struct Fetch {
     /// The servers of an origin behind this proxy; `destination` is the first in turn.
     pub(super) servers: Option<Servers>,
     /// The client.
-    pub(super) client: Peer,
+    pub(super) client: ClientPeer,
     /// True if the operator chose the origin.
     pub(super) is_operators: bool,
     /// Cache key of its response, if there is a cache.
     pub(super) key: Option<OwnedKey>,
     /// True if the fields that describe its client are this proxy's own.
-    pub(super) tells_own: bool,
+    pub(super) own_disclosure: bool,
     /// Alternative service to advertise to its client (`Alt-Svc`), if any.
     pub(super) alternative: Option<HeaderValue>,
     /// True if it offers a switch to another protocol (`Upgrade`).
@@ -60,22 +60,22 @@ pub(super) struct Fetch {
     /// Interim responses before the answer.
     pub(super) interims: Interims,
     /// The flight that other requests wait for.
-    pub(super) flight: Option<Flight>,
+    pub(super) flight: Option<SingleFlight>,
     pub(super) request: Request<()>,
 }
 
 impl Fetch {
     /// Its fields, as far as its client chose them.
-    pub(super) fn asked(&self) -> Asked<'_> {
-        Asked { fields: self.request.headers(), tells_own: self.tells_own }
+    pub(super) fn asked(&self) -> ClientFields<'_> {
+        ClientFields { fields: self.request.headers(), own_disclosure: self.own_disclosure }
     }
 }
 
-impl Job {
+impl ForwardJob {
     /// Interim responses before its answer.
     pub(super) fn interims(&self) -> Interims {
         match self {
-            Job::Fetch(fetch) => fetch.interims.clone(),
+            ForwardJob::Fetch(fetch) => fetch.interims.clone(),
             _ => Interims::default(),
         }
     }
@@ -83,26 +83,26 @@ impl Job {
     /// Prepares `head`, which goes along `route`. `key` is the cache key of its response; `turn` selects one of an origin's several servers.
     pub(super) fn new(
         settings: &Settings,
-        route: Route<'_, '_>,
+        route: RequestRoute<'_, '_>,
         head: &RequestHead<'_>,
         scheme: Scheme,
         key: Option<OwnedKey>,
         turn: usize,
-    ) -> Result<Job, Refused> {
+    ) -> Result<ForwardJob, RefusedRequest> {
         if head.method == PURGE {
-            return purge(settings, &route, head).map(Job::Purge);
+            return purge(settings, &route, head).map(ForwardJob::Purge);
         }
         let (mut servers, no_overrides) = (None, Overrides::of(Vec::new()));
         let (destination, is_operators, asked, path, disclosure, trusted, overrides) = match route {
-            Route::Pac | Route::Itself => return Ok(Job::Options),
-            Route::Tunnel { authority, .. } => {
-                return Ok(Job::Tunnel(Destination::new(Scheme::Https, &authority)));
+            RequestRoute::Pac | RequestRoute::Itself => return Ok(ForwardJob::Options),
+            RequestRoute::Tunnel { authority, .. } => {
+                return Ok(ForwardJob::Tunnel(Destination::new(Scheme::Https, &authority)));
             }
-            Route::Forward { forward, scheme, authority, path } => {
+            RequestRoute::Forward { forward, scheme, authority, path } => {
                 let destination = Destination::new(scheme, &authority);
                 (destination, false, None, path, forward.disclosure, &[][..], &no_overrides)
             }
-            Route::Reverse { site, authority, path, .. } => {
+            RequestRoute::Reverse { site, authority, path, .. } => {
                 let destination = site.origins[turn % site.origins.len()].clone();
                 let asked = authority.filter(|_| site.host_field == HostField::Client);
                 servers = Some(Servers {
@@ -123,17 +123,21 @@ impl Job {
         let expects = fields::expects_continue(&fields);
         fields::strip(&mut fields);
         if settings.via.has_passed(&fields) {
-            let message = "this request has been here before: it goes round in a loop";
-            return Err(Refused::new(StatusCode::LOOP_DETECTED, "proxy_loop_detected", message));
+            let message = "the request has passed this proxy before: it is in a loop";
+            return Err(RefusedRequest::new(
+                StatusCode::LOOP_DETECTED,
+                "proxy_loop_detected",
+                message,
+            ));
         }
         if method == Method::OPTIONS && is_last_hop(&mut fields)? {
-            return Ok(Job::Options);
+            return Ok(ForwardJob::Options);
         }
-        if !head.peer.is_some_and(|peer| is_among(trusted, peer)) {
+        if !head.peer.is_some_and(|peer| within(trusted, peer.ip())) {
             overrides.strip(&mut fields);
         }
         settings.via.add(&mut fields, version(head.protocol));
-        let tells_own = tell(disclosure, &mut fields, head, scheme, trusted)?;
+        let own_disclosure = tell(disclosure, &mut fields, head, scheme, trusted)?;
         let is_1_0 = head.protocol == Protocol::H10;
         if expects && !is_1_0 {
             // RFC 9110 section 10.1.1: the origin decides if it wants the body.
@@ -150,39 +154,36 @@ impl Job {
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
         let (alternative, interims) = (None, Interims::default());
-        let client = Peer::at(head.peer);
+        let client = ClientPeer::at(head.peer);
         let fetch = Fetch {
             destination,
             servers,
             client,
             is_operators,
             key,
-            tells_own,
+            own_disclosure,
             alternative,
             is_upgrade,
             flight: None,
             interims,
             request,
         };
-        Ok(Job::Fetch(Box::new(fetch)))
+        Ok(ForwardJob::Fetch(Box::new(fetch)))
     }
 }
 
 /// The keys that a purge request names, if its client may purge.
 fn purge(
     settings: &Settings,
-    route: &Route<'_, '_>,
+    route: &RequestRoute<'_, '_>,
     head: &RequestHead<'_>,
-) -> Result<Vec<OwnedKey>, Refused> {
-    let refused = |status, message| Err(Refused::new(status, "http_request_denied", message));
+) -> Result<Vec<OwnedKey>, RefusedRequest> {
+    let refused = |status, message| Err(RefusedRequest::denied(status, message));
     if settings.purgers.is_empty() || settings.cache.is_none() {
-        return refused(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "nothing can be purged here by that method",
-        );
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "PURGE is not enabled here");
     }
-    if !head.peer.is_some_and(|peer| is_among(&settings.purgers, peer)) {
-        return refused(StatusCode::FORBIDDEN, "your address may purge nothing");
+    if !head.peer.is_some_and(|peer| within(&settings.purgers, peer.ip())) {
+        return refused(StatusCode::FORBIDDEN, "your address may not purge");
     }
     // Under either scheme of clients.
     Ok([Scheme::Http, Scheme::Https]
@@ -191,29 +192,26 @@ fn purge(
         .collect())
 }
 
-fn is_among(networks: &[IpNet], peer: SocketAddr) -> bool {
-    let address = peer.ip().to_canonical();
-    networks.iter().any(|network| network.contains(&address))
-}
-
-fn method(name: &str) -> Result<Method, Refused> {
-    let refused = |status, message| Err(Refused::new(status, "http_request_error", message));
+fn method(name: &str) -> Result<Method, RefusedRequest> {
     match Method::from_bytes(name.as_bytes()) {
         // Its answer would contain fields that others added to the request (RFC 9110 section 9.3.8).
-        Ok(Method::TRACE) => refused(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not passed on"),
+        Ok(Method::TRACE) => Err(RefusedRequest::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "http_request_error",
+            "TRACE is not forwarded",
+        )),
         Ok(method) => Ok(method),
-        Err(_) => refused(StatusCode::BAD_REQUEST, "the method is malformed"),
+        Err(_) => Err(RefusedRequest::malformed("the method is malformed")),
     }
 }
 
-/// The URI in the request to the origin: with the host that the client requested, if that is `asked`.
+/// The URI of the request to the origin; `asked` is the client's host, if that is kept.
 fn uri(
     destination: &Destination,
     asked: Option<Authority<'_>>,
     path: &str,
-) -> Result<Uri, Refused> {
-    let malformed =
-        || Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "the target is malformed");
+) -> Result<Uri, RefusedRequest> {
+    let malformed = || RefusedRequest::malformed("the target is malformed");
     let authority = match asked {
         None => destination.authority(),
         Some(asked) => asked.text.to_owned(),
@@ -229,12 +227,10 @@ fn uri(
 }
 
 /// Returns true if `Max-Forwards` ends here; decrements it otherwise (RFC 9110 section 7.6.2).
-fn is_last_hop(fields: &mut HeaderMap) -> Result<bool, Refused> {
+fn is_last_hop(fields: &mut HeaderMap) -> Result<bool, RefusedRequest> {
     let Some(left) = fields.get(MAX_FORWARDS) else { return Ok(false) };
     let left = left.to_str().ok().and_then(|left| left.parse::<u32>().ok());
-    let left = left.ok_or_else(|| {
-        Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "Max-Forwards is no number")
-    })?;
+    let left = left.ok_or_else(|| RefusedRequest::malformed("Max-Forwards is not a number"))?;
     if let Some(less) = left.checked_sub(1) {
         fields.insert(MAX_FORWARDS, HeaderValue::from(less));
     }
@@ -247,13 +243,11 @@ fn tell(
     head: &RequestHead<'_>,
     scheme: Scheme,
     trusted: &[IpNet],
-) -> Result<bool, Refused> {
+) -> Result<bool, RefusedRequest> {
     let Some(peer) = head.peer else { return Ok(false) };
-    let client = Client { address: peer.ip(), scheme, host: head.authority };
+    let client = DisclosedClient { address: peer.ip(), scheme, host: head.authority };
     let told = disclosure.tell(fields, client, trusted);
-    told.map_err(|_| {
-        Refused::new(StatusCode::BAD_REQUEST, "http_request_error", "the host is malformed")
-    })
+    told.map_err(|_| RefusedRequest::malformed("the host is malformed"))
 }
 
 /// The HTTP version of a received message, for `Via`.
@@ -271,9 +265,13 @@ mod tests {
     use super::*;
     use crate::config::{File, resolve};
     use crate::forward::route::route;
-    use crate::target::Target;
+    use crate::target::RequestTarget;
 
-    fn job(method: &str, target: &str, fields: &[(&'static str, &str)]) -> Result<Job, Refused> {
+    fn job(
+        method: &str,
+        target: &str,
+        fields: &[(&'static str, &str)],
+    ) -> Result<ForwardJob, RefusedRequest> {
         let settings = resolve(File::default(), "farlink-test").expect("settings");
         let mut map = HeaderMap::new();
         for (name, value) in fields {
@@ -281,15 +279,15 @@ mod tests {
         }
         let head =
             RequestHead { fields: (&map).into(), ..RequestHead::new(method, "p.test", target) };
-        let target = Target::of(method, target, "p.test", None).expect("a target");
+        let target = RequestTarget::of(method, target, "p.test", None).expect("a target");
         let route = route(&settings, target, Scheme::Http, false)?;
         route.judge()?;
-        Job::new(&settings, route, &head, Scheme::Http, None, 0)
+        ForwardJob::new(&settings, route, &head, Scheme::Http, None, 0)
     }
 
-    fn fetched(job: Result<Job, Refused>) -> (Destination, Request<()>) {
+    fn fetched(job: Result<ForwardJob, RefusedRequest>) -> (Destination, Request<()>) {
         match job {
-            Ok(Job::Fetch(fetch)) => (fetch.destination, fetch.request),
+            Ok(ForwardJob::Fetch(fetch)) => (fetch.destination, fetch.request),
             other => panic!("not to be fetched: {other:?}"),
         }
     }
@@ -308,7 +306,8 @@ mod tests {
 
     #[test]
     fn what_must_not_pass_is_refused() {
-        let status = |job: Result<Job, Refused>| job.expect_err("a refusal").status.as_u16();
+        let status =
+            |job: Result<ForwardJob, RefusedRequest>| job.expect_err("a refusal").status.as_u16();
         assert_eq!(status(job("GET", "http://a.test/", &[("via", "1.1 farlink-test")])), 508);
         assert_eq!(status(job("TRACE", "http://a.test/", &[])), 405);
         assert_eq!(status(job("GET", "http://a.test:25/", &[])), 403);
@@ -319,7 +318,7 @@ mod tests {
     #[test]
     fn the_number_of_hops_is_counted_down() {
         let options = |hops| job("OPTIONS", "http://a.test/", &[("max-forwards", hops)]);
-        assert!(matches!(options("0"), Ok(Job::Options)));
+        assert!(matches!(options("0"), Ok(ForwardJob::Options)));
         assert_eq!(fetched(options("3")).1.headers()["max-forwards"], "2");
         assert_eq!(
             fetched(job("GET", "http://a.test/", &[("max-forwards", "0")])).1.method(),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use cache::{CacheStatus, Key, OwnedKey};
+use cache::{CacheStatus, OwnedKey};
 use http::header::{CONNECTION, DATE, HeaderName, HeaderValue, UPGRADE};
 use http::{HeaderMap, Method, StatusCode};
 use http_stack::server::RequestBody;
@@ -12,16 +12,16 @@ use http_stack::{Reply, Response};
 use units::Time;
 use url::Url;
 
-use super::body::{Counted, CountedTunnel, Passing};
+use super::dispatch::{note_reply, refuse};
 use super::entrance::Proxy;
-use super::job::{Fetch, Job};
-use super::reception::{refuse, whole};
-use super::refusal::Refused;
+use super::job::{Fetch, ForwardJob};
 use super::replies;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, Filling};
+use super::replies::RefusedRequest;
+use super::transit::{CountedBody, CountedTunnel, RelayedBody};
+use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
 use crate::fields;
-use crate::journal::{Note, Outcome, Times};
-use crate::upstream::{Destination, FetchError, Fetched, Reach};
+use crate::journal::{RequestNote, RequestOutcome, RequestTimes};
+use crate::upstream::{Destination, FetchError, Fetched, ReachPolicy};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
@@ -29,26 +29,26 @@ impl Proxy {
     /// Carries out `job` and returns the answer.
     pub(super) async fn carry_out(
         self: &Rc<Proxy>,
-        job: Job,
+        job: ForwardJob,
         body: Option<RequestBody>,
-        mut note: Note,
+        mut note: RequestNote,
     ) -> Response {
         match job {
-            Job::Options => {
-                note.entry.outcome = Outcome::Own;
-                whole(&mut note, replies::options()).into()
+            ForwardJob::Options => {
+                note.entry.outcome = RequestOutcome::Own;
+                note_reply(&mut note, replies::options()).into()
             }
-            Job::Purge(keys) => {
-                note.entry.outcome = Outcome::Own;
-                whole(&mut note, self.purge(&keys).await).into()
+            ForwardJob::Purge(keys) => {
+                note.entry.outcome = RequestOutcome::Own;
+                note_reply(&mut note, self.purge(&keys).await).into()
             }
-            Job::Tunnel(destination) => match &self.settings.intercept {
+            ForwardJob::Tunnel(destination) => match &self.settings.intercept {
                 Some(intercept) if intercept.covers(&destination.host) => {
                     self.end_tunnel(intercept, &destination, note)
                 }
                 _ => self.tunnel(destination, note).await,
             },
-            Job::Fetch(fetch) => {
+            ForwardJob::Fetch(fetch) => {
                 let is_safe = [Method::GET, Method::HEAD].contains(fetch.request.method());
                 let alternative = fetch.alternative.clone();
                 let response = match self.store.clone() {
@@ -66,7 +66,12 @@ impl Proxy {
     }
 
     /// Forwards a request without consulting the cache, and invalidates responses that it makes invalid.
-    async fn pass(&self, mut fetch: Fetch, body: Option<RequestBody>, mut note: Note) -> Response {
+    async fn pass(
+        &self,
+        mut fetch: Fetch,
+        body: Option<RequestBody>,
+        mut note: RequestNote,
+    ) -> Response {
         if body.is_some() {
             // The body would have to precede the other protocol.
             for name in [CONNECTION, UPGRADE] {
@@ -85,50 +90,51 @@ impl Proxy {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
                 }
-                self.pass_back(fetched, note, Filling::nothing(), None, received)
+                self.relay(fetched, note, CacheFill::nothing(), None, received)
             }
         }
     }
 
     /// Joins the client to an origin that switches protocols.
-    fn switch(&self, fetched: Fetched, mut note: Note) -> Response {
+    fn switch(&self, fetched: Fetched, mut note: RequestNote) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, body, .. } = fetched;
         let Some(tunnel) = body.into_tunnel() else {
-            let message = "the origin goes on by another protocol where there is none";
-            let refused = Refused::new(StatusCode::BAD_GATEWAY, "http_protocol_error", message);
+            let message = "the origin switches to another protocol without being asked";
+            let refused =
+                RefusedRequest::new(StatusCode::BAD_GATEWAY, "http_protocol_error", message);
             return refuse(&mut note, &refused).into();
         };
         let protocol = head.headers_mut().remove(UPGRADE);
-        self.make_ours(&mut head);
+        self.rewrite_head(&mut head);
         head.headers_mut().extend(protocol.map(|protocol| (UPGRADE, protocol)));
-        note.entry.outcome = Outcome::Tunnelled;
+        note.entry.outcome = RequestOutcome::Tunnelled;
         Response::Switched { head, far: Box::new(CountedTunnel { tunnel, note }) }
     }
 
     /// Forwards an answer. `status` reports the cache's part.
-    pub(super) fn pass_back(
+    pub(super) fn relay(
         &self,
         fetched: Fetched,
-        mut note: Note,
-        filling: Filling,
+        mut note: RequestNote,
+        filling: CacheFill,
         status: Option<CacheStatus>,
         received: Rc<Cell<u64>>,
     ) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, length, body, .. } = fetched;
-        self.make_ours(&mut head);
-        self.complete(head.headers_mut(), &note.entry.times);
+        self.rewrite_head(&mut head);
+        self.add_server_timing(head.headers_mut(), &note.entry.times);
         if let Some(status) = status {
             let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
             head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
         }
-        let body = Box::new(Passing::new(body, note, filling, received));
+        let body = Box::new(RelayedBody::new(body, note, filling, received));
         Response::Streamed { head, length, body }
     }
 
     /// Turns an origin's head into this proxy's own. Idempotent.
-    pub(super) fn make_ours(&self, head: &mut http::Response<()>) {
+    pub(super) fn rewrite_head(&self, head: &mut http::Response<()>) {
         let version = head.version();
         fields::strip(head.headers_mut());
         if !self.settings.via.has_passed(head.headers()) {
@@ -142,23 +148,23 @@ impl Proxy {
         }
     }
 
-    pub(super) fn reach(&self, is_operators: bool) -> Reach<'_> {
+    pub(super) fn reach(&self, is_operators: bool) -> ReachPolicy<'_> {
         match &self.settings.forward {
-            Some(forward) if !is_operators => Reach::Client(&forward.destinations),
-            _ => Reach::Operator,
+            Some(forward) if !is_operators => ReachPolicy::Client(&forward.destinations),
+            _ => ReachPolicy::Operator,
         }
     }
 
-    async fn tunnel(&self, destination: Destination, mut note: Note) -> Response {
+    async fn tunnel(&self, destination: Destination, mut note: RequestNote) -> Response {
         let (tunnel, address) = match self.upstream.tunnel(&destination, self.reach(false)).await {
             Ok(opened) => opened,
             Err(error) => return fail(&mut note, &error),
         };
         let now = Some(world::now());
         let times = &mut note.entry.times;
-        *times = Times { connected: now, client_first: now, ..*times };
+        *times = RequestTimes { connected: now, client_first: now, ..*times };
         (note.entry.status, note.entry.origin) = (200, Some(address));
-        note.entry.outcome = Outcome::Tunnelled;
+        note.entry.outcome = RequestOutcome::Tunnelled;
         Response::Tunnel(Box::new(CountedTunnel { tunnel, note }))
     }
 
@@ -180,18 +186,12 @@ impl Proxy {
     async fn invalidate(&self, key: &OwnedKey, method: &Method, head: &http::Response<()>) {
         let (Some(store), Ok(target)) = (&self.store, Url::parse(key.uri())) else { return };
         for url in cache::invalidated(method, &target, head.status(), head.headers()) {
-            let scheme = match url.scheme() {
-                "https" => cache::Scheme::Https,
-                _ => cache::Scheme::Http,
-            };
-            let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-            let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-            store.forget(&Key::new(key.partition(), scheme, authority, path)).await;
+            store.forget(&key_of_url(key.partition(), &url)).await;
         }
     }
 
     /// Adds this proxy's own fields.
-    fn complete(&self, fields: &mut HeaderMap, times: &Times) {
+    fn add_server_timing(&self, fields: &mut HeaderMap, times: &RequestTimes) {
         if self.settings.server_timing {
             let since = |at: Option<Time>| at.map_or(Duration::ZERO, |at| at.since(times.request));
             let [connected, first] = [times.connected, times.origin_first].map(since);
@@ -204,25 +204,25 @@ impl Proxy {
 }
 
 /// Notes an origin's answer, and its times.
-pub(super) fn note_fetched(note: &mut Note, fetched: &Fetched) {
+pub(super) fn note_fetched(note: &mut RequestNote, fetched: &Fetched) {
     let now = Some(world::now());
     let times = &mut note.entry.times;
     let connected = Some(fetched.connected);
-    *times = Times { connected, origin_first: now, client_first: now, ..*times };
+    *times = RequestTimes { connected, origin_first: now, client_first: now, ..*times };
     note.entry.status = fetched.head.status().as_u16();
     note.entry.origin = fetched.address;
 }
 
 fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {
     let (length, received) = (body.length(), Rc::clone(received));
-    RequestBody::new(Box::new(Counted { body, received }), length)
+    RequestBody::new(Box::new(CountedBody { body, received }), length)
 }
 
 /// The answer for a failed fetch.
-pub(super) fn fail(note: &mut Note, error: &FetchError) -> Response {
-    let reply = refuse(note, &Refused::from(error));
+pub(super) fn fail(note: &mut RequestNote, error: &FetchError) -> Response {
+    let reply = refuse(note, &RefusedRequest::from(error));
     if !matches!(error, FetchError::Forbidden(_)) {
-        note.entry.outcome = Outcome::Failed(error.kind());
+        note.entry.outcome = RequestOutcome::Failed(error.kind());
     }
     reply.into()
 }

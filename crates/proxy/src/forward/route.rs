@@ -1,16 +1,16 @@
 //! Routing of a request, by its target and the proxy's settings. No IO.
 
-use cache::{Key, Partition};
+use cache::{CacheKey, Partition};
 use http::StatusCode;
 
-use super::refusal::Refused;
+use super::replies::RefusedRequest;
 use crate::access::matches;
 use crate::config::{Forward, Reverse, Settings};
-use crate::target::{Authority, Scheme, Target};
+use crate::target::{Authority, RequestTarget, Scheme};
 
 /// Route of a request.
 #[derive(Clone, Debug)]
-pub enum Route<'s, 't> {
+pub enum RequestRoute<'s, 't> {
     /// The proxy itself: a request for the auto-configuration file.
     Pac,
     /// The proxy itself: a request for its capabilities.
@@ -44,67 +44,63 @@ pub enum Route<'s, 't> {
     },
 }
 
-impl Route<'_, '_> {
+impl RequestRoute<'_, '_> {
     /// Judges the route by its target; the address is judged when it is resolved.
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn judge(&self) -> Result<(), Refused> {
+    pub fn judge(&self) -> Result<(), RefusedRequest> {
         let judged = match self {
-            Route::Forward { forward, scheme, authority, .. } => {
+            RequestRoute::Forward { forward, scheme, authority, .. } => {
                 let port = authority.port.unwrap_or(scheme.default_port());
                 forward.destinations.judge_request(authority.bare_host(), port)
             }
-            Route::Tunnel { forward, authority } => {
+            RequestRoute::Tunnel { forward, authority } => {
                 let port = authority.port.unwrap_or(Scheme::Https.default_port());
                 forward.destinations.judge_tunnel(authority.bare_host(), port)
             }
-            Route::Pac | Route::Itself | Route::Reverse { .. } => Ok(()),
+            RequestRoute::Pac | RequestRoute::Itself | RequestRoute::Reverse { .. } => Ok(()),
         };
         Ok(judged?)
     }
 
     /// The cache key of a response along this route, if it leads to an origin. `client_scheme` is the scheme of the client's request:
     /// the origins behind this proxy may answer differently by it.
-    pub fn key(&self, client_scheme: Scheme) -> Option<Key<'_>> {
-        let scheme = |scheme| match scheme {
-            Scheme::Http => cache::Scheme::Http,
-            Scheme::Https => cache::Scheme::Https,
-        };
+    pub fn key(&self, client_scheme: Scheme) -> Option<CacheKey<'_>> {
         match self {
-            Route::Forward { scheme: asked, authority, path, .. } => {
-                Some(Key::new(Partition::default(), scheme(*asked), authority.text, path))
+            RequestRoute::Forward { scheme, authority, path, .. } => {
+                Some(CacheKey::new(Partition::default(), *scheme, authority.text, path))
             }
-            Route::Reverse { site, authority, path, .. } => {
+            RequestRoute::Reverse { site, authority, path, .. } => {
                 let authority = authority.map_or("", |authority| authority.text);
-                Some(Key::new(site.partition, scheme(client_scheme), authority, path))
+                Some(CacheKey::new(site.partition, client_scheme, authority, path))
             }
             _ => None,
         }
     }
 }
 
-/// Routes a request for `target` on a connection of `scheme`; `in_one_form` if the protocol writes targets in one form only (HTTP/2
+/// Routes a request for `target` on a connection of `scheme`; `single_form` if the protocol writes targets in one form only (HTTP/2
 /// and later), so that requests to the proxy itself look like requests to origins through it.
 ///
 /// # Errors
 /// If there is no route.
 pub fn route<'s, 't>(
     settings: &'s Settings,
-    target: Target<'t>,
+    target: RequestTarget<'t>,
     scheme: Scheme,
-    in_one_form: bool,
-) -> Result<Route<'s, 't>, Refused> {
+    single_form: bool,
+) -> Result<RequestRoute<'s, 't>, RefusedRequest> {
     match target {
-        Target::Server => Ok(Route::Itself),
-        Target::Local { authority, path } => local(settings, authority, path),
-        Target::Tunnel(authority) => {
+        RequestTarget::Server => Ok(RequestRoute::Itself),
+        RequestTarget::Local { authority, path } => local(settings, authority, path),
+        RequestTarget::Tunnel(authority) => {
             let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
-            Ok(Route::Tunnel { forward, authority })
+            Ok(RequestRoute::Tunnel { forward, authority })
         }
-        Target::Absolute { scheme: asked, authority, path } => {
+        RequestTarget::Absolute { scheme: asked, authority, path } => {
             // Over HTTP/2, clients ask a proxy for `https` only by CONNECT: such a request is for the server itself.
-            let is_local = in_one_form && asked == scheme;
+            let is_local = single_form && asked == scheme;
             if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
                 return local(settings, Some(authority), path);
             }
@@ -112,10 +108,10 @@ pub fn route<'s, 't>(
             // one else.
             let counts_any = asked == scheme && settings.forward.is_none();
             if let Some(site) = site(settings, authority.host, counts_any) {
-                return Ok(Route::Reverse { site, authority: Some(authority), path });
+                return Ok(RequestRoute::Reverse { site, authority: Some(authority), path });
             }
             let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
-            Ok(Route::Forward { forward, scheme: asked, authority, path })
+            Ok(RequestRoute::Forward { forward, scheme: asked, authority, path })
         }
     }
 }
@@ -124,22 +120,21 @@ fn local<'s, 't>(
     settings: &'s Settings,
     authority: Option<Authority<'t>>,
     path: &'t str,
-) -> Result<Route<'s, 't>, Refused> {
+) -> Result<RequestRoute<'s, 't>, RefusedRequest> {
     if is_pac(settings, path) {
-        return Ok(Route::Pac);
+        return Ok(RequestRoute::Pac);
     }
     match site(settings, authority.map_or("", |authority| authority.host), true) {
-        Some(site) => Ok(Route::Reverse { site, authority, path }),
-        None if settings.reverse.is_empty() => Err(Refused::new(
+        Some(site) => Ok(RequestRoute::Reverse { site, authority, path }),
+        None if settings.reverse.is_empty() => Err(RefusedRequest::denied(
             StatusCode::NOT_FOUND,
-            "http_request_denied",
-            "this is a proxy: ask it for absolute URLs",
+            "this is a proxy: it expects absolute URLs",
         )),
         // RFC 9110 section 15.5.20.
-        None => Err(Refused::new(
+        None => Err(RefusedRequest::new(
             StatusCode::MISDIRECTED_REQUEST,
             "destination_not_found",
-            "no such host is behind this proxy",
+            "this proxy serves no such host",
         )),
     }
 }
@@ -157,9 +152,9 @@ fn is_pac(settings: &Settings, path: &str) -> bool {
 }
 
 /// Refusal of a host that is not behind this proxy, where there is no forward proxy.
-pub(super) fn no_forward_proxy() -> Refused {
-    let message = "this is no forward proxy, and no such host is behind it";
-    Refused::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
+pub(super) fn no_forward_proxy() -> RefusedRequest {
+    let message = "this is not a forward proxy, and it serves no such host";
+    RefusedRequest::new(StatusCode::MISDIRECTED_REQUEST, "destination_not_found", message)
 }
 
 #[cfg(test)]
@@ -182,16 +177,16 @@ mod tests {
     fn of(settings: &Settings, method: &str, target: &str, h2: Option<(Scheme, &str)>) -> String {
         let (authority, scheme) = h2.map_or(("proxy.test", None), |(_, a)| (a, Some("http")));
         let scheme = h2.map_or(scheme, |(asked, _)| Some(asked.name()));
-        let target = Target::of(method, target, authority, scheme).expect("a target");
+        let target = RequestTarget::of(method, target, authority, scheme).expect("a target");
         let found = route(settings, target, Scheme::Https, h2.is_some());
         match found {
-            Ok(Route::Pac) => "pac".to_owned(),
-            Ok(Route::Itself) => "itself".to_owned(),
-            Ok(Route::Reverse { site, .. }) => format!("reverse {}", site.origins[0]),
-            Ok(Route::Forward { scheme, authority, .. }) => {
+            Ok(RequestRoute::Pac) => "pac".to_owned(),
+            Ok(RequestRoute::Itself) => "itself".to_owned(),
+            Ok(RequestRoute::Reverse { site, .. }) => format!("reverse {}", site.origins[0]),
+            Ok(RequestRoute::Forward { scheme, authority, .. }) => {
                 format!("forward {}", Destination::new(scheme, &authority))
             }
-            Ok(Route::Tunnel { authority, .. }) => {
+            Ok(RequestRoute::Tunnel { authority, .. }) => {
                 format!("tunnel {}", Destination::new(Scheme::Https, &authority))
             }
             Err(refused) => refused.status.as_u16().to_string(),
@@ -218,9 +213,9 @@ mod tests {
     fn a_reverse_proxy_goes_nowhere_else() {
         let proxy =
             settings(false, &[(Some("a.test"), "http://o:1"), (Some(".b.test"), "http://o:2")]);
-        let with = |host| Target::of("GET", "/", host, None).expect("a target");
+        let with = |host| RequestTarget::of("GET", "/", host, None).expect("a target");
         let to = |host| match route(&proxy, with(host), Scheme::Http, false) {
-            Ok(Route::Reverse { site, .. }) => site.origins[0].to_string(),
+            Ok(RequestRoute::Reverse { site, .. }) => site.origins[0].to_string(),
             Ok(_) => panic!("no other route"),
             Err(refused) => refused.status.as_u16().to_string(),
         };

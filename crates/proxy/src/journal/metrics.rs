@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cache::Tally;
+use cache::MemoryTally;
 use http_stack::socks;
 use tls::Protocol;
 
-use super::entry::{Entry, Outcome};
-use super::note::{Brief, Journal};
+use super::{Entry, RequestOutcome};
+use super::{HitSummary, Journal};
 use crate::caching::DiskTally;
 use crate::upstream::ServerTally;
 
@@ -25,12 +25,12 @@ const PROTOCOLS: [&str; 7] = ["h1.0", "h1", "spdy", "h2", "h3", "socks4", "socks
 /// The counters of one core.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    outcomes: [AtomicU64; Outcome::NAMES.len()],
+    outcomes: [AtomicU64; RequestOutcome::NAMES.len()],
     statuses: [AtomicU64; 6],
     protocols: [AtomicU64; PROTOCOLS.len()],
     sent_bytes: AtomicU64,
     received_bytes: AtomicU64,
-    first_byte: Histogram,
+    first_byte: LatencyHistogram,
     lost_lines: AtomicU64,
     gauges: Gauges,
 }
@@ -50,7 +50,7 @@ pub struct Gauges {
 
 /// Histogram of the time to the answers' first byte.
 #[derive(Debug, Default)]
-struct Histogram {
+struct LatencyHistogram {
     classes: [AtomicU64; BOUNDS.len()],
     count: AtomicU64,
     micros: AtomicU64,
@@ -73,8 +73,8 @@ impl Metrics {
 }
 
 impl Metrics {
-    fn count(&self, outcome: &Outcome, protocol: usize, status: u16, sent_bytes: u64) {
-        let outcome = Outcome::NAMES.iter().position(|name| *name == outcome.name());
+    fn count(&self, outcome: &RequestOutcome, protocol: usize, status: u16, sent_bytes: u64) {
+        let outcome = RequestOutcome::NAMES.iter().position(|name| *name == outcome.name());
         add(&self.outcomes[outcome.expect("every outcome has its name")], 1);
         add(&self.statuses[usize::from(status / 100).min(5)], 1);
         add(&self.protocols[protocol], 1);
@@ -88,9 +88,9 @@ impl Journal for Arc<Metrics> {
     }
 
     /// Hits in memory count as instantaneous, which saves a look at the clock.
-    fn hit(&self, brief: Brief) {
-        let Brief { protocol, status, sent_bytes } = brief;
-        self.count(&Outcome::Hit, place(protocol), status, sent_bytes);
+    fn hit(&self, brief: HitSummary) {
+        let HitSummary { protocol, status, sent_bytes } = brief;
+        self.count(&RequestOutcome::Hit, place(protocol), status, sent_bytes);
         self.first_byte.add(Duration::ZERO);
     }
 
@@ -122,7 +122,7 @@ fn place_of_socks(version: socks::Version) -> usize {
     }
 }
 
-impl Histogram {
+impl LatencyHistogram {
     fn add(&self, span: Duration) {
         let class = BOUNDS.iter().position(|bound| span.as_secs_f64() <= *bound);
         if let Some(class) = class {
@@ -136,15 +136,15 @@ impl Histogram {
 /// All cores' counters as text, and those of the cache, its disk tier and the `servers` of origins, if there are any.
 pub fn exposition(
     cores: &[Arc<Metrics>],
-    cache: Option<(Tally, Option<DiskTally>)>,
+    cache: Option<(MemoryTally, Option<DiskTally>)>,
     servers: &[(String, ServerTally)],
 ) -> String {
     let sum = |counter: &dyn Fn(&Metrics) -> &AtomicU64| -> u64 {
         cores.iter().map(|core| counter(core).load(Ordering::Relaxed)).sum()
     };
-    let mut text = Text(String::new());
+    let mut text = ExpositionText(String::new());
     text.family("farlink_requests_total", "counter", "Requests, by what became of them.");
-    for (index, name) in Outcome::NAMES.iter().enumerate() {
+    for (index, name) in RequestOutcome::NAMES.iter().enumerate() {
         let count = sum(&|core| &core.outcomes[index]);
         text.sample("farlink_requests_total", &format!("outcome=\"{name}\""), count);
     }
@@ -158,42 +158,34 @@ pub fn exposition(
         let count = sum(&|core| &core.protocols[index]);
         text.sample("farlink_requests_by_protocol_total", &format!("protocol=\"{name}\""), count);
     }
-    let single: [Family<'_>; 7] = [
-        (
-            "farlink_sent_bytes_total",
-            "counter",
-            "Bytes of bodies and tunnels to clients.",
-            &|core| &core.sent_bytes,
-        ),
-        (
-            "farlink_received_bytes_total",
-            "counter",
-            "Bytes of bodies and tunnels from clients.",
-            &|core| &core.received_bytes,
-        ),
-        ("farlink_lost_log_lines_total", "counter", "Lines of the log that were lost.", &|core| {
-            &core.lost_lines
-        }),
-        ("farlink_client_connections", "gauge", "Connections of clients.", &|core| {
-            &core.gauges.clients
-        }),
-        ("farlink_origin_connections", "gauge", "Connections to origins.", &|core| {
-            &core.gauges.origins
-        }),
-        (
-            "farlink_origin_connections_idle",
-            "gauge",
-            "Connections to origins that nobody uses.",
-            &|core| &core.gauges.origins_idle,
-        ),
-        ("farlink_requests_waiting", "gauge", "Requests that wait for a connection.", &|core| {
-            &core.gauges.waiting
-        }),
-    ];
-    for (name, kind, help, counter) in single {
-        text.family(name, kind, help);
-        text.sample(name, "", sum(counter));
-    }
+    text.singles(
+        "farlink_",
+        &[
+            (
+                "sent_bytes_total",
+                "Bytes of bodies and tunnels to clients.",
+                sum(&|c| &c.sent_bytes),
+            ),
+            (
+                "received_bytes_total",
+                "Bytes of bodies and tunnels from clients.",
+                sum(&|c| &c.received_bytes),
+            ),
+            ("lost_log_lines_total", "Lines of the log that were lost.", sum(&|c| &c.lost_lines)),
+            ("client_connections", "Connections of clients.", sum(&|c| &c.gauges.clients)),
+            ("origin_connections", "Connections to origins.", sum(&|c| &c.gauges.origins)),
+            (
+                "origin_connections_idle",
+                "Connections to origins that nobody uses.",
+                sum(&|c| &c.gauges.origins_idle),
+            ),
+            (
+                "requests_waiting",
+                "Requests that wait for a connection.",
+                sum(&|c| &c.gauges.waiting),
+            ),
+        ],
+    );
     if let Some((memory, disk)) = cache {
         cache_samples(&mut text, memory);
         disk.into_iter().for_each(|tally| disk_samples(&mut text, tally));
@@ -214,37 +206,25 @@ pub fn exposition(
     text.0
 }
 
-/// A metric with one sample: name, type, help, and its counter in each core.
-type Family<'a> = (&'a str, &'a str, &'a str, &'a dyn Fn(&Metrics) -> &AtomicU64);
-
-fn cache_samples(text: &mut Text, tally: Tally) {
-    for (name, kind, help, value) in [
-        (
-            "farlink_cache_found_total",
-            "counter",
-            "Lookups that found an entry, fresh or not.",
-            tally.found,
-        ),
-        ("farlink_cache_missed_total", "counter", "Lookups that found none.", tally.missed),
-        ("farlink_cache_inserted_total", "counter", "Entries taken in.", tally.inserted),
-        (
-            "farlink_cache_evicted_total",
-            "counter",
-            "Entries that made room for others.",
-            tally.evicted,
-        ),
-        ("farlink_cache_removed_total", "counter", "Entries invalidated or purged.", tally.removed),
-        ("farlink_cache_entries", "gauge", "Entries held.", tally.entries),
-        ("farlink_cache_bytes", "gauge", "Bytes held, bookkeeping included.", tally.bytes),
-    ] {
-        text.family(name, kind, help);
-        text.sample(name, "", value);
-    }
+fn cache_samples(text: &mut ExpositionText, tally: MemoryTally) {
+    let MemoryTally { found, missed, inserted, evicted, removed, entries, bytes } = tally;
+    text.singles(
+        "farlink_cache_",
+        &[
+            ("found_total", "Lookups that found an entry, fresh or not.", found),
+            ("missed_total", "Lookups that found none.", missed),
+            ("inserted_total", "Entries taken in.", inserted),
+            ("evicted_total", "Entries that made room for others.", evicted),
+            ("removed_total", "Entries invalidated or purged.", removed),
+            ("entries", "Entries held.", entries),
+            ("bytes", "Bytes held, bookkeeping included.", bytes),
+        ],
+    );
 }
 
-fn server_samples(text: &mut Text, servers: &[(String, ServerTally)]) {
-    type Figure = fn(&ServerTally) -> u64;
-    let families: [(&str, &str, &str, Figure); 3] = [
+fn server_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) {
+    type ServerFigure = fn(&ServerTally) -> u64;
+    let families: [(&str, &str, &str, ServerFigure); 3] = [
         ("up", "gauge", "Whether a server of an origin takes its turns.", |s| s.is_up.into()),
         ("failures_total", "counter", "Requests and checks that failed there.", |s| s.failures),
         ("ejections_total", "counter", "How often it was ejected or taken down.", |s| s.ejections),
@@ -258,29 +238,38 @@ fn server_samples(text: &mut Text, servers: &[(String, ServerTally)]) {
     }
 }
 
-fn disk_samples(text: &mut Text, tally: DiskTally) {
+fn disk_samples(text: &mut ExpositionText, tally: DiskTally) {
     let DiskTally { found, missed, late, written, skipped, failed, entries, bytes } = tally;
-    for (name, kind, help, value) in [
-        ("found_total", "counter", "Requests that found an entry on disk.", found),
-        ("missed_total", "counter", "Requests that found none.", missed),
-        ("late_total", "counter", "Requests that the disk was too slow for.", late),
-        ("written_total", "counter", "Responses written.", written),
-        ("skipped_total", "counter", "Responses not written.", skipped),
-        ("failed_total", "counter", "Writes that failed.", failed),
-        ("entries", "gauge", "Responses on disk.", entries),
-        ("bytes", "gauge", "Bytes in files.", bytes),
-    ] {
-        let name = format!("farlink_cache_disk_{name}");
-        text.family(&name, kind, help);
-        text.sample(&name, "", value);
-    }
+    text.singles(
+        "farlink_cache_disk_",
+        &[
+            ("found_total", "Requests that found an entry on disk.", found),
+            ("missed_total", "Requests that found none.", missed),
+            ("late_total", "Requests that the disk was too slow for.", late),
+            ("written_total", "Responses written.", written),
+            ("skipped_total", "Responses not written.", skipped),
+            ("failed_total", "Writes that failed.", failed),
+            ("entries", "Responses on disk.", entries),
+            ("bytes", "Bytes in files.", bytes),
+        ],
+    );
 }
 
-struct Text(String);
+struct ExpositionText(String);
 
-impl Text {
+impl ExpositionText {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// Counters (`_total`) and gauges with one sample each: name after `prefix`, help, value.
+    fn singles(&mut self, prefix: &str, metrics: &[(&str, &str, u64)]) {
+        for (name, help, value) in metrics {
+            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+            let name = format!("{prefix}{name}");
+            self.family(&name, kind, help);
+            self.sample(&name, "", value);
+        }
     }
 
     fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
@@ -293,7 +282,7 @@ impl Text {
 mod tests {
     use units::Time;
 
-    use super::super::entry::Times;
+    use super::super::RequestTimes;
     use super::*;
 
     #[test]
@@ -306,11 +295,14 @@ mod tests {
             protocol: Protocol::H2,
             socks: None,
             status: 204,
-            outcome: Outcome::Passed,
+            outcome: RequestOutcome::Passed,
             sent_bytes: 10,
             received_bytes: 1,
             origin: None,
-            times: Times { client_first: Some(Time::from_millis(20)), ..Times::default() },
+            times: RequestTimes {
+                client_first: Some(Time::from_millis(20)),
+                ..RequestTimes::default()
+            },
         };
         let cores = [Arc::new(Metrics::default()), Arc::new(Metrics::default())];
         cores.iter().for_each(|core| core.done(&entry));

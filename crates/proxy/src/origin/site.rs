@@ -1,4 +1,4 @@
-//! A page's objects as prepared replies, shared by all its servers.
+//! A page's objects as prepared replies, shared by all its servers, and the selection of objects to push with a document.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,26 +8,24 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_stack::alt_svc::AltSvc;
 use http_stack::server::{Head, Reply};
-use page::{Browsable, Content, Kind, Object, Page};
+use page::{Browsable, Content, Kind, Object, Page, Priority};
 use rustc_hash::FxHashMap;
-
-use super::push::Pushable;
 
 /// Every host of a page with its replies.
 pub struct Site {
-    hosts: Vec<Host>,
+    hosts: Vec<HostReplies>,
     not_found: Reply,
     pushable: Option<Pushable>,
 }
 
 /// One host: requests mapped to the positions of their replies.
-struct Host {
+struct HostReplies {
     by_request: FxHashMap<String, usize>,
     /// A request that a page makes several times has several replies, given in turn.
-    replies: Vec<Vec<Entry>>,
+    replies: Vec<Vec<ObjectReply>>,
 }
 
-pub(super) struct Entry {
+pub(super) struct ObjectReply {
     pub(super) object: usize,
     pub(super) think: Duration,
     pub(super) reply: Reply,
@@ -36,7 +34,7 @@ pub(super) struct Entry {
 impl Site {
     /// Prepares the replies of `page`. The content of bodies does not matter to farlink's own loader.
     pub fn new(page: &Page) -> Site {
-        let body = Body::for_page(page);
+        let body = BodyPattern::for_page(page);
         Site::with_bodies(page, |index, object| body.slice(index, object.body_bytes))
     }
 
@@ -51,7 +49,7 @@ impl Site {
     /// Like [`new`](Site::new), with each reply advertising its host's alternatives (`Alt-Svc`); heads keep their sizes if they
     /// have room for it.
     pub fn advertising(page: &Page, alternatives: &AltSvc) -> Site {
-        let body = Body::for_page(page);
+        let body = BodyPattern::for_page(page);
         let field = [("alt-svc", alternatives.to_string())];
         Site::with_replies(page, |index, object| {
             let body = body.slice(index, object.body_bytes);
@@ -59,11 +57,10 @@ impl Site {
         })
     }
 
-    /// Like [`new`](Site::new), with each reply stating its cacheability: a year if the page says that it can be cached, else not at all. Heads
-    /// keep
-    /// their sizes if they have room for it.
+    /// Like [`new`](Site::new), with each reply stating its cacheability: a year for objects that the page marks cacheable, none for others.
+    /// Heads keep their sizes if they have room for it.
     pub fn for_caches(page: &Page) -> Site {
-        let body = Body::for_page(page);
+        let body = BodyPattern::for_page(page);
         Site::with_replies(page, |index, object| {
             let terms = if object.cacheable { "public, max-age=31536000" } else { "no-store" };
             let field = [("cache-control", terms.to_owned())];
@@ -81,10 +78,10 @@ impl Site {
     }
 
     fn with_replies(page: &Page, reply: impl Fn(usize, &Object) -> Reply) -> Site {
-        let mut hosts: Vec<Host> = page
+        let mut hosts: Vec<HostReplies> = page
             .hosts
             .iter()
-            .map(|_| Host { by_request: FxHashMap::default(), replies: Vec::new() })
+            .map(|_| HostReplies { by_request: FxHashMap::default(), replies: Vec::new() })
             .collect();
         for (index, object) in page.objects.iter().enumerate() {
             let host = &mut hosts[object.host.0 as usize];
@@ -94,7 +91,7 @@ impl Site {
             if position == next {
                 host.replies.push(Vec::new());
             }
-            host.replies[position].push(Entry {
+            host.replies[position].push(ObjectReply {
                 object: index,
                 think: object.think.value,
                 reply: reply(index, object),
@@ -116,7 +113,7 @@ impl Site {
         method: &str,
         target: &str,
         answered: &[Cell<usize>],
-    ) -> Option<&Entry> {
+    ) -> Option<&ObjectReply> {
         let host = &self.hosts[host];
         let position = *host.by_request.get(&key(method, target))?;
         let replies = &host.replies[position];
@@ -150,17 +147,17 @@ fn key(method: &str, target: &str) -> String {
 }
 
 /// One buffer that every body is a slice of, each from its own offset: their content only has to differ; avoiding copies matters.
-struct Body(Bytes);
+struct BodyPattern(Bytes);
 
 /// Distance between the offsets of neighbours, and upper limit of the offsets. Both are primes, as is the length of the pattern's line.
 const BODY_STEP: usize = 1_031;
 const LAST_PLACE: usize = 65_521;
 
-impl Body {
-    fn for_page(page: &Page) -> Body {
+impl BodyPattern {
+    fn for_page(page: &Page) -> BodyPattern {
         let largest = page.objects.iter().map(|o| o.body_bytes).max().unwrap_or(0);
         let largest = usize::try_from(largest).expect("a body fits memory");
-        Body(Bytes::from(
+        BodyPattern(Bytes::from(
             (0..largest + LAST_PLACE).map(|i| (i * 31 + i / 251) as u8).collect::<Vec<u8>>(),
         ))
     }
@@ -234,4 +231,94 @@ fn filler(salt: usize, len: usize) -> String {
             char::from(b"0123456789abcdefghijklmnopqrstuv"[(state >> 59) as usize])
         })
         .collect()
+}
+
+/// Choice among the objects of a document's own host to push with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PushPolicy {
+    /// None.
+    #[default]
+    None,
+    /// Style sheets.
+    Stylesheets,
+    /// Style sheets, and scripts that browsers request ahead of images: render-blocking objects.
+    Blocking,
+    /// All.
+    All,
+}
+
+impl PushPolicy {
+    fn pushes(self, object: &Object) -> bool {
+        match self {
+            PushPolicy::None => false,
+            PushPolicy::Stylesheets => object.kind == Kind::Stylesheet,
+            PushPolicy::Blocking => match object.kind {
+                Kind::Stylesheet => true,
+                Kind::Script => matches!(object.priority, Priority::Highest | Priority::High),
+                _ => false,
+            },
+            PushPolicy::All => true,
+        }
+    }
+}
+
+/// A page's document, and the objects that can be pushed with it.
+#[derive(Debug)]
+pub(super) struct Pushable {
+    /// The document: the first object that is not a redirect.
+    pub(super) document: usize,
+    /// Objects of its host that a plain GET would fetch, each once, in the page's order.
+    objects: Vec<Object>,
+}
+
+impl Pushable {
+    pub(super) fn of(page: &Page) -> Option<Pushable> {
+        let document = page.objects.iter().position(|object| object.kind != Kind::Redirect)?;
+        let host = page.objects[document].host;
+        let mut objects: Vec<Object> = Vec::new();
+        for object in &page.objects[document + 1..] {
+            let is_plain = object.method == "GET" && object.request_body_bytes == 0;
+            let is_new = || objects.iter().all(|other| other.path != object.path);
+            if object.host == host && is_plain && object.status == 200 && is_new() {
+                objects.push(object.clone());
+            }
+        }
+        Some(Pushable { document, objects })
+    }
+
+    /// The objects that `policy` pushes.
+    pub(super) fn pushed(&self, policy: PushPolicy) -> impl Iterator<Item = &Object> {
+        self.objects.iter().filter(move |object| policy.pushes(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_policy_pushes_what_it_says() {
+        let mut page = page::open("synthetic:6x1KB@2hosts").expect("a page");
+        page.objects[1].host = page.objects[0].host;
+        for (index, kind, priority) in [
+            (1, Kind::Stylesheet, Priority::Highest),
+            (2, Kind::Script, Priority::High),
+            (3, Kind::Script, Priority::Low),
+        ] {
+            let object = &mut page.objects[index];
+            (object.kind, object.priority, object.host) = (kind, priority, page::HostId(0));
+        }
+        page.objects[4].host = page::HostId(1);
+        page.objects[5].host = page::HostId(0);
+        page.objects[5].method = "POST".to_owned();
+        page.objects[6].host = page::HostId(0);
+        let pushable = Pushable::of(&page).expect("a document");
+        assert_eq!(pushable.document, 0);
+        let paths = |policy| pushable.pushed(policy).map(|o| o.path.clone()).collect::<Vec<_>>();
+        let path = |index: usize| page.objects[index].path.clone();
+        assert!(paths(PushPolicy::None).is_empty());
+        assert_eq!(paths(PushPolicy::Stylesheets), [path(1)]);
+        assert_eq!(paths(PushPolicy::Blocking), [path(1), path(2)]);
+        assert_eq!(paths(PushPolicy::All), [1, 2, 3, 6].map(path));
+    }
 }

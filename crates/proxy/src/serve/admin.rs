@@ -7,31 +7,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use cache::{DiskError, Key, Partition};
+use cache::{DiskError, Partition};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 use http_stack::{Answer, Handler, Reply, RequestHead, Response};
 use tokio::sync::Semaphore;
-use url::{Position, Url, form_urlencoded};
+use url::{Url, form_urlencoded};
 
 use crate::access::Users;
-use crate::caching::{Forgotten, Store};
+use crate::caching::{PurgeCount, Store, key_of_url};
 use crate::journal::{Metrics, exposition};
 use crate::target::Authority;
 use crate::upstream::{Destination, Health, ServerTally};
 
 /// The servers of an origin, and their health.
-pub type Site = (Arc<[Destination]>, Arc<Health>);
+pub type SiteServers = (Arc<[Destination]>, Arc<Health>);
 
 /// Handler of the operator's requests.
-pub struct Admin(Rc<Desk>);
+pub struct AdminHandler(Rc<AdminCore>);
 
-struct Desk {
+struct AdminCore {
     cores: Vec<Arc<Metrics>>,
-    state: Rc<State>,
+    state: Rc<ProxyState>,
     /// Users that have access; `None` for everyone.
     users: Option<Arc<Users>>,
-    /// Passwords are verified one at a time: guessing must not occupy all cores.
+    /// Limits password verification to one at a time: guessing must not occupy all cores.
     verifier: Semaphore,
     /// Unix time at which the world's clock started.
     start: Duration,
@@ -39,31 +39,31 @@ struct Desk {
 
 /// State that changes while the proxy runs.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct ProxyState {
     /// True while the proxy drains.
     pub is_draining: Cell<bool>,
     /// The store, if there is a cache.
     pub store: RefCell<Option<Arc<Store>>>,
     /// The servers of the origins behind it.
-    pub sites: RefCell<Vec<Site>>,
+    pub sites: RefCell<Vec<SiteServers>>,
     /// Cache partitions beside the forward proxy's: one for each table of origins behind it.
     pub partitions: RefCell<Vec<Partition>>,
 }
 
-impl Admin {
+impl AdminHandler {
     /// A handler that reports on all `cores` to `users`, or to everyone if there are none.
     pub fn new(
         cores: Vec<Arc<Metrics>>,
-        state: Rc<State>,
+        state: Rc<ProxyState>,
         users: Option<Arc<Users>>,
         start: Duration,
-    ) -> Admin {
-        Admin(Rc::new(Desk { cores, state, users, verifier: Semaphore::new(1), start }))
+    ) -> AdminHandler {
+        AdminHandler(Rc::new(AdminCore { cores, state, users, verifier: Semaphore::new(1), start }))
     }
 }
 
-impl Desk {
-    async fn knows(&self, users: Arc<Users>, claim: Vec<u8>) -> bool {
+impl AdminCore {
+    async fn verify(&self, users: Arc<Users>, claim: Vec<u8>) -> bool {
         let _turn = self.verifier.acquire().await;
         world::blocking(move || users.verify(&claim)).await.is_some()
     }
@@ -79,7 +79,7 @@ impl Desk {
             (_, "/metrics" | "/health" | "/purge") => {
                 text(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics, GET /health, POST /purge\n")
             }
-            _ => text(StatusCode::NOT_FOUND, "there are /metrics, /health and /purge\n"),
+            _ => text(StatusCode::NOT_FOUND, "not found: try /metrics, /health or /purge\n"),
         })
     }
 
@@ -104,7 +104,7 @@ impl Desk {
 
     fn health(&self) -> Reply {
         match self.state.is_draining.get() {
-            // Load balancers send no more requests here.
+            // Load balancers then stop sending requests here.
             true => text(StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
             false => text(StatusCode::OK, "ok\n"),
         }
@@ -113,20 +113,22 @@ impl Desk {
     /// Removes the responses that `query` names.
     fn purge(&self, query: &str) -> Answer {
         let Some(store) = self.state.store.borrow().clone() else {
-            let nothing = text(StatusCode::NOT_FOUND, "this proxy stores nothing\n");
+            let nothing = text(StatusCode::NOT_FOUND, "this proxy has no cache\n");
             return Answer::Ready(nothing);
         };
-        let Some(named) = Named::parse(query) else {
+        let Some(named) = PurgeScope::parse(query) else {
             let known =
-                "name one thing to be forgotten: /purge?url=URL, /purge?prefix=URL or /purge?all\n";
+                "name one thing to purge: /purge?url=URL, /purge?prefix=URL or /purge?all\n";
             return Answer::Ready(text(StatusCode::BAD_REQUEST, known));
         };
         let mut parts = vec![Partition::default()];
         parts.extend_from_slice(&self.state.partitions.borrow());
         Answer::later(async move {
             match named.purge(&store, &parts).await {
-                Ok(Forgotten { memory, disk: None }) => text(StatusCode::OK, format!("{memory}\n")),
-                Ok(Forgotten { memory, disk: Some(disk) }) => {
+                Ok(PurgeCount { memory, disk: None }) => {
+                    text(StatusCode::OK, format!("{memory}\n"))
+                }
+                Ok(PurgeCount { memory, disk: Some(disk) }) => {
                     text(StatusCode::OK, format!("{memory} in memory, {disk} on disk\n"))
                 }
                 Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
@@ -136,44 +138,38 @@ impl Desk {
 }
 
 /// Scope of a purge: `url=URL`, `prefix=URL` or `all`.
-enum Named {
+enum PurgeScope {
     One(Url),
     Prefix(Url),
     All,
 }
 
-impl Named {
-    fn parse(query: &str) -> Option<Named> {
+impl PurgeScope {
+    fn parse(query: &str) -> Option<PurgeScope> {
         let mut named = form_urlencoded::parse(query.as_bytes());
         let (Some((name, value)), None) = (named.next(), named.next()) else { return None };
         let url =
             || Url::parse(&value).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
         match (&*name, &*value) {
-            ("all", "") => Some(Named::All),
-            ("url", _) => url().map(Named::One),
-            ("prefix", _) => url().map(Named::Prefix),
+            ("all", "") => Some(PurgeScope::All),
+            ("url", _) => url().map(PurgeScope::One),
+            ("prefix", _) => url().map(PurgeScope::Prefix),
             _ => None,
         }
     }
 
-    async fn purge(&self, store: &Store, parts: &[Partition]) -> Result<Forgotten, DiskError> {
-        let mut sum = Forgotten::default();
+    async fn purge(&self, store: &Store, parts: &[Partition]) -> Result<PurgeCount, DiskError> {
+        let mut sum = PurgeCount::default();
         match self {
-            Named::All => sum = store.purge_all().await?,
-            Named::Prefix(url) => {
+            PurgeScope::All => sum = store.purge_all().await?,
+            PurgeScope::Prefix(url) => {
                 for part in parts {
                     sum += store.purge_prefix(*part, url.as_str()).await?;
                 }
             }
-            Named::One(url) => {
-                let scheme = match url.scheme() {
-                    "https" => cache::Scheme::Https,
-                    _ => cache::Scheme::Http,
-                };
-                let authority = &url[Position::BeforeHost..Position::AfterPort];
-                let path = &url[Position::BeforePath..Position::AfterQuery];
+            PurgeScope::One(url) => {
                 for part in parts {
-                    sum += store.purge_key(&Key::new(*part, scheme, authority, path)).await?;
+                    sum += store.purge_key(&key_of_url(*part, url)).await?;
                 }
             }
         }
@@ -181,22 +177,19 @@ impl Named {
     }
 }
 
-impl Handler for Admin {
+impl Handler for AdminHandler {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
-        let Admin(desk) = self;
-        if is_foreign(&request) {
-            return Answer::Ready(text(
-                StatusCode::FORBIDDEN,
-                "pages of other sites may not ask here\n",
-            ));
+        let AdminHandler(desk) = self;
+        if is_cross_origin(&request) {
+            return Answer::Ready(text(StatusCode::FORBIDDEN, "cross-site requests are refused\n"));
         }
         let Some(users) = &desk.users else {
-            return match is_certain(request.authority) {
+            return match resists_rebinding(request.authority) {
                 true => desk.answer(request.method, request.target),
                 // An attacker's name can be made to lead here (DNS rebinding).
                 false => Answer::Ready(text(
                     StatusCode::MISDIRECTED_REQUEST,
-                    "without passwords (admin.users) this port is asked by its address, or as localhost\n",
+                    "without passwords (admin.users), request this port by its address or as localhost\n",
                 )),
             };
         };
@@ -209,7 +202,7 @@ impl Handler for Admin {
         let (desk, users, claim) = (Rc::clone(desk), Arc::clone(users), claim.to_vec());
         let (method, target) = (request.method.to_owned(), request.target.to_owned());
         Answer::later(async move {
-            match desk.knows(users, claim).await {
+            match desk.verify(users, claim).await {
                 false => Response::Whole(unknown_user()),
                 true => match desk.answer(&method, &target) {
                     Answer::Ready(reply) => Response::Whole(reply),
@@ -221,7 +214,7 @@ impl Handler for Admin {
 }
 
 /// Returns true if a browser sends the request for a page of another origin.
-fn is_foreign(request: &RequestHead<'_>) -> bool {
+fn is_cross_origin(request: &RequestHead<'_>) -> bool {
     let own = format!("{}://{}", request.scheme, request.authority);
     let is_own = |origin: &[u8]| origin.eq_ignore_ascii_case(own.as_bytes());
     let is_from_here = |site: &[u8]| site == b"same-origin" || site == b"none";
@@ -229,8 +222,8 @@ fn is_foreign(request: &RequestHead<'_>) -> bool {
         || !request.fields.get_all("sec-fetch-site").all(is_from_here)
 }
 
-/// Returns true if no one else can control where `authority` leads.
-fn is_certain(authority: &str) -> bool {
+/// Returns true if DNS rebinding cannot produce `authority`: an address, or localhost.
+fn resists_rebinding(authority: &str) -> bool {
     match Authority::parse(authority) {
         Ok(asked) => {
             asked.host.eq_ignore_ascii_case("localhost")
@@ -260,7 +253,7 @@ fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
 mod tests {
     use std::task::{Context, Poll, Waker};
 
-    use cache::{Exchange, Limits, Policy, Request};
+    use cache::{CacheKey, ExchangeTimes, Limits, Policy, Request};
     use http::Method;
 
     use super::*;
@@ -272,13 +265,13 @@ mod tests {
         let settings = Settings { limits, policy: Policy::default() };
         let store = Store::new(settings, (1, 2), Duration::from_secs(1));
         for (part, uri) in uris {
-            let key = Key::new(Partition(*part), cache::Scheme::Http, "a.test", uri);
+            let key = CacheKey::new(Partition(*part), cache::Scheme::Http, "a.test", uri);
             let now = cache::Date::from_unix_secs(1);
             let mut fields = HeaderMap::new();
             fields.insert("cache-control", HeaderValue::from_static("max-age=60"));
             let nothing = HeaderMap::new();
             let request = Request::new(&Method::GET, &nothing);
-            let exchange = Exchange { sent: now, received: now };
+            let exchange = ExchangeTimes { sent: now, received: now };
             let storable =
                 cache::storable(&request, StatusCode::OK, &fields, exchange, &Policy::default());
             let ticket = store.memory().ticket(&key);
@@ -288,7 +281,7 @@ mod tests {
         store
     }
 
-    fn ask(admin: &Admin, method: &str, target: &str) -> (u16, String) {
+    fn ask(admin: &AdminHandler, method: &str, target: &str) -> (u16, String) {
         answered(admin.handle(RequestHead::new(method, "127.0.0.1:9", target)))
     }
 
@@ -308,7 +301,7 @@ mod tests {
 
     #[test]
     fn pages_of_other_sites_are_turned_away() {
-        let admin = Admin::new(Vec::new(), Rc::default(), None, Duration::ZERO);
+        let admin = AdminHandler::new(Vec::new(), Rc::default(), None, Duration::ZERO);
         let asked = |host: &str, fields: &[(&'static str, &str)]| {
             let mut map = HeaderMap::new();
             for (name, value) in fields {
@@ -338,7 +331,7 @@ mod tests {
         let users = Arc::new(Users::parse(&format!("anna:{hash}")).expect("users"));
         let right = b"Basic YW5uYTpzZWNyZXQ=";
         assert_eq!(users.verify(right).as_deref(), Some("anna"));
-        let admin = Admin::new(Vec::new(), Rc::default(), Some(users), Duration::ZERO);
+        let admin = AdminHandler::new(Vec::new(), Rc::default(), Some(users), Duration::ZERO);
         let mut fields = HeaderMap::new();
         let ask = |fields: &HeaderMap| {
             let head = RequestHead::new("GET", "proxy.example", "/health");
@@ -352,9 +345,9 @@ mod tests {
     #[test]
     fn what_is_purged_is_gone_from_every_part() {
         let store = store(&[(0, "/a"), (1, "/a"), (1, "/b"), (1, "/c/d")]);
-        let state = State { store: RefCell::new(Some(store)), ..State::default() };
+        let state = ProxyState { store: RefCell::new(Some(store)), ..ProxyState::default() };
         state.partitions.replace(vec![Partition(1)]);
-        let admin = Admin::new(Vec::new(), Rc::new(state), None, Duration::ZERO);
+        let admin = AdminHandler::new(Vec::new(), Rc::new(state), None, Duration::ZERO);
         let purge = |query: &str| ask(&admin, "POST", &format!("/purge?{query}"));
         assert_eq!(purge("url=http%3A%2F%2Fa.test%2Fa"), (200, "2\n".to_owned()));
         assert_eq!(purge("url=http://a.test/a"), (200, "0\n".to_owned()));
@@ -369,7 +362,7 @@ mod tests {
 
     #[test]
     fn health_says_when_the_end_has_begun() {
-        let admin = Admin::new(Vec::new(), Rc::default(), None, Duration::ZERO);
+        let admin = AdminHandler::new(Vec::new(), Rc::default(), None, Duration::ZERO);
         assert_eq!(ask(&admin, "GET", "/health"), (200, "ok\n".to_owned()));
         admin.0.state.is_draining.set(true);
         assert_eq!(ask(&admin, "GET", "/health").0, 503);

@@ -16,24 +16,24 @@ use tls::{PublicClient, Security};
 use tokio::sync::Semaphore;
 use world::JoinHandle;
 
-use super::admin::{Admin, State};
-use super::control::{Orders, Phase};
-use super::port::{Closed, Port, Service};
-use super::quic::{QuicPort, Surroundings};
+use super::admin::{AdminHandler, ProxyState};
+use super::port::{CloseResult, PortService, TcpPort};
+use super::port::{ConnectionContext, QuicPort};
+use super::{Orders, Phase};
 use crate::caching::Store;
-use crate::config::{Http3, Listener, Settings};
+use crate::config::{Http3, ListenerSettings, Settings};
 use crate::forward::{Entrance, Proxy, ProxyParts};
-use crate::journal::{Brief, Entry, Journal, Metrics};
+use crate::journal::{Entry, HitSummary, Journal, Metrics};
 use crate::target::Scheme;
 
 /// Maximum number of open client connections per core; more wait to be accepted.
 const CONNECTIONS: usize = 10_000;
 
 /// Interval at which a core updates its gauges, and checks for the end of draining.
-const LOOK: Duration = Duration::from_millis(200);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time at the end for HTTP/3's last packets to leave, and for clients to acknowledge them.
-const FAREWELL: Duration = Duration::from_millis(200);
+const CLOSE_GRACE: Duration = Duration::from_millis(200);
 
 /// Inputs of a worker.
 pub struct WorkerParts {
@@ -58,30 +58,30 @@ pub struct WorkerParts {
 /// A core's share of a proxy, with open ports.
 pub struct Worker {
     parts: WorkerParts,
-    ports: Vec<Opened>,
-    admin: Option<Port<Admin>>,
+    ports: Vec<OpenPort>,
+    admin: Option<TcpPort<AdminHandler>>,
     /// The proxy for new connections.
     proxy: Rc<RefCell<Rc<Proxy>>>,
-    common: Common,
+    common: WorkerCommon,
     /// Time allowed for requests under way at the end.
     drain: Duration,
 }
 
 /// A port, and its configured address, which may leave the port number to the system.
-struct Opened {
+struct OpenPort {
     configured: SocketAddr,
-    port: Port<Entrance>,
+    port: TcpPort<Entrance>,
     /// The same UDP port, if HTTP/3 is spoken.
     quic: Option<QuicPort<Entrance>>,
 }
 
 /// State that survives a change of settings.
-struct Common {
+struct WorkerCommon {
     acceptor: Acceptor,
     wheel: Wheel,
     room: Rc<Semaphore>,
     journal: Rc<dyn Journal>,
-    state: Rc<State>,
+    state: Rc<ProxyState>,
     /// Kept alive while the current settings' servers are checked.
     checking: RefCell<Rc<()>>,
 }
@@ -106,7 +106,7 @@ pub enum Complaint {
     Lost(NoPort),
     /// It was closed while clients were about to connect.
     #[error(
-        "{address} was closed at once: the kernel cannot let new handshakes wait ({source}), so clients that had begun one were turned away"
+        "{address} was closed at once: the kernel cannot let new handshakes wait ({source}), so clients in a handshake were refused"
     )]
     Abrupt {
         /// The address.
@@ -117,12 +117,12 @@ pub enum Complaint {
 }
 
 /// A journal that counts requests and passes them on.
-struct Told {
+struct CountingJournal {
     metrics: Arc<Metrics>,
     journal: Rc<dyn Journal>,
 }
 
-impl Journal for Told {
+impl Journal for CountingJournal {
     fn done(&self, entry: &Entry) {
         self.metrics.done(entry);
         self.journal.done(entry);
@@ -132,7 +132,7 @@ impl Journal for Told {
         self.journal.wants_hits()
     }
 
-    fn hit(&self, brief: Brief) {
+    fn hit(&self, brief: HitSummary) {
         self.metrics.hit(brief);
     }
 }
@@ -144,15 +144,17 @@ impl Worker {
     /// If a port cannot be opened.
     ///
     /// # Panics
-    /// If it is told to end before it has begun.
+    /// If the first phase is [`Phase::Drain`].
     pub fn open(mut parts: WorkerParts, opened: Option<&[SocketAddr]>) -> Result<Worker, NoPort> {
         let Phase::Serve { settings, tls, store } = parts.orders.current() else {
-            panic!("a worker is begun with something to serve")
+            panic!("a worker's first phase has something to serve")
         };
         let wheel = Wheel::new();
-        let journal =
-            Told { metrics: Arc::clone(&parts.metrics), journal: Rc::clone(&parts.journal) };
-        let common = Common {
+        let journal = CountingJournal {
+            metrics: Arc::clone(&parts.metrics),
+            journal: Rc::clone(&parts.journal),
+        };
+        let common = WorkerCommon {
             acceptor: acceptor(&wheel),
             wheel,
             room: Rc::new(Semaphore::new(CONNECTIONS)),
@@ -169,11 +171,11 @@ impl Worker {
         }
         if let (Some(cores), Some(admin)) = (worker.parts.all_metrics.clone(), &settings.admin) {
             let (state, address) = (Rc::clone(&worker.common.state), admin.address);
-            let handler = Admin::new(cores, state, admin.users.clone(), worker.parts.start);
+            let handler = AdminHandler::new(cores, state, admin.users.clone(), worker.parts.start);
             let handler = Rc::new(handler);
-            let service = Service { acceptor: worker.common.acceptor.clone(), handler };
+            let service = PortService { acceptor: worker.common.acceptor.clone(), handler };
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
-            let port = Port::open(address, service, &room, &metrics);
+            let port = TcpPort::open(address, service, &room, &metrics);
             worker.admin =
                 Some(port.map_err(|source| NoPort { address, is_udp: false, source })?);
         }
@@ -187,12 +189,16 @@ impl Worker {
 
     /// The operator's address.
     pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin.as_ref().map(Port::address)
+        self.admin.as_ref().map(TcpPort::address)
     }
 
-    fn open_port(&mut self, address: SocketAddr, listener: &Listener) -> Result<(), NoPort> {
+    fn open_port(
+        &mut self,
+        address: SocketAddr,
+        listener: &ListenerSettings,
+    ) -> Result<(), NoPort> {
         let service = self.service(address, listener);
-        let port = Port::open(address, service, &self.common.room, &self.parts.metrics);
+        let port = TcpPort::open(address, service, &self.common.room, &self.parts.metrics);
         let port = port.map_err(|source| NoPort { address, is_udp: false, source })?;
         if address.port() == 0 {
             // The proxy's own address includes the port that was picked.
@@ -200,13 +206,13 @@ impl Worker {
         }
         let configured = listener.address;
         let quic = listener.http3.as_ref().map(|http3| self.open_quic(port.address(), http3));
-        self.ports.push(Opened { configured, port, quic: quic.transpose()? });
+        self.ports.push(OpenPort { configured, port, quic: quic.transpose()? });
         Ok(())
     }
 
     fn open_quic(&self, address: SocketAddr, http3: &Http3) -> Result<QuicPort<Entrance>, NoPort> {
         let WorkerParts { place: (index, _), steering, metrics, .. } = &self.parts;
-        let around = Surroundings {
+        let around = ConnectionContext {
             common: self.common.acceptor.common.clone(),
             room: Rc::clone(&self.common.room),
             metrics: Arc::clone(metrics),
@@ -221,29 +227,29 @@ impl Worker {
         Rc::new(Entrance::new(&self.proxy.borrow(), Scheme::Https, address))
     }
 
-    fn service(&self, address: SocketAddr, listener: &Listener) -> Service<Entrance> {
+    fn service(&self, address: SocketAddr, listener: &ListenerSettings) -> PortService<Entrance> {
         let scheme = if listener.tls.is_some() { Scheme::Https } else { Scheme::Http };
         let (tls, socks) = (listener.tls.clone(), self.socks(listener));
         let acceptor = Acceptor { tls, socks, ..self.common.acceptor.clone() };
         let port = address.port();
         let alternative = listener.http3.as_ref().and_then(|http3| http3.alternative(port));
         let entrance = Entrance::new(&self.proxy.borrow(), scheme, address).telling(alternative);
-        Service { acceptor, handler: Rc::new(entrance) }
+        PortService { acceptor, handler: Rc::new(entrance) }
     }
 
     /// Authentication of SOCKS clients: required if there are users.
-    fn socks(&self, listener: &Listener) -> socks::server::Entry {
+    fn socks(&self, listener: &ListenerSettings) -> socks::server::Entry {
         let proxy = self.proxy.borrow();
-        match (listener.socks, proxy.knows_users()) {
+        match (listener.socks, proxy.requires_users()) {
             (false, _) => socks::server::Entry::None,
             (true, false) => socks::server::Entry::Open,
             (true, true) => socks::server::Entry::Guarded(Rc::clone(&proxy) as _),
         }
     }
 
-    /// Serves until it is told to end and all requests are done, or the time for them is up. Returns true if all were done.
+    /// Serves until it has drained: all requests are done, or the time for them is over. Returns true if all were done.
     pub async fn run(mut self) -> bool {
-        drop(world::spawn(tell_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
+        drop(world::spawn(update_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
         loop {
             match self.parts.orders.changed().await {
                 Phase::Drain => return self.drain().await,
@@ -275,7 +281,7 @@ impl Worker {
     }
 
     /// Keeps a port open with `listener`'s settings.
-    fn keep(&mut self, mut opened: Opened, listener: &Listener) {
+    fn keep(&mut self, mut opened: OpenPort, listener: &ListenerSettings) {
         let address = opened.port.address();
         if let Some(http3) = &listener.http3 {
             match &opened.quic {
@@ -297,7 +303,7 @@ impl Worker {
         let (closing, quic) = close(self.ports);
         let deadline = world::now() + self.drain;
         self.common.acceptor.drain();
-        // They first complete handshakes under way.
+        // Ports complete handshakes under way first.
         closed(closing, self.parts.complainer()).await;
         let all_done = loop {
             if self.common.room.available_permits() == CONNECTIONS {
@@ -306,31 +312,31 @@ impl Worker {
             if world::now() >= deadline {
                 break false;
             }
-            world::sleep(LOOK).await;
+            world::sleep(UPDATE_INTERVAL).await;
         };
         // Over TCP the kernel closes connections; over UDP this must be done here.
-        let told = async {
+        let closing = async {
             for port in &quic {
                 port.cut().await;
             }
         };
-        let _ = world::timeout(FAREWELL, told).await;
+        let _ = world::timeout(CLOSE_GRACE, closing).await;
         all_done
     }
 }
 
 impl WorkerParts {
-    /// Callback for problems that all workers see alike: only the first reports them.
+    /// Callback for problems common to all workers: only the first worker reports them.
     fn complainer(&self) -> Option<fn(&Complaint)> {
         (self.place.0 == 0).then_some(self.complain)
     }
 }
 
 /// Ports being closed.
-type Closing = Vec<(SocketAddr, JoinHandle<Closed>)>;
+type Closing = Vec<(SocketAddr, JoinHandle<CloseResult>)>;
 
 /// Closes ports; UDP ports still have connections to end.
-fn close(ports: Vec<Opened>) -> (Closing, Vec<QuicPort<Entrance>>) {
+fn close(ports: Vec<OpenPort>) -> (Closing, Vec<QuicPort<Entrance>>) {
     let (mut closing, mut quic) = (Vec::new(), Vec::new());
     for opened in ports {
         opened.quic.iter().for_each(QuicPort::close);
@@ -349,7 +355,7 @@ async fn closed(closing: Closing, complain: Option<fn(&Complaint)>) {
     }
 }
 
-impl Common {
+impl WorkerCommon {
     fn proxy(
         &self,
         settings: &Arc<Settings>,
@@ -391,7 +397,7 @@ fn acceptor(wheel: &Wheel) -> Acceptor {
 }
 
 /// Updates the core's gauges periodically.
-async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
+async fn update_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
     loop {
         let count = proxy.borrow().upstream().count();
         let gauges = metrics.gauges();
@@ -402,6 +408,6 @@ async fn tell_gauges(proxy: Rc<RefCell<Rc<Proxy>>>, metrics: Arc<Metrics>) {
         ] {
             gauge.store(number as u64, Ordering::Relaxed);
         }
-        world::sleep(LOOK).await;
+        world::sleep(UPDATE_INTERVAL).await;
     }
 }

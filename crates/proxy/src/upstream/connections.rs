@@ -6,14 +6,14 @@ use std::time::Duration;
 use http_stack::client::Connection;
 use units::Time;
 
-use super::pool::Key;
-use super::settings::Settings;
-use super::shares::{Peer, Shares};
+use super::Settings;
+use super::fairness::{ClientPeer, Shares};
+use super::pool::PoolKey;
 
 /// The connections of a core.
 #[derive(Default)]
-pub(super) struct Connections {
-    origins: BTreeMap<Key, Origin>,
+pub(super) struct ConnectionTable {
+    origins: BTreeMap<PoolKey, OriginConnections>,
     /// Number of connections, including those being opened.
     open: usize,
     /// Shares of clients in all connections.
@@ -21,11 +21,11 @@ pub(super) struct Connections {
 }
 
 #[derive(Default)]
-struct Origin {
+struct OriginConnections {
     open: usize,
     /// Ordered by last use, the latest last.
-    idle: Vec<Idle>,
-    shared: Option<Idle>,
+    idle: Vec<IdleConnection>,
+    shared: Option<IdleConnection>,
     /// True while a connection that may be shared is being opened.
     opening: bool,
     /// Shares of clients in the requests under way.
@@ -33,12 +33,12 @@ struct Origin {
 }
 
 /// A connection, and the time since which it is unused.
-struct Idle {
+struct IdleConnection {
     connection: Connection,
     since: Time,
 }
 
-impl Connections {
+impl ConnectionTable {
     /// Number of open connections, and of idle ones among them.
     pub(super) fn count(&self) -> (usize, usize) {
         (self.open, self.origins.values().map(|origin| origin.idle.len()).sum())
@@ -50,15 +50,15 @@ impl Connections {
     }
 
     /// Number held by a client's address.
-    pub(super) fn held_by(&self, client: Peer) -> usize {
+    pub(super) fn held_by(&self, client: ClientPeer) -> usize {
         self.shares.held_by(client)
     }
 
     /// Takes a connection, or the right to open one; the flag is true if it counts as held by the client.
     pub(super) fn take(
         &mut self,
-        key: &Key,
-        client: Peer,
+        key: &PoolKey,
+        client: ClientPeer,
         settings: &Settings,
     ) -> Option<(Option<Connection>, bool)> {
         if !self.has_room(key, client, settings) {
@@ -77,12 +77,12 @@ impl Connections {
     }
 
     /// Returns true if `client` has not reached its share.
-    fn has_room(&self, key: &Key, client: Peer, settings: &Settings) -> bool {
+    fn has_room(&self, key: &PoolKey, client: ClientPeer, settings: &Settings) -> bool {
         let percent = settings.client_share;
         let in_all = || self.shares.has_room(client, settings.connections, percent);
         let Some(origin) = self.origins.get(key) else { return in_all() };
         match &origin.shared {
-            Some(Idle { connection, .. }) => {
+            Some(IdleConnection { connection, .. }) => {
                 let streams = connection.most_requests().unwrap_or(usize::MAX);
                 origin.shares.has_room(client, streams, percent)
             }
@@ -93,7 +93,7 @@ impl Connections {
     }
 
     /// Returns true if no client can have a connection to `key` now.
-    pub(super) fn has_none_for(&self, key: &Key, settings: &Settings) -> bool {
+    pub(super) fn has_none_for(&self, key: &PoolKey, settings: &Settings) -> bool {
         let origin = self.origins.get(key);
         let has_idle = origin.is_some_and(|it| it.shared.is_some() || !it.idle.is_empty());
         let is_full = origin.is_some_and(|it| it.open >= settings.connections_per_origin);
@@ -102,7 +102,7 @@ impl Connections {
     }
 
     /// Takes an existing connection.
-    fn reuse(&mut self, key: &Key) -> Option<Connection> {
+    fn reuse(&mut self, key: &PoolKey) -> Option<Connection> {
         let origin = self.origins.get_mut(key)?;
         if let Some(shared) = &mut origin.shared {
             if shared.connection.is_reusable() {
@@ -122,7 +122,7 @@ impl Connections {
     }
 
     /// Reserves the right to open a connection, if there is room.
-    fn reserve(&mut self, key: &Key, settings: &Settings) -> bool {
+    fn reserve(&mut self, key: &PoolKey, settings: &Settings) -> bool {
         let may_share = settings.may_share(key.0.scheme);
         if let Some(origin) = self.origins.get(key)
             && (origin.open >= settings.connections_per_origin || (may_share && origin.opening))
@@ -153,23 +153,33 @@ impl Connections {
 
     /// Records that a connection to `key` was opened for `client`; returns true if requests share it, so that
     /// it is held by no client.
-    pub(super) fn opened(&mut self, key: &Key, client: Peer, connection: &Connection) -> bool {
+    pub(super) fn opened(
+        &mut self,
+        key: &PoolKey,
+        client: ClientPeer,
+        connection: &Connection,
+    ) -> bool {
         let Some(origin) = self.origins.get_mut(key) else { return false };
         origin.opening = false;
         let is_first = origin.shared.is_none();
         let Some(connection) = connection.share().filter(|_| is_first) else { return false };
-        origin.shared = Some(Idle { connection, since: world::now() });
+        origin.shared = Some(IdleConnection { connection, since: world::now() });
         self.shares.give_back(client);
         true
     }
 
     /// Takes back a connection held by `client`: `kept` becomes idle; `None` means that it is closed.
-    pub(super) fn give_back(&mut self, key: &Key, client: Peer, kept: Option<Connection>) {
+    pub(super) fn give_back(
+        &mut self,
+        key: &PoolKey,
+        client: ClientPeer,
+        kept: Option<Connection>,
+    ) {
         self.shares.give_back(client);
         if let Some(origin) = self.origins.get_mut(key) {
             match kept {
                 Some(connection) => {
-                    origin.idle.push(Idle { connection, since: world::now() });
+                    origin.idle.push(IdleConnection { connection, since: world::now() });
                 }
                 None => {
                     origin.opening = false;
@@ -181,22 +191,22 @@ impl Connections {
     }
 
     /// Records the end of `client`'s request to `key`.
-    pub(super) fn done(&mut self, key: &Key, client: Peer) {
+    pub(super) fn done(&mut self, key: &PoolKey, client: ClientPeer) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.shares.give_back(client);
         }
         self.forget_unused(key);
     }
 
-    fn forget_unused(&mut self, key: &Key) {
-        if self.origins.get(key).is_some_and(Origin::is_unused) {
+    fn forget_unused(&mut self, key: &PoolKey) {
+        if self.origins.get(key).is_some_and(OriginConnections::is_unused) {
             self.origins.remove(key);
         }
     }
 
     /// Closes connections that have been idle for `keep_alive`.
     pub(super) fn expire(&mut self, now: Time, keep_alive: Duration) {
-        let is_old = |idle: &Idle| now.since(idle.since) >= keep_alive;
+        let is_old = |idle: &IdleConnection| now.since(idle.since) >= keep_alive;
         let mut closed = 0;
         for origin in self.origins.values_mut() {
             let before = origin.idle.len();
@@ -220,7 +230,7 @@ impl Connections {
     }
 }
 
-impl Origin {
+impl OriginConnections {
     fn is_unused(&self) -> bool {
         self.open == 0 && self.shares.is_unheld()
     }

@@ -1,6 +1,7 @@
-//! Exchanges with origins: a request and its response.
+//! Exchanges with origins: a request, and its response or the error.
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
@@ -11,40 +12,40 @@ use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_stack::Failure;
-use http_stack::client::{Connection, Incoming};
+use http_stack::client::{Connection, Incoming, OpenError};
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::server::{Body, BodyError, RequestBody};
 use http_stack::wheel::{Timer, Wheel};
+use thiserror::Error;
 use tls::PublicClient;
 use units::Time;
 
+use super::Settings;
+use super::body::OriginTunnel;
 use super::body::ResponseBody;
-use super::destination::{Destination, Reach};
-use super::error::FetchError;
-use super::open;
-use super::pool::{Pool, PoolCount};
-use super::settings::Settings;
-use super::shares::Peer;
-use super::tunnel::Tunnel;
+use super::connect::{Destination, ReachPolicy};
+use super::fairness::ClientPeer;
+use super::pool::{ConnectionPool, PoolCount};
+use crate::access::DestinationError;
 use crate::target::Scheme;
 
 /// Client for all origins. One per core; clones share its connections.
 #[derive(Clone)]
 pub struct Upstream {
     settings: Rc<Settings>,
-    pool: Rc<Pool>,
+    pool: Rc<ConnectionPool>,
     tls: PublicClient,
     wheel: Wheel,
 }
 
 /// A request to fetch.
-pub struct Order<'a> {
+pub struct FetchOrder<'a> {
     /// Its destination.
     pub destination: Destination,
     /// The authority behind it.
-    pub reach: Reach<'a>,
+    pub reach: ReachPolicy<'a>,
     /// The client.
-    pub client: Peer,
+    pub client: ClientPeer,
     /// Connect timeout, if it differs from the settings.
     pub connect_timeout: Option<Duration>,
     /// The request's head; its URI is absolute.
@@ -72,7 +73,12 @@ pub struct Fetched {
 impl Upstream {
     /// A client without connections.
     pub fn new(settings: Settings, tls: PublicClient, wheel: Wheel) -> Upstream {
-        Upstream { pool: Pool::new(settings.clone()), settings: Rc::new(settings), tls, wheel }
+        Upstream {
+            pool: ConnectionPool::new(settings.clone()),
+            settings: Rc::new(settings),
+            tls,
+            wheel,
+        }
     }
 
     /// Number of connections.
@@ -87,10 +93,10 @@ impl Upstream {
     /// See [`FetchError`].
     pub async fn fetch(
         &self,
-        order: Order<'_>,
+        order: FetchOrder<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, FetchError> {
-        let Order { destination, reach, client, connect_timeout, request, body, begun } =
+        let FetchOrder { destination, reach, client, connect_timeout, request, body, begun } =
             self.through_parent(order);
         let connect_timeout = connect_timeout.unwrap_or(self.settings.connect_timeout);
         let key = (destination, reach.is_operator());
@@ -111,7 +117,7 @@ impl Upstream {
                 Ok(Incoming { head, length, body }) => {
                     let timer = self.wheel.timer();
                     let is_head = *request.method() == Method::HEAD;
-                    let length = if is_head { told_length(head.headers()) } else { length };
+                    let length = if is_head { stated_length(head.headers()) } else { length };
                     let timer = (timer, self.settings.idle_timeout);
                     let body = match head.status() {
                         StatusCode::SWITCHING_PROTOCOLS => {
@@ -131,10 +137,10 @@ impl Upstream {
     async fn open(
         &self,
         destination: &Destination,
-        reach: Reach<'_>,
+        reach: ReachPolicy<'_>,
         span: Duration,
     ) -> Result<(Connection, SocketAddr), FetchError> {
-        let opening = open::open(destination, reach, &self.settings, &self.tls);
+        let opening = super::connect::open(destination, reach, &self.settings, &self.tls);
         world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
     }
 
@@ -149,20 +155,20 @@ impl Upstream {
         span: Duration,
     ) -> Result<StatusCode, FetchError> {
         let probing = async {
-            let (connection, _) = self.open(destination, Reach::Operator, span).await?;
+            let (connection, _) = self.open(destination, ReachPolicy::Operator, span).await?;
             Ok(self.exchange(connection, request, None, &mut |_| {}).await?.head.status())
         };
         world::timeout(span, probing).await.unwrap_or(Err(FetchError::FirstByteTimeout))
     }
 
     /// `order`, redirected to the parent if there is one for it.
-    fn through_parent<'a>(&self, order: Order<'a>) -> Order<'a> {
+    fn through_parent<'a>(&self, order: FetchOrder<'a>) -> FetchOrder<'a> {
         match &self.settings.parent {
             Some(parent) if order.destination.scheme == Scheme::Http => {
                 let mut request = order.request;
                 request.extensions_mut().insert(AbsoluteForm);
-                let (destination, reach) = (parent.clone(), Reach::Operator);
-                Order { destination, reach, request, ..order }
+                let (destination, reach) = (parent.clone(), ReachPolicy::Operator);
+                FetchOrder { destination, reach, request, ..order }
             }
             _ => order,
         }
@@ -175,12 +181,12 @@ impl Upstream {
     pub async fn tunnel(
         &self,
         destination: &Destination,
-        reach: Reach<'_>,
-    ) -> Result<(Tunnel, SocketAddr), FetchError> {
-        let connecting = open::reach(destination, reach, self.settings.parent.as_ref());
+        reach: ReachPolicy<'_>,
+    ) -> Result<(OriginTunnel, SocketAddr), FetchError> {
+        let connecting = super::connect::reach(destination, reach, self.settings.parent.as_ref());
         let connected = world::timeout(self.settings.connect_timeout, connecting).await;
         let (stream, address) = connected.unwrap_or(Err(FetchError::ConnectTimeout))?;
-        Ok((Tunnel::new(stream, self.wheel.timer(), self.settings.idle_timeout), address))
+        Ok((OriginTunnel::new(stream, self.wheel.timer(), self.settings.idle_timeout), address))
     }
 
     /// Sends the request and waits for the head. The timeout runs from the last piece of the request's body, or the last
@@ -213,7 +219,7 @@ impl Upstream {
 }
 
 /// RFC 9110 section 8.6.
-fn told_length(fields: &HeaderMap) -> Option<u64> {
+fn stated_length(fields: &HeaderMap) -> Option<u64> {
     fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
@@ -231,5 +237,102 @@ impl Body for Timed {
             self.timer.set(self.span);
         }
         next
+    }
+}
+
+/// Reason for having no response to forward.
+#[derive(Debug, Error)]
+pub enum FetchError {
+    /// Name resolution failed.
+    #[error("the name of the origin cannot be resolved: {0}")]
+    Unresolved(io::Error),
+    /// The address is not allowed.
+    #[error("{0}")]
+    Forbidden(DestinationError),
+    /// The connection attempt failed.
+    #[error("cannot connect to the origin: {0}")]
+    Unconnected(io::Error),
+    /// The TLS handshake or the verification of the certificate failed.
+    #[error("TLS with the origin failed: {0}")]
+    Insecure(io::Error),
+    /// Name resolution, connection or handshake took too long.
+    #[error("the origin could not be reached in time")]
+    ConnectTimeout,
+    /// All connections are in use, and too many requests wait for one.
+    #[error("too many requests wait for a connection to the origin")]
+    Crowded,
+    /// No connection became free in time.
+    #[error("no connection to the origin became free in time")]
+    QueueTimeout,
+    /// The response did not begin in time.
+    #[error("the origin did not answer in time")]
+    FirstByteTimeout,
+    /// The exchange failed.
+    #[error("{0}")]
+    Failed(#[from] Failure),
+}
+
+impl FetchError {
+    /// Returns true if nothing of the request was sent, so that any request may be sent to another server.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            FetchError::Unresolved(_)
+            | FetchError::Unconnected(_)
+            | FetchError::Insecure(_)
+            | FetchError::ConnectTimeout
+            | FetchError::Crowded
+            | FetchError::QueueTimeout => true,
+            FetchError::Forbidden(_) | FetchError::FirstByteTimeout | FetchError::Failed(_) => {
+                false
+            }
+        }
+    }
+
+    /// Returns true if the connection ended before the response.
+    pub fn is_broken_off(&self) -> bool {
+        matches!(self, FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)))
+    }
+
+    /// The status for the client: 502 if the origin failed, 504 if it took too long, 503 if this proxy has no room (RFC
+    /// 9110 section 15.6).
+    pub fn status(&self) -> StatusCode {
+        match self {
+            FetchError::Forbidden(_) => StatusCode::FORBIDDEN,
+            FetchError::Crowded | FetchError::QueueTimeout => StatusCode::SERVICE_UNAVAILABLE,
+            FetchError::ConnectTimeout | FetchError::FirstByteTimeout => {
+                StatusCode::GATEWAY_TIMEOUT
+            }
+            _ => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// Error type in `Proxy-Status` (RFC 9209 section 2.3).
+    pub fn kind(&self) -> &'static str {
+        match self {
+            FetchError::Unresolved(_) => "dns_error",
+            FetchError::Forbidden(DestinationError::Address(_)) => "destination_ip_prohibited",
+            FetchError::Forbidden(_) => "http_request_denied",
+            FetchError::Unconnected(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                "connection_refused"
+            }
+            FetchError::Unconnected(_) => "destination_unavailable",
+            FetchError::Insecure(_) => "tls_protocol_error",
+            FetchError::ConnectTimeout => "connection_timeout",
+            FetchError::Crowded | FetchError::QueueTimeout => "connection_limit_reached",
+            FetchError::FirstByteTimeout => "http_response_timeout",
+            FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)) => {
+                "connection_terminated"
+            }
+            FetchError::Failed(_) => "http_protocol_error",
+        }
+    }
+}
+
+impl From<OpenError> for FetchError {
+    fn from(error: OpenError) -> FetchError {
+        match error {
+            OpenError::Begin(failure) => FetchError::Failed(failure),
+            other => FetchError::Unconnected(io::Error::other(other)),
+        }
     }
 }

@@ -15,12 +15,12 @@ pub struct HealthSettings {
     /// Duration of an ejection. After it, one more failure ejects the server again, and an answer clears its failures.
     pub fail_timeout: Duration,
     /// Active health checks.
-    pub check: Option<Check>,
+    pub check: Option<HealthCheck>,
 }
 
 /// A periodic request that checks whether a server works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct HealthCheck {
     /// Target of the GET. A status of 2xx or 3xx is a success.
     pub path: PathAndQuery,
     /// Interval between checks.
@@ -45,11 +45,11 @@ impl Default for HealthSettings {
     }
 }
 
-impl Check {
+impl HealthCheck {
     /// HAProxy's `rise` and `fall`.
-    pub fn new(path: PathAndQuery) -> Check {
+    pub fn new(path: PathAndQuery) -> HealthCheck {
         let (interval, timeout) = (Duration::from_secs(5), Duration::from_secs(2));
-        Check { path, interval, timeout, rise: 2, fall: 3 }
+        HealthCheck { path, interval, timeout, rise: 2, fall: 3 }
     }
 }
 
@@ -57,11 +57,11 @@ impl Check {
 #[derive(Debug)]
 pub struct Health {
     settings: HealthSettings,
-    servers: Mutex<Vec<Server>>,
+    servers: Mutex<Vec<ServerHealth>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Server {
+struct ServerHealth {
     /// Consecutive failures of requests.
     fails: u32,
     /// End of its ejection, as Unix time.
@@ -76,7 +76,7 @@ struct Server {
 
 /// The server to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ServerChoice {
     /// Its index.
     pub index: usize,
     /// True if there are more to try.
@@ -97,7 +97,7 @@ pub struct ServerTally {
 impl Health {
     /// This many servers, all healthy.
     pub fn new(settings: HealthSettings, servers: usize) -> Health {
-        Health { settings, servers: Mutex::new(vec![Server::default(); servers]) }
+        Health { settings, servers: Mutex::new(vec![ServerHealth::default(); servers]) }
     }
 
     /// Settings of failover and health checks.
@@ -107,12 +107,12 @@ impl Health {
 
     /// The next server in turn, beginning with that at `turn`, that is up and not among those `tried`; failing that, one that is
     /// down. `None` if all were tried.
-    pub fn choose(&self, turn: usize, tried: &[usize], now: Duration) -> Option<Choice> {
+    pub fn choose(&self, turn: usize, tried: &[usize], now: Duration) -> Option<ServerChoice> {
         let servers = self.lock();
         let count = servers.len();
         let left = || (0..count).map(|k| (turn % count + k) % count).filter(|i| !tried.contains(i));
         let index = left().find(|index| servers[*index].is_up(now)).or_else(|| left().next())?;
-        Some(Choice { index, has_more: left().count() > 1 })
+        Some(ServerChoice { index, has_more: left().count() > 1 })
     }
 
     /// Records a request's success or failure at a server.
@@ -136,7 +136,7 @@ impl Health {
 
     /// Records a check's success or failure at a server.
     pub fn note_check(&self, index: usize, is_failure: bool) {
-        let Some(Check { rise, fall, .. }) = self.settings.check else { return };
+        let Some(HealthCheck { rise, fall, .. }) = self.settings.check else { return };
         let mut servers = self.lock();
         let server = &mut servers[index];
         server.failures += u64::from(is_failure);
@@ -156,7 +156,7 @@ impl Health {
 
     /// Metrics of the servers.
     pub fn tally(&self, now: Duration) -> Vec<ServerTally> {
-        let tally = |server: &Server| ServerTally {
+        let tally = |server: &ServerHealth| ServerTally {
             is_up: server.is_up(now),
             failures: server.failures,
             ejections: server.ejections,
@@ -164,12 +164,12 @@ impl Health {
         self.lock().iter().map(tally).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Server>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<ServerHealth>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Server {
+impl ServerHealth {
     fn is_up(&self, now: Duration) -> bool {
         !self.is_down && self.ejected_until.is_none_or(|until| until <= now)
     }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn checks_take_a_server_down_and_bring_it_up() {
-        let check = Some(Check::new(PathAndQuery::from_static("/health")));
+        let check = Some(HealthCheck::new(PathAndQuery::from_static("/health")));
         let health = Health::new(HealthSettings { check, ..HealthSettings::default() }, 2);
         let ups = |outcomes: &[bool]| {
             outcomes.iter().for_each(|is_failure| health.note_check(0, *is_failure));

@@ -1,7 +1,7 @@
 //! Pool of connections to origins: lent fairly, with a queue.
 //!
-//! A [`Lease`] is the right to one connection, already open or yet to be opened. Dropping it passes that right to the next
-//! waiter that can use it. No client holds more than its [share](super::shares); a client that does not read its response loses
+//! A [`ConnectionLease`] is the right to one connection, already open or yet to be opened. Dropping it passes that right to the next
+//! waiter that can use it. No client holds more than its [share](super::fairness); a client that does not read its response loses
 //! its connection to waiting ones. An idle connection to one origin makes room for a new one to another. An HTTP/2 connection is
 //! lent to many requests at once; while the first is being opened others wait for it rather than open their own.
 
@@ -14,47 +14,47 @@ use http_stack::client::Connection;
 use tls::Protocol;
 use tokio::sync::oneshot;
 
-use super::connections::Connections;
-use super::destination::Destination;
-use super::error::FetchError;
-use super::queue::Queue;
-use super::settings::Settings;
-use super::shares::Peer;
-use super::transfer::Transfers;
+use super::Settings;
+use super::body::ResponseTransfers;
+use super::connect::Destination;
+use super::connections::ConnectionTable;
+use super::fairness::ClientPeer;
+use super::fairness::FairQueue;
+use super::fetch::FetchError;
 use crate::target::Scheme;
 
 /// Identity of connections: the origin, and true if the operator chose it.
-pub(super) type Key = (Destination, bool);
+pub(super) type PoolKey = (Destination, bool);
 
 /// Interval at which a waiter checks for clients that do not read.
-const LOOK: Duration = Duration::from_millis(500);
+const REVOKE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// All connections of a core, within its share of the limits.
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     settings: Settings,
-    state: RefCell<State>,
-    transfers: Rc<Transfers>,
+    state: RefCell<PoolState>,
+    transfers: Rc<ResponseTransfers>,
     /// Itself, for its leases.
-    this: Weak<Pool>,
+    this: Weak<ConnectionPool>,
 }
 
 #[derive(Default)]
-struct State {
-    connections: Connections,
+struct PoolState {
+    connections: ConnectionTable,
     /// No queue is empty.
-    waiting: BTreeMap<Key, Queue<Waiter>>,
+    waiting: BTreeMap<PoolKey, FairQueue<LeaseWaiter>>,
     /// Key of the last waiter served.
-    served: Option<Key>,
+    served: Option<PoolKey>,
     sweeping: bool,
 }
 
-type Waiter = oneshot::Sender<Lease>;
+type LeaseWaiter = oneshot::Sender<ConnectionLease>;
 
 /// The right to a connection.
-pub(super) struct Lease {
-    pool: Rc<Pool>,
-    key: Key,
-    client: Peer,
+pub(super) struct ConnectionLease {
+    pool: Rc<ConnectionPool>,
+    key: PoolKey,
+    client: ClientPeer,
     /// The connection, if there is one already.
     pub(super) connection: Option<Connection>,
     /// True if the connection is held by the client, and ends with this lease.
@@ -74,10 +74,15 @@ pub struct PoolCount {
     pub waiting: usize,
 }
 
-impl Pool {
-    pub(super) fn new(settings: Settings) -> Rc<Pool> {
+impl ConnectionPool {
+    pub(super) fn new(settings: Settings) -> Rc<ConnectionPool> {
         let (state, transfers) = (RefCell::default(), Rc::default());
-        Rc::new_cyclic(|this| Pool { settings, state, transfers, this: Weak::clone(this) })
+        Rc::new_cyclic(|this| ConnectionPool {
+            settings,
+            state,
+            transfers,
+            this: Weak::clone(this),
+        })
     }
 
     pub(super) fn count(&self) -> PoolCount {
@@ -87,12 +92,16 @@ impl Pool {
     }
 
     /// Responses on their way.
-    pub(super) fn transfers(&self) -> &Rc<Transfers> {
+    pub(super) fn transfers(&self) -> &Rc<ResponseTransfers> {
         &self.transfers
     }
 
     /// Waits for a connection, or for the right to open one.
-    pub(super) async fn acquire(&self, key: &Key, client: Peer) -> Result<Lease, FetchError> {
+    pub(super) async fn acquire(
+        &self,
+        key: &PoolKey,
+        client: ClientPeer,
+    ) -> Result<ConnectionLease, FetchError> {
         if let Some(lease) = self.take(&mut self.state.borrow_mut(), key, client) {
             return Ok(lease);
         }
@@ -101,19 +110,23 @@ impl Pool {
         loop {
             self.revoke(key);
             let left = deadline.since(world::now());
-            match world::timeout(left.min(LOOK), &mut turn).await {
+            match world::timeout(left.min(REVOKE_INTERVAL), &mut turn).await {
                 Ok(Ok(lease)) => return Ok(lease),
-                // Crowded out by a client with fewer requests waiting.
+                // Displaced by a client with fewer waiting requests.
                 Ok(Err(_)) => return Err(FetchError::Crowded),
-                Err(_) if left <= LOOK => return Err(FetchError::QueueTimeout),
+                Err(_) if left <= REVOKE_INTERVAL => return Err(FetchError::QueueTimeout),
                 // A server over HTTP/2 may have raised its limit.
                 Err(_) => self.serve_waiting(),
             }
         }
     }
 
-    /// Joins the queue. If it is full, the client with the most requests waiting loses one.
-    fn wait(&self, key: &Key, client: Peer) -> Result<oneshot::Receiver<Lease>, FetchError> {
+    /// Joins the queue. If it is full, the client with the most waiting requests loses one.
+    fn wait(
+        &self,
+        key: &PoolKey,
+        client: ClientPeer,
+    ) -> Result<oneshot::Receiver<ConnectionLease>, FetchError> {
         let mut state = self.state.borrow_mut();
         state.retain(|waiter| !waiter.is_closed());
         if state.waiting() >= self.settings.waiting && !state.crowd_out(client) {
@@ -125,14 +138,19 @@ impl Pool {
     }
 
     /// Takes a connection, or the right to open one, if there is one and `client` has not reached its share.
-    fn take(&self, state: &mut State, key: &Key, client: Peer) -> Option<Lease> {
+    fn take(
+        &self,
+        state: &mut PoolState,
+        key: &PoolKey,
+        client: ClientPeer,
+    ) -> Option<ConnectionLease> {
         let (connection, counts) = state.connections.take(key, client, &self.settings)?;
-        let pool = self.this.upgrade().expect("who calls it holds it");
-        Some(Lease { pool, key: key.clone(), client, connection, counts, kept: None })
+        let pool = self.this.upgrade().expect("a caller holds the pool");
+        Some(ConnectionLease { pool, key: key.clone(), client, connection, counts, kept: None })
     }
 
     /// Takes a connection from a client that does not read its response.
-    fn revoke(&self, key: &Key) {
+    fn revoke(&self, key: &PoolKey) {
         let is_full = self.state.borrow().connections.is_full(&self.settings);
         let key = (!is_full).then_some(key);
         self.transfers.revoke(key, |client| self.state.borrow().connections.held_by(client));
@@ -141,13 +159,13 @@ impl Pool {
     /// Lends free connections to waiters in their turns.
     fn serve_waiting(&self) {
         while let Some((waiter, lease)) = self.serve_one() {
-            // A waiter that has given up returns its lease by dropping it, which may re-enter this function.
+            // A waiter that has given up drops its lease, which may re-enter this function.
             drop(waiter.send(lease));
         }
     }
 
     /// Takes the next waiter to serve out of the queue.
-    fn serve_one(&self) -> Option<(Waiter, Lease)> {
+    fn serve_one(&self) -> Option<(LeaseWaiter, ConnectionLease)> {
         let state = &mut *self.state.borrow_mut();
         let (before, after): (Vec<_>, Vec<_>) =
             state.waiting.keys().cloned().partition(|key| Some(key) <= state.served.as_ref());
@@ -158,7 +176,7 @@ impl Pool {
                     let waiter = state.waiting.get_mut(&key).and_then(|q| q.take(client));
                     state.waiting.retain(|_, queue| !queue.is_empty());
                     state.served = Some(key);
-                    return Some((waiter.expect("it waits"), lease));
+                    return Some((waiter.expect("a client in the queue has a waiter"), lease));
                 }
                 if state.connections.has_none_for(&key, &self.settings) {
                     break;
@@ -188,7 +206,7 @@ impl Pool {
         }));
     }
 
-    fn may_share(&self, key: &Key) -> bool {
+    fn may_share(&self, key: &PoolKey) -> bool {
         self.settings.may_share(key.0.scheme)
     }
 }
@@ -200,25 +218,25 @@ impl Settings {
     }
 }
 
-impl State {
+impl PoolState {
     /// Number of waiters.
     fn waiting(&self) -> usize {
-        self.waiting.values().map(Queue::len).sum()
+        self.waiting.values().map(FairQueue::len).sum()
     }
 
-    fn retain(&mut self, keep: impl Fn(&Waiter) -> bool) {
+    fn retain(&mut self, keep: impl Fn(&LeaseWaiter) -> bool) {
         self.waiting.values_mut().for_each(|queue| queue.retain(&keep));
         self.waiting.retain(|_, queue| !queue.is_empty());
     }
 
     /// Drops a waiter of the client with the most, if it has more than `by`.
-    fn crowd_out(&mut self, by: Peer) -> bool {
+    fn crowd_out(&mut self, by: ClientPeer) -> bool {
         let (mut networks, mut clients) = (BTreeMap::new(), BTreeMap::new());
-        for (client, waiters) in self.waiting.values().flat_map(Queue::waiting) {
+        for (client, waiters) in self.waiting.values().flat_map(FairQueue::waiting) {
             *networks.entry(client.network).or_insert(0) += waiters.len();
             *clients.entry(client).or_insert(0) += waiters.len();
         }
-        let places = |client: &Peer| {
+        let places = |client: &ClientPeer| {
             let of_network = networks.get(&client.network).copied().unwrap_or(0usize);
             (of_network, clients.get(client).copied().unwrap_or(0usize))
         };
@@ -240,12 +258,12 @@ impl State {
     }
 }
 
-impl Lease {
-    pub(super) fn key(&self) -> &Key {
+impl ConnectionLease {
+    pub(super) fn key(&self) -> &PoolKey {
         &self.key
     }
 
-    pub(super) fn client(&self) -> Peer {
+    pub(super) fn client(&self) -> ClientPeer {
         self.client
     }
 
@@ -269,7 +287,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for ConnectionLease {
     fn drop(&mut self) {
         let (key, kept) = (&self.key, self.kept.take());
         {

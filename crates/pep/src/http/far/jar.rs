@@ -15,9 +15,9 @@ const MOST: usize = 4_096;
 
 /// All clients' cookies.
 #[derive(Default)]
-pub(super) struct Jar(BTreeMap<(IpAddr, String), BTreeMap<String, String>>);
+pub(super) struct CookieJar(BTreeMap<(IpAddr, String), BTreeMap<String, String>>);
 
-impl Jar {
+impl CookieJar {
     /// Records the fields that `client` has sent to `host`.
     pub(super) fn sent(&mut self, client: IpAddr, host: &str, fields: &HeaderMap) {
         let values = fields.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn cookies_are_what_was_sent_and_what_was_set_since() {
         let (client, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         jar.sent(client, "a", &fields("cookie", &["x=1; y=2"]));
         let set = ["z=3; Path=/", "x=; Max-Age=0", "s=4; Secure", "nonsense"];
         jar.received(client, "a", &fields("set-cookie", &set));

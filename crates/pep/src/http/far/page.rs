@@ -24,14 +24,13 @@ use http::{HeaderMap, Request, Response};
 use url::Url;
 use world::JoinHandle;
 
-use super::fetcher::Fetcher;
-use super::look::Look;
-use super::sending::{Gathered, Outgoing, gather, send, to_client, to_server};
-use super::turns::{Place, Turns, Urgency};
-use super::upstream::Fetched;
-use crate::http::coding::{Deflater, Unpacker};
+use super::Fetcher;
+use super::priority_semaphore::{ObjectUrgency, PrioritySemaphore, QueueRank};
+use super::upstream::ServerResponse;
+use super::upstream::{RelayedResponse, gather, send, to_client, to_server};
 use crate::http::discover::{Embedded, discover};
-use crate::http::message;
+use crate::http::html::HtmlScanner;
+use crate::http::message::{self, ContentDecoder, LegDeflater};
 use crate::leg::PIECE_BYTES;
 
 /// Maximum time for which a piece of the page may hold up less urgent objects. A client may wait for one of these before it takes
@@ -42,7 +41,7 @@ const PAGE_FIRST: Duration = Duration::from_secs(1);
 const STYLES_BYTES: usize = 8 << 20;
 
 /// State of one page.
-pub(super) struct Page {
+pub(super) struct PageTransfer {
     fetcher: Rc<Fetcher>,
     client: IpAddr,
     base: Url,
@@ -52,7 +51,7 @@ pub(super) struct Page {
     respond: RefCell<SendResponse<Bytes>>,
     promised: RefCell<Vec<Url>>,
     /// Turns of sending.
-    turns: Turns,
+    send_permits: PrioritySemaphore,
 }
 
 /// An object promised to the near end.
@@ -62,12 +61,12 @@ struct Promise {
     request: Request<()>,
     respond: SendPushedResponse<Bytes>,
     /// Its place in the queue of fetches.
-    to_fetch: Place,
+    to_fetch: QueueRank,
     /// Its place in the queue of sending.
-    to_send: Place,
+    to_send: QueueRank,
 }
 
-impl Page {
+impl PageTransfer {
     /// The page at `base`, which `client` requested with the fields `usual`.
     pub(super) fn new(
         fetcher: Rc<Fetcher>,
@@ -75,27 +74,29 @@ impl Page {
         base: Url,
         usual: HeaderMap,
         respond: SendResponse<Bytes>,
-    ) -> Rc<Page> {
-        let (respond, promised, turns) = (RefCell::new(respond), RefCell::default(), Turns::new(1));
-        Rc::new(Page { fetcher, client, base, usual, respond, promised, turns })
+    ) -> Rc<PageTransfer> {
+        let (respond, promised, send_permits) =
+            (RefCell::new(respond), RefCell::default(), PrioritySemaphore::new(1));
+        Rc::new(PageTransfer { fetcher, client, base, usual, respond, promised, send_permits })
     }
 
     /// Sends the page as it arrives, and the objects it embeds.
-    pub(super) async fn send(self: Rc<Page>, mut fetched: Fetched) {
+    pub(super) async fn send(self: Rc<PageTransfer>, mut fetched: ServerResponse) {
         let deflater = match fetched.length {
-            _ if self.fetcher.compresses(&fetched.head) => Some(Deflater::new()),
+            _ if self.fetcher.compresses(&fetched.head) => Some(LegDeflater::new()),
             Some(_) => None,
             // Otherwise the client would wait for the stream's end.
-            None => Some(Deflater::stored()),
+            None => Some(LegDeflater::stored()),
         };
         let counters = &self.fetcher.counters;
-        let begun = Outgoing::begin(&mut self.respond.borrow_mut(), &fetched, deflater, counters);
+        let begun =
+            RelayedResponse::begin(&mut self.respond.borrow_mut(), &fetched, deflater, counters);
         let Some(mut outgoing) = begun else { return };
-        let Some(keeping) = self.pass(&mut fetched, &mut outgoing).await else {
+        let Some(fulfilling) = self.pass(&mut fetched, &mut outgoing).await else {
             return outgoing.break_off();
         };
         fetched.finish();
-        for promise in keeping {
+        for promise in fulfilling {
             promise.await;
         }
         // No more promises can be made.
@@ -104,32 +105,32 @@ impl Page {
 
     /// Forwards the page itself. Returns the promises being kept then; `None` if either side broke.
     async fn pass(
-        self: &Rc<Page>,
-        fetched: &mut Fetched,
-        outgoing: &mut Outgoing<'_>,
+        self: &Rc<PageTransfer>,
+        fetched: &mut ServerResponse,
+        outgoing: &mut RelayedResponse<'_>,
     ) -> Option<Vec<JoinHandle<()>>> {
         let settings = self.fetcher.settings;
-        let mut look = Look::new(&self.base, fetched.head.headers(), settings.page_bytes);
-        let mut keeping = Vec::new();
-        let place = self.turns.place(Urgency::Page);
+        let mut look = PageScanner::new(&self.base, fetched.head.headers(), settings.page_bytes);
+        let mut fulfilling = Vec::new();
+        let rank = self.send_permits.rank(ObjectUrgency::Page);
         while let Some(piece) = fetched.next().await.ok()? {
             let found = look.as_mut().map_or_else(Vec::new, |look| look.piece(&piece));
-            keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
-            self.send_piece(place, outgoing, piece).await?;
+            fulfilling.extend(self.fulfil_all(self.promise(&self.base, found), settings.depth));
+            self.send_piece(rank, outgoing, piece).await?;
         }
-        let found = look.map_or_else(Vec::new, Look::end);
-        keeping.extend(self.keep_all(self.promise(&self.base, found), settings.depth));
+        let found = look.map_or_else(Vec::new, PageScanner::end);
+        fulfilling.extend(self.fulfil_all(self.promise(&self.base, found), settings.depth));
         outgoing.body_end().await?;
-        Some(keeping)
+        Some(fulfilling)
     }
 
     async fn send_piece(
         &self,
-        place: Place,
-        outgoing: &mut Outgoing<'_>,
+        rank: QueueRank,
+        outgoing: &mut RelayedResponse<'_>,
         piece: Bytes,
     ) -> Option<()> {
-        let turn = self.turns.take(place).await;
+        let turn = self.send_permits.take(rank).await;
         let mut sending = pin!(outgoing.piece(piece));
         match world::timeout(PAGE_FIRST, &mut sending).await {
             Ok(sent) => sent,
@@ -141,9 +142,13 @@ impl Page {
     }
 
     /// Starts keeping `promises`, and those that follow from them, `depth` levels down.
-    fn keep_all(self: &Rc<Page>, promises: Vec<Promise>, depth: u32) -> Vec<JoinHandle<()>> {
-        let keep = |promise| world::spawn(Rc::clone(self).keep(promise, depth));
-        promises.into_iter().map(keep).collect()
+    fn fulfil_all(
+        self: &Rc<PageTransfer>,
+        promises: Vec<Promise>,
+        depth: u32,
+    ) -> Vec<JoinHandle<()>> {
+        let fulfil = |promise| world::spawn(Rc::clone(self).fulfil(promise, depth));
+        promises.into_iter().map(fulfil).collect()
     }
 
     /// Promises the objects that the document at `base` embeds, as far as they may be fetched: the most urgent first.
@@ -155,7 +160,7 @@ impl Page {
     /// A promise; `Some(None)` if this object must not be promised, `None` if no more may be.
     fn promise_one(&self, base: &Url, embedded: Embedded) -> Option<Option<Promise>> {
         let Embedded { url, kind } = embedded;
-        let Page { fetcher, client, turns, .. } = self;
+        let PageTransfer { fetcher, client, send_permits, .. } = self;
         if self.promised.borrow().len() >= fetcher.settings.objects {
             return None;
         }
@@ -172,7 +177,8 @@ impl Page {
         let respond = self.respond.borrow_mut().push_request(request).ok()?;
         self.promised.borrow_mut().push(url.clone());
         fetcher.counters.promised.add(1);
-        let (to_fetch, to_send) = (fetcher.in_hand.place(kind.into()), turns.place(kind.into()));
+        let (to_fetch, to_send) =
+            (fetcher.fetch_permits.rank(kind.into()), send_permits.rank(kind.into()));
         Some(Some(Promise { url, target, request: asked, respond, to_fetch, to_send }))
     }
 
@@ -191,17 +197,17 @@ impl Page {
     }
 
     /// Fetches the promised object, and sends it in its turn.
-    async fn keep(self: Rc<Page>, mut promise: Promise, depth: u32) {
-        let Fetcher { upstream, settings, patience, in_hand, jar, .. } = &*self.fetcher;
-        let in_hand = in_hand.take(promise.to_fetch).await;
+    async fn fulfil(self: Rc<PageTransfer>, mut promise: Promise, depth: u32) {
+        let Fetcher { upstream, settings, patience, fetch_permits, jar, .. } = &*self.fetcher;
+        let permit = fetch_permits.take(promise.to_fetch).await;
         let fetched = upstream
             .fetch(promise.target, &to_server(promise.request), *patience, &mut |_| {})
             .await;
         let gathered = match fetched {
             Ok(fetched) => gather(fetched, settings.object_bytes).await,
-            Err(_) => Gathered::Not,
+            Err(_) => None,
         };
-        let Gathered::Whole(head, body) = gathered else {
+        let Some((head, body)) = gathered else {
             // The near end then requests it itself.
             return promise.respond.send_reset(Reason::CANCEL);
         };
@@ -218,19 +224,19 @@ impl Page {
         {
             drop(stream.send_data(Bytes::new(), true));
         }
-        drop(in_hand);
+        drop(permit);
         deeper.await;
     }
 
     /// Sends `body` in pieces, letting more urgent objects go between them.
     async fn send_in_turns(
         &self,
-        place: Place,
+        rank: QueueRank,
         stream: &mut SendStream<Bytes>,
         mut body: Bytes,
     ) -> Option<()> {
         while !body.is_empty() {
-            let _turn = self.turns.take(place).await;
+            let _turn = self.send_permits.take(rank).await;
             send(stream, body.split_to(body.len().min(PIECE_BYTES))).await?;
         }
         Some(())
@@ -239,7 +245,7 @@ impl Page {
     /// A response in its form for the leg.
     fn pack(&self, head: &Response<()>, body: Bytes) -> (Response<()>, Bytes) {
         let plain_bytes = body.len() as u64;
-        let coded = self.fetcher.compresses(head).then(|| Deflater::whole(&body).ok());
+        let coded = self.fetcher.compresses(head).then(|| LegDeflater::whole(&body).ok());
         match coded.flatten().filter(|coded| coded.len() < body.len()) {
             Some(coded) => {
                 self.fetcher.counters.saved_bytes.add(plain_bytes - coded.len() as u64);
@@ -252,16 +258,20 @@ impl Page {
 
 /// The objects that a complete object embeds.
 fn embedded(url: &Url, head: &Response<()>, body: &[u8]) -> Vec<Embedded> {
-    let Some(mut unpacker) = Unpacker::of(head.headers()) else { return Vec::new() };
+    let Some(mut unpacker) = ContentDecoder::of(head.headers()) else { return Vec::new() };
     let text = unpacker.piece(body, STYLES_BYTES);
     discover(&message::media_type(head.headers()), url, &text)
 }
 
 /// Starts keeping `promises`. Boxed, since promises lead to promises.
-fn boxed(page: Rc<Page>, promises: Vec<Promise>, depth: u32) -> Pin<Box<dyn Future<Output = ()>>> {
-    let keeping = page.keep_all(promises, depth);
+fn boxed(
+    page: Rc<PageTransfer>,
+    promises: Vec<Promise>,
+    depth: u32,
+) -> Pin<Box<dyn Future<Output = ()>>> {
+    let fulfilling = page.fulfil_all(promises, depth);
     Box::pin(async move {
-        for promise in keeping {
+        for promise in fulfilling {
             promise.await;
         }
     })
@@ -270,4 +280,35 @@ fn boxed(page: Rc<Page>, promises: Vec<Promise>, depth: u32) -> Pin<Box<dyn Futu
 /// The host of `url`, with its port if that is given.
 fn host(url: &Url) -> &str {
     &url[url::Position::BeforeHost..url::Position::AfterPort]
+}
+
+/// Discovery of embedded objects in a page as it passes.
+struct PageScanner {
+    unpacker: ContentDecoder,
+    reading: HtmlScanner,
+    /// Bytes still to be scanned.
+    left_bytes: usize,
+}
+
+impl PageScanner {
+    /// Scanner of the page at `base` with these fields, limited to `most_bytes`, unpacked. `None` if the server's compression is unknown here.
+    fn new(base: &Url, fields: &HeaderMap, most_bytes: usize) -> Option<PageScanner> {
+        let (unpacker, reading) = (ContentDecoder::of(fields)?, HtmlScanner::new(base));
+        Some(PageScanner { unpacker, reading, left_bytes: most_bytes })
+    }
+
+    /// The objects found with `piece`.
+    fn piece(&mut self, piece: &[u8]) -> Vec<Embedded> {
+        if self.left_bytes == 0 {
+            return Vec::new();
+        }
+        let plain = self.unpacker.piece(piece, self.left_bytes);
+        self.left_bytes -= plain.len();
+        self.reading.piece(&plain)
+    }
+
+    /// The objects found at the end.
+    fn end(self) -> Vec<Embedded> {
+        self.reading.end()
+    }
 }

@@ -16,9 +16,9 @@ use http::header::{COOKIE, VARY};
 use http::{HeaderMap, Request, Response, Uri};
 use tokio::sync::oneshot;
 
-use crate::counters::Counters;
-use crate::http::coding::Inflater;
+use crate::admin::Counters;
 use crate::http::message;
+use crate::http::message::LegInflater;
 
 /// Lifetime of an answer that is not requested.
 const LIFE: Duration = Duration::from_secs(60);
@@ -28,54 +28,54 @@ const MOST_BYTES: usize = 64 << 20;
 const MOST: usize = 2_000;
 
 /// An answer with its body, as the server sent it.
-pub(super) struct Whole {
+pub(super) struct PushedResponse {
     pub(super) head: Response<()>,
     pub(super) body: Bytes,
 }
 
 /// All clients' answers.
-pub(crate) struct Store {
-    promises: RefCell<BTreeMap<(IpAddr, String), Promised>>,
+pub(crate) struct PushStore {
+    promises: RefCell<BTreeMap<(IpAddr, String), PromisedResponse>>,
     bytes: Rc<Cell<usize>>,
     next: Cell<u64>,
     counters: Rc<Counters>,
 }
 
 /// A promised answer.
-struct Promised {
+struct PromisedResponse {
     number: u64,
     /// The cookies it was fetched with, sorted.
     cookies: Vec<String>,
     /// The other fields that the client sends with every request.
     usual: Rc<HeaderMap>,
-    answer: oneshot::Receiver<Held>,
+    answer: oneshot::Receiver<CountedResponse>,
 }
 
 /// An answer, counted while it is held.
-struct Held(Whole, Rc<Cell<usize>>);
+struct CountedResponse(PushedResponse, Rc<Cell<usize>>);
 
-impl Held {
-    fn new(head: Response<()>, body: Bytes, bytes: &Rc<Cell<usize>>) -> Held {
+impl CountedResponse {
+    fn new(head: Response<()>, body: Bytes, bytes: &Rc<Cell<usize>>) -> CountedResponse {
         bytes.set(bytes.get() + body.len());
-        Held(Whole { head, body }, Rc::clone(bytes))
+        CountedResponse(PushedResponse { head, body }, Rc::clone(bytes))
     }
 }
 
-impl Drop for Held {
+impl Drop for CountedResponse {
     fn drop(&mut self) {
         self.1.set(self.1.get() - self.0.body.len());
     }
 }
 
-impl Store {
-    pub(crate) fn new(counters: Rc<Counters>) -> Rc<Store> {
+impl PushStore {
+    pub(crate) fn new(counters: Rc<Counters>) -> Rc<PushStore> {
         let (promises, bytes, next) = Default::default();
-        Rc::new(Store { promises, bytes, next, counters })
+        Rc::new(PushStore { promises, bytes, next, counters })
     }
 
     /// Accepts the promises to `client`, whose usual fields are `usual`, until there are no more.
     pub(super) async fn gather(
-        self: Rc<Store>,
+        self: Rc<PushStore>,
         mut promises: PushPromises,
         client: IpAddr,
         usual: HeaderMap,
@@ -92,7 +92,7 @@ impl Store {
             let (key, number) = ((client, name(request.uri())), self.next.get());
             self.next.set(number + 1);
             let cookies = cookies(request.headers());
-            let promised = Promised { number, cookies, usual: Rc::clone(&usual), answer };
+            let promised = PromisedResponse { number, cookies, usual: Rc::clone(&usual), answer };
             if self.promises.borrow_mut().insert(key.clone(), promised).is_some() {
                 self.counters.wasted.add(1);
             }
@@ -102,11 +102,11 @@ impl Store {
 
     /// Receives one answer, and drops it after a while.
     async fn receive(
-        self: Rc<Store>,
+        self: Rc<PushStore>,
         key: (IpAddr, String),
         number: u64,
         response: PushedResponseFuture,
-        tell: oneshot::Sender<Held>,
+        tell: oneshot::Sender<CountedResponse>,
     ) {
         // On failure `tell` is dropped, and a waiting request fetches the object itself.
         if let Ok(whole) = receive(response, &self.bytes, &self.counters).await
@@ -122,22 +122,26 @@ impl Store {
     }
 
     /// The answer to `request` of `client`, if it was promised; waits for its arrival.
-    pub(super) async fn claim(&self, client: IpAddr, request: &Request<()>) -> Option<Whole> {
+    pub(super) async fn claim(
+        &self,
+        client: IpAddr,
+        request: &Request<()>,
+    ) -> Option<PushedResponse> {
         let key = (client, name(request.uri()));
         let promised = self.promises.borrow_mut().remove(&key)?;
         let fits =
             message::is_plain(request.headers()) && cookies(request.headers()) == promised.cookies;
         let held = if fits { promised.answer.await.ok() } else { None };
-        let held = held.filter(|held| is_meant(&held.0.head, request, &promised.usual));
+        let held = held.filter(|held| vary_matches(&held.0.head, request, &promised.usual));
         if held.is_none() {
             self.counters.wasted.add(1);
         }
-        held.map(|held| Whole { head: held.0.head.clone(), body: held.0.body.clone() })
+        held.map(|held| PushedResponse { head: held.0.head.clone(), body: held.0.body.clone() })
     }
 }
 
 /// Returns true if the server would have answered `request` the same (RFC 9111 section 4.1).
-fn is_meant(head: &Response<()>, request: &Request<()>, usual: &HeaderMap) -> bool {
+fn vary_matches(head: &Response<()>, request: &Request<()>, usual: &HeaderMap) -> bool {
     let names = head.headers().get_all(VARY).iter().map(|value| value.to_str().unwrap_or("*"));
     names.flat_map(|names| names.split(',')).map(str::trim).all(|name| {
         // Cookies were compared before. Referrers and `Accept` fields differ from the page's.
@@ -167,9 +171,9 @@ async fn receive(
     response: PushedResponseFuture,
     bytes: &Rc<Cell<usize>>,
     counters: &Counters,
-) -> std::io::Result<Held> {
+) -> std::io::Result<CountedResponse> {
     let (mut head, mut coming) = response.await.map_err(std::io::Error::other)?.into_parts();
-    let mut inflater = Inflater::of(&head.headers);
+    let mut inflater = LegInflater::of(&head.headers);
     let mut body = BytesMut::new();
     while let Some(piece) = coming.data().await {
         let piece = piece.map_err(std::io::Error::other)?;
@@ -181,7 +185,7 @@ async fn receive(
         }
     }
     message::strip_hop(&mut head.headers);
-    Ok(Held::new(Response::from_parts(head, ()), body.freeze(), bytes))
+    Ok(CountedResponse::new(Response::from_parts(head, ()), body.freeze(), bytes))
 }
 
 #[cfg(test)]
@@ -195,12 +199,12 @@ mod tests {
             HeaderMap::from_iter([("accept-language".parse().unwrap(), language.parse().unwrap())])
         };
         let vary = |names: &str| Response::builder().header(VARY, names).body(()).unwrap();
-        let says = |names, language| is_meant(&vary(names), &request, &usual(language));
+        let says = |names, language| vary_matches(&vary(names), &request, &usual(language));
         assert!(says("Accept-Language, Cookie", "de"));
         assert!(says("accept-encoding", "de"));
         assert!(!says("Accept-Language", "fr"));
         assert!(!says("*", "de"));
-        assert!(is_meant(&Response::new(()), &request, &usual("fr")));
+        assert!(vary_matches(&Response::new(()), &request, &usual("fr")));
     }
 
     #[test]

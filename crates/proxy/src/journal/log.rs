@@ -1,0 +1,211 @@
+//! Log lines of requests, and the channel to their writer: no request waits for a disk.
+//!
+//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all fields, with times in milliseconds since the
+//! arrival of the request's head. Text from clients is escaped, so that one request is one line.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use http_stack::socks;
+use serde::Serialize;
+use tls::Protocol;
+use units::Time;
+
+use super::metrics::Metrics;
+use super::{Entry, Journal};
+use crate::config::LogFormat;
+
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    time: String,
+    client: Option<String>,
+    user: Option<&'a str>,
+    method: &'a str,
+    url: &'a str,
+    protocol: &'static str,
+    status: u16,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    sent_bytes: u64,
+    received_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    connected_ms: Option<f64>,
+    origin_first_ms: Option<f64>,
+    origin_last_ms: Option<f64>,
+    client_first_ms: Option<f64>,
+    client_last_ms: Option<f64>,
+}
+
+/// One JSON object, without a line end. `start` is the Unix time at which the world's clock started.
+pub fn json(entry: &Entry, start: Duration) -> String {
+    let times = &entry.times;
+    let since = |at: Option<Time>| at.map(|at| millis(at.since(times.request)));
+    let line = JsonLine {
+        time: date(start + times.request.since(Time::ZERO)).0,
+        client: entry.client.map(|client| client.to_string()),
+        user: entry.user.as_deref(),
+        method: &entry.method,
+        url: &entry.url,
+        protocol: entry.spoken(),
+        status: entry.status,
+        outcome: entry.outcome.name(),
+        reason: entry.outcome.reason(),
+        sent_bytes: entry.sent_bytes,
+        received_bytes: entry.received_bytes,
+        origin: entry.origin.map(|origin| origin.to_string()),
+        connected_ms: since(times.connected),
+        origin_first_ms: since(times.origin_first),
+        origin_last_ms: since(times.origin_last),
+        client_first_ms: since(times.client_first),
+        client_last_ms: since(times.client_last),
+    };
+    serde_json::to_string(&line).expect("a line is plain data, so it serialises")
+}
+
+/// Rounded to the microsecond: anything finer is noise.
+fn millis(span: Duration) -> f64 {
+    span.as_micros() as f64 / 1e3
+}
+
+/// One line of the Common Log Format, without a line end.
+pub fn common(entry: &Entry, start: Duration) -> String {
+    let client =
+        entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
+    let version = match (entry.socks, entry.protocol) {
+        (Some(socks::Version::V4), _) => "SOCKS/4",
+        (Some(socks::Version::V5), _) => "SOCKS/5",
+        (None, Protocol::H10) => "HTTP/1.0",
+        (None, Protocol::H1) => "HTTP/1.1",
+        (None, Protocol::H2) => "HTTP/2.0",
+        (None, Protocol::H3) => "HTTP/3.0",
+        (None, Protocol::Spdy(_)) => "SPDY/3.1",
+    };
+    let mut line = format!("{client} - ");
+    escape(&mut line, entry.user.as_deref().unwrap_or("-"));
+    let (_, date) = date(start + entry.times.request.since(Time::ZERO));
+    let _ = write!(line, " [{date}] \"");
+    escape(&mut line, &entry.method);
+    line.push(' ');
+    escape(&mut line, &entry.url);
+    let bytes = match entry.sent_bytes {
+        0 => "-".to_owned(),
+        bytes => bytes.to_string(),
+    };
+    let _ = write!(line, " {version}\" {} {bytes}", entry.status);
+    line
+}
+
+/// Escapes as Apache does: quotes, backslashes and invisible characters.
+fn escape(line: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => line.extend(['\\', char::from(byte)]),
+            0x21..=0x7e => line.push(char::from(byte)),
+            _ => {
+                let _ = write!(line, "\\x{byte:02x}");
+            }
+        }
+    }
+}
+
+/// A Unix time in UTC, in ISO 8601 and in the Common Log Format.
+fn date(since_1970: Duration) -> (String, String) {
+    let at = jiff::Timestamp::UNIX_EPOCH.saturating_add(since_1970).unwrap_or(jiff::Timestamp::MAX);
+    (format!("{at:.3}"), at.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string())
+}
+
+/// Maximum number of lines waiting for the writer; more are lost, and counted.
+const WAITING: usize = 16 * 1024;
+
+/// A message to the writer.
+#[derive(Debug)]
+pub enum LogMessage {
+    /// Write a line, given without its end.
+    Line(String),
+    /// Reopen the file: it has been rotated.
+    Reopen,
+}
+
+/// The sender to the writer. Clones share one channel.
+pub type LogSender = SyncSender<LogMessage>;
+
+/// The sender to a writer, and the writer's end.
+pub fn log_channel() -> (LogSender, Receiver<LogMessage>) {
+    sync_channel(WAITING)
+}
+
+/// A journal that writes each request as a line.
+#[derive(Debug)]
+pub struct LogLines {
+    /// Format of the lines.
+    pub format: LogFormat,
+    /// Channel to the writer.
+    pub sender: LogSender,
+    /// Counter of lost lines.
+    pub metrics: Arc<Metrics>,
+    /// Unix time at which the world's clock started.
+    pub start: Duration,
+}
+
+impl Journal for LogLines {
+    fn done(&self, entry: &Entry) {
+        let line = match self.format {
+            LogFormat::Json => super::log::json(entry, self.start),
+            LogFormat::Common => super::log::common(entry, self.start),
+        };
+        if let Err(TrySendError::Full(_)) = self.sender.try_send(LogMessage::Line(line)) {
+            self.metrics.lost_line();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{RequestOutcome, RequestTimes};
+    use super::*;
+
+    /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).
+    const START: Duration = Duration::from_millis(1_795_323_967_089);
+
+    fn entry() -> Entry {
+        Entry {
+            client: Some("[::ffff:10.0.0.1]:99".parse().unwrap()),
+            user: Some("an na".to_owned()),
+            method: "GET".to_owned(),
+            url: "http://a/\"\r\nx".to_owned(),
+            protocol: Protocol::H2,
+            socks: None,
+            status: 200,
+            outcome: RequestOutcome::Failed("dns_error"),
+            sent_bytes: 1_024,
+            received_bytes: 0,
+            origin: None,
+            times: RequestTimes {
+                origin_first: Some(Time::from_micros(2_500)),
+                ..RequestTimes::default()
+            },
+        }
+    }
+
+    #[test]
+    fn a_request_is_one_line() {
+        assert_eq!(
+            common(&entry(), START),
+            "10.0.0.1 - an\\x20na [22/Nov/2026:05:06:07 +0000] \"GET http://a/\\\"\\x0d\\x0ax HTTP/2.0\" 200 1024"
+        );
+        let line = json(&entry(), START);
+        assert!(!line.contains('\n'), "{line}");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["time"], "2026-11-22T05:06:07.089Z");
+        assert_eq!(value["url"], "http://a/\"\r\nx");
+        assert_eq!(value["origin_first_ms"], 2.5);
+        assert_eq!(value["reason"], "dns_error");
+        let by_socks = Entry { socks: Some(socks::Version::V5), ..entry() };
+        assert!(common(&by_socks, START).contains("SOCKS/5\" 200"));
+        assert!(json(&by_socks, START).contains("\"protocol\":\"socks5\""));
+    }
+}
