@@ -6,10 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod acquaint;
 mod alternatives;
-mod auto_config;
-mod bodies;
 mod cache;
 pub mod calibrate;
 mod device;
@@ -22,13 +19,10 @@ mod policy;
 mod pool;
 mod priorities;
 mod proxy;
-mod thread;
 mod throttle;
 mod timeline;
 
 pub use alternatives::H3Discovery;
-pub use auto_config::AutoConfig;
-pub use bodies::{Bodies, Body};
 pub use cache::Cache;
 pub use device::{Device, DeviceError};
 pub use heads::{Heads, Typical};
@@ -38,4 +32,6 @@ pub use names::{Naming, Prefetch};
 pub use plan::{Arm, Asking, LoadPlan};
 pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
 pub use priorities::{Priorities, PrioritiesError};
+pub use proxy::AutoConfig;
 pub use proxy::{Ports, Proxy, Via, Way};
+pub use timeline::{Bodies, Body};

@@ -12,11 +12,8 @@
 //! another host is closed to make room. It leaves out preconnects: on a fresh profile a browser has learnt of no
 //! host to connect to.
 
-mod capability;
-mod coalesce;
 mod discovery;
 mod group;
-mod idle;
 mod opening;
 mod session;
 
@@ -36,10 +33,10 @@ use self::group::{Group, Supply, Waiter};
 pub(crate) use self::session::Company;
 use crate::Policy;
 use crate::cache::Cache;
+use crate::device::Thread;
 use crate::loader::Browser;
 use crate::names::Names;
 use crate::plan::Arm;
-use crate::thread::Thread;
 use crate::timeline::Opened;
 
 /// Key by which connections are grouped.

@@ -16,29 +16,22 @@
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.
 
-mod after;
-mod connections;
-mod context;
 mod error;
 mod event;
 mod film;
-mod find;
 mod launch;
-mod matching;
 mod middleman;
 mod net_log;
-mod paint;
 mod pipe;
 mod request;
-mod running;
 mod tab;
 mod visit;
 
-pub use context::Context;
 pub use error::ChromiumError;
 pub use film::Frame;
-pub use find::Chromium;
+pub use launch::Chromium;
+pub use launch::Running;
 pub use launch::{Launch, Sandbox};
 pub use middleman::{Manner, Middleman, Told};
-pub use running::Running;
+pub use tab::Context;
 pub use visit::{ChromiumVisit, Console, Look, Settings, Unexpected};

@@ -1,9 +1,10 @@
-//! The requests of a visit, as the browser reports them.
+//! The requests of a visit, as the browser reports them: their objects of the page, and their connections.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use browser::{Arm, ConnectionUse, LoadPlan};
 use page::Object;
 use record::{ObjectRecord, Phases};
 use units::Time;
@@ -298,5 +299,102 @@ fn priority(name: &str) -> &'static str {
         "Medium" => "Medium",
         "Low" => "Low",
         _ => "Lowest",
+    }
+}
+
+/// Connections in order of first use, and the positions of their ids.
+pub(super) struct Connections {
+    pub(super) used: Vec<ConnectionUse>,
+    positions: BTreeMap<u64, u32>,
+    /// Their local addresses, if known.
+    locals: BTreeMap<u64, SocketAddr>,
+}
+
+impl Connections {
+    pub(super) fn new(locals: BTreeMap<u64, SocketAddr>) -> Connections {
+        Connections { used: Vec::new(), positions: BTreeMap::new(), locals }
+    }
+
+    /// Adds `request`, of `host`, to its connection; returns the connection's position.
+    pub(super) fn count(
+        &mut self,
+        request: &Request,
+        host: &str,
+        arm: Arm,
+        clock: Clock,
+    ) -> Option<u32> {
+        let id = request.connection()?;
+        let position = *self.positions.entry(id).or_insert_with(|| {
+            let local = self.locals.get(&id).copied();
+            self.used.push(ConnectionUse { local, ..begun(request, host, arm, clock) });
+            self.used.len() as u32 - 1
+        });
+        let connection = &mut self.used[position as usize];
+        connection.requests += 1;
+        // The request that opened it may have been given another one that was free sooner.
+        if connection.connected.is_none() {
+            let opened = begun(request, host, arm, clock);
+            if opened.connected.is_some() {
+                let ConnectionUse { requests, local, .. } = *connection;
+                *connection = ConnectionUse { requests, local, ..opened };
+            }
+        }
+        Some(position)
+    }
+}
+
+/// A connection with the timing of the request that opened it; a later request only knows when it was used.
+fn begun(request: &Request, host: &str, arm: Arm, clock: Clock) -> ConnectionUse {
+    let timing = request.response.as_ref().and_then(|response| response.timing.as_ref());
+    let at = |ms: f64| timing.and_then(|timing| timing.at(ms)).map(|seconds| clock.time(seconds));
+    let secured = timing.and_then(|timing| at(timing.ssl_end));
+    let connected = timing.and_then(|timing| at(timing.ssl_start).or(at(timing.connect_end)));
+    let started = timing.and_then(|timing| at(timing.connect_start));
+    ConnectionUse {
+        host: arm.peer(host).to_owned(),
+        arm,
+        local: None,
+        started: started.unwrap_or(clock.time(request.discovered)),
+        connected,
+        secured,
+        closed: None,
+        requests: 0,
+    }
+}
+
+/// The objects that have not been requested yet, by method and URL. One that a page requests several times is
+/// several objects, found in turn.
+pub(super) struct Expected {
+    waiting: BTreeMap<(String, String), VecDeque<usize>>,
+    left: usize,
+}
+
+impl Expected {
+    pub(super) fn new(plan: &LoadPlan) -> Expected {
+        let mut waiting: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (index, request) in plan.requests().iter().enumerate() {
+            let key = (request.method().to_string(), request.uri().to_string());
+            waiting.entry(key).or_default().push_back(index);
+        }
+        Expected { waiting, left: plan.requests().len() }
+    }
+
+    /// The object of a request, if it is one that is still expected.
+    pub(super) fn take(&mut self, method: &str, url: &str) -> Option<usize> {
+        let key = (method.to_owned(), url.to_owned());
+        let index = self.waiting.get_mut(&key)?.pop_front()?;
+        self.left -= 1;
+        Some(index)
+    }
+
+    /// Number of objects not yet requested.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The objects not yet requested, in the page's order.
+    pub(super) fn missing(&self) -> impl Iterator<Item = usize> {
+        let waiting: BTreeSet<usize> = self.waiting.values().flatten().copied().collect();
+        waiting.into_iter()
     }
 }

@@ -9,16 +9,16 @@ use serde_json::json;
 use tls::Security;
 use units::Time;
 
-use super::after::After;
-use super::connections::Connections;
 use super::event::{Argument, Event};
 use super::film::{self, Film, Frame};
-use super::matching::Expected;
-use super::paint::Milestones;
 use super::pipe::Awaited;
 use super::request::{Clock, Request, Requests};
 use super::tab::Tab;
 use super::{ChromiumError, Context};
+use crate::film::Milestones;
+use crate::request::Connections;
+use crate::request::Expected;
+use crate::tab::After;
 use browser::{LoadPlan, Visited};
 
 /// Settings of a visit.

@@ -1,6 +1,5 @@
 //! Command line: commands and their options.
 
-mod pep;
 mod proxy;
 mod settings;
 mod study;
@@ -15,11 +14,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::failure::Failure;
 
-pub use self::pep::{Half, Pep};
 pub use self::proxy::Proxy;
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
+pub use proxy::{Half, Pep};
 
 /// The default store.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";

@@ -16,7 +16,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::draw::{self, Sites};
-use crate::{Error, generate, load, transform};
+use crate::{Error, generate, transform};
 
 /// Version that is read.
 pub const VERSION: u32 = 1;
@@ -85,7 +85,7 @@ impl List {
             Some(shipped) => shipped.sites().several_of(which)?,
             None => Sites::read(Path::new(sites))?.several_of(which)?,
         };
-        let name = load::name_of(Path::new(sites));
+        let name = crate::open::name_of(Path::new(sites));
         let listed = |which: String| Listed {
             name: format!("{name}#{which}"),
             spec: format!("{sites}#{which}"),
@@ -94,8 +94,8 @@ impl List {
     }
 
     fn read(path: &Path) -> Result<List, Error> {
-        let name = load::name_of(path);
-        let text = load::load(path, &name)?;
+        let name = crate::open::name_of(path);
+        let text = crate::open::load(path, &name)?;
         let wrong = |problem: &str| Error::PageList { name: name.clone(), problem: problem.into() };
         let text = String::from_utf8(text).map_err(|_| wrong("it is not text (UTF-8)"))?;
         List::parse(&name, &text, path.parent().unwrap_or(Path::new("")))

@@ -7,8 +7,8 @@ use http_stack::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
-use super::capability::Capability;
-use super::idle::Idle;
+use super::session::Capability;
+use super::session::Idle;
 use super::session::{Company, Session};
 use super::{Lease, Origin};
 use crate::Policy;

@@ -1,11 +1,12 @@
-//! A connection shared by several requests.
+//! Connections as the pool keeps them: shared by several requests, idle until a timeout, capable of pipelining or not.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use units::Time;
 
-use super::Lease;
 use super::group::Waiter;
+use super::{Lease, Origin, Pool};
 use crate::policy::IdleTimeouts;
 
 /// Compatibility of a request with others on a pipelined connection.
@@ -71,5 +72,113 @@ impl Session {
     pub(super) fn expiry(&self, timeouts: &IdleTimeouts) -> Option<Time> {
         let limit = timeouts.multiplexed_s.filter(|_| self.sharing == 0)?;
         Some(self.since + Duration::from_secs(limit))
+    }
+}
+
+/// An idle connection of a protocol with one request at a time.
+pub(super) struct Idle {
+    pub(super) lease: Lease,
+    since: Time,
+    /// True if it has carried a request.
+    is_used: bool,
+}
+
+impl Idle {
+    pub(super) fn new(lease: Lease, now: Time) -> Idle {
+        let is_used = lease.opened.is_none();
+        Idle { lease: Lease { opened: None, ..lease }, since: now, is_used }
+    }
+
+    /// Time of its idle timeout.
+    pub(super) fn expiry(&self, timeouts: &IdleTimeouts) -> Option<Time> {
+        let limit = if self.is_used { timeouts.used_s } else { timeouts.unused_s };
+        Some(self.since + Duration::from_secs(limit?))
+    }
+}
+
+impl Pool {
+    /// Starts a task that closes the connections to `origin` at their idle timeouts. The task does not keep the
+    /// pool alive.
+    pub(super) fn watch_idle(self: &Rc<Self>, origin: &Rc<Origin>) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let group = inner.group(origin);
+            if group.is_watched || group.next_expiry().is_none() {
+                return;
+            }
+            group.is_watched = true;
+        }
+        let (pool, origin) = (Rc::downgrade(self), Rc::clone(origin));
+        world::spawn(async move {
+            while let Some(next) = pool.upgrade().and_then(|pool| pool.close_expired(&origin)) {
+                world::sleep_until(next).await;
+            }
+        });
+    }
+
+    /// Closes expired connections; returns the time of the next expiry.
+    fn close_expired(&self, origin: &Rc<Origin>) -> Option<Time> {
+        let mut inner = self.inner.borrow_mut();
+        while let Some(lease) = inner.group(origin).take_expired(world::now()) {
+            inner.lose(origin, lease.id);
+        }
+        let group = inner.group(origin);
+        let next = group.next_expiry();
+        group.is_watched = next.is_some();
+        next
+    }
+}
+
+// Pipelining support of a server, learnt by host.
+//
+// Source: Chromium 26 `net/http/http_pipelined_host_impl.cc`: one request at a time until the first response shows
+// HTTP/1.1 with a persistent connection; any failure on a pipelined connection, or a non-persistent one, marks the
+// host as incapable for good. A failure of the first request of a connection, with nothing behind it, does not
+// count.
+
+/// Pipelining support of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Capability {
+    #[default]
+    Unknown,
+    Capable,
+    Incapable,
+}
+
+impl Capability {
+    /// Maximum concurrent requests on a connection, if the policy allows `depth`.
+    pub(super) fn depth(self, depth: usize) -> usize {
+        match self {
+            Capability::Capable => depth,
+            Capability::Unknown | Capability::Incapable => 1,
+        }
+    }
+
+    /// A response arrived completely on a persistent connection.
+    pub(super) fn note_success(&mut self) {
+        if *self == Capability::Unknown {
+            *self = Capability::Capable;
+        }
+    }
+
+    /// A request was lost, or its connection ended with its response.
+    pub(super) fn note_failure(&mut self) {
+        *self = Capability::Incapable;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_proves_itself_once_and_fails_for_good() {
+        let mut host = Capability::default();
+        assert_eq!(host.depth(3), 1);
+        host.note_success();
+        assert_eq!(host.depth(3), 3);
+        host.note_failure();
+        host.note_success();
+        assert_eq!(host.depth(3), 1);
     }
 }

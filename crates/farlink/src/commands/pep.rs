@@ -15,7 +15,7 @@ use world::TcpListener;
 use world::real::Config;
 
 use super::output;
-use super::secret::secret;
+use super::secret;
 use crate::args::{Half, Pep};
 use crate::failure::{ExitCode, Failure};
 

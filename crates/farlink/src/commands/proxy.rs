@@ -1,10 +1,7 @@
 //! `farlink proxy`.
 
-mod authority;
-mod limits;
+mod credentials;
 mod log;
-mod password;
-mod ports;
 mod signals;
 mod stores;
 mod workers;
@@ -19,28 +16,28 @@ use proxy::fields::Via;
 use proxy::serve::{Control, Phase};
 use tls::{Authorities, PublicClient};
 
-use self::ports::Ports;
 use self::stores::Stores;
 use self::workers::Workers;
 use super::{cores, output};
 use crate::args::Proxy;
 use crate::failure::{ExitCode, Failure};
+use workers::Ports;
 
 pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     if let Some(name) = &args.hash_password {
-        return password::hash(name);
+        return credentials::hash_password(name);
     }
     if let Some(path) = &args.check {
         return check(path);
     }
     if let Some(folder) = &args.new_ca {
-        return authority::make(folder, since_1970());
+        return credentials::make_authority(folder, since_1970());
     }
     let pseudonym = Via::random_pseudonym();
     let started = Started { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
-    limits::raise();
-    limits::keep_pages_small();
+    workers::raise_descriptors();
+    workers::keep_pages_small();
     // Before any thread is started: threads inherit the signal mask.
     let signals = signals::Signals::block()?;
     let stores = Arc::new(Mutex::new(Stores::new(started.start)));
@@ -115,7 +112,7 @@ impl Started<'_> {
 
 /// The proxy's task under `settings`.
 fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
-    authority::judge(&settings, since_1970())?;
+    credentials::check_validity(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
     let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;
     Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
@@ -169,7 +166,7 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
 fn check(path: &Path) -> Result<ExitCode, Failure> {
     let settings = config::load(path, "farlink").map_err(refused)?;
     client(&settings.trust, since_1970())?;
-    authority::judge(&settings, since_1970())?;
+    credentials::check_validity(&settings, since_1970())?;
     let mut text = format!("{} is right.\n", path.display());
     for listener in &settings.listeners {
         let how = match (&listener.tls, &listener.http3) {

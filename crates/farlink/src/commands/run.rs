@@ -12,7 +12,7 @@ use store::runner::{self, Ended};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
-use super::{interrupt, output, runs, shell, stores, summary, workers};
+use super::{interrupt, output, shell, stores, workers};
 use crate::args::Run;
 use crate::failure::{ExitCode, Failure};
 
@@ -20,7 +20,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
-    super::cautions::warn(&plan, &worlds)?;
+    super::warn_of_pages(&plan, &worlds)?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -30,7 +30,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
         Ended::Complete => {
-            summary::print(&store, carried.id, &plan)?;
+            super::report::print_answer(&store, carried.id, &plan)?;
             tell_complete(run, &store, &carried)
         }
         Ended::Interrupted { done, total } => {
@@ -166,7 +166,7 @@ fn tell_complete(run: &Run, store: &Store, carried: &Carried) -> Result<ExitCode
         "run {} is complete: {} journeys, digest {}",
         id.0,
         row.journeys,
-        runs::short_digest(&row)
+        super::stores::short_digest(&row)
     );
     let option = shell::store_option(&run.store);
     output::line(format!("farlink report {}{option} -o report.html", id.0))?;

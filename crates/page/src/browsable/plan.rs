@@ -6,14 +6,13 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::carrier::{Carrier, is_bodiless, is_urgent};
+use super::html::FileAddress;
 use super::html::{self, Reference, Tag};
-use super::link::Place;
-use super::notes::{Difference, Notes};
 use super::script::{self, Call};
-use super::sheet;
 use super::units::Units;
-use super::{Browsable, Content, filler, image};
+use super::units::{Carrier, is_bodiless, is_urgent};
+use super::{Browsable, Content, image};
+use super::{Difference, Differences};
 use crate::{After, Edge, Error, Kind, Page};
 
 /// A sheet is applied, and its references requested, within about this time of its arrival: shorter computes are left
@@ -21,12 +20,12 @@ use crate::{After, Edge, Error, Kind, Page};
 const STYLE_TIME: Duration = Duration::from_millis(20);
 
 /// The page with URLs normalised as by browsers, and with methods and bodies limited to what a page may request.
-pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
+pub(super) fn spelt(page: &Page, notes: &mut Differences) -> Result<Page, Error> {
     let page = &one_origin_a_name(page, notes);
     let mut spelt = page.clone();
     for (index, object) in spelt.objects.iter_mut().enumerate() {
         let host = &page.host_of(object).name;
-        let Some(place) = Place::new(host, &object.path) else {
+        let Some(place) = FileAddress::new(host, &object.path) else {
             return Err(Error::NotWritable {
                 page: page.name.clone(),
                 problem: format!("object {index} is at `{host}{}`, which is no URL", object.path),
@@ -58,7 +57,7 @@ pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
 
 /// Gives each origin a host name of its own, all on the same port and with the same scheme: files link to each other
 /// without a scheme, and a browser is given one address per name.
-fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
+fn one_origin_a_name(page: &Page, notes: &mut Differences) -> Page {
     let mut named = page.clone();
     let machines = page.machines();
     for (index, host) in named.hosts.iter_mut().enumerate() {
@@ -84,13 +83,13 @@ fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
 /// A page in conversion to files.
 pub(super) struct Plan {
     page: Page,
-    notes: Notes,
+    notes: Differences,
     units: Units,
-    places: Vec<Place>,
+    places: Vec<FileAddress>,
     /// By unit: references of a document, with their bytes.
     references: Vec<Vec<Reference>>,
     /// By unit: references of a sheet.
-    sheets: Vec<sheet::References>,
+    sheets: Vec<super::html::References>,
     /// By unit: statements to run on its arrival, the latest object's first.
     arrivals: Vec<Vec<String>>,
     /// By unit: true if code runs in its window.
@@ -101,17 +100,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(page: Page, mut notes: Notes) -> Plan {
+    pub(super) fn new(page: Page, mut notes: Differences) -> Plan {
         let units = Units::new(&page, &mut notes);
         let count = page.objects.len();
-        let places = page.objects.iter().map(|object| Place {
+        let places = page.objects.iter().map(|object| FileAddress {
             host: page.host_of(object).name.clone(),
             path: object.path.clone(),
         });
         Plan {
             places: places.collect(),
             references: (0..count).map(|_| Vec::new()).collect(),
-            sheets: (0..count).map(|_| sheet::References::default()).collect(),
+            sheets: (0..count).map(|_| super::html::References::default()).collect(),
             arrivals: vec![Vec::new(); count],
             scripted: vec![false; count],
             blocking: 0,
@@ -141,7 +140,7 @@ impl Plan {
                     self.refer_to(object, &then);
                 }
             } else if self.units.target[object].is_some() {
-                self.bodies[object] = filler::opaque(self.page.objects[object].body_bytes);
+                self.bodies[object] = super::opaque(self.page.objects[object].body_bytes);
             }
         }
         Ok(self.finish())
@@ -153,7 +152,7 @@ impl Plan {
         let last = self.units.last[unit];
         let bytes = self.page.objects[last].body_bytes;
         if last != unit {
-            self.bodies[unit] = filler::opaque(self.page.objects[unit].body_bytes);
+            self.bodies[unit] = super::opaque(self.page.objects[unit].body_bytes);
         }
         self.arrivals[unit].reverse();
         let code = self.arrivals[unit].join(";");
@@ -172,16 +171,16 @@ impl Plan {
             }
             Carrier::Sheet => {
                 let css = self.sheets[unit].css(&element(unit));
-                (filler::commented(css, bytes), code)
+                (super::commented(css, bytes), code)
             }
             Carrier::Script if code.len() as u64 <= bytes => {
-                (filler::commented(code, bytes), String::new())
+                (super::commented(code, bytes), String::new())
             }
-            Carrier::Script => (filler::commented(String::new(), bytes), code),
+            Carrier::Script => (super::commented(String::new(), bytes), code),
             Carrier::Fetch if self.page.objects[last].kind == Kind::Data => {
-                (filler::json(bytes), code)
+                (super::json(bytes), code)
             }
-            Carrier::Font => (filler::opaque(bytes), code),
+            Carrier::Font => (super::opaque(bytes), code),
             Carrier::Image | Carrier::Preload | Carrier::Fetch => (image::gif(last, bytes), code),
         };
         self.bodies[last] = body;

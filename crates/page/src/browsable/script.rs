@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::carrier::Carrier;
-use super::link;
+use super::units::Carrier;
 
 /// `q(element, url, urgent, then, id)`; `g(url, options, then)`; `t(ms, then)`; `d(object, arrivals, then)`.
 ///
@@ -58,7 +57,7 @@ pub(super) struct Call<'a> {
 
 /// Statement that makes the request.
 pub(super) fn request(call: &Call<'_>) -> String {
-    let url = link::js(call.link);
+    let url = super::html::js(call.link);
     let then = if call.then.is_empty() { String::new() } else { function(call.then) };
     let element = match call.carrier {
         Carrier::Navigation | Carrier::Frame => "iframe",
@@ -67,7 +66,7 @@ pub(super) fn request(call: &Call<'_>) -> String {
         Carrier::Image => "img",
         Carrier::Preload => "preload",
         Carrier::Font => {
-            let source = link::js(&link::css(call.link));
+            let source = super::html::js(&super::html::css_url(call.link));
             let then = if then.is_empty() {
                 String::new()
             } else {

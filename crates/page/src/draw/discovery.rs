@@ -2,9 +2,9 @@
 
 use chance::Stream;
 
-use super::counts::Counts;
+use super::objects::Bytes;
+use super::objects::Counts;
 use super::priors::Discovery;
-use super::sizes::Bytes;
 use crate::{After, Kind, ObjectId};
 
 /// Part of the document that refers to the sheets and scripts of its head.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::builder::{Builder, Markup, Reference};
+use super::{Builder, Markup, Reference};
 use crate::{Error, HostId, Kind, Page};
 
 /// Maximum number of objects of a synthetic page.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
-use super::initiator::Place;
+use super::entry::Place;
 
 /// Maximum number of a browser's HTTP/1.1 connections to a host (Chromium's `kMaxSocketsPerGroup`, WebKit's
 /// `maximumHTTPConnectionsPerHost`).

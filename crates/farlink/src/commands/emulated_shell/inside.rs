@@ -5,18 +5,18 @@ use std::io::Read;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::process::{self, Command};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use anstream::eprintln;
 use emu::sandbox::{Names, RunAs, Supervisor, send_listener, take_terminal};
-use emu::{Setup, Side, Snapshot, Testbed, Wire};
+use emu::{Account, Control, Release, Setup, Side, Snapshot, Testbed, Topology, Wire};
+use net::Network;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::carrier::{Carrier, chain};
-use super::log::Log;
+use super::account::{self, LogFile};
 use super::server::Server;
-use super::{account, code_of, command as command_to_run, networks, status};
+use super::{code_of, networks};
 use crate::args::{HostLoopback, Shell};
 use crate::failure::Failure;
 
@@ -34,7 +34,7 @@ pub fn command() -> Command {
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     let supervisor = Supervisor::enter().map_err(Failure::machine)?;
     supervisor.set_names(&names()).map_err(Failure::machine)?;
-    let log = args.log.as_deref().map(Log::create).transpose()?;
+    let log = args.log.as_deref().map(LogFile::create).transpose()?;
     let topology = chain(&networks(args)?);
     let wire = crate::commands::wire()?;
     let testbed = Testbed::build(Setup { mtu: topology.mtu(), wire, ..Setup::default() })
@@ -46,11 +46,11 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
         send_listener(supervisor.channel(), &listener).map_err(Failure::machine)?;
     }
     let server = args.server.as_deref().map(|text| Server::start(&testbed, text)).transpose()?;
-    let mut command = command_to_run::prepare(&args.command, &args.network);
+    let mut command = super::prepare(&args.command, &args.network);
     if args.command.is_empty() {
         take_terminal(&mut command);
         let channel = supervisor.channel().try_clone().map_err(Failure::machine)?;
-        status::tell(carrier.control(), channel);
+        super::account::tell_status(carrier.control(), channel);
     }
     let client = testbed.namespace(Side::Client);
     let child = client.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
@@ -129,4 +129,49 @@ fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
         }
     });
     Ok(())
+}
+
+/// A running emulator.
+pub struct Carrier {
+    control: Control,
+    thread: JoinHandle<Account<()>>,
+}
+
+/// The links of several chained networks, the first next to the client.
+pub fn chain(networks: &[Network]) -> Topology {
+    let (first, others) = networks.split_first().expect("the command line demands a network");
+    others.iter().fold(Topology::of(first), |topology, network| {
+        let links = network.up_links().zip(network.down_links());
+        links.fold(topology, |topology, (up, down)| topology.beyond(up.clone(), down.clone()))
+    })
+}
+
+impl Carrier {
+    /// Starts it between the two sides of `testbed`. If the emulator fails, the sandbox ends: nothing runs over a
+    /// link that is not emulated.
+    pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
+        let release = Release::suiting(&topology);
+        let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
+        let emulator = emulator.map_err(Failure::machine)?.releasing(release);
+        let control = emulator.control();
+        let thread = thread::spawn(move || {
+            emulator.run().unwrap_or_else(|error| {
+                let failure = Failure::machine(error);
+                failure.tell();
+                process::exit(failure.code() as i32)
+            })
+        });
+        Ok(Carrier { control, thread })
+    }
+
+    /// Handle by which other threads query the emulator.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Ends it.
+    pub fn stop(self) -> Result<Account<()>, Failure> {
+        self.control.stop();
+        self.thread.join().map_err(|_| Failure::machine("the emulator's thread panicked"))
+    }
 }

@@ -1,24 +1,27 @@
-//! A shell at the user's terminal, with a status line of the links at the bottom.
+//! A shell at the user's terminal, with a status line of the links at the bottom. It runs on a pseudo-terminal that is
+//! one row shorter (pty(7), termios(3)).
 
 use std::io::{self, Stdout};
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::io::{Errno, ioctl_fionbio, read, write};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{
+    OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
 
-use super::pseudo_terminal::{self, RawTerminal};
 use super::screen::Screen;
-use super::signals::Signals;
-use super::watch::Watch;
+use super::signals::{Signals, Watch};
 use super::{inside, start};
 use crate::args::Shell;
 use crate::failure::Failure;
 
 /// Runs the user's shell inside; returns its exit code.
 pub fn run(args: &Shell, signals: Signals) -> Result<u8, Failure> {
-    let (rows, columns) = pseudo_terminal::user_size().map_err(failure)?;
+    let (rows, columns) = user_size().map_err(failure)?;
     let screen = Screen::new(io::stdout(), rows, columns).map_err(failure)?;
-    let (outer, inner) = pseudo_terminal::open(screen.inner_rows(), columns).map_err(failure)?;
+    let (outer, inner) = open_terminal(screen.inner_rows(), columns).map_err(failure)?;
     ioctl_fionbio(&outer, true).map_err(|errno| failure(errno.into()))?;
     let mut command = inside::command();
     let copy = || inner.try_clone().map_err(failure);
@@ -180,12 +183,59 @@ impl Session {
     }
 
     fn resize(&mut self) -> io::Result<()> {
-        let (rows, columns) = pseudo_terminal::user_size()?;
+        let (rows, columns) = user_size()?;
         self.screen.resize(rows, columns)?;
-        pseudo_terminal::resize(&self.outer, self.screen.inner_rows(), columns)
+        set_size(&self.outer, self.screen.inner_rows(), columns)
     }
 
     fn end(&mut self, source: Source) {
         self.open.retain(|open| *open != source);
+    }
+}
+
+/// Opens both ends of a new terminal, with the settings of the user's.
+pub fn open_terminal(rows: u16, columns: u16) -> io::Result<(OwnedFd, OwnedFd)> {
+    let outer = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&outer)?;
+    unlockpt(&outer)?;
+    let inner =
+        ioctl_tiocgptpeer(&outer, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    tcsetattr(&inner, OptionalActions::Now, &tcgetattr(io::stdin())?)?;
+    set_size(&outer, rows, columns)?;
+    Ok((outer, inner))
+}
+
+/// Sets the size, which the programs inside are told.
+pub fn set_size(outer: impl AsFd, rows: u16, columns: u16) -> io::Result<()> {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(tcsetwinsize(outer, size)?)
+}
+
+/// Rows and columns of the user's terminal.
+pub fn user_size() -> io::Result<(u16, u16)> {
+    let size = tcgetwinsize(io::stdout())?;
+    Ok((size.ws_row, size.ws_col))
+}
+
+/// The user's terminal in raw mode, which delivers every key as it is pressed. Dropped, it is restored.
+pub struct RawTerminal {
+    before: Termios,
+}
+
+impl RawTerminal {
+    /// Turns off the terminal's own handling of keys.
+    pub fn enter() -> io::Result<RawTerminal> {
+        let before = tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
+        Ok(RawTerminal { before })
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no settings.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
-use crate::show::{answer, by_page, conditions, waterfall};
+use crate::show::{answer, conditions, waterfall};
 
 /// Objects in a waterfall by default.
 const WATERFALL_ROWS: usize = 40;
@@ -44,7 +44,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     output::line("")?;
     output::line(arms::table(arms))?;
     output::line(wrapped(arms::legend(arms)))?;
-    if let Some(table) = by_page::table(arms) {
+    if let Some(table) = crate::show::answer::table(arms) {
         output::line("")?;
         output::line(table)?;
     }

@@ -8,7 +8,7 @@ use anstream::eprintln;
 use proxy::caching::{DiskSettings, DiskTier, Store};
 use proxy::config::Settings;
 
-use crate::commands::secret::secret;
+use crate::commands::secret;
 use crate::failure::Failure;
 
 /// Stored responses.

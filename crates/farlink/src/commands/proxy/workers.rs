@@ -1,6 +1,8 @@
-//! The threads that serve, one world each.
+//! The threads that serve, one world each, the ports they listen on, and resource limits.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -13,10 +15,12 @@ use http_stack::h3::Steering;
 use proxy::config::Settings;
 use proxy::journal::{Journal, LogLines, Metrics};
 use proxy::serve::{Complaint, NoPort, Orders, Worker, WorkerParts};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::disable_transparent_huge_pages;
 use world::real;
 
 use super::log::Writing;
-use crate::commands::secret::secret;
+use crate::commands::secret;
 use crate::failure::Failure;
 
 /// The worker threads.
@@ -148,4 +152,68 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
         }
     });
     served.unwrap_or(false)
+}
+
+/// Raises the limit of descriptors to its maximum: each connection takes one, and many systems begin with 1,024.
+pub fn raise_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // If it cannot be raised, connections beyond it wait to be accepted.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// Uses pages of 4 KiB, not the huge ones that the allocator asks for: an idle connection has touched only the
+/// beginning of each of its buffers, but a huge page is resident as a whole. This saves a third of the memory of
+/// such a connection.
+pub fn keep_pages_small() {
+    // Fails on kernels without huge pages, where there is nothing to disable.
+    let _ = disable_transparent_huge_pages(true);
+}
+
+// The ports of a running proxy, when its configuration changes: an unavailable port is rejected before any worker
+// gets the configuration.
+
+/// The addresses that a configuration names.
+pub struct Ports {
+    tcp: BTreeSet<SocketAddr>,
+    /// Addresses for HTTP/3.
+    udp: BTreeSet<SocketAddr>,
+}
+
+impl Ports {
+    /// The addresses that `settings` listen on.
+    pub fn of(settings: &Settings) -> Ports {
+        let listeners = settings.listeners.iter();
+        let tcp = listeners.clone().map(|listener| listener.address).collect();
+        let quic = listeners.filter(|listener| listener.http3.is_some());
+        Ports { tcp, udp: quic.map(|listener| listener.address).collect() }
+    }
+
+    /// The addresses that `settings` ask for, if the new ones are available.
+    pub fn asked_by(&self, settings: &Settings) -> Result<Ports, Failure> {
+        let asked = Ports::of(settings);
+        try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
+        try_new(&self.udp, &asked.udp, true, |address| UdpSocket::bind(address).map(drop))?;
+        Ok(asked)
+    }
+}
+
+/// Checks that the addresses in `asked` that are not `held` are available.
+fn try_new(
+    held: &BTreeSet<SocketAddr>,
+    asked: &BTreeSet<SocketAddr>,
+    is_udp: bool,
+    bind: impl Fn(SocketAddr) -> io::Result<()>,
+) -> Result<(), Failure> {
+    // An address whose port we already hold on another address is left to the workers: they share ports, this test
+    // does not.
+    let is_new = |address: &&SocketAddr| {
+        address.port() != 0 && !held.iter().any(|held| held.port() == address.port())
+    };
+    for address in asked.iter().filter(is_new).copied() {
+        bind(address).map_err(|source| {
+            let hint = "another program listens there, or the port needs more rights: name another address";
+            Failure::machine(NoPort { address, is_udp, source }).hint(hint.to_owned())
+        })?;
+    }
+    Ok(())
 }

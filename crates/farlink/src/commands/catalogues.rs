@@ -1,23 +1,69 @@
-//! `farlink networks`.
+//! `farlink pages` and `farlink networks`: named pages and networks.
 
 use net::{LinkConfig, Network, profiles, radios};
+use page::write::Existing;
+use page::{Page, catalogue};
 
 use super::output;
-use crate::args::Networks;
+use crate::args::{Networks, Pages};
 use crate::failure::{ExitCode, Failure};
 use crate::show::conditions::delay;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
+use crate::show::units::bytes;
 
-pub fn run(networks: &Networks) -> Result<ExitCode, Failure> {
-    match networks {
-        Networks::List => list()?,
-        Networks::Show { network } => show(network)?,
+pub fn pages(pages: &Pages) -> Result<ExitCode, Failure> {
+    match pages {
+        Pages::List => list_pages()?,
+        Pages::Show { page, json: false } => output::print(page::Table(&open(page)?))?,
+        Pages::Show { page, json: true } => output::print(page::file::to_text(&open(page)?))?,
+        Pages::Write { page, output } => {
+            let written = page::write::write(&open(page)?, output, Existing::Keep)
+                .map_err(Failure::bad_input)?;
+            let (files, size) = (written.files, bytes(written.bytes as f64));
+            output::line(format!("wrote {files} files, {size}, to {}", output.display()))?;
+            for note in &written.notes {
+                output::line(format!("note: {note}"))?;
+            }
+        }
     }
     Ok(ExitCode::Success)
 }
 
-fn list() -> Result<(), Failure> {
+fn open(spec: &str) -> Result<Page, Failure> {
+    page::open(spec).map_err(Failure::bad_input)
+}
+
+fn list_pages() -> Result<(), Failure> {
+    let mut table = Table::new(&["page", "requests", "hosts", "bodies", "what it is"]);
+    for entry in catalogue() {
+        table.row([
+            entry.name,
+            entry.requests.to_string(),
+            entry.hosts.to_string(),
+            bytes(entry.body_bytes as f64),
+            entry.description,
+        ]);
+    }
+    table.left(4);
+    table.wrap(4);
+    output::line(table)?;
+    output::line(
+        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers; a .har, .har.gz or page file is named by its path.",
+    )
+}
+
+// `farlink networks`.
+
+pub fn networks(networks: &Networks) -> Result<ExitCode, Failure> {
+    match networks {
+        Networks::List => list_networks()?,
+        Networks::Show { network } => show_network(network)?,
+    }
+    Ok(ExitCode::Success)
+}
+
+fn list_networks() -> Result<(), Failure> {
     let mut table = Table::new(&["network", "down", "up", "RTT", "loss", "queue", "radio"]);
     for network in profiles().iter() {
         table.row([
@@ -42,7 +88,7 @@ fn list() -> Result<(), Failure> {
     output::line("chosen and why, and where the other numbers come from.")
 }
 
-fn show(text: &str) -> Result<(), Failure> {
+fn show_network(text: &str) -> Result<(), Failure> {
     let network = Network::parse(text).map_err(Failure::bad_input)?;
     output::line(&network.name)?;
     let mut table = Table::new(&["", "rate", "delay one way", "loss", "queue", "MTU"]);

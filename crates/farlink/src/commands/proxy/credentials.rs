@@ -1,4 +1,4 @@
-//! The operator's own certificate authority: its creation, and its validity today.
+//! The operator's certificate authority - its creation, and its validity today - and password hashes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use proxy::access::PasswordHash;
 use proxy::config::Settings;
 use tls::NewAuthority;
 
@@ -16,7 +17,7 @@ const CERTIFICATE: &str = "ca.pem";
 const KEY: &str = "ca-key.pem";
 
 /// Creates an authority's files in `folder`. No existing file is overwritten.
-pub fn make(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
+pub fn make_authority(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
     for path in [&certificate, &key] {
         if path.symlink_metadata().is_ok() {
@@ -48,7 +49,7 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 }
 
 /// Rejects an authority that is not valid today.
-pub fn judge(settings: &Settings, now: Duration) -> Result<(), Failure> {
+pub fn check_validity(settings: &Settings, now: Duration) -> Result<(), Failure> {
     match &settings.intercept {
         Some(intercept) if !intercept.issuer.is_valid_at(now) => {
             let message = "intercept.ca: the authority's certificate is not valid today";
@@ -57,4 +58,24 @@ pub fn judge(settings: &Settings, now: Duration) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+// Lines of a users' file.
+
+pub fn hash_password(name: &str) -> Result<ExitCode, Failure> {
+    if name.is_empty() || name.contains(':') {
+        let message = format!("`{name}` is no user's name: it is empty or has a colon");
+        return Err(Failure::bad_input(message));
+    }
+    let mut password = String::new();
+    io::stdin().read_line(&mut password).map_err(Failure::machine)?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        let hint = format!("printf '%s' PASSWORD | farlink proxy --hash-password {name}");
+        return Err(Failure::bad_input("there is no password on standard input").hint(hint));
+    }
+    let hash = PasswordHash::new(password)
+        .map_err(|_| Failure::machine("this machine has no randomness for a salt"))?;
+    output::line(format_args!("{name}:{hash}"))?;
+    Ok(ExitCode::Success)
 }
