@@ -9,7 +9,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use units::Time;
 
-use crate::named::{Table, UnknownName};
+use crate::named::{NamedTable, UnknownName};
 
 /// The costs of one client, in microseconds of its main or network thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -76,7 +76,7 @@ fn one() -> f64 {
     1.0
 }
 
-static TABLE: Table<Device> = Table::new("device", include_str!("../data/devices.toml"));
+static TABLE: NamedTable<Device> = NamedTable::new("device", include_str!("../data/devices.toml"));
 
 impl Device {
     /// The device called `name`.

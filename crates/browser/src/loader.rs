@@ -384,13 +384,13 @@ impl Browser {
             request.extensions_mut().insert(AbsoluteForm);
         }
         // The answer itself is ignored.
-        let _ = connection.fetch(&request, Priority::Lowest, &mut Unwatched).await;
+        let _ = connection.fetch(&request, Priority::Lowest, &mut NoProgress).await;
     }
 }
 
-struct Unwatched;
+struct NoProgress;
 
-impl Progress for Unwatched {
+impl Progress for NoProgress {
     fn sent(&mut self, _head_bytes: u64, _body_bytes: u64) {}
     fn head(&mut self, _status: u16, _head_bytes: u64) {}
     fn data(&mut self, _piece: &[u8]) {}

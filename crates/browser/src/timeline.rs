@@ -8,7 +8,7 @@ use units::Time;
 
 /// Timing of a connection that was opened for a request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Opened {
+pub(crate) struct ConnectionTimes {
     pub(crate) started: Time,
     /// Time at which the address was known.
     pub(crate) resolved: Time,
@@ -21,7 +21,7 @@ pub(crate) struct Opened {
 pub(crate) struct Timeline {
     pub(crate) discovered: Time,
     pub(crate) assigned: Option<Time>,
-    pub(crate) opened: Option<Opened>,
+    pub(crate) opened: Option<ConnectionTimes>,
     pub(crate) sent: Option<Time>,
     pub(crate) head: Option<Time>,
     pub(crate) ended: Option<Time>,
@@ -161,7 +161,7 @@ mod tests {
         let ms = Time::from_millis;
         let mut timeline = Timeline::new(ms(10));
         let (started, resolved, connected, secured) = (ms(5), ms(15), ms(55), ms(105));
-        timeline.opened = Some(Opened { started, resolved, connected, secured });
+        timeline.opened = Some(ConnectionTimes { started, resolved, connected, secured });
         timeline.assigned = Some(ms(120));
         timeline.sent = Some(ms(121));
         timeline.head = Some(ms(200));

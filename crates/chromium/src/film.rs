@@ -13,8 +13,8 @@ use std::time::Duration;
 use base64::Engine;
 use record::Paint;
 
-use super::event::{self, Lifecycle};
-use super::request::Clock;
+use super::event::{self, LifecycleEvent};
+use super::request::MonotonicClock;
 
 /// Maximum width of frames, in pixels.
 pub(super) const WIDTH: u32 = 320;
@@ -39,7 +39,7 @@ pub(super) struct Film {
 }
 
 impl Film {
-    pub(super) fn take(&mut self, frame: &event::Frame) {
+    pub(super) fn take(&mut self, frame: &event::ScreencastFrame) {
         let png = base64::engine::general_purpose::STANDARD.decode(&frame.data);
         // A frame without a time or a picture is ignored.
         if let (Some(at), Ok(png)) = (frame.metadata.timestamp, png) {
@@ -120,7 +120,7 @@ pub(super) struct Milestones {
 
 impl Milestones {
     /// Records an event of the main frame's document.
-    pub(super) fn note(&mut self, event: &Lifecycle) {
+    pub(super) fn note(&mut self, event: &LifecycleEvent) {
         let milestone = match event.name.as_str() {
             "DOMContentLoaded" => &mut self.dom_content_loaded,
             "firstPaint" => &mut self.first_paint,
@@ -137,7 +137,7 @@ impl Milestones {
     }
 
     /// The milestones as spans since `navigation`.
-    pub(super) fn paint(&self, clock: Clock, navigation: f64) -> Paint {
+    pub(super) fn paint(&self, clock: MonotonicClock, navigation: f64) -> Paint {
         let start = clock.time(navigation);
         let span = |at: Option<f64>| at.map(|at| clock.time(at).since(start).as_nanos() as u64);
         Paint {

@@ -27,11 +27,9 @@ mod request;
 mod tab;
 mod visit;
 
-pub use error::ChromiumError;
-pub use film::Frame;
-pub use launch::Chromium;
-pub use launch::Running;
-pub use launch::{Launch, Sandbox};
-pub use middleman::{Manner, Middleman, Told};
-pub use tab::Context;
-pub use visit::{ChromiumVisit, Console, Look, Settings, Unexpected};
+pub use self::error::ChromiumError;
+pub use self::film::Frame;
+pub use self::launch::{Chromium, Launch, Running, Sandbox};
+pub use self::middleman::{Manner, Middleman, Told};
+pub use self::tab::Context;
+pub use self::visit::{ChromiumVisit, Console, Look, Settings, Unexpected};

@@ -9,7 +9,7 @@ use browser::LoadPlan;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::pipe::Awaited;
+use super::pipe::Waited;
 use super::visit::{self, ChromiumVisit, Settings};
 use super::{ChromiumError, Running};
 
@@ -75,10 +75,12 @@ impl<'a> Tab<'a> {
         let loader = text(&answer, "Page.navigate", "loaderId")?;
         let alarm = self.running.pipe.alarm(WARM_UP_LIMIT);
         // If an invisible page is never painted, it is warm enough by then.
-        while let Awaited::Event(message) = self.next(WARM_UP_LIMIT)? {
+        while let Waited::Event(message) = self.next(WARM_UP_LIMIT)? {
             match Event::read(*message)? {
-                Event::Lifecycle(e) if e.loader_id == loader && e.name == "firstPaint" => break,
-                Event::Crashed => return Err(ChromiumError::Crashed),
+                Event::LifecycleEvent(e) if e.loader_id == loader && e.name == "firstPaint" => {
+                    break;
+                }
+                Event::TargetCrashed => return Err(ChromiumError::Crashed),
                 _ => {}
             }
         }
@@ -98,11 +100,11 @@ impl<'a> Tab<'a> {
     }
 
     /// The next event of this tab.
-    pub(super) fn next(&mut self, patience: Duration) -> Result<Awaited, ChromiumError> {
+    pub(super) fn next(&mut self, patience: Duration) -> Result<Waited, ChromiumError> {
         loop {
             let awaited = self.running.pipe.next(patience);
             match awaited.map_err(|error| self.running.blame(error))? {
-                Awaited::Event(message) if message.session_id.as_ref() != Some(&self.session) => {}
+                Waited::Event(message) if message.session_id.as_ref() != Some(&self.session) => {}
                 other => return Ok(other),
             }
         }
@@ -173,7 +175,7 @@ pub(super) fn text(
 
 /// Results of the queries to a loaded page. They come after the load event and the last object, so that they
 /// disturb nothing.
-pub(super) struct After {
+pub(super) struct FinalQueries {
     /// Seconds.
     pub(super) navigation: Option<f64>,
     /// Time of the query, in seconds.
@@ -193,8 +195,11 @@ const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
     }).observe({ type: 'largest-contentful-paint', buffered: true });
 })";
 
-impl After {
-    pub(super) fn ask(tab: &mut Tab<'_>, settings: &Settings) -> Result<After, ChromiumError> {
+impl FinalQueries {
+    pub(super) fn ask(
+        tab: &mut Tab<'_>,
+        settings: &Settings,
+    ) -> Result<FinalQueries, ChromiumError> {
         let answer = tab.call("Performance.getMetrics", json!({}))?;
         let metric = |name: &str| {
             let metrics = answer["metrics"].as_array()?;
@@ -210,7 +215,7 @@ impl After {
             true => Some(photograph(tab)?),
             false => None,
         };
-        Ok(After {
+        Ok(FinalQueries {
             navigation: navigation.filter(|seconds| *seconds > 0.0),
             asked: asked.unwrap_or_default(),
             largest_contentful_paint: largest

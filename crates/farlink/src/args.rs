@@ -15,10 +15,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use crate::failure::Failure;
 
 pub use self::proxy::Proxy;
+pub use self::proxy::{Pep, PepEnd};
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
-pub use proxy::{Half, Pep};
 
 /// The default store.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -49,9 +49,9 @@ pub enum Command {
     #[command(subcommand)]
     Study(Study),
     /// Pages: list, show, write to disk.
-    Pages(OnPages),
+    Pages(PagesArgs),
     /// Networks: list, show.
-    Networks(OnNetworks),
+    Networks(NetworksArgs),
     /// One network: test it.
     #[command(subcommand)]
     Link(Link),
@@ -317,14 +317,14 @@ pub struct Calibrate {
 }
 
 #[derive(Args)]
-pub struct OnPages {
+pub struct PagesArgs {
     /// Action (default: list the pages).
     #[command(subcommand)]
     pub what: Option<Pages>,
 }
 
 #[derive(Args)]
-pub struct OnNetworks {
+pub struct NetworksArgs {
     /// Action (default: list the networks).
     #[command(subcommand)]
     pub what: Option<Networks>,

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use chance::{Source, Stream};
 
-use crate::generate::{Builder, Named};
+use crate::generate::{Builder, NamedObject};
 use crate::{Error, HostId, Kind, Page};
 
 /// Suffix of files of priors.
@@ -37,7 +37,7 @@ pub(crate) struct Sites {
     /// Name of the study or file.
     name: String,
     priors: Priors,
-    known: Vec<Site>,
+    known: Vec<SiteTotals>,
 }
 
 impl Sites {
@@ -136,7 +136,7 @@ impl Drawing {
         self.source.stream(&format!("site/{}/{of}", self.site))
     }
 
-    fn page(&self, priors: &Priors, site: &Site, name: String) -> Page {
+    fn page(&self, priors: &Priors, site: &SiteTotals, name: String) -> Page {
         let counts = objects::draw_counts(priors, site, &mut self.stream("counts"));
         let sizes =
             objects::draw_sizes(&priors.sizes, &counts, site.bytes, &mut self.stream("sizes"));
@@ -150,7 +150,7 @@ impl Drawing {
         let names = (0..counts.domains).map(|host| priors.host_name(self.site, host)).collect();
         let mut page = Builder::new(&name, &origin, names, "/", sizes.document);
         for (index, object) in found.iter().enumerate() {
-            page.name(Named {
+            page.name(NamedObject {
                 host: HostId(hosts[index]),
                 path: format!("/{:03}{}", index + 1, ending(object.kind)),
                 kind: object.kind,
@@ -184,14 +184,14 @@ fn by_fraction(average: f64, stream: &mut Stream) -> u64 {
 #[cfg(test)]
 mod tests;
 
-use priors::Columns;
+use self::priors::Columns;
 
-pub use priors::Priors;
-pub(crate) use priors::shipped;
+pub use self::priors::Priors;
+pub(crate) use self::priors::shipped;
 
 /// Totals of one site.
 #[derive(Clone, Debug, PartialEq)]
-struct Site {
+struct SiteTotals {
     pub name: String,
     pub bytes: f64,
     pub domains: f64,
@@ -205,31 +205,31 @@ enum Objects {
     InAll(f64),
 }
 
-fn read_table(path: &Path, columns: &Columns) -> Result<Vec<Site>, Error> {
+fn read_table(path: &Path, columns: &Columns) -> Result<Vec<SiteTotals>, Error> {
     let file = File::open(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
     let name = || path.display().to_string();
     parse_table(file, columns).map_err(|problem| Error::Priors { name: name(), problem })
 }
 
 /// Parses the text of a table; errors state the problem.
-fn parse_table(text: impl Read, columns: &Columns) -> Result<Vec<Site>, String> {
+fn parse_table(text: impl Read, columns: &Columns) -> Result<Vec<SiteTotals>, String> {
     let mut reader = csv::Reader::from_reader(text);
     let head = reader.headers().map_err(|error| error.to_string())?.clone();
     let mut sites = Vec::new();
     for row in reader.records() {
         let row = row.map_err(|error| error.to_string())?;
-        sites.push(Row { head: &head, row: &row }.site(columns)?);
+        sites.push(TableRow { head: &head, row: &row }.site(columns)?);
     }
     Ok(sites)
 }
 
-struct Row<'a> {
+struct TableRow<'a> {
     head: &'a csv::StringRecord,
     row: &'a csv::StringRecord,
 }
 
-impl Row<'_> {
-    fn site(&self, columns: &Columns) -> Result<Site, String> {
+impl TableRow<'_> {
+    fn site(&self, columns: &Columns) -> Result<SiteTotals, String> {
         let objects = match columns {
             Columns {
                 text: Some(text), js_css: Some(code), images_other: Some(images), ..
@@ -240,7 +240,7 @@ impl Row<'_> {
             },
             _ => Objects::InAll(self.number(columns.objects.as_deref().unwrap_or_default())?),
         };
-        Ok(Site {
+        Ok(SiteTotals {
             name: self.text(&columns.site)?.to_owned(),
             bytes: self.number(&columns.kilobytes)? * 1000.0,
             domains: self.number(&columns.domains)?,

@@ -17,9 +17,9 @@ use crate::{
     Provenance, rendering,
 };
 
-pub use calibration::calibration_pages;
-pub use studies::{STUDY_PAGES, StudyPage};
-pub use synthetic::{MOST_OBJECTS, Synthetic};
+pub use self::calibration::calibration_pages;
+pub use self::studies::{STUDY_PAGES, StudyPage};
+pub use self::synthetic::{MOST_OBJECTS, Synthetic};
 
 /// The page of a generator or study; `None` if `spec` is not such a name.
 pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
@@ -70,7 +70,7 @@ pub(crate) struct Reference {
 }
 
 /// An object named by another.
-pub(crate) struct Named {
+pub(crate) struct NamedObject {
     pub host: HostId,
     pub path: String,
     pub kind: Kind,
@@ -124,12 +124,12 @@ impl Builder {
     pub fn refer(&mut self, reference: Reference) {
         let Reference { host, path, kind, body_bytes, at } = reference;
         let (by, after) = (self.document, After::Bytes(at));
-        self.name(Named { host, path, kind, body_bytes, by, after });
+        self.name(NamedObject { host, path, kind, body_bytes, by, after });
     }
 
     /// Adds an object named by another.
-    pub fn name(&mut self, named: Named) {
-        let Named { host, path, kind, body_bytes, by, after } = named;
+    pub fn name(&mut self, named: NamedObject) {
+        let NamedObject { host, path, kind, body_bytes, by, after } = named;
         let edge = Edge {
             object: by,
             after,

@@ -28,7 +28,7 @@ use std::path::Path;
 
 use crate::{Error, Page};
 
-pub(crate) use exchange::by_kind as kinds_by_default;
+pub(crate) use self::exchange::by_kind as kinds_by_default;
 
 /// Options of reading a HAR.
 #[derive(Clone, Debug, Default)]

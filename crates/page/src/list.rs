@@ -44,7 +44,7 @@ pub struct Listed {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct ListFile {
     #[serde(rename = "format")]
     _format: String,
     #[serde(rename = "version")]
@@ -54,7 +54,7 @@ struct Read {
 
 /// Format and version of a list.
 #[derive(Deserialize)]
-struct Head {
+struct ListHeader {
     format: Option<toml::Value>,
     version: Option<toml::Value>,
 }
@@ -107,7 +107,7 @@ impl List {
     /// If the text is invalid.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<List, Error> {
         let wrong = |problem: String| Error::PageList { name: name.to_owned(), problem };
-        let head: Head = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let head: ListHeader = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if head.format.as_ref().and_then(toml::Value::as_str) != Some(FORMAT) {
             return Err(wrong(format!("its first line is to be format = \"{FORMAT}\"")));
         }
@@ -120,7 +120,7 @@ impl List {
             }
             _ => return Err(wrong(format!("`version` is to be {VERSION}"))),
         }
-        let read: Read = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let read: ListFile = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if !(1..=MOST).contains(&read.pages.len()) {
             return Err(wrong(format!("`pages` is to name 1 to {MOST} pages")));
         }

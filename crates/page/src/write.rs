@@ -16,7 +16,7 @@ use std::{fs, io};
 
 use crate::{Browsable, Error, Page, browsable, file};
 
-use plan::Servable;
+use self::plan::Servable;
 
 /// Treatment of a target directory that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

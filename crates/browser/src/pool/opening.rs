@@ -6,11 +6,11 @@ use std::rc::Rc;
 use http_stack::client::{self, Connection, Opening, Protocol, Stage};
 use tls::Security;
 
-use super::group::{Group, Supply};
+use super::group::{ConnectionSupply, Group};
 use super::{Inner, Lease, Origin, Pool, Used};
 use crate::plan::Arm;
 use crate::policy::Coalescing;
-use crate::timeline::Opened;
+use crate::timeline::ConnectionTimes;
 
 impl Pool {
     /// Opens connections that are wanted and have become possible, for the most urgent requests first.
@@ -109,7 +109,7 @@ impl Pool {
     /// Opens one connection and gives it to a waiting request.
     async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
-        let mut opened = Opened { started: world::now(), ..Opened::default() };
+        let mut opened = ConnectionTimes { started: world::now(), ..ConnectionTimes::default() };
         let address = match origin.proxy {
             Some(proxy) => Ok(proxy),
             None => {
@@ -154,7 +154,7 @@ impl Pool {
         arm: Arm,
         address: SocketAddr,
         id: u32,
-        opened: &mut Opened,
+        opened: &mut ConnectionTimes,
     ) -> Result<Connection, String> {
         let wanted = self.browser.wanted(&self.cache);
         let opening = self.browser.opening(address, &origin.host, arm);
@@ -194,7 +194,7 @@ impl Inner {
     fn begin(&mut self, origin: &Rc<Origin>) -> u32 {
         self.total += 1;
         let arm = self.group(origin).arm;
-        let opened = Opened { started: world::now(), ..Opened::default() };
+        let opened = ConnectionTimes { started: world::now(), ..ConnectionTimes::default() };
         self.used.push(Used {
             host: arm.peer(&origin.host).to_owned(),
             arm,
@@ -251,15 +251,15 @@ impl Pool {
         let group = inner.group(origin);
         group.joined = Some(Rc::clone(&host));
         for waiter in group.abandon(id) {
-            match inner.find(&host, waiter.company) {
+            match inner.find(&host, waiter.sharing_mode) {
                 // A waiter that has given up need not be told; the lease is returned as any other.
-                Supply::Ready(lease) => {
+                ConnectionSupply::Ready(lease) => {
                     if let Err(Ok(mut returned)) = waiter.grant.send(Ok(*lease)) {
                         inner.leave_share(&mut returned);
                     }
                 }
-                Supply::Bound(id) => inner.group(&host).wait(waiter, Some(id)),
-                Supply::Nothing => inner.group(&host).wait(waiter, None),
+                ConnectionSupply::Bound(id) => inner.group(&host).wait(waiter, Some(id)),
+                ConnectionSupply::Nothing => inner.group(&host).wait(waiter, None),
             }
         }
         true

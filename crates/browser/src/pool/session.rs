@@ -11,14 +11,14 @@ use crate::policy::IdleTimeouts;
 
 /// Compatibility of a request with others on a pipelined connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Company {
+pub(crate) enum PipelineSharing {
     /// It may be sent before earlier responses have arrived, and others behind it.
-    Welcome,
+    Shared,
     /// It has side effects, or too much depends on it.
-    Unwelcome,
+    Alone,
 }
 
-pub(super) struct Session {
+pub(super) struct SharedConnection {
     pub(super) lease: Lease,
     /// Requests on it.
     pub(super) sharing: usize,
@@ -28,33 +28,33 @@ pub(super) struct Session {
     since: Time,
 }
 
-impl Session {
-    pub(super) fn new(lease: Lease, now: Time) -> Session {
-        Session { lease, sharing: 0, is_taken: false, since: now }
+impl SharedConnection {
+    pub(super) fn new(lease: Lease, now: Time) -> SharedConnection {
+        SharedConnection { lease, sharing: 0, is_taken: false, since: now }
     }
 
     /// Returns true if it accepts the request: any request if it multiplexes, else up to `depth` at once.
-    pub(super) fn takes(&self, company: Company, depth: Option<usize>) -> bool {
-        match (depth, company) {
+    pub(super) fn takes(&self, sharing_mode: PipelineSharing, depth: Option<usize>) -> bool {
+        match (depth, sharing_mode) {
             (None, _) => true,
-            (Some(depth), Company::Welcome) => !self.is_taken && self.sharing < depth,
-            (Some(_), Company::Unwelcome) => self.sharing == 0,
+            (Some(depth), PipelineSharing::Shared) => !self.is_taken && self.sharing < depth,
+            (Some(_), PipelineSharing::Alone) => self.sharing == 0,
         }
     }
 
     /// A lease for one more request. Only the first request waited for the connection to open.
-    pub(super) fn lend(&mut self, company: Company) -> Option<Lease> {
+    pub(super) fn lend(&mut self, sharing_mode: PipelineSharing) -> Option<Lease> {
         let connection = self.lease.connection.share()?;
         self.sharing += 1;
-        self.is_taken = company == Company::Unwelcome;
+        self.is_taken = sharing_mode == PipelineSharing::Alone;
         let origin = self.lease.origin.clone();
         Some(Lease { connection, id: self.lease.id, opened: self.lease.opened.take(), origin })
     }
 
     /// Lends it to a waiting request. A request that has given up is skipped.
-    pub(super) fn serve(&mut self, waiter: Waiter, company: Company) {
+    pub(super) fn serve(&mut self, waiter: Waiter, sharing_mode: PipelineSharing) {
         let (opened, since) = (self.lease.opened, self.since);
-        let Some(lease) = self.lend(company) else { return };
+        let Some(lease) = self.lend(sharing_mode) else { return };
         if waiter.grant.send(Ok(lease)).is_err() {
             self.leave(since);
             self.lease.opened = opened;
@@ -76,17 +76,17 @@ impl Session {
 }
 
 /// An idle connection of a protocol with one request at a time.
-pub(super) struct Idle {
+pub(super) struct IdleConnection {
     pub(super) lease: Lease,
     since: Time,
     /// True if it has carried a request.
     is_used: bool,
 }
 
-impl Idle {
-    pub(super) fn new(lease: Lease, now: Time) -> Idle {
+impl IdleConnection {
+    pub(super) fn new(lease: Lease, now: Time) -> IdleConnection {
         let is_used = lease.opened.is_none();
-        Idle { lease: Lease { opened: None, ..lease }, since: now, is_used }
+        IdleConnection { lease: Lease { opened: None, ..lease }, since: now, is_used }
     }
 
     /// Time of its idle timeout.
@@ -138,32 +138,32 @@ impl Pool {
 
 /// Pipelining support of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Capability {
+pub(super) enum PipeliningSupport {
     #[default]
     Unknown,
     Capable,
     Incapable,
 }
 
-impl Capability {
+impl PipeliningSupport {
     /// Maximum concurrent requests on a connection, if the policy allows `depth`.
     pub(super) fn depth(self, depth: usize) -> usize {
         match self {
-            Capability::Capable => depth,
-            Capability::Unknown | Capability::Incapable => 1,
+            PipeliningSupport::Capable => depth,
+            PipeliningSupport::Unknown | PipeliningSupport::Incapable => 1,
         }
     }
 
     /// A response arrived completely on a persistent connection.
     pub(super) fn note_success(&mut self) {
-        if *self == Capability::Unknown {
-            *self = Capability::Capable;
+        if *self == PipeliningSupport::Unknown {
+            *self = PipeliningSupport::Capable;
         }
     }
 
     /// A request was lost, or its connection ended with its response.
     pub(super) fn note_failure(&mut self) {
-        *self = Capability::Incapable;
+        *self = PipeliningSupport::Incapable;
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_host_proves_itself_once_and_fails_for_good() {
-        let mut host = Capability::default();
+        let mut host = PipeliningSupport::default();
         assert_eq!(host.depth(3), 1);
         host.note_success();
         assert_eq!(host.depth(3), 3);

@@ -65,16 +65,16 @@ pub struct Proxy {
 #[derive(Subcommand)]
 pub enum Pep {
     /// The near end: on the clients' side of the satellite.
-    Local(Half),
+    Local(PepEnd),
     /// The far end: on the servers' side of it.
-    Remote(Half),
+    Remote(PepEnd),
     /// Generate an end's key: print it, and its public key to standard error.
     Key,
 }
 
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-pub struct Half {
+pub struct PepEnd {
     /// Use this TOML file (docs/pep.md).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub struct Half {
     pub check: Option<PathBuf>,
 }
 
-impl Half {
+impl PepEnd {
     /// The configuration file, from either option.
     pub fn file(&self) -> &Path {
         let named = self.config.as_ref().or(self.check.as_ref());

@@ -79,7 +79,7 @@ fn argument(setting: &Setting) -> Option<Arg> {
         .help(format!("{} ({several})", setting.help))
         .help_heading(setting.group)
         .action(ArgAction::Append)
-        .value_parser(Named(setting.names()));
+        .value_parser(NamedValues(setting.names()));
     let argument = match setting.lists {
         Lists::Commas => argument.value_delimiter(','),
         Lists::Repeated => argument,
@@ -93,9 +93,9 @@ fn argument(setting: &Setting) -> Option<Arg> {
 
 /// Parser that shows names in help and completions, and leaves parsing to the setting, whose errors say more.
 #[derive(Clone)]
-struct Named(Vec<&'static str>);
+struct NamedValues(Vec<&'static str>);
 
-impl TypedValueParser for Named {
+impl TypedValueParser for NamedValues {
     type Value = String;
 
     fn parse_ref(

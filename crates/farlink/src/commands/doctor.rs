@@ -14,7 +14,7 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::terminal::wrapped;
 
 /// Result of one check.
-struct Finding {
+struct DoctorCheck {
     what: String,
     outcome: Outcome,
     /// Its purpose.
@@ -27,7 +27,7 @@ pub fn run() -> Result<ExitCode, Failure> {
     let wire = super::wire()?.or_else(|| {
         Wire::ALL.into_iter().find(|wire| diagnosis::lacks(&found, Some(*wire)).is_empty())
     });
-    let parts = found.into_iter().map(|found| Finding {
+    let parts = found.into_iter().map(|found| DoctorCheck {
         what: found.capability.to_string(),
         outcome: found.outcome,
         purpose: found.capability.purpose().to_owned(),
@@ -37,12 +37,12 @@ pub fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn section(title: &str, findings: &[Finding]) -> Result<(), Failure> {
+fn section(title: &str, findings: &[DoctorCheck]) -> Result<(), Failure> {
     output::line(title)?;
-    findings.iter().try_for_each(Finding::tell)
+    findings.iter().try_for_each(DoctorCheck::tell)
 }
 
-impl Finding {
+impl DoctorCheck {
     fn tell(&self) -> Result<(), Failure> {
         let (word, color, detail) = match &self.outcome {
             Outcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
@@ -61,21 +61,21 @@ impl Finding {
     }
 }
 
-fn simulation() -> Finding {
+fn simulation() -> DoctorCheck {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Finding {
+    DoctorCheck {
         what: "page loads".to_owned(),
         outcome: Outcome::Works(format!("on {cores} cores")),
         purpose: "needs nothing: no root, no network".to_owned(),
     }
 }
 
-fn writable() -> Finding {
+fn writable() -> DoctorCheck {
     let probe = Path::new(".farlink-doctor");
     let outcome = fs::write(probe, b"");
     // A probe that could not be written need not be removed.
     let _ = fs::remove_file(probe);
-    Finding {
+    DoctorCheck {
         what: "writing here".to_owned(),
         outcome: match outcome {
             Ok(()) => Outcome::Works("allowed".to_owned()),
@@ -86,9 +86,9 @@ fn writable() -> Finding {
     }
 }
 
-fn loopback() -> Finding {
+fn loopback() -> DoctorCheck {
     let bound = std::net::TcpListener::bind("127.0.0.1:0");
-    Finding {
+    DoctorCheck {
         what: "sockets on 127.0.0.1".to_owned(),
         outcome: match bound {
             Ok(_) => Outcome::Works("allowed".to_owned()),
@@ -99,7 +99,7 @@ fn loopback() -> Finding {
 }
 
 /// All parts of the emulation together: a sandbox with a network in it, over the wire that it will use.
-fn emulation(wire: Option<Wire>) -> Finding {
+fn emulation(wire: Option<Wire>) -> DoctorCheck {
     let over = match wire {
         Some(Wire::Tap) => ", over TAP devices",
         Some(Wire::Veth) | None => "",
@@ -113,7 +113,7 @@ fn emulation(wire: Option<Wire>) -> Finding {
             true => Ok(format!("a command ran in an emulated network{over}")),
             false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         });
-    Finding {
+    DoctorCheck {
         what: "emulated networks".to_owned(),
         outcome: match ran {
             Ok(detail) => Outcome::Works(detail),
@@ -126,9 +126,9 @@ fn emulation(wire: Option<Wire>) -> Finding {
     }
 }
 
-fn chromium() -> Finding {
+fn chromium() -> DoctorCheck {
     const REMEDY: &str = "sudo apt-get install chromium";
-    Finding {
+    DoctorCheck {
         what: "Chromium".to_owned(),
         outcome: match super::chromium() {
             Ok(chromium) => version_of(&chromium.program().to_string_lossy(), REMEDY),
@@ -138,8 +138,8 @@ fn chromium() -> Finding {
     }
 }
 
-fn tshark() -> Finding {
-    Finding {
+fn tshark() -> DoctorCheck {
+    DoctorCheck {
         what: "tshark".to_owned(),
         outcome: version_of("tshark", "sudo apt-get install tshark"),
         purpose: "reads captures (`load --pcap`)".to_owned(),

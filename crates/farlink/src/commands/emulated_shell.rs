@@ -31,19 +31,18 @@ use nix::poll::{PollFd, PollFlags, poll};
 use crate::args::Shell;
 use crate::failure::Failure;
 
-use signals::Signals;
-use signals::Watch;
+use self::signals::{SandboxWatch, ShellSignals};
 
 /// Carries out `farlink shell`; returns the command's exit code.
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     networks(args)?;
     check_command(&args.command)?;
-    let signals = Signals::take()?;
+    let signals = ShellSignals::take()?;
     let code = match args.command.is_empty() {
         true => live::run(args, signals)?,
         false => {
             let sandbox = start(args, inside::command())?;
-            await_end(Watch::new(sandbox, signals))?
+            await_end(SandboxWatch::new(sandbox, signals))?
         }
     };
     Ok(process::ExitCode::from(code))
@@ -70,7 +69,7 @@ fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
 }
 
 /// Waits for the command, which has our standard streams.
-fn await_end(mut watch: Watch) -> Result<u8, Failure> {
+fn await_end(mut watch: SandboxWatch) -> Result<u8, Failure> {
     loop {
         // Interrupted or not: events are handled below.
         let _ = poll(&mut [PollFd::new(watch.signals(), PollFlags::POLLIN)], watch.timeout());

@@ -30,7 +30,7 @@ fn test(args: &LinkTestArgs) -> Result<ExitCode, Failure> {
 }
 
 /// One tested property.
-struct Row {
+struct LinkTestRow {
     what: &'static str,
     configured: String,
     delivered: String,
@@ -38,7 +38,7 @@ struct Row {
     agrees: Option<bool>,
 }
 
-fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
+fn rows(network: &Network, found: &LinkTest) -> Vec<LinkTestRow> {
     let mut rows = vec![ping("ping, least / mean / most", &found.ping)];
     if let Some(through) = &found.radio {
         rows[0].what = "ping behind the radio";
@@ -53,7 +53,7 @@ fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
     rows
 }
 
-fn ping(what: &'static str, ping: &Ping) -> Row {
+fn ping(what: &'static str, ping: &Ping) -> LinkTestRow {
     let delivered = match ping.summary() {
         Some((only, _, _)) if ping.sent == 1 => delay(only),
         Some((least, mean, most)) => {
@@ -68,12 +68,12 @@ fn ping(what: &'static str, ping: &Ping) -> Row {
         Some(_) => delay(ping.configured),
         None => format!("at least {}", delay(ping.configured)),
     };
-    Row { what, configured, delivered, agrees: ping.agrees() }
+    LinkTestRow { what, configured, delivered, agrees: ping.agrees() }
 }
 
-fn speed(direction: &'static str, speed: &Speed) -> Row {
+fn speed(direction: &'static str, speed: &Speed) -> LinkTestRow {
     let bound = if speed.is_bound { "at most " } else { "" };
-    Row {
+    LinkTestRow {
         what: if direction == "down" { "speed down" } else { "speed up" },
         configured: format!("{bound}{}", speed.configured),
         delivered: speed.delivered.to_string(),
@@ -81,7 +81,7 @@ fn speed(direction: &'static str, speed: &Speed) -> Row {
     }
 }
 
-fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
+fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> LinkTestRow {
     let (low, high) = loss.interval();
     let delivered = format!(
         "{} of {} = {} ({} to {})",
@@ -98,7 +98,7 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
         None if stands_still() => "all once it stands still".to_owned(),
         None => link.loss.to_string(),
     };
-    Row {
+    LinkTestRow {
         what: if direction == "down" { "loss down" } else { "loss up" },
         configured,
         delivered,
@@ -106,7 +106,7 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
     }
 }
 
-fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure> {
+fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(), Failure> {
     output::line(&network.name)?;
     let mut table = Table::new(&["", "configured", "delivered", ""]);
     for row in rows {
@@ -146,7 +146,7 @@ fn flow(direction: &Direction) -> Option<String> {
     Some(format!("{goodput} of payload, {retransmitted_segments} segments sent again{srtt}"))
 }
 
-fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value {
+fn json(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> serde_json::Value {
     let direction = |direction: &Direction| {
         serde_json::json!({
             "configured_bits_per_second": direction.speed.map(|speed| speed.configured.0),

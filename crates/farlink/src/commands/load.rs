@@ -61,7 +61,8 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         json::print(&results, &worlds)?;
     }
     let kept = load.report.as_ref().filter(|_| done > 0);
-    let kept = kept.map(|path| Ok((path, Kept::new(&plan, &facts, &results)?))).transpose()?;
+    let kept =
+        kept.map(|path| Ok((path, TransientRun::new(&plan, &facts, &results)?))).transpose()?;
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
         for (number, arms) in arms::by_condition(&arms).enumerate() {
@@ -186,25 +187,25 @@ pub fn write_hars(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Fail
 }
 
 /// The loads as a run, in a store that lasts only until the report is written.
-pub struct Kept {
+pub struct TransientRun {
     store: Store,
     run: RunId,
 }
 
-impl Kept {
+impl TransientRun {
     /// Stores the results of the journeys of `plan`.
     pub fn new(
         plan: &Plan,
         facts: &RunFacts,
         results: &[(JourneyPlan, JourneyResult)],
-    ) -> Result<Kept, Failure> {
+    ) -> Result<TransientRun, Failure> {
         let mut store = Store::in_memory().map_err(stores::failed)?;
         let run = store.begin_run(plan, facts).map_err(stores::failed)?;
         for (journey, result) in results {
             store.put_journey(run, journey, result).map_err(stores::failed)?;
         }
         store.finish_run(run, &super::run::now()).map_err(stores::failed)?;
-        Ok(Kept { store, run })
+        Ok(TransientRun { store, run })
     }
 
     /// Writes the report with the waterfall of each arm's median load.

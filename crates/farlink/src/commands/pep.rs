@@ -14,9 +14,8 @@ use pep::{Acceptor, Connector, Ending, Local, PrivateKey, Remote, Target, admin}
 use world::TcpListener;
 use world::real::Config;
 
-use super::output;
-use super::secret;
-use crate::args::{Half, Pep};
+use super::{output, secret};
+use crate::args::{Pep, PepEnd};
 use crate::failure::{ExitCode, Failure};
 
 /// Grace period for connections after the operator asked for the end.
@@ -39,7 +38,7 @@ fn key() -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn local(half: &Half) -> Result<ExitCode, Failure> {
+fn local(half: &PepEnd) -> Result<ExitCode, Failure> {
     let plan = LocalPlan::load(half.file()).map_err(refused)?;
     if half.check.is_some() {
         return check(half, &plan.keys.0, &near_end(&plan));
@@ -65,7 +64,7 @@ fn local(half: &Half) -> Result<ExitCode, Failure> {
     })
 }
 
-fn remote(half: &Half) -> Result<ExitCode, Failure> {
+fn remote(half: &PepEnd) -> Result<ExitCode, Failure> {
     let plan = RemotePlan::load(half.file()).map_err(refused)?;
     if half.check.is_some() {
         return check(half, &plan.keys.0, &far_end(&plan));
@@ -144,7 +143,7 @@ fn obey(signals: SigSet, ending: Ending) {
     }));
 }
 
-fn check(half: &Half, own: &PrivateKey, what: &str) -> Result<ExitCode, Failure> {
+fn check(half: &PepEnd, own: &PrivateKey, what: &str) -> Result<ExitCode, Failure> {
     let path = half.file().display();
     output::print(format!("{path} is right.\nits own public key: {}\n{what}", own.public()))?;
     Ok(ExitCode::Success)

@@ -16,12 +16,12 @@ use proxy::fields::Via;
 use proxy::serve::{Control, Phase};
 use tls::{Authorities, PublicClient};
 
-use self::stores::Stores;
+use self::stores::CacheStores;
+use self::workers::ListenPorts;
 use self::workers::Workers;
 use super::{cores, output};
 use crate::args::Proxy;
 use crate::failure::{ExitCode, Failure};
-use workers::Ports;
 
 pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     if let Some(name) = &args.hash_password {
@@ -34,13 +34,13 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
         return credentials::make_authority(folder, since_1970());
     }
     let pseudonym = Via::random_pseudonym();
-    let started = Started { args, pseudonym, start: since_1970() };
+    let started = ProxyStart { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
     workers::raise_descriptors();
     workers::keep_pages_small();
     // Before any thread is started: threads inherit the signal mask.
-    let signals = signals::Signals::block()?;
-    let stores = Arc::new(Mutex::new(Stores::new(started.start)));
+    let signals = signals::ProxySignals::block()?;
+    let stores = Arc::new(Mutex::new(CacheStores::new(started.start)));
     let first = phase(settings.clone(), started.start, &stores)?;
     let mut log = settings.log.as_ref().map(log::start).transpose()?;
     let (control, orders) = Control::new(first);
@@ -57,7 +57,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
         let path = args.config.clone();
         let (pseudonym, start) = (started.pseudonym.clone(), started.start);
         let stores = Arc::clone(&stores);
-        let mut ports = Ports::of(&settings);
+        let mut ports = ListenPorts::of(&settings);
         move || {
             let Some(path) = &path else { return Ok(None) };
             let settings = config::load(path, &pseudonym).map_err(refused)?;
@@ -77,13 +77,13 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
 }
 
 /// Inputs of a proxy's start.
-struct Started<'a> {
+struct ProxyStart<'a> {
     args: &'a Proxy,
     pseudonym: String,
     start: Duration,
 }
 
-impl Started<'_> {
+impl ProxyStart<'_> {
     fn settings(&self) -> Result<Settings, Failure> {
         let Proxy { config, listen, allow, reach, reverse, cache, admin, log, .. } = self.args;
         if let Some(path) = config {
@@ -111,7 +111,11 @@ impl Started<'_> {
 }
 
 /// The proxy's task under `settings`.
-fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
+fn phase(
+    settings: Settings,
+    start: Duration,
+    stores: &Mutex<CacheStores>,
+) -> Result<Phase, Failure> {
     credentials::check_validity(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
     let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;

@@ -73,11 +73,11 @@ pub(super) fn carry_out(
 ) -> Result<Carried, Failure> {
     let workers = workers(how.jobs, plan);
     let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
-        Begun::Already(id) => {
+        StartedRun::Already(id) => {
             let stored = plan.journey_count();
             return Ok(Carried { id, ended: Ended::Complete, failed: 0, stored });
         }
-        Begun::ToDo(id) => id,
+        StartedRun::ToDo(id) => id,
     };
     let stored = store.stored_positions(id).map_err(stores::failed)?.len() as u64;
     let bar = progress_bar(plan.journey_count());
@@ -128,14 +128,19 @@ pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
 }
 
 /// The run of an experiment in a store.
-enum Begun {
+enum StartedRun {
     /// Complete from before.
     Already(RunId),
     /// New, or interrupted.
     ToDo(RunId),
 }
 
-fn begin(again: bool, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<Begun, Failure> {
+fn begin(
+    again: bool,
+    store: &mut Store,
+    plan: &Plan,
+    facts: &RunFacts,
+) -> Result<StartedRun, Failure> {
     let known = store.run_of_plan(&plan.digest()).map_err(stores::failed)?;
     match known {
         Some(known) if !again && known.state == RunState::Complete => {
@@ -143,7 +148,7 @@ fn begin(again: bool, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Resul
                 "this very experiment is in the store already, as run {} (--again measures anew)",
                 known.id.0
             );
-            Ok(Begun::Already(known.id))
+            Ok(StartedRun::Already(known.id))
         }
         Some(known) if !again => {
             let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
@@ -153,9 +158,9 @@ fn begin(again: bool, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Resul
                 known.id.0,
                 known.journeys
             );
-            Ok(Begun::ToDo(known.id))
+            Ok(StartedRun::ToDo(known.id))
         }
-        _ => store.begin_run(plan, facts).map(Begun::ToDo).map_err(stores::failed),
+        _ => store.begin_run(plan, facts).map(StartedRun::ToDo).map_err(stores::failed),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::table::Table;
 use crate::show::units::{counted, span_f64};
 
-use measure::Measurement;
+use self::measure::Measurement;
 
 pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
     let worlds = super::worlds()?;

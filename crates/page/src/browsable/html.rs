@@ -18,7 +18,7 @@ const TEXTS: [&str; 2] = [
 ];
 
 /// One reference.
-pub(super) struct Reference {
+pub(super) struct PositionedMarkup {
     /// Number of the document's bytes up to the end of the reference; more if it does not fit.
     pub(super) at: u64,
     pub(super) markup: String,
@@ -26,7 +26,7 @@ pub(super) struct Reference {
 
 /// Code that a document needs.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Needs {
+pub(super) struct DocumentCode {
     /// True if code in it or in its scripts uses the helpers.
     pub(super) helpers: bool,
     /// Number of arrivals to wait for before anything is shown.
@@ -34,7 +34,11 @@ pub(super) struct Needs {
 }
 
 /// A document of `bytes` bytes (more, if the references need it).
-pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Vec<u8> {
+pub(super) fn document(
+    bytes: u64,
+    references: &[PositionedMarkup],
+    needs: DocumentCode,
+) -> Vec<u8> {
     let first = references.first();
     let room =
         first.map_or(bytes, |first| first.at.min(bytes).saturating_sub(first.markup.len() as u64));
@@ -48,7 +52,7 @@ pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Ve
     let least = if code.is_empty() { &openings[2] } else { &openings[0] };
     let mut text = fits.unwrap_or(least).clone().into_bytes();
     let mut shows = false;
-    for Reference { at, markup } in references {
+    for PositionedMarkup { at, markup } in references {
         let at = (*at).min(bytes) as usize;
         fill(&mut text, at.saturating_sub(markup.len()), &mut shows);
         text.extend_from_slice(markup.as_bytes());

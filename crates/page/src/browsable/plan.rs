@@ -6,13 +6,10 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::html::FileAddress;
-use super::html::{self, Reference, Tag};
-use super::script::{self, Call};
-use super::units::Units;
-use super::units::{Carrier, is_bodiless, is_urgent};
-use super::{Browsable, Content, image};
-use super::{Difference, Differences};
+use super::html::{self, FileAddress, PositionedMarkup, Tag};
+use super::script::{self, ScriptCall};
+use super::units::{Carrier, Units, is_bodiless, is_urgent};
+use super::{Browsable, Content, Difference, Differences, image};
 use crate::{After, Edge, Error, Kind, Page};
 
 /// A sheet is applied, and its references requested, within about this time of its arrival: shorter computes are left
@@ -87,7 +84,7 @@ pub(super) struct Plan {
     units: Units,
     places: Vec<FileAddress>,
     /// By unit: references of a document, with their bytes.
-    references: Vec<Vec<Reference>>,
+    references: Vec<Vec<PositionedMarkup>>,
     /// By unit: references of a sheet.
     sheets: Vec<super::html::References>,
     /// By unit: statements to run on its arrival, the latest object's first.
@@ -167,7 +164,7 @@ impl Plan {
                 references.sort_by_key(|reference| reference.at);
                 let helpers = self.scripted[unit];
                 let blocking = if unit == 0 { self.blocking } else { 0 };
-                (html::document(bytes, &references, html::Needs { helpers, blocking }), code)
+                (html::document(bytes, &references, html::DocumentCode { helpers, blocking }), code)
             }
             Carrier::Sheet => {
                 let css = self.sheets[unit].css(&element(unit));
@@ -247,7 +244,7 @@ impl Plan {
         let then = &self.lifting(unit, then);
         if parent.is_document() && at_once && carrier != Carrier::Fetch {
             let markup = self.tag(unit, from, then);
-            self.references[from].push(Reference { at: at(edge), markup });
+            self.references[from].push(PositionedMarkup { at: at(edge), markup });
         } else {
             let code = self.delayed_request(unit, compute, then);
             self.run_on(edge, code);
@@ -298,7 +295,7 @@ impl Plan {
         self.scripted[window] = true;
         let link = self.places[unit].from(&self.places[self.units.last[window]]);
         let object = &self.page.objects[unit];
-        let code = script::request(&Call {
+        let code = script::request(&ScriptCall {
             carrier: self.units.carrier[unit],
             link: &link,
             urgent: is_urgent(object),
@@ -328,7 +325,7 @@ impl Plan {
         match self.units.carrier[from].is_document() {
             true => {
                 let markup = html::inline(&code);
-                self.references[from].push(Reference { at: at(edge), markup });
+                self.references[from].push(PositionedMarkup { at: at(edge), markup });
             }
             false => self.arrivals[from].push(code),
         }

@@ -39,7 +39,7 @@ pub(super) fn curtain(arrivals: usize) -> String {
 }
 
 /// Parameters of one request.
-pub(super) struct Call<'a> {
+pub(super) struct ScriptCall<'a> {
     pub(super) carrier: Carrier,
     /// Link from its window.
     pub(super) link: &'a str,
@@ -56,7 +56,7 @@ pub(super) struct Call<'a> {
 }
 
 /// Statement that makes the request.
-pub(super) fn request(call: &Call<'_>) -> String {
+pub(super) fn request(call: &ScriptCall<'_>) -> String {
     let url = super::html::js(call.link);
     let then = if call.then.is_empty() { String::new() } else { function(call.then) };
     let element = match call.carrier {

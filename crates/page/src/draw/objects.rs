@@ -8,13 +8,13 @@ use super::by_fraction;
 use super::priors::{
     Beacons, Distribution, DocumentIs, Domains, Origin, Others, Priors, Rounding, Sizes, Weight,
 };
-use super::{Objects, Site};
+use super::{Objects, SiteTotals};
 use crate::har::kinds_by_default;
 use crate::{After, Edge, Estimate, Kind, Object, ObjectId, Page, Provenance};
 
 /// Counts of a drawn site.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Counts {
+pub(super) struct ObjectCounts {
     /// Includes the document.
     pub text: u64,
     pub js_css: u64,
@@ -22,13 +22,13 @@ pub(super) struct Counts {
     pub domains: u64,
 }
 
-impl Counts {
+impl ObjectCounts {
     pub fn objects(self) -> u64 {
         self.text + self.js_css + self.images_other
     }
 }
 
-pub(super) fn draw_counts(priors: &Priors, site: &Site, stream: &mut Stream) -> Counts {
+pub(super) fn draw_counts(priors: &Priors, site: &SiteTotals, stream: &mut Stream) -> ObjectCounts {
     let Rounding::ByFraction = priors.counts.rounding;
     let (text, js_css, images_other) = match (site.objects, &priors.types) {
         (Objects::ByType { text, js_css, images_other }, _) => (
@@ -46,23 +46,28 @@ pub(super) fn draw_counts(priors: &Priors, site: &Site, stream: &mut Stream) -> 
             (text, js_css, objects.saturating_sub(text + js_css))
         }
     };
-    let counts = Counts { text: text.max(1), js_css, images_other, domains: 1 };
+    let counts = ObjectCounts { text: text.max(1), js_css, images_other, domains: 1 };
     let domains = by_fraction(site.domains, stream).clamp(1, counts.objects());
-    Counts { domains, ..counts }
+    ObjectCounts { domains, ..counts }
 }
 
 // Distribution of a site's bytes over its objects: random weights, scaled to the sum.
 
 /// Bytes of each object by type; the document is not among the texts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bytes {
+pub(super) struct ObjectSizes {
     pub document: u64,
     pub text: Vec<u64>,
     pub js_css: Vec<u64>,
     pub images_other: Vec<u64>,
 }
 
-pub(super) fn draw_sizes(sizes: &Sizes, counts: &Counts, bytes: f64, stream: &mut Stream) -> Bytes {
+pub(super) fn draw_sizes(
+    sizes: &Sizes,
+    counts: &ObjectCounts,
+    bytes: f64,
+    stream: &mut Stream,
+) -> ObjectSizes {
     let types = [
         (sizes.text, counts.text),
         (sizes.js_css, counts.js_css),
@@ -76,7 +81,7 @@ pub(super) fn draw_sizes(sizes: &Sizes, counts: &Counts, bytes: f64, stream: &mu
     let DocumentIs::LargestText = sizes.document;
     let largest = all.iter().enumerate().max_by_key(|(_, bytes)| **bytes);
     let document = all.remove(largest.map_or(0, |(index, _)| index));
-    Bytes { document, text: all, js_css, images_other }
+    ObjectSizes { document, text: all, js_css, images_other }
 }
 
 /// Log-normal weights: the logarithm's mean is chosen such that the weights' mean is `mean`.
@@ -103,7 +108,11 @@ fn share_out(total: u64, weights: &[f64], least: u64) -> Vec<u64> {
 // Assignment of objects to hosts.
 
 /// Hosts of all objects except the document, which the first host serves. Each host serves at least one object.
-pub(super) fn draw_hosts(domains: &Domains, counts: &Counts, stream: &mut Stream) -> Vec<u32> {
+pub(super) fn draw_hosts(
+    domains: &Domains,
+    counts: &ObjectCounts,
+    stream: &mut Stream,
+) -> Vec<u32> {
     let Others::Zipf = domains.others;
     let [least, most] = domains.own_share;
     let share = least + (most - least) * stream.unit();

@@ -23,7 +23,7 @@ pub struct Priors {
     /// Columns of the table.
     pub columns: Columns,
     /// Rounding of averages.
-    pub counts: Counts,
+    pub counts: CountPriors,
     /// Shares of the types, if the table has none.
     pub types: Option<Types>,
     /// Distribution of bytes over objects.
@@ -65,7 +65,7 @@ pub struct Columns {
 /// Rounding of averages.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub struct CountPriors {
     /// The method; there is one.
     pub rounding: Rounding,
 }

@@ -88,7 +88,7 @@ pub(super) fn kallio_parameters() -> impl Iterator<Item = (String, u64, u64)> {
 }
 
 /// One row of the bth2013 page: files of one kind and size on one host.
-struct Row {
+struct KallioRow {
     host: u32,
     kind: Kind,
     folder: &'static str,
@@ -111,31 +111,31 @@ const BTH_DOCUMENT_BYTES: u64 = 87_000;
 const BTH_HEAD_BYTES: u64 = 2_000;
 
 /// Totals from table 5.8; (count, bytes) within them are assumed.
-const BTH_ROWS: [Row; 6] = [
-    Row {
+const BTH_ROWS: [KallioRow; 6] = [
+    KallioRow {
         host: 2,
         kind: Kind::Stylesheet,
         folder: "css",
         ending: "css",
         sizes: &[(1, 11_000), (1, 6_000)],
     },
-    Row {
+    KallioRow {
         host: 3,
         kind: Kind::Script,
         folder: "js",
         ending: "js",
         sizes: &[(1, 30_000), (1, 20_000)],
     },
-    Row {
+    KallioRow {
         host: 1,
         kind: Kind::Image,
         folder: "icons",
         ending: "png",
         sizes: &[(8, 889), (1, 888)],
     },
-    Row { host: 5, kind: Kind::Image, folder: "small", ending: "png", sizes: &[(10, 4_100)] },
-    Row { host: 4, kind: Kind::Image, folder: "big", ending: "jpg", sizes: &[(4, 25_000)] },
-    Row { host: 6, kind: Kind::Image, folder: "thumb", ending: "jpg", sizes: &[(8, 8_000)] },
+    KallioRow { host: 5, kind: Kind::Image, folder: "small", ending: "png", sizes: &[(10, 4_100)] },
+    KallioRow { host: 4, kind: Kind::Image, folder: "big", ending: "jpg", sizes: &[(4, 25_000)] },
+    KallioRow { host: 6, kind: Kind::Image, folder: "thumb", ending: "jpg", sizes: &[(8, 8_000)] },
 ];
 
 fn bth2013(study: &StudyPage) -> Page {
@@ -158,7 +158,7 @@ fn bth2013(study: &StudyPage) -> Page {
     page.finish()
 }
 
-fn bth_files() -> Vec<(&'static Row, String, u64)> {
+fn bth_files() -> Vec<(&'static KallioRow, String, u64)> {
     let mut files = Vec::new();
     for row in &BTH_ROWS {
         let sizes = row.sizes.iter().flat_map(|(count, bytes)| (0..*count).map(move |_| *bytes));

@@ -1,6 +1,6 @@
 //! Builds a page from the selected entries, with its origin in one line and cautions about the recording.
 
-use super::cause::Graph;
+use super::cause::CauseGraph;
 use super::entry::Entry;
 use super::hosts::Hosts;
 use super::log::Log;
@@ -18,7 +18,7 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let sizes: Vec<(u64, BodySource)> =
         entries.iter().map(|entry| super::exchange::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
-    let graph = Graph::new(entries, &kinds, selection.loaded_at);
+    let graph = CauseGraph::new(entries, &kinds, selection.loaded_at);
     let hosts = Hosts::of(entries, graph.document(entries.len()));
     let edges = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
@@ -99,7 +99,7 @@ fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
 
 /// Recorded evidence on whether the first paint waits for `child`: from the document's text, or from a script as the
 /// initiator.
-fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
+fn blocks_render(graph: &CauseGraph<'_>, child: usize) -> Option<bool> {
     let asked_for = graph.asked_for(child);
     let document = graph.document(child);
     let may_block = matches!(graph.kinds[child], Kind::Stylesheet | Kind::Script);

@@ -170,7 +170,7 @@ pub(super) fn instant(text: &str) -> Option<i64> {
 }
 
 /// Reader of one file's entries, aware of the recording tool's conventions.
-pub(super) struct Reader<'a> {
+pub(super) struct EntryReader<'a> {
     name: &'a str,
     tls_beside_connect: bool,
     /// True if some entry has a span of an exchange: then an entry without any was none.
@@ -179,16 +179,16 @@ pub(super) struct Reader<'a> {
     tells_transfers: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EntryReader<'a> {
     /// Derives from all `entries` whether `ssl` lies inside `connect`.
     ///
     /// HAR 1.2 section "timings" says that it does; Firefox writes it beside. `time`, the sum of all spans, tells:
     /// each entry with a TLS handshake has a vote.
-    pub fn new(name: &'a str, entries: &[Value]) -> Reader<'a> {
+    pub fn new(name: &'a str, entries: &[Value]) -> EntryReader<'a> {
         let votes: i64 = entries.iter().map(tls_vote).sum();
         let transfers =
             |entry| bytes(field(field(entry, "response"), "_transferSize")).is_some_and(|n| n > 0);
-        Reader {
+        EntryReader {
             name,
             tls_beside_connect: votes > 0,
             tells_spans: entries.iter().any(has_spans),
@@ -416,7 +416,7 @@ const DEEPEST_STACK: usize = 32;
 
 /// A place in a resource that caused a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SourceLocation {
     pub url: String,
     /// Line in that resource, if stated.
     pub line: Option<u32>,
@@ -426,7 +426,7 @@ pub(super) struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Initiator {
     /// Each resource that had to be loaded: one for a parser's request, each script on the stack for a script's.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
     /// `_initiator_type` or `type`: `parser`, `script`, `preload`, `preflight`, `other`.
     pub kind: Option<String>,
 }
@@ -474,10 +474,10 @@ fn line(value: &Value) -> Option<u32> {
 }
 
 /// Adds a place unless it is known; the first line stated for it is kept.
-fn add(places: &mut Vec<Place>, url: &str, line: Option<u32>) {
+fn add(places: &mut Vec<SourceLocation>, url: &str, line: Option<u32>) {
     match places.iter_mut().find(|place| place.url == url) {
         Some(place) => place.line = place.line.or(line),
-        None => places.push(Place { url: url.to_owned(), line }),
+        None => places.push(SourceLocation { url: url.to_owned(), line }),
     }
 }
 
@@ -495,7 +495,7 @@ mod tests {
             "timings": {"blocked": 1, "dns": 2, "connect": connect, "ssl": ssl, "send": 0,
                 "wait": 30, "receive": 5},
         });
-        Reader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
+        EntryReader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
     }
 
     #[test]
@@ -525,8 +525,8 @@ mod tests {
         assert_eq!(instant("05/10/2010"), None);
     }
 
-    fn place(url: &str, line: Option<u32>) -> Place {
-        Place { url: url.to_owned(), line }
+    fn place(url: &str, line: Option<u32>) -> SourceLocation {
+        SourceLocation { url: url.to_owned(), line }
     }
 
     #[test]

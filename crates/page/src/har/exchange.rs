@@ -160,10 +160,10 @@ const FRAMING_DIVISOR: u64 = 50;
 const FRAMING_BYTES: u64 = 256;
 
 /// A head's size and its provenance.
-pub(super) type Head = (u64, Provenance);
+pub(super) type HeadSize = (u64, Provenance);
 
 /// Size of the request head as HTTP/1.1 text.
-pub(super) fn request_head(entry: &Entry) -> Head {
+pub(super) fn request_head(entry: &Entry) -> HeadSize {
     let target = entry.url.as_ref().map_or(1, |url| url[url::Position::BeforePath..].len() as u64);
     // "GET /path HTTP/1.1\r\n"
     let line = entry.method.len() as u64 + 1 + target + 1 + 8 + 2;
@@ -171,12 +171,12 @@ pub(super) fn request_head(entry: &Entry) -> Head {
 }
 
 /// Size of the response head as HTTP/1.1 text.
-pub(super) fn response_head(entry: &Entry) -> Head {
+pub(super) fn response_head(entry: &Entry) -> HeadSize {
     // "HTTP/1.1 200 OK\r\n"
     head(entry.response_headers_size, &entry.response_headers, 17, DEFAULT_RESPONSE_HEAD)
 }
 
-fn head(stated: Option<u64>, headers: &Headers, start_line: u64, default: u64) -> Head {
+fn head(stated: Option<u64>, headers: &Headers, start_line: u64, default: u64) -> HeadSize {
     if let Some(stated) = stated {
         return (stated, Provenance::Measured);
     }
@@ -246,7 +246,7 @@ fn wire_head(entry: &Entry, text_head: u64) -> u64 {
 mod tests {
     use serde_json::json;
 
-    use super::super::entry::Reader;
+    use super::super::entry::EntryReader;
     use super::*;
 
     fn answer(status: u16, headers: &[(&str, &str)]) -> bool {
@@ -257,7 +257,7 @@ mod tests {
             "request": {"url": "https://a.test/"},
             "response": {"status": status, "headers": headers},
         });
-        cacheable(&Reader::new("a", &[]).read(0, &value).unwrap())
+        cacheable(&EntryReader::new("a", &[]).read(0, &value).unwrap())
     }
 
     const DATE: (&str, &str) = ("Date", "Wed, 01 May 2024 10:00:00 GMT");

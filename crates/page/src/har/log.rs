@@ -47,7 +47,7 @@ impl Log {
             return Err(Error::NoEntries { name: name.to_owned() });
         }
         let pages = field(log, "pages").as_array().map(Vec::as_slice).unwrap_or_default();
-        let reader = entry::Reader::new(name, entries);
+        let reader = entry::EntryReader::new(name, entries);
         let mut read: Vec<Entry> = entries
             .iter()
             .enumerate()

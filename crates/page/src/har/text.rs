@@ -31,7 +31,7 @@ pub(super) struct Mention {
 pub(super) struct Mentions(BTreeMap<(usize, String), Mention>);
 
 /// Requested addresses.
-pub(super) struct Requested<'a> {
+pub(super) struct RequestedUrls<'a> {
     addresses: BTreeSet<&'a str>,
     /// Text after the last slash of each: a quick test that a piece of text is none of them.
     endings: BTreeSet<&'a str>,
@@ -44,7 +44,7 @@ impl Mentions {
         kinds: &[Kind],
         addresses: impl Iterator<Item = &'a String>,
     ) -> Mentions {
-        let requested = Requested::new(addresses.map(String::as_str));
+        let requested = RequestedUrls::new(addresses.map(String::as_str));
         let mut mentions = Mentions::default();
         for (index, entry) in entries.iter().enumerate() {
             let (Some(text), Some(base)) = (&entry.body_text, &entry.url) else { continue };
@@ -76,11 +76,11 @@ impl Mentions {
     }
 }
 
-impl<'a> Requested<'a> {
-    fn new(addresses: impl Iterator<Item = &'a str>) -> Requested<'a> {
+impl<'a> RequestedUrls<'a> {
+    fn new(addresses: impl Iterator<Item = &'a str>) -> RequestedUrls<'a> {
         let addresses: BTreeSet<&str> = addresses.collect();
         let endings = addresses.iter().map(|address| ending(address)).collect();
-        Requested { addresses, endings }
+        RequestedUrls { addresses, endings }
     }
 
     /// Address that `link` stands for at `base`, if it was requested.
@@ -111,7 +111,7 @@ const LONGEST: usize = 2048;
 fn mentions_in_pieces(
     text: &str,
     bases: &[&Url],
-    requested: &Requested<'_>,
+    requested: &RequestedUrls<'_>,
     is_followed: bool,
 ) -> Vec<(String, Mention)> {
     let mut found = Vec::new();
@@ -141,13 +141,17 @@ fn unescaped(piece: &str) -> String {
 // References in HTML, and which of them block the first paint.
 
 /// References of the document `text` at `base`, in their order.
-fn mentions_in_markup(text: &str, base: &Url, requested: &Requested<'_>) -> Vec<(String, Mention)> {
-    let mut reading = Reading {
+fn mentions_in_markup(
+    text: &str,
+    base: &Url,
+    requested: &RequestedUrls<'_>,
+) -> Vec<(String, Mention)> {
+    let mut reading = MarkupReader {
         requested,
         base: base.clone(),
         has_base: false,
         hidden: 0,
-        within: Within::Markup,
+        within: TextContext::Markup,
         shows: false,
         length: text.len(),
         found: Vec::new(),
@@ -164,27 +168,27 @@ fn mentions_in_markup(text: &str, base: &Url, requested: &Requested<'_>) -> Vec<
 
 /// Element whose text is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum TextContext {
     Markup,
     Title,
     Style,
     Script,
 }
 
-struct Reading<'a> {
-    requested: &'a Requested<'a>,
+struct MarkupReader<'a> {
+    requested: &'a RequestedUrls<'a>,
     base: Url,
     has_base: bool,
     /// Number of open elements that browsers with scripting ignore.
     hidden: u32,
-    within: Within,
+    within: TextContext,
     /// True if content has occurred: what follows no longer holds up the first paint.
     shows: bool,
     length: usize,
     found: Vec<(String, Mention)>,
 }
 
-impl Reading<'_> {
+impl MarkupReader<'_> {
     fn token(&mut self, token: Token<usize>) {
         match token {
             Token::StartTag(tag) => match &tag.name[..] {
@@ -195,7 +199,7 @@ impl Reading<'_> {
             },
             Token::EndTag(tag) => match &tag.name[..] {
                 b"noscript" | b"template" => self.hidden = self.hidden.saturating_sub(1),
-                b"title" | b"style" | b"script" => self.within = Within::Markup,
+                b"title" | b"style" | b"script" => self.within = TextContext::Markup,
                 _ => {}
             },
             Token::String(text) if self.hidden == 0 => {
@@ -216,13 +220,13 @@ impl Reading<'_> {
 
     fn text(&mut self, text: &str, end: usize) {
         match self.within {
-            Within::Style => {
+            TextContext::Style => {
                 let blocks = !self.shows;
                 self.pieces(text, end, true, blocks);
             }
-            Within::Script => self.pieces(text, end, false, false),
-            Within::Markup => self.shows |= !text.trim().is_empty(),
-            Within::Title => {}
+            TextContext::Script => self.pieces(text, end, false, false),
+            TextContext::Markup => self.shows |= !text.trim().is_empty(),
+            TextContext::Title => {}
         }
     }
 
@@ -259,9 +263,9 @@ impl Reading<'_> {
             }
         }
         self.within = match &tag.name[..] {
-            b"title" => Within::Title,
-            b"style" => Within::Style,
-            b"script" => Within::Script,
+            b"title" => TextContext::Title,
+            b"style" => TextContext::Style,
+            b"script" => TextContext::Script,
             _ => self.within,
         };
         self.shows |= is_content(tag);

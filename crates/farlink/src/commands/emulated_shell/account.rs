@@ -21,15 +21,15 @@ const FORMAT: u32 = 1;
 
 /// "carried 20 packets (1.2 KB) up and 30 (40 KB) down; dropped 3 (1 lost, 2 queue full); late by ...".
 pub fn line(snapshot: &Snapshot) -> String {
-    let delivered = |direction: Direction| -> String {
+    let delivered = |direction: LinkDirection| -> String {
         let Some(last) = last(&snapshot.links, direction) else { return "nothing".to_owned() };
         let packets = counted(last.stats.delivered_packets as usize, "packet");
         format!("{packets} ({})", bytes(last.stats.delivered_bytes as f64))
     };
     format!(
         "carried {} up and {} down; dropped {}; {}",
-        delivered(Direction::Up),
-        delivered(Direction::Down),
+        delivered(LinkDirection::Up),
+        delivered(LinkDirection::Down),
         dropped(&snapshot.links),
         snapshot.punctuality
     )
@@ -37,29 +37,29 @@ pub fn line(snapshot: &Snapshot) -> String {
 
 /// A direction over all links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum LinkDirection {
     /// To the server.
     Up,
     /// To the client.
     Down,
 }
 
-impl Direction {
+impl LinkDirection {
     /// Returns true if a link of this name, as a topology gives it, has this direction.
     pub fn has(self, name: &str) -> bool {
         name.ends_with(match self {
-            Direction::Up => "up",
-            Direction::Down => "down",
+            LinkDirection::Up => "up",
+            LinkDirection::Down => "down",
         })
     }
 }
 
 /// The last link that packets cross: the farthest up, the nearest down.
-pub fn last(links: &[LinkReport], direction: Direction) -> Option<&LinkReport> {
+pub fn last(links: &[LinkReport], direction: LinkDirection) -> Option<&LinkReport> {
     let mut these = links.iter().filter(|link| direction.has(&link.name));
     match direction {
-        Direction::Up => these.next_back(),
-        Direction::Down => these.next(),
+        LinkDirection::Up => these.next_back(),
+        LinkDirection::Down => these.next(),
     }
 }
 
@@ -206,14 +206,14 @@ fn status_line(before: &Snapshot, now: &Snapshot) -> String {
     };
     format!(
         "down {} | up {} | dropped {} | late p99 {} us",
-        direction(Direction::Down),
-        direction(Direction::Up),
+        direction(LinkDirection::Down),
+        direction(LinkDirection::Up),
         now.dropped,
         now.punctuality.p99.as_micros()
     )
 }
 
-fn delivered(snapshot: &Snapshot, direction: Direction) -> u64 {
+fn delivered(snapshot: &Snapshot, direction: LinkDirection) -> u64 {
     last(&snapshot.links, direction).map_or(0, |link| link.stats.delivered_bytes)
 }
 
@@ -229,7 +229,7 @@ fn rate(bytes: u64, span: Duration) -> String {
 }
 
 /// Mean queueing delay of the packets served in between, over all links of one direction.
-fn queueing(before: &Snapshot, now: &Snapshot, direction: Direction) -> Duration {
+fn queueing(before: &Snapshot, now: &Snapshot, direction: LinkDirection) -> Duration {
     let links = before.links.iter().zip(&now.links);
     links.filter(|(_, link)| direction.has(&link.name)).map(|(b, n)| waited(b, n)).sum()
 }

@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::account::{self, LogFile};
-use super::server::Server;
+use super::server::FarSideServer;
 use super::{code_of, networks};
 use crate::args::{HostLoopback, Shell};
 use crate::failure::Failure;
@@ -39,13 +39,14 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     let wire = crate::commands::wire()?;
     let testbed = Testbed::build(Setup { mtu: topology.mtu(), wire, ..Setup::default() })
         .map_err(|error| Failure::not_emulated(error, wire))?;
-    let_anybody_ping(&testbed)?;
-    let carrier = Carrier::start(&testbed, topology, args.seed)?;
+    allow_unprivileged_ping(&testbed)?;
+    let carrier = EmulatorThread::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {
         let listener = listen(&testbed, *port)?;
         send_listener(supervisor.channel(), &listener).map_err(Failure::machine)?;
     }
-    let server = args.server.as_deref().map(|text| Server::start(&testbed, text)).transpose()?;
+    let server =
+        args.server.as_deref().map(|text| FarSideServer::start(&testbed, text)).transpose()?;
     let mut command = super::prepare(&args.command, &args.network);
     if args.command.is_empty() {
         take_terminal(&mut command);
@@ -98,7 +99,7 @@ fn tell(snapshot: &Snapshot) {
 }
 
 /// Opens ICMP sockets to the caller's group, which is called 0 here: `ping` without root (icmp(7)).
-fn let_anybody_ping(testbed: &Testbed) -> Result<(), Failure> {
+fn allow_unprivileged_ping(testbed: &Testbed) -> Result<(), Failure> {
     testbed.set_sysctl("ipv4/ping_group_range", "0 0").map_err(Failure::machine)
 }
 
@@ -132,7 +133,7 @@ fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
 }
 
 /// A running emulator.
-pub struct Carrier {
+pub struct EmulatorThread {
     control: Control,
     thread: JoinHandle<Account<()>>,
 }
@@ -146,10 +147,14 @@ pub fn chain(networks: &[Network]) -> Topology {
     })
 }
 
-impl Carrier {
+impl EmulatorThread {
     /// Starts it between the two sides of `testbed`. If the emulator fails, the sandbox ends: nothing runs over a
     /// link that is not emulated.
-    pub fn start(testbed: &Testbed, topology: Topology, seed: u64) -> Result<Carrier, Failure> {
+    pub fn start(
+        testbed: &Testbed,
+        topology: Topology,
+        seed: u64,
+    ) -> Result<EmulatorThread, Failure> {
         let release = Release::suiting(&topology);
         let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
         let emulator = emulator.map_err(Failure::machine)?.releasing(release);
@@ -161,7 +166,7 @@ impl Carrier {
                 process::exit(failure.code() as i32)
             })
         });
-        Ok(Carrier { control, thread })
+        Ok(EmulatorThread { control, thread })
     }
 
     /// Handle by which other threads query the emulator.

@@ -22,7 +22,7 @@ const SENT_BY_KERNEL: i32 = 0x80;
 
 /// A signal's meaning to farlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SignalEvent {
     /// A child ended, or stopped.
     Child,
     /// The terminal was resized.
@@ -32,11 +32,11 @@ pub enum Event {
 }
 
 /// The signals of this process, blocked and read as events. Programs that it starts get theirs as usual.
-pub struct Signals(SignalFd);
+pub struct ShellSignals(SignalFd);
 
-impl Signals {
+impl ShellSignals {
     /// Blocks them; call it before any thread is started, because threads inherit the mask.
-    pub fn take() -> Result<Signals, Failure> {
+    pub fn take() -> Result<ShellSignals, Failure> {
         let ends = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = ignored(&status);
@@ -46,25 +46,25 @@ impl Signals {
         let failure = |errno| Failure::machine(format!("cannot watch for signals: {errno}"));
         set.thread_block().map_err(failure)?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        SignalFd::with_flags(&set, flags).map(Signals).map_err(failure)
+        SignalFd::with_flags(&set, flags).map(ShellSignals).map_err(failure)
     }
 
     /// The next event not yet returned.
-    pub fn next(&self) -> Option<Event> {
+    pub fn next(&self) -> Option<SignalEvent> {
         loop {
             let info = self.0.read_signal().ok().flatten()?;
             let signal = Signal::try_from(info.ssi_signo.cast_signed()).ok()?;
             match signal {
-                Signal::SIGCHLD => return Some(Event::Child),
-                Signal::SIGWINCH => return Some(Event::Resized),
+                Signal::SIGCHLD => return Some(SignalEvent::Child),
+                Signal::SIGWINCH => return Some(SignalEvent::Resized),
                 Signal::SIGINT | Signal::SIGQUIT if info.ssi_code == SENT_BY_KERNEL => {}
-                signal => return Some(Event::End(signal as i32)),
+                signal => return Some(SignalEvent::End(signal as i32)),
             }
         }
     }
 }
 
-impl AsFd for Signals {
+impl AsFd for ShellSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -80,19 +80,19 @@ fn ignored(status: &str) -> u64 {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Forwards signals to the command inside, and kills everything inside if the command does not heed them.
-pub struct Watch {
+pub struct SandboxWatch {
     sandbox: Sandbox,
-    signals: Signals,
+    signals: ShellSignals,
     clock: Clock,
     /// The signal that asked the command to end, and the deadline for it.
     asked: Option<(u8, Time)>,
     resized: bool,
 }
 
-impl Watch {
+impl SandboxWatch {
     /// Watches over `sandbox`, which ends with it.
-    pub fn new(sandbox: Sandbox, signals: Signals) -> Watch {
-        Watch { sandbox, signals, clock: Clock::start(), asked: None, resized: false }
+    pub fn new(sandbox: Sandbox, signals: ShellSignals) -> SandboxWatch {
+        SandboxWatch { sandbox, signals, clock: Clock::start(), asked: None, resized: false }
     }
 
     /// The watched sandbox.
@@ -117,13 +117,13 @@ impl Watch {
     pub fn heed(&mut self) -> Result<Option<u8>, Failure> {
         while let Some(event) = self.signals.next() {
             match event {
-                Event::Child => {
+                SignalEvent::Child => {
                     if let Some(status) = self.sandbox.try_wait().map_err(Failure::machine)? {
                         return Ok(Some(code_of(status)));
                     }
                 }
-                Event::Resized => self.resized = true,
-                Event::End(signal) => self.ask(signal as u8),
+                SignalEvent::Resized => self.resized = true,
+                SignalEvent::End(signal) => self.ask(signal as u8),
             }
         }
         let now = self.clock.now();

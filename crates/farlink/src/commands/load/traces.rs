@@ -173,7 +173,7 @@ pub enum TraceKind {
 }
 
 /// A file of a trace: the part before the extension, if it is one of several, and the contents.
-pub type File = (Option<String>, String);
+pub type TraceFile = (Option<String>, String);
 
 impl TraceKind {
     const ALL: [TraceKind; 3] = [TraceKind::Tcp, TraceKind::Qlog, TraceKind::Bodies];
@@ -196,7 +196,7 @@ impl TraceKind {
     }
 
     /// The files of a visit.
-    pub fn files(self, visit: &ObservedVisit<'_>) -> Vec<File> {
+    pub fn files(self, visit: &ObservedVisit<'_>) -> Vec<TraceFile> {
         match self {
             TraceKind::Tcp => vec![(None, tcp_lines(visit))],
             TraceKind::Qlog => {

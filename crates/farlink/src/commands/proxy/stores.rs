@@ -12,17 +12,17 @@ use crate::commands::secret;
 use crate::failure::Failure;
 
 /// Stored responses.
-pub struct Stores {
+pub struct CacheStores {
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
     current: Option<Arc<Store>>,
     disk: Option<(DiskSettings, Arc<DiskTier>)>,
 }
 
-impl Stores {
+impl CacheStores {
     /// An empty one.
-    pub fn new(start: Duration) -> Stores {
-        Stores { start, current: None, disk: None }
+    pub fn new(start: Duration) -> CacheStores {
+        CacheStores { start, current: None, disk: None }
     }
 
     /// The cache that `settings` ask for, if any.

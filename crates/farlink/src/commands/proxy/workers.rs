@@ -19,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::disable_transparent_huge_pages;
 use world::real;
 
-use super::log::Writing;
+use super::log::LogWriter;
 use crate::commands::secret;
 use crate::failure::Failure;
 
@@ -27,18 +27,18 @@ use crate::failure::Failure;
 pub struct Workers {
     threads: Vec<JoinHandle<bool>>,
     log: Option<JoinHandle<()>>,
-    opened: Opened,
+    opened: OpenedAddresses,
 }
 
 /// Addresses that a worker listens on.
 #[derive(Clone, Default)]
-struct Opened {
+struct OpenedAddresses {
     addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
 }
 
 /// Inputs of a worker's thread.
-struct Begin {
+struct WorkerStart {
     /// Source of randomness: each thread has its own, unpredictable from outside.
     source: Source,
     orders: Orders,
@@ -56,7 +56,7 @@ impl Workers {
     pub fn start(
         count: usize,
         orders: &Orders,
-        log: Option<&Writing>,
+        log: Option<&LogWriter>,
         settings: &Settings,
         start: Duration,
     ) -> Result<Workers, Failure> {
@@ -66,7 +66,8 @@ impl Workers {
                 "{count} workers are more than packets can be shared out to"
             ))
         })?);
-        let mut workers = Workers { threads: Vec::new(), log: None, opened: Opened::default() };
+        let mut workers =
+            Workers { threads: Vec::new(), log: None, opened: OpenedAddresses::default() };
         for (index, own) in metrics.iter().enumerate() {
             let log = log.map(|log| LogLines {
                 format: log.format,
@@ -76,7 +77,7 @@ impl Workers {
             });
             let is_first = index == 0;
             let (seed, visit) = secret()?;
-            let begin = Begin {
+            let begin = WorkerStart {
                 source: Source::new(seed, visit),
                 orders: orders.clone(),
                 place: (index, count),
@@ -130,8 +131,9 @@ impl Workers {
     }
 }
 
-fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
-    let Begin { source, orders, place, steering, log, metrics, all_metrics, start, opened } = begin;
+fn serve(begin: WorkerStart, tell: &Sender<Result<OpenedAddresses, NoPort>>) -> bool {
+    let WorkerStart { source, orders, place, steering, log, metrics, all_metrics, start, opened } =
+        begin;
     let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
@@ -142,7 +144,7 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
             Ok(worker) => {
                 let (addresses, admin) = (worker.addresses(), worker.admin_address());
                 // The thread that started this one waits for it.
-                let _ = tell.send(Ok(Opened { addresses, admin }));
+                let _ = tell.send(Ok(OpenedAddresses { addresses, admin }));
                 worker.run().await
             }
             Err(error) => {
@@ -173,24 +175,24 @@ pub fn keep_pages_small() {
 // gets the configuration.
 
 /// The addresses that a configuration names.
-pub struct Ports {
+pub struct ListenPorts {
     tcp: BTreeSet<SocketAddr>,
     /// Addresses for HTTP/3.
     udp: BTreeSet<SocketAddr>,
 }
 
-impl Ports {
+impl ListenPorts {
     /// The addresses that `settings` listen on.
-    pub fn of(settings: &Settings) -> Ports {
+    pub fn of(settings: &Settings) -> ListenPorts {
         let listeners = settings.listeners.iter();
         let tcp = listeners.clone().map(|listener| listener.address).collect();
         let quic = listeners.filter(|listener| listener.http3.is_some());
-        Ports { tcp, udp: quic.map(|listener| listener.address).collect() }
+        ListenPorts { tcp, udp: quic.map(|listener| listener.address).collect() }
     }
 
     /// The addresses that `settings` ask for, if the new ones are available.
-    pub fn asked_by(&self, settings: &Settings) -> Result<Ports, Failure> {
-        let asked = Ports::of(settings);
+    pub fn asked_by(&self, settings: &Settings) -> Result<ListenPorts, Failure> {
+        let asked = ListenPorts::of(settings);
         try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
         try_new(&self.udp, &asked.udp, true, |address| UdpSocket::bind(address).map(drop))?;
         Ok(asked)
