@@ -63,7 +63,7 @@ pub enum DeviceError {
         why: String,
     },
     /// The file is not a device.
-    #[error("{path} is not one device as `farlink calibrate` writes it: {why}")]
+    #[error("{path} is not a device file: {why}")]
     Malformed {
         /// Its path.
         path: String,
@@ -103,8 +103,8 @@ impl Device {
             toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         match (devices.pop_first(), devices.len()) {
             (Some((_, device)), 0) => Ok(Device { slowdown: 1.0, ..device }),
-            (None, _) => Err(malformed("it holds none".to_owned())),
-            (Some(_), others) => Err(malformed(format!("it holds {}", others + 1))),
+            (None, _) => Err(malformed("it is empty".to_owned())),
+            (Some(_), others) => Err(malformed(format!("it contains {} of them", others + 1))),
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
         let refused = |path: &str| Device::open(path).unwrap_err().to_string();
         let two = text.clone() + &nexus7.to_toml("other");
         assert!(refused(&file("two.toml", &two)).ends_with("it holds 2"));
-        assert!(refused(&file("none.toml", "")).ends_with("it holds none"));
+        assert!(refused(&file("none.toml", "")).ends_with("it is empty"));
         let wrong = text.replace("object_us", "objekt_us");
         assert!(refused(&file("wrong.toml", &wrong)).contains("objekt_us"));
         assert!(refused("nowhere.toml").starts_with("cannot read the device nowhere.toml"));

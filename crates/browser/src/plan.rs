@@ -113,7 +113,7 @@ impl LoadPlan {
                     Err(error) => error.to_string(),
                 },
             };
-            return Err(format!("{}: object {index} cannot be asked for: {problem}", page.name));
+            return Err(format!("{}: object {index} cannot be requested: {problem}", page.name));
         }
         Ok(())
     }

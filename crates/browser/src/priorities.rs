@@ -80,7 +80,7 @@ pub enum PrioritiesError {
     #[error("{0}; a file's name ends in `.toml`")]
     Unknown(#[from] UnknownName),
     /// The file cannot be read.
-    #[error("the priorities in `{path}` cannot be read: {why}")]
+    #[error("cannot read the priorities `{path}`: {why}")]
     Unreadable {
         /// The file.
         path: String,
@@ -89,7 +89,7 @@ pub enum PrioritiesError {
     },
     /// The file holds something else.
     #[error(
-        "`{path}` holds no priorities: {why}; write one mapping, as in docs/priorities.md, with a row for each resource type"
+        "`{path}` is not a priorities file: {why}; it must contain one mapping with a row for each resource type (docs/priorities.md)"
     )]
     Malformed {
         /// The file.
@@ -125,8 +125,8 @@ impl Priorities {
             toml::from_str(text).map_err(|error| error.to_string())?;
         match (all.pop_first(), all.len()) {
             (Some((_, priorities)), 0) => priorities.checked(),
-            (None, _) => Err("it holds none".to_owned()),
-            (Some(_), others) => Err(format!("it holds {}", others + 1)),
+            (None, _) => Err("it is empty".to_owned()),
+            (Some(_), others) => Err(format!("it contains {} of them", others + 1)),
         }
     }
 

@@ -186,7 +186,7 @@ impl Chooser {
         let choice = engine.find(url, host).map_err(|error| error.to_string())?;
         match &choice {
             Choice::Proxy(at) if !self.told.ports.contains(&at.port) => Err(format!(
-                "the PAC file {} names the port {} for {url}, which it did not name when the load was prepared: nobody listens there",
+                "the PAC file {} names port {} for {url}, which it did not name when the load was prepared: the proxy does not listen there",
                 self.told.script.name, at.port
             )),
             _ => Ok(choice),

@@ -69,8 +69,9 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 
 /// Every world, with this executable for the processes of the emulated one.
 fn worlds() -> Result<Worlds, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::machine(format!("cannot locate the farlink executable: {error}"))
+    })?;
     let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()))
         .telling(Arc::new(|sentence: &str| anstream::eprintln!("{sentence}")));
     Ok(match wire()? {
@@ -142,7 +143,9 @@ pub fn completions(shell: Shell) -> Result<ExitCode, Failure> {
 
 pub fn emulated_process(role: &str) -> Result<ExitCode, Failure> {
     let Some(role) = Role::ALL.into_iter().find(|known| known.name() == role) else {
-        return Err(Failure::bad_input(format!("`{role}` is no process of an emulated journey")));
+        return Err(Failure::bad_input(format!(
+            "unknown process of an emulated journey: `{role}`"
+        )));
     };
     let program = std::env::current_exe().map_err(Failure::machine)?;
     emulate::work(role, &program).map_err(Failure::machine)?;
@@ -152,5 +155,5 @@ pub fn emulated_process(role: &str) -> Result<ExitCode, Failure> {
 /// Two numbers from the machine's source of randomness.
 pub fn secret() -> Result<(u64, u64), Failure> {
     ::proxy::caching::Store::secret()
-        .map_err(|_| Failure::machine("this machine has no randomness"))
+        .map_err(|_| Failure::machine("the system's random number generator is unavailable"))
 }

@@ -524,7 +524,7 @@ mod real_time {
         assert!((2..12).contains(&stored), "{stored}");
         let ran = desk.farlink("run e.toml");
         assert_eq!(ran.code, 0, "{}", ran.err);
-        let said = format!("going on with run 1: {stored} of 12 journeys are stored");
+        let said = format!("resuming run 1: {stored} of 12 journeys stored");
         assert!(ran.err.contains(&said), "{}", ran.err);
         assert_whole(&desk);
     }

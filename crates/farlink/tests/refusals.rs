@@ -85,7 +85,8 @@ fn files_that_are_not_hars() {
 
 #[test]
 fn hars_with_impossible_sizes() {
-    let place = "a.har: entry 0 (counted from 0), response.content.size: is 9000000000000 bytes";
+    let place =
+        "a.har: entry 0 (counted from 0), response.content.size: 9000000000000 bytes exceed";
     let entry = entry("30").replace("\"size\":5000", "\"size\":9000000000000");
     refuses_file("a.har", har(&entry), "load a.har", &[place, "correct it or remove the entry"]);
 }
@@ -95,8 +96,7 @@ fn a_har_warns_of_times_without_sense_and_of_several_pages() {
     let desk = Desk::new();
     desk.put("a.har", har(&entry("-40")));
     let load = "load a.har -n 1 --protocol h2";
-    let warning =
-        "warning: a.har: a time makes no sense and is taken as unknown: -40 ms in timings.wait";
+    let warning = "warning: a.har: an invalid time is treated as unknown: -40 ms in timings.wait";
     let said = desk.farlink(load).err;
     assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(warning), "{said}");
     let page = |id: &str, url: &str| {
@@ -106,11 +106,11 @@ fn a_har_warns_of_times_without_sense_and_of_several_pages() {
     let pages = format!("{},{}", page("one", "https://a.test/"), page("two", "https://b.test/"));
     desk.put("two.har", har(&pages));
     let said = desk.farlink("load two.har -n 1 --protocol h2").err;
-    assert!(said.contains("holds 2 pages; `one` is loaded"), "{said}");
+    assert!(said.contains("contains 2 pages; loading `one`"), "{said}");
     let chosen = desk.farlink("load two.har --page 2 -n 1 --protocol h2 --json").ok();
     assert!(chosen.contains("two.har#2"), "{chosen}");
-    desk.farlink("load two.har --page 3").refused(&["there is no page `3`", "one, two"]);
-    desk.farlink("load bth2013 --page 2").refused(&["--page 2", "`bth2013` is no HAR file"]);
+    desk.farlink("load two.har --page 3").refused(&["no page `3`", "one, two"]);
+    desk.farlink("load bth2013 --page 2").refused(&["--page 2", "`bth2013` is not a HAR file"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn compressed_files_that_end_early() {
     desk.put("a.har.gz", &whole);
     desk.farlink("load a.har.gz -n 1").ok();
     let half = &whole[..whole.len() / 2];
-    let parts = &["a.har.gz: not a whole gzip file", "compress it again"];
+    let parts = &["a.har.gz: truncated or damaged gzip file", "compress it again"];
     refuses_file("a.har.gz", half, "load a.har.gz", parts);
 }
 
@@ -131,9 +131,9 @@ fn pages_that_are_not_there() {
     refuses("load nowhere/a.har", &["nowhere/a.har: No such file or directory"]);
     refuses(
         "load bth2031",
-        &["`bth2031` is neither", "did you mean `bth2013`?", "`farlink pages list`"],
+        &["no page or file `bth2031`", "did you mean `bth2013`?", "`farlink pages list`"],
     );
-    refuses("load qqq", &["`qqq` is neither a page's name nor a file", "`farlink pages list`"]);
+    refuses("load qqq", &["no page or file `qqq`", "`farlink pages list`"]);
     refuses("load synthetic:0x10KB", &["synthetic:0x10KB"]);
     refuses("load synthetic:10x10", &["synthetic:10x10"]);
     refuses("pages show bth2031", &["did you mean `bth2013`?"]);
@@ -253,7 +253,7 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     let load = |rest: &str| format!("load bth2013 {rest}");
     refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
     refuses(&load("--protocol h3,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
-    let nowhere = |option| [option, "changes nothing", "nothing here runs on QUIC", "h3-deployed"];
+    let nowhere = |option| [option, "changes nothing", "no arm runs on QUIC", "h3-deployed"];
     refuses(&load("--protocol h2 --h3-discovery alt-svc"), &nowhere("--h3-discovery"));
     refuses(&load("--protocol h1 --block-udp"), &nowhere("--udp"));
     refuses(&load("--protocol h3 --h3-discovery https-record"), &["HTTPS records", "dns `on`"]);
@@ -264,7 +264,7 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
     refuses(
         &load("--protocol h3,h3-deployed"),
-        &["--protocol h3-deployed: the same value stands there twice"],
+        &["--protocol h3-deployed: the same value is given twice"],
     );
     let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
     refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
@@ -294,8 +294,8 @@ fn what_tls_of_an_era_cannot_do() {
 #[test]
 fn numbers_that_make_no_sense() {
     let load = |rest: &str| format!("load bth2013 {rest}");
-    refuses(&load("-n 0"), &["--repetitions", "asks for no load at all", "give -n 1 or more"]);
-    refuses(&load("-n -3"), &["'-3'", "give -n 1 or more"]);
+    refuses(&load("-n 0"), &["--repetitions", "at least one load is required", "use -n 1 or more"]);
+    refuses(&load("-n -3"), &["'-3'", "use -n 1 or more"]);
     refuses(&load("-n many"), &["'many'", "--repetitions"]);
     refuses(&load("-j 0"), &["'0'", "--jobs"]);
     refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
@@ -309,11 +309,11 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--service-time 5"), &["--service-time 5: `5` has no unit", "write `100ms`"]);
     refuses(
         &load("--protocol h1,h1"),
-        &["--protocol h1: the same value stands there twice", "-n says how often"],
+        &["--protocol h1: the same value is given twice", "-n sets the number of loads"],
     );
     refuses(
         &load("--har nowhere/out.har"),
-        &["there is no directory nowhere", "hint: mkdir -p nowhere"],
+        &["no such directory: nowhere", "hint: mkdir -p nowhere"],
     );
 }
 
@@ -458,9 +458,9 @@ fn reports_of_runs_that_are_not_there() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(1));
     desk.farlink("run e.toml").ok();
-    let parts = &["farlink.sqlite holds no run 7", "hint: `farlink runs` lists those it holds"];
+    let parts = &["farlink.sqlite contains no run 7", "hint: `farlink runs` lists its runs"];
     desk.farlink("report 7").refused(parts);
-    let parts = &["there is no directory nowhere", "hint: mkdir -p nowhere"];
+    let parts = &["no such directory: nowhere", "hint: mkdir -p nowhere"];
     desk.farlink("report -o nowhere/r.html").refused(parts);
     desk.farlink("report --csv nowhere/v.csv").refused(parts);
 
@@ -474,7 +474,7 @@ fn reports_of_runs_that_are_not_there() {
     store.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM run").unwrap();
     drop(store);
     desk.farlink("report")
-        .refused(&["farlink.sqlite holds no run yet", "hint: farlink run EXPERIMENT.toml"]);
+        .refused(&["farlink.sqlite contains no runs", "hint: farlink run EXPERIMENT.toml"]);
     assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
 }
 

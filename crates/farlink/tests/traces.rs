@@ -208,15 +208,18 @@ fn refuses(arguments: &str, parts: &[&str]) {
 
 #[test]
 fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
-    refuses("--trace quic=a", &["there is no trace `quic`", "--trace tcp=OUT.jsonl"]);
-    refuses("--trace tpc", &["there is no trace `tpc`", "did you mean `--trace tcp"]);
-    refuses("--trace tcp=a --trace tcp=b", &["there is one `tcp` already"]);
-    refuses("--trace tcp=a --trace bodies=a", &["a is to hold two different things"]);
+    refuses("--trace quic=a", &["unknown trace kind `quic`", "--trace tcp=OUT.jsonl"]);
+    refuses("--trace tpc", &["unknown trace kind `tpc`", "did you mean `--trace tcp"]);
+    refuses("--trace tcp=a --trace tcp=b", &["`tcp` is given twice"]);
+    refuses("--trace tcp=a --trace bodies=a", &["a is named by two options"]);
     refuses("--protocol h2 --trace qlog", &["no arm runs on QUIC", "--protocol h3-deployed"]);
-    refuses("--trace tcp=", &["--trace tcp=: it does not say where to", "name a file"]);
-    refuses("--pcap no/such.pcapng", &["there is no directory no"]);
+    refuses(
+        "--trace tcp=",
+        &["--trace tcp=: the file name is missing", "for example --trace tcp=OUT.jsonl"],
+    );
+    refuses("--pcap no/such.pcapng", &["no such directory: no"]);
     refuses("--trace tcp=.", &["is a directory"]);
-    refuses("--pcap a --har a", &["a is to hold two different things"]);
+    refuses("--pcap a --har a", &["a is named by two options"]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub struct Content {
 /// If the page has no document that a browser could navigate to.
 pub fn browsable(page: &Page) -> Result<Browsable, Error> {
     if page.is_transfer() {
-        let problem = "it is bytes over connections, without a document".to_owned();
+        let problem = "it is a bulk transfer without a document".to_owned();
         return Err(Error::NotWritable { page: page.name.clone(), problem });
     }
     let mut notes = Differences::default();
@@ -80,30 +80,32 @@ impl Difference {
     fn text(self) -> &'static str {
         match self {
             Difference::Origin => {
-                "of an http: origin or a port of its own, loaded from a host of its own as the rest is"
+                "with an http: origin or a non-default port, moved to a host of their own"
             }
-            Difference::Spelling => "spelt as browsers spell URLs",
-            Difference::Method => "requested by GET or POST: pages may send nothing else unasked",
-            Difference::Larger => "larger than stated: what must stand in them needs more",
-            Difference::Bodiless => "without their body: their status allows none",
+            Difference::Spelling => "with URLs normalised as browsers do",
+            Difference::Method => {
+                "requested by GET or POST, the only methods allowed without CORS preflight"
+            }
+            Difference::Larger => "larger than stated, to fit their content",
+            Difference::Bodiless => "without a body, which their status forbids",
             Difference::Repeated => {
-                "requested more than once: later requests are fetches, for which the load event does not wait"
+                "requested more than once: repeated requests use fetch() and do not delay the load event"
             }
             Difference::RedirectMethod => {
-                "redirects that do not lead on: a browser would change the method"
+                "redirects that are not followed, because a browser would change the method"
             }
             Difference::LateFetch => {
-                "fetches for which the load event does not wait, though the page says so"
+                "fetched by fetch(), which does not delay the load event as stated"
             }
-            Difference::OtherFrame => "wait for less than stated: a frame does not see into others",
-            Difference::AfterRedirect => {
-                "wait for the end of a redirect rather than for the redirect itself"
+            Difference::OtherFrame => {
+                "wait for less than stated, because frames cannot observe each other"
             }
+            Difference::AfterRedirect => "wait for the redirect's target instead of the redirect",
             Difference::AtHead => {
-                "reveal others by their head: scripts do not see the end of other hosts' answers"
+                "reveal others at their head, because scripts cannot observe the end of cross-origin responses"
             }
             Difference::StyleTime => {
-                "requested by a sheet when it is applied: its compute is the browser's own"
+                "requested when a style sheet is applied, after the browser's own compute time"
             }
         }
     }

@@ -98,7 +98,7 @@ impl Sites {
         Error::Priors {
             name: self.name.clone(),
             problem: format!(
-                "a page of it is named by site and draw, `#1/1` to `#{sites}/{draws}`, not by {which}"
+                "its pages are named by site and draw, `#1/1` to `#{sites}/{draws}`, not {which}"
             ),
         }
     }
@@ -252,7 +252,7 @@ impl TableRow<'_> {
         let index = self.head.iter().position(|name| name == column);
         index.and_then(|index| self.row.get(index)).ok_or_else(|| {
             let known: Vec<&str> = self.head.iter().collect();
-            format!("there is no column `{column}`; there are {}", known.join(", "))
+            format!("no column `{column}`; columns: {}", known.join(", "))
         })
     }
 

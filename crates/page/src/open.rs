@@ -198,10 +198,7 @@ mod tests {
         assert!(matches!(open("nowhere/a.har"), Err(Error::Io { .. })));
         for address in ["https://www.example.com/", "HTTP://example.com"] {
             let message = open(address).unwrap_err().to_string();
-            assert!(
-                message.contains("is an address") && message.contains("save-a-har"),
-                "{message}"
-            );
+            assert!(message.contains("is a URL") && message.contains("save-a-har"), "{message}");
         }
     }
 

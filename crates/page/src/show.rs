@@ -34,7 +34,7 @@ impl fmt::Display for Table<'_> {
         }
         writeln!(
             f,
-            "\nunmarked figures are measured, `~` inferred, `?` our defaults; `load`: the load event \
+            "\nunmarked: measured, `~`: inferred, `?`: default; `load`: delays the load event, \
              waits for it, and the first `paint` too"
         )
     }
@@ -47,7 +47,7 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     }
     writeln!(
         f,
-        "{} requests, {} hosts, {} bytes of bodies; {} hold up the load event",
+        "{} requests, {} hosts, {} bytes of bodies; {} delay the load event",
         summary.requests, summary.hosts, summary.body_bytes, summary.blocking
     )?;
     for (what, counts) in
@@ -70,13 +70,13 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     if guessed * 4 > summary.edges.total() {
         writeln!(
             f,
-            "warning: {guessed} of {} edges are guessed, of which about a third are wrong: `farlink load` says \
-             whether its answer hangs on them",
+            "warning: {guessed} of {} edges are guesses, about a third of them wrong; `farlink load` tells \
+             whether the answer depends on them",
             summary.edges.total()
         )?;
     }
     let blocking = page.objects.iter().filter(|object| object.blocks_render).count();
-    writeln!(f, "{blocking} objects hold up the first paint (`load`: `paint`)")?;
+    writeln!(f, "{blocking} objects block the first paint (`load`: `paint`)")?;
     let sources: Vec<String> =
         summary.body_sources.iter().map(|(source, n)| format!("{n} {source:?}")).collect();
     writeln!(f, "body sizes from: {}", sources.join(", "))?;

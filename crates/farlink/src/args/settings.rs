@@ -70,13 +70,13 @@ impl FromArgMatches for Settings {
 fn argument(setting: &Setting) -> Option<Arg> {
     let option = setting.option?;
     let several = match setting.lists {
-        Lists::Commas => "several: with commas",
-        Lists::Repeated => "several: repeat the option",
+        Lists::Commas => "comma-separated",
+        Lists::Repeated => "repeatable",
     };
     let argument = Arg::new(option)
         .long(option)
         .value_name(setting.value_name)
-        .help(format!("{} ({several})", setting.help))
+        .help(format!("{} [{several}]", setting.help))
         .help_heading(setting.group)
         .action(ArgAction::Append)
         .value_parser(NamedValues(setting.names()));

@@ -49,7 +49,7 @@ fn list_pages() -> Result<(), Failure> {
     table.wrap(4);
     output::line(table)?;
     output::line(
-        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers; a .har, .har.gz or page file is named by its path.",
+        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers. HAR files (.har, .har.gz) and page files are named by path.",
     )
 }
 
@@ -83,9 +83,9 @@ fn list_networks() -> Result<(), Failure> {
         output::line(wrapped(&format!("\nOther names: {}.", aliases.join(", "))))?;
     }
     output::line(
-        "\nNo source of a profile states a queue. `farlink networks show NAME` says which was",
+        "\nThe sources of these profiles state no queue; `farlink networks show NAME` explains the",
     )?;
-    output::line("chosen and why, and where the other numbers come from.")
+    output::line("choice, and gives the source of the other numbers.")
 }
 
 fn show_network(text: &str) -> Result<(), Failure> {
@@ -105,7 +105,7 @@ fn show_network(text: &str) -> Result<(), Failure> {
     output::line(wrapped(&format!("source: {}", network.source)))?;
     if let Some(radio) = &network.radio {
         let source = radios().get(&radio.name).map_or("", |preset| preset.source.as_str());
-        output::line(wrapped(&format!("{radio}, in front of both directions: {source}")))?;
+        output::line(wrapped(&format!("{radio}: {source}")))?;
     }
     for note in &network.notes {
         output::line(wrapped(&format!("note: {note}")))?;

@@ -47,14 +47,14 @@ impl DoctorCheck {
         let (word, color, detail) = match &self.outcome {
             Outcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
             Outcome::Missing(lack) => ("no", AnsiColor::Yellow, lack.why.clone()),
-            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("not without {needed}")),
+            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("requires {needed}")),
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         output::line(format!("{style}{word:>5}{style:#}  {}: {detail}", self.what))?;
         output::line(wrapped(&format!("       {}", self.purpose)))?;
         match &self.outcome {
             Outcome::Missing(lack) => {
-                output::line(wrapped(&format!("       to mend it: {}", lack.remedy)))
+                output::line(wrapped(&format!("       fix: {}", lack.remedy)))
             }
             Outcome::Works(_) | Outcome::Untried(_) => Ok(()),
         }
@@ -66,7 +66,7 @@ fn simulation() -> DoctorCheck {
     DoctorCheck {
         what: "page loads".to_owned(),
         outcome: Outcome::Works(format!("on {cores} cores")),
-        purpose: "needs nothing: no root, no network".to_owned(),
+        purpose: "requires neither root nor a network".to_owned(),
     }
 }
 
@@ -76,13 +76,12 @@ fn writable() -> DoctorCheck {
     // A probe that could not be written need not be removed.
     let _ = fs::remove_file(probe);
     DoctorCheck {
-        what: "writing here".to_owned(),
+        what: "write access here".to_owned(),
         outcome: match outcome {
             Ok(()) => Outcome::Works("allowed".to_owned()),
-            Err(error) => missing(error, "run farlink in another directory, or give --store"),
+            Err(error) => missing(error, "run farlink in another directory, or use --store"),
         },
-        purpose: "`run` keeps its results in ./farlink.sqlite unless --store names another file"
-            .to_owned(),
+        purpose: "`run` stores results in ./farlink.sqlite by default (--store)".to_owned(),
     }
 }
 
@@ -94,7 +93,7 @@ fn loopback() -> DoctorCheck {
             Ok(_) => Outcome::Works("allowed".to_owned()),
             Err(error) => missing(error, "sudo ip link set lo up"),
         },
-        purpose: "the real world's tests and benchmarks use them; simulation does not".to_owned(),
+        purpose: "required by tests and benchmarks over real sockets, not by simulation".to_owned(),
     }
 }
 
@@ -119,7 +118,7 @@ fn emulation(wire: Option<Wire>) -> DoctorCheck {
             Ok(detail) => Outcome::Works(detail),
             Err(said) => {
                 let why = said.lines().next().unwrap_or_default();
-                missing(why.trim_start_matches("error: "), "mend what is missing above")
+                missing(why.trim_start_matches("error: "), "fix the failures above")
             }
         },
         purpose: "`farlink shell`, `--world emu`, `farlink validate`".to_owned(),
@@ -134,7 +133,7 @@ fn chromium() -> DoctorCheck {
             Ok(chromium) => version_of(&chromium.program().to_string_lossy(), REMEDY),
             Err(error) => missing(error, REMEDY),
         },
-        purpose: "loads pages in emulated networks (`--client chromium`)".to_owned(),
+        purpose: "client in emulated networks (`--client chromium`)".to_owned(),
     }
 }
 
@@ -142,7 +141,7 @@ fn tshark() -> DoctorCheck {
     DoctorCheck {
         what: "tshark".to_owned(),
         outcome: version_of("tshark", "sudo apt-get install tshark"),
-        purpose: "reads captures (`load --pcap`)".to_owned(),
+        purpose: "analysis of captures (`load --pcap`)".to_owned(),
     }
 }
 
@@ -155,7 +154,7 @@ fn version_of(program: &str, remedy: &str) -> Outcome {
     };
     match version() {
         Some(version) => Outcome::Works(version),
-        None => missing(format!("no `{program}` that runs is on PATH"), remedy),
+        None => missing(format!("no working `{program}` on PATH"), remedy),
     }
 }
 

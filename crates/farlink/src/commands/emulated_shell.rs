@@ -90,15 +90,17 @@ pub fn check_command(command: &[OsString]) -> Result<(), Failure> {
     let Some(name) = command.first() else {
         return match io::stdin().is_terminal() && io::stdout().is_terminal() {
             true => Ok(()),
-            false => Err(Failure::bad_input("no command was given, and this is no terminal")
-                .hint("farlink shell --network 4g -- COMMAND ...".to_owned())),
+            false => Err(Failure::bad_input(
+                "a command is required unless standard input and output are a terminal",
+            )
+            .hint("farlink shell --network 4g -- COMMAND ...".to_owned())),
         };
     };
     let shown = Path::new(name).display();
     match find(name) {
-        None => Err(Failure::not_found(format!("there is no command `{shown}`"))),
+        None => Err(Failure::not_found(format!("command not found: `{shown}`"))),
         Some(file) if is_executable(&file) => Ok(()),
-        Some(_) => Err(Failure::not_executable(format!("`{shown}` is not a program"))),
+        Some(_) => Err(Failure::not_executable(format!("not executable: `{shown}`"))),
     }
 }
 

@@ -39,11 +39,11 @@ struct LinkTestRow {
 }
 
 fn rows(network: &Network, found: &LinkTest) -> Vec<LinkTestRow> {
-    let mut rows = vec![ping("ping, least / mean / most", &found.ping)];
+    let mut rows = vec![ping("ping, min / mean / max", &found.ping)];
     if let Some(through) = &found.radio {
-        rows[0].what = "ping behind the radio";
-        rows.push(ping("ping through it, from rest", &through.first));
-        rows.push(ping("ping through it, awake", &through.awake));
+        rows[0].what = "ping without the radio";
+        rows.push(ping("ping through the radio, idle", &through.first));
+        rows.push(ping("ping through the radio, active", &through.awake));
     }
     let directions = [("down", &network.down, &found.down), ("up", &network.up, &found.up)];
     for (what, link, direction) in directions {
@@ -95,7 +95,7 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> LinkTestRow 
         || matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some());
     let configured = match loss.configured {
         Some(ratio) => percent(ratio),
-        None if stands_still() => "all once it stands still".to_owned(),
+        None if stands_still() => "all after the trace ends".to_owned(),
         None => link.loss.to_string(),
     };
     LinkTestRow {
@@ -129,8 +129,7 @@ fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(),
         }
     }
     if let Some(radio) = &network.radio {
-        let note =
-            "is in the pings through it alone: speed and loss are those of the links behind it";
+        let note = "affects only the pings through it; speed and loss are measured without it";
         output::line(wrapped(&format!("\nnote: {radio} {note}")))?;
     }
     for note in &network.notes {
@@ -141,9 +140,8 @@ fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(),
 
 fn flow(direction: &Direction) -> Option<String> {
     let Bulk { goodput, retransmitted_segments, srtt } = direction.bulk?;
-    let srtt =
-        srtt.map_or_else(String::new, |srtt| format!(", round trip {} at the end", delay(srtt)));
-    Some(format!("{goodput} of payload, {retransmitted_segments} segments sent again{srtt}"))
+    let srtt = srtt.map_or_else(String::new, |srtt| format!(", final RTT {}", delay(srtt)));
+    Some(format!("goodput {goodput}, {retransmitted_segments} segments retransmitted{srtt}"))
 }
 
 fn json(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> serde_json::Value {
@@ -202,6 +200,6 @@ mod tests {
         doctored.ping.round_trips.iter_mut().for_each(|trip| *trip += *trip / 50);
         let speed = doctored.up.speed.as_mut().unwrap();
         speed.delivered = units::BitsPerSec(speed.delivered.0 * 97 / 100);
-        assert_eq!(differing(&doctored), ["ping, least / mean / most", "loss down", "speed up"]);
+        assert_eq!(differing(&doctored), ["ping, min / mean / max", "loss down", "speed up"]);
     }
 }

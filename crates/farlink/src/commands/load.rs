@@ -42,7 +42,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     super::warn_of_pages(&plan, &worlds)?;
     if load.how.queue_sweep && load.how.settings.of("network").len() > 1 {
         return Err(Failure::bad_input("--queue-sweep varies the queue of one network")
-            .hint("name one --network".to_owned()));
+            .hint("use a single --network".to_owned()));
     }
     if let Some(path) = &load.har {
         files::check_place(path)?;
@@ -122,7 +122,7 @@ fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failur
 pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
     if load.seed >= 1 << 63 {
         return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
-            .hint("a seed is at most 9223372036854775807".to_owned()));
+            .hint("the maximum is 9223372036854775807".to_owned()));
     }
     let axes = axes(load);
     let grid = Grid::of(&axes, worlds.library()).map_err(|error| refusal(&axes, error))?;
@@ -157,11 +157,11 @@ fn refusal(axes: &[Axis], error: GridError) -> Failure {
         GridFault::Refused(refusal) => {
             Failure::bad_input(named(&refusal.message)).hint(refusal.hint)
         }
-        GridFault::Twice => Failure::bad_input(named("the same value stands there twice"))
-            .hint("name each once; -n says how often it is loaded".to_owned()),
-        GridFault::Empty => Failure::bad_input(named("there is no value")),
+        GridFault::Twice => Failure::bad_input(named("the same value is given twice"))
+            .hint("list each value once; -n sets the number of loads".to_owned()),
+        GridFault::Empty => Failure::bad_input(named("no value is given")),
         GridFault::TooLarge(cells) => {
-            Failure::bad_input(named(&format!("{cells} combinations are too many")))
+            Failure::bad_input(named(&format!("too many combinations: {cells}")))
         }
     }
 }

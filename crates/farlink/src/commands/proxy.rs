@@ -51,7 +51,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
         eprintln!("listening on {address}");
     }
     if let Some(address) = workers.admin() {
-        eprintln!("metrics and health at http://{address}/");
+        eprintln!("serving metrics and health on http://{address}/");
     }
     let reload = {
         let path = args.config.clone();
@@ -70,7 +70,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     };
     signals.obey(control, log.map(|log| log.sender), reload);
     if !workers.join() {
-        eprintln!("warning: some requests were not done in time and were cut off");
+        eprintln!("warning: drain timeout reached, remaining requests aborted");
     }
     stores.lock().unwrap_or_else(PoisonError::into_inner).finish();
     Ok(ExitCode::Success)
@@ -128,7 +128,7 @@ fn worker_count(args: &Proxy, settings: &Settings) -> usize {
     let count = wanted.min(settings.upstream.most_shares());
     if count < wanted {
         eprintln!(
-            "{count} workers rather than {wanted}: upstream.connections_per_origin has no more to share among them"
+            "warning: using {count} workers instead of {wanted}: each needs a share of upstream.connections_per_origin"
         );
     }
     count
@@ -140,8 +140,9 @@ fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
     if workers <= most {
         return Ok(());
     }
-    let message = format!("{workers} workers cannot share {most} connections to an origin");
-    let hint = "upstream.connections_per_origin must be larger, or the proxy started anew";
+    let message =
+        format!("upstream.connections_per_origin = {most} is less than the {workers} workers");
+    let hint = "increase upstream.connections_per_origin, or restart the proxy";
     Err(Failure::bad_input(message).hint(hint.to_owned()))
 }
 
@@ -150,13 +151,13 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
     let authorities = match trust {
         // A machine without authorities can still forward whatever needs none.
         Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {
-            eprintln!("warning: {error}: origins over TLS will be refused");
+            eprintln!("warning: {error}: TLS connections to origins will fail");
             Authorities::none()
         })),
         Trust::File(path) => {
             let text = std::fs::read(path).map_err(|error| {
                 Failure::bad_input(format!(
-                    "upstream.trust: {} cannot be read: {error}",
+                    "upstream.trust: cannot read {}: {error}",
                     path.display()
                 ))
             })?;
@@ -171,7 +172,7 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
     let settings = config::load(path, "farlink").map_err(refused)?;
     client(&settings.trust, since_1970())?;
     credentials::check_validity(&settings, since_1970())?;
-    let mut text = format!("{} is right.\n", path.display());
+    let mut text = format!("{}: configuration is valid\n", path.display());
     for listener in &settings.listeners {
         let how = match (&listener.tls, &listener.http3) {
             (None, _) if listener.socks => "in clear text, by HTTP and SOCKS",
@@ -189,25 +190,25 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
         None => text.push_str("no forward proxy\n"),
     }
     if let Some(intercept) = &settings.intercept {
-        text.push_str(&format!("ends tunnels to {}\n", intercept.hosts.join(", ")));
+        text.push_str(&format!("intercepts tunnels to {}\n", intercept.hosts.join(", ")));
     }
     for site in &settings.reverse {
         let hosts =
             if site.hosts.is_empty() { "any host".to_owned() } else { site.hosts.join(", ") };
         let origins: Vec<String> = site.origins.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("before {} for {hosts}\n", origins.join(", ")));
+        text.push_str(&format!("reverse proxy for {} ({hosts})\n", origins.join(", ")));
     }
     if let Some(cache) = &settings.cache
         && let (wanted, taken) = (cache.limits.entry_bytes, cache.limits.largest_entry())
         && taken < wanted
     {
         eprintln!(
-            "warning: objects of more than {taken} bytes are never stored, though cache.object is {wanted}: memory lies in \
-             parts, and an object lies in one. Make cache.memory larger or cache.object smaller"
+            "warning: objects of more than {taken} bytes are never stored, although cache.object is {wanted}: memory is split \
+             into parts, and an object must fit in one. Increase cache.memory or decrease cache.object"
         );
     }
     if let Some(disk) = &settings.disk {
-        text.push_str(&format!("stores on disk in {}\n", disk.path.display()));
+        text.push_str(&format!("disk cache: {}\n", disk.path.display()));
     }
     output::print(text)?;
     Ok(ExitCode::Success)

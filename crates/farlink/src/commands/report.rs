@@ -40,7 +40,7 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
             store::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
         if samples == 0 {
             let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
-            return Err(Failure::bad_input(format!("run {} has no windows recorded", run.0))
+            return Err(Failure::bad_input(format!("run {} recorded no windows", run.0))
                 .hint(hint.to_owned()));
         }
         files::write_whole(path, &csv)?;
@@ -56,7 +56,7 @@ pub(super) fn not_made(error: ReportError) -> Failure {
     match error {
         ReportError::Store(error) => stores::failed(error),
         ReportError::Empty { .. } => Failure::bad_input(error)
-            .hint("the same `farlink run` as before goes on with it".to_owned()),
+            .hint("repeat the `farlink run` command to resume it".to_owned()),
     }
 }
 
@@ -72,8 +72,8 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
         let key = journey.parse().ok().zip(visit.parse().ok());
         let key = key.map(|(journey, visit)| VisitKey { run, journey, visit });
         key.filter(|key| stored.contains(key)).ok_or_else(|| {
-            Failure::bad_input(format!("--visit {text}: run {} holds no such visit", run.0))
-                .hint("the CSV of --csv lists the journeys and visits of a run".to_owned())
+            Failure::bad_input(format!("--visit {text}: no such visit in run {}", run.0))
+                .hint("--csv lists the journeys and visits of a run".to_owned())
         })
     };
     named.iter().map(find).collect()
@@ -84,14 +84,14 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
     let runs = store.runs().map_err(stores::failed)?;
     let (path, option) = (path.display(), shell::store_option(path));
     match run {
-        _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} holds no run yet"))
+        _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} contains no runs"))
             .hint(format!("farlink run EXPERIMENT.toml{option}"))),
         None => Ok(runs[runs.len() - 1].id),
         Some(number) => {
             let found = runs.iter().find(|run| run.id.0 == number).map(|run| run.id);
             found.ok_or_else(|| {
-                Failure::bad_input(format!("{path} holds no run {number}"))
-                    .hint(format!("`farlink runs{option}` lists those it holds"))
+                Failure::bad_input(format!("{path} contains no run {number}"))
+                    .hint(format!("`farlink runs{option}` lists its runs"))
             })
         }
     }
@@ -103,7 +103,7 @@ fn warn_if_partial(store: &Store, run: RunId) -> Result<(), Failure> {
     if row.state != RunState::Complete {
         let stored = store.stored_positions(run).map_err(stores::failed)?.len();
         anstream::eprintln!(
-            "run {} is not complete: the report is of {stored} of {} journeys",
+            "run {} is incomplete: the report covers {stored} of {} journeys",
             run.0,
             row.journeys
         );

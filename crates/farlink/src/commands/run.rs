@@ -94,7 +94,7 @@ pub(super) fn carry_out(
 
 pub(super) fn tell_interrupted(done: u64, total: u64) {
     anstream::eprintln!(
-        "interrupted after {done} of {total} journeys; the same command goes on from there"
+        "interrupted after {done} of {total} journeys; run the same command to resume"
     );
 }
 
@@ -145,7 +145,7 @@ fn begin(
     match known {
         Some(known) if !again && known.state == RunState::Complete => {
             anstream::eprintln!(
-                "this very experiment is in the store already, as run {} (--again measures anew)",
+                "this experiment is already in the store as run {} (--again repeats it)",
                 known.id.0
             );
             Ok(StartedRun::Already(known.id))
@@ -154,7 +154,7 @@ fn begin(
             let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
             store.resume_run(known.id, facts).map_err(stores::failed)?;
             anstream::eprintln!(
-                "going on with run {}: {done} of {} journeys are stored",
+                "resuming run {}: {done} of {} journeys stored",
                 known.id.0,
                 known.journeys
             );
@@ -168,7 +168,7 @@ fn tell_complete(run: &Run, store: &Store, carried: &Carried) -> Result<ExitCode
     let Carried { id, failed, .. } = *carried;
     let row = store.run(id).map_err(stores::failed)?;
     anstream::eprintln!(
-        "run {} is complete: {} journeys, digest {}",
+        "run {} complete: {} journeys, digest {}",
         id.0,
         row.journeys,
         super::stores::short_digest(&row)

@@ -28,9 +28,9 @@ pub fn hold(path: &Path) -> Result<File, Failure> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let message = format!("another farlink is running into {}", path.display());
+            let message = format!("another farlink process is using {}", path.display());
             Err(Failure::machine(message)
-                .hint("wait until it is done, or name another file with --store".to_owned()))
+                .hint("wait for it to finish, or choose another file with --store".to_owned()))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }

@@ -41,7 +41,7 @@ pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
         Ended::Complete => conclude(args, &suite, &worlds, &store),
         Ended::Interrupted { done, total } => {
             anstream::eprintln!(
-                "interrupted after {done} of {total} loads of this part; the same command goes on from there"
+                "interrupted after {done} of {total} loads of this part; run the same command to resume"
             );
             Ok(ExitCode::Interrupted)
         }
@@ -169,7 +169,8 @@ fn ratios(judgement: &Judgement, cells: &[Cell]) -> Table {
 }
 
 fn figures(judgement: &Judgement) -> Table {
-    let mut table = Table::new(&["against emulation", "of", "sim", "emu itself", "toy"]);
+    let mut table =
+        Table::new(&["difference from emulation", "over", "sim", "emu, repeated", "toy"]);
     for row in &judgement.rows {
         let show = |value: Option<f64>| or_dash(value.map(|v| row.figure.show(v)));
         table.row([
@@ -189,7 +190,7 @@ fn coalesced(judgement: &Judgement) -> String {
         return String::new();
     };
     format!(
-        "\nan emulator that releases packets together changes PLTs by {} at the median, {} at p95 ({})\n",
+        "\nreleasing packets in groups changes PLTs by {} at the median, {} at p95 ({})\n",
         percent(median),
         percent(p95),
         counted(judgement.coalesced.len(), "cell"),

@@ -240,12 +240,12 @@ impl Arm {
         let name = &self.name;
         let mut findings = Vec::new();
         if self.loads.len() > 1 && self.plt().is_some_and(|plt| !plt.has_spread()) {
-            findings.push(format!("{name}: all loads are the same, there is no spread"));
+            findings.push(format!("{name}: all loads are identical, so there is no spread"));
         }
         if self.failed() > 0 && self.plt().is_some() {
             let (failed, all) = (self.failed(), self.attempts());
             findings
-                .push(format!("{name}: {failed} of {all} loads failed; figures are of the others"));
+                .push(format!("{name}: {failed} of {all} loads failed; the figures exclude them"));
         }
         let limited =
             |v: &MeasuredVisit| v.record.connections.iter().filter(|c| c.is_flow_limited()).count();
@@ -337,7 +337,7 @@ fn is_painted(arms: &[Arm]) -> bool {
 pub fn legend(arms: &[Arm]) -> &'static str {
     match is_painted(arms) {
         true => {
-            "FCP, LCP: first and largest contentful paint of a page that stands in for the real one. It shows nothing before what blocks rendering is there; an image is a box, sized by its bytes."
+            "FCP, LCP: first and largest contentful paint of a stand-in page. It renders nothing until all render-blocking resources have arrived; images are boxes sized by their bytes."
         }
         false => {
             "* Estimated, not painted. render: when all render-blocking resources have arrived. ByteIndex: mean arrival time of a byte."

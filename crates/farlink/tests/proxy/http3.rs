@@ -254,7 +254,7 @@ fn what_takes_too_long_is_cut_off_in_order() {
     });
     assert!(error.to_string().contains("H3_NO_ERROR"), "{error}");
     proxy.child.wait().unwrap();
-    until("it is told", || proxy.said().contains("some requests were not done in time"));
+    until("it is told", || proxy.said().contains("drain timeout reached"));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn sighup_changes_settings_and_keeps_the_port() {
             format!("[http3]\nalt_svc = \"1h\"\n{before}").replace("workers = 2\n", ""),
         );
         proxy.signal("-HUP");
-        while !proxy.said().contains("was read again") {
+        while !proxy.said().contains("configuration reloaded") {
             world::sleep(Duration::from_millis(5)).await;
         }
         // The existing connection goes on, and others come.
@@ -280,7 +280,7 @@ fn sighup_changes_settings_and_keeps_the_port() {
         assert_eq!(get(&mut another, &ask("/")).await.unwrap().status, 200);
         proxy.desk.put("proxy.toml", before.replace("http3 = true\n", ""));
         proxy.signal("-HUP");
-        while proxy.said().matches("was read again").count() < 2 {
+        while proxy.said().matches("configuration reloaded").count() < 2 {
             world::sleep(Duration::from_millis(5)).await;
         }
         world::sleep(Duration::from_millis(200)).await;
@@ -314,7 +314,7 @@ fn sighup_begins_http3_beside_the_tcp_that_is_there() {
 
     drop(taken);
     proxy.signal("-HUP");
-    until("the file is taken", || proxy.said().contains("was read again"));
+    until("the file is taken", || proxy.said().contains("configuration reloaded"));
     until("who comes by TCP is told", || !by_tcp().alternatives.is_empty());
     assert_eq!(by_tcp().alternatives, format!("h3=\":{}\"; ma=86400", address.port()));
     assert_eq!(fetch(&proxy, Protocol::H3, &[url])[0].status, 200);

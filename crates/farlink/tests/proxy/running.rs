@@ -51,7 +51,7 @@ impl Running {
             let line = line.trim();
             if let Some(place) = line.strip_prefix("listening on ") {
                 address = Some(place.parse().unwrap());
-            } else if let Some(place) = line.strip_prefix("metrics and health at http://") {
+            } else if let Some(place) = line.strip_prefix("serving metrics and health on http://") {
                 admin = Some(place.trim_end_matches('/').parse().unwrap());
             }
         }

@@ -37,7 +37,7 @@ fn sighup_reads_the_configuration_again() {
     let before = proxy.desk.read("proxy.toml");
     proxy.desk.put("proxy.toml", "nonsense");
     proxy.signal("-HUP");
-    until("the file is refused", || proxy.said().contains("goes on with the configuration"));
+    until("the file is refused", || proxy.said().contains("keeping the current configuration"));
     assert!(
         proxy.get(&origin.url("/")).starts_with("HTTP/1.1 200"),
         "a file that is wrong changes nothing"
@@ -60,7 +60,7 @@ fn a_new_port_that_cannot_be_had_is_refused() {
     let with_port = format!("{before}[[listen]]\naddress = \"{address}\"\n");
     proxy.desk.put("proxy.toml", &with_port);
     proxy.signal("-HUP");
-    until("it is said", || proxy.said().contains("goes on with the configuration"));
+    until("it is said", || proxy.said().contains("keeping the current configuration"));
     assert!(proxy.said().contains(&format!("cannot listen on {address}")), "{}", proxy.said());
     drop(taken);
     proxy.signal("-HUP");

@@ -39,9 +39,11 @@ pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     let bytes = units::parse::size_bytes(size).map_err(|error| bad(error.to_string()))?;
     let connections = connections.parse().ok().filter(|n| (1..=MOST_CONNECTIONS).contains(n));
     let connections = connections
-        .ok_or_else(|| bad(format!("a transfer has 1 to {MOST_CONNECTIONS} connections")))?;
+        .ok_or_else(|| bad(format!("a transfer uses 1 to {MOST_CONNECTIONS} connections")))?;
     if !(connections..=MOST_BYTES).contains(&bytes) {
-        return Err(bad(format!("a transfer has a byte a connection to {MOST_BYTES} bytes")));
+        return Err(bad(format!(
+            "a transfer carries at least a byte per connection and at most {MOST_BYTES} bytes"
+        )));
     }
     Ok(Some(Transfer { way, bytes, connections }.page(spec)))
 }

@@ -217,7 +217,7 @@ impl<'a> EntryReader<'a> {
             Some(bytes) if bytes > LARGEST_BYTES => Err(wrong(
                 at,
                 &format!(
-                    "is {bytes} bytes, and no object of a page has over {LARGEST_BYTES}; correct it or remove the entry"
+                    "{bytes} bytes exceed the maximum of {LARGEST_BYTES}; correct it or remove the entry"
                 ),
             )),
             known => Ok(known),

@@ -87,13 +87,13 @@ fn tell(snapshot: &Snapshot) {
     eprintln!("farlink: {}", account::line(snapshot));
     if snapshot.wire == Wire::Tap {
         eprintln!(
-            "farlink: over TAP devices instead of veth: packets entered their link when they were read"
+            "farlink: used TAP devices instead of veth: packets entered their link when read"
         );
     }
     if let Err(invalid) = snapshot.check() {
         eprintln!(
-            "warning: these results are invalid: {invalid}. This is not what the network does: run \
-             it again while the machine has less to do"
+            "warning: these results are invalid: {invalid}. The network was not emulated faithfully: run \
+             it again on a less busy machine"
         );
     }
 }

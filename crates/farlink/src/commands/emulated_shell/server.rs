@@ -48,7 +48,7 @@ impl FarSideServer {
     /// Reports that the server ended before the command did, unless its status is success.
     pub fn tell_end(&self, status: ExitStatus) {
         if !status.success() {
-            eprintln!("warning: the server command ended before the command did: {status}");
+            eprintln!("warning: the server command exited first: {status}");
         }
     }
 
@@ -57,12 +57,12 @@ impl FarSideServer {
         while waiting_sockets(namespace)? <= others {
             if let Some(status) = self.child.try_wait().map_err(Failure::machine)? {
                 return Err(Failure::bad_input(format!(
-                    "the server command ended before it listened: {status}"
+                    "the server command exited before it listened: {status}"
                 )));
             }
             if left.is_zero() {
                 let seconds = PATIENCE.as_secs();
-                eprintln!("warning: the server command does not listen after {seconds} s");
+                eprintln!("warning: the server command is not listening after {seconds} s");
                 break;
             }
             pause();

@@ -48,7 +48,7 @@ pub fn guesses_note(
         return Ok(None);
     }
     let known = format!(
-        "what waits for what: {} of {} stated, {} read in bodies, {guessed} guessed (a HAR saved by a Chromium states it)",
+        "dependencies: {} of {} stated, {} found in bodies, {guessed} guessed (HARs saved by Chromium state them)",
         edges.measured,
         edges.total(),
         edges.read,
@@ -134,11 +134,14 @@ fn verdict(own: &[Lead], other: &[Lead]) -> Option<String> {
         return None;
     }
     let verdict = match pairs.iter().any(|(own, other)| own.turns_into(other)) {
-        false => "the answer does not hang on the guesses",
-        true => "THE ANSWER HANGS ON THE GUESSES",
+        false => "the answer does not depend on the guesses",
+        true => "THE ANSWER DEPENDS ON THE GUESSES",
     };
     let otherwise: Vec<String> = pairs.iter().map(|(_, other)| other.in_words()).collect();
-    Some(format!("{verdict}: had the document named all of them, {}", otherwise.join(" and ")))
+    Some(format!(
+        "{verdict}: if the document named all guessed objects, {}",
+        otherwise.join(" and ")
+    ))
 }
 
 /// The arms with one queue.
@@ -185,12 +188,12 @@ pub fn queue_sweep(
 pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Result<(), Failure> {
     let Some(first) = own.first() else { return Ok(()) };
     let names: Vec<&str> = own.iter().map(Arm::name).collect();
-    let mut columns = vec!["median PLT by queue", "packets or bytes down"];
+    let mut columns = vec!["median PLT by queue", "queue down"];
     columns.extend(&names);
     columns.push("fastest");
     let mut table = Table::new(&columns);
     let mut winners = Vec::new();
-    let own = ("as the network says", own);
+    let own = ("the network's own", own);
     let others = rows.iter().map(|row| (row.name.as_str(), row.arms.as_slice()));
     for (name, arms) in std::iter::once(own).chain(others) {
         let scenario = arms.first().unwrap_or(first).scenario();
@@ -206,8 +209,8 @@ pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Res
     output::line(table)?;
     let same = winners.windows(2).all(|pair| pair[0] == pair[1]);
     output::line(match same {
-        true => "The fastest is the same with every queue.",
-        false => "Which is fastest depends on the queue.",
+        true => "The fastest arm is the same with every queue.",
+        false => "The fastest arm depends on the queue.",
     })
 }
 
@@ -227,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_hangs_on_guesses_if_another_guess_changes_it() {
+    fn an_answer_depends_on_guesses_if_another_guess_changes_it() {
         let own = [("h2", 0.12), ("h2", 0.12)];
-        let hangs = |own, other| told(own, other).starts_with("THE ANSWER HANGS");
+        let hangs = |own, other| told(own, other).starts_with("THE ANSWER DEPENDS");
         let same = told(own, [("h2", 0.05), ("h2", 0.001)]);
         assert!(
             same.ends_with(

@@ -39,9 +39,9 @@ impl Traces {
         for place in all.chain(kinds.iter().map(|(_, place)| place)) {
             files::check_place(place)?;
             if !places.insert(place) {
-                let message = format!("{} is to hold two different things", place.display());
+                let message = format!("{} is named by two options", place.display());
                 return Err(Failure::bad_input(message).hint(
-                    "give --har, --report, --pcap, --trace, --screenshot and --film a file each"
+                    "use a different file for each of --har, --report, --pcap, --trace, --screenshot and --film"
                         .to_owned(),
                 ));
             }
@@ -114,7 +114,7 @@ fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Re
     {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("{option}: farlink's own loader paints nothing"))
+    Err(Failure::bad_input(format!("{option}: farlink's own loader does not render pages"))
         .hint("add --world emu --client chromium".to_owned()))
 }
 
@@ -131,8 +131,8 @@ fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
     for text in &load.trace {
         let (kind, place) = TraceKind::parse(text)?;
         if kinds.iter().any(|(known, _)| *known == kind) {
-            let message = format!("--trace {text}: there is one `{}` already", kind.name());
-            return Err(Failure::bad_input(message).hint("keep one of a kind".to_owned()));
+            let message = format!("--trace {text}: `{}` is given twice", kind.name());
+            return Err(Failure::bad_input(message).hint("use each kind once".to_owned()));
         }
         kinds.push((kind, place));
     }
@@ -155,8 +155,8 @@ fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(),
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
     }
     if wants(TraceKind::Bodies) && is_chromium {
-        return Err(Failure::bad_input("--trace bodies: Chromium does not show what arrived")
-            .hint("use farlink's own loader (--client loader)".to_owned()));
+        return Err(Failure::bad_input("--trace bodies: not available with Chromium")
+            .hint("use --client loader".to_owned()));
     }
     Ok(())
 }
@@ -218,16 +218,16 @@ impl TraceKind {
                 Some(near) => format!("did you mean `--trace {near}=OUT`?"),
                 None => {
                     let all = TraceKind::ALL.map(example);
-                    format!("there are --trace {}", all.join(", --trace "))
+                    format!("available: --trace {}", all.join(", --trace "))
                 }
             };
-            let message = format!("--trace {text}: there is no trace `{name}`");
+            let message = format!("--trace {text}: unknown trace kind `{name}`");
             return Err(Failure::bad_input(message).hint(hint));
         };
         match place {
             Some("") => {
-                Err(Failure::bad_input(format!("--trace {text}: it does not say where to"))
-                    .hint(format!("name a file: --trace {name}=OUT.{}", kind.extension())))
+                Err(Failure::bad_input(format!("--trace {text}: the file name is missing"))
+                    .hint(format!("for example --trace {name}=OUT.{}", kind.extension())))
             }
             Some(place) => Ok((kind, PathBuf::from(place))),
             None => Ok((kind, PathBuf::from(format!("{name}.{}", kind.extension())))),

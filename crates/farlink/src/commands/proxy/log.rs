@@ -24,7 +24,7 @@ pub struct LogWriter {
 pub fn start(log: &Log) -> Result<LogWriter, Failure> {
     let (sender, lines) = log_channel();
     let mut target = LogTarget::open(&log.place)
-        .map_err(|error| Failure::machine(format!("cannot write the log of requests: {error}")))?;
+        .map_err(|error| Failure::machine(format!("cannot write the request log: {error}")))?;
     let writer = thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || write(&mut target, &lines))
@@ -65,7 +65,7 @@ fn write(target: &mut LogTarget, messages: &Receiver<LogMessage>) {
             // A full disk does not stop the proxy. It is reported once.
             Err(error) if !is_failing => {
                 is_failing = true;
-                eprintln!("warning: the log of requests has gaps: {error}");
+                eprintln!("warning: request log is losing lines: {error}");
             }
             Err(_) => {}
         }

@@ -44,7 +44,7 @@ impl ProxySignals {
                         is_ending = true;
                         // The log's writer ends when no sender is left.
                         log = None;
-                        eprintln!("finishing what is under way");
+                        eprintln!("finishing requests in progress");
                         control.tell(Phase::Drain);
                     }
                 }
@@ -66,12 +66,12 @@ fn read_again(control: &Control, reload: &mut impl FnMut() -> Result<Option<Phas
     match reload() {
         Ok(Some(phase)) => {
             control.tell(phase);
-            eprintln!("the configuration was read again");
+            eprintln!("configuration reloaded");
         }
-        Ok(None) => eprintln!("there is no configuration file to be read again"),
+        Ok(None) => eprintln!("nothing to reload: started without --config"),
         Err(failure) => {
             failure.tell();
-            eprintln!("the proxy goes on with the configuration that it had");
+            eprintln!("reload failed; keeping the current configuration");
         }
     }
 }

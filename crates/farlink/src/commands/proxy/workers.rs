@@ -61,11 +61,10 @@ impl Workers {
         start: Duration,
     ) -> Result<Workers, Failure> {
         let metrics: Vec<Arc<Metrics>> = (0..count).map(|_| Arc::default()).collect();
-        let steering = Steering::new(u16::try_from(count).map_err(|_| {
-            Failure::bad_input(format!(
-                "{count} workers are more than packets can be shared out to"
-            ))
-        })?);
+        let steering =
+            Steering::new(u16::try_from(count).map_err(|_| {
+                Failure::bad_input(format!("{count} workers: the maximum is 65535"))
+            })?);
         let mut workers =
             Workers { threads: Vec::new(), log: None, opened: OpenedAddresses::default() };
         for (index, own) in metrics.iter().enumerate() {
@@ -93,10 +92,11 @@ impl Workers {
             workers
                 .threads
                 .push(thread.spawn(move || serve(begin, &tell)).map_err(Failure::machine)?);
-            let opened =
-                told.recv().map_err(|_| Failure::machine("a worker ended before it began"))?;
+            let opened = told
+                .recv()
+                .map_err(|_| Failure::machine("a worker thread exited during startup"))?;
             let opened = opened.map_err(|error| {
-                let hint = "another program listens there, or the port needs more rights: name another address";
+                let hint = "the address is in use, or the port requires privileges; choose another address";
                 Failure::machine(error).hint(hint.to_owned())
             })?;
             if is_first {
@@ -213,7 +213,8 @@ fn try_new(
     };
     for address in asked.iter().filter(is_new).copied() {
         bind(address).map_err(|source| {
-            let hint = "another program listens there, or the port needs more rights: name another address";
+            let hint =
+                "the address is in use, or the port requires privileges; choose another address";
             Failure::machine(NoPort { address, is_udp, source }).hint(hint.to_owned())
         })?;
     }
