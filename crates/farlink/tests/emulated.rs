@@ -40,9 +40,7 @@ mod real_time {
         let fixed =
             ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance", "--json"];
         let arguments: Vec<&str> = fixed.iter().chain(extra).copied().collect();
-        let ran = desk.run(&arguments);
-        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        desk.run(&arguments).json()
     }
 
     fn plts(visits: &[Value]) -> Vec<f64> {

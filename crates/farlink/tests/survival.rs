@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::{Desk, Ran, digest, experiment, journeys, sqlite};
+use common::{Desk, Ran, digest, experiment, journeys, send_signal, sqlite};
 
 /// Enough journeys to occupy one worker for seconds.
 const REPETITIONS: u32 = 150;
@@ -35,11 +35,6 @@ fn started(desk: &Desk) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
-    let kill = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
-    assert!(kill.expect("there is a kill command").success());
-}
-
 /// Checks that the same command completes the run, with the result of an uninterrupted one.
 #[track_caller]
 fn goes_on(desk: &Desk, stored: u64) {
@@ -61,7 +56,7 @@ fn goes_on(desk: &Desk, stored: u64) {
 fn ctrl_c_ends_a_run_in_order_and_it_goes_on() {
     let desk = Desk::new();
     let child = started(&desk);
-    signal(&child, "INT");
+    send_signal(&child, "INT");
     let ran = Ran::new(&child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
     let stored = journeys(&desk.path("farlink.sqlite"));
@@ -82,7 +77,7 @@ fn ctrl_c_ends_a_run_in_order_and_it_goes_on() {
 fn a_killed_run_goes_on() {
     let desk = Desk::new();
     let child = started(&desk);
-    signal(&child, "KILL");
+    send_signal(&child, "KILL");
     let status = child.wait_with_output().unwrap().status;
     assert_eq!(status.signal(), Some(9));
     let stored = journeys(&desk.path("farlink.sqlite"));

@@ -129,7 +129,9 @@ fn sizes_without_sense_are_refused_by_entry_and_field() {
         *har["log"]["entries"][2].pointer_mut(path).unwrap() = json!(9_000_000_000_000u64);
         let message = parse(&har).unwrap_err().to_string();
         assert!(
-            message.contains(&format!("entry 2 (counted from 0), {field}: is 9000000000000 bytes")),
+            message.contains(&format!(
+                "entry 2 (counted from 0), {field}: 9000000000000 bytes exceed"
+            )),
             "{message}"
         );
     }

@@ -118,7 +118,7 @@ fn an_idle_tunnel_does_not_hold_the_end_up() {
     let mut granted = [0; 19];
     client.read_exact(&mut granted).unwrap();
     assert_eq!(&granted, b"HTTP/1.1 200 OK\r\n\r\n");
-    scene.proxy.signal("-TERM");
+    scene.proxy.signal("TERM");
     assert_eq!(client.read(&mut granted).unwrap(), 0);
     drop(client);
     assert!(scene.proxy.child.wait().unwrap().success());
