@@ -191,8 +191,8 @@ mod tests {
         let message = open("erman2013-samedomain").unwrap_err().to_string();
         assert_eq!(
             message,
-            "`erman2013-samedomain` is neither a page's name nor a file (did you mean \
-             `erman2013-same-domain`?); `farlink pages list` shows the names"
+            "no page or file `erman2013-samedomain` (did you mean `erman2013-same-domain`?); \
+             `farlink pages list` lists the named pages"
         );
         assert!(!open("zzz").unwrap_err().to_string().contains("did you mean"));
         assert!(matches!(open("nowhere/a.har"), Err(Error::Io { .. })));

@@ -198,13 +198,13 @@ fn recordings_that_cannot_answer_say_so() {
         response["content"]["size"] = json!(0);
     });
     let said = cautions(&without_sizes);
-    assert!(said[0].starts_with("4 of 4 responses have no size in the recording"), "{said:?}");
+    assert!(said[0].starts_with("4 of 4 responses have no recorded size"), "{said:?}");
     let warm = each(|entry| entry["_fromCache"] = json!("disk"));
     let said = cautions(&warm);
     assert!(said[0].starts_with("recorded with a warm cache: of 5 responses 5 came"), "{said:?}");
     let mut error = small();
     error["log"]["entries"][0]["response"]["status"] = json!(404);
-    assert!(cautions(&error)[0].contains("answered with status 404"));
+    assert!(cautions(&error)[0].contains("an error page (status 404)"));
 }
 
 #[test]
