@@ -18,8 +18,8 @@ use crate::{
 };
 
 pub use self::calibration::calibration_pages;
-pub use self::studies::{STUDY_PAGES, StudyPage};
-pub use self::synthetic::{MOST_OBJECTS, Synthetic};
+pub(crate) use self::studies::{STUDY_PAGES, StudyPage};
+pub use self::synthetic::Synthetic;
 
 /// The page of a generator or study; `None` if `spec` is not such a name.
 pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
@@ -40,7 +40,7 @@ pub fn from_name(spec: &str) -> Result<Option<Page>, Error> {
 }
 
 /// Names of Kallio's 40 pages, in the study's order.
-pub fn kallio_names() -> impl Iterator<Item = String> {
+pub(crate) fn kallio_names() -> impl Iterator<Item = String> {
     studies::kallio_parameters().map(|(name, _, _)| name)
 }
 

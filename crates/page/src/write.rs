@@ -39,7 +39,7 @@ pub struct Written {
 }
 
 /// Name of the page file in the directory.
-pub const PAGE_FILE: &str = "page.json";
+const PAGE_FILE: &str = "page.json";
 
 /// Writes `page` to `directory`, completely or not at all.
 pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Written, Error> {
