@@ -94,7 +94,7 @@ class Proxy:
             self.said.append(line)
             if found := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
-            if found := re.search(r"health at http://127\.0\.0\.1:(\d+)", line):
+            if found := re.search(r"health on http://127\.0\.0\.1:(\d+)", line):
                 self.admin = int(found[1])
         threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True).start()
 

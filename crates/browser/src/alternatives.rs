@@ -36,17 +36,17 @@ pub enum H3Discovery {
 
 /// Knowledge of all servers, by name.
 #[derive(Debug, Default)]
-pub(crate) struct Alternatives(RefCell<Known>);
+pub(crate) struct Alternatives(RefCell<KnownServers>);
 
 #[derive(Debug, Default)]
-struct Known {
-    servers: BTreeMap<String, Server>,
+struct KnownServers {
+    servers: BTreeMap<String, AlternativeService>,
     /// True if QUIC has worked on this network.
     works: bool,
 }
 
 #[derive(Debug, Default)]
-struct Server {
+struct AlternativeService {
     /// End of the validity of the offer of HTTP/3.
     offered_until: Time,
     /// End of the time for which it is not tried.

@@ -1,13 +1,15 @@
-//! Device profiles: CPU costs of a client. Data, in `data/devices.toml`.
+//! Device profiles: CPU costs of a client, charged to its threads. Data, in `data/devices.toml`.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use page::Kind;
 use serde::Deserialize;
 use thiserror::Error;
+use units::Time;
 
-use crate::named::{Table, UnknownName};
+use crate::named::{NamedTable, UnknownName};
 
 /// The costs of one client, in microseconds of its main or network thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -61,7 +63,7 @@ pub enum DeviceError {
         why: String,
     },
     /// The file is not a device.
-    #[error("{path} is not one device as `farlink calibrate` writes it: {why}")]
+    #[error("{path} is not a device file: {why}")]
     Malformed {
         /// Its path.
         path: String,
@@ -74,7 +76,7 @@ fn one() -> f64 {
     1.0
 }
 
-static TABLE: Table<Device> = Table::new("device", include_str!("../data/devices.toml"));
+static TABLE: NamedTable<Device> = NamedTable::new("device", include_str!("../data/devices.toml"));
 
 impl Device {
     /// The device called `name`.
@@ -101,8 +103,8 @@ impl Device {
             toml::from_str(&text).map_err(|error| malformed(error.to_string()))?;
         match (devices.pop_first(), devices.len()) {
             (Some((_, device)), 0) => Ok(Device { slowdown: 1.0, ..device }),
-            (None, _) => Err(malformed("it holds none".to_owned())),
-            (Some(_), others) => Err(malformed(format!("it holds {}", others + 1))),
+            (None, _) => Err(malformed("it is empty".to_owned())),
+            (Some(_), others) => Err(malformed(format!("it contains {} of them", others + 1))),
         }
     }
 
@@ -193,6 +195,25 @@ impl Device {
     }
 }
 
+/// One thread. Work is queued in order of submission and never preempted, so the completion time of each piece is
+/// known when it is queued.
+#[derive(Default)]
+pub(crate) struct Thread {
+    free_at: Cell<Time>,
+}
+
+impl Thread {
+    /// Queues work that takes `cost`, at `now`; returns its completion time.
+    pub(crate) fn queue(&self, now: Time, cost: Duration) -> Time {
+        if cost.is_zero() && self.free_at.get() <= now {
+            return now;
+        }
+        let done = self.free_at.get().max(now) + cost;
+        self.free_at.set(done);
+        done
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,7 +244,7 @@ mod tests {
         let refused = |path: &str| Device::open(path).unwrap_err().to_string();
         let two = text.clone() + &nexus7.to_toml("other");
         assert!(refused(&file("two.toml", &two)).ends_with("it holds 2"));
-        assert!(refused(&file("none.toml", "")).ends_with("it holds none"));
+        assert!(refused(&file("none.toml", "")).ends_with("it is empty"));
         let wrong = text.replace("object_us", "objekt_us");
         assert!(refused(&file("wrong.toml", &wrong)).contains("objekt_us"));
         assert!(refused("nowhere.toml").starts_with("cannot read the device nowhere.toml"));
@@ -235,5 +256,15 @@ mod tests {
         for name in ["zero", "desktop", "desktop-2013", "nexus7"] {
             assert!(all.contains_key(name), "{name}");
         }
+    }
+
+    #[test]
+    fn work_is_done_one_after_another() {
+        let thread = Thread::default();
+        let ms = Time::from_millis;
+        assert_eq!(thread.queue(ms(0), Duration::from_millis(10)), ms(10));
+        assert_eq!(thread.queue(ms(5), Duration::from_millis(10)), ms(20));
+        assert_eq!(thread.queue(ms(5), Duration::ZERO), ms(20));
+        assert_eq!(thread.queue(ms(30), Duration::ZERO), ms(30));
     }
 }

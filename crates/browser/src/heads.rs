@@ -13,7 +13,7 @@ use http::header::{
 use page::{Host, Kind, Object, Page};
 use serde::Deserialize;
 
-use crate::named::{Table, UnknownName};
+use crate::named::{NamedTable, UnknownName};
 
 /// Contents of requests' heads.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,12 +32,12 @@ pub enum Heads {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Typical {
-    fields: Vec<Field>,
+    fields: Vec<FieldTemplate>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Field {
+struct FieldTemplate {
     name: String,
     value: Option<String>,
     document: Option<String>,
@@ -49,8 +49,10 @@ struct Field {
     data: Option<String>,
 }
 
-static TABLE: Table<Typical> =
-    Table::new("browser policy with request fields", include_str!("../data/request-fields.toml"));
+static TABLE: NamedTable<Typical> = NamedTable::new(
+    "browser policy with request fields",
+    include_str!("../data/request-fields.toml"),
+);
 
 /// Fields of a connection, or written by the sender of the request.
 const LEFT_OUT: [HeaderName; 7] =
@@ -87,7 +89,7 @@ impl Typical {
     }
 }
 
-impl Field {
+impl FieldTemplate {
     fn value(&self, kind: Kind) -> Option<&str> {
         let own = match kind {
             Kind::Document | Kind::Redirect => &self.document,

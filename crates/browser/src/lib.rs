@@ -6,10 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod acquaint;
 mod alternatives;
-mod auto_config;
-mod bodies;
 mod cache;
 pub mod calibrate;
 mod device;
@@ -22,20 +19,18 @@ mod policy;
 mod pool;
 mod priorities;
 mod proxy;
-mod thread;
 mod throttle;
 mod timeline;
 
-pub use alternatives::H3Discovery;
-pub use auto_config::AutoConfig;
-pub use bodies::{Bodies, Body};
-pub use cache::Cache;
-pub use device::{Device, DeviceError};
-pub use heads::{Heads, Typical};
-pub use loader::{Browser, ConnectionUse, Pushes, Session, Visited};
-pub use named::UnknownName;
-pub use names::{Naming, Prefetch};
-pub use plan::{Arm, Asking, LoadPlan};
-pub use policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
-pub use priorities::{Priorities, PrioritiesError};
-pub use proxy::{Ports, Proxy, Via, Way};
+pub use self::alternatives::H3Discovery;
+pub use self::cache::Cache;
+pub use self::device::{Device, DeviceError};
+pub use self::heads::{Heads, Typical};
+pub use self::loader::{Browser, ConnectionUse, Pushes, Session, Visited};
+pub use self::named::UnknownName;
+pub use self::names::{Naming, Prefetch};
+pub use self::plan::{Arm, Asking, LoadPlan};
+pub use self::policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
+pub use self::priorities::{Priorities, PrioritiesError};
+pub use self::proxy::{AutoConfig, Ports, Proxy, Via, Way};
+pub use self::timeline::{Bodies, Body};

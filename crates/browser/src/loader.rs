@@ -1,31 +1,37 @@
-//! A visit: from navigation to the load event.
+//! Browser and visits: a visit lasts from navigation to the load event; handshakes of earlier visits leave TLS sessions
+//! behind, which later connections resume.
 
 mod arrival;
 mod load;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::Wanted;
-use http_stack::client::Opening;
-use http_stack::h2::Shape;
-use http_stack::{h2, h3, spdy};
+use bytes::Bytes;
+use http::Request;
+use http_stack::client::{self, Opening};
+use http_stack::h1::codec::encode::AbsoluteForm;
+use http_stack::h2::{self, Shape};
+use http_stack::{Priority, Progress, Wanted, h3, spdy};
+use page::Host;
 use record::ObjectRecord;
 use tls::{ClientSessions, Security};
 use units::Time;
 
-use self::load::Load;
 use crate::alternatives::{Alternatives, H3Discovery};
-use crate::auto_config::{AutoConfig, Chooser};
 use crate::cache::Cache;
+use crate::device::Thread;
 use crate::names::{Names, Naming};
 use crate::plan::{Arm, LoadPlan};
 use crate::pool::{Pool, Used};
-use crate::thread::Thread;
+use crate::proxy::{AutoConfig, Chooser};
 use crate::{Bodies, Device, Policy};
+
+use self::load::Load;
 
 /// A browser's configuration and lasting state.
 pub struct Browser {
@@ -338,4 +344,54 @@ impl From<Used> for ConnectionUse {
             requests: used.requests,
         }
     }
+}
+
+/// A path that no page has.
+const PATH: &str = "/.well-known/farlink-acquaintance";
+
+impl Browser {
+    /// Opens one connection to each host of the page, in turn, or one to the proxy that handles all requests (and
+    /// to each host as well, if requests may bypass it), requests a missing resource and closes the connection. The
+    /// server's tickets come with the answer. An unreachable host stays unknown: its visit will say why.
+    pub async fn acquaint(&self, plan: &LoadPlan) {
+        let mut met = BTreeSet::new();
+        let ways = [Some(plan.arms()), plan.past()].into_iter().flatten();
+        for (host, arm) in ways.flat_map(|arms| plan.page.hosts.iter().zip(arms)) {
+            let port = if arm.asks_proxy() { 0 } else { arm.port };
+            if !arm.blocked && met.insert((arm.peer(&host.name), port)) {
+                self.meet(host, *arm).await;
+            }
+        }
+    }
+
+    async fn meet(&self, host: &Host, arm: Arm) {
+        let address = match arm.proxy() {
+            Some(proxy) => Ok(proxy.of_request(0)),
+            None => world::resolve(&host.name).map(|address| SocketAddr::new(address, arm.port)),
+        };
+        let Ok(address) = address else { return };
+        let opening = self.opening(address, &host.name, arm);
+        let is_secure = arm.security.is_secure() && !arm.asks_proxy();
+        let scheme = if is_secure { "https" } else { "http" };
+        let authority = host.authority(scheme, arm.port);
+        let request = Request::get(format!("{scheme}://{authority}{PATH}"));
+        let (Ok(mut request), Ok(mut connection)) =
+            (request.body(Bytes::new()), client::open(opening, &mut |_| ()).await)
+        else {
+            return;
+        };
+        if arm.asks_proxy() {
+            request.extensions_mut().insert(AbsoluteForm);
+        }
+        // The answer itself is ignored.
+        let _ = connection.fetch(&request, Priority::Lowest, &mut NoProgress).await;
+    }
+}
+
+struct NoProgress;
+
+impl Progress for NoProgress {
+    fn sent(&mut self, _head_bytes: u64, _body_bytes: u64) {}
+    fn head(&mut self, _status: u16, _head_bytes: u64) {}
+    fn data(&mut self, _piece: &[u8]) {}
 }

@@ -19,16 +19,16 @@ pub struct UnknownName {
 }
 
 /// A table that is parsed on first use, once per process: journeys look into it by the thousand.
-pub(crate) struct Table<T> {
+pub(crate) struct NamedTable<T> {
     what: &'static str,
     text: &'static str,
     entries: OnceLock<BTreeMap<String, T>>,
 }
 
-impl<T: DeserializeOwned + Clone> Table<T> {
+impl<T: DeserializeOwned + Clone> NamedTable<T> {
     /// The table in `text`, of items of the kind `what`.
-    pub(crate) const fn new(what: &'static str, text: &'static str) -> Table<T> {
-        Table { what, text, entries: OnceLock::new() }
+    pub(crate) const fn new(what: &'static str, text: &'static str) -> NamedTable<T> {
+        NamedTable { what, text, entries: OnceLock::new() }
     }
 
     /// Every entry, by name.

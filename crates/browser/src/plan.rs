@@ -59,20 +59,20 @@ pub struct LoadPlan {
     asking: Asking,
     pub(crate) requests: Vec<http::Request<Bytes>>,
     /// The bypass of the proxy, if some requests take it.
-    past: Option<Past>,
+    past: Option<ProxyBypass>,
     /// Precedence of each object.
     pub(crate) precedences: Vec<Precedence>,
     pub(crate) reveals: Vec<Reveals>,
 }
 
 /// Requests to a page's hosts that bypass the proxy.
-struct Past {
+struct ProxyBypass {
     arms: Vec<Arm>,
     requests: Vec<http::Request<Bytes>>,
 }
 
 /// A request, and its route.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RoutedRequest<'a> {
     pub(crate) arm: Arm,
     pub(crate) request: &'a http::Request<Bytes>,
 }
@@ -113,7 +113,7 @@ impl LoadPlan {
                     Err(error) => error.to_string(),
                 },
             };
-            return Err(format!("{}: object {index} cannot be asked for: {problem}", page.name));
+            return Err(format!("{}: object {index} cannot be requested: {problem}", page.name));
         }
         Ok(())
     }
@@ -144,8 +144,8 @@ impl LoadPlan {
     /// If the number of arms differs from the number of hosts.
     #[must_use]
     pub fn with_past(self, arms: Option<Vec<Arm>>) -> LoadPlan {
-        let past =
-            arms.map(|arms| Past { requests: requests(&self.page, &arms, &self.asking), arms });
+        let past = arms
+            .map(|arms| ProxyBypass { requests: requests(&self.page, &arms, &self.asking), arms });
         LoadPlan { past, ..self }
     }
 
@@ -198,10 +198,10 @@ impl LoadPlan {
     }
 
     /// Request for an object that bypasses the proxy, if that is possible.
-    pub(crate) fn past_proxy(&self, object: usize) -> Option<Asked<'_>> {
+    pub(crate) fn past_proxy(&self, object: usize) -> Option<RoutedRequest<'_>> {
         let past = self.past.as_ref()?;
         let host = self.page.objects[object].host.0 as usize;
-        Some(Asked { arm: past.arms[host], request: &past.requests[object] })
+        Some(RoutedRequest { arm: past.arms[host], request: &past.requests[object] })
     }
 }
 
@@ -234,12 +234,12 @@ fn requests(page: &Page, arms: &[Arm], asking: &Asking) -> Vec<http::Request<Byt
     assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
     let request = |object: &Object| {
         let arm = arms[object.host.0 as usize];
-        let filling = match asking.heads.fields(page, object) {
-            Some(fields) => Filling::Fields(fields),
-            None => Filling::Size(asking.heads.padding()),
+        let contents = match asking.heads.fields(page, object) {
+            Some(fields) => HeadContents::Fields(fields),
+            None => HeadContents::Size(asking.heads.padding()),
         };
         let request =
-            request(object, page.host_of(object), arm, filling, asking.priority(arm, object));
+            request(object, page.host_of(object), arm, contents, asking.priority(arm, object));
         if arm.asks_proxy() && !arm.multiplexes() { to_proxy(request) } else { request }
     };
     page.objects.iter().map(request).collect()
@@ -280,7 +280,7 @@ const PRIORITY: &str = "priority";
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
 /// Contents of a request's head.
-enum Filling {
+enum HeadContents {
     /// These fields.
     Fields(HeaderMap),
     /// The fields that every browser sends, and this one, which fills up the page's size.
@@ -293,7 +293,7 @@ fn request(
     object: &Object,
     host: &Host,
     arm: Arm,
-    filling: Filling,
+    contents: HeadContents,
     priority: Option<String>,
 ) -> http::Request<Bytes> {
     let authority = host.authority(arm.scheme(), arm.port);
@@ -309,8 +309,8 @@ fn request(
     };
     let mut request =
         http::Request::builder().method(object.method.as_str()).uri(uri).version(version);
-    let padding = match filling {
-        Filling::Fields(fields) => {
+    let padding = match contents {
+        HeadContents::Fields(fields) => {
             let mut request = whole(request);
             *request.headers_mut() = fields;
             if let Some(value) = priority {
@@ -320,7 +320,7 @@ fn request(
             }
             return request;
         }
-        Filling::Size(padding) => padding,
+        HeadContents::Size(padding) => padding,
     };
     let accept = match object.kind {
         page::Kind::Document => "text/html,application/xhtml+xml,*/*;q=0.8",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::named::{Table, UnknownName};
+use crate::named::{NamedTable, UnknownName};
 
 /// A browser's use of connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -94,7 +94,8 @@ fn one() -> u16 {
     1
 }
 
-static TABLE: Table<Policy> = Table::new("browser policy", include_str!("../data/policies.toml"));
+static TABLE: NamedTable<Policy> =
+    NamedTable::new("browser policy", include_str!("../data/policies.toml"));
 
 impl Policy {
     /// The policy called `name`.

@@ -12,11 +12,8 @@
 //! another host is closed to make room. It leaves out preconnects: on a fresh profile a browser has learnt of no
 //! host to connect to.
 
-mod capability;
-mod coalesce;
 mod discovery;
 mod group;
-mod idle;
 mod opening;
 mod session;
 
@@ -31,16 +28,16 @@ use tokio::sync::oneshot;
 use units::Time;
 
 use self::discovery::Attempts;
-pub(crate) use self::discovery::{Carrier, Found, Wish};
-use self::group::{Group, Supply, Waiter};
-pub(crate) use self::session::Company;
+pub(crate) use self::discovery::{ConnectionNeeds, FoundConnection, Transport};
+use self::group::{ConnectionSupply, Group, Waiter};
+pub(crate) use self::session::PipelineSharing;
 use crate::Policy;
 use crate::cache::Cache;
+use crate::device::Thread;
 use crate::loader::Browser;
 use crate::names::Names;
 use crate::plan::Arm;
-use crate::thread::Thread;
-use crate::timeline::Opened;
+use crate::timeline::ConnectionTimes;
 
 /// Key by which connections are grouped.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,7 +49,7 @@ pub(crate) struct Origin {
     /// Address of the proxy that they lead through, if there is one.
     pub(crate) proxy: Option<SocketAddr>,
     pub(crate) secure: bool,
-    pub(crate) carrier: Carrier,
+    pub(crate) transport: Transport,
 }
 
 /// A connection opened by this browser, for the record.
@@ -61,7 +58,7 @@ pub(crate) struct Used {
     pub(crate) host: String,
     pub(crate) arm: Arm,
     pub(crate) local: Option<SocketAddr>,
-    pub(crate) opened: Opened,
+    pub(crate) opened: ConnectionTimes,
     /// Remote address, once known.
     address: Option<SocketAddr>,
     /// True if it was given up before a packet left, because another could be used.
@@ -77,7 +74,7 @@ pub(crate) struct Lease {
     pub(crate) connection: Connection,
     pub(crate) id: u32,
     /// Timing of its opening, if this request is the first on it.
-    pub(crate) opened: Option<Opened>,
+    pub(crate) opened: Option<ConnectionTimes>,
     /// Group of the connection.
     origin: Rc<Origin>,
 }
@@ -123,7 +120,7 @@ impl Pool {
         origin: &Rc<Origin>,
         arm: Arm,
         priority: Priority,
-        company: Company,
+        sharing_mode: PipelineSharing,
     ) -> Result<Lease, String> {
         let (granted, origin) = {
             let mut inner = self.inner.borrow_mut();
@@ -131,13 +128,13 @@ impl Pool {
             let turn = (priority, inner.asked);
             inner.know(origin, || Group::new(arm, &self.browser.policy));
             let origin = inner.home(origin);
-            let bound = match inner.find(&origin, company) {
-                Supply::Ready(lease) => return Ok(inner.count(*lease)),
-                Supply::Bound(id) => Some(id),
-                Supply::Nothing => None,
+            let bound = match inner.find(&origin, sharing_mode) {
+                ConnectionSupply::Ready(lease) => return Ok(inner.count(*lease)),
+                ConnectionSupply::Bound(id) => Some(id),
+                ConnectionSupply::Nothing => None,
             };
             let (grant, granted) = oneshot::channel();
-            inner.group(&origin).wait(Waiter { turn, grant, company }, bound);
+            inner.group(&origin).wait(Waiter { turn, grant, sharing_mode }, bound);
             (granted, origin)
         };
         self.open_more(&origin);
@@ -202,9 +199,9 @@ impl Inner {
     }
 
     /// Looks for a connection for a request to `origin`.
-    fn find(&mut self, origin: &Origin, company: Company) -> Supply {
+    fn find(&mut self, origin: &Origin, sharing_mode: PipelineSharing) -> ConnectionSupply {
         let mut closed = Vec::new();
-        let found = self.group(origin).find(company, &mut closed);
+        let found = self.group(origin).find(sharing_mode, &mut closed);
         for id in closed {
             self.lose(origin, id);
         }

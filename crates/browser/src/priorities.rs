@@ -10,7 +10,7 @@ use page::Kind;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::named::{Table, UnknownName};
+use crate::named::{NamedTable, UnknownName};
 
 /// A browser's priorities by resource type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -19,24 +19,24 @@ pub struct Priorities {
     /// One line for people.
     pub summary: String,
     /// The tree of HTTP/2's streams; `None`: no dependencies are sent.
-    tree: Option<Tree>,
+    tree: Option<TreeShape>,
     /// True if requests have a `priority` field, for protocols that support it.
     field: bool,
-    document: Row,
-    stylesheet: Row,
-    script: Row,
-    font: Row,
-    data: Row,
-    image: Row,
-    media: Row,
-    other: Row,
+    document: KindPriority,
+    stylesheet: KindPriority,
+    script: KindPriority,
+    font: KindPriority,
+    data: KindPriority,
+    image: KindPriority,
+    media: KindPriority,
+    other: KindPriority,
 }
 
 /// Priorities of one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
-    level: Level,
+struct KindPriority {
+    level: LevelName,
     spdy: Option<u8>,
     weight: Option<u16>,
     urgency: Option<u8>,
@@ -47,7 +47,7 @@ struct Row {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Level {
+enum LevelName {
     Highest,
     High,
     Medium,
@@ -57,7 +57,7 @@ enum Level {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Tree {
+enum TreeShape {
     Chain,
     Flat,
     Groups,
@@ -80,7 +80,7 @@ pub enum PrioritiesError {
     #[error("{0}; a file's name ends in `.toml`")]
     Unknown(#[from] UnknownName),
     /// The file cannot be read.
-    #[error("the priorities in `{path}` cannot be read: {why}")]
+    #[error("cannot read the priorities `{path}`: {why}")]
     Unreadable {
         /// The file.
         path: String,
@@ -89,7 +89,7 @@ pub enum PrioritiesError {
     },
     /// The file holds something else.
     #[error(
-        "`{path}` holds no priorities: {why}; write one mapping, as in docs/priorities.md, with a row for each resource type"
+        "`{path}` is not a priorities file: {why}; it must contain one mapping with a row for each resource type (docs/priorities.md)"
     )]
     Malformed {
         /// The file.
@@ -99,7 +99,8 @@ pub enum PrioritiesError {
     },
 }
 
-static TABLE: Table<Priorities> = Table::new("mapping", include_str!("../data/priorities.toml"));
+static TABLE: NamedTable<Priorities> =
+    NamedTable::new("mapping", include_str!("../data/priorities.toml"));
 
 impl Priorities {
     /// The mapping called `spec`, or the one in the file of that name if it ends in `.toml`.
@@ -124,8 +125,8 @@ impl Priorities {
             toml::from_str(text).map_err(|error| error.to_string())?;
         match (all.pop_first(), all.len()) {
             (Some((_, priorities)), 0) => priorities.checked(),
-            (None, _) => Err("it holds none".to_owned()),
-            (Some(_), others) => Err(format!("it holds {}", others + 1)),
+            (None, _) => Err("it is empty".to_owned()),
+            (Some(_), others) => Err(format!("it contains {} of them", others + 1)),
         }
     }
 
@@ -150,7 +151,7 @@ impl Priorities {
         Ok(self)
     }
 
-    fn rows(&self) -> [(&'static str, &Row); 8] {
+    fn rows(&self) -> [(&'static str, &KindPriority); 8] {
         [
             ("document", &self.document),
             ("stylesheet", &self.stylesheet),
@@ -163,7 +164,7 @@ impl Priorities {
         ]
     }
 
-    fn row(&self, kind: Kind) -> &Row {
+    fn row(&self, kind: Kind) -> &KindPriority {
         match kind {
             Kind::Document | Kind::Redirect => &self.document,
             Kind::Stylesheet => &self.stylesheet,
@@ -179,9 +180,9 @@ impl Priorities {
     /// Shape of the dependencies between HTTP/2's streams, if any are sent.
     pub fn tree(&self) -> Option<Shape> {
         self.tree.map(|tree| match tree {
-            Tree::Chain => Shape::Chain,
-            Tree::Flat => Shape::Flat,
-            Tree::Groups => Shape::Groups,
+            TreeShape::Chain => Shape::Chain,
+            TreeShape::Flat => Shape::Flat,
+            TreeShape::Groups => Shape::Groups,
         })
     }
 
@@ -225,14 +226,14 @@ impl From<GroupName> for Group {
     }
 }
 
-impl From<Level> for Priority {
-    fn from(level: Level) -> Priority {
+impl From<LevelName> for Priority {
+    fn from(level: LevelName) -> Priority {
         match level {
-            Level::Highest => Priority::Highest,
-            Level::High => Priority::High,
-            Level::Medium => Priority::Medium,
-            Level::Low => Priority::Low,
-            Level::Lowest => Priority::Lowest,
+            LevelName::Highest => Priority::Highest,
+            LevelName::High => Priority::High,
+            LevelName::Medium => Priority::Medium,
+            LevelName::Low => Priority::Low,
+            LevelName::Lowest => Priority::Lowest,
         }
     }
 }

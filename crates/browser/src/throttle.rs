@@ -20,7 +20,7 @@ use crate::policy::Delayable;
 
 /// Properties of a request before it is started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct ThrottledRequest {
     pub(crate) host: u32,
     pub(crate) kind: Kind,
     pub(crate) priority: Priority,
@@ -28,7 +28,7 @@ pub(crate) struct Ask {
     pub(crate) is_told_priorities: bool,
 }
 
-impl Ask {
+impl ThrottledRequest {
     /// Chromium: below `net::LOW`.
     fn is_delayable(&self) -> bool {
         self.priority > Priority::Medium && !self.is_told_priorities
@@ -41,9 +41,9 @@ impl Ask {
 }
 
 /// The requests of one tab.
-pub(crate) struct Throttle(RefCell<State>);
+pub(crate) struct Throttle(RefCell<ThrottleState>);
 
-struct State {
+struct ThrottleState {
     limits: Delayable,
     delayable: usize,
     others: usize,
@@ -53,12 +53,12 @@ struct State {
     has_body: bool,
     asked: u64,
     /// Held requests, by priority, then by arrival.
-    held: BTreeMap<(Priority, u64), (Ask, oneshot::Sender<()>)>,
+    held: BTreeMap<(Priority, u64), (ThrottledRequest, oneshot::Sender<()>)>,
 }
 
 /// Decision on a delayable request.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum StartDecision {
     Starts,
     /// Its host has enough requests.
     HostIsBusy,
@@ -67,14 +67,14 @@ enum Verdict {
 }
 
 /// A request that was let through. It ends when this is dropped.
-pub(crate) struct Pass {
+pub(crate) struct ThrottlePass {
     throttle: Rc<Throttle>,
-    ask: Ask,
+    request: ThrottledRequest,
 }
 
 impl Throttle {
     pub(crate) fn new(limits: Delayable) -> Throttle {
-        Throttle(RefCell::new(State {
+        Throttle(RefCell::new(ThrottleState {
             limits,
             delayable: 0,
             others: 0,
@@ -87,69 +87,69 @@ impl Throttle {
     }
 
     /// Waits until the request may start.
-    pub(crate) async fn pass(self: &Rc<Self>, ask: Ask) -> Pass {
-        let held = self.0.borrow_mut().ask(ask);
+    pub(crate) async fn pass(self: &Rc<Self>, request: ThrottledRequest) -> ThrottlePass {
+        let held = self.0.borrow_mut().ask(request);
         if let Some(let_through) = held {
             let_through.await.expect("a tab does not go before its requests");
         }
-        Pass { throttle: Rc::clone(self), ask }
+        ThrottlePass { throttle: Rc::clone(self), request }
     }
 }
 
-impl Drop for Pass {
+impl Drop for ThrottlePass {
     fn drop(&mut self) {
-        self.throttle.0.borrow_mut().end(self.ask);
+        self.throttle.0.borrow_mut().end(self.request);
     }
 }
 
-impl State {
+impl ThrottleState {
     /// Starts a request, or holds it back until the returned channel is signalled.
-    fn ask(&mut self, ask: Ask) -> Option<oneshot::Receiver<()>> {
+    fn ask(&mut self, request: ThrottledRequest) -> Option<oneshot::Receiver<()>> {
         self.asked += 1;
-        if ask.is_delayable() {
+        if request.is_delayable() {
             self.has_body |= self.of_head == 0;
         }
-        if !ask.is_delayable() || self.verdict(ask) == Verdict::Starts {
-            self.start(ask);
+        if !request.is_delayable() || self.decision(request) == StartDecision::Starts {
+            self.start(request);
             return None;
         }
         let (tell, told) = oneshot::channel();
-        self.held.insert((ask.priority, self.asked), (ask, tell));
+        self.held.insert((request.priority, self.asked), (request, tell));
         Some(told)
     }
 
-    fn verdict(&self, ask: Ask) -> Verdict {
-        let at_host = self.by_host.get(&ask.host).copied().unwrap_or_default();
+    fn decision(&self, request: ThrottledRequest) -> StartDecision {
+        let at_host = self.by_host.get(&request.host).copied().unwrap_or_default();
         if self.delayable >= self.limits.in_all {
-            return Verdict::Held;
+            return StartDecision::Held;
         }
         if at_host >= self.limits.per_host {
-            return Verdict::HostIsBusy;
+            return StartDecision::HostIsBusy;
         }
         // Only one request beside the document is allowed.
         let is_crowded = self.others > 1 || self.delayable >= self.limits.in_head;
-        if !self.has_body && is_crowded { Verdict::Held } else { Verdict::Starts }
+        if !self.has_body && is_crowded { StartDecision::Held } else { StartDecision::Starts }
     }
 
-    fn start(&mut self, ask: Ask) {
-        *self.by_host.entry(ask.host).or_default() += 1;
-        self.of_head += usize::from(ask.is_of_head());
-        match ask.is_delayable() {
+    fn start(&mut self, request: ThrottledRequest) {
+        *self.by_host.entry(request.host).or_default() += 1;
+        self.of_head += usize::from(request.is_of_head());
+        match request.is_delayable() {
             true => self.delayable += 1,
             false => self.others += 1,
         }
     }
 
-    fn end(&mut self, ask: Ask) {
-        if let Some(count) = self.by_host.get_mut(&ask.host) {
+    fn end(&mut self, request: ThrottledRequest) {
+        if let Some(count) = self.by_host.get_mut(&request.host) {
             *count -= 1;
         }
-        self.of_head -= usize::from(ask.is_of_head());
-        match ask.is_delayable() {
+        self.of_head -= usize::from(request.is_of_head());
+        match request.is_delayable() {
             true => self.delayable -= 1,
             false => self.others -= 1,
         }
-        self.has_body |= self.of_head == 0 && ask.is_of_head();
+        self.has_body |= self.of_head == 0 && request.is_of_head();
         self.start_held();
     }
 
@@ -157,14 +157,14 @@ impl State {
     fn start_held(&mut self) {
         let turns: Vec<_> = self.held.keys().copied().collect();
         for turn in turns {
-            match self.verdict(self.held[&turn].0) {
-                Verdict::Held => return,
-                Verdict::HostIsBusy => {}
-                Verdict::Starts => {
-                    let (ask, tell) = self.held.remove(&turn).expect("it was there");
+            match self.decision(self.held[&turn].0) {
+                StartDecision::Held => return,
+                StartDecision::HostIsBusy => {}
+                StartDecision::Starts => {
+                    let (request, tell) = self.held.remove(&turn).expect("it was there");
                     // A request that has given up is skipped.
                     if tell.send(()).is_ok() {
-                        self.start(ask);
+                        self.start(request);
                     }
                 }
             }
@@ -178,24 +178,24 @@ mod tests {
 
     const LIMITS: Delayable = Delayable { in_all: 10, per_host: 6, in_head: 1 };
 
-    fn ask(host: u32, kind: Kind, priority: Priority) -> Ask {
-        Ask { host, kind, priority, is_told_priorities: false }
+    fn ask(host: u32, kind: Kind, priority: Priority) -> ThrottledRequest {
+        ThrottledRequest { host, kind, priority, is_told_priorities: false }
     }
 
-    fn image(host: u32) -> Ask {
+    fn image(host: u32) -> ThrottledRequest {
         ask(host, Kind::Image, Priority::Low)
     }
 
-    type Told = oneshot::Receiver<()>;
+    type StartSignal = oneshot::Receiver<()>;
 
     /// Number of images, of `images` at `hosts`, that start at once, and the channels of the others.
-    fn starting(state: &mut State, hosts: u32, images: u32) -> (usize, Vec<Told>) {
+    fn starting(state: &mut ThrottleState, hosts: u32, images: u32) -> (usize, Vec<StartSignal>) {
         let before = state.delayable;
         let held = (0..images).filter_map(|index| state.ask(image(index % hosts))).collect();
         (state.delayable - before, held)
     }
 
-    fn state() -> State {
+    fn state() -> ThrottleState {
         Throttle::new(LIMITS).0.into_inner()
     }
 
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(starting(&mut state(), 1, 20).0, 6);
         assert_eq!(starting(&mut state(), 2, 20).0, 10);
         let mut state = state();
-        let told = Ask { is_told_priorities: true, ..image(0) };
+        let told = ThrottledRequest { is_told_priorities: true, ..image(0) };
         for _ in 0..30 {
             assert!(state.ask(told).is_none());
         }

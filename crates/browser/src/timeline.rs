@@ -1,4 +1,6 @@
-//! Timeline of one object, recorded as it happens.
+//! Timeline of one object, recorded as it happens, and the digests of received bodies.
+
+use std::cell::RefCell;
 
 use page::Object;
 use record::{ObjectRecord, Phases};
@@ -6,7 +8,7 @@ use units::Time;
 
 /// Timing of a connection that was opened for a request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Opened {
+pub(crate) struct ConnectionTimes {
     pub(crate) started: Time,
     /// Time at which the address was known.
     pub(crate) resolved: Time,
@@ -19,7 +21,7 @@ pub(crate) struct Opened {
 pub(crate) struct Timeline {
     pub(crate) discovered: Time,
     pub(crate) assigned: Option<Time>,
-    pub(crate) opened: Option<Opened>,
+    pub(crate) opened: Option<ConnectionTimes>,
     pub(crate) sent: Option<Time>,
     pub(crate) head: Option<Time>,
     pub(crate) ended: Option<Time>,
@@ -117,6 +119,39 @@ impl Timeline {
     }
 }
 
+// Digests of received bodies: to check that two ways of carrying a page carried the same bytes.
+//
+// Nothing is digested by default ([`Browser::with_bodies`](crate::Browser::with_bodies)): it costs more than a
+// simulated load.
+
+/// One response's body as received by the loader, decoded from any transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Navigation start of the visit that it belongs to.
+    pub visit: Time,
+    /// Index in the page.
+    pub object: u32,
+    /// Length of the body.
+    pub bytes: u64,
+    /// BLAKE3 digest of the body.
+    pub digest: [u8; 32],
+}
+
+/// The bodies that arrived completely, in the order of their ends. Cache hits did not arrive.
+#[derive(Debug, Default)]
+pub struct Bodies(RefCell<Vec<Body>>);
+
+impl Bodies {
+    /// All so far.
+    pub fn all(&self) -> Vec<Body> {
+        self.0.borrow().clone()
+    }
+
+    pub(crate) fn keep(&self, body: Body) {
+        self.0.borrow_mut().push(body);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +161,7 @@ mod tests {
         let ms = Time::from_millis;
         let mut timeline = Timeline::new(ms(10));
         let (started, resolved, connected, secured) = (ms(5), ms(15), ms(55), ms(105));
-        timeline.opened = Some(Opened { started, resolved, connected, secured });
+        timeline.opened = Some(ConnectionTimes { started, resolved, connected, secured });
         timeline.assigned = Some(ms(120));
         timeline.sent = Some(ms(121));
         timeline.head = Some(ms(200));

@@ -10,17 +10,17 @@ use thiserror::Error;
 pub enum ChromiumError {
     /// There is no Chromium.
     #[error(
-        "no Chromium was found: {searched}; install one (`apt-get install chromium`) or name its program in FARLINK_CHROMIUM"
+        "Chromium not found: {searched}; install it (`apt-get install chromium`) or set FARLINK_CHROMIUM to its path"
     )]
     NotFound {
         /// The places searched.
         searched: String,
     },
     /// It could not be started.
-    #[error("Chromium could not be started: {0}")]
+    #[error("cannot start Chromium: {0}")]
     Start(#[source] io::Error),
     /// It ended unexpectedly.
-    #[error("Chromium ended while {doing}{}", said(.last_words))]
+    #[error("Chromium exited while {doing}{}", said(.last_words))]
     Gone {
         /// The command in progress.
         doing: String,
@@ -28,7 +28,7 @@ pub enum ChromiumError {
         last_words: String,
     },
     /// It no longer answers.
-    #[error("Chromium did not answer within {seconds} s while {doing}; it was ended")]
+    #[error("Chromium did not respond within {seconds} s while {doing} and was killed")]
     Hung {
         /// The command in progress.
         doing: String,
@@ -47,7 +47,7 @@ pub enum ChromiumError {
         message: String,
     },
     /// It sent a message that violates the protocol.
-    #[error("Chromium's answer to {method} was not understood: {problem}")]
+    #[error("unexpected response of Chromium to {method}: {problem}")]
     NotUnderstood {
         /// The command or event.
         method: String,
@@ -67,6 +67,6 @@ pub enum ChromiumError {
 fn said(last_words: &str) -> String {
     match last_words.trim() {
         "" => String::new(),
-        words => format!("; its last words: {words}"),
+        words => format!("; last output: {words}"),
     }
 }

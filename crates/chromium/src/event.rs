@@ -12,21 +12,21 @@ use super::ChromiumError;
 use super::pipe::Message;
 
 pub(super) enum Event {
-    Requested(Box<Requested>),
-    RequestHead(RequestHead),
-    Responded(Box<Responded>),
-    ResponseHead(ResponseHead),
-    Data(Data),
-    Finished(Finished),
-    Failed(Failed),
-    FromCache(Named),
-    Lifecycle(Lifecycle),
-    Frame(Frame),
-    Said(Said),
-    Threw(Threw),
-    Logged(Logged),
+    RequestWillBeSent(Box<RequestWillBeSent>),
+    RequestExtraInfo(RequestExtraInfo),
+    ResponseReceived(Box<ResponseReceived>),
+    ResponseExtraInfo(ResponseExtraInfo),
+    DataReceived(DataReceived),
+    LoadingFinished(LoadingFinished),
+    LoadingFailed(LoadingFailed),
+    ServedFromCache(RequestIdOnly),
+    LifecycleEvent(LifecycleEvent),
+    ScreencastFrame(ScreencastFrame),
+    ConsoleCalled(ConsoleCalled),
+    ExceptionThrown(ExceptionThrown),
+    EntryAdded(EntryAdded),
     /// The page's process crashed.
-    Crashed,
+    TargetCrashed,
     /// Ignored events.
     Other,
 }
@@ -34,22 +34,22 @@ pub(super) enum Event {
 /// `Network.requestWillBeSent`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Requested {
+pub(super) struct RequestWillBeSent {
     pub(super) request_id: String,
     #[serde(default)]
     pub(super) loader_id: String,
     pub(super) frame_id: Option<String>,
-    pub(super) request: Request,
+    pub(super) request: ProtocolRequest,
     pub(super) timestamp: f64,
     /// The same instant in seconds since 1970.
     pub(super) wall_time: f64,
     /// The response that redirected to this request.
-    pub(super) redirect_response: Option<Response>,
+    pub(super) redirect_response: Option<ProtocolResponse>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request {
+pub(super) struct ProtocolRequest {
     pub(super) url: String,
     pub(super) method: String,
     pub(super) initial_priority: String,
@@ -67,7 +67,7 @@ pub(super) struct PostData {
 /// `Network.requestWillBeSentExtraInfo`: the fields as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RequestHead {
+pub(super) struct RequestExtraInfo {
     pub(super) request_id: String,
     pub(super) headers: BTreeMap<String, String>,
 }
@@ -75,14 +75,14 @@ pub(super) struct RequestHead {
 /// `Network.responseReceived`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Responded {
+pub(super) struct ResponseReceived {
     pub(super) request_id: String,
-    pub(super) response: Response,
+    pub(super) response: ProtocolResponse,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Response {
+pub(super) struct ProtocolResponse {
     pub(super) status: u16,
     pub(super) protocol: Option<String>,
     #[serde(default)]
@@ -97,13 +97,13 @@ pub(super) struct Response {
     /// Address of the host, or of the proxy in front of it; an IPv6 address is in brackets.
     #[serde(default, rename = "remoteIPAddress")]
     pub(super) remote_address: Option<String>,
-    pub(super) timing: Option<Timing>,
+    pub(super) timing: Option<ResourceTiming>,
 }
 
 /// `Network.ResourceTiming`: milliseconds after `request_time`, -1 for phases that did not occur.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Timing {
+pub(super) struct ResourceTiming {
     /// Seconds.
     pub(super) request_time: f64,
     pub(super) dns_start: f64,
@@ -120,7 +120,7 @@ pub(super) struct Timing {
 /// `Network.responseReceivedExtraInfo`: the head as received. HTTP/1 only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResponseHead {
+pub(super) struct ResponseExtraInfo {
     pub(super) request_id: String,
     pub(super) headers_text: Option<String>,
 }
@@ -128,7 +128,7 @@ pub(super) struct ResponseHead {
 /// `Network.dataReceived`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Data {
+pub(super) struct DataReceived {
     pub(super) request_id: String,
     /// Length of the body, decoded; our origins use no content coding.
     pub(super) data_length: u64,
@@ -137,7 +137,7 @@ pub(super) struct Data {
 /// `Network.loadingFinished`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Finished {
+pub(super) struct LoadingFinished {
     pub(super) request_id: String,
     pub(super) timestamp: f64,
     /// The whole response as received, framing included.
@@ -147,7 +147,7 @@ pub(super) struct Finished {
 /// `Network.loadingFailed`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Failed {
+pub(super) struct LoadingFailed {
     pub(super) request_id: String,
     pub(super) timestamp: f64,
     pub(super) error_text: String,
@@ -157,14 +157,14 @@ pub(super) struct Failed {
 /// An event of which only the request's id matters.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Named {
+pub(super) struct RequestIdOnly {
     pub(super) request_id: String,
 }
 
 /// `Page.lifecycleEvent`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Lifecycle {
+pub(super) struct LifecycleEvent {
     pub(super) loader_id: String,
     pub(super) name: String,
     pub(super) timestamp: f64,
@@ -173,16 +173,16 @@ pub(super) struct Lifecycle {
 /// `Page.screencastFrame`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Frame {
+pub(super) struct ScreencastFrame {
     /// Base64.
     pub(super) data: String,
-    pub(super) metadata: FrameMetadata,
+    pub(super) metadata: ScreencastMetadata,
     /// Id to acknowledge it by.
     pub(super) session_id: u64,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct FrameMetadata {
+pub(super) struct ScreencastMetadata {
     /// Seconds since 1970.
     pub(super) timestamp: Option<f64>,
 }
@@ -190,15 +190,15 @@ pub(super) struct FrameMetadata {
 /// `Runtime.consoleAPICalled`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Said {
+pub(super) struct ConsoleCalled {
     #[serde(rename = "type")]
     pub(super) level: String,
     #[serde(default)]
-    pub(super) args: Vec<Argument>,
+    pub(super) args: Vec<RemoteObject>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Argument {
+pub(super) struct RemoteObject {
     pub(super) value: Option<Value>,
     pub(super) description: Option<String>,
 }
@@ -206,19 +206,19 @@ pub(super) struct Argument {
 /// `Runtime.exceptionThrown`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Threw {
-    pub(super) exception_details: Thrown,
+pub(super) struct ExceptionThrown {
+    pub(super) exception_details: ExceptionDetails,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Thrown {
+pub(super) struct ExceptionDetails {
     pub(super) text: String,
-    pub(super) exception: Option<Argument>,
+    pub(super) exception: Option<RemoteObject>,
 }
 
 /// `Log.entryAdded`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Logged {
+pub(super) struct EntryAdded {
     pub(super) entry: LogEntry,
 }
 
@@ -236,20 +236,24 @@ impl Event {
         let method = message.method;
         let params = message.params;
         Ok(match method.as_str() {
-            "Network.requestWillBeSent" => Event::Requested(parse(&method, params)?),
-            "Network.requestWillBeSentExtraInfo" => Event::RequestHead(parse(&method, params)?),
-            "Network.responseReceived" => Event::Responded(parse(&method, params)?),
-            "Network.responseReceivedExtraInfo" => Event::ResponseHead(parse(&method, params)?),
-            "Network.dataReceived" => Event::Data(parse(&method, params)?),
-            "Network.loadingFinished" => Event::Finished(parse(&method, params)?),
-            "Network.loadingFailed" => Event::Failed(parse(&method, params)?),
-            "Network.requestServedFromCache" => Event::FromCache(parse(&method, params)?),
-            "Page.lifecycleEvent" => Event::Lifecycle(parse(&method, params)?),
-            "Page.screencastFrame" => Event::Frame(parse(&method, params)?),
-            "Runtime.consoleAPICalled" => Event::Said(parse(&method, params)?),
-            "Runtime.exceptionThrown" => Event::Threw(parse(&method, params)?),
-            "Log.entryAdded" => Event::Logged(parse(&method, params)?),
-            "Inspector.targetCrashed" => Event::Crashed,
+            "Network.requestWillBeSent" => Event::RequestWillBeSent(parse(&method, params)?),
+            "Network.requestWillBeSentExtraInfo" => {
+                Event::RequestExtraInfo(parse(&method, params)?)
+            }
+            "Network.responseReceived" => Event::ResponseReceived(parse(&method, params)?),
+            "Network.responseReceivedExtraInfo" => {
+                Event::ResponseExtraInfo(parse(&method, params)?)
+            }
+            "Network.dataReceived" => Event::DataReceived(parse(&method, params)?),
+            "Network.loadingFinished" => Event::LoadingFinished(parse(&method, params)?),
+            "Network.loadingFailed" => Event::LoadingFailed(parse(&method, params)?),
+            "Network.requestServedFromCache" => Event::ServedFromCache(parse(&method, params)?),
+            "Page.lifecycleEvent" => Event::LifecycleEvent(parse(&method, params)?),
+            "Page.screencastFrame" => Event::ScreencastFrame(parse(&method, params)?),
+            "Runtime.consoleAPICalled" => Event::ConsoleCalled(parse(&method, params)?),
+            "Runtime.exceptionThrown" => Event::ExceptionThrown(parse(&method, params)?),
+            "Log.entryAdded" => Event::EntryAdded(parse(&method, params)?),
+            "Inspector.targetCrashed" => Event::TargetCrashed,
             _ => Event::Other,
         })
     }

@@ -1,4 +1,4 @@
-//! The filmstrip, and the Speed Index computed from it.
+//! The paints of a visit: milestones of the main frame, the filmstrip, and the Speed Index computed from it.
 //!
 //! Frames come from the compositor (`Page.startScreencast`), scaled down, as PNG; they cost the browser time, so a
 //! visit is filmed only on request. A page is white until its first paint.
@@ -11,8 +11,10 @@
 use std::time::Duration;
 
 use base64::Engine;
+use record::Paint;
 
-use super::event;
+use super::event::{self, LifecycleEvent};
+use super::request::MonotonicClock;
 
 /// Maximum width of frames, in pixels.
 pub(super) const WIDTH: u32 = 320;
@@ -37,7 +39,7 @@ pub(super) struct Film {
 }
 
 impl Film {
-    pub(super) fn take(&mut self, frame: &event::Frame) {
+    pub(super) fn take(&mut self, frame: &event::ScreencastFrame) {
         let png = base64::engine::general_purpose::STANDARD.decode(&frame.data);
         // A frame without a time or a picture is ignored.
         if let (Some(at), Ok(png)) = (frame.metadata.timestamp, png) {
@@ -104,6 +106,47 @@ fn histogram(image: &[u8]) -> Option<Histogram> {
 
 fn difference(a: &Histogram, b: &Histogram) -> f64 {
     a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).sum()
+}
+
+/// The main frame's milestones, in seconds of the browser's clock.
+#[derive(Debug, Default)]
+pub(super) struct Milestones {
+    dom_content_loaded: Option<f64>,
+    pub(super) first_paint: Option<f64>,
+    first_contentful_paint: Option<f64>,
+    /// The load event began.
+    pub(super) loaded: Option<f64>,
+}
+
+impl Milestones {
+    /// Records an event of the main frame's document.
+    pub(super) fn note(&mut self, event: &LifecycleEvent) {
+        let milestone = match event.name.as_str() {
+            "DOMContentLoaded" => &mut self.dom_content_loaded,
+            "firstPaint" => &mut self.first_paint,
+            "firstContentfulPaint" => &mut self.first_contentful_paint,
+            "load" => &mut self.loaded,
+            _ => return,
+        };
+        milestone.get_or_insert(event.timestamp);
+    }
+
+    /// Returns true if something has been painted.
+    pub(super) fn is_painted(&self) -> bool {
+        self.first_paint.is_some() && self.first_contentful_paint.is_some()
+    }
+
+    /// The milestones as spans since `navigation`.
+    pub(super) fn paint(&self, clock: MonotonicClock, navigation: f64) -> Paint {
+        let start = clock.time(navigation);
+        let span = |at: Option<f64>| at.map(|at| clock.time(at).since(start).as_nanos() as u64);
+        Paint {
+            dom_content_loaded_ns: span(self.dom_content_loaded),
+            first_paint_ns: span(self.first_paint),
+            first_contentful_paint_ns: span(self.first_contentful_paint),
+            ..Paint::default()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,20 @@
-//! Launching the browser: its flags, and its pipe.
+//! The Chromium binary, its launch - flags and pipe - and the running browser.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
 
 use super::net_log::NetLog;
-use super::{Chromium, ChromiumError, Middleman, Running};
+use super::pipe::Pipe;
+use super::{ChromiumError, Context, Middleman};
 
 /// Launch options.
 #[derive(Clone, Debug)]
@@ -185,6 +190,152 @@ fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
+/// Names of the binary, the distributions' own first.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// An installed Chromium.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chromium {
+    program: PathBuf,
+}
+
+impl Chromium {
+    /// The program `named` (the variable `FARLINK_CHROMIUM`), else the first of its usual names in the directories
+    /// of `path` (the variable `PATH`).
+    ///
+    /// # Errors
+    /// [`ChromiumError::NotFound`], with the places searched and the package to install.
+    pub fn find(named: Option<&OsStr>, path: Option<&OsStr>) -> Result<Chromium, ChromiumError> {
+        if let Some(program) = named.filter(|name| !name.is_empty()) {
+            let program = PathBuf::from(program);
+            let searched =
+                format!("FARLINK_CHROMIUM names `{}`, which is no file", program.display());
+            return match program.is_file() {
+                true => Ok(Chromium { program }),
+                false => Err(ChromiumError::NotFound { searched }),
+            };
+        }
+        let folders: Vec<PathBuf> = path.map(std::env::split_paths).into_iter().flatten().collect();
+        let programs = NAMES.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+        programs
+            .into_iter()
+            .find(|program| program.is_file())
+            .map(|program| Chromium { program })
+            .ok_or_else(|| ChromiumError::NotFound {
+                searched: format!("PATH has none of {}", NAMES.join(", ")),
+            })
+    }
+
+    /// Its path.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+/// Time limit of an orderly end.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// Length of the end of its standard error that is repeated in an error.
+const LAST_WORDS_BYTES: usize = 600;
+
+/// A running Chromium. Dropped, it is ended with all its processes.
+pub struct Running {
+    /// `None` once it has been ended.
+    child: Option<Child>,
+    stderr: PathBuf,
+    version: String,
+    pub(super) net_log: Option<NetLog>,
+    pub(super) pipe: Pipe,
+}
+
+impl Running {
+    pub(super) fn new(
+        mut child: Child,
+        stderr: PathBuf,
+        net_log: Option<NetLog>,
+    ) -> Result<Running, ChromiumError> {
+        let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            panic!("the launcher hands back a child with the pipes it was given");
+        };
+        let pipe = Pipe::new(commands, answers);
+        let mut running =
+            Running { child: Some(child), stderr, version: String::new(), net_log, pipe };
+        let version = running.call(None, "Browser.getVersion", json!({}))?;
+        running.version = version["product"].as_str().unwrap_or_default().to_owned();
+        Ok(running)
+    }
+
+    /// Its name and version, as it reports them: `Chrome/156.0.8078.79`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// A browser as newly started: no cache, no cookies, no connections, no TLS sessions.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn context(&mut self) -> Result<Context<'_>, ChromiumError> {
+        Context::new(self)
+    }
+
+    /// Ends it in order.
+    pub fn close(mut self) {
+        // It closes its end of the pipe when it exits; if it cannot be told, it is gone.
+        if self.pipe.send(None, "Browser.close", json!({})).is_ok() {
+            self.pipe.close(END_LIMIT);
+        }
+    }
+
+    pub(super) fn call(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, ChromiumError> {
+        let answer = self.pipe.call(session, method, params);
+        answer.map_err(|error| self.blame(error))
+    }
+
+    /// Ends a browser that hangs, and reports the reason of one that is gone.
+    pub(super) fn blame(&mut self, error: ChromiumError) -> ChromiumError {
+        match error {
+            ChromiumError::Gone { doing, .. } => {
+                self.end();
+                ChromiumError::Gone { doing, last_words: self.last_words() }
+            }
+            ChromiumError::Hung { .. } => {
+                self.end();
+                error
+            }
+            other => other,
+        }
+    }
+
+    fn last_words(&self) -> String {
+        let text = std::fs::read(&self.stderr).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LAST_WORDS_BYTES)..]);
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" / ")
+    }
+
+    /// Kills its process group and reaps its first process, in this order: until that one is reaped, its number is
+    /// not reused.
+    fn end(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            // The group is gone already, as intended.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +369,21 @@ mod tests {
         let arguments = Launch { quic_hosts, ..launch }.arguments();
         assert!(arguments.contains(&"--origin-to-force-quic-on=a.test:443,b.test:443".into()));
         assert!(!arguments.contains(&"--disable-quic".into()));
+    }
+
+    #[test]
+    fn a_missing_browser_says_what_to_install() {
+        let nowhere = OsStr::new("/nonexistent");
+        for (named, path) in [(None, Some(nowhere)), (None, None), (Some(nowhere), None)] {
+            let error = Chromium::find(named, path).unwrap_err().to_string();
+            assert!(error.contains("apt-get install chromium"), "{error}");
+            assert!(error.contains("FARLINK_CHROMIUM"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_one_that_is_named_is_taken() {
+        let any_file = OsStr::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        assert_eq!(Chromium::find(Some(any_file), None).unwrap().program(), Path::new(any_file));
     }
 }

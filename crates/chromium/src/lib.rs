@@ -16,29 +16,20 @@
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.
 
-mod after;
-mod connections;
-mod context;
 mod error;
 mod event;
 mod film;
-mod find;
 mod launch;
-mod matching;
 mod middleman;
 mod net_log;
-mod paint;
 mod pipe;
 mod request;
-mod running;
 mod tab;
 mod visit;
 
-pub use context::Context;
-pub use error::ChromiumError;
-pub use film::Frame;
-pub use find::Chromium;
-pub use launch::{Launch, Sandbox};
-pub use middleman::{Manner, Middleman, Told};
-pub use running::Running;
-pub use visit::{ChromiumVisit, Console, Look, Settings, Unexpected};
+pub use self::error::ChromiumError;
+pub use self::film::Frame;
+pub use self::launch::{Chromium, Launch, Running, Sandbox};
+pub use self::middleman::{Manner, Middleman, Told};
+pub use self::tab::Context;
+pub use self::visit::{ChromiumVisit, Console, Look, Settings, Unexpected};

@@ -25,31 +25,31 @@ pub(super) struct NetLog {
 }
 
 #[derive(Deserialize)]
-struct Start {
-    constants: Constants,
+struct NetLogHeader {
+    constants: NetLogConstants,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Constants {
+struct NetLogConstants {
     log_event_types: BTreeMap<String, u64>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct NetLogEvent {
     #[serde(rename = "type")]
     kind: u64,
-    source: Source,
-    params: Option<Params>,
+    source: EventSource,
+    params: Option<EventParams>,
 }
 
 #[derive(Deserialize)]
-struct Source {
+struct EventSource {
     id: u64,
 }
 
 #[derive(Deserialize)]
-struct Params {
+struct EventParams {
     local_address: Option<SocketAddr>,
 }
 
@@ -82,7 +82,7 @@ impl NetLog {
 
     fn take(&mut self, line: &str) {
         let Some(connect) = self.connect else {
-            let start = serde_json::from_str::<Start>(&format!("{line}}}"));
+            let start = serde_json::from_str::<NetLogHeader>(&format!("{line}}}"));
             self.connect = start
                 .ok()
                 .and_then(|start| start.constants.log_event_types.get("TCP_CONNECT").copied());
@@ -92,7 +92,7 @@ impl NetLog {
         if !line.contains("\"local_address\"") {
             return;
         }
-        let Ok(entry) = serde_json::from_str::<Entry>(line) else { return };
+        let Ok(entry) = serde_json::from_str::<NetLogEvent>(line) else { return };
         let local = entry.params.and_then(|params| params.local_address);
         if let Some(local) = local.filter(|_| entry.kind == connect) {
             self.locals.insert(entry.source.id, local);

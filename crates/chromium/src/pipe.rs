@@ -21,8 +21,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// A conversation with a browser, or with one of its pages.
 pub(super) struct Pipe {
     commands: Option<ChildStdin>,
-    arrivals: Receiver<Arrival>,
-    ring: Sender<Arrival>,
+    arrivals: Receiver<PipeInput>,
+    ring: Sender<PipeInput>,
     asked: u64,
     rung: u64,
     /// Events received during the wait for an answer.
@@ -30,7 +30,7 @@ pub(super) struct Pipe {
 }
 
 /// Input of the pipe.
-enum Arrival {
+enum PipeInput {
     Message(Box<Message>),
     /// The browser closed its end.
     Closed,
@@ -53,18 +53,18 @@ pub(super) struct Message {
     pub(super) params: Value,
     #[serde(default)]
     result: Value,
-    error: Option<Refusal>,
+    error: Option<CommandError>,
     /// The page it belongs to.
     pub(super) session_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Refusal {
+struct CommandError {
     message: String,
 }
 
 /// Result of waiting for an event.
-pub(super) enum Awaited {
+pub(super) enum Waited {
     Event(Box<Message>),
     /// Nothing arrived within the caller's patience.
     Quiet,
@@ -108,12 +108,12 @@ impl Pipe {
         let id = self.send(session, method, params).map_err(|_| gone(method))?;
         loop {
             let message = match self.arrivals.recv_timeout(limit) {
-                Ok(Arrival::Message(message)) => *message,
-                Ok(Arrival::Alarm(_)) => continue,
-                Ok(Arrival::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(PipeInput::Message(message)) => *message,
+                Ok(PipeInput::Alarm(_)) => continue,
+                Ok(PipeInput::Closed) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(gone(method));
                 }
-                Ok(Arrival::Garbled(problem)) => return Err(garbled(method, problem)),
+                Ok(PipeInput::Garbled(problem)) => return Err(garbled(method, problem)),
                 Err(RecvTimeoutError::Timeout) => {
                     let doing = format!("asked for {method}");
                     return Err(ChromiumError::Hung { doing, seconds: limit.as_secs() });
@@ -123,7 +123,7 @@ impl Pipe {
                 Message { id: Some(answered), error, result, .. } if answered == id => {
                     return match error {
                         None => Ok(result),
-                        Some(Refusal { message }) => {
+                        Some(CommandError { message }) => {
                             Err(ChromiumError::Refused { method: method.to_owned(), message })
                         }
                     };
@@ -155,24 +155,24 @@ impl Pipe {
     }
 
     /// The next event; waits at most `patience` for it.
-    pub(super) fn next(&mut self, patience: Duration) -> Result<Awaited, ChromiumError> {
+    pub(super) fn next(&mut self, patience: Duration) -> Result<Waited, ChromiumError> {
         const DOING: &str = "loading a page";
         if let Some(event) = self.queued.pop_front() {
-            return Ok(Awaited::Event(Box::new(event)));
+            return Ok(Waited::Event(Box::new(event)));
         }
         loop {
             match self.arrivals.recv_timeout(patience) {
-                Ok(Arrival::Message(message)) if message.id.is_none() => {
-                    return Ok(Awaited::Event(message));
+                Ok(PipeInput::Message(message)) if message.id.is_none() => {
+                    return Ok(Waited::Event(message));
                 }
-                Ok(Arrival::Message(_)) => {}
-                Ok(Arrival::Alarm(number)) if number == self.rung => return Ok(Awaited::Alarm),
-                Ok(Arrival::Alarm(_)) => {} // Of an earlier visit.
-                Ok(Arrival::Garbled(problem)) => return Err(garbled(DOING, problem)),
-                Ok(Arrival::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(PipeInput::Message(_)) => {}
+                Ok(PipeInput::Alarm(number)) if number == self.rung => return Ok(Waited::Alarm),
+                Ok(PipeInput::Alarm(_)) => {} // Of an earlier visit.
+                Ok(PipeInput::Garbled(problem)) => return Err(garbled(DOING, problem)),
+                Ok(PipeInput::Closed) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(gone(DOING));
                 }
-                Err(RecvTimeoutError::Timeout) => return Ok(Awaited::Quiet),
+                Err(RecvTimeoutError::Timeout) => return Ok(Waited::Quiet),
             }
         }
     }
@@ -181,7 +181,7 @@ impl Pipe {
     pub(super) fn forget_events(&mut self) {
         self.queued.clear();
         while let Ok(arrival) = self.arrivals.try_recv() {
-            if matches!(arrival, Arrival::Closed | Arrival::Garbled(_)) {
+            if matches!(arrival, PipeInput::Closed | PipeInput::Garbled(_)) {
                 // Not to be discarded: the next caller must get it.
                 let _ = self.ring.send(arrival);
                 return;
@@ -198,7 +198,7 @@ impl Pipe {
         thread::spawn(move || {
             if wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 // With the receiver gone, nobody needs to be told.
-                let _ = ring.send(Arrival::Alarm(number));
+                let _ = ring.send(PipeInput::Alarm(number));
             }
         });
         Alarm { _dropped: dropped }
@@ -208,7 +208,7 @@ impl Pipe {
     pub(super) fn close(&mut self, patience: Duration) {
         self.commands = None;
         while let Ok(arrival) = self.arrivals.recv_timeout(patience) {
-            if matches!(arrival, Arrival::Closed) {
+            if matches!(arrival, PipeInput::Closed) {
                 return;
             }
         }
@@ -220,27 +220,27 @@ pub(super) struct Alarm {
     _dropped: Sender<()>,
 }
 
-fn read(mut answers: impl BufRead, arrived: &Sender<Arrival>) {
+fn read(mut answers: impl BufRead, arrived: &Sender<PipeInput>) {
     loop {
         let mut text = Vec::new();
         let arrival = match answers.read_until(0, &mut text) {
-            Ok(0) | Err(_) => Arrival::Closed,
+            Ok(0) | Err(_) => PipeInput::Closed,
             Ok(_) => parse(&text),
         };
-        let last = matches!(arrival, Arrival::Closed);
+        let last = matches!(arrival, PipeInput::Closed);
         if arrived.send(arrival).is_err() || last {
             return;
         }
     }
 }
 
-fn parse(text: &[u8]) -> Arrival {
+fn parse(text: &[u8]) -> PipeInput {
     let text = text.strip_suffix(&[0]).unwrap_or(text);
     match serde_json::from_slice(text) {
-        Ok(message) => Arrival::Message(Box::new(message)),
+        Ok(message) => PipeInput::Message(Box::new(message)),
         Err(error) => {
             let start: String = String::from_utf8_lossy(text).chars().take(200).collect();
-            Arrival::Garbled(format!("{error}: {start}"))
+            PipeInput::Garbled(format!("{error}: {start}"))
         }
     }
 }

@@ -1,23 +1,27 @@
-//! The requests of a visit, as the browser reports them.
+//! The requests of a visit, as the browser reports them: their objects of the page, and their connections.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use browser::{Arm, ConnectionUse, LoadPlan};
 use page::Object;
 use record::{ObjectRecord, Phases};
 use units::Time;
 
-use super::event::{Data, Event, Failed, Finished, Requested, Response, Timing};
+use super::event::{
+    DataReceived, Event, LoadingFailed, LoadingFinished, ProtocolResponse, RequestWillBeSent,
+    ResourceTiming,
+};
 
 /// Conversion of the browser's clock, in seconds, to instants of the world's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct MonotonicClock {
     /// Time on `CLOCK_MONOTONIC` at which the world began.
     pub(super) began: Duration,
 }
 
-impl Clock {
+impl MonotonicClock {
     pub(super) fn time(self, seconds: f64) -> Time {
         let since = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         Time::ZERO + since.saturating_sub(self.began)
@@ -31,7 +35,7 @@ pub(super) struct Request {
     pub(super) url: String,
     /// Seconds.
     pub(super) discovered: f64,
-    pub(super) response: Option<Response>,
+    pub(super) response: Option<ProtocolResponse>,
     /// Seconds.
     pub(super) ended: Option<f64>,
     pub(super) error: Option<String>,
@@ -59,40 +63,49 @@ impl Requests {
     /// Records an event of the network; returns true if it began or ended a request.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
-            Event::Requested(requested) => self.requested(requested),
-            Event::Responded(responded) => {
+            Event::RequestWillBeSent(requested) => self.requested(requested),
+            Event::ResponseReceived(responded) => {
                 if let Some(request) = self.find(&responded.request_id) {
                     request.response = Some(responded.response.clone());
                 }
             }
-            Event::RequestHead(head) => {
+            Event::RequestExtraInfo(head) => {
                 if let Some(request) = self.find(&head.request_id) {
                     request.request_head = Some(request.head_bytes(&head.headers));
                 }
             }
-            Event::ResponseHead(head) => {
+            Event::ResponseExtraInfo(head) => {
                 let bytes = head.headers_text.as_ref().map(|text| text.len() as u64);
                 if let (Some(request), Some(bytes)) = (self.find(&head.request_id), bytes) {
                     request.response_head = Some(bytes);
                 }
             }
-            Event::Data(Data { request_id, data_length }) => {
+            Event::DataReceived(DataReceived { request_id, data_length }) => {
                 if let Some(request) = self.find(request_id) {
                     request.body_bytes += data_length;
                 }
             }
-            Event::FromCache(named) => {
+            Event::ServedFromCache(named) => {
                 if let Some(request) = self.find(&named.request_id) {
                     request.from_cache = true;
                 }
             }
-            Event::Finished(Finished { request_id, timestamp, encoded_data_length }) => {
+            Event::LoadingFinished(LoadingFinished {
+                request_id,
+                timestamp,
+                encoded_data_length,
+            }) => {
                 if let Some(request) = self.find(request_id) {
                     request.wire_bytes = *encoded_data_length as u64;
                 }
                 self.end(request_id, *timestamp, None);
             }
-            Event::Failed(Failed { request_id, timestamp, error_text, blocked_reason }) => {
+            Event::LoadingFailed(LoadingFailed {
+                request_id,
+                timestamp,
+                error_text,
+                blocked_reason,
+            }) => {
                 let reason = blocked_reason.as_deref().filter(|_| error_text.is_empty());
                 self.end(request_id, *timestamp, Some(reason.unwrap_or(error_text).to_owned()));
             }
@@ -100,7 +113,7 @@ impl Requests {
         }
     }
 
-    fn requested(&mut self, requested: &Requested) {
+    fn requested(&mut self, requested: &RequestWillBeSent) {
         // URLs not carried by HTTP (data:, blob:) are no requests.
         if !requested.request.url.starts_with("http") {
             return;
@@ -134,7 +147,7 @@ impl Requests {
 }
 
 impl Request {
-    fn new(requested: &Requested) -> Request {
+    fn new(requested: &RequestWillBeSent) -> Request {
         let entries = requested.request.post_data_entries.iter();
         Request {
             method: requested.request.method.clone(),
@@ -205,7 +218,7 @@ impl Request {
         &self,
         index: usize,
         object: &Object,
-        clock: Clock,
+        clock: MonotonicClock,
         end: f64,
     ) -> ObjectRecord {
         let ended = self.ended.unwrap_or(end).max(self.discovered);
@@ -244,7 +257,7 @@ impl Request {
     }
 
     /// Breakdown of the time from discovery to `ended`; the spans sum to exactly that.
-    fn phases(&self, clock: Clock, ended: f64) -> Phases {
+    fn phases(&self, clock: MonotonicClock, ended: f64) -> Phases {
         let start = clock.time(self.discovered);
         let end = clock.time(ended);
         let timing =
@@ -273,7 +286,7 @@ impl Request {
     }
 }
 
-impl Timing {
+impl ResourceTiming {
     /// A point in seconds, if it occurred.
     pub(super) fn at(&self, ms: f64) -> Option<f64> {
         (ms >= 0.0).then_some(self.request_time + ms / 1000.0)
@@ -298,5 +311,102 @@ fn priority(name: &str) -> &'static str {
         "Medium" => "Medium",
         "Low" => "Low",
         _ => "Lowest",
+    }
+}
+
+/// Connections in order of first use, and the positions of their ids.
+pub(super) struct VisitConnections {
+    pub(super) used: Vec<ConnectionUse>,
+    positions: BTreeMap<u64, u32>,
+    /// Their local addresses, if known.
+    locals: BTreeMap<u64, SocketAddr>,
+}
+
+impl VisitConnections {
+    pub(super) fn new(locals: BTreeMap<u64, SocketAddr>) -> VisitConnections {
+        VisitConnections { used: Vec::new(), positions: BTreeMap::new(), locals }
+    }
+
+    /// Adds `request`, of `host`, to its connection; returns the connection's position.
+    pub(super) fn count(
+        &mut self,
+        request: &Request,
+        host: &str,
+        arm: Arm,
+        clock: MonotonicClock,
+    ) -> Option<u32> {
+        let id = request.connection()?;
+        let position = *self.positions.entry(id).or_insert_with(|| {
+            let local = self.locals.get(&id).copied();
+            self.used.push(ConnectionUse { local, ..begun(request, host, arm, clock) });
+            self.used.len() as u32 - 1
+        });
+        let connection = &mut self.used[position as usize];
+        connection.requests += 1;
+        // The request that opened it may have been given another one that was free sooner.
+        if connection.connected.is_none() {
+            let opened = begun(request, host, arm, clock);
+            if opened.connected.is_some() {
+                let ConnectionUse { requests, local, .. } = *connection;
+                *connection = ConnectionUse { requests, local, ..opened };
+            }
+        }
+        Some(position)
+    }
+}
+
+/// A connection with the timing of the request that opened it; a later request only knows when it was used.
+fn begun(request: &Request, host: &str, arm: Arm, clock: MonotonicClock) -> ConnectionUse {
+    let timing = request.response.as_ref().and_then(|response| response.timing.as_ref());
+    let at = |ms: f64| timing.and_then(|timing| timing.at(ms)).map(|seconds| clock.time(seconds));
+    let secured = timing.and_then(|timing| at(timing.ssl_end));
+    let connected = timing.and_then(|timing| at(timing.ssl_start).or(at(timing.connect_end)));
+    let started = timing.and_then(|timing| at(timing.connect_start));
+    ConnectionUse {
+        host: arm.peer(host).to_owned(),
+        arm,
+        local: None,
+        started: started.unwrap_or(clock.time(request.discovered)),
+        connected,
+        secured,
+        closed: None,
+        requests: 0,
+    }
+}
+
+/// The objects that have not been requested yet, by method and URL. One that a page requests several times is
+/// several objects, found in turn.
+pub(super) struct UnmatchedObjects {
+    waiting: BTreeMap<(String, String), VecDeque<usize>>,
+    left: usize,
+}
+
+impl UnmatchedObjects {
+    pub(super) fn new(plan: &LoadPlan) -> UnmatchedObjects {
+        let mut waiting: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (index, request) in plan.requests().iter().enumerate() {
+            let key = (request.method().to_string(), request.uri().to_string());
+            waiting.entry(key).or_default().push_back(index);
+        }
+        UnmatchedObjects { waiting, left: plan.requests().len() }
+    }
+
+    /// The object of a request, if it is one that is still expected.
+    pub(super) fn take(&mut self, method: &str, url: &str) -> Option<usize> {
+        let key = (method.to_owned(), url.to_owned());
+        let index = self.waiting.get_mut(&key)?.pop_front()?;
+        self.left -= 1;
+        Some(index)
+    }
+
+    /// Number of objects not yet requested.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The objects not yet requested, in the page's order.
+    pub(super) fn missing(&self) -> impl Iterator<Item = usize> {
+        let waiting: BTreeSet<usize> = self.waiting.values().flatten().copied().collect();
+        waiting.into_iter()
     }
 }

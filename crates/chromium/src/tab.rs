@@ -1,14 +1,17 @@
-//! One page of the browser: opened, prepared, driven, closed.
+//! One page of the browser: opened in a fresh context, prepared, driven, queried at the end of its visit, closed.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use base64::Engine;
+use browser::LoadPlan;
 use serde_json::{Value, json};
 
-use super::context::text;
 use super::event::Event;
-use super::pipe::Awaited;
-use super::{ChromiumError, Context, Running, Settings};
-use browser::LoadPlan;
+use super::pipe::Waited;
+use super::visit::{self, ChromiumVisit, Settings};
+use super::{ChromiumError, Running};
 
 /// An open tab.
 pub(super) struct Tab<'a> {
@@ -72,10 +75,12 @@ impl<'a> Tab<'a> {
         let loader = text(&answer, "Page.navigate", "loaderId")?;
         let alarm = self.running.pipe.alarm(WARM_UP_LIMIT);
         // If an invisible page is never painted, it is warm enough by then.
-        while let Awaited::Event(message) = self.next(WARM_UP_LIMIT)? {
+        while let Waited::Event(message) = self.next(WARM_UP_LIMIT)? {
             match Event::read(*message)? {
-                Event::Lifecycle(e) if e.loader_id == loader && e.name == "firstPaint" => break,
-                Event::Crashed => return Err(ChromiumError::Crashed),
+                Event::LifecycleEvent(e) if e.loader_id == loader && e.name == "firstPaint" => {
+                    break;
+                }
+                Event::TargetCrashed => return Err(ChromiumError::Crashed),
                 _ => {}
             }
         }
@@ -95,11 +100,11 @@ impl<'a> Tab<'a> {
     }
 
     /// The next event of this tab.
-    pub(super) fn next(&mut self, patience: Duration) -> Result<Awaited, ChromiumError> {
+    pub(super) fn next(&mut self, patience: Duration) -> Result<Waited, ChromiumError> {
         loop {
             let awaited = self.running.pipe.next(patience);
             match awaited.map_err(|error| self.running.blame(error))? {
-                Awaited::Event(message) if message.session_id.as_ref() != Some(&self.session) => {}
+                Waited::Event(message) if message.session_id.as_ref() != Some(&self.session) => {}
                 other => return Ok(other),
             }
         }
@@ -111,4 +116,126 @@ impl Drop for Tab<'_> {
         let target = json!({ "targetId": self.frame });
         let _ = self.running.pipe.send(None, "Target.closeTarget", target);
     }
+}
+
+/// A browser context: its cache, cookies, connections and TLS sessions are its own, empty at first. Visits of one
+/// context share them like those of one user; dropped, it discards all of them.
+pub struct Context<'a> {
+    pub(super) running: &'a mut Running,
+    pub(super) id: String,
+}
+
+impl Context<'_> {
+    pub(super) fn new(running: &mut Running) -> Result<Context<'_>, ChromiumError> {
+        let answer = running.call(
+            None,
+            "Target.createBrowserContext",
+            json!({ "disposeOnDetach": true }),
+        )?;
+        let id = text(&answer, "Target.createBrowserContext", "browserContextId")?;
+        Ok(Context { running, id })
+    }
+
+    /// Loads `plan`'s page in a new tab.
+    ///
+    /// # Errors
+    /// If Chromium cannot load such a page, or fails. A page that does not load is an outcome, not an error.
+    pub fn visit(
+        &mut self,
+        plan: &LoadPlan,
+        settings: &Settings,
+    ) -> Result<ChromiumVisit, ChromiumError> {
+        visit::check(plan)?;
+        visit::visit(self, plan, settings)
+    }
+}
+
+impl Drop for Context<'_> {
+    fn drop(&mut self) {
+        // A browser that is gone has no contexts either.
+        let _ = self.running.pipe.send(
+            None,
+            "Target.disposeBrowserContext",
+            json!({ "browserContextId": self.id }),
+        );
+    }
+}
+
+/// A text in an answer.
+pub(super) fn text(
+    answer: &serde_json::Value,
+    method: &str,
+    key: &str,
+) -> Result<String, ChromiumError> {
+    answer[key].as_str().map(str::to_owned).ok_or_else(|| ChromiumError::NotUnderstood {
+        method: method.to_owned(),
+        problem: format!("it has no `{key}`"),
+    })
+}
+
+/// Results of the queries to a loaded page. They come after the load event and the last object, so that they
+/// disturb nothing.
+pub(super) struct FinalQueries {
+    /// Seconds.
+    pub(super) navigation: Option<f64>,
+    /// Time of the query, in seconds.
+    pub(super) asked: f64,
+    pub(super) largest_contentful_paint: Option<Duration>,
+    pub(super) screenshot: Option<Vec<u8>>,
+    /// Local addresses of connections.
+    pub(super) locals: BTreeMap<u64, SocketAddr>,
+}
+
+/// Time of the latest LCP candidate in milliseconds since navigation start; null if there is none.
+const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
+    const late = setTimeout(() => done(null), 250);
+    new PerformanceObserver(list => {
+        clearTimeout(late);
+        done(list.getEntries().pop().startTime);
+    }).observe({ type: 'largest-contentful-paint', buffered: true });
+})";
+
+impl FinalQueries {
+    pub(super) fn ask(
+        tab: &mut Tab<'_>,
+        settings: &Settings,
+    ) -> Result<FinalQueries, ChromiumError> {
+        let answer = tab.call("Performance.getMetrics", json!({}))?;
+        let metric = |name: &str| {
+            let metrics = answer["metrics"].as_array()?;
+            metrics.iter().find(|metric| metric["name"] == name)?["value"].as_f64()
+        };
+        let (navigation, asked) = (metric("NavigationStart"), metric("Timestamp"));
+        let evaluate = json!({
+            "expression": LARGEST_CONTENTFUL_PAINT, "awaitPromise": true, "returnByValue": true,
+        });
+        let answer = tab.call("Runtime.evaluate", evaluate)?;
+        let largest = answer["result"]["value"].as_f64();
+        let screenshot = match settings.look.screenshot {
+            true => Some(photograph(tab)?),
+            false => None,
+        };
+        Ok(FinalQueries {
+            navigation: navigation.filter(|seconds| *seconds > 0.0),
+            asked: asked.unwrap_or_default(),
+            largest_contentful_paint: largest
+                .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()),
+            screenshot,
+            locals: tab
+                .running
+                .net_log
+                .as_mut()
+                .map(|log| log.locals().clone())
+                .unwrap_or_default(),
+        })
+    }
+}
+
+fn photograph(tab: &mut Tab<'_>) -> Result<Vec<u8>, ChromiumError> {
+    const METHOD: &str = "Page.captureScreenshot";
+    let answer = tab.call(METHOD, json!({ "format": "png" }))?;
+    let data = text(&answer, METHOD, "data")?;
+    base64::engine::general_purpose::STANDARD.decode(data).map_err(|error| {
+        ChromiumError::NotUnderstood { method: METHOD.to_owned(), problem: error.to_string() }
+    })
 }

@@ -9,16 +9,15 @@ use serde_json::json;
 use tls::Security;
 use units::Time;
 
-use super::after::After;
-use super::connections::Connections;
-use super::event::{Argument, Event};
+use super::event::{Event, RemoteObject};
 use super::film::{self, Film, Frame};
-use super::matching::Expected;
-use super::paint::Milestones;
-use super::pipe::Awaited;
-use super::request::{Clock, Request, Requests};
+use super::pipe::Waited;
+use super::request::{MonotonicClock, Request, Requests};
 use super::tab::Tab;
 use super::{ChromiumError, Context};
+use crate::film::Milestones;
+use crate::request::{UnmatchedObjects, VisitConnections};
+use crate::tab::FinalQueries;
 use browser::{LoadPlan, Visited};
 
 /// Settings of a visit.
@@ -122,7 +121,7 @@ pub(super) fn visit(
     settings: &Settings,
 ) -> Result<ChromiumVisit, ChromiumError> {
     let mut tab = Tab::open(context, plan, settings)?;
-    let mut seen = Seen::new(plan, &tab.frame);
+    let mut seen = VisitProgress::new(plan, &tab.frame);
     let alarm = tab.running.pipe.alarm(settings.limit);
     if settings.look.film {
         let film = json!({ "format": "png", "maxWidth": film::WIDTH, "everyNthFrame": 1 });
@@ -138,19 +137,19 @@ pub(super) fn visit(
         // A page that is still loading would not answer.
         tab.call("Page.stopLoading", json!({}))?;
     }
-    let after = After::ask(&mut tab, settings)?;
+    let after = FinalQueries::ask(&mut tab, settings)?;
     Ok(seen.account(plan, settings, after))
 }
 
 /// State of a visit, from the events so far.
-struct Seen {
+struct VisitProgress {
     frame: String,
     /// The document's navigation, once it has begun.
     loader: Option<String>,
     requests: Requests,
     /// The page's object of each request, if it has one.
     objects: Vec<Option<usize>>,
-    expected: Expected,
+    expected: UnmatchedObjects,
     milestones: Milestones,
     console: Vec<Console>,
     film: Film,
@@ -159,16 +158,16 @@ struct Seen {
     quiet: Duration,
 }
 
-impl Seen {
-    fn new(plan: &LoadPlan, frame: &str) -> Seen {
+impl VisitProgress {
+    fn new(plan: &LoadPlan, frame: &str) -> VisitProgress {
         let edges = plan.page().objects.iter().flat_map(|object| &object.waits_for);
         let longest = edges.map(|edge| edge.compute.value).max().unwrap_or_default();
-        Seen {
+        VisitProgress {
             frame: frame.to_owned(),
             loader: None,
             requests: Requests::default(),
             objects: Vec::new(),
-            expected: Expected::new(plan),
+            expected: UnmatchedObjects::new(plan),
             milestones: Milestones::default(),
             console: Vec::new(),
             film: Film::default(),
@@ -189,17 +188,17 @@ impl Seen {
                 return Ok(());
             }
             match tab.next(if loaded { self.quiet } else { PATIENCE })? {
-                Awaited::Event(message) => self.note(tab, &Event::read(*message)?)?,
-                Awaited::Alarm => return Ok(()),
-                Awaited::Quiet if loaded && self.requests.in_flight == 0 => return Ok(()),
-                Awaited::Quiet => {}
+                Waited::Event(message) => self.note(tab, &Event::read(*message)?)?,
+                Waited::Alarm => return Ok(()),
+                Waited::Quiet if loaded && self.requests.in_flight == 0 => return Ok(()),
+                Waited::Quiet => {}
             }
         }
     }
 
     /// Processes events until nothing changes any more.
     fn watch_until_still(&mut self, tab: &mut Tab<'_>) -> Result<(), ChromiumError> {
-        while let Awaited::Event(message) = tab.next(film::STILL)? {
+        while let Waited::Event(message) = tab.next(film::STILL)? {
             self.note(tab, &Event::read(*message)?)?;
         }
         tab.call("Page.stopScreencast", json!({}))?;
@@ -212,31 +211,33 @@ impl Seen {
             self.objects.push(self.expected.take(&request.method, &request.url));
         }
         match event {
-            Event::Requested(requested)
+            Event::RequestWillBeSent(requested)
                 if requested.request_id == requested.loader_id
                     && requested.frame_id.as_ref() == Some(&self.frame) =>
             {
                 self.loader = Some(requested.loader_id.clone());
                 self.dated = Some((requested.timestamp, requested.wall_time));
             }
-            Event::Lifecycle(lifecycle) if Some(&lifecycle.loader_id) == self.loader.as_ref() => {
+            Event::LifecycleEvent(lifecycle)
+                if Some(&lifecycle.loader_id) == self.loader.as_ref() =>
+            {
                 self.milestones.note(lifecycle);
             }
-            Event::Frame(frame) => {
+            Event::ScreencastFrame(frame) => {
                 self.film.take(frame);
                 tab.send("Page.screencastFrameAck", json!({ "sessionId": frame.session_id }));
             }
-            Event::Said(said) => self.say(&said.level, texts(&said.args)),
-            Event::Threw(threw) => {
+            Event::ConsoleCalled(said) => self.say(&said.level, texts(&said.args)),
+            Event::ExceptionThrown(threw) => {
                 let thrown = &threw.exception_details;
                 let what = thrown.exception.as_ref().and_then(|e| e.description.as_deref());
                 self.say("exception", format!("{} {}", thrown.text, what.unwrap_or_default()));
             }
-            Event::Logged(logged) => {
+            Event::EntryAdded(logged) => {
                 let url = logged.entry.url.as_deref().unwrap_or_default();
                 self.say(&logged.entry.level, format!("{} {url}", logged.entry.text));
             }
-            Event::Crashed => return Err(ChromiumError::Crashed),
+            Event::TargetCrashed => return Err(ChromiumError::Crashed),
             _ => {}
         }
         Ok(())
@@ -256,8 +257,13 @@ impl Seen {
         self.requests.named(self.loader.as_ref()?)
     }
 
-    fn account(mut self, plan: &LoadPlan, settings: &Settings, after: After) -> ChromiumVisit {
-        let clock = Clock { began: settings.began };
+    fn account(
+        mut self,
+        plan: &LoadPlan,
+        settings: &Settings,
+        after: FinalQueries,
+    ) -> ChromiumVisit {
+        let clock = MonotonicClock { began: settings.began };
         let requested = self.requests.all.first().map_or(after.asked, |first| first.discovered);
         // An error page in place of the document has its own start.
         let navigation = match self.milestones.loaded {
@@ -288,7 +294,7 @@ impl Seen {
             screenshot: after.screenshot,
             film,
         };
-        let connections = Connections::new(after.locals);
+        let connections = VisitConnections::new(after.locals);
         let requests = self.requests.all.iter().zip(&self.objects);
         visit.take_requests(requests, connections, plan, clock, after.asked);
         visit.missing = self.expected.missing().collect();
@@ -310,7 +316,7 @@ impl Seen {
     fn outcome(
         &self,
         plan: &LoadPlan,
-        clock: Clock,
+        clock: MonotonicClock,
         started: Time,
         limit: Duration,
     ) -> Result<Duration, String> {
@@ -350,7 +356,12 @@ impl Seen {
     }
 
     /// The time to the first byte of the first response that is not a redirect.
-    fn first_byte(&self, plan: &LoadPlan, clock: Clock, started: Time) -> Option<Duration> {
+    fn first_byte(
+        &self,
+        plan: &LoadPlan,
+        clock: MonotonicClock,
+        started: Time,
+    ) -> Option<Duration> {
         let requests = self.requests.all.iter().zip(&self.objects);
         let mut answers = requests.filter(|(_, object)| {
             object.is_some_and(|object| plan.page().objects[object].kind != Kind::Redirect)
@@ -364,9 +375,9 @@ impl ChromiumVisit {
     fn take_requests<'a>(
         &mut self,
         requests: impl Iterator<Item = (&'a Request, &'a Option<usize>)>,
-        mut connections: Connections,
+        mut connections: VisitConnections,
         plan: &LoadPlan,
-        clock: Clock,
+        clock: MonotonicClock,
         end: f64,
     ) {
         for (request, object) in requests {
@@ -398,8 +409,8 @@ impl From<&Request> for Unexpected {
     }
 }
 
-fn texts(arguments: &[Argument]) -> String {
-    let text = |argument: &Argument| match (&argument.value, &argument.description) {
+fn texts(arguments: &[RemoteObject]) -> String {
+    let text = |argument: &RemoteObject| match (&argument.value, &argument.description) {
         (Some(serde_json::Value::String(text)), _) => text.clone(),
         (_, Some(description)) => description.clone(),
         (Some(value), None) => value.to_string(),

@@ -1,6 +1,5 @@
 //! Command line: commands and their options.
 
-mod pep;
 mod proxy;
 mod settings;
 mod study;
@@ -15,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::failure::Failure;
 
-pub use self::pep::{Half, Pep};
 pub use self::proxy::Proxy;
+pub use self::proxy::{Pep, PepEnd};
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
@@ -42,33 +41,33 @@ pub enum Command {
     Report(Report),
     /// List the runs of a store.
     Runs(Runs),
-    /// Compare the simulation with the emulation, and the loader with Chromium.
+    /// Validate the simulator against emulation and the loader against Chromium.
     Validate(Validate),
-    /// Measure the cost of Chromium's computing on this machine, as a device for `--device`.
+    /// Measure Chromium's CPU costs on this machine and write them as a device for `--device`.
     Calibrate(Calibrate),
-    /// Published studies: list their claims, re-run and judge them.
+    /// Reproduce published studies: list their claims, re-run and judge them.
     #[command(subcommand)]
     Study(Study),
-    /// Pages: list, show, write to disk.
-    Pages(OnPages),
-    /// Networks: list, show.
-    Networks(OnNetworks),
-    /// One network: test it.
+    /// List, show and export pages.
+    Pages(PagesArgs),
+    /// List and show networks.
+    Networks(NetworksArgs),
+    /// Test a network.
     #[command(subcommand)]
     Link(Link),
-    /// Run a program inside an emulated network: the kernel's TCP over farlink's links, without root.
+    /// Run a program in an emulated network: the kernel's TCP over farlink's links, without root.
     Shell(Shell),
     /// Run the part of `shell` inside its sandbox.
     #[command(hide = true)]
     ShellInside(Shell),
-    /// Run a web proxy: forward, reverse, tunnels (docs/proxy.md).
+    /// Run a web proxy: forward, reverse and tunnels (docs/proxy.md).
     Proxy(Box<Proxy>),
-    /// Accelerate TCP and clear-text HTTP over a satellite: one end on each side of it.
+    /// Accelerate TCP and clear-text HTTP over a satellite link, with one end on each side.
     #[command(subcommand)]
     Pep(Pep),
-    /// Report this machine's capabilities.
+    /// Check what this machine supports, and how to fix what it lacks.
     Doctor,
-    /// Print completions for a shell.
+    /// Print shell completions.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -101,71 +100,68 @@ pub enum Document {
 /// A number of repetitions, from 1.
 fn repetitions(text: &str) -> Result<u32, String> {
     match text.parse::<i64>() {
-        Ok(n) if n < 1 => Err("it asks for no load at all; give -n 1 or more".to_owned()),
-        Ok(n) => u32::try_from(n).map_err(|_| "it is at most 4294967295".to_owned()),
-        Err(_) => Err("it is not a whole number; give -n 10".to_owned()),
+        Ok(n) if n < 1 => Err("at least one load is required; use -n 1 or more".to_owned()),
+        Ok(n) => u32::try_from(n).map_err(|_| "the maximum is 4294967295".to_owned()),
+        Err(_) => Err("not a whole number; for example -n 10".to_owned()),
     }
 }
 
 #[derive(Args)]
 pub struct Load {
-    /// A page: a HAR file (.har, .har.gz), a page file, or a name (`farlink pages list`).
+    /// Page to load: a HAR file (.har, .har.gz), a page file, or a name (`farlink pages`).
     #[arg(value_hint = ValueHint::AnyPath)]
     pub page: String,
 
-    /// Page of a HAR that holds several: its number in the file, counted from 1, or its id.
+    /// Page of a HAR with several: its number in the file, from 1, or its id.
     #[arg(long = "page", value_name = "N|ID", value_hint = ValueHint::Other)]
     pub which: Option<String>,
 
     #[command(flatten)]
     pub how: How,
 
-    /// Loads of each arm.
+    /// Number of loads of each arm.
     #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS", allow_negative_numbers = true, value_parser = repetitions)]
     pub repetitions: u32,
 
-    /// The seed: the same seed, the same numbers.
+    /// Seed of all randomness; the same seed gives the same results.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Write the median load of each arm as HAR 1.2 (with several arms, the arm's name goes before the
-    /// extension).
+    /// Write the median load of each arm as HAR 1.2. With several arms, the arm's name precedes the extension.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub har: Option<PathBuf>,
 
-    /// Write a report of all loads: one HTML file with the answer, the figures, and for the median load of each arm
-    /// the waterfall and the layers below it: windows, retransmissions, the radio, energy (docs/report.md).
+    /// Write an HTML report of all loads: the answer, figures, and for the median load of each arm the waterfall, TCP
+    /// windows, retransmissions, radio and energy (docs/report.md).
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
 
-    /// Write the packets of the median load of each arm as pcapng, as seen at the client; those seen at the
-    /// servers go beside it (`out.pcapng` and `out.servers.pcapng`; with several arms, the arm's name goes
-    /// before that).
+    /// Write the packets of the median load of each arm as pcapng: `out.pcapng` as seen at the client,
+    /// `out.servers.pcapng` as seen at the servers. With several arms, the arm's name precedes the extension.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub pcap: Option<PathBuf>,
 
-    /// Write a trace of the median load of each arm (may be given several times, once per kind; docs/traces.md):
-    /// `tcp` or `tcp=OUT.jsonl`, its TCP connections as lines of JSON; `qlog`, HTTP/3's connections, one file per end;
-    /// `bodies`, digests of the received bodies. With several arms, the arm's name goes before the extension.
+    /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl` (TCP connections as JSON lines), `qlog`
+    /// (HTTP/3 connections, one file per end), `bodies` (digests of received bodies). Repeatable, once per kind. With
+    /// several arms, the arm's name precedes the extension (docs/traces.md).
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
     pub trace: Vec<String>,
 
-    /// Write a picture of the page at the end of the median load of each arm, as PNG (--client chromium only;
-    /// with several arms, the arm's name goes before the extension).
+    /// Write a PNG screenshot at the end of the median load of each arm (--client chromium only). With several arms,
+    /// the arm's name precedes the extension.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub screenshot: Option<PathBuf>,
 
-    /// Write the filmstrip of the median load of each arm as HTML, and film all loads for it, which costs the
-    /// browser time and gives each load a Speed Index (--client chromium only; with several arms, the arm's name
-    /// goes before the extension).
+    /// Write an HTML filmstrip of the median load of each arm (--client chromium only). Films all loads, which slows
+    /// the browser and gives each load a Speed Index. With several arms, the arm's name precedes the extension.
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub film: Option<PathBuf>,
 
-    /// Print one JSON object per visit, one per line, instead of the table.
+    /// Print JSON, one object per visit and line, instead of the table.
     #[arg(long)]
     pub json: bool,
 
-    /// Draw the waterfalls of all arms in full (default: the fastest arm's, up to 40 objects).
+    /// Print the complete waterfalls of all arms (default: of the fastest arm, up to 40 objects).
     #[arg(long)]
     pub waterfall: bool,
 
@@ -180,8 +176,9 @@ impl Load {
         let Some(which) = self.which.take() else { return Ok(()) };
         let file = self.page.split('~').next().unwrap_or_default();
         if !Path::new(file).is_file() {
-            let message =
-                format!("--page {which}: `{file}` is no HAR file, so there is no page to choose");
+            let message = format!(
+                "--page {which}: `{file}` is not a HAR file; only HAR files hold several pages"
+            );
             return Err(Failure::bad_input(message));
         }
         self.page = page::of_several(&self.page, &which);
@@ -195,34 +192,34 @@ pub struct How {
     #[command(flatten)]
     pub settings: Settings,
 
-    /// Load also with queues of 1 and of 4 bandwidth-delay products: does the answer depend on the queue?
+    /// Repeat with queues of 1 and 4 bandwidth-delay products, to show whether the answer depends on the queue.
     #[arg(long, help_heading = "Network")]
     pub queue_sweep: bool,
 
-    /// Short for --udp blocked.
+    /// Same as --udp blocked.
     #[arg(long, help_heading = "Network", conflicts_with = "udp")]
     pub block_udp: bool,
 
-    /// Short for --nuisance off: without loss all repetitions are then identical.
+    /// Disable random jitter; same as --nuisance off.
     #[arg(long, help_heading = "World", conflicts_with = "nuisance")]
     pub no_nuisance: bool,
 }
 
 #[derive(Args)]
 pub struct Run {
-    /// The experiment file (docs/experiment.md).
+    /// Experiment file (docs/experiment.md).
     #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
     pub experiment: PathBuf,
 
-    /// The store for results: a SQLite file, created if missing. An interrupted run is resumed.
+    /// Store for results: a SQLite file, created if missing. Interrupted runs are resumed.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
-    /// Override a key of the experiment: network.rtt=600ms (may be given several times).
+    /// Override a key of the experiment: network.rtt=600ms (repeatable).
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Measure again even if the store holds this very experiment.
+    /// Run again even if the store contains this experiment.
     #[arg(long)]
     pub again: bool,
 
@@ -233,58 +230,59 @@ pub struct Run {
 
 #[derive(Args)]
 pub struct Report {
-    /// The run, by its number (default: the latest).
+    /// Run number (default: the latest).
     pub run: Option<i64>,
 
-    /// The store.
+    /// Store to read.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
-    /// The HTML file to write.
+    /// HTML file to write.
     #[arg(short, long, default_value = "report.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Show the waterfall of this visit: a journey's number and the index of the visit in it (default 0); may be
-    /// given several times (default: the median visit of each arm).
+    /// Show the waterfall of this visit, by journey number and visit index (default: 0). Repeatable (default: the
+    /// median visit of each arm).
     #[arg(long, value_name = "JOURNEY[:VISIT]")]
     pub visit: Vec<String>,
 
-    /// Also write one line of CSV per visit.
+    /// Write a CSV file with one row per visit.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
 
-    /// Also write time series of the servers' windows, one line of CSV per sample as by `tcp_probe`, for visits
-    /// that recorded them.
+    /// Write a CSV file of the servers' TCP windows over time, one row per sample as from `tcp_probe`, for visits that
+    /// recorded them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub windows: Option<PathBuf>,
 
-    /// Also write every visit as HAR 1.2 into this directory.
+    /// Write every visit as HAR 1.2 into this directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub har: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct Runs {
-    /// The store.
+    /// Store to read.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 }
 
 #[derive(Args)]
 pub struct Validate {
-    /// A suite: `quick` (a few minutes), `full` (up to two hours), `radio` and `routes` (some minutes each), `pep` (some twenty minutes), or a file (docs/validation-suites.md).
+    /// Suite: `quick` (a few minutes), `full` (up to two hours), `radio`, `routes` (minutes each), `pep` (about twenty
+    /// minutes), or a file (docs/validation-suites.md).
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
 
-    /// The store for measurements: a SQLite file, created if missing. An interrupted validation is resumed.
+    /// Store for measurements: a SQLite file, created if missing. Interrupted validations are resumed.
     #[arg(long, default_value = "farlink-validate.sqlite", value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
-    /// The HTML file to write.
+    /// HTML file to write.
     #[arg(short, long, default_value = "validation.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Measure nothing: judge the store's contents.
+    /// Report on the store's contents without measuring.
     #[arg(long, conflicts_with = "again")]
     pub report_only: bool,
 
@@ -292,40 +290,40 @@ pub struct Validate {
     #[arg(long)]
     pub again: bool,
 
-    /// The device of farlink's loader where it is compared with Chromium: a file written by `farlink calibrate`, or
-    /// a profile (default: the scenarios' own).
+    /// Device of farlink's loader in comparisons with Chromium: a file from `farlink calibrate`, or a profile
+    /// (default: the scenarios' own).
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
     pub device: Option<String>,
 
-    /// Do without Chromium.
+    /// Skip comparisons with Chromium.
     #[arg(long)]
     pub without_chromium: bool,
 
-    /// Number of concurrent emulated loads (default: the suite's). Browsers load one at a time.
+    /// Number of concurrent emulated loads (default: the suite's). Browsers always load one at a time.
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Args)]
 pub struct Calibrate {
-    /// The TOML file to write: a device, which `--device` and `client.device` take by its path.
+    /// Device file (TOML) to write, for `--device` and `client.device`.
     #[arg(short, long, default_value = "device.toml", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// Loads of each page over each protocol; the shortest time counts.
+    /// Number of loads of each page over each protocol; the fastest counts.
     #[arg(short = 'n', long, default_value_t = 5, value_name = "REPS", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repetitions: u32,
 }
 
 #[derive(Args)]
-pub struct OnPages {
+pub struct PagesArgs {
     /// Action (default: list the pages).
     #[command(subcommand)]
     pub what: Option<Pages>,
 }
 
 #[derive(Args)]
-pub struct OnNetworks {
+pub struct NetworksArgs {
     /// Action (default: list the networks).
     #[command(subcommand)]
     pub what: Option<Networks>,
@@ -337,19 +335,19 @@ pub enum Pages {
     List,
     /// Show a page: its hosts, objects and dependencies.
     Show {
-        /// A name or a file.
+        /// Page name or file.
         #[arg(value_hint = ValueHint::AnyPath)]
         page: String,
-        /// Print the page as a page file (JSON) instead.
+        /// Print a page file (JSON) instead.
         #[arg(long)]
         json: bool,
     },
-    /// Write a page to disk as HTML and object files, for any web server and browser.
+    /// Export a page as HTML and object files for any web server and browser.
     Write {
-        /// A name or a file.
+        /// Page name or file.
         #[arg(value_hint = ValueHint::AnyPath)]
         page: String,
-        /// The directory to create.
+        /// Directory to create.
         #[arg(short, long, value_hint = ValueHint::DirPath)]
         output: PathBuf,
     },
@@ -357,20 +355,20 @@ pub enum Pages {
 
 #[derive(Subcommand)]
 pub enum Link {
-    /// Ping, loss test and speed test in virtual time: configured beside measured values.
+    /// Run ping, loss and speed tests in virtual time, and compare the results with the configuration.
     Test(LinkTestArgs),
 }
 
 #[derive(Args)]
 pub struct LinkTestArgs {
-    /// A profile (`farlink networks list`), a description or a file, as for `load --network`.
+    /// Network, as for `load --network`: a profile (`farlink networks`), a description or a file.
     pub network: String,
 
-    /// The seed: the same seed, the same numbers.
+    /// Seed of all randomness; the same seed gives the same results.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Print one JSON object instead of the table.
+    /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
 }
@@ -379,39 +377,39 @@ pub struct LinkTestArgs {
 pub enum Networks {
     /// List the named networks.
     List,
-    /// Show one: rates, delays, losses, queues, and their sources.
+    /// Show a network: rates, delays, losses, queues, and their sources.
     Show {
-        /// A profile, a description or a file.
+        /// Profile, description or file.
         network: String,
     },
 }
 
 #[derive(Args)]
 pub struct Shell {
-    /// A profile (`farlink networks list`), a description or a file, as for `load --network`; several are chained,
-    /// the first next to the command.
+    /// Network, as for `load --network`: a profile (`farlink networks`), a description or a file. Repeat to chain
+    /// several, the first next to the command.
     #[arg(long, required = true, value_name = "NETWORK")]
     pub network: Vec<String>,
 
-    /// The seed of random losses and jitter.
+    /// Seed of random losses and jitter.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Make this machine's 127.0.0.1:PORT (TCP) reachable inside, at the network's far side, as
-    /// server.farlink:PORT or :INSIDE_PORT (may be given several times).
+    /// Expose this machine's 127.0.0.1:PORT (TCP) at the far side of the network, as server.farlink:PORT or
+    /// :INSIDE_PORT (repeatable).
     #[arg(long, value_name = "PORT[=INSIDE_PORT]")]
     pub host_loopback: Vec<HostLoopback>,
 
-    /// Run this at the network's far side, by `sh -c`, for as long as the command runs, which starts once the
-    /// server listens: --server 'iperf3 -s'. Its output goes to standard error.
+    /// Run a server at the far side of the network with `sh -c`: --server 'iperf3 -s'. The command starts once the
+    /// server listens, and the server stops with it. Its output goes to standard error.
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
 
-    /// Write the links' activity as JSON: packets, each drop, the emulator's punctuality.
+    /// Write link statistics as JSON: packets, drops, the emulator's punctuality.
     #[arg(long, value_name = "OUT.json", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
 
-    /// The command to run (default: your shell, with a status line of the links; needs a terminal).
+    /// Command to run (default: your shell, with a status line of the links).
     #[arg(last = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }

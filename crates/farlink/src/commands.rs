@@ -1,46 +1,43 @@
-//! One module per command, and shared helpers.
+//! Dispatch of the command line: one module per command, and shared helpers.
 
 mod calibrate;
-mod cautions;
-mod completions;
+mod catalogues;
 mod doctor;
-mod emulated;
 mod emulated_shell;
 mod files;
 mod interrupt;
 mod link;
 mod load;
-mod networks;
 mod output;
-mod pages;
 mod pep;
 mod proxy;
 mod reference;
 mod report;
 mod run;
-mod runs;
-mod secret;
 mod shell;
 mod stores;
 mod study;
-mod summary;
 mod validate;
 mod watched;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::process;
 use std::sync::Arc;
 
 use chromium::{Chromium, ChromiumError};
+use clap::CommandFactory;
+use clap_complete::Shell;
 use emu::Wire;
-use scenario::Plan;
-use scenario::Program;
 use scenario::experiment::Refusal;
+use scenario::{Plan, Program};
 use store::har_export::HarVisit;
+use testbed::emulate::{self, Role};
 use testbed::worlds::Worlds;
 
 use crate::args::{Cli, Command, Networks, Pages};
-use crate::failure::Failure;
+use crate::failure::{ExitCode, Failure};
+use crate::show::terminal::wrapped;
 
 /// Carries out the command line.
 pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
@@ -51,20 +48,20 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
         }
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
-        Command::Runs(runs) => runs::run(&runs),
+        Command::Runs(runs) => stores::list_runs(&runs),
         Command::Validate(validate) => validate::run(&validate),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Study(study) => study::run(&study),
-        Command::Pages(on) => pages::run(&on.what.unwrap_or(Pages::List)),
-        Command::Networks(on) => networks::run(&on.what.unwrap_or(Networks::List)),
+        Command::Pages(on) => catalogues::pages(&on.what.unwrap_or(Pages::List)),
+        Command::Networks(on) => catalogues::networks(&on.what.unwrap_or(Networks::List)),
         Command::Link(link) => link::run(&link),
         Command::Shell(shell) => return emulated_shell::run(&shell),
         Command::ShellInside(shell) => return emulated_shell::inside::run(&shell),
         Command::Pep(command) => pep::run(&command),
         Command::Proxy(proxy) => proxy::run(&proxy),
         Command::Doctor => doctor::run(),
-        Command::Completions { shell } => completions::run(shell),
-        Command::Emulated { role } => emulated::run(&role),
+        Command::Completions { shell } => completions(shell),
+        Command::Emulated { role } => emulated_process(&role),
         Command::Reference { document } => reference::run(document),
     };
     code.map(process::ExitCode::from)
@@ -72,8 +69,9 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 
 /// Every world, with this executable for the processes of the emulated one.
 fn worlds() -> Result<Worlds, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::machine(format!("farlink does not find itself: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::machine(format!("cannot locate the farlink executable: {error}"))
+    })?;
     let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()))
         .telling(Arc::new(|sentence: &str| anstream::eprintln!("{sentence}")));
     Ok(match wire()? {
@@ -119,4 +117,43 @@ fn cores() -> usize {
 fn har_text(visits: &[HarVisit<'_>]) -> String {
     serde_json::to_string_pretty(&store::har_export::har(visits))
         .expect("a HAR is plain data, so it serialises")
+}
+
+/// Prints the cautions of all pages of a plan to standard error, each once.
+pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for cell in plan.cells() {
+        if !seen.insert(cell.page.spec.as_str()) {
+            continue;
+        }
+        let page = worlds.library().page_of(cell).map_err(Failure::bad_input)?;
+        for caution in &page.cautions {
+            anstream::eprintln!("{}", wrapped(&format!("warning: {}: {caution}", page.name)));
+        }
+    }
+    Ok(())
+}
+
+pub fn completions(shell: Shell) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "farlink", &mut script);
+    output::print(String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::Success)
+}
+
+pub fn emulated_process(role: &str) -> Result<ExitCode, Failure> {
+    let Some(role) = Role::ALL.into_iter().find(|known| known.name() == role) else {
+        return Err(Failure::bad_input(format!(
+            "unknown process of an emulated journey: `{role}`"
+        )));
+    };
+    let program = std::env::current_exe().map_err(Failure::machine)?;
+    emulate::work(role, &program).map_err(Failure::machine)?;
+    Ok(ExitCode::Success)
+}
+
+/// Two numbers from the machine's source of randomness.
+pub fn secret() -> Result<(u64, u64), Failure> {
+    ::proxy::caching::Store::secret()
+        .map_err(|_| Failure::machine("the system's random number generator is unavailable"))
 }

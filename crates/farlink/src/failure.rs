@@ -43,26 +43,24 @@ impl ExitCode {
         match self {
             ExitCode::Success => "Done.",
             ExitCode::Failed => {
-                "It ran to its end, and a page did not load, or a target of a validation was missed or \
+                "The command completed, but a page did not load, or a validation target was missed or \
                  could not be judged. The output says which and why."
             }
             ExitCode::BadInput => {
-                "What was asked for cannot be: wrong arguments, a file that is not what it should be, \
-                 a name that does not exist, a store that cannot be opened. Nothing was measured and \
+                "The request is invalid: wrong arguments, a malformed file, an unknown name, \
+                 or a store that cannot be opened. Nothing was measured and \
                  nothing was written."
             }
             ExitCode::Machine => {
-                "The machine refused: a full disk, a file that could not be written, a store that \
-                 another farlink is running into. Every journey stored before is kept, and the same \
-                 command goes on from there."
+                "A system error: a full disk, a file that cannot be written, a store that \
+                 another farlink process is using. Stored journeys are kept; the same command \
+                 resumes the run."
             }
-            ExitCode::CommandNotExecutable => {
-                "The command that `shell` was to run is a file, but not a program."
-            }
-            ExitCode::CommandNotFound => "There is no such command as `shell` was to run.",
+            ExitCode::CommandNotExecutable => "The command given to `shell` is not executable.",
+            ExitCode::CommandNotFound => "The command given to `shell` was not found.",
             ExitCode::Interrupted => {
-                "Interrupted by Ctrl-C. `run` stores the journeys in hand first, and the same command \
-                 goes on from there. A second Ctrl-C does not wait."
+                "Interrupted by Ctrl-C. `run` first stores the journeys in progress; the same command \
+                 resumes it. A second Ctrl-C exits at once."
             }
         }
     }

@@ -2,7 +2,6 @@
 
 pub mod answer;
 pub mod arms;
-pub mod by_page;
 pub mod conditions;
 pub mod table;
 pub mod terminal;

@@ -6,8 +6,7 @@ use common::Desk;
 use serde_json::Value;
 
 fn visits(desk: &Desk, arguments: &str) -> Vec<Value> {
-    let out = desk.farlink(&format!("load {arguments} --json")).ok();
-    out.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    desk.farlink(&format!("load {arguments} --json")).json()
 }
 
 fn number(visit: &Value, field: &str) -> f64 {

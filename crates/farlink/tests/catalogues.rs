@@ -62,7 +62,7 @@ fn the_doctor_looks_at_this_machine_and_leaves_no_trace() {
     let desk = Desk::new();
     let out = desk.farlink("doctor").ok();
     assert!(out.contains("yes  page loads: on "), "{out}");
-    assert!(out.contains("yes  writing here"), "{out}");
+    assert!(out.contains("yes  write access here"), "{out}");
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 

@@ -1,7 +1,10 @@
-//! The documents agree with the code.
+//! The documents agree with the code; those generated from the program are up to date.
+
+mod common;
 
 use std::path::Path;
 
+use common::Desk;
 use rusqlite::functions::FunctionFlags;
 use scenario::experiment::{Catalogue, Refusal, Source, resolve};
 use scenario::{NetworkSpec, PageRef};
@@ -97,4 +100,27 @@ fn every_column_of_the_store_is_documented() {
             assert!(section.contains(&format!("`{name}`")), "{table}.{name}");
         }
     }
+}
+
+/// Checks a document that `farlink reference` writes.
+#[track_caller]
+fn is_generated(name: &str) {
+    let written = document(&format!("{name}.md"));
+    let made = Desk::new().farlink(&format!("reference {name}")).ok();
+    assert!(made == written, "docs/{name}.md is stale: scripts/reference.sh writes it anew");
+}
+
+#[test]
+fn every_setting_is_documented() {
+    is_generated("settings-table");
+}
+
+#[test]
+fn the_command_line_is_documented() {
+    is_generated("cli");
+}
+
+#[test]
+fn the_exit_codes_are_documented() {
+    is_generated("exit-codes");
 }

@@ -40,9 +40,7 @@ mod real_time {
         let fixed =
             ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance", "--json"];
         let arguments: Vec<&str> = fixed.iter().chain(extra).copied().collect();
-        let ran = desk.run(&arguments);
-        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        desk.run(&arguments).json()
     }
 
     fn plts(visits: &[Value]) -> Vec<f64> {
@@ -524,7 +522,7 @@ mod real_time {
         assert!((2..12).contains(&stored), "{stored}");
         let ran = desk.farlink("run e.toml");
         assert_eq!(ran.code, 0, "{}", ran.err);
-        let said = format!("going on with run 1: {stored} of 12 journeys are stored");
+        let said = format!("resuming run 1: {stored} of 12 journeys stored");
         assert!(ran.err.contains(&said), "{}", ran.err);
         assert_whole(&desk);
     }

@@ -33,7 +33,7 @@ fn a_run_ends_in_a_report_that_opens_anywhere() {
     assert!(ran.out.contains("rtt=20ms") && ran.out.contains("rtt=100ms"), "{}", ran.out);
     assert_eq!(ran.out.matches("median PLT").count(), 2, "{}", ran.out);
     assert!(ran.out.starts_with("Load time: "), "over both conditions: {}", ran.out);
-    assert!(ran.err.contains("run 1 is complete: 8 journeys, digest "), "{}", ran.err);
+    assert!(ran.err.contains("run 1 complete: 8 journeys, digest "), "{}", ran.err);
 
     let command: Vec<&str> = last.split_whitespace().skip(1).collect();
     let ran = desk.run(&[&command[..], &["--csv", "v.csv", "--har", "hars"]].concat());
@@ -64,7 +64,7 @@ fn what_is_measured_is_not_measured_again_unless_asked() {
     let before = finished(&desk);
     let ran = desk.farlink("run e.toml");
     assert_eq!((ran.code, ran.out.lines().last()), (0, Some("farlink report 1 -o report.html")));
-    assert!(ran.err.contains("as run 1 (--again measures anew)"), "{}", ran.err);
+    assert!(ran.err.contains("as run 1 (--again repeats it)"), "{}", ran.err);
     assert_eq!(finished(&desk), before);
 
     let ran = desk.farlink("run e.toml --again");
@@ -122,7 +122,7 @@ fn two_runs_into_one_store_do_not_meet() {
     held.lock().unwrap();
     let ran = desk.farlink("run e.toml --again");
     assert_eq!(ran.code, 3, "{}", ran.err);
-    assert!(ran.err.contains("another farlink is running into farlink.sqlite"), "{}", ran.err);
+    assert!(ran.err.contains("another farlink process is using farlink.sqlite"), "{}", ran.err);
     drop(held);
     desk.farlink("run e.toml --again").ok();
 }

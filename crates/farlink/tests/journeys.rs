@@ -19,8 +19,7 @@ fn visits(extra: &[&str]) -> Vec<Value> {
     let fixed =
         ["load", "sites.pages.toml", "--network", NETWORK, "-n", "1", "--device", "zero", "--json"];
     let arguments: Vec<&str> = fixed.iter().chain(extra).copied().collect();
-    let out = desk.run(&arguments).ok();
-    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    desk.run(&arguments).json()
 }
 
 fn pages(visits: &[Value]) -> Vec<&str> {

@@ -3,11 +3,7 @@
 
 mod common;
 
-use std::io::Write;
-
-use common::{Desk, experiment};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use common::{Desk, experiment, refuses};
 
 /// Checks that `farlink ARGUMENTS` is refused on a desk with one file on it, and leaves nothing else there.
 #[track_caller]
@@ -16,14 +12,6 @@ fn refuses_file(name: &str, contents: impl AsRef<[u8]>, arguments: &str, parts: 
     desk.put(name, contents);
     desk.farlink(arguments).refused(parts);
     assert_eq!(desk.names(), [name]);
-}
-
-/// Checks that `farlink ARGUMENTS` is refused on an empty desk, and leaves it empty.
-#[track_caller]
-fn refuses(arguments: &str, parts: &[&str]) {
-    let desk = Desk::new();
-    desk.farlink(arguments).refused(parts);
-    assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
 #[test]
@@ -84,19 +72,11 @@ fn files_that_are_not_hars() {
 }
 
 #[test]
-fn hars_with_impossible_sizes() {
-    let place = "a.har: entry 0 (counted from 0), response.content.size: is 9000000000000 bytes";
-    let entry = entry("30").replace("\"size\":5000", "\"size\":9000000000000");
-    refuses_file("a.har", har(&entry), "load a.har", &[place, "correct it or remove the entry"]);
-}
-
-#[test]
 fn a_har_warns_of_times_without_sense_and_of_several_pages() {
     let desk = Desk::new();
     desk.put("a.har", har(&entry("-40")));
     let load = "load a.har -n 1 --protocol h2";
-    let warning =
-        "warning: a.har: a time makes no sense and is taken as unknown: -40 ms in timings.wait";
+    let warning = "warning: a.har: an invalid time is treated as unknown: -40 ms in timings.wait";
     let said = desk.farlink(load).err;
     assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(warning), "{said}");
     let page = |id: &str, url: &str| {
@@ -106,24 +86,11 @@ fn a_har_warns_of_times_without_sense_and_of_several_pages() {
     let pages = format!("{},{}", page("one", "https://a.test/"), page("two", "https://b.test/"));
     desk.put("two.har", har(&pages));
     let said = desk.farlink("load two.har -n 1 --protocol h2").err;
-    assert!(said.contains("holds 2 pages; `one` is loaded"), "{said}");
+    assert!(said.contains("contains 2 pages; loading `one`"), "{said}");
     let chosen = desk.farlink("load two.har --page 2 -n 1 --protocol h2 --json").ok();
     assert!(chosen.contains("two.har#2"), "{chosen}");
-    desk.farlink("load two.har --page 3").refused(&["there is no page `3`", "one, two"]);
-    desk.farlink("load bth2013 --page 2").refused(&["--page 2", "`bth2013` is no HAR file"]);
-}
-
-#[test]
-fn compressed_files_that_end_early() {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(har(&entry("30")).as_bytes()).unwrap();
-    let whole = encoder.finish().unwrap();
-    let desk = Desk::new();
-    desk.put("a.har.gz", &whole);
-    desk.farlink("load a.har.gz -n 1").ok();
-    let half = &whole[..whole.len() / 2];
-    let parts = &["a.har.gz: not a whole gzip file", "compress it again"];
-    refuses_file("a.har.gz", half, "load a.har.gz", parts);
+    desk.farlink("load two.har --page 3").refused(&["no page `3`", "one, two"]);
+    desk.farlink("load bth2013 --page 2").refused(&["--page 2", "`bth2013` is not a HAR file"]);
 }
 
 #[test]
@@ -131,9 +98,9 @@ fn pages_that_are_not_there() {
     refuses("load nowhere/a.har", &["nowhere/a.har: No such file or directory"]);
     refuses(
         "load bth2031",
-        &["`bth2031` is neither", "did you mean `bth2013`?", "`farlink pages list`"],
+        &["no page or file `bth2031`", "did you mean `bth2013`?", "`farlink pages list`"],
     );
-    refuses("load qqq", &["`qqq` is neither a page's name nor a file", "`farlink pages list`"]);
+    refuses("load qqq", &["no page or file `qqq`", "`farlink pages list`"]);
     refuses("load synthetic:0x10KB", &["synthetic:0x10KB"]);
     refuses("load synthetic:10x10", &["synthetic:10x10"]);
     refuses("pages show bth2031", &["did you mean `bth2013`?"]);
@@ -173,6 +140,7 @@ fn networks_that_cannot_be() {
     );
     refuses(&load("rtt=1ms,down=1mbit,up=1mbit,queue=many"), &["`many` is not a queue", "`64pkt`"]);
     refuses(&load("cabel,rtt=600ms"), &["did you mean `cable`?"]);
+    refuses(&load("cable,down.delya=3ms"), &["did you mean `down.delay`?"]);
     refuses(&load("nowhere.toml"), &["nowhere.toml", "No such file"]);
     let text = "rtt = \"1ms\"\ndown = \"1mbit\"\nupp = \"1mbit\"\n";
     let parts = &["n.toml:3:1: ", "no setting `upp`", "did you mean `up`?"];
@@ -253,7 +221,7 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     let load = |rest: &str| format!("load bth2013 {rest}");
     refuses(&load("--protocol h3 --tls none"), &["QUIC", "use tls13"]);
     refuses(&load("--protocol h3,h3-matched --tls tls12"), &["QUIC", "use tls13"]);
-    let nowhere = |option| [option, "changes nothing", "nothing here runs on QUIC", "h3-deployed"];
+    let nowhere = |option| [option, "changes nothing", "no arm runs on QUIC", "h3-deployed"];
     refuses(&load("--protocol h2 --h3-discovery alt-svc"), &nowhere("--h3-discovery"));
     refuses(&load("--protocol h1 --block-udp"), &nowhere("--udp"));
     refuses(&load("--protocol h3 --h3-discovery https-record"), &["HTTPS records", "dns `on`"]);
@@ -264,7 +232,7 @@ fn what_quic_cannot_do_and_what_it_is_not_asked_for() {
     refuses(&load("--protocol h3 --quic rto=1s"), &["no QUIC knob is called `rto`"]);
     refuses(
         &load("--protocol h3,h3-deployed"),
-        &["--protocol h3-deployed: the same value stands there twice"],
+        &["--protocol h3-deployed: the same value is given twice"],
     );
     let chromium = "--world emu --client chromium --protocol h3 --h3-discovery alt-svc";
     refuses(&load(chromium), &["Chromium is told beforehand who speaks HTTP/3"]);
@@ -294,8 +262,8 @@ fn what_tls_of_an_era_cannot_do() {
 #[test]
 fn numbers_that_make_no_sense() {
     let load = |rest: &str| format!("load bth2013 {rest}");
-    refuses(&load("-n 0"), &["--repetitions", "asks for no load at all", "give -n 1 or more"]);
-    refuses(&load("-n -3"), &["'-3'", "give -n 1 or more"]);
+    refuses(&load("-n 0"), &["--repetitions", "at least one load is required", "use -n 1 or more"]);
+    refuses(&load("-n -3"), &["'-3'", "use -n 1 or more"]);
     refuses(&load("-n many"), &["'many'", "--repetitions"]);
     refuses(&load("-j 0"), &["'0'", "--jobs"]);
     refuses(&load("--seed 18446744073709551615"), &["too large", "9223372036854775807"]);
@@ -309,11 +277,11 @@ fn numbers_that_make_no_sense() {
     refuses(&load("--service-time 5"), &["--service-time 5: `5` has no unit", "write `100ms`"]);
     refuses(
         &load("--protocol h1,h1"),
-        &["--protocol h1: the same value stands there twice", "-n says how often"],
+        &["--protocol h1: the same value is given twice", "-n sets the number of loads"],
     );
     refuses(
         &load("--har nowhere/out.har"),
-        &["there is no directory nowhere", "hint: mkdir -p nowhere"],
+        &["no such directory: nowhere", "hint: mkdir -p nowhere"],
     );
 }
 
@@ -458,9 +426,9 @@ fn reports_of_runs_that_are_not_there() {
     let desk = Desk::new();
     desk.put("e.toml", experiment(1));
     desk.farlink("run e.toml").ok();
-    let parts = &["farlink.sqlite holds no run 7", "hint: `farlink runs` lists those it holds"];
+    let parts = &["farlink.sqlite contains no run 7", "hint: `farlink runs` lists its runs"];
     desk.farlink("report 7").refused(parts);
-    let parts = &["there is no directory nowhere", "hint: mkdir -p nowhere"];
+    let parts = &["no such directory: nowhere", "hint: mkdir -p nowhere"];
     desk.farlink("report -o nowhere/r.html").refused(parts);
     desk.farlink("report --csv nowhere/v.csv").refused(parts);
 
@@ -474,7 +442,7 @@ fn reports_of_runs_that_are_not_there() {
     store.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM run").unwrap();
     drop(store);
     desk.farlink("report")
-        .refused(&["farlink.sqlite holds no run yet", "hint: farlink run EXPERIMENT.toml"]);
+        .refused(&["farlink.sqlite contains no runs", "hint: farlink run EXPERIMENT.toml"]);
     assert_eq!(desk.names(), ["e.toml", "farlink.sqlite"]);
 }
 
@@ -487,19 +455,6 @@ fn traces_that_are_none() {
         }
     };
     refuses("1\n5\n3\n", &["down.trace: t.txt:3: `3`: time goes backwards"]);
-    refuses("0 1\n2 1\n1 1\n", &["t.txt:3: `1 1`: time goes backwards"]);
-    refuses("0 1\n1 -2\n", &["t.txt:2: `1 -2`: a rate cannot be negative"]);
-    refuses("second,down_mbit\n0,1\n1,-2\n", &["t.txt:3: `1,-2`: a rate cannot be negative"]);
-    refuses("1\ntwo\n", &["t.txt:2: `two`: expected a whole number"]);
     refuses("hello\n", &["t.txt:1: no known form of a trace", "Mahimahi"]);
     refuses("", &["t.txt: a trace must last", "no lines"]);
-    refuses("0\n0\n", &["t.txt: a trace must last", "no line after 0 ms"]);
-}
-
-#[test]
-fn unknown_settings_of_networks_suggest_the_nearest() {
-    let load = |network: &str| format!("load bth2013 --network {network}");
-    refuses(&load("cable,qeue=3pkt"), &["`qeue`", "did you mean `queue`?"]);
-    refuses(&load("cable,down.delya=3ms"), &["did you mean `down.delay`?"]);
-    refuses(&load("cable,hop.1.rrt=3ms"), &["did you mean `hop.1.rtt`?"]);
 }

@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::{Desk, Ran, digest, experiment, journeys, sqlite};
+use common::{Desk, Ran, digest, experiment, journeys, send_signal, sqlite};
 
 /// Enough journeys to occupy one worker for seconds.
 const REPETITIONS: u32 = 150;
@@ -35,18 +35,13 @@ fn started(desk: &Desk) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
-    let kill = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
-    assert!(kill.expect("there is a kill command").success());
-}
-
 /// Checks that the same command completes the run, with the result of an uninterrupted one.
 #[track_caller]
 fn goes_on(desk: &Desk, stored: u64) {
     assert!((5..ALL).contains(&stored), "{stored}");
     let ran = desk.farlink("run e.toml");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let said = format!("going on with run 1: {stored} of {ALL} journeys are stored");
+    let said = format!("resuming run 1: {stored} of {ALL} journeys stored");
     assert!(ran.err.contains(&said), "{}", ran.err);
     let store = desk.sqlite("farlink.sqlite");
     let count = |sql: &str| store.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as u64;
@@ -61,18 +56,19 @@ fn goes_on(desk: &Desk, stored: u64) {
 fn ctrl_c_ends_a_run_in_order_and_it_goes_on() {
     let desk = Desk::new();
     let child = started(&desk);
-    signal(&child, "INT");
+    send_signal(&child, "INT");
     let ran = Ran::new(&child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (130, ""), "{}", ran.err);
     let stored = journeys(&desk.path("farlink.sqlite"));
-    let said = format!("interrupted after {stored} of {ALL} journeys; the same command goes on");
+    let said =
+        format!("interrupted after {stored} of {ALL} journeys; run the same command to resume");
     assert!(ran.err.contains(&said), "{}", ran.err);
     let runs = desk.farlink("runs").ok();
     assert!(runs.contains("interrupted") && runs.contains(&format!("{stored}/{ALL}")), "{runs}");
 
     let report = desk.farlink("report");
     assert_eq!(report.code, 0, "{}", report.err);
-    let partial = format!("run 1 is not complete: the report is of {stored} of {ALL} journeys");
+    let partial = format!("run 1 is incomplete: the report covers {stored} of {ALL} journeys");
     assert!(report.err.contains(&partial), "{}", report.err);
     goes_on(&desk, stored);
 }
@@ -81,7 +77,7 @@ fn ctrl_c_ends_a_run_in_order_and_it_goes_on() {
 fn a_killed_run_goes_on() {
     let desk = Desk::new();
     let child = started(&desk);
-    signal(&child, "KILL");
+    send_signal(&child, "KILL");
     let status = child.wait_with_output().unwrap().status;
     assert_eq!(status.signal(), Some(9));
     let stored = journeys(&desk.path("farlink.sqlite"));
@@ -110,7 +106,7 @@ fn a_file_that_may_not_grow_ends_a_run_and_it_goes_on() {
     stopped_for_want_of_room(&ran, &desk.path("farlink.sqlite"));
     let ran = desk.farlink("run e.toml");
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("going on with run 1: "), "{}", ran.err);
+    assert!(ran.err.contains("resuming run 1: "), "{}", ran.err);
     assert_eq!(digest(&desk.sqlite("farlink.sqlite"), 1).unwrap(), undisturbed(FILLING));
 }
 
@@ -149,6 +145,6 @@ fn a_full_disk_ends_a_run_and_it_goes_on() {
     assert!(first.err.contains("the disk that holds disk/farlink.sqlite is full"), "{}", first.err);
     assert!(first.err.contains("make room and run the same command again"), "{}", first.err);
     assert_eq!(code("second.code"), 0, "{}", desk.read("second.err"));
-    assert!(desk.read("second.err").contains("going on with run 1: "));
+    assert!(desk.read("second.err").contains("resuming run 1: "));
     assert_eq!(digest(&sqlite(&desk.path("second.sqlite")), 1).unwrap(), undisturbed(FILLING));
 }

@@ -2,15 +2,11 @@
 
 mod common;
 
-use common::{Desk, report_rows};
+use common::{Desk, json_lines, refuses, report_rows};
 use serde_json::Value;
 
 const LOAD: &str =
     "load synthetic:12x20KB --network rtt=80ms,down=8mbit,up=2mbit,loss=3% -n 3 --json";
-
-fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("a line is a JSON object")).collect()
-}
 
 fn of<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["event"] == event).collect()
@@ -20,11 +16,11 @@ fn of<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
 fn a_trace_tells_what_the_visit_counted() {
     let desk = Desk::new();
     let out = desk.farlink(&format!("{LOAD} --protocol h1 --trace tcp=t.jsonl")).ok();
-    let trace = lines(&desk.read("t.jsonl"));
+    let trace = json_lines(&desk.read("t.jsonl"));
     let heading = &trace[0];
     assert_eq!(heading["format"], "farlink tcp trace");
     assert_eq!(heading["version"], 1);
-    let visits = lines(&out);
+    let visits = json_lines(&out);
     let visit = visits.iter().find(|visit| visit["seed"] == heading["seed"]).unwrap();
     assert_eq!(of(&trace, "connection").len() as u64, visit["connections"].as_u64().unwrap());
     let again = of(&trace, "retransmit");
@@ -53,7 +49,7 @@ fn a_trace_tells_what_lies_above_the_sockets() {
     for protocol in ["h1", "h2"] {
         let desk = Desk::new();
         desk.farlink(&format!("{LARGE} --protocol {protocol} --trace tcp=t.jsonl")).ok();
-        let trace = lines(&desk.read("t.jsonl"));
+        let trace = json_lines(&desk.read("t.jsonl"));
         let held = of(&trace, "held");
         assert!(held.is_sorted_by_key(|held| held["at_ns"].as_u64()));
         let most = held
@@ -79,7 +75,7 @@ fn documented(desk: &Desk, load: &str, events: &[&str]) {
     let document =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traces.md"))
             .unwrap();
-    let trace = lines(&desk.read("tcp.jsonl"));
+    let trace = json_lines(&desk.read("tcp.jsonl"));
     for event in events {
         assert!(!of(&trace, event).is_empty(), "{load}: no {event}");
         assert!(document.contains(&format!("**`{event}`**")), "docs/traces.md has no {event}");
@@ -139,7 +135,7 @@ fn qlog_tells_both_ends_of_each_quic_connection() {
     let load = format!("{LOAD} --protocol h2,h3 --trace qlog=q.sqlog");
     let out = desk.farlink(&load).ok();
     let again = |line: &Value| line["protocol"] == "h3-deployed" && line["retransmits"] != 0;
-    assert!(lines(&out).iter().any(again), "the network is a lossy one");
+    assert!(json_lines(&out).iter().any(again), "the network is a lossy one");
     let names = ["q.h3-deployed.0.client.sqlog", "q.h3-deployed.0.server.sqlog"];
     assert_eq!(desk.names(), names);
     let mut counts = [[0; 2]; 2];
@@ -199,24 +195,21 @@ fn what_arrives_is_the_same_over_every_protocol() {
     assert_eq!((digests.len(), different.len()), (13, 13), "bodies are told apart");
 }
 
-#[track_caller]
-fn refuses(arguments: &str, parts: &[&str]) {
-    let desk = Desk::new();
-    desk.farlink(&format!("{LOAD} {arguments}")).refused(parts);
-    assert!(desk.names().is_empty(), "{:?}", desk.names());
-}
-
 #[test]
 fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
-    refuses("--trace quic=a", &["there is no trace `quic`", "--trace tcp=OUT.jsonl"]);
-    refuses("--trace tpc", &["there is no trace `tpc`", "did you mean `--trace tcp"]);
-    refuses("--trace tcp=a --trace tcp=b", &["there is one `tcp` already"]);
-    refuses("--trace tcp=a --trace bodies=a", &["a is to hold two different things"]);
+    let refuses = |arguments: &str, parts: &[&str]| refuses(&format!("{LOAD} {arguments}"), parts);
+    refuses("--trace quic=a", &["unknown trace kind `quic`", "--trace tcp=OUT.jsonl"]);
+    refuses("--trace tpc", &["unknown trace kind `tpc`", "did you mean `--trace tcp"]);
+    refuses("--trace tcp=a --trace tcp=b", &["`tcp` is given twice"]);
+    refuses("--trace tcp=a --trace bodies=a", &["a is named by two options"]);
     refuses("--protocol h2 --trace qlog", &["no arm runs on QUIC", "--protocol h3-deployed"]);
-    refuses("--trace tcp=", &["--trace tcp=: it does not say where to", "name a file"]);
-    refuses("--pcap no/such.pcapng", &["there is no directory no"]);
+    refuses(
+        "--trace tcp=",
+        &["--trace tcp=: the file name is missing", "for example --trace tcp=OUT.jsonl"],
+    );
+    refuses("--pcap no/such.pcapng", &["no such directory: no"]);
     refuses("--trace tcp=.", &["is a directory"]);
-    refuses("--pcap a --har a", &["a is to hold two different things"]);
+    refuses("--pcap a --har a", &["a is named by two options"]);
 }
 
 #[test]
@@ -225,11 +218,11 @@ fn a_report_of_a_load_shows_what_lay_below_its_waterfalls() {
     let radio = LOAD.replace("loss=3%", "loss=3%,radio=umts");
     let out =
         desk.farlink(&format!("{radio} --protocol h1,h2 --report r.html --trace tcp=t.jsonl"));
-    let visits = lines(&out.ok());
+    let visits = json_lines(&out.ok());
     let report = desk.read("r.html");
     for (index, protocol) in ["h1", "h2"].into_iter().enumerate() {
         // Report and trace are of the same load, the median of the arm.
-        let trace = lines(&desk.read(&format!("t.{protocol}.jsonl")));
+        let trace = json_lines(&desk.read(&format!("t.{protocol}.jsonl")));
         let visit = visits
             .iter()
             .find(|visit| visit["protocol"] == protocol && visit["seed"] == trace[0]["seed"])

@@ -51,7 +51,7 @@ fn what_is_wrong_is_refused_before_anything_is_measured() {
     desk.put("s.toml", SIMULATED.replace("ratio_median", "ratio_mode"));
     desk.farlink("validate s.toml").refused(&["s.toml:6:1: unknown key `ratio_mode`"]);
     desk.put("s.toml", SIMULATED);
-    desk.farlink("validate s.toml -o no/where.html").refused(&["there is no directory no"]);
+    desk.farlink("validate s.toml -o no/where.html").refused(&["no such directory: no"]);
     desk.farlink("validate s.toml --report-only").refused(&["there is no store at"]);
     assert_eq!(desk.names(), ["s.toml"]);
 }

@@ -54,18 +54,18 @@ impl fmt::Display for Caution {
         match self {
             Caution::SeveralPages { read, others } => write!(
                 f,
-                "the file holds {} pages; `{read}` is loaded. Choose another with --page: {}",
+                "the file contains {} pages; loading `{read}`. Choose another with --page: {}",
                 others.len() + 1,
                 others.join(", ")
             ),
             Caution::DocumentStatus { status } => write!(
                 f,
-                "the document was answered with status {status}: this is an error page. Record it again ({GUIDE})"
+                "the document is an error page (status {status}). Record it again ({GUIDE})"
             ),
             Caution::NoSizes { without, of } => write!(
                 f,
-                "{without} of {of} responses have no size in the recording, so times are too short and comparisons mean \
-                 little. Record it again with a tool that writes sizes ({GUIDE})"
+                "{without} of {of} responses have no recorded size, so load times are too short and comparisons \
+                 unreliable. Record it again with a tool that writes sizes ({GUIDE})"
             ),
             Caution::WarmCache { cached, revalidated, of } => write!(
                 f,
@@ -73,12 +73,11 @@ impl fmt::Display for Caution {
                  revalidated, so sizes and server times are guesses. Record it again with \"Disable cache\" ticked ({GUIDE})"
             ),
             Caution::OddSpans { count: 1, first } => {
-                write!(f, "a time makes no sense and is taken as unknown: {first}")
+                write!(f, "an invalid time is treated as unknown: {first}")
             }
-            Caution::OddSpans { count, first } => write!(
-                f,
-                "{count} times make no sense and are taken as unknown, the first is {first}"
-            ),
+            Caution::OddSpans { count, first } => {
+                write!(f, "{count} invalid times are treated as unknown, the first is {first}")
+            }
         }
     }
 }

@@ -5,25 +5,19 @@
 //! the table leaves open, so a result that holds in most of them does not depend on a guess. The priors of studies
 //! are built in, too: `erman2013-sites#7/3`. The format is in `docs/pages.md`.
 
-mod arrivals;
-mod counts;
 mod discovery;
-mod domains;
+mod objects;
 mod priors;
-mod shipped;
-mod sizes;
-mod table;
 
+use std::fs::File;
+use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use chance::{Source, Stream};
 
-pub use priors::Priors;
-pub(crate) use shipped::shipped;
-
-use crate::generate::{Builder, Named};
-use crate::{Error, HostId, Kind, Page, load};
+use crate::generate::{Builder, NamedObject};
+use crate::{Error, HostId, Kind, Page};
 
 /// Suffix of files of priors.
 const ENDING: &str = ".toml";
@@ -43,21 +37,22 @@ pub(crate) struct Sites {
     /// Name of the study or file.
     name: String,
     priors: Priors,
-    known: Vec<table::Site>,
+    known: Vec<SiteTotals>,
 }
 
 impl Sites {
     /// Reads the priors at `path`.
     pub(crate) fn read(path: &Path) -> Result<Sites, Error> {
-        let name = load::name_of(path);
-        let text = String::from_utf8(load::load(path, &name)?).map_err(|error| Error::Priors {
-            name: name.clone(),
-            problem: format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
-        })?;
+        let name = crate::open::name_of(path);
+        let text =
+            String::from_utf8(crate::open::load(path, &name)?).map_err(|error| Error::Priors {
+                name: name.clone(),
+                problem: format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
+            })?;
         let priors = Priors::parse(&text)
             .map_err(|problem| Error::Priors { name: name.clone(), problem })?;
         let table = path.parent().unwrap_or(Path::new("")).join(&priors.table);
-        let known = table::read(&table, &priors.columns)?;
+        let known = read_table(&table, &priors.columns)?;
         Ok(Sites { name, priors, known })
     }
 
@@ -103,7 +98,7 @@ impl Sites {
         Error::Priors {
             name: self.name.clone(),
             problem: format!(
-                "a page of it is named by site and draw, `#1/1` to `#{sites}/{draws}`, not by {which}"
+                "its pages are named by site and draw, `#1/1` to `#{sites}/{draws}`, not {which}"
             ),
         }
     }
@@ -141,10 +136,11 @@ impl Drawing {
         self.source.stream(&format!("site/{}/{of}", self.site))
     }
 
-    fn page(&self, priors: &Priors, site: &table::Site, name: String) -> Page {
-        let counts = counts::draw(priors, site, &mut self.stream("counts"));
-        let sizes = sizes::draw(&priors.sizes, &counts, site.bytes, &mut self.stream("sizes"));
-        let hosts = domains::draw(&priors.domains, &counts, &mut self.stream("domains"));
+    fn page(&self, priors: &Priors, site: &SiteTotals, name: String) -> Page {
+        let counts = objects::draw_counts(priors, site, &mut self.stream("counts"));
+        let sizes =
+            objects::draw_sizes(&priors.sizes, &counts, site.bytes, &mut self.stream("sizes"));
+        let hosts = objects::draw_hosts(&priors.domains, &counts, &mut self.stream("domains"));
         let found =
             discovery::draw(&priors.discovery, &counts, &sizes, &mut self.stream("discovery"));
         let origin = format!(
@@ -154,7 +150,7 @@ impl Drawing {
         let names = (0..counts.domains).map(|host| priors.host_name(self.site, host)).collect();
         let mut page = Builder::new(&name, &origin, names, "/", sizes.document);
         for (index, object) in found.iter().enumerate() {
-            page.name(Named {
+            page.name(NamedObject {
                 host: HostId(hosts[index]),
                 path: format!("/{:03}{}", index + 1, ending(object.kind)),
                 kind: object.kind,
@@ -164,8 +160,8 @@ impl Drawing {
             });
         }
         let mut page = page.finish();
-        arrivals::think(&priors.origin, &mut page, &mut self.stream("think"));
-        arrivals::beacons(&priors.beacons, &mut page, &mut self.stream("beacons"));
+        objects::think(&priors.origin, &mut page, &mut self.stream("think"));
+        objects::beacons(&priors.beacons, &mut page, &mut self.stream("beacons"));
         page
     }
 }
@@ -187,3 +183,85 @@ fn by_fraction(average: f64, stream: &mut Stream) -> u64 {
 
 #[cfg(test)]
 mod tests;
+
+use self::priors::Columns;
+
+pub use self::priors::Priors;
+pub(crate) use self::priors::shipped;
+
+/// Totals of one site.
+#[derive(Clone, Debug, PartialEq)]
+struct SiteTotals {
+    pub name: String,
+    pub bytes: f64,
+    pub domains: f64,
+    pub objects: Objects,
+}
+
+/// Average numbers of objects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Objects {
+    ByType { text: f64, js_css: f64, images_other: f64 },
+    InAll(f64),
+}
+
+fn read_table(path: &Path, columns: &Columns) -> Result<Vec<SiteTotals>, Error> {
+    let file = File::open(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let name = || path.display().to_string();
+    parse_table(file, columns).map_err(|problem| Error::Priors { name: name(), problem })
+}
+
+/// Parses the text of a table; errors state the problem.
+fn parse_table(text: impl Read, columns: &Columns) -> Result<Vec<SiteTotals>, String> {
+    let mut reader = csv::Reader::from_reader(text);
+    let head = reader.headers().map_err(|error| error.to_string())?.clone();
+    let mut sites = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| error.to_string())?;
+        sites.push(TableRow { head: &head, row: &row }.site(columns)?);
+    }
+    Ok(sites)
+}
+
+struct TableRow<'a> {
+    head: &'a csv::StringRecord,
+    row: &'a csv::StringRecord,
+}
+
+impl TableRow<'_> {
+    fn site(&self, columns: &Columns) -> Result<SiteTotals, String> {
+        let objects = match columns {
+            Columns {
+                text: Some(text), js_css: Some(code), images_other: Some(images), ..
+            } => Objects::ByType {
+                text: self.number(text)?,
+                js_css: self.number(code)?,
+                images_other: self.number(images)?,
+            },
+            _ => Objects::InAll(self.number(columns.objects.as_deref().unwrap_or_default())?),
+        };
+        Ok(SiteTotals {
+            name: self.text(&columns.site)?.to_owned(),
+            bytes: self.number(&columns.kilobytes)? * 1000.0,
+            domains: self.number(&columns.domains)?,
+            objects,
+        })
+    }
+
+    fn text(&self, column: &str) -> Result<&str, String> {
+        let index = self.head.iter().position(|name| name == column);
+        index.and_then(|index| self.row.get(index)).ok_or_else(|| {
+            let known: Vec<&str> = self.head.iter().collect();
+            format!("no column `{column}`; columns: {}", known.join(", "))
+        })
+    }
+
+    fn number(&self, column: &str) -> Result<f64, String> {
+        let text = self.text(column)?;
+        let line = self.row.position().map_or(0, csv::Position::line);
+        let number: Option<f64> = text.parse().ok();
+        number.filter(|number| *number >= 0.0 && number.is_finite()).ok_or_else(|| {
+            format!("line {line}, column `{column}`: `{text}` is not a number of 0 or more")
+        })
+    }
+}

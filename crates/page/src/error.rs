@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum Error {
     /// The name is neither a generator, nor a study's page, nor a file.
     #[error(
-        "`{spec}` is neither a page's name nor a file{}; `farlink pages list` shows the names",
+        "no page or file `{spec}`{}; `farlink pages list` lists the named pages",
         did_you_mean(.suggestion)
     )]
     UnknownPage {
@@ -23,8 +23,8 @@ pub enum Error {
     },
     /// An address instead of a recording.
     #[error(
-        "`{spec}` is an address, and farlink loads recordings: save the page's requests as HAR in your browser \
-         (docs/save-a-har.md) and give the file"
+        "`{spec}` is a URL, but farlink loads recordings: save the page as HAR in your browser \
+         (docs/save-a-har.md) and load the file"
     )]
     Address {
         /// The input.
@@ -49,7 +49,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The compressed file is truncated or damaged.
-    #[error("{name}: not a whole gzip file ({detail}); fetch or compress it again")]
+    #[error("{name}: truncated or damaged gzip file ({detail}); fetch or compress it again")]
     Gzip {
         /// The file.
         name: String,
@@ -57,7 +57,7 @@ pub enum Error {
         detail: String,
     },
     /// The file inflates to an unreasonable size.
-    #[error("{name}: inflates to more than {limit_bytes} bytes, which no HAR of one page does")]
+    #[error("{name}: inflates to more than {limit_bytes} bytes, too large for the HAR of a page")]
     TooLarge {
         /// The file.
         name: String,
@@ -112,7 +112,7 @@ pub enum Error {
         reasons: String,
     },
     /// The requested page is not in the HAR.
-    #[error("{name}: there is no page `{wanted}` in it; it has {known}")]
+    #[error("{name}: no page `{wanted}`; it contains {known}")]
     NoSuchPage {
         /// The file.
         name: String,
@@ -150,7 +150,7 @@ pub enum Error {
         problem: String,
     },
     /// A list of pages instead of one page.
-    #[error("{name}: a list of pages, where one page is meant; name one of them")]
+    #[error("{name}: a list of pages, but a single page is required; name one of them")]
     NotOnePage {
         /// The file.
         name: String,
@@ -164,7 +164,7 @@ pub enum Error {
         problem: String,
     },
     /// The target directory is not empty.
-    #[error("{} is not empty; choose another directory or ask to replace it", .path.display())]
+    #[error("{} is not empty; choose another directory", .path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,

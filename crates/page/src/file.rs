@@ -20,7 +20,7 @@ const FIRST_WITH_RENDERING: u32 = 3;
 const FORMAT: &str = "farlink-page";
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct StoredPageRef<'a> {
     format: &'static str,
     version: u32,
     page: &'a Page,
@@ -28,7 +28,7 @@ struct Written<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct StoredPage {
     #[serde(rename = "format")]
     _format: String,
     #[serde(rename = "version")]
@@ -38,20 +38,20 @@ struct Read {
 
 /// Format and version of a page file.
 #[derive(Deserialize)]
-struct Head {
+struct FileHeader {
     format: String,
     version: Option<u64>,
 }
 
 /// Returns true if `text` claims to be a page file.
 pub(crate) fn is_page_file(text: &[u8]) -> bool {
-    serde_json::from_slice::<Head>(text).is_ok_and(|head| head.format == FORMAT)
+    serde_json::from_slice::<FileHeader>(text).is_ok_and(|head| head.format == FORMAT)
 }
 
 /// Serialises a page.
 pub fn to_text(page: &Page) -> String {
     let mut text =
-        serde_json::to_string_pretty(&Written { format: FORMAT, version: VERSION, page })
+        serde_json::to_string_pretty(&StoredPageRef { format: FORMAT, version: VERSION, page })
             .expect("a page has only text keys, and its spans are far below 584 years");
     text.push('\n');
     text
@@ -60,7 +60,7 @@ pub fn to_text(page: &Page) -> String {
 /// Parses the text of a page file. `name` begins the messages.
 pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
     let wrong = |problem: String| Error::PageFile { name: name.to_owned(), problem };
-    let head: Head = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
+    let head: FileHeader = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
     if head.format != FORMAT {
         return Err(wrong(format!("`format` is `{}`; expected `{FORMAT}`", head.format)));
     }
@@ -73,7 +73,7 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Page, Error> {
         }
         _ => return Err(wrong(format!("`version` is not a number from 1 to {VERSION}"))),
     }
-    let read: Read = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
+    let read: StoredPage = serde_json::from_slice(text).map_err(|e| wrong(explained(&e)))?;
     let mut page = read.page;
     page.check().map_err(wrong)?;
     if head.version < Some(u64::from(FIRST_WITH_RENDERING)) {

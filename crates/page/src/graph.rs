@@ -323,7 +323,7 @@ impl Page {
     }
 
     /// Returns true if it is a transfer over connections and not a page: no object waits for another.
-    pub fn is_transfer(&self) -> bool {
+    pub(crate) fn is_transfer(&self) -> bool {
         self.objects.len() > 1 && self.objects.iter().all(|object| object.waits_for.is_empty())
     }
 

@@ -13,29 +13,22 @@
 //! `_transferSize`, ...) as the tools write them. Times are microseconds internally.
 
 mod build;
-mod caching;
 mod cause;
-mod cautions;
-mod decode;
 mod discovery;
 mod entry;
+mod exchange;
 mod hosts;
 mod infer;
-mod initiator;
-mod json;
-mod kinds;
 mod log;
 mod repair;
 mod select;
-mod sizes;
-mod summary;
 mod text;
 
 use std::path::Path;
 
-use crate::{Error, Page, load};
+use crate::{Error, Page};
 
-pub(crate) use kinds::by_kind as kinds_by_default;
+pub(crate) use self::exchange::by_kind as kinds_by_default;
 
 /// Options of reading a HAR.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +39,8 @@ pub struct Options {
 
 /// Reads the page in the HAR file at `path`, which may be gzip-compressed.
 pub fn read(path: &Path, options: &Options) -> Result<Page, Error> {
-    let name = load::name_of(path);
-    let text = load::load(path, &name)?;
+    let name = crate::open::name_of(path);
+    let text = crate::open::load(path, &name)?;
     parse(&name, &text, options)
 }
 

@@ -14,26 +14,23 @@ pub mod generate;
 pub mod graph;
 pub mod har;
 mod list;
-mod load;
 mod open;
 mod rendering;
 mod show;
-mod summary;
 mod transform;
 mod union;
 pub mod write;
 
-pub use browsable::{Browsable, Content, browsable};
-pub use caution::Caution;
-pub use error::Error;
-pub use generate::calibration_pages;
-pub use graph::{
+pub use self::browsable::{Browsable, Content, browsable};
+pub use self::caution::Caution;
+pub use self::error::Error;
+pub use self::generate::calibration_pages;
+pub use self::graph::{
     After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
     Provenance, SkipReason, Skipped,
 };
-pub use list::{List, Listed, is_list};
-pub use open::{CatalogueEntry, catalogue, files, open};
-pub use show::Table;
-pub use summary::{Counts, Summary};
-pub use transform::of_several;
-pub use union::{Member, Union};
+pub use self::list::{List, Listed, is_list};
+pub use self::open::{CatalogueEntry, catalogue, files, open};
+pub use self::show::{Counts, Summary, Table};
+pub use self::transform::of_several;
+pub use self::union::{Member, Union};

@@ -16,7 +16,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::draw::{self, Sites};
-use crate::{Error, generate, load, transform};
+use crate::{Error, generate, transform};
 
 /// Version that is read.
 pub const VERSION: u32 = 1;
@@ -44,7 +44,7 @@ pub struct Listed {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct ListFile {
     #[serde(rename = "format")]
     _format: String,
     #[serde(rename = "version")]
@@ -54,7 +54,7 @@ struct Read {
 
 /// Format and version of a list.
 #[derive(Deserialize)]
-struct Head {
+struct ListHeader {
     format: Option<toml::Value>,
     version: Option<toml::Value>,
 }
@@ -85,7 +85,7 @@ impl List {
             Some(shipped) => shipped.sites().several_of(which)?,
             None => Sites::read(Path::new(sites))?.several_of(which)?,
         };
-        let name = load::name_of(Path::new(sites));
+        let name = crate::open::name_of(Path::new(sites));
         let listed = |which: String| Listed {
             name: format!("{name}#{which}"),
             spec: format!("{sites}#{which}"),
@@ -94,10 +94,10 @@ impl List {
     }
 
     fn read(path: &Path) -> Result<List, Error> {
-        let name = load::name_of(path);
-        let text = load::load(path, &name)?;
+        let name = crate::open::name_of(path);
+        let text = crate::open::load(path, &name)?;
         let wrong = |problem: &str| Error::PageList { name: name.clone(), problem: problem.into() };
-        let text = String::from_utf8(text).map_err(|_| wrong("it is not text (UTF-8)"))?;
+        let text = String::from_utf8(text).map_err(|_| wrong("not UTF-8 text"))?;
         List::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
     }
 
@@ -107,9 +107,9 @@ impl List {
     /// If the text is invalid.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<List, Error> {
         let wrong = |problem: String| Error::PageList { name: name.to_owned(), problem };
-        let head: Head = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let head: ListHeader = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if head.format.as_ref().and_then(toml::Value::as_str) != Some(FORMAT) {
-            return Err(wrong(format!("its first line is to be format = \"{FORMAT}\"")));
+            return Err(wrong(format!("the first line must be format = \"{FORMAT}\"")));
         }
         match head.version.as_ref().and_then(toml::Value::as_integer) {
             Some(version) if version == i64::from(VERSION) => {}
@@ -118,11 +118,11 @@ impl List {
                     "version {version} is newer than this farlink reads ({VERSION}); use a newer farlink"
                 )));
             }
-            _ => return Err(wrong(format!("`version` is to be {VERSION}"))),
+            _ => return Err(wrong(format!("`version` must be {VERSION}"))),
         }
-        let read: Read = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let read: ListFile = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if !(1..=MOST).contains(&read.pages.len()) {
-            return Err(wrong(format!("`pages` is to name 1 to {MOST} pages")));
+            return Err(wrong(format!("`pages` must list 1 to {MOST} pages")));
         }
         let pages = read.pages.into_iter().map(|name| Listed::in_folder(name, folder));
         Ok(List { pages: pages.collect::<Result<_, _>>()? })
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn what_is_no_list_says_why() {
         for (text, says) in [
-            ("pages = [\"a\"]".to_owned(), "its first line"),
-            ("format = 1".to_owned(), "its first line"),
-            (with("pages = [\"a\"]"), "`version` is to be 1"),
+            ("pages = [\"a\"]".to_owned(), "the first line"),
+            ("format = 1".to_owned(), "the first line"),
+            (with("pages = [\"a\"]"), "`version` must be 1"),
             (with("version = 2\nsites = 3"), "newer than this farlink reads"),
             (with("version = 1\npages = []"), "1 to 1000 pages"),
             (with("version = 1\npages = [\"a\"]\norder = 1"), "unknown field `order`"),

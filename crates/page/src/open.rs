@@ -1,9 +1,13 @@
-//! Opens a page by name: a generator, a study's page, a file.
+//! Opens a page by name: a generator, a study's page, a file, which may be compressed.
 
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use flate2::read::MultiGzDecoder;
+
 use crate::error::nearest;
-use crate::{Error, Page, draw, file, generate, har, is_list, load, transform};
+use crate::{Error, Page, draw, file, generate, har, is_list, transform};
 
 /// One page of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,20 +64,20 @@ pub fn files(spec: &str) -> Vec<PathBuf> {
     let spec = plain(spec).unwrap_or(spec);
     let file = |name: &str| Path::new(name).is_file().then(|| PathBuf::from(name));
     let named = file(spec).or_else(|| file(spec.rsplit_once('#')?.0));
-    let beside = named.as_deref().filter(|path| draw::is_drawn(&load::name_of(path)));
+    let beside = named.as_deref().filter(|path| draw::is_drawn(&name_of(path)));
     let beside = beside.and_then(draw::table_of);
     named.into_iter().chain(beside).collect()
 }
 
 fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
-    let name = load::name_of(path);
+    let name = name_of(path);
     if is_list(&name) {
         return Err(Error::NotOnePage { name });
     }
     if draw::is_drawn(&name) {
         return draw::open(path, page);
     }
-    let text = load::load(path, &name)?;
+    let text = load(path, &name)?;
     match file::is_page_file(&text) {
         true => file::parse(&name, &text),
         false => har::parse(&name, &text, &har::Options { page: page.map(str::to_owned) }),
@@ -124,8 +128,52 @@ fn entry(name: &str) -> CatalogueEntry {
     }
 }
 
+// Reader of files, which inflates gzip and refuses bombs.
+
+/// Maximum size read from one file, inflated or not. The largest HARs of single pages, with all bodies inside, stay
+/// under 200 MB.
+const LIMIT_BYTES: u64 = 512 << 20;
+
+/// RFC 1952 section 2.3.1: the first two bytes of a gzip member.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Name of the file in messages and tables.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The bytes of `path`, inflated if they are gzip by their first bytes (not by the name).
+pub(crate) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let mut stored = Vec::new();
+    let file = File::open(path).map_err(io)?;
+    let read = BufReader::new(file).take(LIMIT_BYTES + 1).read_to_end(&mut stored).map_err(io)?;
+    if read as u64 > LIMIT_BYTES {
+        return Err(Error::TooLarge { name: name.to_owned(), limit_bytes: LIMIT_BYTES });
+    }
+    inflate(name, stored, LIMIT_BYTES)
+}
+
+/// `stored` as it is, or inflated if it is gzip.
+fn inflate(name: &str, stored: Vec<u8>, limit_bytes: u64) -> Result<Vec<u8>, Error> {
+    if !stored.starts_with(&GZIP_MAGIC) {
+        return Ok(stored);
+    }
+    let mut text = Vec::new();
+    let read = MultiGzDecoder::new(stored.as_slice())
+        .take(limit_bytes + 1)
+        .read_to_end(&mut text)
+        .map_err(|e| Error::Gzip { name: name.to_owned(), detail: e.to_string() })?;
+    if read as u64 > limit_bytes {
+        return Err(Error::TooLarge { name: name.to_owned(), limit_bytes });
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
@@ -143,17 +191,41 @@ mod tests {
         let message = open("erman2013-samedomain").unwrap_err().to_string();
         assert_eq!(
             message,
-            "`erman2013-samedomain` is neither a page's name nor a file (did you mean \
-             `erman2013-same-domain`?); `farlink pages list` shows the names"
+            "no page or file `erman2013-samedomain` (did you mean `erman2013-same-domain`?); \
+             `farlink pages list` lists the named pages"
         );
         assert!(!open("zzz").unwrap_err().to_string().contains("did you mean"));
         assert!(matches!(open("nowhere/a.har"), Err(Error::Io { .. })));
         for address in ["https://www.example.com/", "HTTP://example.com"] {
             let message = open(address).unwrap_err().to_string();
-            assert!(
-                message.contains("is an address") && message.contains("save-a-har"),
-                "{message}"
-            );
+            assert!(message.contains("is a URL") && message.contains("save-a-har"), "{message}");
         }
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn inflates_what_is_gzip_and_leaves_the_rest() {
+        assert_eq!(inflate("a", gzip(b"{}"), 100).unwrap(), b"{}");
+        assert_eq!(inflate("a", b"{}".to_vec(), 100).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn a_truncated_gzip_is_named() {
+        let mut whole = gzip(&[b'x'; 5000]);
+        whole.truncate(whole.len() - 6);
+        let message = inflate("a.har.gz", whole, 10_000).unwrap_err().to_string();
+        assert!(message.starts_with("a.har.gz: truncated or damaged gzip file"), "{message}");
+    }
+
+    #[test]
+    fn a_bomb_is_refused() {
+        let bomb = gzip(&vec![0; 1 << 20]);
+        assert!(bomb.len() < 2000);
+        assert!(matches!(inflate("a", bomb, 1 << 16), Err(Error::TooLarge { .. })));
     }
 }

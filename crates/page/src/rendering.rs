@@ -16,11 +16,11 @@ use crate::{After, Edge, Kind, Object, ObjectId, Page, Priority};
 const PRELOADED_IMAGES: usize = 2;
 
 /// Known values of whether each object blocks the first paint.
-pub(crate) type Stated = [Option<bool>];
+pub(crate) type StatedBlocking = [Option<bool>];
 
 /// Marks the objects of `page`; `stated` has one entry per object, or none at all.
-pub(crate) fn mark(page: &mut Page, stated: &Stated) {
-    let order = Order::of(page, stated);
+pub(crate) fn mark(page: &mut Page, stated: &StatedBlocking) {
+    let order = DocumentOrder::of(page, stated);
     for index in 1..page.objects.len() {
         let object = &page.objects[index];
         let known = stated.get(index).copied().flatten();
@@ -33,19 +33,19 @@ pub(crate) fn mark(page: &mut Page, stated: &Stated) {
 }
 
 /// A place in the main document; objects at the same byte are in the order of their requests.
-type Place = (u64, usize);
+type DocumentPosition = (u64, usize);
 
 /// Visible content of the main document, in its order.
-struct Order {
+struct DocumentOrder {
     /// Place of its first reference, by order of requests. A reference that precedes it and was requested later was
     /// written into the document by a script.
-    first: Option<Place>,
+    first: Option<DocumentPosition>,
     /// Images, media and frames.
-    shown: Vec<Place>,
+    shown: Vec<DocumentPosition>,
 }
 
-impl Order {
-    fn of(page: &Page, stated: &Stated) -> Order {
+impl DocumentOrder {
+    fn of(page: &Page, stated: &StatedBlocking) -> DocumentOrder {
         let first = (1..page.objects.len()).find_map(|index| place(page, index));
         let is_shown = |index: &usize| {
             let kind = page.objects[*index].kind;
@@ -53,14 +53,14 @@ impl Order {
             matches!(kind, Kind::Image | Kind::Media | Kind::Document) && !inserted
         };
         let shown = (1..page.objects.len()).filter(is_shown);
-        Order { first, shown: shown.filter_map(|index| place(page, index)).collect() }
+        DocumentOrder { first, shown: shown.filter_map(|index| place(page, index)).collect() }
     }
 
     /// Returns true if no more is shown before the object than a head may preload, both by the order of requests,
     /// which is a parser's, and by the places in the document.
     fn stands_before_content(&self, page: &Page, index: usize) -> bool {
         let Some(own) = place(page, index) else { return false };
-        let precedes = |shown: &&Place| {
+        let precedes = |shown: &&DocumentPosition| {
             shown.1 < index || (**shown < own && self.first.is_none_or(|first| **shown > first))
         };
         self.shown.iter().filter(precedes).count() <= PRELOADED_IMAGES
@@ -68,7 +68,7 @@ impl Order {
 }
 
 /// Place at which the main document names the object, directly or by a redirect.
-fn place(page: &Page, index: usize) -> Option<Place> {
+fn place(page: &Page, index: usize) -> Option<DocumentPosition> {
     let [edge] = page.objects[index].waits_for.as_slice() else { return None };
     let parent = edge.object.0 as usize;
     match edge.after {
@@ -146,7 +146,7 @@ mod tests {
         page
     }
 
-    fn marked(page: &mut Page, stated: &Stated) -> Vec<usize> {
+    fn marked(page: &mut Page, stated: &StatedBlocking) -> Vec<usize> {
         mark(page, stated);
         (0..page.objects.len()).filter(|index| page.objects[*index].blocks_render).collect()
     }

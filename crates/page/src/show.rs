@@ -1,9 +1,10 @@
-//! A page as a human-readable table: objects, their dependencies, and the provenance of each value.
+//! A page as a human-readable table - objects, their dependencies, and the provenance of each value - and its counts.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{After, Edge, Estimate, Host, Object, Page, Provenance, Summary};
+use crate::{After, BodySource, Edge, Estimate, Host, Object, Page, Provenance, SkipReason};
 
 /// Displays a page as `farlink pages show` prints it.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ impl fmt::Display for Table<'_> {
         }
         writeln!(
             f,
-            "\nunmarked figures are measured, `~` inferred, `?` our defaults; `load`: the load event \
+            "\nunmarked: measured, `~`: inferred, `?`: default; `load`: delays the load event, \
              waits for it, and the first `paint` too"
         )
     }
@@ -46,7 +47,7 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     }
     writeln!(
         f,
-        "{} requests, {} hosts, {} bytes of bodies; {} hold up the load event",
+        "{} requests, {} hosts, {} bytes of bodies; {} delay the load event",
         summary.requests, summary.hosts, summary.body_bytes, summary.blocking
     )?;
     for (what, counts) in
@@ -69,13 +70,13 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
     if guessed * 4 > summary.edges.total() {
         writeln!(
             f,
-            "warning: {guessed} of {} edges are guessed, of which about a third are wrong: `farlink load` says \
-             whether its answer hangs on them",
+            "warning: {guessed} of {} edges are guesses, about a third of them wrong; `farlink load` tells \
+             whether the answer depends on them",
             summary.edges.total()
         )?;
     }
     let blocking = page.objects.iter().filter(|object| object.blocks_render).count();
-    writeln!(f, "{blocking} objects hold up the first paint (`load`: `paint`)")?;
+    writeln!(f, "{blocking} objects block the first paint (`load`: `paint`)")?;
     let sources: Vec<String> =
         summary.body_sources.iter().map(|(source, n)| format!("{n} {source:?}")).collect();
     writeln!(f, "body sizes from: {}", sources.join(", "))?;
@@ -165,6 +166,88 @@ pub(crate) fn middle_cut(url: &str) -> String {
     let half = (URL_CHARS - 3) / 2;
     let (head, tail) = (&chars[..half], &chars[chars.len() - half..]);
     format!("{}...{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+}
+
+/// Number of values of one sort, by provenance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stated by the source.
+    pub measured: usize,
+    /// Read in recorded bodies.
+    pub read: usize,
+    /// Derived from other values.
+    pub inferred: usize,
+    /// Our default.
+    pub defaulted: usize,
+}
+
+/// Contents of a page, and the share of them that its source states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects.
+    pub requests: usize,
+    /// Servers.
+    pub hosts: usize,
+    /// Total size of all bodies on the wire.
+    pub body_bytes: u64,
+    /// Edges of the graph.
+    pub edges: Counts,
+    /// Server think times.
+    pub think: Counts,
+    /// Head sizes.
+    pub headers: Counts,
+    /// Objects that the load event waits for.
+    pub blocking: usize,
+    /// Sources of the bodies' sizes.
+    pub body_sources: BTreeMap<BodySource, usize>,
+    /// Entries of the source that are not objects.
+    pub skipped: BTreeMap<SkipReason, usize>,
+}
+
+impl Counts {
+    fn of(values: impl Iterator<Item = Provenance>) -> Counts {
+        let mut counts = Counts::default();
+        for value in values {
+            match value {
+                Provenance::Measured => counts.measured += 1,
+                Provenance::Read => counts.read += 1,
+                Provenance::Inferred => counts.inferred += 1,
+                Provenance::Defaulted => counts.defaulted += 1,
+            }
+        }
+        counts
+    }
+
+    /// Total.
+    pub fn total(&self) -> usize {
+        self.measured + self.read + self.inferred + self.defaulted
+    }
+}
+
+impl Page {
+    /// Counts over this page.
+    pub fn summary(&self) -> Summary {
+        let objects = &self.objects;
+        let mut body_sources = BTreeMap::new();
+        for object in objects {
+            *body_sources.entry(object.body_source).or_default() += 1;
+        }
+        let mut skipped = BTreeMap::new();
+        for entry in &self.skipped {
+            *skipped.entry(entry.reason).or_default() += 1;
+        }
+        Summary {
+            requests: objects.len(),
+            hosts: self.hosts.len(),
+            body_bytes: self.body_bytes(),
+            edges: Counts::of(objects.iter().flat_map(|o| &o.waits_for).map(|e| e.provenance)),
+            think: Counts::of(objects.iter().map(|o| o.think.provenance)),
+            headers: Counts::of(objects.iter().map(|o| o.header_provenance)),
+            blocking: objects.iter().filter(|o| o.blocks_load).count(),
+            body_sources,
+            skipped,
+        }
+    }
 }
 
 #[cfg(test)]

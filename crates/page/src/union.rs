@@ -32,7 +32,7 @@ pub struct Member {
 }
 
 /// Key by which a server distinguishes requests: host, method, path.
-type Key = (usize, String, String);
+type RequestKey = (usize, String, String);
 
 impl Union {
     /// Combines the pages under the name `name`.
@@ -104,8 +104,8 @@ impl Union {
 }
 
 /// Objects of each request. A request that a page makes several times has one object for each.
-fn requests(page: &Page, host: impl Fn(usize) -> usize) -> BTreeMap<Key, Vec<usize>> {
-    let mut all: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+fn requests(page: &Page, host: impl Fn(usize) -> usize) -> BTreeMap<RequestKey, Vec<usize>> {
+    let mut all: BTreeMap<RequestKey, Vec<usize>> = BTreeMap::new();
     for (index, object) in page.objects.iter().enumerate() {
         let key = (host(object.host.0 as usize), object.method.clone(), object.path.clone());
         all.entry(key).or_default().push(index);

@@ -9,14 +9,14 @@
 //! [`browsable`](crate::browsable()).
 
 mod plan;
-mod readme;
 
-use std::fs;
-use std::io;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::{Browsable, Error, Page, browsable, file};
-use plan::Servable;
+
+use self::plan::Servable;
 
 /// Treatment of a target directory that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Written {
 }
 
 /// Name of the page file in the directory.
-pub const PAGE_FILE: &str = "page.json";
+const PAGE_FILE: &str = "page.json";
 
 /// Writes `page` to `directory`, completely or not at all.
 pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Written, Error> {
@@ -87,7 +87,7 @@ fn fill(page: &Page, browsable: &Browsable, folder: &Path) -> io::Result<Written
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
         fs::write(&path, &content.body)?;
     }
-    fs::write(folder.join("README.md"), readme::text(page, browsable))?;
+    fs::write(folder.join("README.md"), text(page, browsable))?;
     fs::write(folder.join(PAGE_FILE), file::to_text(page))?;
     let bytes = browsable.page.body_bytes();
     Ok(Written { files: objects.len(), bytes, notes: browsable.notes.clone() })
@@ -104,6 +104,37 @@ fn put_in_place(partial: &Path, directory: &Path) -> io::Result<()> {
         return Err(e);
     }
     fs::remove_dir_all(old)
+}
+
+/// The README's text.
+fn text(page: &Page, browsable: &Browsable) -> String {
+    let served = &browsable.page;
+    let folder = |object| served.host_of(object).name.as_str();
+    let folders: BTreeSet<&str> = served.objects.iter().map(folder).collect();
+    let document = served.root();
+    let mut text = format!(
+        "# {}\n\n{}\n\n{} files on {} host(s), written by farlink. `{PAGE_FILE}` is the page itself; \
+         farlink opens it by that path.\n\n## Serving it\n\nOne folder is one host: let a web server \
+         answer for each name with the folder of that name, without compression, and let the client \
+         resolve all names to that server (`/etc/hosts`, or Chromium's \
+         `--host-resolver-rules=\"MAP * 127.0.0.1:8080\"`). \
+         Browsers load some well-known names, such as wikipedia.org, over HTTPS only.\n\n",
+        page.name,
+        page.origin,
+        served.objects.len(),
+        folders.len(),
+    );
+    for folder in folders {
+        text += &format!("- `{folder}/` is `{folder}`\n");
+    }
+    text += &format!("\nOpen `http://{}{}`.\n", folder(document), document.path);
+    if !browsable.notes.is_empty() {
+        text += "\n## What differs from the page\n\n";
+        for note in &browsable.notes {
+            text += &format!("- {note}\n");
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn a_span_without_sense_costs_that_span_and_a_caution() {
         assert_eq!(
             cautions,
             [format!(
-                "a time makes no sense and is taken as unknown: {ms} ms in timings.wait of entry 3 (counted from 0)"
+                "an invalid time is treated as unknown: {ms} ms in timings.wait of entry 3 (counted from 0)"
             )]
         );
     }
@@ -129,7 +129,9 @@ fn sizes_without_sense_are_refused_by_entry_and_field() {
         *har["log"]["entries"][2].pointer_mut(path).unwrap() = json!(9_000_000_000_000u64);
         let message = parse(&har).unwrap_err().to_string();
         assert!(
-            message.contains(&format!("entry 2 (counted from 0), {field}: is 9000000000000 bytes")),
+            message.contains(&format!(
+                "entry 2 (counted from 0), {field}: 9000000000000 bytes exceed"
+            )),
             "{message}"
         );
     }
@@ -196,13 +198,13 @@ fn recordings_that_cannot_answer_say_so() {
         response["content"]["size"] = json!(0);
     });
     let said = cautions(&without_sizes);
-    assert!(said[0].starts_with("4 of 4 responses have no size in the recording"), "{said:?}");
+    assert!(said[0].starts_with("4 of 4 responses have no recorded size"), "{said:?}");
     let warm = each(|entry| entry["_fromCache"] = json!("disk"));
     let said = cautions(&warm);
     assert!(said[0].starts_with("recorded with a warm cache: of 5 responses 5 came"), "{said:?}");
     let mut error = small();
     error["log"]["entries"][0]["response"]["status"] = json!(404);
-    assert!(cautions(&error)[0].contains("answered with status 404"));
+    assert!(cautions(&error)[0].contains("an error page (status 404)"));
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn of_several_pages_one_is_read_and_the_others_are_named() {
     assert_eq!((page.objects.len(), page.root().url.as_str()), (5, "https://a.test/"));
     assert_eq!(
         page.cautions[0].to_string(),
-        "the file holds 2 pages; `page_1` is loaded. Choose another with --page: page_9"
+        "the file contains 2 pages; loading `page_1`. Choose another with --page: page_9"
     );
     let text = har.to_string();
     for which in ["2", "page_9"] {
@@ -229,7 +231,7 @@ fn of_several_pages_one_is_read_and_the_others_are_named() {
     }
     let options = Options { page: Some("3".to_owned()) };
     let refused = har::parse("a.har", text.as_bytes(), &options).unwrap_err().to_string();
-    assert_eq!(refused, "a.har: there is no page `3` in it; it has page_1, page_9");
+    assert_eq!(refused, "a.har: no page `3`; it contains page_1, page_9");
 }
 
 #[test]
@@ -267,7 +269,7 @@ fn only_one_page_is_read() {
     assert_eq!(read("page_2").unwrap().objects.len(), 1);
     assert_eq!(
         read("page_3").unwrap_err().to_string(),
-        "a.har: there is no page `page_3` in it; it has page_1, page_2"
+        "a.har: no page `page_3`; it contains page_1, page_2"
     );
 }
 

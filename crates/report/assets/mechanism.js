@@ -5,7 +5,7 @@ const farlinkMechanism = (() => {
   const CAUSES = { timeout: "triangle", "fast-retransmit": "circle", "tail-loss-probe": "diamond", handshake: "square", unknown: "cross" };
   const LEVELS = { rest: "var(--rest)", low: "var(--low)", full: "var(--full)", promotion: "url(#promotion)" };
 
-  const words = (cause) => (cause === "unknown" ? "cause not known" : cause.replaceAll("-", " "));
+  const words = (cause) => (cause === "unknown" ? "cause unknown" : cause.replaceAll("-", " "));
 
   // d3.csvParse makes functions from text, which the document's policy forbids.
   const table = (id) => {
@@ -41,9 +41,9 @@ const farlinkMechanism = (() => {
   const legend = (has) => {
     const items = [];
     if (has.windows) items.push([line(`stroke="var(--a0)" stroke-width="2"`), "congestion window"], [line(`stroke="var(--a1)" stroke-width="2" stroke-dasharray="5 3"`), "slow start threshold"], [box("var(--flight)"), "in flight"], [line(`stroke="var(--a3)" stroke-width="2"`), "timeout"], [line(`stroke="var(--a4)" stroke-width="1.5"`), "round trip"]);
-    has.causes.forEach((cause) => items.push([mark(CAUSES[cause], "var(--bad)"), `sent again: ${words(cause)}`]));
-    if (has.needless) items.push([mark("circle", "none"), "hollow: needless"]);
-    if (has.stays) items.push([box("var(--rest)"), "radio at rest"], [box("var(--low)"), "low"], [box("var(--full)"), "full"], [box("url(#promotion)"), "promotion: packets wait"]);
+    has.causes.forEach((cause) => items.push([mark(CAUSES[cause], "var(--bad)"), `retransmitted: ${words(cause)}`]));
+    if (has.needless) items.push([mark("circle", "none"), "hollow: spurious"]);
+    if (has.stays) items.push([box("var(--rest)"), "radio idle"], [box("var(--low)"), "low"], [box("var(--full)"), "full"], [box("url(#promotion)"), "promotion: packets wait"]);
     return html("div", "legend", ...items.map(([sign, text]) => html("span", "", sign, ` ${text}`)));
   };
 
@@ -71,7 +71,7 @@ const farlinkMechanism = (() => {
       const last = place === lanes.length - 1;
       const plot = Plot.plot({
         ...base, width, height: height + (last ? 40 : 0), marginLeft, marginRight, marginTop: 5, marginBottom: last ? 45 : 5,
-        ariaLabel: `${about} of ${fall.title}; the data stand below`,
+        ariaLabel: `${about} of ${fall.title}; the data are below`,
         x: { ...axisOf("time since navigation start", end), axis: last ? "bottom" : null, grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none" },
         y: { label: null, ...y },
         symbol: { domain: Object.keys(CAUSES), range: Object.values(CAUSES) },
@@ -90,9 +90,9 @@ const farlinkMechanism = (() => {
       const its = resent.filter((one) => one.connection === connection);
       const senders = ["server", "client"].filter((sender) => its.some((one) => one.sender === sender));
       if (!senders.length) return;
-      lane("sent again by", 14 + 16 * senders.length, { domain: senders, type: "point", padding: 0.5, tickSize: 0 }, [
+      lane("retransmitted by", 14 + 16 * senders.length, { domain: senders, type: "point", padding: 0.5, tickSize: 0 }, [
         Plot.dot(its, { x: "at_ms", y: "sender", symbol: "cause", r: 4.5, stroke: "var(--bad)", strokeWidth: 1.3, fill: (one) => (one.needless ? "var(--paper)" : "var(--bad)"),
-          title: (one) => `the ${one.sender} sent again at ${seconds(one.at_ms)}\ncause: ${words(one.cause)}${one.needless ? "\nneedlessly" : ""}`, tip: true }),
+          title: (one) => `retransmitted by the ${one.sender} at ${seconds(one.at_ms)}\ncause: ${words(one.cause)}${one.needless ? "\nspurious" : ""}`, tip: true }),
       ], `Retransmissions of connection ${connection}`);
     };
 
@@ -112,7 +112,7 @@ const farlinkMechanism = (() => {
       ], `Windows of connection ${connection}`);
       again(connection);
       const inSeconds = { y: (row) => (row.value === null ? null : row.value / 1000) };
-      lane("timeout and\nround trip, s", 62, { ...few, ticks: 2, domain: [0, (1.08 * d3.max(rows, (row) => row.rto_ms)) / 1000 || 1] }, [
+      lane("RTO and\nSRTT, s", 62, { ...few, ticks: 2, domain: [0, (1.08 * d3.max(rows, (row) => row.rto_ms)) / 1000 || 1] }, [
         Plot.lineY(held(rows, "srtt_ms"), { ...at, ...inSeconds, stroke: "var(--a4)", strokeWidth: 1.5 }),
         Plot.lineY(held(rows, "rto_ms"), { ...at, ...inSeconds, stroke: "var(--a3)", strokeWidth: 2 }),
       ], `Timeout and round trip of connection ${connection}`);

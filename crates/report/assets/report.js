@@ -153,7 +153,7 @@
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
       ...base, ...WATERFALL, height: 64 + rowHeight * fall.objects.length, marginTop: 48, marginBottom: 44,
-      ariaLabel: `Waterfall of ${fall.title}; the table below holds the same`,
+      ariaLabel: `Waterfall of ${fall.title}; the table below has the same data`,
       x: { ...axisOf("time since navigation start", end), axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none" },
       y: { domain: d3.range(fall.objects.length), axis: null, padding: 0.25 },
       color: { domain: data.phases, range: data.phases.map((phase) => `var(--${phase})`) },

@@ -83,10 +83,10 @@ fn answer(summary: &Summary, verdicts: &Verdicts) -> String {
     };
     format!(
         "<section><h2>Answer</h2>{sentences}{details}\
-         <details><summary>How arms are ranked</summary><p class=\"small\">Arms are ranked by median load time, and apart from that by \
+         <details><summary>How arms are ranked</summary><p class=\"small\">Arms are ranked by median load time, and separately by \
          median first render. Leads are relative to the slower arm. Intervals are 95 % percentile bootstrap \
-         intervals over paired repetitions: repetition <i>r</i> of every arm has the same seed. An arm is ahead if the interval excludes \
-         zero and the lead is at least {}; less is practically the same. Over the best: the geometric mean, over conditions, of the arm's \
+         intervals over paired repetitions: repetition <i>r</i> of every arm has the same seed. An arm leads if the interval excludes \
+         zero and the lead is at least {}; smaller leads count as practically the same. Over the best: the geometric mean, over conditions, of the arm's \
          median to the least median of the condition. An arm that did not load the whole page is not ranked.</p></details></section>\n",
         percent(SMALL)
     )
@@ -125,8 +125,8 @@ fn emulation(summary: &Summary) -> String {
     }
     format!(
         "<section><h2>Emulation</h2>{}\
-         <p class=\"small\">A journey with packets that were later than its network says is thrown away and \
-         emulated again; if that does not help it has failed.</p></section>\n",
+         <p class=\"small\">A journey with late packets is discarded and \
+         repeated; after too many attempts it counts as failed.</p></section>\n",
         tables::facts(facts),
     )
 }
@@ -146,10 +146,10 @@ fn figures(summary: &Summary) -> String {
     format!(
         "<section><h2>Figures</h2>{}\
          <p class=\"small\">PLT: page load time, from navigation start to the load event. Floor: the \
-         least time in which this page can load over this network, whatever the protocol (the client \
-         discovers objects as it does here; compute as given). TTFB: time to first byte. First render: \
-         first contentful paint where a browser painted; else an estimate: when all render-blocking resources have arrived. \
-         ByteIndex: mean arrival time of a byte. All but p90 are medians over the loads; p90 is of type 7. Received \
+         least time in which this page can load over this network with any protocol (the client \
+         discovers objects as here, with the same CPU costs). TTFB: time to first byte. First render: \
+         first contentful paint in a browser, otherwise an estimate: when all render-blocking resources have arrived. \
+         ByteIndex: mean arrival time of a byte. Medians over the loads, except p90 (type 7). Received \
          bytes include IP and TCP headers.</p></section>\n",
         tables::cells(summary)
     )
@@ -241,12 +241,12 @@ fn again(summary: &Summary) -> String {
     identity.extend(run.digest.clone().map(|digest| ("digest of the results", digest)));
     let repeats = match summary.punctuality.facts().is_empty() {
         true => {
-            "The same experiment, seed and version give the same digest of the results, on any machine and with \
+            "The same experiment, seed and version give the same digest of results on any machine, with \
              any number of workers."
         }
         false => {
             "Emulated journeys take real time: the same experiment, seed and version draw the same losses and think \
-             times, and no two results are equal to the bit."
+             times, but never bit-identical results."
         }
     };
     format!(

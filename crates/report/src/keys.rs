@@ -53,7 +53,7 @@ impl Keys {
         self.name("list of pages", role, list, list.to_owned());
         let journey = &scenario.journey;
         self.0.push(Key {
-            name: "times through",
+            name: "passes",
             role,
             text: journey.times.to_string(),
             number: Some(f64::from(journey.times)),
@@ -95,7 +95,7 @@ impl Keys {
         let others = network.others.iter().map(|(key, value)| format!("{key}={value}"));
         let others = others.collect::<Vec<_>>().join(", ");
         let others = if others.is_empty() { PROFILE.to_owned() } else { others };
-        self.name("other settings of the network", role, &others, others.clone());
+        self.name("other network settings", role, &others, others.clone());
         self.name("client", role, client.program.name(), client.program.to_string());
         let count = clients.count;
         self.0.push(Key {
@@ -115,7 +115,7 @@ impl Keys {
         let spacing = clients.start_spacing.to_string();
         self.name("start spacing", role, &spacing, format!("spacing {spacing}"));
         self.name("device", role, &client.device, format!("device {}", client.device));
-        self.quantity("CPU costs", Some(client.cpu_multiplier), "times");
+        self.quantity("CPU slowdown", Some(client.cpu_multiplier), "times");
         self.name("browser policy", role, &client.browser, client.browser.clone());
         self.name("cache", role, view, format!("{view} cache"));
         let blocked = match client.blocked_hosts.is_empty() {
@@ -129,7 +129,7 @@ impl Keys {
         self.quantity("service time", Some(server.service_time_ns as f64 / 1e6), "ms");
         self.name("hosting", role, hosting.name(), format!("hosts {hosting}"));
         let kept = match keep_alive.is_usual() {
-            true => "usual".to_owned(),
+            true => "default".to_owned(),
             false => keep_alive.to_string(),
         };
         self.name("keep-alive", role, &kept, format!("keep-alive {kept}"));
@@ -141,14 +141,14 @@ impl Keys {
         let dns = resolution.to_string();
         self.name("DNS", role, &dns, format!("DNS {dns}"));
         let heads = scenario.request_heads;
-        self.name("request heads", role, heads.name(), format!("request heads {heads}"));
+        self.name("request headers", role, heads.name(), format!("request headers {heads}"));
         let stretch = scenario.route.stretch;
         let beyond = stretch.rtt_ns.unwrap_or(0) as f64 / 1e6;
-        self.beyond("RTT beyond the proxy's place", Some(beyond), "0 ms", "ms");
+        self.beyond("RTT beyond the proxy", Some(beyond), "0 ms", "ms");
         let beyond = stretch.rate_bit_per_s.map(|rate| rate as f64 / 1e6);
-        self.beyond("rate beyond the proxy's place", beyond, "unlimited", "Mbit/s");
+        self.beyond("rate beyond the proxy", beyond, "unlimited", "Mbit/s");
         let beyond = stretch.loss_ratio.map(|ratio| ratio * 100.0);
-        self.beyond("loss beyond the proxy's place", beyond, "0 %", "%");
+        self.beyond("loss beyond the proxy", beyond, "0 %", "%");
     }
 
     fn arms(&mut self, scenario: &Scenario) {
@@ -164,14 +164,13 @@ impl Keys {
             Tls::Tls13 => "TLS 1.3",
         };
         self.name("security", role, tls, tls.to_owned());
-        let knobs =
-            if security.is_usual() { "as its version".to_owned() } else { security.to_string() };
+        let knobs = if security.is_usual() { "default".to_owned() } else { security.to_string() };
         self.arms_own(stack.tls != Tls::None, "TLS settings", &knobs, format!("TLS {knobs}"));
         let policy = |limit: Option<u32>| limit.map_or("policy".to_owned(), |n| n.to_string());
         let per_host = policy(stack.connections_per_host);
         self.name("connections per host", role, &per_host, format!("{per_host} conn./host"));
         let total = policy(stack.connections_total);
-        self.name("connections in all", role, &total, format!("{total} conn. in all"));
+        self.name("connections in total", role, &total, format!("{total} conn. in total"));
         let depth = policy(stack.pipeline_depth);
         self.name("pipeline depth", role, &depth, format!("pipelines of {depth}"));
         let server = transport.server.to_string();
@@ -180,16 +179,16 @@ impl Keys {
             true => "the same".to_owned(),
             false => transport.client.to_string(),
         };
-        self.name("TCP of the client", role, &client, format!("client's TCP {client}"));
-        let knobs = if quic.is_usual() { "as its arm".to_owned() } else { quic.to_string() };
+        self.name("client TCP", role, &client, format!("client TCP {client}"));
+        let knobs = if quic.is_usual() { "default".to_owned() } else { quic.to_string() };
         let is_quic = stack.protocol.is_quic();
         self.arms_own(is_quic, "QUIC", &knobs, format!("QUIC {knobs}"));
         let found = discovery.h3.name();
-        self.arms_own(is_quic, "HTTP/3 found", found, format!("HTTP/3 found by {found}"));
+        self.arms_own(is_quic, "HTTP/3 discovery", found, format!("HTTP/3 by {found}"));
         let udp = discovery.udp.name();
         self.arms_own(is_quic, "UDP", udp, format!("UDP {udp}"));
         let knobs = match multiplexing.is_usual() {
-            true => "as Chrome".to_owned(),
+            true => "Chrome's".to_owned(),
             false => multiplexing.to_string(),
         };
         let label = format!("multiplexing {knobs}");
@@ -207,9 +206,9 @@ impl Keys {
         self.name("scheduler", role, scheduler, scheduler.to_owned());
         let push = serving.push.map_or("nothing", Push::name);
         self.arms_own(stack.protocol.pushes(), "pushed", push, format!("push {push}"));
-        let frame = serving.frame_bytes.map_or("usual".to_owned(), |bytes| format!("{bytes} B"));
+        let frame = serving.frame_bytes.map_or("default".to_owned(), |bytes| format!("{bytes} B"));
         self.name("DATA frames", role, &frame, format!("frames {frame}"));
-        let unsent = serving.notsent_lowat.map_or("usual".to_owned(), |limit| limit.to_string());
+        let unsent = serving.notsent_lowat.map_or("default".to_owned(), |limit| limit.to_string());
         self.name("notsent lowat", role, &unsent, format!("notsent lowat {unsent}"));
     }
 
@@ -249,7 +248,7 @@ impl Keys {
 }
 
 /// Text for a value that is left to the network's profile.
-const PROFILE: &str = "as the profile";
+const PROFILE: &str = "profile default";
 
 #[cfg(test)]
 mod tests {
@@ -274,7 +273,7 @@ mod tests {
         };
         assert_eq!(all("QUIC"), ["", "", "", "iw=20"]);
         assert_eq!(all("pushed"), ["", "css", "css", ""]);
-        assert_eq!(all("multiplexing"), ["", "as Chrome", "as Chrome", ""]);
-        assert_eq!(all("HTTP/3 found"), ["", "", "", "prior-knowledge"]);
+        assert_eq!(all("multiplexing"), ["", "Chrome's", "Chrome's", ""]);
+        assert_eq!(all("HTTP/3 discovery"), ["", "", "", "prior-knowledge"]);
     }
 }

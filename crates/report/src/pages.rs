@@ -74,7 +74,7 @@ pub fn section(summary: &Summary) -> String {
     table.push_str("</tbody></table>");
     format!(
         "<section><h2>All pages</h2><div class=\"wide\">{table}</div><p class=\"small\">The medians of each page of the list, \
-         summed up; pages of which an arm lost an object or a load are left out of its sums. First on: pages on which no other arm has a smaller median.</p></section>\n"
+         summed; an arm's sums leave out pages on which it lost an object or a load. First on: pages on which no other arm has a smaller median.</p></section>\n"
     )
 }
 

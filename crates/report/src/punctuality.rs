@@ -41,13 +41,13 @@ impl Punctuality {
             ("emulated with the TCP of", format!("Linux {}", kernels.join(", "))),
             ("visits emulated", grouped(self.visits)),
             ("packets delivered", grouped(self.packets)),
-            ("99 % of a visit's packets late by at most", late(self.worst_p99_ns)),
-            ("no packet late by more than", late(self.worst_ns)),
-            ("attempts thrown away because packets were late", grouped(self.repeated)),
+            ("p99 packet lateness of a visit, at most", late(self.worst_p99_ns)),
+            ("maximum packet lateness", late(self.worst_ns)),
+            ("attempts discarded because of late packets", grouped(self.repeated)),
         ];
         if self.without_precedence > 0 {
             let visits = grouped(self.without_precedence);
-            facts.push(("visits whose emulator had no real-time priority", visits));
+            facts.push(("visits emulated without real-time priority", visits));
         }
         facts
     }
@@ -75,9 +75,9 @@ mod tests {
         let facts = punctuality.facts();
         let of = |name: &str| &facts.iter().find(|(known, _)| known.contains(name)).unwrap().1;
         assert_eq!(of("TCP"), "Linux 6.1");
-        assert_eq!(of("99 %"), "0.30 ms");
-        assert_eq!(of("no packet"), "1.20 ms");
-        assert_eq!(of("thrown away"), "2");
+        assert_eq!(of("p99"), "0.30 ms");
+        assert_eq!(of("maximum"), "1.20 ms");
+        assert_eq!(of("discarded"), "2");
         assert_eq!(facts.len(), 6);
     }
 }

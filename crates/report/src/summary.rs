@@ -246,7 +246,7 @@ impl Grid {
 
     fn fixed(&self) -> Vec<(&'static str, String)> {
         let mut columns = self.columns(|values| values.len() == 1);
-        columns.retain(|(_, values)| values[0] != "as the profile");
+        columns.retain(|(_, values)| values[0] != "profile default");
         columns.into_iter().map(|(name, mut values)| (name, values.remove(0))).collect()
     }
 

@@ -17,9 +17,9 @@ pub type Observe<'a> = dyn Fn(&Scenario, u64) -> Result<Arc<Observed>, String> +
 /// The reason why it cannot be observed, for people.
 pub fn again(journey: &JourneyRow, observe: &Observe<'_>) -> Result<Arc<Observed>, String> {
     observe(&journey.scenario, journey.seed).map_err(|why| match journey.scenario.world {
-        World::Sim => format!("How windows moved cannot be shown: the visit cannot be simulated again ({why})."),
-        World::Emu => "How windows moved is not kept of an emulated visit, which cannot be repeated to the bit: `farlink \
-                       load --report` keeps it while it measures."
+        World::Sim => format!("Window traces are not available: the visit cannot be simulated again ({why})."),
+        World::Emu => "Window traces are not available: an emulated visit is not exactly repeatable. `farlink \
+                       load --report` records them while measuring."
             .to_owned(),
     })
 }
@@ -36,8 +36,8 @@ pub fn visit<'a>(
     let mut visits = observed.visits();
     visits.find(|visit| visit.record == record).ok_or_else(|| {
         format!(
-            "How windows moved cannot be shown: the visit was measured by farlink {}, and this one, or its page as it is now, \
-             does not repeat it.",
+            "Window traces are not available: the visit was measured by farlink {}, and this version, or the page as it is now, \
+             gives a different result.",
             journey.farlink_version
         )
     })

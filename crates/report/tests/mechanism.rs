@@ -157,7 +157,7 @@ fn windows_of_another_visit_are_not_shown() {
     };
     let report = report::html(&told.store, told.run, &[], &another).unwrap();
     assert_eq!(*asked.borrow(), 1);
-    assert!(report.contains("does not repeat it"));
+    assert!(report.contains("gives a different result"));
     assert!(rows(&report, "windows-0").is_empty());
     assert!(!rows(&report, "resent-0").is_empty());
 }

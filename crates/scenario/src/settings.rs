@@ -84,7 +84,7 @@ pub enum Lists {
 pub struct Applies {
     /// Returns true if it acts on this scenario.
     pub to: fn(&Scenario) -> bool,
-    /// Explanation if it acts on no scenario: "nothing here runs on QUIC".
+    /// Explanation if it acts on no scenario: "no arm runs on QUIC".
     pub otherwise: &'static str,
     /// Advice in that case.
     pub remedy: &'static str,

@@ -18,9 +18,9 @@ use units::Time;
 
 use super::Session;
 use super::arrival::Arrival;
-use crate::plan::{Arm, Asked, LoadPlan, Reveal};
-use crate::pool::{Company, Found, Wish};
-use crate::throttle::{Ask, Throttle};
+use crate::plan::{Arm, LoadPlan, Reveal, RoutedRequest};
+use crate::pool::{ConnectionNeeds, FoundConnection, PipelineSharing};
+use crate::throttle::{Throttle, ThrottledRequest};
 use crate::timeline::Timeline;
 
 pub(super) struct Load {
@@ -246,13 +246,14 @@ impl Load {
         let spec = &self.plan.page.objects[object];
         let pool = &self.session.pool;
         let precedence = self.plan.precedences[object];
-        let wish = Wish { priority: precedence.level, company: company(spec) };
+        let needs =
+            ConnectionNeeds { priority: precedence.level, sharing_mode: sharing_mode(spec) };
         let asked = self.asked(object, host);
-        let Asked { arm, request } = asked.inspect_err(|error| {
+        let RoutedRequest { arm, request } = asked.inspect_err(|error| {
             self.unanswered.borrow_mut().get_or_insert_with(|| error.clone());
         })?;
-        let found = pool.find(host, arm, wish).await?;
-        let Found { arm, mut lease } = found;
+        let found = pool.find(host, arm, needs).await?;
+        let FoundConnection { arm, mut lease } = found;
         self.timeline(object, |t| {
             t.assigned = Some(world::now());
             t.opened = lease.opened;
@@ -278,13 +279,13 @@ impl Load {
     }
 
     /// Request for an object, and its route this time.
-    fn asked(&self, object: usize, host: &str) -> Result<Asked<'_>, String> {
+    fn asked(&self, object: usize, host: &str) -> Result<RoutedRequest<'_>, String> {
         let plan = &self.plan;
-        let usual = Asked { arm: plan.arm(object), request: &plan.requests[object] };
+        let usual = RoutedRequest { arm: plan.arm(object), request: &plan.requests[object] };
         let Some(chooser) = &self.session.chooser else { return Ok(usual) };
         let url = usual.request.uri().to_string();
         match chooser.choose(&url, host)? {
-            Choice::Proxy(at) => Ok(Asked { arm: usual.arm.on_port(at.port), ..usual }),
+            Choice::Proxy(at) => Ok(RoutedRequest { arm: usual.arm.on_port(at.port), ..usual }),
             Choice::Direct => plan.past_proxy(object).ok_or_else(|| {
                 format!("the PAC file says DIRECT of {url}, which it did not say of anything when the load was prepared")
             }),
@@ -367,18 +368,18 @@ impl Load {
 
 /// Requests that are never pipelined: those that may not be sent twice, and documents, on which everything else
 /// depends (Chromium 26 `http_stream_factory_impl_job.cc`: neither main frames nor frames).
-fn company(object: &Object) -> Company {
+fn sharing_mode(object: &Object) -> PipelineSharing {
     let is_safe =
         ["GET", "HEAD"].contains(&object.method.as_str()) && object.request_body_bytes == 0;
     match object.kind {
-        Kind::Document | Kind::Redirect => Company::Unwelcome,
-        _ if is_safe => Company::Welcome,
-        _ => Company::Unwelcome,
+        Kind::Document | Kind::Redirect => PipelineSharing::Alone,
+        _ if is_safe => PipelineSharing::Shared,
+        _ => PipelineSharing::Alone,
     }
 }
 
 /// Properties of a request that decide whether it is held back.
-fn ask(object: &Object, priority: Priority, arm: Arm) -> Ask {
+fn ask(object: &Object, priority: Priority, arm: Arm) -> ThrottledRequest {
     let (host, kind) = (object.host.0, object.kind);
-    Ask { host, kind, priority, is_told_priorities: arm.multiplexes() }
+    ThrottledRequest { host, kind, priority, is_told_priorities: arm.multiplexes() }
 }

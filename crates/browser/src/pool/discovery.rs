@@ -18,13 +18,13 @@ use http_stack::client::{Connection, Protocol};
 use tls::Security;
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::{Company, Lease, Origin, Pool};
+use super::{Lease, Origin, PipelineSharing, Pool};
 use crate::alternatives::H3Discovery;
 use crate::plan::Arm;
 
 /// Transport of a connection, below HTTP.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Carrier {
+pub(crate) enum Transport {
     Tcp,
     Quic,
 }
@@ -41,27 +41,27 @@ impl Origin {
 
     /// Group of the connections to `host` by this arm.
     pub(crate) fn new(host: &str, arm: Arm) -> Origin {
-        let carrier = match arm.protocol {
-            Protocol::H3 => Carrier::Quic,
-            Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Carrier::Tcp,
+        let transport = match arm.protocol {
+            Protocol::H3 => Transport::Quic,
+            Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Transport::Tcp,
         };
         let secure = arm.security != Security::None;
         // A proxy that is asked for resources has one group for all of a host's ports, and with a multiplexing
         // protocol one for all hosts.
         let port = if arm.asks_proxy() { 0 } else { arm.port };
-        Origin { host: host.to_owned(), port, proxy: None, secure, carrier }
+        Origin { host: host.to_owned(), port, proxy: None, secure, transport }
     }
 }
 
 /// Requirements of a request on its connection.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct ConnectionNeeds {
     pub(crate) priority: Priority,
-    pub(crate) company: Company,
+    pub(crate) sharing_mode: PipelineSharing,
 }
 
 /// A connection for a request, and its arm.
-pub(crate) struct Found {
+pub(crate) struct FoundConnection {
     pub(crate) arm: Arm,
     pub(crate) lease: Lease,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Found {
 pub(super) struct Attempts(RefCell<BTreeMap<String, watch::Receiver<Option<bool>>>>);
 
 /// Channel for the results of a race's runners.
-type Finish = mpsc::UnboundedSender<Result<Found, String>>;
+type Finish = mpsc::UnboundedSender<Result<FoundConnection, String>>;
 
 impl Pool {
     /// A connection to `host` for one request, chosen by this browser's knowledge of it.
@@ -82,22 +82,22 @@ impl Pool {
         self: &Rc<Self>,
         host: &str,
         arm: Arm,
-        wish: Wish,
-    ) -> Result<Found, String> {
+        needs: ConnectionNeeds,
+    ) -> Result<FoundConnection, String> {
         let browser = &self.browser;
         if arm.protocol != Protocol::H3 || browser.discovery == H3Discovery::PriorKnowledge {
-            return self.take(host, arm, wish).await;
+            return self.take(host, arm, needs).await;
         }
         if self.has_session(&Origin::new(host, arm)) {
-            return self.take(host, arm, wish).await;
+            return self.take(host, arm, needs).await;
         }
         let over_tcp = Arm { protocol: Protocol::H2, ..arm };
         let asked = world::now();
         let is_offered = self.is_offered(host).await;
         let told = world::now();
         let mut found = match is_offered {
-            true => self.race(host, arm, over_tcp, wish).await?,
-            false => self.take(host, over_tcp, wish).await?,
+            true => self.race(host, arm, over_tcp, needs).await?,
+            false => self.take(host, over_tcp, needs).await?,
         };
         // If DNS was asked first, opening the connection began with that.
         if let Some(opened) = found.lease.opened.as_mut().filter(|it| it.started == told) {
@@ -121,15 +121,20 @@ impl Pool {
         }
     }
 
-    async fn take(self: &Rc<Self>, host: &str, arm: Arm, wish: Wish) -> Result<Found, String> {
+    async fn take(
+        self: &Rc<Self>,
+        host: &str,
+        arm: Arm,
+        needs: ConnectionNeeds,
+    ) -> Result<FoundConnection, String> {
         let request = {
             let mut inner = self.inner.borrow_mut();
             inner.dealt += 1;
             inner.dealt - 1
         };
         let origin = Rc::new(Origin::of_request(host, arm, request));
-        let lease = self.lease(&origin, arm, wish.priority, wish.company).await?;
-        Ok(Found { arm, lease })
+        let lease = self.lease(&origin, arm, needs.priority, needs.sharing_mode).await?;
+        Ok(FoundConnection { arm, lease })
     }
 
     /// Returns true if a shared connection is open.
@@ -145,8 +150,8 @@ impl Pool {
         host: &str,
         over_quic: Arm,
         over_tcp: Arm,
-        wish: Wish,
-    ) -> Result<Found, String> {
+        needs: ConnectionNeeds,
+    ) -> Result<FoundConnection, String> {
         let head_start = match self.has_session(&Origin::new(host, over_tcp)) {
             true => Duration::ZERO,
             false => self.browser.alternatives.head_start(host),
@@ -156,7 +161,7 @@ impl Pool {
         let (pool, failed, goal) = (Rc::clone(self), Rc::clone(&quic_failed), finish.clone());
         let name = host.to_owned();
         drop(world::spawn(async move {
-            let found = pool.try_quic(&name, over_quic, wish).await;
+            let found = pool.try_quic(&name, over_quic, needs).await;
             if found.is_err() {
                 failed.notify_one();
             }
@@ -169,7 +174,7 @@ impl Pool {
                 let _ = world::timeout(head_start, quic_failed.notified()).await;
             }
             if !finish.is_closed() {
-                let found = pool.take(&name, over_tcp, wish).await;
+                let found = pool.take(&name, over_tcp, needs).await;
                 pool.arrive(&finish, found);
             }
         }));
@@ -190,14 +195,14 @@ impl Pool {
     }
 
     /// Reports a runner's result; if it is no longer wanted, the connection is returned to the pool.
-    fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<Found, String>) {
+    fn arrive(self: &Rc<Self>, finish: &Finish, found: Result<FoundConnection, String>) {
         if let Err(mpsc::error::SendError(Ok(late))) = finish.send(found) {
             self.put_back(late);
         }
     }
 
     /// Returns a connection without requests.
-    fn put_back(self: &Rc<Self>, unused: Found) {
+    fn put_back(self: &Rc<Self>, unused: FoundConnection) {
         self.inner.borrow_mut().used[unused.lease.id as usize].requests -= 1;
         self.give_back(unused.lease);
     }
@@ -207,20 +212,20 @@ impl Pool {
         self: &Rc<Self>,
         host: &str,
         over_quic: Arm,
-        wish: Wish,
-    ) -> Result<Found, String> {
+        needs: ConnectionNeeds,
+    ) -> Result<FoundConnection, String> {
         let under_way = self.attempts.0.borrow().get(host).cloned();
         if let Some(mut attempt) = under_way {
             let came_about =
                 attempt.wait_for(Option::is_some).await.is_ok_and(|r| *r == Some(true));
             return match came_about {
-                true => self.take(host, over_quic, wish).await,
+                true => self.take(host, over_quic, needs).await,
                 false => Err(format!("QUIC did not come about with {host}")),
             };
         }
         let (tell, told) = watch::channel(None);
         self.attempts.0.borrow_mut().insert(host.to_owned(), told);
-        let found = self.take(host, over_quic, wish).await;
+        let found = self.take(host, over_quic, needs).await;
         self.attempts.0.borrow_mut().remove(host);
         let alternatives = &self.browser.alternatives;
         match &found {

@@ -7,27 +7,25 @@ use http_stack::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
-use super::capability::Capability;
-use super::idle::Idle;
-use super::session::{Company, Session};
+use super::session::{IdleConnection, PipelineSharing, PipeliningSupport, SharedConnection};
 use super::{Lease, Origin};
 use crate::Policy;
 use crate::plan::Arm;
 use crate::policy::{Binding, IdleTimeouts};
 
 /// Position of a waiting request: by priority, then by arrival.
-pub(super) type Turn = (Priority, u64);
+pub(super) type QueuePosition = (Priority, u64);
 
 /// A request waiting for a connection.
 pub(super) struct Waiter {
-    pub(super) turn: Turn,
+    pub(super) turn: QueuePosition,
     /// Channel for the connection, or the error.
     pub(super) grant: oneshot::Sender<Result<Lease, String>>,
-    pub(super) company: Company,
+    pub(super) sharing_mode: PipelineSharing,
 }
 
 /// Result of looking for a connection.
-pub(super) enum Supply {
+pub(super) enum ConnectionSupply {
     /// A connection that is available at once.
     Ready(Box<Lease>),
     /// The request waits for this connection, which is being opened.
@@ -49,13 +47,13 @@ pub(super) struct Group {
     /// Connections being opened.
     coming: BTreeSet<u32>,
     /// Idle connections of protocols with one request at a time, the most recently used last.
-    idle: Vec<Idle>,
+    idle: Vec<IdleConnection>,
     /// Connections shared by requests: multiplexed or pipelined.
-    sessions: Vec<Session>,
+    sessions: Vec<SharedConnection>,
     /// Pipelining support of the server.
-    pub(super) capability: Capability,
+    pub(super) capability: PipeliningSupport,
     /// Requests waiting for any connection.
-    waiting: BTreeMap<Turn, Waiter>,
+    waiting: BTreeMap<QueuePosition, Waiter>,
     /// Requests waiting for a particular new one, by its number.
     bound: BTreeMap<u32, Vec<Waiter>>,
     /// Requests distributed among connections.
@@ -83,7 +81,7 @@ impl Group {
             coming: BTreeSet::new(),
             idle: Vec::new(),
             sessions: Vec::new(),
-            capability: Capability::default(),
+            capability: PipeliningSupport::default(),
             waiting: BTreeMap::new(),
             bound: BTreeMap::new(),
             dealt: 0,
@@ -113,7 +111,7 @@ impl Group {
     }
 
     /// Position of the most urgent request without a new connection underway.
-    pub(super) fn shortage(&self) -> Option<Turn> {
+    pub(super) fn shortage(&self) -> Option<QueuePosition> {
         self.waiting.keys().nth(self.coming.len() - self.bound.len()).copied()
     }
 
@@ -127,7 +125,11 @@ impl Group {
     }
 
     /// Looks for a connection for a request. Connections found closed by their servers are added to `closed`.
-    pub(super) fn find(&mut self, company: Company, closed: &mut Vec<u32>) -> Supply {
+    pub(super) fn find(
+        &mut self,
+        sharing_mode: PipelineSharing,
+        closed: &mut Vec<u32>,
+    ) -> ConnectionSupply {
         self.sessions.retain_mut(|session| {
             let usable = session.lease.connection.is_reusable();
             if !usable {
@@ -136,24 +138,24 @@ impl Group {
             usable
         });
         if self.deals_out() {
-            return self.deal(company, closed.len());
+            return self.deal(sharing_mode, closed.len());
         }
-        if let Some(lease) = self.lend(company) {
-            return Supply::Ready(Box::new(lease));
+        if let Some(lease) = self.lend(sharing_mode) {
+            return ConnectionSupply::Ready(Box::new(lease));
         }
-        while let Some(Idle { mut lease, .. }) = self.idle.pop() {
+        while let Some(IdleConnection { mut lease, .. }) = self.idle.pop() {
             if lease.connection.is_reusable() {
-                return Supply::Ready(Box::new(lease));
+                return ConnectionSupply::Ready(Box::new(lease));
             }
             closed.push(lease.id);
         }
-        Supply::Nothing
+        ConnectionSupply::Nothing
     }
 
     /// The next connection in turn, open or being opened; none as long as there may be more of them.
-    fn deal(&mut self, company: Company, closed: usize) -> Supply {
+    fn deal(&mut self, sharing_mode: PipelineSharing, closed: usize) -> ConnectionSupply {
         if self.open - closed < self.limit {
-            return Supply::Nothing;
+            return ConnectionSupply::Nothing;
         }
         let open = self.sessions.iter().map(|session| session.lease.id);
         let mut all: Vec<u32> = open.chain(self.coming.iter().copied()).collect();
@@ -161,11 +163,11 @@ impl Group {
         let id = all[self.dealt % all.len()];
         self.dealt += 1;
         match self.session(id) {
-            Some(session) => match session.lend(company) {
-                Some(lease) => Supply::Ready(Box::new(lease)),
-                None => Supply::Nothing,
+            Some(session) => match session.lend(sharing_mode) {
+                Some(lease) => ConnectionSupply::Ready(Box::new(lease)),
+                None => ConnectionSupply::Nothing,
             },
-            None => Supply::Bound(id),
+            None => ConnectionSupply::Bound(id),
         }
     }
 
@@ -178,10 +180,10 @@ impl Group {
     }
 
     /// A lease of the shared connection with the fewest requests, among those that accept one more.
-    fn lend(&mut self, company: Company) -> Option<Lease> {
+    fn lend(&mut self, sharing_mode: PipelineSharing) -> Option<Lease> {
         let depth = self.depth();
-        let takers = self.sessions.iter_mut().filter(|session| session.takes(company, depth));
-        takers.min_by_key(|session| session.sharing)?.lend(company)
+        let takers = self.sessions.iter_mut().filter(|session| session.takes(sharing_mode, depth));
+        takers.min_by_key(|session| session.sharing)?.lend(sharing_mode)
     }
 
     /// Counts a connection as being opened. With early binding it is for the most urgent request.
@@ -215,10 +217,10 @@ impl Group {
             bound.into_iter().for_each(|waiter| self.wait(waiter, None));
             Some(lease)
         } else {
-            let mut session = Session::new(lease, now);
+            let mut session = SharedConnection::new(lease, now);
             for waiter in bound {
-                let company = waiter.company;
-                session.serve(waiter, company);
+                let sharing_mode = waiter.sharing_mode;
+                session.serve(waiter, sharing_mode);
             }
             self.sessions.push(session);
             None
@@ -245,18 +247,19 @@ impl Group {
                 Err(Err(_)) => unreachable!("a lease was sent"),
             }
         }
-        self.idle.push(Idle::new(lease, now));
+        self.idle.push(IdleConnection::new(lease, now));
     }
 
     /// Lends shared connections to waiting requests, as far as there is room.
     fn serve_waiting(&mut self) {
         let turns: Vec<_> = self.waiting.keys().copied().collect();
         for turn in turns {
-            let (company, depth) = (self.waiting[&turn].company, self.depth());
-            let takers = self.sessions.iter_mut().filter(|session| session.takes(company, depth));
+            let (sharing_mode, depth) = (self.waiting[&turn].sharing_mode, self.depth());
+            let takers =
+                self.sessions.iter_mut().filter(|session| session.takes(sharing_mode, depth));
             let Some(session) = takers.min_by_key(|session| session.sharing) else { continue };
             let waiter = self.waiting.remove(&turn).expect("nobody else serves them");
-            session.serve(waiter, company);
+            session.serve(waiter, sharing_mode);
         }
     }
 
@@ -274,7 +277,7 @@ impl Group {
         place.map(|place| self.sessions.remove(place)).is_some()
     }
 
-    fn session(&mut self, id: u32) -> Option<&mut Session> {
+    fn session(&mut self, id: u32) -> Option<&mut SharedConnection> {
         self.sessions.iter_mut().find(|session| session.lease.id == id)
     }
 

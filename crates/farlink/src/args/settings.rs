@@ -70,16 +70,16 @@ impl FromArgMatches for Settings {
 fn argument(setting: &Setting) -> Option<Arg> {
     let option = setting.option?;
     let several = match setting.lists {
-        Lists::Commas => "several: with commas",
-        Lists::Repeated => "several: repeat the option",
+        Lists::Commas => "comma-separated",
+        Lists::Repeated => "repeatable",
     };
     let argument = Arg::new(option)
         .long(option)
         .value_name(setting.value_name)
-        .help(format!("{} ({several})", setting.help))
+        .help(format!("{} [{several}]", setting.help))
         .help_heading(setting.group)
         .action(ArgAction::Append)
-        .value_parser(Named(setting.names()));
+        .value_parser(NamedValues(setting.names()));
     let argument = match setting.lists {
         Lists::Commas => argument.value_delimiter(','),
         Lists::Repeated => argument,
@@ -93,9 +93,9 @@ fn argument(setting: &Setting) -> Option<Arg> {
 
 /// Parser that shows names in help and completions, and leaves parsing to the setting, whose errors say more.
 #[derive(Clone)]
-struct Named(Vec<&'static str>);
+struct NamedValues(Vec<&'static str>);
 
-impl TypedValueParser for Named {
+impl TypedValueParser for NamedValues {
     type Value = String;
 
     fn parse_ref(

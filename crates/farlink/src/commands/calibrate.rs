@@ -23,7 +23,7 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
     files::check_place(&args.output)?;
     let path = args.output.to_str().filter(|path| path.ends_with(".toml"));
     let Some(path) = path else {
-        let message = format!("--output {}: a device's file ends in .toml", args.output.display());
+        let message = format!("--output {}: device files end in .toml", args.output.display());
         return Err(Failure::bad_input(message));
     };
     let worlds = super::worlds()?;
@@ -32,7 +32,7 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
         worlds.prepare(cell).map_err(refused)?;
     }
     let cancel = interrupt::flag()?;
-    anstream::eprintln!("{} loads by Chromium, one at a time", plan.journey_count());
+    anstream::eprintln!("loading {} pages in Chromium, one at a time", plan.journey_count());
     let results = collect(&plan, &worlds, workers(None, &plan), &cancel);
     if cancel.load(Ordering::Relaxed) {
         anstream::eprintln!("interrupted: nothing was written");

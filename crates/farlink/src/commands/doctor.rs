@@ -14,7 +14,7 @@ use crate::failure::{ExitCode, Failure};
 use crate::show::terminal::wrapped;
 
 /// Result of one check.
-struct Finding {
+struct DoctorCheck {
     what: String,
     outcome: Outcome,
     /// Its purpose.
@@ -27,7 +27,7 @@ pub fn run() -> Result<ExitCode, Failure> {
     let wire = super::wire()?.or_else(|| {
         Wire::ALL.into_iter().find(|wire| diagnosis::lacks(&found, Some(*wire)).is_empty())
     });
-    let parts = found.into_iter().map(|found| Finding {
+    let parts = found.into_iter().map(|found| DoctorCheck {
         what: found.capability.to_string(),
         outcome: found.outcome,
         purpose: found.capability.purpose().to_owned(),
@@ -37,69 +37,68 @@ pub fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn section(title: &str, findings: &[Finding]) -> Result<(), Failure> {
+fn section(title: &str, findings: &[DoctorCheck]) -> Result<(), Failure> {
     output::line(title)?;
-    findings.iter().try_for_each(Finding::tell)
+    findings.iter().try_for_each(DoctorCheck::tell)
 }
 
-impl Finding {
+impl DoctorCheck {
     fn tell(&self) -> Result<(), Failure> {
         let (word, color, detail) = match &self.outcome {
             Outcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
             Outcome::Missing(lack) => ("no", AnsiColor::Yellow, lack.why.clone()),
-            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("not without {needed}")),
+            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("requires {needed}")),
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         output::line(format!("{style}{word:>5}{style:#}  {}: {detail}", self.what))?;
         output::line(wrapped(&format!("       {}", self.purpose)))?;
         match &self.outcome {
             Outcome::Missing(lack) => {
-                output::line(wrapped(&format!("       to mend it: {}", lack.remedy)))
+                output::line(wrapped(&format!("       fix: {}", lack.remedy)))
             }
             Outcome::Works(_) | Outcome::Untried(_) => Ok(()),
         }
     }
 }
 
-fn simulation() -> Finding {
+fn simulation() -> DoctorCheck {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Finding {
+    DoctorCheck {
         what: "page loads".to_owned(),
         outcome: Outcome::Works(format!("on {cores} cores")),
-        purpose: "needs nothing: no root, no network".to_owned(),
+        purpose: "requires neither root nor a network".to_owned(),
     }
 }
 
-fn writable() -> Finding {
+fn writable() -> DoctorCheck {
     let probe = Path::new(".farlink-doctor");
     let outcome = fs::write(probe, b"");
     // A probe that could not be written need not be removed.
     let _ = fs::remove_file(probe);
-    Finding {
-        what: "writing here".to_owned(),
+    DoctorCheck {
+        what: "write access here".to_owned(),
         outcome: match outcome {
             Ok(()) => Outcome::Works("allowed".to_owned()),
-            Err(error) => missing(error, "run farlink in another directory, or give --store"),
+            Err(error) => missing(error, "run farlink in another directory, or use --store"),
         },
-        purpose: "`run` keeps its results in ./farlink.sqlite unless --store names another file"
-            .to_owned(),
+        purpose: "`run` stores results in ./farlink.sqlite by default (--store)".to_owned(),
     }
 }
 
-fn loopback() -> Finding {
+fn loopback() -> DoctorCheck {
     let bound = std::net::TcpListener::bind("127.0.0.1:0");
-    Finding {
+    DoctorCheck {
         what: "sockets on 127.0.0.1".to_owned(),
         outcome: match bound {
             Ok(_) => Outcome::Works("allowed".to_owned()),
             Err(error) => missing(error, "sudo ip link set lo up"),
         },
-        purpose: "the real world's tests and benchmarks use them; simulation does not".to_owned(),
+        purpose: "required by tests and benchmarks over real sockets, not by simulation".to_owned(),
     }
 }
 
 /// All parts of the emulation together: a sandbox with a network in it, over the wire that it will use.
-fn emulation(wire: Option<Wire>) -> Finding {
+fn emulation(wire: Option<Wire>) -> DoctorCheck {
     let over = match wire {
         Some(Wire::Tap) => ", over TAP devices",
         Some(Wire::Veth) | None => "",
@@ -113,36 +112,36 @@ fn emulation(wire: Option<Wire>) -> Finding {
             true => Ok(format!("a command ran in an emulated network{over}")),
             false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         });
-    Finding {
+    DoctorCheck {
         what: "emulated networks".to_owned(),
         outcome: match ran {
             Ok(detail) => Outcome::Works(detail),
             Err(said) => {
                 let why = said.lines().next().unwrap_or_default();
-                missing(why.trim_start_matches("error: "), "mend what is missing above")
+                missing(why.trim_start_matches("error: "), "fix the failures above")
             }
         },
         purpose: "`farlink shell`, `--world emu`, `farlink validate`".to_owned(),
     }
 }
 
-fn chromium() -> Finding {
+fn chromium() -> DoctorCheck {
     const REMEDY: &str = "sudo apt-get install chromium";
-    Finding {
+    DoctorCheck {
         what: "Chromium".to_owned(),
         outcome: match super::chromium() {
             Ok(chromium) => version_of(&chromium.program().to_string_lossy(), REMEDY),
             Err(error) => missing(error, REMEDY),
         },
-        purpose: "loads pages in emulated networks (`--client chromium`)".to_owned(),
+        purpose: "client in emulated networks (`--client chromium`)".to_owned(),
     }
 }
 
-fn tshark() -> Finding {
-    Finding {
+fn tshark() -> DoctorCheck {
+    DoctorCheck {
         what: "tshark".to_owned(),
         outcome: version_of("tshark", "sudo apt-get install tshark"),
-        purpose: "reads captures (`load --pcap`)".to_owned(),
+        purpose: "analysis of captures (`load --pcap`)".to_owned(),
     }
 }
 
@@ -155,7 +154,7 @@ fn version_of(program: &str, remedy: &str) -> Outcome {
     };
     match version() {
         Some(version) => Outcome::Works(version),
-        None => missing(format!("no `{program}` that runs is on PATH"), remedy),
+        None => missing(format!("no working `{program}` on PATH"), remedy),
     }
 }
 

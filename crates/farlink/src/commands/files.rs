@@ -11,12 +11,12 @@ pub fn check_place(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Failure::bad_input(format!("{} is a directory", path.display()))
-            .hint("name a file in it".to_owned()));
+            .hint("name a file inside it".to_owned()));
     }
     if !folder.is_dir() {
         let (path, folder) = (path.display(), folder.display());
         return Err(Failure::bad_input(format!(
-            "cannot write {path}: there is no directory {folder}"
+            "cannot write {path}: no such directory: {folder}"
         ))
         .hint(format!("mkdir -p {folder}")));
     }

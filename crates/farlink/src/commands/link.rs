@@ -30,7 +30,7 @@ fn test(args: &LinkTestArgs) -> Result<ExitCode, Failure> {
 }
 
 /// One tested property.
-struct Row {
+struct LinkTestRow {
     what: &'static str,
     configured: String,
     delivered: String,
@@ -38,12 +38,12 @@ struct Row {
     agrees: Option<bool>,
 }
 
-fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
-    let mut rows = vec![ping("ping, least / mean / most", &found.ping)];
+fn rows(network: &Network, found: &LinkTest) -> Vec<LinkTestRow> {
+    let mut rows = vec![ping("ping, min / mean / max", &found.ping)];
     if let Some(through) = &found.radio {
-        rows[0].what = "ping behind the radio";
-        rows.push(ping("ping through it, from rest", &through.first));
-        rows.push(ping("ping through it, awake", &through.awake));
+        rows[0].what = "ping without the radio";
+        rows.push(ping("ping through the radio, idle", &through.first));
+        rows.push(ping("ping through the radio, active", &through.awake));
     }
     let directions = [("down", &network.down, &found.down), ("up", &network.up, &found.up)];
     for (what, link, direction) in directions {
@@ -53,7 +53,7 @@ fn rows(network: &Network, found: &LinkTest) -> Vec<Row> {
     rows
 }
 
-fn ping(what: &'static str, ping: &Ping) -> Row {
+fn ping(what: &'static str, ping: &Ping) -> LinkTestRow {
     let delivered = match ping.summary() {
         Some((only, _, _)) if ping.sent == 1 => delay(only),
         Some((least, mean, most)) => {
@@ -68,12 +68,12 @@ fn ping(what: &'static str, ping: &Ping) -> Row {
         Some(_) => delay(ping.configured),
         None => format!("at least {}", delay(ping.configured)),
     };
-    Row { what, configured, delivered, agrees: ping.agrees() }
+    LinkTestRow { what, configured, delivered, agrees: ping.agrees() }
 }
 
-fn speed(direction: &'static str, speed: &Speed) -> Row {
+fn speed(direction: &'static str, speed: &Speed) -> LinkTestRow {
     let bound = if speed.is_bound { "at most " } else { "" };
-    Row {
+    LinkTestRow {
         what: if direction == "down" { "speed down" } else { "speed up" },
         configured: format!("{bound}{}", speed.configured),
         delivered: speed.delivered.to_string(),
@@ -81,7 +81,7 @@ fn speed(direction: &'static str, speed: &Speed) -> Row {
     }
 }
 
-fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
+fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> LinkTestRow {
     let (low, high) = loss.interval();
     let delivered = format!(
         "{} of {} = {} ({} to {})",
@@ -95,10 +95,10 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
         || matches!(&link.rate, Rate::Trace(trace) if trace.stands_still_from().is_some());
     let configured = match loss.configured {
         Some(ratio) => percent(ratio),
-        None if stands_still() => "all once it stands still".to_owned(),
+        None if stands_still() => "all after the trace ends".to_owned(),
         None => link.loss.to_string(),
     };
-    Row {
+    LinkTestRow {
         what: if direction == "down" { "loss down" } else { "loss up" },
         configured,
         delivered,
@@ -106,7 +106,7 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> Row {
     }
 }
 
-fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure> {
+fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(), Failure> {
     output::line(&network.name)?;
     let mut table = Table::new(&["", "configured", "delivered", ""]);
     for row in rows {
@@ -129,8 +129,7 @@ fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure
         }
     }
     if let Some(radio) = &network.radio {
-        let note =
-            "is in the pings through it alone: speed and loss are those of the links behind it";
+        let note = "affects only the pings through it; speed and loss are measured without it";
         output::line(wrapped(&format!("\nnote: {radio} {note}")))?;
     }
     for note in &network.notes {
@@ -141,12 +140,11 @@ fn show(network: &Network, found: &LinkTest, rows: &[Row]) -> Result<(), Failure
 
 fn flow(direction: &Direction) -> Option<String> {
     let Bulk { goodput, retransmitted_segments, srtt } = direction.bulk?;
-    let srtt =
-        srtt.map_or_else(String::new, |srtt| format!(", round trip {} at the end", delay(srtt)));
-    Some(format!("{goodput} of payload, {retransmitted_segments} segments sent again{srtt}"))
+    let srtt = srtt.map_or_else(String::new, |srtt| format!(", final RTT {}", delay(srtt)));
+    Some(format!("goodput {goodput}, {retransmitted_segments} segments retransmitted{srtt}"))
 }
 
-fn json(network: &Network, found: &LinkTest, rows: &[Row]) -> serde_json::Value {
+fn json(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> serde_json::Value {
     let direction = |direction: &Direction| {
         serde_json::json!({
             "configured_bits_per_second": direction.speed.map(|speed| speed.configured.0),
@@ -202,6 +200,6 @@ mod tests {
         doctored.ping.round_trips.iter_mut().for_each(|trip| *trip += *trip / 50);
         let speed = doctored.up.speed.as_mut().unwrap();
         speed.delivered = units::BitsPerSec(speed.delivered.0 * 97 / 100);
-        assert_eq!(differing(&doctored), ["ping, least / mean / most", "loss down", "speed up"]);
+        assert_eq!(differing(&doctored), ["ping, min / mean / max", "loss down", "speed up"]);
     }
 }

@@ -1,30 +1,30 @@
 //! `farlink load`: one page, several arms, an answer.
 
-mod guesses;
-mod hars;
 mod json;
-mod plan;
-mod report;
-mod sweep;
+mod sensitivity;
 mod text;
-mod trace_kind;
 mod traces;
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use scenario::Plan;
-use scenario::{World, nearest};
+use scenario::grid::{Axis, Grid, GridError, GridFault};
+use scenario::settings::setting;
+use scenario::{JourneyPlan, JourneyResult, Order, Plan, World, nearest};
+use store::har_export::HarVisit;
+use store::{RunFacts, RunId, Store, VisitKey};
 use testbed::worlds::Worlds;
 
-use self::report::Kept;
-use self::traces::Traces;
+use super::report::not_made;
 use super::watched::Watched;
-use super::{cautions, files, interrupt, output, refused, workers};
+use super::{files, har_text, interrupt, output, refused, stores, workers};
 use crate::args::Load;
 use crate::failure::{ExitCode, Failure};
-use crate::show::arms;
+use crate::show::arms::{self, Arm};
 use crate::show::terminal::wrapped;
 use crate::show::units::counted;
+
+use self::traces::Traces;
 
 pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(load)?;
@@ -34,15 +34,15 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         false if load.report.is_some() => super::worlds()?.watching(),
         false => super::worlds()?,
     };
-    let plan = plan::plan(load, &worlds)?;
+    let plan = plan(load, &worlds)?;
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
     }
     check_blocked(load, &plan, &worlds)?;
-    cautions::warn(&plan, &worlds)?;
+    super::warn_of_pages(&plan, &worlds)?;
     if load.how.queue_sweep && load.how.settings.of("network").len() > 1 {
         return Err(Failure::bad_input("--queue-sweep varies the queue of one network")
-            .hint("name one --network".to_owned()));
+            .hint("use a single --network".to_owned()));
     }
     if let Some(path) = &load.har {
         files::check_place(path)?;
@@ -61,7 +61,8 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
         json::print(&results, &worlds)?;
     }
     let kept = load.report.as_ref().filter(|_| done > 0);
-    let kept = kept.map(|path| Ok((path, Kept::new(&plan, &facts, &results)?))).transpose()?;
+    let kept =
+        kept.map(|path| Ok((path, TransientRun::new(&plan, &facts, &results)?))).transpose()?;
     let arms = arms::group(&plan, results);
     if !load.json && done > 0 {
         for (number, arms) in arms::by_condition(&arms).enumerate() {
@@ -70,18 +71,18 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
             }
             text::print(load, arms, &worlds)?;
         }
-        if let Some(sentence) = guesses::sentence(load, &plan, &worlds, &arms, &cancel)? {
+        if let Some(sentence) = sensitivity::guesses_note(load, &plan, &worlds, &arms, &cancel)? {
             output::line(wrapped(&format!("\nnote: {sentence}")))?;
         }
     }
     if load.how.queue_sweep {
-        let rows = sweep::run(load, &plan, &worlds, &cancel)?;
+        let rows = sensitivity::queue_sweep(load, &plan, &worlds, &cancel)?;
         if !load.json {
-            sweep::print(&arms, &rows, &worlds)?;
+            sensitivity::print_queue_sweep(&arms, &rows, &worlds)?;
         }
     }
     if let Some(path) = &load.har {
-        hars::write(path, &arms, &worlds)?;
+        write_hars(path, &arms, &worlds)?;
     }
     let watched = Watched::new(&worlds);
     traces.write(&arms, &watched)?;
@@ -114,5 +115,110 @@ fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failur
             let message = format!("--block {unknown}: the page has no such host");
             Err(Failure::bad_input(message).hint(hint))
         }
+    }
+}
+
+/// The plan: the product of all settings with several values.
+pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
+    if load.seed >= 1 << 63 {
+        return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
+            .hint("the maximum is 9223372036854775807".to_owned()));
+    }
+    let axes = axes(load);
+    let grid = Grid::of(&axes, worlds.library()).map_err(|error| refusal(&axes, error))?;
+    let name = format!("{} over {}", load.page, load.how.settings.of("network").join(", "));
+    let plan = Plan::new(&name, load.seed, load.repetitions, Order::Alternated, grid.cells);
+    Ok(plan.without(grid.skipped))
+}
+
+/// The page, and all settings that were given.
+fn axes(load: &Load) -> Vec<Axis> {
+    let axis =
+        |key: &str, value: &str| Axis { key: key.to_owned(), values: vec![value.to_owned()] };
+    let mut axes = vec![axis("page.name", &load.page)];
+    axes.extend(load.how.settings.axes());
+    axes.extend(load.how.no_nuisance.then(|| axis("nuisance", "off")));
+    axes.extend(load.how.block_udp.then(|| axis("stack.udp", "blocked")));
+    axes.sort_by_key(|axis| scenario::grid::position(&axis.key));
+    axes
+}
+
+/// The error of a grid, attributed to the option that it comes from.
+fn refusal(axes: &[Axis], error: GridError) -> Failure {
+    let GridError { axis, value, fault } = error;
+    let Axis { key, values } = &axes[axis];
+    let option = setting(key).and_then(|setting| setting.option);
+    let named = |message: &str| match (option, value) {
+        (None, _) => message.to_owned(),
+        (Some(option), Some(value)) => format!("--{option} {}: {message}", values[value]),
+        (Some(option), None) => format!("--{option}: {message}"),
+    };
+    match fault {
+        GridFault::Refused(refusal) => {
+            Failure::bad_input(named(&refusal.message)).hint(refusal.hint)
+        }
+        GridFault::Twice => Failure::bad_input(named("the same value is given twice"))
+            .hint("list each value once; -n sets the number of loads".to_owned()),
+        GridFault::Empty => Failure::bad_input(named("no value is given")),
+        GridFault::TooLarge(cells) => {
+            Failure::bad_input(named(&format!("too many combinations: {cells}")))
+        }
+    }
+}
+
+/// Writes the median visit of each arm; an arm without a successful load has none.
+pub fn write_hars(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
+    for arm in arms {
+        let Some(load) = arm.median_load() else { continue };
+        let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.label()) };
+        let page = worlds
+            .library()
+            .visited(arm.scenario(), load.visit.record.page.as_deref())
+            .map_err(Failure::bad_input)?;
+        let visit = HarVisit {
+            record: &load.visit.record,
+            scenario: Some(arm.scenario()),
+            seed: load.seed,
+            page: Some(&page),
+        };
+        files::write_whole(&path, har_text(&[visit]).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The loads as a run, in a store that lasts only until the report is written.
+pub struct TransientRun {
+    store: Store,
+    run: RunId,
+}
+
+impl TransientRun {
+    /// Stores the results of the journeys of `plan`.
+    pub fn new(
+        plan: &Plan,
+        facts: &RunFacts,
+        results: &[(JourneyPlan, JourneyResult)],
+    ) -> Result<TransientRun, Failure> {
+        let mut store = Store::in_memory().map_err(stores::failed)?;
+        let run = store.begin_run(plan, facts).map_err(stores::failed)?;
+        for (journey, result) in results {
+            store.put_journey(run, journey, result).map_err(stores::failed)?;
+        }
+        store.finish_run(run, &super::run::now()).map_err(stores::failed)?;
+        Ok(TransientRun { store, run })
+    }
+
+    /// Writes the report with the waterfall of each arm's median load.
+    pub fn write(&self, path: &Path, arms: &[Arm], watched: &Watched<'_>) -> Result<(), Failure> {
+        let medians = arms.iter().filter_map(|arm| arm.median_load().or(arm.loads().first()));
+        let keys = medians.map(|load| VisitKey {
+            run: self.run,
+            journey: load.position,
+            visit: load.visit.record.index,
+        });
+        let observe = |scenario: &_, seed| watched.observe(scenario, seed);
+        let keys: Vec<VisitKey> = keys.collect();
+        let html = report::html(&self.store, self.run, &keys, &observe).map_err(not_made)?;
+        files::write_whole(path, html.as_bytes())
     }
 }

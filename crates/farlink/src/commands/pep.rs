@@ -14,15 +14,14 @@ use pep::{Acceptor, Connector, Ending, Local, PrivateKey, Remote, Target, admin}
 use world::TcpListener;
 use world::real::Config;
 
-use super::output;
-use super::secret::secret;
-use crate::args::{Half, Pep};
+use super::{output, secret};
+use crate::args::{Pep, PepEnd};
 use crate::failure::{ExitCode, Failure};
 
 /// Grace period for connections after the operator asked for the end.
 const DRAIN: Duration = Duration::from_secs(20);
 
-const TPROXY_NEEDS: &str = "TPROXY needs the capability CAP_NET_ADMIN, and an IPv4 address to listen on; `by = \"redirect\"` needs neither";
+const TPROXY_NEEDS: &str = "TPROXY requires CAP_NET_ADMIN and an IPv4 listening address; `by = \"redirect\"` requires neither";
 
 pub fn run(command: &Pep) -> Result<ExitCode, Failure> {
     match command {
@@ -34,12 +33,12 @@ pub fn run(command: &Pep) -> Result<ExitCode, Failure> {
 
 fn key() -> Result<ExitCode, Failure> {
     let key = PrivateKey::generate().map_err(Failure::machine)?;
-    eprintln!("public key, for the other end's `peer`: {}", key.public());
+    eprintln!("public key (`peer` in the other end's configuration): {}", key.public());
     output::print(format!("{}\n", key.reveal()))?;
     Ok(ExitCode::Success)
 }
 
-fn local(half: &Half) -> Result<ExitCode, Failure> {
+fn local(half: &PepEnd) -> Result<ExitCode, Failure> {
     let plan = LocalPlan::load(half.file()).map_err(refused)?;
     if half.check.is_some() {
         return check(half, &plan.keys.0, &near_end(&plan));
@@ -65,7 +64,7 @@ fn local(half: &Half) -> Result<ExitCode, Failure> {
     })
 }
 
-fn remote(half: &Half) -> Result<ExitCode, Failure> {
+fn remote(half: &PepEnd) -> Result<ExitCode, Failure> {
     let plan = RemotePlan::load(half.file()).map_err(refused)?;
     if half.check.is_some() {
         return check(half, &plan.keys.0, &far_end(&plan));
@@ -132,7 +131,7 @@ fn obey(signals: SigSet, ending: Ending) {
         if signals.wait().is_err() {
             return;
         }
-        eprintln!("finishing what is under way");
+        eprintln!("finishing requests in progress");
         ending.drain();
         drop(thread::spawn(move || {
             thread::sleep(DRAIN);
@@ -144,23 +143,23 @@ fn obey(signals: SigSet, ending: Ending) {
     }));
 }
 
-fn check(half: &Half, own: &PrivateKey, what: &str) -> Result<ExitCode, Failure> {
+fn check(half: &PepEnd, own: &PrivateKey, what: &str) -> Result<ExitCode, Failure> {
     let path = half.file().display();
-    output::print(format!("{path} is right.\nits own public key: {}\n{what}", own.public()))?;
+    output::print(format!("{path}: configuration is valid\npublic key: {}\n{what}", own.public()))?;
     Ok(ExitCode::Success)
 }
 
 fn near_end(plan: &LocalPlan) -> String {
-    let mut text = format!("the far end: {}, {}\n", plan.settings.far, plan.keys.1);
+    let mut text = format!("far end: {}, {}\n", plan.settings.far, plan.keys.1);
     for listener in &plan.listeners {
         let to = match listener.target {
             Target::Fixed(target) => format!("to {target}"),
             Target::Asked if listener.transparent => {
-                "to where its clients want (TPROXY)".to_owned()
+                "to the clients' destinations (TPROXY)".to_owned()
             }
-            Target::Asked => "to where its clients want (REDIRECT)".to_owned(),
+            Target::Asked => "to the clients' destinations (REDIRECT)".to_owned(),
         };
-        text.push_str(&format!("carries from {} {to}\n", listener.at));
+        text.push_str(&format!("forwards {} {to}\n", listener.at));
     }
     text.push_str(&format!("clear-text HTTP on ports {:?}\n", plan.settings.http_ports));
     text
@@ -168,14 +167,12 @@ fn near_end(plan: &LocalPlan) -> String {
 
 fn far_end(plan: &RemotePlan) -> String {
     let reach = match &plan.settings.reach.only[..] {
-        [] => "everywhere but to itself".to_owned(),
+        [] => "everywhere but itself".to_owned(),
         only => only.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     };
     let depth = plan.settings.http.depth;
     let (near, at) = (plan.keys.1, plan.listen);
-    format!(
-        "the near end: {near}\nlistens on {at}\nconnects to: {reach}\nprefetches {depth} levels\n"
-    )
+    format!("near end: {near}\nlistens on {at}\nconnects to: {reach}\nprefetches {depth} levels\n")
 }
 
 fn refused(error: ConfigError) -> Failure {

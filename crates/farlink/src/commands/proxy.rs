@@ -1,10 +1,7 @@
 //! `farlink proxy`.
 
-mod authority;
-mod limits;
+mod credentials;
 mod log;
-mod password;
-mod ports;
 mod signals;
 mod stores;
 mod workers;
@@ -19,8 +16,8 @@ use proxy::fields::Via;
 use proxy::serve::{Control, Phase};
 use tls::{Authorities, PublicClient};
 
-use self::ports::Ports;
-use self::stores::Stores;
+use self::stores::CacheStores;
+use self::workers::ListenPorts;
 use self::workers::Workers;
 use super::{cores, output};
 use crate::args::Proxy;
@@ -28,22 +25,22 @@ use crate::failure::{ExitCode, Failure};
 
 pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     if let Some(name) = &args.hash_password {
-        return password::hash(name);
+        return credentials::hash_password(name);
     }
     if let Some(path) = &args.check {
         return check(path);
     }
     if let Some(folder) = &args.new_ca {
-        return authority::make(folder, since_1970());
+        return credentials::make_authority(folder, since_1970());
     }
     let pseudonym = Via::random_pseudonym();
-    let started = Started { args, pseudonym, start: since_1970() };
+    let started = ProxyStart { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
-    limits::raise();
-    limits::keep_pages_small();
+    workers::raise_descriptors();
+    workers::keep_pages_small();
     // Before any thread is started: threads inherit the signal mask.
-    let signals = signals::Signals::block()?;
-    let stores = Arc::new(Mutex::new(Stores::new(started.start)));
+    let signals = signals::ProxySignals::block()?;
+    let stores = Arc::new(Mutex::new(CacheStores::new(started.start)));
     let first = phase(settings.clone(), started.start, &stores)?;
     let mut log = settings.log.as_ref().map(log::start).transpose()?;
     let (control, orders) = Control::new(first);
@@ -54,13 +51,13 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
         eprintln!("listening on {address}");
     }
     if let Some(address) = workers.admin() {
-        eprintln!("metrics and health at http://{address}/");
+        eprintln!("serving metrics and health on http://{address}/");
     }
     let reload = {
         let path = args.config.clone();
         let (pseudonym, start) = (started.pseudonym.clone(), started.start);
         let stores = Arc::clone(&stores);
-        let mut ports = Ports::of(&settings);
+        let mut ports = ListenPorts::of(&settings);
         move || {
             let Some(path) = &path else { return Ok(None) };
             let settings = config::load(path, &pseudonym).map_err(refused)?;
@@ -73,20 +70,20 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     };
     signals.obey(control, log.map(|log| log.sender), reload);
     if !workers.join() {
-        eprintln!("warning: some requests were not done in time and were cut off");
+        eprintln!("warning: drain timeout reached, remaining requests aborted");
     }
     stores.lock().unwrap_or_else(PoisonError::into_inner).finish();
     Ok(ExitCode::Success)
 }
 
 /// Inputs of a proxy's start.
-struct Started<'a> {
+struct ProxyStart<'a> {
     args: &'a Proxy,
     pseudonym: String,
     start: Duration,
 }
 
-impl Started<'_> {
+impl ProxyStart<'_> {
     fn settings(&self) -> Result<Settings, Failure> {
         let Proxy { config, listen, allow, reach, reverse, cache, admin, log, .. } = self.args;
         if let Some(path) = config {
@@ -114,8 +111,12 @@ impl Started<'_> {
 }
 
 /// The proxy's task under `settings`.
-fn phase(settings: Settings, start: Duration, stores: &Mutex<Stores>) -> Result<Phase, Failure> {
-    authority::judge(&settings, since_1970())?;
+fn phase(
+    settings: Settings,
+    start: Duration,
+    stores: &Mutex<CacheStores>,
+) -> Result<Phase, Failure> {
+    credentials::check_validity(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
     let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;
     Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
@@ -127,7 +128,7 @@ fn worker_count(args: &Proxy, settings: &Settings) -> usize {
     let count = wanted.min(settings.upstream.most_shares());
     if count < wanted {
         eprintln!(
-            "{count} workers rather than {wanted}: upstream.connections_per_origin has no more to share among them"
+            "warning: using {count} workers instead of {wanted}: each needs a share of upstream.connections_per_origin"
         );
     }
     count
@@ -139,8 +140,9 @@ fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
     if workers <= most {
         return Ok(());
     }
-    let message = format!("{workers} workers cannot share {most} connections to an origin");
-    let hint = "upstream.connections_per_origin must be larger, or the proxy started anew";
+    let message =
+        format!("upstream.connections_per_origin = {most} is less than the {workers} workers");
+    let hint = "increase upstream.connections_per_origin, or restart the proxy";
     Err(Failure::bad_input(message).hint(hint.to_owned()))
 }
 
@@ -149,13 +151,13 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
     let authorities = match trust {
         // A machine without authorities can still forward whatever needs none.
         Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {
-            eprintln!("warning: {error}: origins over TLS will be refused");
+            eprintln!("warning: {error}: TLS connections to origins will fail");
             Authorities::none()
         })),
         Trust::File(path) => {
             let text = std::fs::read(path).map_err(|error| {
                 Failure::bad_input(format!(
-                    "upstream.trust: {} cannot be read: {error}",
+                    "upstream.trust: cannot read {}: {error}",
                     path.display()
                 ))
             })?;
@@ -169,8 +171,8 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
 fn check(path: &Path) -> Result<ExitCode, Failure> {
     let settings = config::load(path, "farlink").map_err(refused)?;
     client(&settings.trust, since_1970())?;
-    authority::judge(&settings, since_1970())?;
-    let mut text = format!("{} is right.\n", path.display());
+    credentials::check_validity(&settings, since_1970())?;
+    let mut text = format!("{}: configuration is valid\n", path.display());
     for listener in &settings.listeners {
         let how = match (&listener.tls, &listener.http3) {
             (None, _) if listener.socks => "in clear text, by HTTP and SOCKS",
@@ -188,25 +190,25 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
         None => text.push_str("no forward proxy\n"),
     }
     if let Some(intercept) = &settings.intercept {
-        text.push_str(&format!("ends tunnels to {}\n", intercept.hosts.join(", ")));
+        text.push_str(&format!("intercepts tunnels to {}\n", intercept.hosts.join(", ")));
     }
     for site in &settings.reverse {
         let hosts =
             if site.hosts.is_empty() { "any host".to_owned() } else { site.hosts.join(", ") };
         let origins: Vec<String> = site.origins.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("before {} for {hosts}\n", origins.join(", ")));
+        text.push_str(&format!("reverse proxy for {} ({hosts})\n", origins.join(", ")));
     }
     if let Some(cache) = &settings.cache
         && let (wanted, taken) = (cache.limits.entry_bytes, cache.limits.largest_entry())
         && taken < wanted
     {
         eprintln!(
-            "warning: objects of more than {taken} bytes are never stored, though cache.object is {wanted}: memory lies in \
-             parts, and an object lies in one. Make cache.memory larger or cache.object smaller"
+            "warning: objects of more than {taken} bytes are never stored, although cache.object is {wanted}: memory is split \
+             into parts, and an object must fit in one. Increase cache.memory or decrease cache.object"
         );
     }
     if let Some(disk) = &settings.disk {
-        text.push_str(&format!("stores on disk in {}\n", disk.path.display()));
+        text.push_str(&format!("disk cache: {}\n", disk.path.display()));
     }
     output::print(text)?;
     Ok(ExitCode::Success)

@@ -1,15 +1,19 @@
-//! `farlink report`: a run as an HTML page to open, print and send.
+//! `farlink report`: a run as an HTML page to open, print and send; and a run's answer in the terminal.
 
 use std::path::Path;
 
-use report::{self, ReportError};
+use report;
+use report::ReportError;
+use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use store::har_export::HarVisit;
-use store::{RunId, RunState, Store, StoreError, VisitKey};
+use store::{RunId, RunState, Store, StoreError, VisitKey, VisitRow};
 
 use super::watched::Watched;
-use super::{files, shell, stores};
+use super::{files, output, shell, stores};
 use crate::args::Report;
 use crate::failure::{ExitCode, Failure};
+use crate::show::terminal::wrapped;
+use crate::show::{answer, arms};
 
 pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     let store = stores::open(&args.store)?;
@@ -36,7 +40,7 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
             store::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
         if samples == 0 {
             let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
-            return Err(Failure::bad_input(format!("run {} has no windows recorded", run.0))
+            return Err(Failure::bad_input(format!("run {} recorded no windows", run.0))
                 .hint(hint.to_owned()));
         }
         files::write_whole(path, &csv)?;
@@ -52,7 +56,7 @@ pub(super) fn not_made(error: ReportError) -> Failure {
     match error {
         ReportError::Store(error) => stores::failed(error),
         ReportError::Empty { .. } => Failure::bad_input(error)
-            .hint("the same `farlink run` as before goes on with it".to_owned()),
+            .hint("repeat the `farlink run` command to resume it".to_owned()),
     }
 }
 
@@ -68,8 +72,8 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
         let key = journey.parse().ok().zip(visit.parse().ok());
         let key = key.map(|(journey, visit)| VisitKey { run, journey, visit });
         key.filter(|key| stored.contains(key)).ok_or_else(|| {
-            Failure::bad_input(format!("--visit {text}: run {} holds no such visit", run.0))
-                .hint("the CSV of --csv lists the journeys and visits of a run".to_owned())
+            Failure::bad_input(format!("--visit {text}: no such visit in run {}", run.0))
+                .hint("--csv lists the journeys and visits of a run".to_owned())
         })
     };
     named.iter().map(find).collect()
@@ -80,14 +84,14 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
     let runs = store.runs().map_err(stores::failed)?;
     let (path, option) = (path.display(), shell::store_option(path));
     match run {
-        _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} holds no run yet"))
+        _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} contains no runs"))
             .hint(format!("farlink run EXPERIMENT.toml{option}"))),
         None => Ok(runs[runs.len() - 1].id),
         Some(number) => {
             let found = runs.iter().find(|run| run.id.0 == number).map(|run| run.id);
             found.ok_or_else(|| {
-                Failure::bad_input(format!("{path} holds no run {number}"))
-                    .hint(format!("`farlink runs{option}` lists those it holds"))
+                Failure::bad_input(format!("{path} contains no run {number}"))
+                    .hint(format!("`farlink runs{option}` lists its runs"))
             })
         }
     }
@@ -99,7 +103,7 @@ fn warn_if_partial(store: &Store, run: RunId) -> Result<(), Failure> {
     if row.state != RunState::Complete {
         let stored = store.stored_positions(run).map_err(stores::failed)?.len();
         anstream::eprintln!(
-            "run {} is not complete: the report is of {stored} of {} journeys",
+            "run {} is incomplete: the report covers {stored} of {} journeys",
             run.0,
             row.journeys
         );
@@ -131,4 +135,69 @@ fn har(store: &Store, key: VisitKey) -> Result<String, StoreError> {
         page: None,
     };
     Ok(super::har_text(&[visit]))
+}
+
+/// Larger runs are only summarised over all conditions: the tables need all visits in memory.
+const MOST_VISITS: usize = 20_000;
+
+/// Prints the answer over all conditions, and one for each of them.
+pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
+    for skipped in plan.skipped() {
+        output::line(wrapped(&format!("note: {}", skipped.sentence())))?;
+    }
+    let visits = store.visits(run).map_err(stores::failed)?;
+    if visits.len() > MOST_VISITS {
+        return over_all(store, run);
+    }
+    let arms = arms::group(plan, results(store, run, visits).map_err(stores::failed)?);
+    if arms::by_condition(&arms).count() > 1 {
+        over_all(store, run)?;
+    }
+    for arms in arms::by_condition(&arms) {
+        let condition = arms[0].condition();
+        if !condition.is_empty() {
+            output::line(format!("\n{condition}"))?;
+        }
+        for sentence in answer::answer(arms, plan.seed()) {
+            output::line(sentence)?;
+        }
+        output::line(arms::table(arms))?;
+    }
+    output::line(arms::legend(&arms))?;
+    output::line("")
+}
+
+/// Prints the answer at the report's beginning.
+fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
+    for sentence in report::sentences(store, run).map_err(not_made)? {
+        output::line(wrapped(&sentence))?;
+    }
+    Ok(())
+}
+
+/// The stored journeys as results, as if just measured.
+fn results(
+    store: &Store,
+    run: RunId,
+    visits: Vec<VisitRow>,
+) -> Result<Vec<(JourneyPlan, JourneyResult)>, StoreError> {
+    let mut visits = visits.into_iter().peekable();
+    let mut results = Vec::new();
+    for row in store.journeys(run)? {
+        let mut result =
+            JourneyResult { notes: row.notes, failure: row.failure, ..JourneyResult::default() };
+        while let Some(visit) = visits.next_if(|visit| visit.key.journey == row.position) {
+            let record = store.record(visit.key)?;
+            result.visits.push(MeasuredVisit { record, floors: visit.floors });
+        }
+        let journey = JourneyPlan {
+            position: row.position,
+            cell: row.cell,
+            repetition: row.repetition,
+            seed: row.seed,
+            scenario: row.scenario.into(),
+        };
+        results.push((journey, result));
+    }
+    Ok(results)
 }

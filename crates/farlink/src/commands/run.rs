@@ -12,7 +12,7 @@ use store::runner::{self, Ended};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
-use super::{interrupt, output, runs, shell, stores, summary, workers};
+use super::{interrupt, output, shell, stores, workers};
 use crate::args::Run;
 use crate::failure::{ExitCode, Failure};
 
@@ -20,7 +20,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let source = read(run)?;
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
-    super::cautions::warn(&plan, &worlds)?;
+    super::warn_of_pages(&plan, &worlds)?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -30,7 +30,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
         Ended::Complete => {
-            summary::print(&store, carried.id, &plan)?;
+            super::report::print_answer(&store, carried.id, &plan)?;
             tell_complete(run, &store, &carried)
         }
         Ended::Interrupted { done, total } => {
@@ -73,11 +73,11 @@ pub(super) fn carry_out(
 ) -> Result<Carried, Failure> {
     let workers = workers(how.jobs, plan);
     let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
-        Begun::Already(id) => {
+        StartedRun::Already(id) => {
             let stored = plan.journey_count();
             return Ok(Carried { id, ended: Ended::Complete, failed: 0, stored });
         }
-        Begun::ToDo(id) => id,
+        StartedRun::ToDo(id) => id,
     };
     let stored = store.stored_positions(id).map_err(stores::failed)?.len() as u64;
     let bar = progress_bar(plan.journey_count());
@@ -94,7 +94,7 @@ pub(super) fn carry_out(
 
 pub(super) fn tell_interrupted(done: u64, total: u64) {
     anstream::eprintln!(
-        "interrupted after {done} of {total} journeys; the same command goes on from there"
+        "interrupted after {done} of {total} journeys; run the same command to resume"
     );
 }
 
@@ -128,34 +128,39 @@ pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
 }
 
 /// The run of an experiment in a store.
-enum Begun {
+enum StartedRun {
     /// Complete from before.
     Already(RunId),
     /// New, or interrupted.
     ToDo(RunId),
 }
 
-fn begin(again: bool, store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<Begun, Failure> {
+fn begin(
+    again: bool,
+    store: &mut Store,
+    plan: &Plan,
+    facts: &RunFacts,
+) -> Result<StartedRun, Failure> {
     let known = store.run_of_plan(&plan.digest()).map_err(stores::failed)?;
     match known {
         Some(known) if !again && known.state == RunState::Complete => {
             anstream::eprintln!(
-                "this very experiment is in the store already, as run {} (--again measures anew)",
+                "this experiment is already in the store as run {} (--again repeats it)",
                 known.id.0
             );
-            Ok(Begun::Already(known.id))
+            Ok(StartedRun::Already(known.id))
         }
         Some(known) if !again => {
             let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
             store.resume_run(known.id, facts).map_err(stores::failed)?;
             anstream::eprintln!(
-                "going on with run {}: {done} of {} journeys are stored",
+                "resuming run {}: {done} of {} journeys stored",
                 known.id.0,
                 known.journeys
             );
-            Ok(Begun::ToDo(known.id))
+            Ok(StartedRun::ToDo(known.id))
         }
-        _ => store.begin_run(plan, facts).map(Begun::ToDo).map_err(stores::failed),
+        _ => store.begin_run(plan, facts).map(StartedRun::ToDo).map_err(stores::failed),
     }
 }
 
@@ -163,10 +168,10 @@ fn tell_complete(run: &Run, store: &Store, carried: &Carried) -> Result<ExitCode
     let Carried { id, failed, .. } = *carried;
     let row = store.run(id).map_err(stores::failed)?;
     anstream::eprintln!(
-        "run {} is complete: {} journeys, digest {}",
+        "run {} complete: {} journeys, digest {}",
         id.0,
         row.journeys,
-        runs::short_digest(&row)
+        super::stores::short_digest(&row)
     );
     let option = shell::store_option(&run.store);
     output::line(format!("farlink report {}{option} -o report.html", id.0))?;

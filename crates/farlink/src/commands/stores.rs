@@ -1,11 +1,14 @@
-//! Opening and locking stores, and reporting their errors.
+//! Opening, locking and listing stores, and reporting their errors.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use store::{Store, StoreError};
+use store::{RunRow, Store, StoreError};
 
-use crate::failure::Failure;
+use super::{output, stores};
+use crate::args::Runs;
+use crate::failure::{ExitCode, Failure};
+use crate::show::table::Table;
 
 /// Opens a store that must exist.
 pub fn open(path: &Path) -> Result<Store, Failure> {
@@ -25,9 +28,9 @@ pub fn hold(path: &Path) -> Result<File, Failure> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let message = format!("another farlink is running into {}", path.display());
+            let message = format!("another farlink process is using {}", path.display());
             Err(Failure::machine(message)
-                .hint("wait until it is done, or name another file with --store".to_owned()))
+                .hint("wait for it to finish, or choose another file with --store".to_owned()))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
@@ -49,4 +52,38 @@ pub fn failed(error: StoreError) -> Failure {
         StoreError::NoSuchRun { .. } => Failure::bad_input(error),
         _ => Failure::machine(error),
     }
+}
+
+/// Hexadecimal digits by which people tell digests apart; the store holds all 64.
+const DIGEST_DIGITS: usize = 16;
+
+pub fn list_runs(runs: &Runs) -> Result<ExitCode, Failure> {
+    let store = stores::open(&runs.store)?;
+    let mut table =
+        Table::new(&["run", "name", "state", "journeys", "reps", "seed", "started", "digest"]);
+    for run in store.runs().map_err(stores::failed)? {
+        let stored = store.stored_positions(run.id).map_err(stores::failed)?.len();
+        table.row([
+            run.id.0.to_string(),
+            run.name.clone(),
+            run.state.name().to_owned(),
+            format!("{stored}/{}", run.journeys),
+            run.repetitions.to_string(),
+            run.seed.to_string(),
+            run.started_at.clone(),
+            short_digest(&run),
+        ]);
+    }
+    table.left(1);
+    table.left(2);
+    output::line(table)?;
+    Ok(ExitCode::Success)
+}
+
+/// The beginning of a complete run's digest; `-` for any other run.
+pub fn short_digest(run: &RunRow) -> String {
+    run.digest
+        .as_deref()
+        .map_or("-", |digest| &digest[..DIGEST_DIGITS.min(digest.len())])
+        .to_owned()
 }

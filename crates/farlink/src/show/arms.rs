@@ -40,7 +40,7 @@ pub struct Load {
 
 /// Groups the results of `plan` by arm: a cell of the plan, cold and warm separately.
 pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm> {
-    let varied = Varied::of(plan.cells());
+    let varied = VariedSettings::of(plan.cells());
     // A journey that keeps its cache has visits of both kinds, too.
     let has = |view: View, cell: u32| {
         let of_cell = results.iter().filter(|(journey, _)| journey.cell == cell);
@@ -68,17 +68,17 @@ pub fn group(plan: &Plan, results: Vec<(JourneyPlan, JourneyResult)>) -> Vec<Arm
 }
 
 /// Settings that differ between cells, except for the protocol, which every arm states.
-struct Varied(Vec<&'static Setting>);
+struct VariedSettings(Vec<&'static Setting>);
 
-impl Varied {
-    fn of(cells: &[Arc<Scenario>]) -> Varied {
+impl VariedSettings {
+    fn of(cells: &[Arc<Scenario>]) -> VariedSettings {
         let differs = |setting: &&Setting| {
             let first = setting.get(&cells[0]);
             cells.iter().any(|cell| setting.get(cell) != first)
         };
         let is_named = |setting: &&Setting| setting.key == "stack.protocol";
         let own = SETTINGS.iter().filter(|setting| setting.within.is_none());
-        Varied(own.filter(|setting| !is_named(setting)).filter(differs).collect())
+        VariedSettings(own.filter(|setting| !is_named(setting)).filter(differs).collect())
     }
 
     /// The values of the settings with this role that apply to `scenario`.
@@ -97,7 +97,7 @@ impl Varied {
 }
 
 /// The number of each cell's conditions, in order of first appearance.
-fn conditions(cells: &[Arc<Scenario>], varied: &Varied) -> Vec<usize> {
+fn conditions(cells: &[Arc<Scenario>], varied: &VariedSettings) -> Vec<usize> {
     let mut known: Vec<String> = Vec::new();
     let number = |cell: &Arc<Scenario>| {
         let text = varied.text(cell, Role::Condition);
@@ -115,7 +115,7 @@ pub fn by_condition(arms: &[Arm]) -> impl Iterator<Item = &[Arm]> {
 }
 
 impl Arm {
-    fn new(view: View, cell: u32, scenario: &Arc<Scenario>, varied: &Varied) -> Arm {
+    fn new(view: View, cell: u32, scenario: &Arc<Scenario>, varied: &VariedSettings) -> Arm {
         let protocol = scenario.stack.protocol;
         let others = varied.text(scenario, Role::Arm);
         let stack = match others.is_empty() {
@@ -240,12 +240,12 @@ impl Arm {
         let name = &self.name;
         let mut findings = Vec::new();
         if self.loads.len() > 1 && self.plt().is_some_and(|plt| !plt.has_spread()) {
-            findings.push(format!("{name}: all loads are the same, there is no spread"));
+            findings.push(format!("{name}: all loads are identical, so there is no spread"));
         }
         if self.failed() > 0 && self.plt().is_some() {
             let (failed, all) = (self.failed(), self.attempts());
             findings
-                .push(format!("{name}: {failed} of {all} loads failed; figures are of the others"));
+                .push(format!("{name}: {failed} of {all} loads failed; the figures exclude them"));
         }
         let limited =
             |v: &MeasuredVisit| v.record.connections.iter().filter(|c| c.is_flow_limited()).count();
@@ -274,7 +274,7 @@ impl Arm {
         Some(Sample::new(self.visits().filter_map(value))?.median())
     }
 
-    fn row(&self, sights: &[Sight]) -> Vec<String> {
+    fn row(&self, sights: &[MomentColumn]) -> Vec<String> {
         let plt = self.plt();
         let floor = |v: &MeasuredVisit| v.floors.map(|f| f.graph_ns as f64);
         let mut row = vec![
@@ -304,25 +304,28 @@ fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {
 }
 
 /// A moment at which a reader of the page sees something: a column of the table.
-struct Sight {
+struct MomentColumn {
     column: &'static str,
     of: fn(&MeasuredVisit) -> Option<f64>,
 }
 
 /// Estimates, for loads that paint nothing.
-const MODELLED: [Sight; 2] = [
-    Sight { column: "render*", of: |v| Some(first_render_ns(&v.record)? as f64) },
-    Sight {
+const MODELLED: [MomentColumn; 2] = [
+    MomentColumn { column: "render*", of: |v| Some(first_render_ns(&v.record)? as f64) },
+    MomentColumn {
         column: "ByteIndex*",
         of: |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64),
     },
 ];
 
 /// Measurements of a real browser.
-const PAINTED: [Sight; 3] = [
-    Sight { column: "FCP", of: |v| Some(v.record.paint?.first_contentful_paint_ns? as f64) },
-    Sight { column: "LCP", of: |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64) },
-    Sight { column: "Speed Index", of: |v| Some(v.record.paint?.speed_index_ns? as f64) },
+const PAINTED: [MomentColumn; 3] = [
+    MomentColumn { column: "FCP", of: |v| Some(v.record.paint?.first_contentful_paint_ns? as f64) },
+    MomentColumn {
+        column: "LCP",
+        of: |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64),
+    },
+    MomentColumn { column: "Speed Index", of: |v| Some(v.record.paint?.speed_index_ns? as f64) },
 ];
 
 /// Returns true if a real browser loaded any of it.
@@ -334,7 +337,7 @@ fn is_painted(arms: &[Arm]) -> bool {
 pub fn legend(arms: &[Arm]) -> &'static str {
     match is_painted(arms) {
         true => {
-            "FCP, LCP: first and largest contentful paint of a page that stands in for the real one. It shows nothing before what blocks rendering is there; an image is a box, sized by its bytes."
+            "FCP, LCP: first and largest contentful paint of a stand-in page. It renders nothing until all render-blocking resources have arrived; images are boxes sized by their bytes."
         }
         false => {
             "* Estimated, not painted. render: when all render-blocking resources have arrived. ByteIndex: mean arrival time of a byte."
@@ -342,7 +345,7 @@ pub fn legend(arms: &[Arm]) -> &'static str {
     }
 }
 
-fn sights(arms: &[Arm]) -> &'static [Sight] {
+fn sights(arms: &[Arm]) -> &'static [MomentColumn] {
     if !is_painted(arms) {
         return &MODELLED;
     }

@@ -8,20 +8,20 @@ use record::{ObjectRecord, VisitRecord};
 use super::units::span;
 
 /// The drawing of a phase. The characters tell phases apart without colour.
-struct Paint {
+struct PhaseStyle {
     mark: char,
     name: &'static str,
     color: AnsiColor,
 }
 
-const PHASES: [Paint; 7] = [
-    Paint { mark: '.', name: "blocked", color: AnsiColor::BrightBlack },
-    Paint { mark: 'd', name: "dns", color: AnsiColor::Blue },
-    Paint { mark: 'c', name: "connect", color: AnsiColor::Yellow },
-    Paint { mark: 't', name: "tls", color: AnsiColor::Magenta },
-    Paint { mark: '-', name: "wait", color: AnsiColor::Cyan },
-    Paint { mark: '#', name: "receive", color: AnsiColor::Green },
-    Paint { mark: 'x', name: "failed", color: AnsiColor::Red },
+const PHASES: [PhaseStyle; 7] = [
+    PhaseStyle { mark: '.', name: "blocked", color: AnsiColor::BrightBlack },
+    PhaseStyle { mark: 'd', name: "dns", color: AnsiColor::Blue },
+    PhaseStyle { mark: 'c', name: "connect", color: AnsiColor::Yellow },
+    PhaseStyle { mark: 't', name: "tls", color: AnsiColor::Magenta },
+    PhaseStyle { mark: '-', name: "wait", color: AnsiColor::Cyan },
+    PhaseStyle { mark: '#', name: "receive", color: AnsiColor::Green },
+    PhaseStyle { mark: 'x', name: "failed", color: AnsiColor::Red },
 ];
 
 /// Columns for the object's name.
@@ -32,7 +32,7 @@ const TAIL: usize = 20;
 /// Draws `visit` in `width` columns, at most `rows` objects, with the load event's column marked.
 pub fn draw(visit: &VisitRecord, width: usize, rows: usize) -> String {
     let bars = width.saturating_sub(NAME + TAIL).clamp(20, 120);
-    let scale = Scale::of(visit, bars);
+    let scale = TimeScale::of(visit, bars);
     let mut text = String::new();
     let hidden = visit.objects.len().saturating_sub(rows);
     for object in visit.objects.iter().take(rows) {
@@ -51,7 +51,7 @@ pub fn draw(visit: &VisitRecord, width: usize, rows: usize) -> String {
     text
 }
 
-fn paint(phase: &Paint, text: &str) -> String {
+fn paint(phase: &PhaseStyle, text: &str) -> String {
     let style = Style::new().fg_color(Some(Color::Ansi(phase.color)));
     format!("{style}{text}{style:#}")
 }
@@ -67,7 +67,7 @@ fn name(object: &ObjectRecord) -> String {
     format!("{text:NAME$}")
 }
 
-fn tail(object: &ObjectRecord, scale: &Scale) -> String {
+fn tail(object: &ObjectRecord, scale: &TimeScale) -> String {
     match &object.error {
         Some(error) => error.clone(),
         None => format!(
@@ -78,19 +78,19 @@ fn tail(object: &ObjectRecord, scale: &Scale) -> String {
     }
 }
 
-struct Scale {
+struct TimeScale {
     start: u64,
     per_column: f64,
     columns: usize,
 }
 
-impl Scale {
-    fn of(visit: &VisitRecord, columns: usize) -> Scale {
+impl TimeScale {
+    fn of(visit: &VisitRecord, columns: usize) -> TimeScale {
         let end = |o: &ObjectRecord| o.discovered_at_ns + o.phases.total_ns();
         let last = visit.objects.iter().map(end).max().unwrap_or(0);
         let last = last.max(visit.started_at_ns + visit.plt_ns().unwrap_or(0));
         let total = last.saturating_sub(visit.started_at_ns).max(1);
-        Scale { start: visit.started_at_ns, per_column: total as f64 / columns as f64, columns }
+        TimeScale { start: visit.started_at_ns, per_column: total as f64 / columns as f64, columns }
     }
 
     fn column(&self, at_ns: u64) -> usize {

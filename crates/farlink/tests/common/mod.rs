@@ -4,9 +4,11 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The program under test: the one that was built with the tests, or a copy if the tester may not read that.
@@ -22,6 +24,17 @@ pub fn has_tap() -> bool {
         println!("skipped: {capability}: {}", lack.why);
     }
     missing.is_empty()
+}
+
+/// Returns true if this machine can emulate and has a Chromium.
+pub fn has_emulated_chromium(desk: &Desk) -> bool {
+    let namespaces = emu::diagnosis::missing(None).is_empty();
+    let doctor = desk.farlink("doctor").out;
+    let chromium = doctor.lines().any(|line| line.contains("Chromium 1"));
+    if !(namespaces && chromium) {
+        println!("skipped: no namespaces or no Chromium here (farlink doctor says why)");
+    }
+    namespaces && chromium
 }
 
 /// A working directory for commands; removed when the test ends.
@@ -113,6 +126,12 @@ impl Ran {
         self.out
     }
 
+    /// The lines of JSON that a successful command printed.
+    #[track_caller]
+    pub fn json(self) -> Vec<Value> {
+        json_lines(&self.ok())
+    }
+
     /// The message of a refusal: exit code 2, one error, no output, and every one of `parts` in the message.
     #[track_caller]
     pub fn refused(self, parts: &[&str]) -> String {
@@ -125,6 +144,41 @@ impl Ran {
             assert!(self.err.contains(part), "`{part}` is not in: {}", self.err);
         }
         self.err
+    }
+}
+
+/// Checks that `farlink ARGUMENTS` is refused on an empty desk, and leaves it empty.
+#[track_caller]
+pub fn refuses(arguments: &str, parts: &[&str]) {
+    let desk = Desk::new();
+    desk.farlink(arguments).refused(parts);
+    assert!(desk.names().is_empty(), "{:?}", desk.names());
+}
+
+/// Parses lines of JSON.
+#[track_caller]
+pub fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+/// Sends a signal, as `kill -NAME` does.
+pub fn send_signal(child: &Child, name: &str) {
+    let kill = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
+    assert!(kill.expect("there is a kill command").success());
+}
+
+/// Waits for a condition that other threads or processes bring about.
+#[track_caller]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "other threads and processes take the machine's time"
+)]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it did not come about in {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -19,9 +19,9 @@ fn what_cannot_be_run_is_refused_first() {
     let shell = |arguments: &str| desk.farlink(&format!("shell {arguments}"));
     let ran = shell(&format!("--network {NETWORK} -- no-such-command"));
     assert_eq!((ran.code, ran.out.as_str()), (127, ""));
-    assert!(ran.err.contains("there is no command `no-such-command`"), "{}", ran.err);
+    assert!(ran.err.contains("command not found: `no-such-command`"), "{}", ran.err);
     assert_eq!(shell(&format!("--network {NETWORK} -- /etc/passwd")).code, 126);
-    shell(&format!("--network {NETWORK}")).refused(&["no terminal", "-- COMMAND"]);
+    shell(&format!("--network {NETWORK}")).refused(&["are a terminal", "-- COMMAND"]);
     shell("--network 3g-fats -- true").refused(&["did you mean `3g-fast`?"]);
     shell("-- true").refused(&["--network"]);
     shell(&format!("--network {NETWORK} --host-loopback 0 -- true")).refused(&["from 1 to 65535"]);

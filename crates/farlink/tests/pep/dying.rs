@@ -89,11 +89,11 @@ fn a_far_end_that_freezes_is_noticed_and_gone_past() {
     for leg in LEGS {
         let pair = Pair::start_with(site(), false, leg);
         let (tcp, begun) = in_the_middle(&pair);
-        pair.far.signal("-STOP");
+        pair.far.signal("STOP");
         breaks_off(tcp, begun);
         is_served(&pair);
         assert_eq!(pair.near.count("connections_failed_open_total"), 1);
-        pair.far.signal("-CONT");
+        pair.far.signal("CONT");
         until("the leg stands again", || pair.near.is_well());
         is_served(&pair);
         assert_eq!(pair.near.count("connections_failed_open_total"), 1);

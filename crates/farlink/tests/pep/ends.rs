@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
-use crate::common::Desk;
+pub use crate::common::until;
+use crate::common::{Desk, send_signal};
 
 /// Time limit of every wait in a test.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,8 +82,7 @@ impl End {
 
     /// Sends a signal, as `kill` does.
     pub fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+        send_signal(&self.child, name);
     }
 
     /// Waits for its orderly end.
@@ -191,14 +191,4 @@ pub fn read_all(tcp: &mut TcpStream) -> (Vec<u8>, std::io::Result<()>) {
     let mut all = Vec::new();
     let ended = tcp.read_to_end(&mut all).map(drop);
     (all, ended)
-}
-
-/// Waits for a condition that other threads or processes bring about.
-#[track_caller]
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "it did not come about in {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

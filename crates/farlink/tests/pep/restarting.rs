@@ -52,7 +52,7 @@ fn a_far_end_is_replaced_without_a_broken_connection() {
     let mut pair = Pair::start(site(), false);
     let (tcp, begun) = in_the_middle(&pair);
     let old = pair.start_far_end_again();
-    old.signal("-TERM");
+    old.signal("TERM");
     until("its successor carries", || {
         is_served(&pair);
         pair.far.count("connections_split_total") > 0
@@ -72,7 +72,7 @@ fn a_near_end_is_replaced_without_a_broken_connection() {
         let mut pair = Pair::start_with(site(), false, leg);
         let (tcp, begun) = in_the_middle(&pair);
         let old = pair.start_near_end_again();
-        old.signal("-TERM");
+        old.signal("TERM");
         for _ in 0..50 {
             is_served(&pair);
         }
@@ -91,7 +91,7 @@ fn a_near_end_is_replaced_without_a_broken_connection() {
 fn a_far_end_over_quic_is_replaced_one_after_the_other() {
     let mut pair = Pair::start_with(site(), false, LEGS[1]);
     let (tcp, begun) = in_the_middle(&pair);
-    pair.far.signal("-TERM");
+    pair.far.signal("TERM");
     until("the near end knows", || !pair.near.is_well());
     is_served(&pair);
     assert_eq!(pair.near.count("connections_failed_open_total"), 1);

@@ -143,8 +143,8 @@ fn a_limit_that_no_object_reaches_is_warned_of() {
         desk.put("proxy.toml", format!("[cache]\nmemory = \"16MiB\"\nobject = \"{object}\"\n"));
         let ran = desk.farlink("proxy --check proxy.toml");
         let warnings = ran.err.clone();
-        assert!(ran.ok().starts_with("proxy.toml is right.\n"));
-        let part = "more than 8388608 bytes are never stored, though cache.object is 9437184";
+        assert!(ran.ok().starts_with("proxy.toml: configuration is valid\n"));
+        let part = "more than 8388608 bytes are never stored, although cache.object is 9437184";
         assert_eq!(warnings.contains(part), is_told, "{object}: {warnings}");
         assert_eq!(warnings.is_empty(), !is_told, "{warnings}");
     }
@@ -155,7 +155,7 @@ fn a_right_one_is_described() {
     let desk = Desk::new();
     desk.put("proxy.toml", "[[listen]]\naddress = \"127.0.0.1:8001-8002\"\n");
     let told = desk.farlink("proxy --check proxy.toml").ok();
-    let expected = "proxy.toml is right.\nlistens on 127.0.0.1:8001 in clear text\nlistens on 127.0.0.1:8002 in clear text\n\
+    let expected = "proxy.toml: configuration is valid\nlistens on 127.0.0.1:8001 in clear text\nlistens on 127.0.0.1:8002 in clear text\n\
                     forward proxy: ports 80, 443, 8000, 8080, 8443, 8888; tunnels to 443\n";
     assert_eq!(told, expected);
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/proxy.toml");

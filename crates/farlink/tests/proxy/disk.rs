@@ -35,7 +35,7 @@ fn what_is_stored_survives_a_restart() {
     assert!(proxy.get(&cached).ends_with("\r\n\r\n1"));
     assert!(proxy.get(&validated).ends_with("once"));
     assert!(!is_hit(&proxy, &origin, 1));
-    let proxy = proxy.again_after("-TERM");
+    let proxy = proxy.again_after("TERM");
     let first = proxy.raw(&format!(
         "GET {cached} HTTP/1.1\r\nHost: x\r\nCache-Control: only-if-cached\r\nConnection: close\r\n\r\n"
     ));
@@ -79,7 +79,7 @@ fn what_was_removed_stays_away() {
     assert!(purged.ends_with("1 in memory, 1 on disk\n"), "{purged}");
     let purged = purge(format!("prefix={}", origin.url("/object/2")));
     assert!(purged.ends_with("1 in memory, 1 on disk\n"), "{purged}");
-    let proxy = proxy.again_after("-KILL");
+    let proxy = proxy.again_after("KILL");
     assert!(!proxy.get(&cached).contains("farlink; hit"));
     assert!(
         !is_hit(&proxy, &origin, 1) && !is_hit(&proxy, &origin, 2) && is_hit(&proxy, &origin, 3)
@@ -121,7 +121,7 @@ fn a_full_disk_stops_no_request() {
     until("it is said", || proxy.said().contains("warning: failed to write to the disk cache"));
     let written = proxy.metric("farlink_cache_disk_written_total");
     assert_eq!(proxy.metric("farlink_cache_disk_skipped_total"), 100 - written);
-    let proxy = proxy.again_after("-TERM");
+    let proxy = proxy.again_after("TERM");
     let back = (0..100).filter(|number| is_hit(&proxy, &origin, *number)).count() as u64;
     assert_eq!(back, written, "what was written is whole");
 }
@@ -171,7 +171,7 @@ fn a_kill_at_any_moment_costs_no_stored_object_its_integrity() {
             })
             .collect();
         thread::sleep(Duration::from_millis(pause));
-        proxy = proxy.again_after("-KILL");
+        proxy = proxy.again_after("KILL");
         storm.into_iter().for_each(|client| client.join().unwrap());
         // `is_hit` checks each byte.
         let found = (0..OBJECTS).filter(|number| is_hit(&proxy, &origin, *number)).count();

@@ -31,7 +31,7 @@ fn ends_with_bodies_whole(mut proxy: Running, origin: &Origin) {
         stream.write_all(request.as_bytes()).unwrap();
         stream.read_exact(&mut [0; 1_000]).unwrap();
     }
-    proxy.signal("-TERM");
+    proxy.signal("TERM");
     for mut stream in streams {
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).unwrap();
@@ -72,7 +72,7 @@ fn end_under_load(proxy: &mut Running, origin: &Origin) -> usize {
     };
     let clients: Vec<_> = (0..CLIENTS).map(client).collect();
     until("they are at it", || answered.load(Ordering::Relaxed) > 4 * CLIENTS);
-    proxy.signal("-TERM");
+    proxy.signal("TERM");
     let failed = clients.into_iter().filter_map(|client| client.join().err()).count();
     assert_eq!(failed, 0, "of {} answers", answered.load(Ordering::Relaxed));
     assert!(proxy.child.wait().unwrap().success());

@@ -118,7 +118,7 @@ fn an_idle_tunnel_does_not_hold_the_end_up() {
     let mut granted = [0; 19];
     client.read_exact(&mut granted).unwrap();
     assert_eq!(&granted, b"HTTP/1.1 200 OK\r\n\r\n");
-    scene.proxy.signal("-TERM");
+    scene.proxy.signal("TERM");
     assert_eq!(client.read(&mut granted).unwrap(), 0);
     drop(client);
     assert!(scene.proxy.child.wait().unwrap().success());
@@ -132,7 +132,7 @@ fn an_authority_is_made_for_its_owner_alone() {
     let mode = |name: &str| std::fs::metadata(desk.path(name)).unwrap().permissions().mode();
     assert_eq!(mode("made/ca-key.pem") & 0o777, 0o600);
     let before = desk.read("made/ca.pem");
-    desk.farlink("proxy --new-ca made").refused(&["ca.pem is there already", "another directory"]);
+    desk.farlink("proxy --new-ca made").refused(&["ca.pem already exists", "another directory"]);
     assert_eq!(desk.read("made/ca.pem"), before);
 }
 
@@ -149,7 +149,7 @@ fn mistakes_are_refused_with_their_place_and_a_remedy() {
     };
     let hosts = "hosts = [\".a.test\", \"b.test\"]\n";
     let told = check("one/ca.pem", "one/ca-key.pem", hosts).ok();
-    assert!(told.contains("ends tunnels to .a.test, b.test\n"), "{told}");
+    assert!(told.contains("intercepts tunnels to .a.test, b.test\n"), "{told}");
     check("one/ca.pem", "two/ca-key.pem", hosts).refused(&[
         "proxy.toml:3:7",
         "the key is not that of",

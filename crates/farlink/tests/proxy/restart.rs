@@ -35,7 +35,7 @@ fn the_new_one_is_started_then_the_old_one_ended() {
         let mut new = start(&address.to_string());
         crowd.wait_for(ANSWERS);
         std::mem::swap(&mut proxy, &mut new);
-        new.signal("-TERM");
+        new.signal("TERM");
         assert!(new.child.wait().unwrap().success());
         assert!(!new.said().contains("warning"), "{}", new.said());
         let now = names(&proxy, &url);

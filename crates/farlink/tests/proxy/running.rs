@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::Desk;
+pub use crate::common::until;
+use crate::common::{Desk, send_signal};
 use crate::origin::Origin;
 
 /// A proxy process, killed when dropped.
@@ -51,7 +52,7 @@ impl Running {
             let line = line.trim();
             if let Some(place) = line.strip_prefix("listening on ") {
                 address = Some(place.parse().unwrap());
-            } else if let Some(place) = line.strip_prefix("metrics and health at http://") {
+            } else if let Some(place) = line.strip_prefix("serving metrics and health on http://") {
                 admin = Some(place.trim_end_matches('/').parse().unwrap());
             }
         }
@@ -107,9 +108,7 @@ impl Running {
     }
 
     pub fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = std::process::Command::new("kill").args([name, &id]).status().unwrap();
-        assert!(sent.success());
+        send_signal(&self.child, name);
     }
 }
 
@@ -147,14 +146,4 @@ pub fn raw(address: SocketAddr, text: &str) -> String {
 /// A forward proxy for tests, and an origin that it may reach.
 pub fn forward(more: &str) -> (Running, Origin) {
     (Running::start(&format!("{more}\n{TEST_RULES}")), Origin::start())
-}
-
-/// Waits for a condition that other threads or processes bring about.
-#[track_caller]
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "it did not come about in 20 s: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

@@ -17,7 +17,7 @@ fn sigterm_lets_what_is_under_way_come_to_its_end() {
     write!(stream, "GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", origin.url("/slow"))
         .unwrap();
     until("the request is under way", || origin.requests() == 1);
-    proxy.signal("-TERM");
+    proxy.signal("TERM");
     let health = || ask(proxy.admin.unwrap(), "/health");
     until("its health tells of its end", || {
         let told = health();
@@ -36,14 +36,14 @@ fn sighup_reads_the_configuration_again() {
     assert!(proxy.get(&origin.url("/")).starts_with("HTTP/1.1 200"));
     let before = proxy.desk.read("proxy.toml");
     proxy.desk.put("proxy.toml", "nonsense");
-    proxy.signal("-HUP");
-    until("the file is refused", || proxy.said().contains("goes on with the configuration"));
+    proxy.signal("HUP");
+    until("the file is refused", || proxy.said().contains("keeping the current configuration"));
     assert!(
         proxy.get(&origin.url("/")).starts_with("HTTP/1.1 200"),
         "a file that is wrong changes nothing"
     );
     proxy.desk.put("proxy.toml", before.replace(TEST_RULES, ""));
-    proxy.signal("-HUP");
+    proxy.signal("HUP");
     // Each worker applies it when it can.
     until("the port is not allowed any more", || {
         let answers = [(); 6].map(|()| proxy.get(&origin.url("/")));
@@ -59,11 +59,11 @@ fn a_new_port_that_cannot_be_had_is_refused() {
     let before = proxy.desk.read("proxy.toml");
     let with_port = format!("{before}[[listen]]\naddress = \"{address}\"\n");
     proxy.desk.put("proxy.toml", &with_port);
-    proxy.signal("-HUP");
-    until("it is said", || proxy.said().contains("goes on with the configuration"));
+    proxy.signal("HUP");
+    until("it is said", || proxy.said().contains("keeping the current configuration"));
     assert!(proxy.said().contains(&format!("cannot listen on {address}")), "{}", proxy.said());
     drop(taken);
-    proxy.signal("-HUP");
+    proxy.signal("HUP");
     until("it is listened on", || std::net::TcpStream::connect(address).is_ok());
     let request =
         format!("GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", origin.url("/"));
@@ -109,7 +109,7 @@ fn metrics_and_the_log_tell_of_requests() {
     assert_eq!(lines[2]["reason"], "http_request_denied");
     // The operator moves the file away.
     std::fs::rename(proxy.desk.path("log"), proxy.desk.path("old")).unwrap();
-    proxy.signal("-HUP");
+    proxy.signal("HUP");
     until("the log is opened anew", || proxy.desk.path("log").exists());
     proxy.get(&origin.url("/"));
     until("there is a line", || written() == 1);

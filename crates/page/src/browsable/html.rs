@@ -1,9 +1,10 @@
-//! Documents of an exact size whose references end at exact bytes.
+//! Documents and style sheets of an exact size whose references end at exact bytes.
 
-use super::carrier::Carrier;
-use super::filler::comment;
-use super::link;
+use url::Url;
+
+use super::comment;
 use super::script::{self, HELPERS};
+use super::units::Carrier;
 
 /// The icon keeps a browser from requesting `/favicon.ico`, which is not part of the page.
 const OPENING: &str = "<!doctype html><link rel=icon href=data:,>";
@@ -17,7 +18,7 @@ const TEXTS: [&str; 2] = [
 ];
 
 /// One reference.
-pub(super) struct Reference {
+pub(super) struct PositionedMarkup {
     /// Number of the document's bytes up to the end of the reference; more if it does not fit.
     pub(super) at: u64,
     pub(super) markup: String,
@@ -25,7 +26,7 @@ pub(super) struct Reference {
 
 /// Code that a document needs.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Needs {
+pub(super) struct DocumentCode {
     /// True if code in it or in its scripts uses the helpers.
     pub(super) helpers: bool,
     /// Number of arrivals to wait for before anything is shown.
@@ -33,7 +34,11 @@ pub(super) struct Needs {
 }
 
 /// A document of `bytes` bytes (more, if the references need it).
-pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Vec<u8> {
+pub(super) fn document(
+    bytes: u64,
+    references: &[PositionedMarkup],
+    needs: DocumentCode,
+) -> Vec<u8> {
     let first = references.first();
     let room =
         first.map_or(bytes, |first| first.at.min(bytes).saturating_sub(first.markup.len() as u64));
@@ -47,7 +52,7 @@ pub(super) fn document(bytes: u64, references: &[Reference], needs: Needs) -> Ve
     let least = if code.is_empty() { &openings[2] } else { &openings[0] };
     let mut text = fits.unwrap_or(least).clone().into_bytes();
     let mut shows = false;
-    for Reference { at, markup } in references {
+    for PositionedMarkup { at, markup } in references {
         let at = (*at).min(bytes) as usize;
         fill(&mut text, at.saturating_sub(markup.len()), &mut shows);
         text.extend_from_slice(markup.as_bytes());
@@ -79,7 +84,7 @@ pub(super) struct Tag<'a> {
 
 /// Markup that makes a browser request the object.
 pub(super) fn tag(tag: &Tag<'_>) -> String {
-    let url = link::attribute(tag.link);
+    let url = attribute(tag.link);
     let mut more = String::new();
     if tag.urgent && matches!(tag.carrier, Carrier::Image | Carrier::Script | Carrier::Preload) {
         more += " fetchpriority=high";
@@ -88,7 +93,7 @@ pub(super) fn tag(tag: &Tag<'_>) -> String {
         more += &format!(" id={id}");
     }
     if !tag.then.is_empty() {
-        more += &format!(" onload={} onerror=onload()", link::handler(tag.then));
+        more += &format!(" onload={} onerror=onload()", handler(tag.then));
     }
     match tag.carrier {
         Carrier::Image => format!("<img{more} src={url}>"),
@@ -100,7 +105,7 @@ pub(super) fn tag(tag: &Tag<'_>) -> String {
         }
         Carrier::Font => {
             let face = format!("f{}", tag.object);
-            let source = link::css(tag.link);
+            let source = css_url(tag.link);
             format!(
                 "<link rel=preload as=font crossorigin{more} href={url}>\
                  <style>@font-face{{font-family:{face};src:{source}}}</style><i style=font-family:{face}>.</i>"
@@ -112,4 +117,140 @@ pub(super) fn tag(tag: &Tag<'_>) -> String {
 /// Script that runs when the parser reaches it.
 pub(super) fn inline(code: &str) -> String {
     format!("<script>{code}</script>")
+}
+
+// Links between files, and their quoting in HTML, CSS and JavaScript.
+
+/// A host and a path on it, normalised as by a browser (WHATWG URL Standard).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileAddress {
+    pub(super) host: String,
+    pub(super) path: String,
+}
+
+impl FileAddress {
+    /// A browser's spelling of `path` on `host`; `None` if that is not a URL.
+    pub(super) fn new(host: &str, path: &str) -> Option<FileAddress> {
+        let url = Url::parse(&format!("https://{host}{path}")).ok()?;
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some(FileAddress {
+            host: url.host_str()?.to_owned(),
+            path: format!("{}{query}", url.path()),
+        })
+    }
+
+    /// Link from a file at `base` to this place: its path on the same host, else host and path, with the scheme of
+    /// the page itself.
+    pub(super) fn from(&self, base: &FileAddress) -> String {
+        match self.host == base.host && !self.path.starts_with("//") {
+            true => self.path.clone(),
+            false => format!("//{}{}", self.host, self.path),
+        }
+    }
+}
+
+/// A text in double quotes for JavaScript. It contains nothing that could end a script element.
+pub(super) fn js(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('<', "\\x3c"))
+}
+
+/// A `url()` for CSS.
+pub(super) fn css_url(link: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !"\"'()\\".contains(c);
+    match link.chars().all(plain) {
+        true => format!("url({link})"),
+        false => format!("url(\"{}\")", link.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+/// A link in double quotes for an HTML attribute. An ampersand needs no escaping before `name=` (HTML standard,
+/// section 13.2.5.73: no reference in an attribute is followed by `=` or a letter).
+pub(super) fn attribute(link: &str) -> String {
+    let mut text = String::from("\"");
+    for (index, part) in link.split('&').enumerate() {
+        let name = part.chars().take_while(char::is_ascii_alphanumeric).count();
+        let plain = part[name..].starts_with('=');
+        text += match index {
+            0 => "",
+            _ if plain => "&",
+            _ => "&amp;",
+        };
+        text += &part.replace('"', "&quot;");
+    }
+    text + "\""
+}
+
+/// Code in single quotes for an event handler's attribute.
+pub(super) fn handler(code: &str) -> String {
+    format!("'{}'", code.replace('&', "&amp;").replace('\'', "&#39;"))
+}
+
+// Style sheets that request their references by themselves.
+//
+// Other sheets are imported. Images and fonts are used by the element that linked the sheet, so that two sheets
+// never override each other; all fonts of a sheet form one family, each for a character of its own.
+
+/// References of a sheet, as links from it.
+#[derive(Debug, Default)]
+pub(super) struct References {
+    pub(super) imports: Vec<String>,
+    pub(super) images: Vec<String>,
+    pub(super) fonts: Vec<String>,
+}
+
+impl References {
+    /// Returns true if the sheet must refer to the element that links it.
+    pub(super) fn need_an_element(&self) -> bool {
+        !(self.images.is_empty() && self.fonts.is_empty())
+    }
+
+    /// Text of the sheet; `element` is the id of the element that links it.
+    pub(super) fn css(&self, element: &str) -> String {
+        let mut css: String =
+            self.imports.iter().map(|import| format!("@import {};", css_url(import))).collect();
+        let mut text = String::new();
+        for (index, font) in self.fonts.iter().enumerate() {
+            // Any character that needs no escaping will do.
+            let character = 0x4e00 + index;
+            css += &format!(
+                "@font-face{{font-family:{element};src:{};unicode-range:U+{character:x}}}",
+                css_url(font)
+            );
+            text += &format!("\\{character:x} ");
+        }
+        if !self.images.is_empty() {
+            let images: Vec<String> = self.images.iter().map(|image| css_url(image)).collect();
+            let images = images.join(",");
+            css += &format!("#{element}{{display:block;height:9px;background-image:{images}}}");
+        }
+        if !text.is_empty() {
+            css += &format!(
+                "#{element}{{display:block}}#{element}::before{{content:\"{text}\";font-family:{element}}}"
+            );
+        }
+        css
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_spelt_as_browsers_do() {
+        let place = FileAddress::new("WWW.A.test", "/a/../b c?x=\"1\"|").unwrap();
+        assert_eq!((place.host.as_str(), place.path.as_str()), ("www.a.test", "/b%20c?x=%221%22|"));
+        let other = FileAddress::new("b.test", "/").unwrap();
+        assert_eq!(other.from(&place), "//b.test/");
+        assert_eq!(place.from(&place), "/b%20c?x=%221%22|");
+        assert_eq!(FileAddress::new("a b", "/"), None);
+    }
+
+    #[test]
+    fn texts_stay_what_they_are() {
+        assert_eq!(attribute("/a?b=1&copy=2&amp;x&lt"), "\"/a?b=1&copy=2&amp;amp;x&amp;lt\"");
+        assert_eq!(handler("a('b')&&c"), "'a(&#39;b&#39;)&amp;&amp;c'");
+        assert_eq!(js("</script>\"\\"), "\"\\x3c/script>\\\"\\\\\"");
+        assert_eq!(css_url("/a(b)'"), "url(\"/a(b)'\")");
+    }
 }

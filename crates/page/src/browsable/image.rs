@@ -4,7 +4,7 @@
 //! The filler stands in comment extensions before the pixels, so that a browser cannot paint the image before all of
 //! it has arrived.
 
-use super::filler::filler;
+use super::filler;
 
 /// Header and logical screen without width and height; a colour table of two follows.
 const SCREEN_BYTES: usize = 13;

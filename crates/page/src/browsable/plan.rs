@@ -6,14 +6,10 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::carrier::{Carrier, is_bodiless, is_urgent};
-use super::html::{self, Reference, Tag};
-use super::link::Place;
-use super::notes::{Difference, Notes};
-use super::script::{self, Call};
-use super::sheet;
-use super::units::Units;
-use super::{Browsable, Content, filler, image};
+use super::html::{self, FileAddress, PositionedMarkup, Tag};
+use super::script::{self, ScriptCall};
+use super::units::{Carrier, Units, is_bodiless, is_urgent};
+use super::{Browsable, Content, Difference, Differences, image};
 use crate::{After, Edge, Error, Kind, Page};
 
 /// A sheet is applied, and its references requested, within about this time of its arrival: shorter computes are left
@@ -21,12 +17,12 @@ use crate::{After, Edge, Error, Kind, Page};
 const STYLE_TIME: Duration = Duration::from_millis(20);
 
 /// The page with URLs normalised as by browsers, and with methods and bodies limited to what a page may request.
-pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
+pub(super) fn spelt(page: &Page, notes: &mut Differences) -> Result<Page, Error> {
     let page = &one_origin_a_name(page, notes);
     let mut spelt = page.clone();
     for (index, object) in spelt.objects.iter_mut().enumerate() {
         let host = &page.host_of(object).name;
-        let Some(place) = Place::new(host, &object.path) else {
+        let Some(place) = FileAddress::new(host, &object.path) else {
             return Err(Error::NotWritable {
                 page: page.name.clone(),
                 problem: format!("object {index} is at `{host}{}`, which is no URL", object.path),
@@ -58,7 +54,7 @@ pub(super) fn spelt(page: &Page, notes: &mut Notes) -> Result<Page, Error> {
 
 /// Gives each origin a host name of its own, all on the same port and with the same scheme: files link to each other
 /// without a scheme, and a browser is given one address per name.
-fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
+fn one_origin_a_name(page: &Page, notes: &mut Differences) -> Page {
     let mut named = page.clone();
     let machines = page.machines();
     for (index, host) in named.hosts.iter_mut().enumerate() {
@@ -84,13 +80,13 @@ fn one_origin_a_name(page: &Page, notes: &mut Notes) -> Page {
 /// A page in conversion to files.
 pub(super) struct Plan {
     page: Page,
-    notes: Notes,
+    notes: Differences,
     units: Units,
-    places: Vec<Place>,
+    places: Vec<FileAddress>,
     /// By unit: references of a document, with their bytes.
-    references: Vec<Vec<Reference>>,
+    references: Vec<Vec<PositionedMarkup>>,
     /// By unit: references of a sheet.
-    sheets: Vec<sheet::References>,
+    sheets: Vec<super::html::References>,
     /// By unit: statements to run on its arrival, the latest object's first.
     arrivals: Vec<Vec<String>>,
     /// By unit: true if code runs in its window.
@@ -101,17 +97,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(page: Page, mut notes: Notes) -> Plan {
+    pub(super) fn new(page: Page, mut notes: Differences) -> Plan {
         let units = Units::new(&page, &mut notes);
         let count = page.objects.len();
-        let places = page.objects.iter().map(|object| Place {
+        let places = page.objects.iter().map(|object| FileAddress {
             host: page.host_of(object).name.clone(),
             path: object.path.clone(),
         });
         Plan {
             places: places.collect(),
             references: (0..count).map(|_| Vec::new()).collect(),
-            sheets: (0..count).map(|_| sheet::References::default()).collect(),
+            sheets: (0..count).map(|_| super::html::References::default()).collect(),
             arrivals: vec![Vec::new(); count],
             scripted: vec![false; count],
             blocking: 0,
@@ -141,7 +137,7 @@ impl Plan {
                     self.refer_to(object, &then);
                 }
             } else if self.units.target[object].is_some() {
-                self.bodies[object] = filler::opaque(self.page.objects[object].body_bytes);
+                self.bodies[object] = super::opaque(self.page.objects[object].body_bytes);
             }
         }
         Ok(self.finish())
@@ -153,7 +149,7 @@ impl Plan {
         let last = self.units.last[unit];
         let bytes = self.page.objects[last].body_bytes;
         if last != unit {
-            self.bodies[unit] = filler::opaque(self.page.objects[unit].body_bytes);
+            self.bodies[unit] = super::opaque(self.page.objects[unit].body_bytes);
         }
         self.arrivals[unit].reverse();
         let code = self.arrivals[unit].join(";");
@@ -168,20 +164,20 @@ impl Plan {
                 references.sort_by_key(|reference| reference.at);
                 let helpers = self.scripted[unit];
                 let blocking = if unit == 0 { self.blocking } else { 0 };
-                (html::document(bytes, &references, html::Needs { helpers, blocking }), code)
+                (html::document(bytes, &references, html::DocumentCode { helpers, blocking }), code)
             }
             Carrier::Sheet => {
                 let css = self.sheets[unit].css(&element(unit));
-                (filler::commented(css, bytes), code)
+                (super::commented(css, bytes), code)
             }
             Carrier::Script if code.len() as u64 <= bytes => {
-                (filler::commented(code, bytes), String::new())
+                (super::commented(code, bytes), String::new())
             }
-            Carrier::Script => (filler::commented(String::new(), bytes), code),
+            Carrier::Script => (super::commented(String::new(), bytes), code),
             Carrier::Fetch if self.page.objects[last].kind == Kind::Data => {
-                (filler::json(bytes), code)
+                (super::json(bytes), code)
             }
-            Carrier::Font => (filler::opaque(bytes), code),
+            Carrier::Font => (super::opaque(bytes), code),
             Carrier::Image | Carrier::Preload | Carrier::Fetch => (image::gif(last, bytes), code),
         };
         self.bodies[last] = body;
@@ -248,7 +244,7 @@ impl Plan {
         let then = &self.lifting(unit, then);
         if parent.is_document() && at_once && carrier != Carrier::Fetch {
             let markup = self.tag(unit, from, then);
-            self.references[from].push(Reference { at: at(edge), markup });
+            self.references[from].push(PositionedMarkup { at: at(edge), markup });
         } else {
             let code = self.delayed_request(unit, compute, then);
             self.run_on(edge, code);
@@ -299,7 +295,7 @@ impl Plan {
         self.scripted[window] = true;
         let link = self.places[unit].from(&self.places[self.units.last[window]]);
         let object = &self.page.objects[unit];
-        let code = script::request(&Call {
+        let code = script::request(&ScriptCall {
             carrier: self.units.carrier[unit],
             link: &link,
             urgent: is_urgent(object),
@@ -329,7 +325,7 @@ impl Plan {
         match self.units.carrier[from].is_document() {
             true => {
                 let markup = html::inline(&code);
-                self.references[from].push(Reference { at: at(edge), markup });
+                self.references[from].push(PositionedMarkup { at: at(edge), markup });
             }
             false => self.arrivals[from].push(code),
         }

@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::carrier::Carrier;
-use super::link;
+use super::units::Carrier;
 
 /// `q(element, url, urgent, then, id)`; `g(url, options, then)`; `t(ms, then)`; `d(object, arrivals, then)`.
 ///
@@ -40,7 +39,7 @@ pub(super) fn curtain(arrivals: usize) -> String {
 }
 
 /// Parameters of one request.
-pub(super) struct Call<'a> {
+pub(super) struct ScriptCall<'a> {
     pub(super) carrier: Carrier,
     /// Link from its window.
     pub(super) link: &'a str,
@@ -57,8 +56,8 @@ pub(super) struct Call<'a> {
 }
 
 /// Statement that makes the request.
-pub(super) fn request(call: &Call<'_>) -> String {
-    let url = link::js(call.link);
+pub(super) fn request(call: &ScriptCall<'_>) -> String {
+    let url = super::html::js(call.link);
     let then = if call.then.is_empty() { String::new() } else { function(call.then) };
     let element = match call.carrier {
         Carrier::Navigation | Carrier::Frame => "iframe",
@@ -67,7 +66,7 @@ pub(super) fn request(call: &Call<'_>) -> String {
         Carrier::Image => "img",
         Carrier::Preload => "preload",
         Carrier::Font => {
-            let source = link::js(&link::css(call.link));
+            let source = super::html::js(&super::html::css_url(call.link));
             let then = if then.is_empty() {
                 String::new()
             } else {

@@ -2,9 +2,8 @@
 
 use chance::Stream;
 
-use super::counts::Counts;
+use super::objects::{ObjectCounts, ObjectSizes};
 use super::priors::Discovery;
-use super::sizes::Bytes;
 use crate::{After, Kind, ObjectId};
 
 /// Part of the document that refers to the sheets and scripts of its head.
@@ -12,7 +11,7 @@ const HEAD: f64 = 0.1;
 
 /// An object, and its discovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct DrawnObject {
     pub kind: Kind,
     pub bytes: u64,
     pub by: ObjectId,
@@ -23,12 +22,12 @@ pub(super) struct Found {
 /// their order, then scripts named by scripts, then images named by sheets and scripts.
 pub(super) fn draw(
     priors: &Discovery,
-    counts: &Counts,
-    sizes: &Bytes,
+    counts: &ObjectCounts,
+    sizes: &ObjectSizes,
     stream: &mut Stream,
-) -> Vec<Found> {
+) -> Vec<DrawnObject> {
     let mut sorted = Sorted::draw(priors, sizes, stream);
-    let mut graph = Graph::with_capacity(counts.objects() as usize);
+    let mut graph = DrawnGraph::with_capacity(counts.objects() as usize);
     graph.refer(&mut sorted, sizes.document, stream);
     for bytes in sorted.scripts_by_script {
         let parent = graph.any(Kind::Script, priors.most_depth, stream);
@@ -54,7 +53,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn draw(priors: &Discovery, sizes: &Bytes, stream: &mut Stream) -> Sorted {
+    fn draw(priors: &Discovery, sizes: &ObjectSizes, stream: &mut Stream) -> Sorted {
         let mut sorted = Sorted::default();
         for &bytes in &sizes.js_css {
             let is_sheet = stream.happens(priors.sheets_of_js_css);
@@ -83,14 +82,14 @@ impl Sorted {
 }
 
 /// Objects found so far, and their distances from the document.
-struct Graph {
-    found: Vec<Found>,
+struct DrawnGraph {
+    found: Vec<DrawnObject>,
     depth: Vec<u32>,
 }
 
-impl Graph {
-    fn with_capacity(objects: usize) -> Graph {
-        Graph { found: Vec::with_capacity(objects), depth: Vec::with_capacity(objects) }
+impl DrawnGraph {
+    fn with_capacity(objects: usize) -> DrawnGraph {
+        DrawnGraph { found: Vec::with_capacity(objects), depth: Vec::with_capacity(objects) }
     }
 
     /// Places the document's references: those of its head evenly over its first tenth, the others in random order
@@ -109,7 +108,7 @@ impl Graph {
         for (index, &(kind, bytes)) in (1..).zip(references) {
             let at = from + (to - from) * index / count.max(1);
             let after = After::Bytes(at.max(1));
-            self.found.push(Found { kind, bytes, by: ObjectId(0), after });
+            self.found.push(DrawnObject { kind, bytes, by: ObjectId(0), after });
             self.depth.push(1);
         }
     }
@@ -129,6 +128,6 @@ impl Graph {
     fn push(&mut self, kind: Kind, bytes: u64, parent: Option<usize>) {
         let by = ObjectId(parent.map_or(0, |index| index as u32 + 1));
         self.depth.push(parent.map_or(0, |index| self.depth[index]) + 1);
-        self.found.push(Found { kind, bytes, by, after: After::End });
+        self.found.push(DrawnObject { kind, bytes, by, after: After::End });
     }
 }

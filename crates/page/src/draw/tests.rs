@@ -140,7 +140,7 @@ fn what_is_shipped_is_what_the_files_say() {
 #[test]
 fn what_is_wrong_is_said() {
     let message = |which| open(&study("cardaci2015"), which).unwrap_err().to_string();
-    let expected = "sites.toml: a page of it is named by site and draw, `#1/1` to `#7/20`, not by ";
+    let expected = "sites.toml: its pages are named by site and draw, `#1/1` to `#7/20`, not ";
     assert_eq!(message(None), format!("{expected}nothing"));
     for wrong in ["0/1", "8/1", "1/21", "1", "x/y"] {
         assert_eq!(message(Some(wrong)), format!("{expected}`#{wrong}`"));

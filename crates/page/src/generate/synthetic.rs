@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::builder::{Builder, Markup, Reference};
+use super::{Builder, Markup, Reference};
 use crate::{Error, HostId, Kind, Page};
 
 /// Maximum number of objects of a synthetic page.
-pub const MOST_OBJECTS: u64 = 10_000;
+pub(crate) const MOST_OBJECTS: u64 = 10_000;
 const MOST_HOSTS: u64 = 256;
 const MOST_BYTES: u64 = 1_000_000_000;
 

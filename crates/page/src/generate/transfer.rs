@@ -15,14 +15,14 @@ const HOST: &str = "transfer.test";
 
 /// Direction of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum TransferDirection {
     Down,
     Up,
 }
 
 /// Bytes over connections.
 struct Transfer {
-    way: Way,
+    way: TransferDirection,
     bytes: u64,
     connections: u64,
 }
@@ -30,8 +30,8 @@ struct Transfer {
 /// The transfer called `spec`; `None` if that is not such a name.
 pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     let (way, rest) = match spec.split_once(':') {
-        Some(("download", rest)) => (Way::Down, rest),
-        Some(("upload", rest)) => (Way::Up, rest),
+        Some(("download", rest)) => (TransferDirection::Down, rest),
+        Some(("upload", rest)) => (TransferDirection::Up, rest),
         _ => return Ok(None),
     };
     let bad = |problem: String| Error::BadSpec { spec: spec.to_owned(), problem, example: EXAMPLE };
@@ -39,9 +39,11 @@ pub(super) fn from_name(spec: &str) -> Result<Option<Page>, Error> {
     let bytes = units::parse::size_bytes(size).map_err(|error| bad(error.to_string()))?;
     let connections = connections.parse().ok().filter(|n| (1..=MOST_CONNECTIONS).contains(n));
     let connections = connections
-        .ok_or_else(|| bad(format!("a transfer has 1 to {MOST_CONNECTIONS} connections")))?;
+        .ok_or_else(|| bad(format!("a transfer uses 1 to {MOST_CONNECTIONS} connections")))?;
     if !(connections..=MOST_BYTES).contains(&bytes) {
-        return Err(bad(format!("a transfer has a byte a connection to {MOST_BYTES} bytes")));
+        return Err(bad(format!(
+            "a transfer carries at least a byte per connection and at most {MOST_BYTES} bytes"
+        )));
     }
     Ok(Some(Transfer { way, bytes, connections }.page(spec)))
 }
@@ -50,8 +52,8 @@ impl Transfer {
     fn page(&self, name: &str) -> Page {
         let Transfer { way, bytes, connections } = self;
         let to = match way {
-            Way::Down => "to",
-            Way::Up => "from",
+            TransferDirection::Down => "to",
+            TransferDirection::Up => "from",
         };
         let host = Host {
             name: HOST.to_owned(),
@@ -77,8 +79,8 @@ impl Transfer {
         let more = u64::from(index < self.bytes % self.connections);
         let share = self.bytes / self.connections + more;
         let (method, down, up) = match self.way {
-            Way::Down => ("GET", share, 0),
-            Way::Up => ("POST", 0, share),
+            TransferDirection::Down => ("GET", share, 0),
+            TransferDirection::Up => ("POST", 0, share),
         };
         let path = format!("/{}", index + 1);
         Object {

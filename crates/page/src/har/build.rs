@@ -1,12 +1,12 @@
-//! Builds a page from the selected entries.
+//! Builds a page from the selected entries, with its origin in one line and cautions about the recording.
 
-use super::cause::Graph;
+use super::cause::CauseGraph;
 use super::entry::Entry;
 use super::hosts::Hosts;
 use super::log::Log;
 use super::select::Selection;
-use super::{caching, cautions, discovery, kinds, sizes, summary};
-use crate::{BodySource, Edge, Kind, Object, Page, rendering};
+use super::{discovery, exchange};
+use crate::{BodySource, Caution, Edge, Kind, Object, Page, Summary, rendering};
 
 /// Slack in microseconds: entries that end later than this after the load event did not hold it up.
 const LOAD_SLACK: i64 = 50_000;
@@ -14,10 +14,11 @@ const LOAD_SLACK: i64 = 50_000;
 /// Builds the page of `selection`.
 pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     let entries = &selection.kept[..];
-    let kinds: Vec<Kind> = entries.iter().map(|entry| kinds::kind(entry)).collect();
-    let sizes: Vec<(u64, BodySource)> = entries.iter().map(|entry| sizes::body(entry)).collect();
+    let kinds: Vec<Kind> = entries.iter().map(|entry| exchange::kind(entry)).collect();
+    let sizes: Vec<(u64, BodySource)> =
+        entries.iter().map(|entry| super::exchange::body(entry)).collect();
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
-    let graph = Graph::new(entries, &kinds, selection.loaded_at);
+    let graph = CauseGraph::new(entries, &kinds, selection.loaded_at);
     let hosts = Hosts::of(entries, graph.document(entries.len()));
     let edges = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
@@ -33,7 +34,7 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
         .collect();
     let stated: Vec<Option<bool>> =
         (0..entries.len()).map(|child| blocks_render(&graph, child)).collect();
-    let cautions = cautions::cautions(&selection, &objects);
+    let cautions = cautions(&selection, &objects);
     let measured_hosts = hosts.measured();
     let mut page = Page {
         name: name.to_owned(),
@@ -44,21 +45,17 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
         cautions,
     };
     rendering::mark(&mut page, &stated);
-    let recording = summary::Recording {
-        log,
-        kept: entries,
-        measured_hosts,
-        loaded: selection.loaded_at.is_some(),
-    };
-    page.origin = summary::origin(&recording, &page.summary());
+    let recording =
+        Recording { log, kept: entries, measured_hosts, loaded: selection.loaded_at.is_some() };
+    page.origin = origin(&recording, &page.summary());
     page
 }
 
 /// The object of `entry`, without the fields that need the whole page.
 fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Object {
     let host = hosts.id(entry);
-    let (request_head, request_known) = sizes::request_head(entry);
-    let (response_head, response_known) = sizes::response_head(entry);
+    let (request_head, request_known) = super::exchange::request_head(entry);
+    let (response_head, response_known) = super::exchange::response_head(entry);
     let path = entry
         .url
         .as_ref()
@@ -79,10 +76,10 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
         body_source: BodySource::Unknown,
         think: discovery::think(entry.timings.wait, hosts.round_trip(host)),
         waits_for,
-        priority: kinds::priority(entry, kind),
+        priority: exchange::priority(entry, kind),
         blocks_load: true,
         blocks_render: false,
-        cacheable: caching::cacheable(entry),
+        cacheable: super::exchange::cacheable(entry),
     }
 }
 
@@ -97,12 +94,12 @@ fn request_fields(entry: &Entry) -> Vec<(String, String)> {
 fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
     let in_time =
         loaded_at.is_none_or(|at| entry.started <= at && entry.end_at() <= at + LOAD_SLACK);
-    in_time && kinds::can_block_load(entry, kind)
+    in_time && exchange::can_block_load(entry, kind)
 }
 
 /// Recorded evidence on whether the first paint waits for `child`: from the document's text, or from a script as the
 /// initiator.
-fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
+fn blocks_render(graph: &CauseGraph<'_>, child: usize) -> Option<bool> {
     let asked_for = graph.asked_for(child);
     let document = graph.document(child);
     let may_block = matches!(graph.kinds[child], Kind::Stylesheet | Kind::Script);
@@ -111,4 +108,87 @@ fn blocks_render(graph: &Graph<'_>, child: usize) -> Option<bool> {
     }
     let by_script = graph.entries[asked_for].initiator.kind.as_deref() == Some("script");
     by_script.then_some(false)
+}
+
+/// Share of cached responses, in percent, from which a recording counts as one of a warm cache.
+const WARM_PERCENT: usize = 10;
+
+/// Cautions for a page of these objects, one per entry.
+pub(super) fn cautions(selection: &Selection<'_>, objects: &[Object]) -> Vec<Caution> {
+    let entries = &selection.kept[..];
+    let several = selection.others.split_first().map(|_| Caution::SeveralPages {
+        read: selection.page.clone().unwrap_or_default(),
+        others: selection.others.clone(),
+    });
+    let status = objects.iter().find(|object| object.kind != Kind::Redirect).map(|o| o.status);
+    let status = status.filter(|status| *status >= 400);
+    let found = [
+        several,
+        status.map(|status| Caution::DocumentStatus { status }),
+        no_sizes(objects),
+        warm_cache(entries),
+        odd_spans(entries),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn no_sizes(objects: &[Object]) -> Option<Caution> {
+    let has_body = |object: &&Object| object.method == "GET" && object.status == 200;
+    let of = objects.iter().filter(has_body).count();
+    let without = objects.iter().filter(has_body).filter(|object| object.body_bytes == 0).count();
+    (without * 2 > of).then_some(Caution::NoSizes { without, of })
+}
+
+fn warm_cache(entries: &[&Entry]) -> Option<Caution> {
+    let cached = entries.iter().filter(|entry| entry.from_cache).count();
+    let revalidated = entries.iter().filter(|entry| entry.status == 304).count();
+    let is_warm = (cached + revalidated) * 100 >= entries.len() * WARM_PERCENT;
+    (is_warm && cached + revalidated > 0).then_some(Caution::WarmCache {
+        cached,
+        revalidated,
+        of: entries.len(),
+    })
+}
+
+fn odd_spans(entries: &[&Entry]) -> Option<Caution> {
+    let mut odd = entries.iter().flat_map(|entry| entry.odd.iter().map(move |odd| (entry, odd)));
+    let (entry, span) = odd.next()?;
+    let first = format!(
+        "{} ms in timings.{} of entry {} (counted from 0)",
+        span.ms, span.field, entry.index
+    );
+    Some(Caution::OddSpans { count: odd.count() + 1, first })
+}
+
+/// Input of the summary, beside the page itself.
+pub(super) struct Recording<'a> {
+    pub log: &'a Log,
+    pub kept: &'a [&'a Entry],
+    pub measured_hosts: usize,
+    pub loaded: bool,
+}
+
+/// The `origin` of a page read from a HAR.
+pub(super) fn origin(recording: &Recording<'_>, page: &Summary) -> String {
+    let Recording { log, kept, measured_hosts, loaded } = recording;
+    let count = |test: fn(&Entry) -> bool| kept.iter().filter(|e| test(e)).count();
+    let skipped: usize = page.skipped.values().sum();
+    let notes = [
+        (skipped, "skipped"),
+        (count(|e| e.status == 304), "revalidated (304, as recorded: no body)"),
+        (count(|e| e.from_cache), "from a cache (taken as fetched)"),
+        (count(|e| e.pushed), "pushed by the server (taken as requested)"),
+    ];
+    let mut parts = vec![format!("HAR by {}, {} entries", log.creator, log.entries.len())];
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(notes.map(|(count, what)| format!("{count} {what}")));
+    parts.push(format!(
+        "edges: {} stated, {} read in bodies, {} inferred, {} by default",
+        page.edges.measured, page.edges.read, page.edges.inferred, page.edges.defaulted
+    ));
+    parts.push(format!("round trips of {measured_hosts} of {} hosts measured", page.hosts));
+    if !loaded {
+        parts.push("no load event recorded".to_owned());
+    }
+    parts.join("; ")
 }

@@ -10,7 +10,7 @@ use crate::{Kind, Provenance};
 
 /// Point in the parent that reveals the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum RevealPoint {
     /// The response's head, which states a redirect's target.
     Head,
     /// A reference somewhere in a document, at this line if it is stated.
@@ -25,12 +25,12 @@ pub(super) enum Point {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     pub parent: usize,
-    pub point: Point,
+    pub point: RevealPoint,
     pub provenance: Provenance,
 }
 
 /// The page's entries by start, with indices for later steps.
-pub(super) struct Graph<'a> {
+pub(super) struct CauseGraph<'a> {
     pub entries: &'a [&'a Entry],
     pub kinds: &'a [Kind],
     /// Time at which the load event fired.
@@ -45,9 +45,13 @@ pub(super) struct Graph<'a> {
     redirected_to: Vec<Option<usize>>,
 }
 
-impl<'a> Graph<'a> {
+impl<'a> CauseGraph<'a> {
     /// Indexes `entries`, which are sorted by start.
-    pub fn new(entries: &'a [&'a Entry], kinds: &'a [Kind], loaded_at: Option<i64>) -> Graph<'a> {
+    pub fn new(
+        entries: &'a [&'a Entry],
+        kinds: &'a [Kind],
+        loaded_at: Option<i64>,
+    ) -> CauseGraph<'a> {
         let mut addresses: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             addresses.entry(entry.address()).or_default().push(at);
@@ -55,7 +59,7 @@ impl<'a> Graph<'a> {
         let mentions = Mentions::of(entries, kinds, addresses.keys());
         let (redirected_from, redirected_to) =
             (vec![None; entries.len()], vec![None; entries.len()]);
-        let mut graph = Graph {
+        let mut graph = CauseGraph {
             entries,
             kinds,
             loaded_at,
@@ -129,7 +133,11 @@ impl<'a> Graph<'a> {
     /// All causes of `child`, which is not the first entry; at least one.
     pub fn causes(&self, child: usize) -> Vec<Cause> {
         if let Some(parent) = self.redirected_from[child] {
-            return vec![Cause { parent, point: Point::Head, provenance: Provenance::Measured }];
+            return vec![Cause {
+                parent,
+                point: RevealPoint::Head,
+                provenance: Provenance::Measured,
+            }];
         }
         let stated = self.stated(child);
         match stated.is_empty() {
@@ -167,8 +175,8 @@ impl<'a> Graph<'a> {
         let naming = in_time.filter_map(|parent| Some((parent, self.mention(parent, child)?)));
         let (parent, mention) = naming.min_by_key(|(parent, m)| (!m.is_followed, *parent))?;
         let point = match self.kinds[parent] {
-            Kind::Document => Point::Read { at: mention.at, of: mention.of },
-            _ => Point::End,
+            Kind::Document => RevealPoint::Read { at: mention.at, of: mention.of },
+            _ => RevealPoint::End,
         };
         Some(Cause { parent, point, provenance: Provenance::Read })
     }
@@ -182,10 +190,10 @@ impl<'a> Graph<'a> {
             }
             let point = match self.kinds[parent] {
                 Kind::Document => match self.mention(parent, child) {
-                    Some(mention) => Point::Read { at: mention.at, of: mention.of },
-                    None => Point::Inside(place.line),
+                    Some(mention) => RevealPoint::Read { at: mention.at, of: mention.of },
+                    None => RevealPoint::Inside(place.line),
                 },
-                _ => Point::End,
+                _ => RevealPoint::End,
             };
             causes.push(Cause { parent, point, provenance: Provenance::Measured });
         }

@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::cause::{Cause, Graph, Point};
+use super::cause::{Cause, CauseGraph, RevealPoint};
 use crate::{After, Edge, Estimate, Kind, ObjectId, Provenance};
 
 /// HARs state starts truncated to the millisecond: an entry may seem to start too early by up to this much.
@@ -29,7 +29,7 @@ pub(super) const CLOCK_GRAIN: i64 = 1000;
 const RESOLUTION: i64 = 100;
 
 /// Edges of all entries; `bodies` are the responses' sizes in the same order.
-pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
+pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
     let causes: Vec<Vec<Cause>> = (0..graph.entries.len())
         .map(|child| if child == 0 { Vec::new() } else { graph.causes(child) })
         .collect();
@@ -39,11 +39,11 @@ pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
         let edge = |cause: &Cause| Edge {
             object: ObjectId(cause.parent as u32),
             after: match cause.point {
-                Point::Head => After::Head,
-                Point::Inside(_) | Point::Read { .. } if bodies[cause.parent] > 0 => {
+                RevealPoint::Head => After::Head,
+                RevealPoint::Inside(_) | RevealPoint::Read { .. } if bodies[cause.parent] > 0 => {
                     After::Bytes(positions[&(cause.parent, child)])
                 }
-                Point::Inside(_) | Point::Read { .. } | Point::End => After::End,
+                RevealPoint::Inside(_) | RevealPoint::Read { .. } | RevealPoint::End => After::End,
             },
             compute,
             provenance: cause.provenance,
@@ -54,14 +54,14 @@ pub(super) fn edges(graph: &Graph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
 }
 
 /// Time from the last of an entry's causes to its start.
-fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
+fn work(graph: &CauseGraph<'_>, child: usize, causes: &[Cause]) -> Estimate {
     let started = graph.entries[child].started;
     let reached = |cause: &Cause| {
         let parent = graph.entries[cause.parent];
         match cause.point {
-            Point::Head => Some(parent.head_at()),
-            Point::End => Some(parent.end_at()),
-            Point::Inside(_) | Point::Read { .. } => {
+            RevealPoint::Head => Some(parent.head_at()),
+            RevealPoint::End => Some(parent.end_at()),
+            RevealPoint::Inside(_) | RevealPoint::Read { .. } => {
                 Some(parent.end_at()).filter(|end| *end <= started + CLOCK_GRAIN)
             }
         }
@@ -74,14 +74,14 @@ fn work(graph: &Graph<'_>, child: usize, causes: &[Cause]) -> Estimate {
 
 /// Bytes of the document up to each reference inside it, by (document, child).
 fn positions(
-    graph: &Graph<'_>,
+    graph: &CauseGraph<'_>,
     causes: &[Vec<Cause>],
     bodies: &[u64],
 ) -> BTreeMap<(usize, usize), u64> {
     let mut by_document: BTreeMap<usize, Vec<(usize, Option<u32>)>> = BTreeMap::new();
     for (child, causes) in causes.iter().enumerate() {
         for cause in causes.iter().filter(|c| graph.kinds[c.parent] == Kind::Document) {
-            if let Point::Inside(line) = cause.point {
+            if let RevealPoint::Inside(line) = cause.point {
                 by_document.entry(cause.parent).or_default().push((child, line));
             }
         }
@@ -89,7 +89,7 @@ fn positions(
     let mut positions = BTreeMap::new();
     for (child, causes) in causes.iter().enumerate() {
         for Cause { parent, point, .. } in causes {
-            if let Point::Read { at, of } = *point {
+            if let RevealPoint::Read { at, of } = *point {
                 positions.insert((*parent, child), share(bodies[*parent], at as u64, of as u64));
             }
         }

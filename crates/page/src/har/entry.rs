@@ -1,4 +1,4 @@
-//! One entry of a HAR: the exchange's times and the fields that later steps need.
+//! One entry of a HAR: the exchange's times, its initiator, and the fields that later steps need.
 //!
 //! Instants are microseconds since the Unix epoch, spans microseconds. A span of -1 (HAR's "does not apply") and a
 //! missing one are `None`.
@@ -10,8 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use url::Url;
 
-use super::initiator::{self, Initiator};
-use super::json::{bytes, field, number, text, truth};
+use super::log::{bytes, field, number, text, truth};
 use crate::Error;
 
 /// Longest plausible span: a day. Larger values are something other than a span.
@@ -171,7 +170,7 @@ pub(super) fn instant(text: &str) -> Option<i64> {
 }
 
 /// Reader of one file's entries, aware of the recording tool's conventions.
-pub(super) struct Reader<'a> {
+pub(super) struct EntryReader<'a> {
     name: &'a str,
     tls_beside_connect: bool,
     /// True if some entry has a span of an exchange: then an entry without any was none.
@@ -180,16 +179,16 @@ pub(super) struct Reader<'a> {
     tells_transfers: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EntryReader<'a> {
     /// Derives from all `entries` whether `ssl` lies inside `connect`.
     ///
     /// HAR 1.2 section "timings" says that it does; Firefox writes it beside. `time`, the sum of all spans, tells:
     /// each entry with a TLS handshake has a vote.
-    pub fn new(name: &'a str, entries: &[Value]) -> Reader<'a> {
+    pub fn new(name: &'a str, entries: &[Value]) -> EntryReader<'a> {
         let votes: i64 = entries.iter().map(tls_vote).sum();
         let transfers =
             |entry| bytes(field(field(entry, "response"), "_transferSize")).is_some_and(|n| n > 0);
-        Reader {
+        EntryReader {
             name,
             tls_beside_connect: votes > 0,
             tells_spans: entries.iter().any(has_spans),
@@ -218,7 +217,7 @@ impl<'a> Reader<'a> {
             Some(bytes) if bytes > LARGEST_BYTES => Err(wrong(
                 at,
                 &format!(
-                    "is {bytes} bytes, and no object of a page has over {LARGEST_BYTES}; correct it or remove the entry"
+                    "{bytes} bytes exceed the maximum of {LARGEST_BYTES}; correct it or remove the entry"
                 ),
             )),
             known => Ok(known),
@@ -258,7 +257,7 @@ impl<'a> Reader<'a> {
                 .into_iter()
                 .find_map(|name| text(own(name)))
                 .map(str::to_owned),
-            initiator: initiator::read(value),
+            initiator: read(value),
             from_cache: self.is_from_cache(value),
             by_service_worker: by_service_worker(value),
             is_worker_fetch: false,
@@ -406,6 +405,82 @@ fn aborted(entry: &Value, status: i64) -> bool {
     truth(field(entry, "_wasAborted")) || (failed && !is_bodiless)
 }
 
+// Initiator of an entry, as far as it is recorded.
+//
+// Chrome writes an object (`{type, url, lineNumber, stack}`, the stack with asynchronous parents);
+// chrome-har and WebPageTest write the URL as a string with the line beside it, chrome-har also the
+// whole object as text in `_initiator_detail`.
+
+/// Maximum number of asynchronous parents followed. Longer chains are timers that re-arm themselves.
+const DEEPEST_STACK: usize = 32;
+
+/// A place in a resource that caused a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SourceLocation {
+    pub url: String,
+    /// Line in that resource, if stated.
+    pub line: Option<u32>,
+}
+
+/// Recorded cause of an entry; empty if there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Initiator {
+    /// Each resource that had to be loaded: one for a parser's request, each script on the stack for a script's.
+    pub places: Vec<SourceLocation>,
+    /// `_initiator_type` or `type`: `parser`, `script`, `preload`, `preflight`, `other`.
+    pub kind: Option<String>,
+}
+
+/// Parses the initiator of an entry.
+pub(super) fn read(entry: &Value) -> Initiator {
+    let own = field(entry, "_initiator");
+    let detail = text(field(entry, "_initiator_detail"))
+        .and_then(|detail| serde_json::from_str::<Value>(detail).ok());
+    if own.is_object() {
+        return from_object(own);
+    }
+    let mut initiator = detail.as_ref().map(from_object).unwrap_or_default();
+    if let Some(url) = text(own) {
+        // WebPageTest and chrome-har count lines from 1 here; only the order matters.
+        let line = line(field(entry, "_initiator_line"));
+        add(&mut initiator.places, url, line);
+    }
+    if initiator.kind.is_none() {
+        initiator.kind = text(field(entry, "_initiator_type")).map(str::to_lowercase);
+    }
+    initiator
+}
+
+fn from_object(object: &Value) -> Initiator {
+    let mut places = Vec::new();
+    if let Some(url) = text(field(object, "url")) {
+        add(&mut places, url, line(field(object, "lineNumber")));
+    }
+    let mut stack = field(object, "stack");
+    for _ in 0..DEEPEST_STACK {
+        let frames = field(stack, "callFrames").as_array().map(Vec::as_slice).unwrap_or_default();
+        for frame in frames {
+            if let Some(url) = text(field(frame, "url")) {
+                add(&mut places, url, line(field(frame, "lineNumber")));
+            }
+        }
+        stack = field(stack, "parent");
+    }
+    Initiator { places, kind: text(field(object, "type")).map(str::to_lowercase) }
+}
+
+fn line(value: &Value) -> Option<u32> {
+    number(value).filter(|n| (0.0..4e9).contains(n)).map(|n| n as u32)
+}
+
+/// Adds a place unless it is known; the first line stated for it is kept.
+fn add(places: &mut Vec<SourceLocation>, url: &str, line: Option<u32>) {
+    match places.iter_mut().find(|place| place.url == url) {
+        Some(place) => place.line = place.line.or(line),
+        None => places.push(SourceLocation { url: url.to_owned(), line }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -420,7 +495,7 @@ mod tests {
             "timings": {"blocked": 1, "dns": 2, "connect": connect, "ssl": ssl, "send": 0,
                 "wait": 30, "receive": 5},
         });
-        Reader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
+        EntryReader::new("a", std::slice::from_ref(&entry)).read(0, &entry).unwrap().timings
     }
 
     #[test]
@@ -448,5 +523,38 @@ mod tests {
             assert_eq!(instant(same), Some(utc), "{same}");
         }
         assert_eq!(instant("05/10/2010"), None);
+    }
+
+    fn place(url: &str, line: Option<u32>) -> SourceLocation {
+        SourceLocation { url: url.to_owned(), line }
+    }
+
+    #[test]
+    fn reads_chromes_object_with_its_asynchronous_parents() {
+        let entry = json!({"_initiator": {"type": "script", "stack": {
+            "callFrames": [{"url": "http://a/lib.js", "lineNumber": 3}, {"url": "http://a/lib.js"}],
+            "parent": {"callFrames": [{"url": "http://a/app.js", "lineNumber": 9}]}}}});
+        let read = read(&entry);
+        assert_eq!(read.kind.as_deref(), Some("script"));
+        assert_eq!(
+            read.places,
+            [place("http://a/lib.js", Some(3)), place("http://a/app.js", Some(9))]
+        );
+    }
+
+    #[test]
+    fn reads_a_url_with_its_line_also_as_text() {
+        let entry = json!({"_initiator": "http://a/", "_initiator_line": "12"});
+        assert_eq!(read(&entry).places, [place("http://a/", Some(12))]);
+        let detail = r#"{"type":"parser","url":"http://a/","lineNumber":11}"#;
+        let entry = json!({"_initiator": "http://a/", "_initiator_line": 12,
+            "_initiator_detail": detail});
+        assert_eq!(read(&entry).places, [place("http://a/", Some(11))]);
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        assert_eq!(read(&json!({"_initiator": {"type": "other"}})).places, []);
+        assert_eq!(read(&json!({"_initiator": ""})), Initiator::default());
     }
 }

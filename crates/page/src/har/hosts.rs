@@ -7,7 +7,7 @@ use crate::{Estimate, Host, HostId, Provenance};
 
 /// Hosts of a page and the recorded round-trip time of each.
 pub(super) struct Hosts {
-    known: Vec<Known>,
+    known: Vec<HostFacts>,
     /// Round-trip time for a host that no entry connected to.
     fallback: i64,
     /// True if the page's document is reached over TLS.
@@ -15,8 +15,8 @@ pub(super) struct Hosts {
 }
 
 /// Facts about a host from the entries so far.
-struct Known {
-    origin: Origin,
+struct HostFacts {
+    origin: HostKey,
     round_trip: Option<i64>,
     protocol: Option<String>,
     tls: bool,
@@ -24,7 +24,7 @@ struct Known {
 
 /// Key that distinguishes hosts.
 #[derive(PartialEq)]
-struct Origin {
+struct HostKey {
     name: String,
     port: Option<u16>,
     in_clear: bool,
@@ -46,7 +46,8 @@ impl Hosts {
     fn add(&mut self, entry: &Entry) {
         let origin = self.origin(entry);
         let at = self.known.iter().position(|known| known.origin == origin).unwrap_or_else(|| {
-            let known = Known { origin, round_trip: None, protocol: None, tls: is_secure(entry) };
+            let known =
+                HostFacts { origin, round_trip: None, protocol: None, tls: is_secure(entry) };
             self.known.push(known);
             self.known.len() - 1
         });
@@ -62,9 +63,9 @@ impl Hosts {
 
     /// Origin that serves `entry`. If the page's document is `http:`, schemes do not distinguish hosts, since all of
     /// it is loaded with or without TLS, depending on the arm.
-    fn origin(&self, entry: &Entry) -> Origin {
+    fn origin(&self, entry: &Entry) -> HostKey {
         let url = entry.url.as_ref();
-        Origin {
+        HostKey {
             name: url.and_then(|url| url.host_str()).unwrap_or_default().to_owned(),
             port: url.and_then(|url| url.port()),
             in_clear: self.secure && !is_secure(entry),
@@ -103,7 +104,7 @@ impl Hosts {
     /// Hosts as listed in the page.
     pub fn into_hosts(self) -> Vec<Host> {
         let nearest = self.nearest().unwrap_or(0);
-        let host = |known: &Known| Host {
+        let host = |known: &HostFacts| Host {
             name: known.origin.name.clone(),
             port: known.origin.port,
             in_clear: known.origin.in_clear,

@@ -15,7 +15,7 @@
 //! initiators, in tenths; docs/pages.md says how often it is right about pages it has not seen. A
 //! guess remains a guess: such edges are marked inferred.
 
-use super::cause::{Cause, Graph, Point};
+use super::cause::{Cause, CauseGraph, RevealPoint};
 use super::discovery::CLOCK_GRAIN;
 use crate::{Kind, Provenance};
 
@@ -40,7 +40,7 @@ const MAIN_AFTER_LOAD: i32 = -19;
 const SCRIPT_LATE: i32 = -5;
 
 /// Most likely cause of `child`.
-pub(super) fn cause(graph: &Graph<'_>, child: usize) -> Cause {
+pub(super) fn cause(graph: &CauseGraph<'_>, child: usize) -> Cause {
     let started = graph.entries[child].started;
     let named = graph.named(child);
     if let Some(sheet) = named.filter(|at| graph.kinds[*at] == Kind::Stylesheet) {
@@ -53,7 +53,8 @@ pub(super) fn cause(graph: &Graph<'_>, child: usize) -> Cause {
     if found_by_parser && started < graph.entries[owner].end_at() + PARSING {
         return to(graph, owner, Provenance::Inferred);
     }
-    let choice = Choice { graph, child, main, named, latest_script: latest_script(graph, child) };
+    let choice =
+        CauseChoice { graph, child, main, named, latest_script: latest_script(graph, child) };
     let candidates = (0..child).filter(|parent| choice.is_possible(*parent));
     let scored = candidates.map(|at| (choice.score(at), graph.entries[at].end_at(), at));
     match scored.max() {
@@ -63,17 +64,17 @@ pub(super) fn cause(graph: &Graph<'_>, child: usize) -> Cause {
     }
 }
 
-fn to(graph: &Graph<'_>, parent: usize, provenance: Provenance) -> Cause {
+fn to(graph: &CauseGraph<'_>, parent: usize, provenance: Provenance) -> Cause {
     let point = match graph.kinds[parent] {
-        Kind::Document => Point::Inside(None),
-        _ => Point::End,
+        Kind::Document => RevealPoint::Inside(None),
+        _ => RevealPoint::End,
     };
     Cause { parent, point, provenance }
 }
 
 /// One entry whose cause is sought.
-struct Choice<'a> {
-    graph: &'a Graph<'a>,
+struct CauseChoice<'a> {
+    graph: &'a CauseGraph<'a>,
     child: usize,
     /// The page's document.
     main: usize,
@@ -84,7 +85,7 @@ struct Choice<'a> {
 
 /// Kinds of causes of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Parent {
+enum ParentKind {
     Main,
     Frame,
     Sheet,
@@ -92,16 +93,16 @@ enum Parent {
     Data,
 }
 
-impl Choice<'_> {
-    fn parent(&self, at: usize) -> Option<Parent> {
+impl CauseChoice<'_> {
+    fn parent(&self, at: usize) -> Option<ParentKind> {
         if at == self.main {
-            return Some(Parent::Main);
+            return Some(ParentKind::Main);
         }
         match self.graph.kinds[at] {
-            Kind::Document => Some(Parent::Frame),
-            Kind::Stylesheet => Some(Parent::Sheet),
-            Kind::Script => Some(Parent::Script),
-            Kind::Data => Some(Parent::Data),
+            Kind::Document => Some(ParentKind::Frame),
+            Kind::Stylesheet => Some(ParentKind::Sheet),
+            Kind::Script => Some(ParentKind::Script),
+            Kind::Data => Some(ParentKind::Data),
             _ => None,
         }
     }
@@ -111,8 +112,8 @@ impl Choice<'_> {
         let latest = self.graph.entries[self.child].started + CLOCK_GRAIN;
         match self.parent(at) {
             None => false,
-            Some(Parent::Main) => true,
-            Some(Parent::Frame) => self.graph.entries[at].head_at() <= latest,
+            Some(ParentKind::Main) => true,
+            Some(ParentKind::Frame) => self.graph.entries[at].head_at() <= latest,
             Some(parent) => {
                 likelihood(parent, self.graph.kinds[self.child]).is_some()
                     && self.graph.entries[at].end_at() <= latest
@@ -123,7 +124,7 @@ impl Choice<'_> {
     fn score(&self, at: usize) -> i32 {
         let Some(parent) = self.parent(at) else { return i32::MIN };
         let (graph, child) = (self.graph, self.child);
-        let is_document = matches!(parent, Parent::Main | Parent::Frame);
+        let is_document = matches!(parent, ParentKind::Main | ParentKind::Frame);
         let kind = graph.kinds[child];
         let mut score = likelihood(parent, kind).unwrap_or(0);
         let mut add = |holds: bool, weight: i32| score += if holds { weight } else { 0 };
@@ -137,14 +138,14 @@ impl Choice<'_> {
         add(self.latest_script == Some(at), LATEST_SCRIPT);
         let started = graph.entries[child].started;
         let after_load = graph.loaded_at.is_some_and(|loaded| started > loaded);
-        add(parent == Parent::Main && after_load, MAIN_AFTER_LOAD);
+        add(parent == ParentKind::Main && after_load, MAIN_AFTER_LOAD);
         let millis = ((started - graph.entries[at].end_at()).max(0) / 1000) as u64;
         add(is_document && kind == Kind::Script, SCRIPT_LATE * (1 + millis).ilog2() as i32);
         score
     }
 }
 
-fn latest_script(graph: &Graph<'_>, child: usize) -> Option<usize> {
+fn latest_script(graph: &CauseGraph<'_>, child: usize) -> Option<usize> {
     let latest = graph.entries[child].started + CLOCK_GRAIN;
     let scripts = (0..child).filter(|at| graph.kinds[*at] == Kind::Script);
     let ended = scripts.map(|at| (graph.entries[at].end_at(), at));
@@ -152,15 +153,15 @@ fn latest_script(graph: &Graph<'_>, child: usize) -> Option<usize> {
 }
 
 /// Weight of one kind as the cause of another; `None` if impossible.
-fn likelihood(parent: Parent, child: Kind) -> Option<i32> {
+fn likelihood(parent: ParentKind, child: Kind) -> Option<i32> {
     let weights: [Option<i32>; 9] = match parent {
-        Parent::Main => [25, 21, 5, 7, -10, 12, 12, 16, -3].map(Some),
-        Parent::Frame => [17, 15, -10, -4, -15, -4, -1, 8, -2].map(Some),
-        Parent::Sheet => {
+        ParentKind::Main => [25, 21, 5, 7, -10, 12, 12, 16, -3].map(Some),
+        ParentKind::Frame => [17, 15, -10, -4, -15, -4, -1, 8, -2].map(Some),
+        ParentKind::Sheet => {
             [None, Some(-12), Some(-6), Some(18), None, None, Some(-3), Some(-9), None]
         }
-        Parent::Script => [-6, -5, 9, -16, 27, 8, -7, 0, 10].map(Some),
-        Parent::Data => [-36, -20, 3, -5, -3, -16, -10, -15, -5].map(Some),
+        ParentKind::Script => [-6, -5, 9, -16, 27, 8, -7, 0, 10].map(Some),
+        ParentKind::Data => [-36, -20, 3, -5, -3, -16, -10, -15, -5].map(Some),
     };
     weights[match child {
         Kind::Script => 0,

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::Entry;
-use super::initiator::Place;
+use super::entry::{Entry, SourceLocation};
 
 /// Maximum number of a browser's HTTP/1.1 connections to a host (Chromium's `kMaxSocketsPerGroup`, WebKit's
 /// `maximumHTTPConnectionsPerHost`).
@@ -97,7 +96,7 @@ fn start_documents_before_their_objects(entries: &mut [Entry]) {
         .collect();
     for at in documents {
         let address = entries[at].address();
-        let names = |place: &Place| super::entry::address(&place.url) == address;
+        let names = |place: &SourceLocation| super::entry::address(&place.url) == address;
         let caused = entries.iter().filter(|entry| {
             let is_parsers = entry.initiator.kind.as_deref() == Some("parser");
             entry.pageref == entries[at].pageref
@@ -116,11 +115,11 @@ fn start_documents_before_their_objects(entries: &mut [Entry]) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::entry::Reader;
+    use super::super::entry::EntryReader;
     use super::*;
 
     fn read(entries: &[Value]) -> Vec<Entry> {
-        let reader = Reader::new("a", entries);
+        let reader = EntryReader::new("a", entries);
         let mut read: Vec<Entry> =
             entries.iter().enumerate().map(|(at, entry)| reader.read(at, entry).unwrap()).collect();
         repair(&mut read);

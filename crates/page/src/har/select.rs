@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Options;
 use super::entry::Entry;
-use super::kinds;
+use super::exchange;
 use super::log::Log;
 use crate::{Error, Kind, SkipReason, Skipped};
 
@@ -145,7 +145,7 @@ fn reason_to_skip(
 }
 
 fn is_document(entry: &Entry) -> bool {
-    matches!(kinds::kind(entry), Kind::Document | Kind::Redirect) && entry.method != "OPTIONS"
+    matches!(exchange::kind(entry), Kind::Document | Kind::Redirect) && entry.method != "OPTIONS"
 }
 
 fn tally<'a>(reasons: impl Iterator<Item = &'a SkipReason>) -> String {

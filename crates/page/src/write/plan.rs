@@ -21,7 +21,7 @@ pub(super) fn servable(page: &Page) -> Result<Servable, Error> {
     }
     let mut notes = Vec::new();
     let mut stand_ins: Vec<StandIn> = Vec::with_capacity(page.objects.len());
-    let mut names = Names::default();
+    let mut names = FileNames::default();
     for (index, object) in page.objects.iter().enumerate() {
         let waits_for = edges(object, &stand_ins, kept.objects.is_empty());
         if let Some(reason) = unservable(object) {
@@ -91,18 +91,18 @@ fn folder(host: &str) -> String {
 
 /// Paths in use, by folder; in lower case, as some file systems are case-insensitive.
 #[derive(Default)]
-struct Names {
-    taken: BTreeMap<String, Taken>,
+struct FileNames {
+    taken: BTreeMap<String, TakenPaths>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct TakenPaths {
     files: BTreeSet<String>,
     /// All folders that exist because a file lies below them.
     folders: BTreeSet<String>,
 }
 
-impl Taken {
+impl TakenPaths {
     /// Returns true if `path` is a file already, or if file and folder would collide.
     fn clashes(&self, path: &str) -> bool {
         let path = path.to_ascii_lowercase();
@@ -123,7 +123,7 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').skip(1).map(|(at, _)| &path[..at])
 }
 
-impl Names {
+impl FileNames {
     /// The object's own path if a file can have it, else a generated one.
     fn claim(
         &mut self,

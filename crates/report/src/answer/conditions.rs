@@ -131,7 +131,7 @@ pub fn sentences(answers: &[Answer]) -> Vec<String> {
     let disagreeing = answers.iter().filter(|answer| answer.disagrees()).count();
     if apart || disagreeing > 0 {
         sentences.push(format!(
-            "Load time and first render disagree {}: look at the one that counts for you.",
+            "Load time and first render disagree {}; use the one that matters to you.",
             match (apart, disagreeing) {
                 (true, _) => "on the best arm".to_owned(),
                 (false, n) => format!("under {n} of {} conditions", answers.len()),
@@ -149,7 +149,7 @@ pub fn sentences(answers: &[Answer]) -> Vec<String> {
         let example = answers.iter().flat_map(Answer::incomplete).next();
         let example = example.map_or(String::new(), |one| format!(" {}: {}.", one.name, one.why));
         sentences.push(format!(
-            "Not ranked under {incomplete} of {} conditions, since the page was not loaded as a whole: {}. For example{example}",
+            "Not ranked under {incomplete} of {} conditions, because the page was incomplete: {}. For example{example}",
             answers.len(),
             list(&arms)
         ));

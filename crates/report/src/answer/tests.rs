@@ -49,10 +49,7 @@ fn a_lead_in_load_time_that_is_too_small_is_none_and_the_render_decides() {
 fn arms_that_lead_in_one_thing_each_are_a_warning() {
     let told = told(&[arm("h1", 8000.0, 3000.0), arm("h2", 7000.0, 3600.0)]);
     let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(
-        lines[0],
-        "It depends on what counts: h2 loads first, but h1 shows something first."
-    );
+    assert_eq!(lines[0], "It depends on the metric: h2 loads first, but h1 shows something first.");
     assert!(lines[3].starts_with("Load time and first render disagree"), "{told}");
 }
 
@@ -83,7 +80,7 @@ fn an_arm_that_lacks_an_object_is_named_and_not_ranked() {
     assert!(told.starts_with("h2 loads first and shows something first."), "{told}");
     let why = "spdy: 1 object failed in 1 of 1 loads (https://a.test/b.css: too many fields).";
     assert!(
-        told.contains(&format!("Not ranked, since it did not load the whole page: {why}")),
+        told.contains(&format!("Not ranked, because the page was incomplete: {why}")),
         "{told}"
     );
     assert!(!told.contains("1.23 s") && !told.contains("567 ms"), "its time is no result: {told}");
@@ -94,7 +91,7 @@ fn nothing_is_ranked_where_nothing_is_whole() {
     let mut lost = arm("h1", 3000.0, 2000.0);
     lost.shortfall.failed("the visit timed out");
     let told = told(&[lost]);
-    assert!(told.starts_with("No arm loaded the whole page: there is nothing to rank."), "{told}");
+    assert!(told.starts_with("No arm loaded the whole page, so none is ranked."), "{told}");
     assert!(told.contains("h1: 1 of 1 loads failed (the visit timed out)"), "{told}");
     assert_eq!(self::told(&[]), "The page did not load.");
 }
@@ -103,7 +100,7 @@ fn nothing_is_ranked_where_nothing_is_whole() {
 fn too_few_repetitions_are_no_verdict() {
     let told = told(&[loads("h1", 8000.0, 4000.0, 1), loads("h2", 4000.0, 2000.0, 1)]);
     assert!(told.starts_with(&format!(
-        "In load time and first render h2 and h1 cannot be told apart by so few repetitions ({FEWEST_FOR_MEDIAN} are needed)."
+        "In load time and first render h2 and h1 cannot be told apart with so few repetitions (at least {FEWEST_FOR_MEDIAN} are needed)."
     )), "{told}");
     assert!(
         told.contains(

@@ -18,9 +18,7 @@ impl Answer {
         }
         let mut sentences = Vec::new();
         match ranked {
-            0 => {
-                sentences.push("No arm loaded the whole page: there is nothing to rank.".to_owned())
-            }
+            0 => sentences.push("No arm loaded the whole page, so none is ranked.".to_owned()),
             1 => sentences.push(self.alone()),
             _ => sentences.push(self.headline()),
         }
@@ -53,7 +51,7 @@ impl Answer {
                 format!("{shows} shows something first; in load time {}.", self.tie(&self.load))
             }
             _ if self.disagrees() => format!(
-                "It depends on what counts: {loads} {}, but {shows} {} something first.",
+                "It depends on the metric: {loads} {}, but {shows} {} something first.",
                 verb(load, "loads first", "load first"),
                 verb(render, "shows", "show")
             ),
@@ -84,15 +82,12 @@ impl Answer {
             .incomplete
             .iter()
             .map(|arm| {
-                format!(
-                    "Not ranked, since it did not load the whole page: {}: {}.",
-                    arm.name, arm.why
-                )
+                format!("Not ranked, because the page was incomplete: {}: {}.", arm.name, arm.why)
             })
             .collect();
         if self.disagrees() {
             warnings.push(
-                "Load time and first render disagree: the page that is complete first is not the one that a visitor sees first."
+                "Load time and first render disagree: the arm that completes first is not the one that shows something first."
                     .to_owned(),
             );
         }
@@ -186,7 +181,7 @@ impl Answer {
             }
             Some(Gap::Untested) => {
                 format!(
-                    "{names} cannot be told apart by so few repetitions ({FEWEST_FOR_MEDIAN} are needed)"
+                    "{names} cannot be told apart with so few repetitions (at least {FEWEST_FOR_MEDIAN} are needed)"
                 )
             }
         }

@@ -27,7 +27,7 @@ pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> Str
          <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}</div>",
         connections(record, mechanism),
         rows("windows", "windows", index, &mechanism.windows),
-        rows("resent", "what was sent again", index, &mechanism.resent),
+        rows("resent", "retransmissions", index, &mechanism.resent),
         rows("stays", "the radio's states", index, &mechanism.stays),
     )
 }
@@ -38,7 +38,7 @@ fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String 
         return String::new();
     }
     format!(
-        "<details><summary>The data, as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\">{}</pre></details>",
+        "<details><summary>Data as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\">{}</pre></details>",
         html(&csv(rows))
     )
 }
@@ -47,7 +47,7 @@ fn sent_again(mechanism: &Mechanism) -> String {
     let resent = &mechanism.resent;
     let needless = match resent.iter().any(|one| one.needless.is_some()) {
         true => format!("{} spuriously", grouped(needless(resent))),
-        false => "how many spuriously is not known".to_owned(),
+        false => "unknown how many spuriously".to_owned(),
     };
     match resent.len() as u64 {
         0 => "no segment retransmitted.".to_owned(),
@@ -66,9 +66,9 @@ fn promotions(radio: &RadioRecord, mechanism: &Mechanism) -> String {
     let waited: f64 = of_promotions.map(|stay| stay.to_ms - stay.from_ms).sum();
     match radio.promotions {
         0 => "The radio was not promoted.".to_owned(),
-        1 => format!("The radio was promoted once, which took {} ms.", ms(waited)),
-        2 => format!("The radio was promoted twice, which took {} ms in all.", ms(waited)),
-        n => format!("The radio was promoted {n} times, which took {} ms in all.", ms(waited)),
+        1 => format!("The radio was promoted once, in {} ms.", ms(waited)),
+        2 => format!("The radio was promoted twice, {} ms in total.", ms(waited)),
+        n => format!("The radio was promoted {n} times, {} ms in total.", ms(waited)),
     }
 }
 
@@ -78,11 +78,11 @@ fn energy(radio: &RadioRecord) -> String {
     let carried = match transfers {
         0 => String::new(),
         some => {
-            format!(" ({} of it for what was sent and received, which no plot shows)", joules(some))
+            format!(" ({} of it for data transfer, not plotted)", joules(some))
         }
     };
     format!(
-        "It spent {}{carried}, and {} more until it came to rest.",
+        "It used {}{carried}, plus {} in its tail until idle.",
         joules(radio.energy_uj),
         joules(radio.tail_uj)
     )
@@ -93,9 +93,9 @@ fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
     let left_out = (record.connections.len() - drawn) as u64;
     match drawn {
         _ if mechanism.unwatched.is_some() || left_out == 0 => None,
-        0 => Some("None of its connections has windows that farlink sees.".to_owned()),
+        0 => Some("No connection has observable windows.".to_owned()),
         _ => Some(format!(
-            "Drawn are the connections that carried most; {} more in the table.",
+            "The busiest connections are drawn; {} more in the table.",
             if left_out == 1 { "one is".to_owned() } else { format!("{} are", grouped(left_out)) }
         )),
     }
@@ -116,9 +116,9 @@ fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
     let rows = record.connections.iter().enumerate();
     let rows: String = rows.map(|(index, of)| row(index, of, mechanism)).collect();
     format!(
-        "<details><summary>The connections as a table</summary><div class=\"wide\">\
+        "<details><summary>Connections</summary><div class=\"wide\">\
          <table class=\"figures plain\"><thead><tr><th>connection</th><th>to</th><th>carried</th><th>drawn</th>\
-         {headings}<th class=\"n\">known to be<br>needless</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
+         {headings}<th class=\"n\">known to be<br>spurious</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 }
 

@@ -15,7 +15,7 @@ const STACK: &str = "Stack";
 const CLIENT: &str = "Client";
 const SERVERS: &str = "Servers";
 
-const NO_QUIC: &str = "nothing here runs on QUIC";
+const NO_QUIC: &str = "no arm runs on QUIC";
 const ADD_QUIC: &str = "add the protocol h3-deployed or h3-matched";
 
 pub(super) const ROWS: &[Setting] = &[
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Setting] = &[
         "proxy_rtt",
         "",
         NETWORK,
-        "Round-trip time beyond the proxy's place, for every route that does not say it",
+        "Round-trip time beyond the proxy, for routes that do not set it",
         |text, _| {
             let rtt = Stretch::parse_rtt(text).map_err(refused)?;
             put(rtt, |s, v| s.route.stretch.rtt_ns = Some(v))
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Setting] = &[
         "proxy_rate",
         "",
         NETWORK,
-        "Rate beyond the proxy's place, for every route that does not say it",
+        "Rate beyond the proxy, for routes that do not set it",
         |text, _| {
             let rate = Stretch::parse_rate(text).map_err(refused)?;
             put(rate, |s, v| s.route.stretch.rate_bit_per_s = Some(v))
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Setting] = &[
         "route",
         "route",
         NETWORK,
-        "Way to the page's hosts: direct, proxy, caching-proxy, socks or pep, with a proxy that it is like (apache, mod_spdy, squid-3.1, nokia-netty), settings of it and of the stretch beyond: caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,cache=primed; pep,channels=2,prefetch=off. A proxy may stand nearer (at=first-hop), and a second one behind it: caching-proxy,at=first-hop/caching-proxy. A PAC file chooses a port of it, or the way past it, for each request: proxy,pac=FILE (docs/routes.md)",
+        "Route to the page's hosts: direct, proxy, caching-proxy, socks or pep; with the product to imitate (apache, mod_spdy, squid-3.1, nokia-netty) and settings of the proxy and the network beyond: caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,cache=primed; pep,channels=2,prefetch=off. at=first-hop moves the proxy to the first hop; `/` chains two: caching-proxy,at=first-hop/caching-proxy. proxy,pac=FILE selects a port or the direct route for each request by a PAC file (docs/routes.md)",
         |text, catalogue| {
             let route: Route = text.parse().map_err(refused)?;
             let pac_digest = match route.pac.path() {
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.tcp",
         "tcp",
         TRANSPORT,
-        "TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6) and knobs: linux-3.2,hz=250 (docs/transports.md lists them)",
+        "TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6), optionally with knobs: linux-3.2,hz=250 (docs/transports.md)",
         |text, _| parsed(text, |s, v: Tcp| s.transport = Transport::both(v)),
         |s| s.transport.server.to_string(),
     )
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.congestion",
         "congestion",
         TRANSPORT,
-        "Congestion control (default: the generation's)",
+        "Congestion control algorithm (default: the TCP generation's)",
         |text, _| tcp_knob("cc", text),
         |s| s.transport.server.knob("cc"),
     )
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.initial_window_segments",
         "initial-window",
         TRANSPORT,
-        "Initial window, in segments (default: the generation's)",
+        "Initial congestion window, in segments (default: the TCP generation's)",
         |text, _| tcp_knob("iw", text),
         |s| s.transport.server.knob("iw"),
     )
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.slow_start_after_idle",
         "slow-start-after-idle",
         TRANSPORT,
-        "Slow start after an idle period (default: the generation's)",
+        "Slow start after an idle period (default: the TCP generation's)",
         |text, _| tcp_knob("slow-start-after-idle", text),
         |s| s.transport.server.knob("slow-start-after-idle"),
     )
@@ -118,7 +118,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.client_tcp",
         "client-tcp",
         TRANSPORT,
-        "TCP at the client, where it differs: linux-6,acks=windows-7",
+        "TCP at the client, if different: linux-6,acks=windows-7",
         |text, _| parsed(text, |s, v: Tcp| s.transport.client = v),
         |s| match s.transport.client == s.transport.server {
             true => String::new(),
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.tls",
         "tls",
         STACK,
-        "Transport security: none, tls10 (modelled), tls12, tls13",
+        "TLS version: none, tls10 (a model), tls12, tls13",
         |text, _| named(text, |s, v| s.stack.tls = v),
         |s| s.stack.tls.to_string(),
     )
@@ -146,20 +146,20 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.security",
         "security",
         STACK,
-        "Settings of TLS, for the arms that have it: resume=session (never, 0rtt), chain=4KB, key=rsa-2048 (ed25519, ecdsa-p256), staple=1.5KB, records=4KB (or dynamic), false-start=on (docs/tls.md)",
+        "TLS settings: resume=session (never, 0rtt), chain=4KB, key=rsa-2048 (ed25519, ecdsa-p256), staple=1.5KB, records=4KB (dynamic), false-start=on (docs/tls.md)",
         |text, _| parsed(text, |s, v| s.security = v),
         |s| s.security.to_string(),
     )
     .value("KNOBS", "")
     .repeated()
     .arm()
-    .only(|s| s.stack.tls != Tls::None, "nothing here has TLS", "add tls tls12 or tls13")
+    .only(|s| s.stack.tls != Tls::None, "no arm uses TLS", "add tls tls12 or tls13")
     .column("security"),
     row(
         "stack.connections_per_host",
         "connections-per-host",
         STACK,
-        "Connections to one host at a time, whatever the protocol (default: the browser's)",
+        "Maximum concurrent connections per host, for any protocol (default: the browser's)",
         |text, _| parsed(text, |s, v| s.stack.connections_per_host = Some(v)),
         |s| or_empty(s.stack.connections_per_host),
     )
@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.connections_total",
         "connections-total",
         STACK,
-        "Connections in all (default: the browser's)",
+        "Maximum concurrent connections in total (default: the browser's)",
         |text, _| parsed(text, |s, v| s.stack.connections_total = Some(v)),
         |s| or_empty(s.stack.connections_total),
     )
@@ -183,7 +183,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.pipeline_depth",
         "pipeline-depth",
         STACK,
-        "Requests on one connection at a time with h1-pipelined (default: the browser's)",
+        "Maximum requests in flight per connection with h1-pipelined (default: the browser's)",
         |text, _| parsed(text, |s, v| s.stack.pipeline_depth = Some(v)),
         |s| or_empty(s.stack.pipeline_depth),
     )
@@ -195,7 +195,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.h3_discovery",
         "h3-discovery",
         STACK,
-        "Discovery of HTTP/3, for the arms that speak it: prior-knowledge, alt-svc, https-record (docs/quic.md)",
+        "Discovery of HTTP/3 support: prior-knowledge, alt-svc, https-record (docs/quic.md)",
         |text, _| named(text, |s, v| s.discovery.h3 = v),
         |s| s.discovery.h3.to_string(),
     )
@@ -208,7 +208,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.udp",
         "udp",
         NETWORK,
-        "UDP in front of the servers, for the arms on QUIC: open or blocked (all of it is dropped, as some networks do)",
+        "UDP to the servers: open, or blocked (all dropped, as some networks do); affects QUIC only",
         |text, _| named(text, |s, v| s.discovery.udp = v),
         |s| s.discovery.udp.to_string(),
     )
@@ -221,7 +221,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.protocol",
         "protocol",
         STACK,
-        "Protocols: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (QUIC as quinn ships it; short: h3), h3-matched (QUIC set as TCP is), recorded",
+        "Protocol: h1.0, h1, h1-pipelined, h2, spdy (SPDY/3.1), spdy/3, spdy/2, h3-deployed (quinn's defaults; alias h3), h3-matched (QUIC configured like TCP), recorded (the HAR's)",
         |text, _| named(text, |s, v| s.stack.protocol = v),
         |s| s.stack.protocol.to_string(),
     )
@@ -233,7 +233,7 @@ pub(super) const ROWS: &[Setting] = &[
         "transport.quic",
         "quic",
         TRANSPORT,
-        "Settings of QUIC, for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off,migrate-at=2s (docs/quic.md)",
+        "QUIC settings for h3-deployed and h3-matched: cc=newreno,iw=32,0rtt=off,migrate-at=2s (docs/quic.md)",
         |text, _| parsed(text, |s, v| s.quic = v),
         |s| s.quic.to_string(),
     )
@@ -246,7 +246,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.multiplexing",
         "multiplexing",
         STACK,
-        "Windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,header-compression=off (docs/protocols.md)",
+        "Flow-control windows and settings of h2 and SPDY: stream-window=64KB,connection-window=64KiB,streams=8,header-table=0B,header-compression=off (docs/protocols.md)",
         |text, _| parsed(text, |s, v| s.multiplexing = v),
         |s| s.multiplexing.to_string(),
     )
@@ -255,7 +255,7 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .only(
         |s| s.stack.protocol.is_multiplexed(),
-        "nothing here is h2 or SPDY",
+        "no arm uses h2 or SPDY",
         "add the protocol h2 or spdy",
     )
     .column("multiplexing"),
@@ -263,7 +263,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.keep_alive",
         "keep-alive",
         SERVERS,
-        "Idle timeout and request limit of HTTP/1.1 connections: idle=5s, requests=100, or both with a comma (default: 75 s, any number; docs/browsers.md)",
+        "Idle timeout and request limit of HTTP/1.1 connections: idle=5s,requests=100 (default: 75 s, no limit; docs/browsers.md)",
         |text, _| parsed(text, |s, v| s.keep_alive = v),
         |s| s.keep_alive.to_string(),
     )
@@ -271,7 +271,7 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .only(
         |s| s.stack.protocol.keeps_alive(),
-        "nothing here keeps connections of HTTP/1.1",
+        "no arm uses persistent HTTP/1.1 connections",
         "add the protocol h1 or h1-pipelined",
     )
     .column("keep_alive"),
@@ -279,7 +279,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.priorities",
         "priorities",
         CLIENT,
-        "Priorities that the client assigns to resources and signals: chrome-2013, chrome, safari, equal, or a TOML file (default: the page's own, which HTTP/2 and HTTP/3 are not told; docs/priorities.md)",
+        "Resource priorities that the client assigns and signals: chrome-2013, chrome, safari, equal, or a TOML file (default: the page's own, not signalled over HTTP/2 and HTTP/3; docs/priorities.md)",
         |text, catalogue| {
             let digest = catalogue.priorities(text)?;
             let mapping = PrioritiesRef { name: text.to_owned(), digest };
@@ -294,7 +294,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.scheduler",
         "scheduler",
         SERVERS,
-        "Response that servers send next where several share a connection: fifo, round-robin, strict (SPDY's three bits, RFC 9218's urgency), tree (RFC 7540), rfc9218 (default: strict over SPDY, round-robin over HTTP/2; docs/priorities.md)",
+        "Scheduler of responses that share a connection: fifo, round-robin, strict (by SPDY's priority or RFC 9218's urgency), tree (RFC 7540), rfc9218 (default: strict over SPDY, round-robin over HTTP/2; docs/priorities.md)",
         |text, _| named(text, |s, v| s.serving.scheduler = Some(v)),
         |s| or_empty(s.serving.scheduler),
     )
@@ -306,7 +306,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.push",
         "push",
         SERVERS,
-        "Objects that servers push with a document, and the client then takes: none, css, blocking (style sheets and scripts asked for ahead of images), all (default: none; h2 and spdy only; docs/priorities.md)",
+        "Objects that servers push with a document: none, css, blocking (style sheets, and scripts requested before images), all (default: none; h2 and spdy only; docs/priorities.md)",
         |text, _| named(text, |s, v| s.serving.push = Some(v)),
         |s| or_empty(s.serving.push),
     )
@@ -315,7 +315,7 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .only(
         |s| s.stack.protocol.pushes(),
-        "no servers here push",
+        "no arm supports server push",
         "add the protocol h2 or spdy",
     )
     .column("push"),
@@ -323,7 +323,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.frame",
         "frame",
         SERVERS,
-        "Most payload of servers' DATA frames: 4KB (default: 16 KB less the room for a response's head)",
+        "Maximum payload of servers' DATA frames: 4KB (default: 16 KB less the response's head)",
         |text, _| {
             let size = Serving::parse_frame(text).map_err(refused)?;
             put(size, |s, v| s.serving.frame_bytes = Some(v))
@@ -338,7 +338,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.notsent_lowat",
         "notsent-lowat",
         SERVERS,
-        "TCP_NOTSENT_LOWAT of the servers: the most unsent bytes in the socket, where they can no longer be reordered: 64KB, or unlimited (default: 16 KiB)",
+        "TCP_NOTSENT_LOWAT of the servers' sockets, whose unsent bytes can no longer be reordered: 64KB, or unlimited (default: 16 KiB)",
         |text, _| {
             let limit = NotsentLowat::parse(text).map_err(refused)?;
             put(limit, |s, v| s.serving.notsent_lowat = Some(v))

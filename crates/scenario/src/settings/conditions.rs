@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Setting] = &[
         "journey.times",
         "times",
         JOURNEY,
-        "Times that the page, or the list of pages, is gone through in one journey (docs/journeys.md)",
+        "Number of passes over the page or list of pages in one journey (docs/journeys.md)",
         |text, _| parsed(text, |s, v| s.journey.times = v),
         |s| s.journey.times.to_string(),
     )
@@ -45,7 +45,7 @@ pub(super) const ROWS: &[Setting] = &[
         "journey.order",
         "page-order",
         JOURNEY,
-        "Order in which the pages of a list are visited: listed, drawn (shuffled, the same for all repetitions) or drawn-anew (for each repetition)",
+        "Order of a list's pages: listed, drawn (shuffled once for all repetitions) or drawn-anew (shuffled for each repetition)",
         |text, _| parsed(text, |s, v| s.journey.order = v),
         |s| s.journey.order.to_string(),
     )
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Setting] = &[
         "journey.pace",
         "pace",
         JOURNEY,
-        "Start of the next visit: think=10s after the end of the last, or every=60s from start to start",
+        "Start of the next visit: think=10s after the last one ends, or every=60s from start to start",
         |text, _| parsed(text, |s, v| s.journey.pace = v),
         |s| s.journey.pace.to_string(),
     )
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Setting] = &[
         "journey.keeps",
         "keeps",
         JOURNEY,
-        "State that outlives a visit, separated by commas: connections, sessions (TLS), metrics (TCP's), cache, names (DNS); or nothing",
+        "State kept between visits, comma-separated: connections, sessions (TLS), metrics (TCP), cache, names (DNS); or nothing",
         |text, _| parsed(text, |s, v| s.journey.keeps = v),
         |s| s.journey.keeps.to_string(),
     )
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Setting] = &[
         "network",
         "network",
         NETWORK,
-        "Network: a profile (`farlink networks`), rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt, a profile with changes (cable,rtt=600ms), or a TOML file",
+        "Network: a profile (`farlink networks`), a description (rtt=100ms,down=10mbit,up=5mbit,loss=1%,queue=64pkt), a profile with changes (cable,rtt=600ms), or a TOML file",
         |text, _| {
             let network = NetworkSpec::parse(text).map_err(refused)?;
             put(network, |s, v: NetworkSpec| s.network.overlay(&v))
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[Setting] = &[
         "network.up",
         "",
         NETWORK,
-        "Rate towards the servers, or a part of the downlink's: down/2",
+        "Rate towards the servers, or a fraction of the downlink's: down/2",
         |text, _| uplink(text),
         |s| or_empty(s.network.up_bit_per_s.map(rate_text)),
     )
@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Setting] = &[
         "network.loss",
         "",
         NETWORK,
-        "Probability that a packet is lost, each direction",
+        "Packet loss probability, in each direction",
         |text, _| property("loss", text),
         |s| or_empty(s.network.loss_ratio.map(units::parse::ratio_text)),
     )
@@ -143,7 +143,7 @@ pub(super) const ROWS: &[Setting] = &[
         "network.queue",
         "",
         NETWORK,
-        "Queue in front of each direction",
+        "Queue of each direction",
         |text, _| property("queue", text),
         |s| or_empty(s.network.queue),
     )
@@ -153,7 +153,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.origins",
         "origins",
         SERVERS,
-        "Distance of the hosts: equal, or recorded (each with the extra RTT in the HAR)",
+        "Distance of the hosts: equal, or recorded (each host's extra RTT from the HAR)",
         |text, _| named(text, |s, v| s.server.origins = v),
         |s| s.server.origins.to_string(),
     )
@@ -164,7 +164,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.hosting",
         "hosting",
         SERVERS,
-        "Addresses of the page's hosts: apart, each at one of its own, or together at one, with one certificate and the same workers",
+        "Addresses of the page's hosts: apart (one each), or together (one for all, with one certificate and shared workers)",
         |text, _| named(text, |s, v| s.hosting = v),
         |s| s.hosting.to_string(),
     )
@@ -175,7 +175,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.workers",
         "workers",
         SERVERS,
-        "Requests that one host works on at once (default: no limit)",
+        "Maximum concurrent requests per host (default: no limit)",
         |text, _| parsed(text, |s, v| s.server.workers = Some(v)),
         |s| or_empty(s.server.workers),
     )
@@ -186,7 +186,7 @@ pub(super) const ROWS: &[Setting] = &[
         "server.service_time",
         "service-time",
         SERVERS,
-        "Time that a server takes for a request beyond the page's own think time: 5ms",
+        "Server time per request, on top of the page's think time: 5ms",
         |text, _| put(nanoseconds(text)?, |s, v| s.server.service_time_ns = v),
         |s| duration_text(s.server.service_time_ns),
     )
@@ -197,7 +197,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.program",
         "client",
         CLIENT,
-        "Program that loads the page: loader (farlink's own) or chromium (a real one; world emu only)",
+        "Client program: loader (farlink's own) or chromium (world emu only)",
         |text, _| named(text, |s, v| s.client.program = v),
         |s| s.client.program.to_string(),
     )
@@ -208,7 +208,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.device",
         "device",
         CLIENT,
-        "CPU of the client: zero, desktop, desktop-2013, nexus7, or a device file",
+        "Client CPU: zero, desktop, desktop-2013, nexus7, or a device file",
         |text, catalogue| {
             let digest = catalogue.device(text)?;
             put((text.to_owned(), digest), |s, v| {
@@ -223,7 +223,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.cpu",
         "cpu",
         CLIENT,
-        "How many times slower than the device the client's CPU is: 4x",
+        "CPU slowdown of the client, relative to its device: 4x",
         |text, _| put(multiplier(text)?, |s, v| s.client.cpu_multiplier = v),
         |s| s.client.cpu_multiplier.to_string(),
     )
@@ -234,7 +234,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.browser",
         "browser",
         CLIENT,
-        "Policy of the browser: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md)",
+        "Browser policy: chrome, chrome-2013, chrome-38, firefox, safari-ios9, spdy-20 (docs/browsers.md)",
         |text, catalogue| {
             catalogue.browser(text)?;
             put(text.to_owned(), |s, v| s.client.browser = v)
@@ -247,7 +247,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.request_heads",
         "request-heads",
         CLIENT,
-        "Header fields of requests: sized (a few fields and a cookie that makes up the page's size) or recorded (the HAR's; where there are none, the browser's: docs/heads.md)",
+        "Request header fields: sized (a few, padded to the page's size with a cookie) or recorded (the HAR's, else the browser's; docs/heads.md)",
         |text, _| named(text, |s, v| s.request_heads = v),
         |s| s.request_heads.to_string(),
     )
@@ -258,7 +258,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.view",
         "view",
         CLIENT,
-        "Cache of the browser: cold, warm, both",
+        "Browser cache: cold, warm, both",
         |text, _| named(text, |s, v| s.client.view = v),
         |s| s.client.view.to_string(),
     )
@@ -269,7 +269,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.block",
         "block",
         CLIENT,
-        "Hosts that are not loaded from, separated by commas",
+        "Hosts to block, comma-separated",
         |text, _| put(hosts(text), |s, v| s.client.blocked_hosts = v),
         |s| s.client.blocked_hosts.join(","),
     )
@@ -281,7 +281,7 @@ pub(super) const ROWS: &[Setting] = &[
         "clients",
         "clients",
         CLIENT,
-        "Clients that load the page: they share the network's first hop, each behind a radio of its own (docs/radio.md)",
+        "Number of clients; they share the network's first hop, each behind its own radio (docs/radio.md)",
         |text, _| parsed(text, |s, v| s.clients.count = v),
         |s| s.clients.count.to_string(),
     )
@@ -291,7 +291,7 @@ pub(super) const ROWS: &[Setting] = &[
         "cross_traffic",
         "cross-traffic",
         CLIENT,
-        "Endless transfer by one more client: none, download or upload",
+        "Competing bulk transfer by a background client: none, download or upload",
         |text, _| named(text, |s, v| s.clients.cross_traffic = v),
         |s| s.clients.cross_traffic.to_string(),
     )
@@ -301,7 +301,7 @@ pub(super) const ROWS: &[Setting] = &[
         "start_spacing",
         "start-spacing",
         CLIENT,
-        "Time between one client's start and the next one's: 500ms, or `drawn 500ms` for up to twice that. The background client starts first",
+        "Time between the starts of clients: 500ms, or `drawn 500ms` for a random time up to twice that. The background client starts first",
         |text, _| put(Spacing::parse(text).map_err(refused)?, |s, v| s.clients.start_spacing = v),
         |s| s.clients.start_spacing.to_string(),
     )
@@ -310,7 +310,7 @@ pub(super) const ROWS: &[Setting] = &[
         "nuisance",
         "nuisance",
         WORLD,
-        "Random start phase, server time, compute and packet processing; without them and without loss all repetitions are the same",
+        "Random jitter (start phase, server time, CPU, packet timing); without it and without loss, all repetitions are identical",
         |text, _| named(text, |s, v| s.nuisance = v),
         |s| s.nuisance.to_string(),
     )
@@ -320,7 +320,7 @@ pub(super) const ROWS: &[Setting] = &[
         "world",
         "world",
         WORLD,
-        "World in which pages are loaded: sim (virtual time, simulated TCP) or emu (the machine's time, the kernel's TCP over the same links, emulated; Linux only, needs no root)",
+        "World: sim (virtual time, simulated TCP) or emu (real time, the kernel's TCP over emulated links; Linux only, no root needed)",
         |text, _| named(text, |s, v| s.world = v),
         |s| s.world.to_string(),
     )
@@ -330,7 +330,7 @@ pub(super) const ROWS: &[Setting] = &[
         "release",
         "release",
         WORLD,
-        "Release of packets by the emulated world: single (each when it is due, as on a wire) or coalesced (neighbours together, up to 0.4 ms early or late, for less processor time)",
+        "Packet release in the emulated world: single (each when due, as on a wire) or coalesced (in groups, up to 0.4 ms early or late, which saves CPU)",
         |text, _| named(text, |s, v| s.release = v),
         |s| s.release.to_string(),
     )
@@ -340,7 +340,7 @@ pub(super) const ROWS: &[Setting] = &[
         "traffic",
         "traffic",
         CLIENT,
-        "Traffic that the client sends beside the page, joined by `+`: ping:every=3s[,size=84B], packets that the far end sends back; beacon:every=10s[,size=1KB], small HTTP requests (docs/radio.md)",
+        "Client traffic beside the page, joined by `+`: ping:every=3s[,size=84B] (echoed packets), beacon:every=10s[,size=1KB] (small HTTP requests; docs/radio.md)",
         |text, _| {
             let traffic = text.parse().map_err(|error: crate::TrafficError| {
                 let hint = error.hint();
@@ -356,7 +356,7 @@ pub(super) const ROWS: &[Setting] = &[
         "dns",
         "dns",
         NETWORK,
-        "Resolution of names: off (a hosts file), on (DNS over the network), or DNS with settings: at=first-hop,think=1ms,hit=80%,miss=100ms,ask=a+aaaa,retry=chrome,prefetch=on (docs/tls.md)",
+        "Name resolution: off (a hosts file), on (DNS over the network), or DNS settings: at=first-hop,think=1ms,hit=80%,miss=100ms,ask=a+aaaa,retry=chrome,prefetch=on (docs/tls.md)",
         |text, _| parsed(text, |s, v| s.resolution = v),
         |s| s.resolution.to_string(),
     )
@@ -366,7 +366,7 @@ pub(super) const ROWS: &[Setting] = &[
         "record",
         "record",
         JOURNEY,
-        "Recording of visits over time, separated by commas: windows, throughput, packets, radio, departures (docs/store.md; default: nothing). In the simulated world only",
+        "Time series to record, comma-separated: windows, throughput, packets, radio, departures (default: none; world sim only; docs/store.md)",
         |text, _| parsed(text, |s, v| s.record = v),
         |s| s.record.to_string(),
     )

@@ -110,5 +110,5 @@ fn a_setting_acts_on_the_cells_that_it_concerns() {
     assert_eq!(turned, ["", "iw=20", "iw=32"]);
     let error = grid(&[("transport.quic", &["iw=20"]), ("stack.protocol", &["h2"])]).unwrap_err();
     let GridFault::Refused(refusal) = error.fault else { panic!("{error:?}") };
-    assert_eq!(refusal.message, "it changes nothing: nothing here runs on QUIC");
+    assert_eq!(refusal.message, "it changes nothing: no arm runs on QUIC");
 }

@@ -1,12 +1,19 @@
-//! Account of the links' activity, as a line for people and as JSON.
+//! Account of the links' activity: a line at the end, a status line meanwhile, and JSON for `--log`.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
-use emu::{Drop, LinkReport, Snapshot};
+use emu::{Control, Drop, LinkReport, Snapshot};
 use net::{DropCause, LinkStats};
 use serde_json::{Value, json};
+use units::BitsPerSec;
 
 use crate::args::Shell;
+use crate::failure::Failure;
 use crate::show::units::{bytes, counted};
 
 /// Version of the JSON format.
@@ -14,15 +21,15 @@ const FORMAT: u32 = 1;
 
 /// "carried 20 packets (1.2 KB) up and 30 (40 KB) down; dropped 3 (1 lost, 2 queue full); late by ...".
 pub fn line(snapshot: &Snapshot) -> String {
-    let delivered = |direction: Direction| -> String {
+    let delivered = |direction: LinkDirection| -> String {
         let Some(last) = last(&snapshot.links, direction) else { return "nothing".to_owned() };
         let packets = counted(last.stats.delivered_packets as usize, "packet");
         format!("{packets} ({})", bytes(last.stats.delivered_bytes as f64))
     };
     format!(
         "carried {} up and {} down; dropped {}; {}",
-        delivered(Direction::Up),
-        delivered(Direction::Down),
+        delivered(LinkDirection::Up),
+        delivered(LinkDirection::Down),
         dropped(&snapshot.links),
         snapshot.punctuality
     )
@@ -30,29 +37,29 @@ pub fn line(snapshot: &Snapshot) -> String {
 
 /// A direction over all links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum LinkDirection {
     /// To the server.
     Up,
     /// To the client.
     Down,
 }
 
-impl Direction {
+impl LinkDirection {
     /// Returns true if a link of this name, as a topology gives it, has this direction.
     pub fn has(self, name: &str) -> bool {
         name.ends_with(match self {
-            Direction::Up => "up",
-            Direction::Down => "down",
+            LinkDirection::Up => "up",
+            LinkDirection::Down => "down",
         })
     }
 }
 
 /// The last link that packets cross: the farthest up, the nearest down.
-pub fn last(links: &[LinkReport], direction: Direction) -> Option<&LinkReport> {
+pub fn last(links: &[LinkReport], direction: LinkDirection) -> Option<&LinkReport> {
     let mut these = links.iter().filter(|link| direction.has(&link.name));
     match direction {
-        Direction::Up => these.next_back(),
-        Direction::Down => these.next(),
+        LinkDirection::Up => these.next_back(),
+        LinkDirection::Down => these.next(),
     }
 }
 
@@ -143,4 +150,104 @@ fn cause(cause: DropCause) -> &'static str {
 
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A file created empty before anything is measured, so that an unwritable path is known at once.
+pub struct LogFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LogFile {
+    /// Creates it, or truncates it.
+    pub fn create(path: &Path) -> Result<LogFile, Failure> {
+        let file = File::create(path)
+            .map_err(|error| Failure::bad_input(format!("--log {}: {error}", path.display())))?;
+        Ok(LogFile { path: path.to_owned(), file })
+    }
+
+    /// Writes the whole account.
+    pub fn write(mut self, account: &Value) -> Result<(), Failure> {
+        writeln!(self.file, "{account:#}").map_err(|error| {
+            Failure::machine(format!("cannot write {}: {error}", self.path.display()))
+        })
+    }
+}
+
+/// Refresh interval of the line.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// Periodically writes a line to `channel`, for as long as there is a reader and the emulator runs.
+pub fn tell_status(control: Control, mut channel: UnixStream) {
+    thread::spawn(move || {
+        let Ok(mut before) = control.snapshot() else { return };
+        loop {
+            pause();
+            let Ok(now) = control.snapshot() else { return };
+            if writeln!(channel, "{}", status_line(&before, &now)).is_err() {
+                return;
+            }
+            before = now;
+        }
+    });
+}
+
+#[expect(clippy::disallowed_methods, reason = "real time: people read this")]
+fn pause() {
+    thread::sleep(PERIOD);
+}
+
+/// "down 1.60 Mbit/s, queue 45 ms | up 0.0 kbit/s, queue 0 ms | dropped 3 | late p99 80 us".
+fn status_line(before: &Snapshot, now: &Snapshot) -> String {
+    let span = now.at - before.at;
+    let direction = |direction| {
+        let rate = rate(delivered(now, direction) - delivered(before, direction), span);
+        format!("{rate}, queue {} ms", queueing(before, now, direction).as_millis())
+    };
+    format!(
+        "down {} | up {} | dropped {} | late p99 {} us",
+        direction(LinkDirection::Down),
+        direction(LinkDirection::Up),
+        now.dropped,
+        now.punctuality.p99.as_micros()
+    )
+}
+
+fn delivered(snapshot: &Snapshot, direction: LinkDirection) -> u64 {
+    last(&snapshot.links, direction).map_or(0, |link| link.stats.delivered_bytes)
+}
+
+/// A rate with about three significant figures.
+fn rate(bytes: u64, span: Duration) -> String {
+    let nanos = span.as_nanos().max(1);
+    let rate = BitsPerSec((u128::from(bytes) * 8 * 1_000_000_000 / nanos) as u64).0 as f64;
+    match rate {
+        rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),
+        rate if rate >= 1e6 => format!("{:.2} Mbit/s", rate / 1e6),
+        rate => format!("{:.1} kbit/s", rate / 1e3),
+    }
+}
+
+/// Mean queueing delay of the packets served in between, over all links of one direction.
+fn queueing(before: &Snapshot, now: &Snapshot, direction: LinkDirection) -> Duration {
+    let links = before.links.iter().zip(&now.links);
+    links.filter(|(_, link)| direction.has(&link.name)).map(|(b, n)| waited(b, n)).sum()
+}
+
+fn waited(before: &LinkReport, now: &LinkReport) -> Duration {
+    let packets = now.stats.served_packets - before.stats.served_packets;
+    let total = now.stats.waited.total() - before.stats.waited.total();
+    total.checked_div(u32::try_from(packets).unwrap_or(u32::MAX)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_three_figures() {
+        assert_eq!(rate(100_000, Duration::from_millis(500)), "1.60 Mbit/s");
+        assert_eq!(rate(0, Duration::ZERO), "0.0 kbit/s");
+        assert_eq!(rate(1 << 30, Duration::from_secs(1)), "8.59 Gbit/s");
+    }
 }

@@ -5,18 +5,18 @@ use std::io::Read;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::process::{self, Command};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use anstream::eprintln;
 use emu::sandbox::{Names, RunAs, Supervisor, send_listener, take_terminal};
-use emu::{Setup, Side, Snapshot, Testbed, Wire};
+use emu::{Account, Control, Release, Setup, Side, Snapshot, Testbed, Topology, Wire};
+use net::Network;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::carrier::{Carrier, chain};
-use super::log::Log;
-use super::server::Server;
-use super::{account, code_of, command as command_to_run, networks, status};
+use super::account::{self, LogFile};
+use super::server::FarSideServer;
+use super::{code_of, networks};
 use crate::args::{HostLoopback, Shell};
 use crate::failure::Failure;
 
@@ -34,23 +34,24 @@ pub fn command() -> Command {
 pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
     let supervisor = Supervisor::enter().map_err(Failure::machine)?;
     supervisor.set_names(&names()).map_err(Failure::machine)?;
-    let log = args.log.as_deref().map(Log::create).transpose()?;
+    let log = args.log.as_deref().map(LogFile::create).transpose()?;
     let topology = chain(&networks(args)?);
     let wire = crate::commands::wire()?;
     let testbed = Testbed::build(Setup { mtu: topology.mtu(), wire, ..Setup::default() })
         .map_err(|error| Failure::not_emulated(error, wire))?;
-    let_anybody_ping(&testbed)?;
-    let carrier = Carrier::start(&testbed, topology, args.seed)?;
+    allow_unprivileged_ping(&testbed)?;
+    let carrier = EmulatorThread::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {
         let listener = listen(&testbed, *port)?;
         send_listener(supervisor.channel(), &listener).map_err(Failure::machine)?;
     }
-    let server = args.server.as_deref().map(|text| Server::start(&testbed, text)).transpose()?;
-    let mut command = command_to_run::prepare(&args.command, &args.network);
+    let server =
+        args.server.as_deref().map(|text| FarSideServer::start(&testbed, text)).transpose()?;
+    let mut command = super::prepare(&args.command, &args.network);
     if args.command.is_empty() {
         take_terminal(&mut command);
         let channel = supervisor.channel().try_clone().map_err(Failure::machine)?;
-        status::tell(carrier.control(), channel);
+        super::account::tell_status(carrier.control(), channel);
     }
     let client = testbed.namespace(Side::Client);
     let child = client.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
@@ -86,19 +87,19 @@ fn tell(snapshot: &Snapshot) {
     eprintln!("farlink: {}", account::line(snapshot));
     if snapshot.wire == Wire::Tap {
         eprintln!(
-            "farlink: over TAP devices instead of veth: packets entered their link when they were read"
+            "farlink: used TAP devices instead of veth: packets entered their link when read"
         );
     }
     if let Err(invalid) = snapshot.check() {
         eprintln!(
-            "warning: these results are invalid: {invalid}. This is not what the network does: run \
-             it again while the machine has less to do"
+            "warning: these results are invalid: {invalid}. The network was not emulated faithfully: run \
+             it again on a less busy machine"
         );
     }
 }
 
 /// Opens ICMP sockets to the caller's group, which is called 0 here: `ping` without root (icmp(7)).
-fn let_anybody_ping(testbed: &Testbed) -> Result<(), Failure> {
+fn allow_unprivileged_ping(testbed: &Testbed) -> Result<(), Failure> {
     testbed.set_sysctl("ipv4/ping_group_range", "0 0").map_err(Failure::machine)
 }
 
@@ -129,4 +130,53 @@ fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
         }
     });
     Ok(())
+}
+
+/// A running emulator.
+pub struct EmulatorThread {
+    control: Control,
+    thread: JoinHandle<Account<()>>,
+}
+
+/// The links of several chained networks, the first next to the client.
+pub fn chain(networks: &[Network]) -> Topology {
+    let (first, others) = networks.split_first().expect("the command line demands a network");
+    others.iter().fold(Topology::of(first), |topology, network| {
+        let links = network.up_links().zip(network.down_links());
+        links.fold(topology, |topology, (up, down)| topology.beyond(up.clone(), down.clone()))
+    })
+}
+
+impl EmulatorThread {
+    /// Starts it between the two sides of `testbed`. If the emulator fails, the sandbox ends: nothing runs over a
+    /// link that is not emulated.
+    pub fn start(
+        testbed: &Testbed,
+        topology: Topology,
+        seed: u64,
+    ) -> Result<EmulatorThread, Failure> {
+        let release = Release::suiting(&topology);
+        let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
+        let emulator = emulator.map_err(Failure::machine)?.releasing(release);
+        let control = emulator.control();
+        let thread = thread::spawn(move || {
+            emulator.run().unwrap_or_else(|error| {
+                let failure = Failure::machine(error);
+                failure.tell();
+                process::exit(failure.code() as i32)
+            })
+        });
+        Ok(EmulatorThread { control, thread })
+    }
+
+    /// Handle by which other threads query the emulator.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Ends it.
+    pub fn stop(self) -> Result<Account<()>, Failure> {
+        self.control.stop();
+        self.thread.join().map_err(|_| Failure::machine("the emulator's thread panicked"))
+    }
 }

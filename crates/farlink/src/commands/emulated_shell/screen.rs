@@ -17,12 +17,12 @@ pub struct Screen<W: Write> {
     line: String,
     /// True if the line on the screen is not this one.
     stale: bool,
-    within: Within,
+    within: ParserState,
 }
 
 /// Parser state of the output so far; the line is not drawn into an unfinished sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Within {
+enum ParserState {
     /// Nothing.
     #[default]
     Text,
@@ -47,7 +47,7 @@ impl<W: Write> Screen<W> {
             columns,
             line: String::new(),
             stale: true,
-            within: Within::default(),
+            within: ParserState::default(),
         };
         if screen.has_line() {
             // A new line scrolls the last row's content away; the region's own command moves the cursor.
@@ -88,7 +88,7 @@ impl<W: Write> Screen<W> {
 
     /// Draws the line, if it is stale and no sequence is cut in two by it.
     fn refresh(&mut self) -> io::Result<()> {
-        if self.stale && self.within == Within::Text && self.has_line() {
+        if self.stale && self.within == ParserState::Text && self.has_line() {
             let text: String = self.line.chars().take(usize::from(self.columns)).collect();
             let (region, row) = (self.inner_rows(), self.rows);
             write!(self.out, "\x1b7\x1b[1;{region}r\x1b[{row};1H\x1b[2K\x1b[7m{text}\x1b[0m\x1b8")?;
@@ -108,30 +108,32 @@ impl<W: Write> Drop for Screen<W> {
     }
 }
 
-impl Within {
+impl ParserState {
     /// ECMA-48 section 5.4 (control sequences) and 5.6 (control strings), RFC 3629 section 3 (characters).
-    fn after(self, byte: u8) -> Within {
+    fn after(self, byte: u8) -> ParserState {
         const ESC: u8 = 0x1b;
         const BEL: u8 = 0x07;
         match (self, byte) {
-            (Within::String, ESC) => Within::StringEscape,
-            (Within::String, BEL) => Within::Text,
-            (Within::String, _) => Within::String,
-            (Within::StringEscape, b'\\') => Within::Text,
-            (Within::StringEscape, _) => Within::String,
-            (_, ESC) => Within::Escape,
-            (Within::Escape, b'[') => Within::Control,
-            (Within::Escape, b']' | b'P' | b'X' | b'^' | b'_') => Within::String,
+            (ParserState::String, ESC) => ParserState::StringEscape,
+            (ParserState::String, BEL) => ParserState::Text,
+            (ParserState::String, _) => ParserState::String,
+            (ParserState::StringEscape, b'\\') => ParserState::Text,
+            (ParserState::StringEscape, _) => ParserState::String,
+            (_, ESC) => ParserState::Escape,
+            (ParserState::Escape, b'[') => ParserState::Control,
+            (ParserState::Escape, b']' | b'P' | b'X' | b'^' | b'_') => ParserState::String,
             // Intermediate bytes, as in the choice of a character set.
-            (Within::Escape, 0x20..=0x2f) => Within::Escape,
-            (Within::Escape, _) => Within::Text,
-            (Within::Control, 0x40..=0x7e) => Within::Text,
-            (Within::Control, _) => Within::Control,
-            (Within::Character(left), 0x80..=0xbf) if left > 1 => Within::Character(left - 1),
-            (_, 0xc0..=0xdf) => Within::Character(1),
-            (_, 0xe0..=0xef) => Within::Character(2),
-            (_, 0xf0..=0xf7) => Within::Character(3),
-            _ => Within::Text,
+            (ParserState::Escape, 0x20..=0x2f) => ParserState::Escape,
+            (ParserState::Escape, _) => ParserState::Text,
+            (ParserState::Control, 0x40..=0x7e) => ParserState::Text,
+            (ParserState::Control, _) => ParserState::Control,
+            (ParserState::Character(left), 0x80..=0xbf) if left > 1 => {
+                ParserState::Character(left - 1)
+            }
+            (_, 0xc0..=0xdf) => ParserState::Character(1),
+            (_, 0xe0..=0xef) => ParserState::Character(2),
+            (_, 0xf0..=0xf7) => ParserState::Character(3),
+            _ => ParserState::Text,
         }
     }
 }
@@ -140,8 +142,8 @@ impl Within {
 mod tests {
     use super::*;
 
-    fn within(text: &[u8]) -> Within {
-        text.iter().fold(Within::default(), |within, byte| within.after(*byte))
+    fn within(text: &[u8]) -> ParserState {
+        text.iter().fold(ParserState::default(), |within, byte| within.after(*byte))
     }
 
     #[test]
@@ -149,11 +151,11 @@ mod tests {
         for whole in
             ["a", "\x1b[1;31m", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b(B", "\x1b7", "é€😀"]
         {
-            assert_eq!(within(whole.as_bytes()), Within::Text, "{whole:?}");
+            assert_eq!(within(whole.as_bytes()), ParserState::Text, "{whole:?}");
             for cut in 1..whole.len() {
                 let parts = &whole.as_bytes()[..cut];
                 let cut_at_a_character = whole.is_char_boundary(cut) && !whole.contains('\x1b');
-                assert_eq!(within(parts) == Within::Text, cut_at_a_character, "{parts:?}");
+                assert_eq!(within(parts) == ParserState::Text, cut_at_a_character, "{parts:?}");
             }
         }
     }

@@ -1,11 +1,10 @@
 //! A command at the network's far side.
 
-use std::fs;
-use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
+use std::{fs, io};
 
 use anstream::eprintln;
 use emu::sandbox::RunAs;
@@ -22,13 +21,13 @@ const LISTENING: &str = "0A";
 const BOUND: &str = "07";
 
 /// The server, which ends with the sandbox.
-pub struct Server {
+pub struct FarSideServer {
     child: Child,
 }
 
-impl Server {
+impl FarSideServer {
     /// Starts it, and waits until one more socket is listening there.
-    pub fn start(testbed: &Testbed, text: &str) -> Result<Server, Failure> {
+    pub fn start(testbed: &Testbed, text: &str) -> Result<FarSideServer, Failure> {
         let mut command = Command::new("/bin/sh");
         let said = io::stderr().as_fd().try_clone_to_owned().map_err(Failure::machine)?;
         command.args(["-c", text]).stdin(Stdio::null()).stdout(said);
@@ -36,7 +35,7 @@ impl Server {
         // Sockets for ports of this machine's loopback.
         let others = waiting_sockets(namespace)?;
         let child = namespace.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
-        let mut server = Server { child };
+        let mut server = FarSideServer { child };
         server.await_readiness(namespace, others)?;
         Ok(server)
     }
@@ -49,7 +48,7 @@ impl Server {
     /// Reports that the server ended before the command did, unless its status is success.
     pub fn tell_end(&self, status: ExitStatus) {
         if !status.success() {
-            eprintln!("warning: the server command ended before the command did: {status}");
+            eprintln!("warning: the server command exited first: {status}");
         }
     }
 
@@ -58,12 +57,12 @@ impl Server {
         while waiting_sockets(namespace)? <= others {
             if let Some(status) = self.child.try_wait().map_err(Failure::machine)? {
                 return Err(Failure::bad_input(format!(
-                    "the server command ended before it listened: {status}"
+                    "the server command exited before it listened: {status}"
                 )));
             }
             if left.is_zero() {
                 let seconds = PATIENCE.as_secs();
-                eprintln!("warning: the server command does not listen after {seconds} s");
+                eprintln!("warning: the server command is not listening after {seconds} s");
                 break;
             }
             pause();

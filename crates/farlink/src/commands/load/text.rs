@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
-use crate::show::{answer, by_page, conditions, waterfall};
+use crate::show::{answer, conditions, waterfall};
 
 /// Objects in a waterfall by default.
 const WATERFALL_ROWS: usize = 40;
@@ -44,11 +44,13 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> 
     output::line("")?;
     output::line(arms::table(arms))?;
     output::line(wrapped(arms::legend(arms)))?;
-    if let Some(table) = by_page::table(arms) {
+    if let Some(table) = crate::show::answer::table(arms) {
         output::line("")?;
         output::line(table)?;
     }
-    for note in notes(arms).into_iter().chain(pushing_nothing(arms)) {
+    let of_profiles: BTreeSet<&String> = arms.iter().flat_map(profile_notes).collect();
+    let own = notes(arms).into_iter().filter(|note| !of_profiles.contains(note));
+    for note in own.chain(pushing_nothing(arms)) {
         output::line(wrapped(&format!("note: {note}")))?;
     }
     for failure in failures(arms) {
@@ -106,10 +108,10 @@ fn punctuality(arms: &[Arm]) -> Option<String> {
     let repeated: u32 = all().map(|emulation| emulation.attempts - 1).sum();
     let repeated = match repeated {
         0 => String::new(),
-        n => format!("; {} repeated because packets were late", counted(n as usize, "load")),
+        n => format!("; {} repeated because of late packets", counted(n as usize, "load")),
     };
     Some(format!(
-        "emulator 99 % of each load's packets late by at most {}, none by more than {}{repeated}",
+        "emulator packet lateness: p99 at most {} in every load, maximum {}{repeated}",
         span(p99),
         span(max)
     ))
@@ -137,14 +139,19 @@ fn notes(arms: &[Arm]) -> BTreeSet<String> {
     arms.iter().flat_map(|arm| arm.notes().iter().cloned().chain(arm.findings())).collect()
 }
 
+/// Notes on the source of an arm's network profile, which `farlink networks show` prints.
+fn profile_notes(arm: &Arm) -> &'static [String] {
+    let base = arm.scenario().network.base.as_deref();
+    base.and_then(|name| net::profiles().get(name)).map_or(&[], |profile| &profile.notes)
+}
+
 /// The arms whose protocols cannot push what servers were to push.
 fn pushing_nothing(arms: &[Arm]) -> Option<String> {
     let asked = arms.iter().find_map(|arm| arm.scenario().serving.push)?;
     let silent = arms.iter().filter(|arm| arm.scenario().serving.push.is_none());
     let names: BTreeSet<&str> = silent.map(Arm::stack).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    (!names.is_empty())
-        .then(|| format!("--push {asked}: nothing is pushed over {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("--push {asked} has no effect over {}", names.join(", ")))
 }
 
 fn failures(arms: &[Arm]) -> BTreeSet<String> {
@@ -168,12 +175,12 @@ fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), Failure> {
     let lines: usize = visits.iter().map(|(_, record)| record.objects.len().min(rows)).sum();
     if lines > MANY_LINES {
         anstream::eprintln!(
-            "the waterfalls have {lines} lines; --har OUT writes them for a viewer"
+            "the waterfalls have {lines} lines; use --har OUT to view them in a HAR viewer"
         );
     }
     let width = terminal::width().unwrap_or(WIDTH);
     for (arm, record) in visits {
-        output::line(format!("\n{}, the median load:", arm.name()))?;
+        output::line(format!("\n{}, median load:", arm.name()))?;
         output::line(waterfall::draw(record, width, rows))?;
     }
     Ok(())

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use report::traces::{Side, filmstrip, pcapng};
-use scenario::Program;
+use report::traces::{Side, body_table, filmstrip, pcapng, qlogs, tcp_lines};
+use scenario::{Program, nearest};
 use testbed::tour::ObservedVisit;
 
-use super::trace_kind::TraceKind;
 use crate::args;
 use crate::commands::files;
 use crate::commands::watched::Watched;
@@ -40,9 +39,9 @@ impl Traces {
         for place in all.chain(kinds.iter().map(|(_, place)| place)) {
             files::check_place(place)?;
             if !places.insert(place) {
-                let message = format!("{} is to hold two different things", place.display());
+                let message = format!("{} is named by two options", place.display());
                 return Err(Failure::bad_input(message).hint(
-                    "give --har, --report, --pcap, --trace, --screenshot and --film a file each"
+                    "use a different file for each of --har, --report, --pcap, --trace, --screenshot and --film"
                         .to_owned(),
                 ));
             }
@@ -115,7 +114,7 @@ fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Re
     {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("{option}: farlink's own loader paints nothing"))
+    Err(Failure::bad_input(format!("{option}: farlink's own loader does not render pages"))
         .hint("add --world emu --client chromium".to_owned()))
 }
 
@@ -132,8 +131,8 @@ fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
     for text in &load.trace {
         let (kind, place) = TraceKind::parse(text)?;
         if kinds.iter().any(|(known, _)| *known == kind) {
-            let message = format!("--trace {text}: there is one `{}` already", kind.name());
-            return Err(Failure::bad_input(message).hint("keep one of a kind".to_owned()));
+            let message = format!("--trace {text}: `{}` is given twice", kind.name());
+            return Err(Failure::bad_input(message).hint("use each kind once".to_owned()));
         }
         kinds.push((kind, place));
     }
@@ -156,8 +155,82 @@ fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(),
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
     }
     if wants(TraceKind::Bodies) && is_chromium {
-        return Err(Failure::bad_input("--trace bodies: Chromium does not show what arrived")
-            .hint("use farlink's own loader (--client loader)".to_owned()));
+        return Err(Failure::bad_input("--trace bodies: not available with Chromium")
+            .hint("use --client loader".to_owned()));
     }
     Ok(())
+}
+
+/// A kind of trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// TCP's connections as lines of JSON; HTTP/3's with the same keys.
+    Tcp,
+    /// HTTP/3's connections as qlog, one file per end.
+    Qlog,
+    /// The digests of the bodies that arrived, as CSV.
+    Bodies,
+}
+
+/// A file of a trace: the part before the extension, if it is one of several, and the contents.
+pub type TraceFile = (Option<String>, String);
+
+impl TraceKind {
+    const ALL: [TraceKind; 3] = [TraceKind::Tcp, TraceKind::Qlog, TraceKind::Bodies];
+
+    /// Name of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceKind::Tcp => "tcp",
+            TraceKind::Qlog => "qlog",
+            TraceKind::Bodies => "bodies",
+        }
+    }
+
+    const fn extension(self) -> &'static str {
+        match self {
+            TraceKind::Tcp => "jsonl",
+            TraceKind::Qlog => "sqlog",
+            TraceKind::Bodies => "csv",
+        }
+    }
+
+    /// The files of a visit.
+    pub fn files(self, visit: &ObservedVisit<'_>) -> Vec<TraceFile> {
+        match self {
+            TraceKind::Tcp => vec![(None, tcp_lines(visit))],
+            TraceKind::Qlog => {
+                qlogs(visit).into_iter().map(|log| (Some(log.name), log.text)).collect()
+            }
+            TraceKind::Bodies => vec![(None, body_table(visit))],
+        }
+    }
+
+    /// Parses `KIND=OUT` to the trace and its path; `tcp` alone is written to `tcp.jsonl`.
+    pub fn parse(text: &str) -> Result<(TraceKind, PathBuf), Failure> {
+        let (name, place) = match text.split_once('=') {
+            Some((name, place)) => (name, Some(place)),
+            None => (text, None),
+        };
+        let Some(kind) = TraceKind::ALL.into_iter().find(|kind| kind.name() == name) else {
+            let example = |kind: TraceKind| format!("{}=OUT.{}", kind.name(), kind.extension());
+            let hint = match nearest(name, TraceKind::ALL.map(TraceKind::name)) {
+                Some(near) => format!("did you mean `--trace {near}=OUT`?"),
+                None => {
+                    let all = TraceKind::ALL.map(example);
+                    format!("available: --trace {}", all.join(", --trace "))
+                }
+            };
+            let message = format!("--trace {text}: unknown trace kind `{name}`");
+            return Err(Failure::bad_input(message).hint(hint));
+        };
+        match place {
+            Some("") => {
+                Err(Failure::bad_input(format!("--trace {text}: the file name is missing"))
+                    .hint(format!("for example --trace {name}=OUT.{}", kind.extension())))
+            }
+            Some(place) => Ok((kind, PathBuf::from(place))),
+            None => Ok((kind, PathBuf::from(format!("{name}.{}", kind.extension())))),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use proxy::journal::{LogMessage, LogSender, log_channel};
 use crate::failure::Failure;
 
 /// A log that is being written.
-pub struct Writing {
+pub struct LogWriter {
     pub sender: LogSender,
     pub format: LogFormat,
     /// Ends when the last sender is dropped.
@@ -21,30 +21,30 @@ pub struct Writing {
 }
 
 /// Starts the writer of `log`.
-pub fn start(log: &Log) -> Result<Writing, Failure> {
+pub fn start(log: &Log) -> Result<LogWriter, Failure> {
     let (sender, lines) = log_channel();
-    let mut target = Target::open(&log.place)
-        .map_err(|error| Failure::machine(format!("cannot write the log of requests: {error}")))?;
+    let mut target = LogTarget::open(&log.place)
+        .map_err(|error| Failure::machine(format!("cannot write the request log: {error}")))?;
     let writer = thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || write(&mut target, &lines))
         .map_err(Failure::machine)?;
-    Ok(Writing { sender, format: log.format, writer: Some(writer) })
+    Ok(LogWriter { sender, format: log.format, writer: Some(writer) })
 }
 
 /// Destination of lines.
-struct Target {
+struct LogTarget {
     place: LogPlace,
     out: BufWriter<Box<dyn Write + Send>>,
 }
 
-impl Target {
-    fn open(place: &LogPlace) -> io::Result<Target> {
+impl LogTarget {
+    fn open(place: &LogPlace) -> io::Result<LogTarget> {
         let out: Box<dyn Write + Send> = match place {
             LogPlace::Output => Box::new(io::stdout()),
             LogPlace::File(path) => Box::new(append(path)?),
         };
-        Ok(Target { place: place.clone(), out: BufWriter::new(out) })
+        Ok(LogTarget { place: place.clone(), out: BufWriter::new(out) })
     }
 }
 
@@ -53,7 +53,7 @@ fn append(path: &Path) -> io::Result<File> {
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-fn write(target: &mut Target, messages: &Receiver<LogMessage>) {
+fn write(target: &mut LogTarget, messages: &Receiver<LogMessage>) {
     let mut is_failing = false;
     while let Ok(first) = messages.recv() {
         let written = std::iter::once(first)
@@ -65,19 +65,19 @@ fn write(target: &mut Target, messages: &Receiver<LogMessage>) {
             // A full disk does not stop the proxy. It is reported once.
             Err(error) if !is_failing => {
                 is_failing = true;
-                eprintln!("warning: the log of requests has gaps: {error}");
+                eprintln!("warning: request log is losing lines: {error}");
             }
             Err(_) => {}
         }
     }
 }
 
-fn obey(target: &mut Target, message: LogMessage) -> io::Result<()> {
+fn obey(target: &mut LogTarget, message: LogMessage) -> io::Result<()> {
     match message {
         LogMessage::Line(line) => writeln!(target.out, "{line}"),
         LogMessage::Reopen => {
             target.out.flush()?;
-            *target = Target::open(&target.place)?;
+            *target = LogTarget::open(&target.place)?;
             Ok(())
         }
     }

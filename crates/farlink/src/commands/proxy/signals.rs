@@ -1,8 +1,7 @@
 //! Operator signals: SIGTERM and Ctrl-C end the proxy in order (the second time at once), SIGHUP reads the
 //! configuration again and reopens the log.
 
-use std::process;
-use std::thread;
+use std::{process, thread};
 
 use anstream::eprintln;
 use nix::sys::signal::{SigSet, Signal};
@@ -12,16 +11,16 @@ use proxy::serve::{Control, Phase};
 use crate::failure::{ExitCode, Failure};
 
 /// The signals, blocked until they are taken.
-pub struct Signals(SigSet);
+pub struct ProxySignals(SigSet);
 
-impl Signals {
+impl ProxySignals {
     /// Blocks them, on this thread and those that it will start. A file that may not grow further (`RLIMIT_FSIZE`)
     /// is then an error of the write, not the end of the process.
-    pub fn block() -> Result<Signals, Failure> {
+    pub fn block() -> Result<ProxySignals, Failure> {
         SigSet::from(Signal::SIGXFSZ).thread_block().map_err(Failure::machine)?;
         let set: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
         set.thread_block().map_err(Failure::machine)?;
-        Ok(Signals(set))
+        Ok(ProxySignals(set))
     }
 
     /// Handles them from now on, on a separate thread. `reload` reads the configuration, if there is a file.
@@ -45,7 +44,7 @@ impl Signals {
                         is_ending = true;
                         // The log's writer ends when no sender is left.
                         log = None;
-                        eprintln!("finishing what is under way");
+                        eprintln!("finishing requests in progress");
                         control.tell(Phase::Drain);
                     }
                 }
@@ -67,12 +66,12 @@ fn read_again(control: &Control, reload: &mut impl FnMut() -> Result<Option<Phas
     match reload() {
         Ok(Some(phase)) => {
             control.tell(phase);
-            eprintln!("the configuration was read again");
+            eprintln!("configuration reloaded");
         }
-        Ok(None) => eprintln!("there is no configuration file to be read again"),
+        Ok(None) => eprintln!("nothing to reload: started without --config"),
         Err(failure) => {
             failure.tell();
-            eprintln!("the proxy goes on with the configuration that it had");
+            eprintln!("reload failed; keeping the current configuration");
         }
     }
 }

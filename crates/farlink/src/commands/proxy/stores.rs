@@ -8,21 +8,21 @@ use anstream::eprintln;
 use proxy::caching::{DiskSettings, DiskTier, Store};
 use proxy::config::Settings;
 
-use crate::commands::secret::secret;
+use crate::commands::secret;
 use crate::failure::Failure;
 
 /// Stored responses.
-pub struct Stores {
+pub struct CacheStores {
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
     current: Option<Arc<Store>>,
     disk: Option<(DiskSettings, Arc<DiskTier>)>,
 }
 
-impl Stores {
+impl CacheStores {
     /// An empty one.
-    pub fn new(start: Duration) -> Stores {
-        Stores { start, current: None, disk: None }
+    pub fn new(start: Duration) -> CacheStores {
+        CacheStores { start, current: None, disk: None }
     }
 
     /// The cache that `settings` ask for, if any.
@@ -60,25 +60,26 @@ impl Stores {
     fn disk_at(&self, settings: &DiskSettings) -> Result<(DiskSettings, Arc<DiskTier>), Failure> {
         if let Some((had, disk)) = self.disk.as_ref().filter(|(had, _)| had.path == settings.path) {
             if had != settings {
-                eprintln!(
-                    "warning: the disk tier keeps the bounds that it had until the proxy is started anew"
-                );
+                eprintln!("warning: new limits of the disk cache take effect after a restart");
             }
             return Ok((had.clone(), Arc::clone(disk)));
         }
         let place = settings.path.display().to_string();
-        let warn = |error: &_| {
-            eprintln!("warning: {error}; the cache goes on without, and tries again in a minute")
-        };
+        let warn =
+            |error: &_| eprintln!("warning: {error}; disk cache disabled, retrying in a minute");
         let (disk, found) = DiskTier::open(settings, secret()?, warn).map_err(|error| {
-            let hint = "cache.disk.path must be a directory that this user may write to, and no other proxy's".to_owned();
-            Failure::machine(format!("cannot keep a cache in {place}: {error}")).hint(hint)
+            let hint =
+                "cache.disk.path must be a writable directory that no other proxy uses".to_owned();
+            Failure::machine(format!("cannot open the disk cache {place}: {error}")).hint(hint)
         })?;
         let dropped = match found.dropped {
             0 => String::new(),
-            bytes => format!("; {bytes} bytes were torn or damaged and are dropped"),
+            bytes => format!("; dropped {bytes} damaged bytes"),
         };
-        eprintln!("{} responses of {} bytes are in {place}{dropped}", found.entries, found.bytes);
+        eprintln!(
+            "disk cache {place}: {} responses, {} bytes{dropped}",
+            found.entries, found.bytes
+        );
         Ok((settings.clone(), Arc::new(disk)))
     }
 }

@@ -1,6 +1,8 @@
-//! The threads that serve, one world each.
+//! The threads that serve, one world each, the ports they listen on, and resource limits.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -13,28 +15,30 @@ use http_stack::h3::Steering;
 use proxy::config::Settings;
 use proxy::journal::{Journal, LogLines, Metrics};
 use proxy::serve::{Complaint, NoPort, Orders, Worker, WorkerParts};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::disable_transparent_huge_pages;
 use world::real;
 
-use super::log::Writing;
-use crate::commands::secret::secret;
+use super::log::LogWriter;
+use crate::commands::secret;
 use crate::failure::Failure;
 
 /// The worker threads.
 pub struct Workers {
     threads: Vec<JoinHandle<bool>>,
     log: Option<JoinHandle<()>>,
-    opened: Opened,
+    opened: OpenedAddresses,
 }
 
 /// Addresses that a worker listens on.
 #[derive(Clone, Default)]
-struct Opened {
+struct OpenedAddresses {
     addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
 }
 
 /// Inputs of a worker's thread.
-struct Begin {
+struct WorkerStart {
     /// Source of randomness: each thread has its own, unpredictable from outside.
     source: Source,
     orders: Orders,
@@ -52,17 +56,17 @@ impl Workers {
     pub fn start(
         count: usize,
         orders: &Orders,
-        log: Option<&Writing>,
+        log: Option<&LogWriter>,
         settings: &Settings,
         start: Duration,
     ) -> Result<Workers, Failure> {
         let metrics: Vec<Arc<Metrics>> = (0..count).map(|_| Arc::default()).collect();
-        let steering = Steering::new(u16::try_from(count).map_err(|_| {
-            Failure::bad_input(format!(
-                "{count} workers are more than packets can be shared out to"
-            ))
-        })?);
-        let mut workers = Workers { threads: Vec::new(), log: None, opened: Opened::default() };
+        let steering =
+            Steering::new(u16::try_from(count).map_err(|_| {
+                Failure::bad_input(format!("{count} workers: the maximum is 65535"))
+            })?);
+        let mut workers =
+            Workers { threads: Vec::new(), log: None, opened: OpenedAddresses::default() };
         for (index, own) in metrics.iter().enumerate() {
             let log = log.map(|log| LogLines {
                 format: log.format,
@@ -72,7 +76,7 @@ impl Workers {
             });
             let is_first = index == 0;
             let (seed, visit) = secret()?;
-            let begin = Begin {
+            let begin = WorkerStart {
                 source: Source::new(seed, visit),
                 orders: orders.clone(),
                 place: (index, count),
@@ -88,10 +92,11 @@ impl Workers {
             workers
                 .threads
                 .push(thread.spawn(move || serve(begin, &tell)).map_err(Failure::machine)?);
-            let opened =
-                told.recv().map_err(|_| Failure::machine("a worker ended before it began"))?;
+            let opened = told
+                .recv()
+                .map_err(|_| Failure::machine("a worker thread exited during startup"))?;
             let opened = opened.map_err(|error| {
-                let hint = "another program listens there, or the port needs more rights: name another address";
+                let hint = "the address is in use, or the port requires privileges; choose another address";
                 Failure::machine(error).hint(hint.to_owned())
             })?;
             if is_first {
@@ -126,8 +131,9 @@ impl Workers {
     }
 }
 
-fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
-    let Begin { source, orders, place, steering, log, metrics, all_metrics, start, opened } = begin;
+fn serve(begin: WorkerStart, tell: &Sender<Result<OpenedAddresses, NoPort>>) -> bool {
+    let WorkerStart { source, orders, place, steering, log, metrics, all_metrics, start, opened } =
+        begin;
     let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
@@ -138,7 +144,7 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
             Ok(worker) => {
                 let (addresses, admin) = (worker.addresses(), worker.admin_address());
                 // The thread that started this one waits for it.
-                let _ = tell.send(Ok(Opened { addresses, admin }));
+                let _ = tell.send(Ok(OpenedAddresses { addresses, admin }));
                 worker.run().await
             }
             Err(error) => {
@@ -148,4 +154,69 @@ fn serve(begin: Begin, tell: &Sender<Result<Opened, NoPort>>) -> bool {
         }
     });
     served.unwrap_or(false)
+}
+
+/// Raises the limit of descriptors to its maximum: each connection takes one, and many systems begin with 1,024.
+pub fn raise_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // If it cannot be raised, connections beyond it wait to be accepted.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// Uses pages of 4 KiB, not the huge ones that the allocator asks for: an idle connection has touched only the
+/// beginning of each of its buffers, but a huge page is resident as a whole. This saves a third of the memory of
+/// such a connection.
+pub fn keep_pages_small() {
+    // Fails on kernels without huge pages, where there is nothing to disable.
+    let _ = disable_transparent_huge_pages(true);
+}
+
+// The ports of a running proxy, when its configuration changes: an unavailable port is rejected before any worker
+// gets the configuration.
+
+/// The addresses that a configuration names.
+pub struct ListenPorts {
+    tcp: BTreeSet<SocketAddr>,
+    /// Addresses for HTTP/3.
+    udp: BTreeSet<SocketAddr>,
+}
+
+impl ListenPorts {
+    /// The addresses that `settings` listen on.
+    pub fn of(settings: &Settings) -> ListenPorts {
+        let listeners = settings.listeners.iter();
+        let tcp = listeners.clone().map(|listener| listener.address).collect();
+        let quic = listeners.filter(|listener| listener.http3.is_some());
+        ListenPorts { tcp, udp: quic.map(|listener| listener.address).collect() }
+    }
+
+    /// The addresses that `settings` ask for, if the new ones are available.
+    pub fn asked_by(&self, settings: &Settings) -> Result<ListenPorts, Failure> {
+        let asked = ListenPorts::of(settings);
+        try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
+        try_new(&self.udp, &asked.udp, true, |address| UdpSocket::bind(address).map(drop))?;
+        Ok(asked)
+    }
+}
+
+/// Checks that the addresses in `asked` that are not `held` are available.
+fn try_new(
+    held: &BTreeSet<SocketAddr>,
+    asked: &BTreeSet<SocketAddr>,
+    is_udp: bool,
+    bind: impl Fn(SocketAddr) -> io::Result<()>,
+) -> Result<(), Failure> {
+    // An address whose port we already hold on another address is left to the workers: they share ports, this test
+    // does not.
+    let is_new = |address: &&SocketAddr| {
+        address.port() != 0 && !held.iter().any(|held| held.port() == address.port())
+    };
+    for address in asked.iter().filter(is_new).copied() {
+        bind(address).map_err(|source| {
+            let hint =
+                "the address is in use, or the port requires privileges; choose another address";
+            Failure::machine(NoPort { address, is_udp, source }).hint(hint.to_owned())
+        })?;
+    }
+    Ok(())
 }

@@ -100,9 +100,7 @@ impl Measurement<'_> {
         let ended = ended.map_err(stores::failed)?;
         store.finish_run(run, &now()).map_err(stores::failed)?;
         if failed > 0 {
-            anstream::eprintln!(
-                "{failed} of them failed; the report says why, --again measures anew"
-            );
+            anstream::eprintln!("{failed} failed; see the report, or repeat them with --again");
         }
         Ok(ended)
     }
@@ -125,7 +123,7 @@ impl Measurement<'_> {
         let estimate = estimate(store, self.suite, self.worlds.library(), side_by_side)
             .map_err(stores::failed)?;
         anstream::eprintln!(
-            "{} in real time to come, about {} min ({side_by_side} side by side; browsers one at a time)",
+            "{} in real time, about {} min ({side_by_side} in parallel; browsers one at a time)",
             counted(estimate.loads as usize, "load"),
             estimate.wall.as_secs().div_ceil(60),
         );

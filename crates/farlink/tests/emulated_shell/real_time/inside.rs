@@ -202,5 +202,5 @@ fn servers_that_do_not_come_up_are_told() {
     let open = ["--host-loopback", "9", "--server", "sleep 0.3; exit 5"];
     inside(&desk, &open, "echo started").refused(&["exit status: 5"]);
     let ran = inside(&desk, &["--server", "exit 4"], "echo started");
-    ran.refused(&["the server command ended before it listened: exit status: 4"]);
+    ran.refused(&["the server command exited before it listened: exit status: 4"]);
 }

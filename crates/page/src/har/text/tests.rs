@@ -8,8 +8,8 @@ fn url(text: &str) -> Url {
 fn blocking(html: &str, paths: &[&str]) -> Vec<(String, bool)> {
     let base = url("http://a.test/dir/page");
     let all: Vec<String> = paths.iter().map(|path| base.join(path).unwrap().into()).collect();
-    let requested = Requested::new(all.iter().map(String::as_str));
-    let found = markup::mentions(html, &base, &requested);
+    let requested = RequestedUrls::new(all.iter().map(String::as_str));
+    let found = mentions_in_markup(html, &base, &requested);
     let short = |address: String| address.trim_start_matches("http://a.test/dir/").to_owned();
     found.into_iter().map(|(address, mention)| (short(address), mention.blocks)).collect()
 }
@@ -65,9 +65,9 @@ fn sheets_and_scripts_name_what_was_requested_in_any_spelling() {
     let (sheet, document) = (url("http://cdn.test/css/a.css"), url("http://a.test/"));
     let all =
         ["http://cdn.test/css/f.woff2", "http://cdn.test/i.png?v=1", "http://a.test/api?x=1&y=2"];
-    let requested = Requested::new(all.into_iter());
+    let requested = RequestedUrls::new(all.into_iter());
     let named = |text: &str, bases: &[&Url]| {
-        let found = pieces::mentions(text, bases, &requested, true);
+        let found = mentions_in_pieces(text, bases, &requested, true);
         found.into_iter().map(|(address, mention)| (address, mention.at)).collect::<Vec<_>>()
     };
     let css = "@font-face{src:url(f.woff2)format('woff2')} a{background:url( '../i.png?v=1#x' )}";

@@ -1,23 +1,69 @@
-//! `farlink networks`.
+//! `farlink pages` and `farlink networks`: named pages and networks.
 
 use net::{LinkConfig, Network, profiles, radios};
+use page::write::Existing;
+use page::{Page, catalogue};
 
 use super::output;
-use crate::args::Networks;
+use crate::args::{Networks, Pages};
 use crate::failure::{ExitCode, Failure};
 use crate::show::conditions::delay;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
+use crate::show::units::bytes;
 
-pub fn run(networks: &Networks) -> Result<ExitCode, Failure> {
-    match networks {
-        Networks::List => list()?,
-        Networks::Show { network } => show(network)?,
+pub fn pages(pages: &Pages) -> Result<ExitCode, Failure> {
+    match pages {
+        Pages::List => list_pages()?,
+        Pages::Show { page, json: false } => output::print(page::Table(&open(page)?))?,
+        Pages::Show { page, json: true } => output::print(page::file::to_text(&open(page)?))?,
+        Pages::Write { page, output } => {
+            let written = page::write::write(&open(page)?, output, Existing::Keep)
+                .map_err(Failure::bad_input)?;
+            let (files, size) = (written.files, bytes(written.bytes as f64));
+            output::line(format!("wrote {files} files, {size}, to {}", output.display()))?;
+            for note in &written.notes {
+                output::line(format!("note: {note}"))?;
+            }
+        }
     }
     Ok(ExitCode::Success)
 }
 
-fn list() -> Result<(), Failure> {
+fn open(spec: &str) -> Result<Page, Failure> {
+    page::open(spec).map_err(Failure::bad_input)
+}
+
+fn list_pages() -> Result<(), Failure> {
+    let mut table = Table::new(&["page", "requests", "hosts", "bodies", "what it is"]);
+    for entry in catalogue() {
+        table.row([
+            entry.name,
+            entry.requests.to_string(),
+            entry.hosts.to_string(),
+            bytes(entry.body_bytes as f64),
+            entry.description,
+        ]);
+    }
+    table.left(4);
+    table.wrap(4);
+    output::line(table)?;
+    output::line(
+        "\n`synthetic:NxSIZE[@Hhosts]` takes any numbers. HAR files (.har, .har.gz) and page files are named by path.",
+    )
+}
+
+// `farlink networks`.
+
+pub fn networks(networks: &Networks) -> Result<ExitCode, Failure> {
+    match networks {
+        Networks::List => list_networks()?,
+        Networks::Show { network } => show_network(network)?,
+    }
+    Ok(ExitCode::Success)
+}
+
+fn list_networks() -> Result<(), Failure> {
     let mut table = Table::new(&["network", "down", "up", "RTT", "loss", "queue", "radio"]);
     for network in profiles().iter() {
         table.row([
@@ -37,12 +83,12 @@ fn list() -> Result<(), Failure> {
         output::line(wrapped(&format!("\nOther names: {}.", aliases.join(", "))))?;
     }
     output::line(
-        "\nNo source of a profile states a queue. `farlink networks show NAME` says which was",
+        "\nThe sources of these profiles state no queue; `farlink networks show NAME` explains the",
     )?;
-    output::line("chosen and why, and where the other numbers come from.")
+    output::line("choice, and gives the source of the other numbers.")
 }
 
-fn show(text: &str) -> Result<(), Failure> {
+fn show_network(text: &str) -> Result<(), Failure> {
     let network = Network::parse(text).map_err(Failure::bad_input)?;
     output::line(&network.name)?;
     let mut table = Table::new(&["", "rate", "delay one way", "loss", "queue", "MTU"]);
@@ -59,7 +105,7 @@ fn show(text: &str) -> Result<(), Failure> {
     output::line(wrapped(&format!("source: {}", network.source)))?;
     if let Some(radio) = &network.radio {
         let source = radios().get(&radio.name).map_or("", |preset| preset.source.as_str());
-        output::line(wrapped(&format!("{radio}, in front of both directions: {source}")))?;
+        output::line(wrapped(&format!("{radio}: {source}")))?;
     }
     for note in &network.notes {
         output::line(wrapped(&format!("note: {note}")))?;

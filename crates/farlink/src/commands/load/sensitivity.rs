@@ -1,18 +1,24 @@
-//! Share of guessed edges in a page's graph, and whether the answer depends on it: the arms are loaded once more
-//! with all guessed causes moved to the document.
+//! Sensitivity of the answer to what a source leaves open: the queue's size (`--queue-sweep`) and guessed edges of the
+//! page's graph.
+//!
+//! Many sources state no queue, and the queue often decides: a short one drops packets that a long one delays. For
+//! guesses, the arms are loaded once more with all guessed causes moved to the document.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use report::answer::Moment;
-use scenario::{Plan, Scenario, World};
+use scenario::{Plan, Queue, Scenario, World};
 use testbed::worlds::Worlds;
 
+use super::json;
 use crate::args::Load;
-use crate::commands::{refused, workers};
+use crate::commands::{output, refused, workers};
 use crate::failure::Failure;
-use crate::show::answer;
 use crate::show::arms::{self, Arm};
+use crate::show::table::Table;
+use crate::show::units::span_f64;
+use crate::show::{answer, conditions};
 
 /// Share of guessed edges from which another guess is tried.
 const WORTH_A_TRIAL: f64 = 0.1;
@@ -27,7 +33,7 @@ const DIFFERENCE: f64 = 0.02;
 const CHANGE: f64 = 0.05;
 
 /// Remark on the guesses in the page that `load` names; none if nothing is guessed.
-pub fn sentence(
+pub fn guesses_note(
     load: &Load,
     plan: &Plan,
     worlds: &Worlds,
@@ -42,7 +48,7 @@ pub fn sentence(
         return Ok(None);
     }
     let known = format!(
-        "what waits for what: {} of {} stated, {} read in bodies, {guessed} guessed (a HAR saved by a Chromium states it)",
+        "dependencies: {} of {} stated, {} found in bodies, {guessed} guessed (HARs saved by Chromium state them)",
         edges.measured,
         edges.total(),
         edges.read,
@@ -128,11 +134,84 @@ fn verdict(own: &[Lead], other: &[Lead]) -> Option<String> {
         return None;
     }
     let verdict = match pairs.iter().any(|(own, other)| own.turns_into(other)) {
-        false => "the answer does not hang on the guesses",
-        true => "THE ANSWER HANGS ON THE GUESSES",
+        false => "the answer does not depend on the guesses",
+        true => "THE ANSWER DEPENDS ON THE GUESSES",
     };
     let otherwise: Vec<String> = pairs.iter().map(|(_, other)| other.in_words()).collect();
-    Some(format!("{verdict}: had the document named all of them, {}", otherwise.join(" and ")))
+    Some(format!(
+        "{verdict}: if the document named all guessed objects, {}",
+        otherwise.join(" and ")
+    ))
+}
+
+/// The arms with one queue.
+pub struct QueueRow {
+    name: String,
+    arms: Vec<Arm>,
+}
+
+/// The queues beside the network's own, in thousandths of the bandwidth-delay product.
+const QUEUES: [u64; 2] = [1000, 4000];
+
+/// Loads the arms of `plan` with each of the other queues; prints the visits if JSON was requested.
+pub fn queue_sweep(
+    load: &Load,
+    plan: &Plan,
+    worlds: &Worlds,
+    cancel: &AtomicBool,
+) -> Result<Vec<QueueRow>, Failure> {
+    let mut rows = Vec::new();
+    for queue in QUEUES.map(Queue::BdpThousandths) {
+        let with_queue = |cell: &Arc<Scenario>| {
+            let mut scenario = Scenario::clone(cell);
+            scenario.network.queue = Some(queue);
+            scenario
+        };
+        let cells = plan.cells().iter().map(with_queue).collect();
+        let plan = Plan::new("load", plan.seed(), plan.repetitions(), plan.order(), cells);
+        let results = store::batch::collect(&plan, worlds, workers(load.jobs, &plan), cancel);
+        if cancel.load(Ordering::Relaxed) {
+            break;
+        }
+        if load.json {
+            json::print(&results, worlds)?;
+        }
+        rows.push(QueueRow {
+            name: queue.to_string().replace("bdp", " BDP"),
+            arms: arms::group(&plan, results),
+        });
+    }
+    Ok(rows)
+}
+
+/// Prints the medians of all arms with each queue, and whether the same arm is always fastest.
+pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Result<(), Failure> {
+    let Some(first) = own.first() else { return Ok(()) };
+    let names: Vec<&str> = own.iter().map(Arm::name).collect();
+    let mut columns = vec!["median PLT by queue", "queue down"];
+    columns.extend(&names);
+    columns.push("fastest");
+    let mut table = Table::new(&columns);
+    let mut winners = Vec::new();
+    let own = ("the network's own", own);
+    let others = rows.iter().map(|row| (row.name.as_str(), row.arms.as_slice()));
+    for (name, arms) in std::iter::once(own).chain(others) {
+        let scenario = arms.first().unwrap_or(first).scenario();
+        let network = worlds.library().network_of(scenario).map_err(Failure::bad_input)?;
+        let fastest = arms::fastest(arms).map_or("-", Arm::name);
+        winners.push(fastest);
+        let medians =
+            arms.iter().map(|arm| arm.plt().map_or("-".to_owned(), |plt| span_f64(plt.median())));
+        let cells = [name.to_owned(), conditions::queue(network.down.queue)];
+        table.row(cells.into_iter().chain(medians).chain([fastest.to_owned()]));
+    }
+    output::line("")?;
+    output::line(table)?;
+    let same = winners.windows(2).all(|pair| pair[0] == pair[1]);
+    output::line(match same {
+        true => "The fastest arm is the same with every queue.",
+        false => "The fastest arm depends on the queue.",
+    })
 }
 
 #[cfg(test)]
@@ -151,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_hangs_on_guesses_if_another_guess_changes_it() {
+    fn an_answer_depends_on_guesses_if_another_guess_changes_it() {
         let own = [("h2", 0.12), ("h2", 0.12)];
-        let hangs = |own, other| told(own, other).starts_with("THE ANSWER HANGS");
+        let hangs = |own, other| told(own, other).starts_with("THE ANSWER DEPENDS");
         let same = told(own, [("h2", 0.05), ("h2", 0.001)]);
         assert!(
             same.ends_with(

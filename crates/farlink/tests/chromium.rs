@@ -1,4 +1,5 @@
-//! A real Chromium through a proxy in the emulated world: in clear text and over TLS, by HTTP/1.1 and HTTP/2, in tunnels, by a PAC file, past a cache.
+//! A real Chromium in the emulated world: over HTTP/3; and through a proxy, in clear text and over TLS, by HTTP/1.1 and
+//! HTTP/2, in tunnels, by a PAC file, past a cache.
 
 mod common;
 
@@ -8,21 +9,10 @@ mod real_time {
 
     use serde_json::Value;
 
-    use crate::common::Desk;
+    use crate::common::{Desk, has_emulated_chromium};
 
     const LOAD: &str = "load synthetic:10x10KB@2hosts --network rtt=40ms,down=20mbit,up=20mbit --world emu --client chromium -n 1 --no-nuisance --json";
     const OBJECTS: usize = 11;
-
-    /// Returns true if this machine can emulate and has a Chromium.
-    fn possible(desk: &Desk) -> bool {
-        let namespaces = emu::diagnosis::missing(None).is_empty();
-        let doctor = desk.farlink("doctor").out;
-        let chromium = doctor.lines().any(|line| line.contains("Chromium 1"));
-        if !(namespaces && chromium) {
-            println!("skipped: no namespaces or no Chromium here (farlink doctor says why)");
-        }
-        namespaces && chromium
-    }
 
     /// Loads the page; returns its PLT and the number of connections for its objects. All came by `version`.
     /// `None`, visibly, on a machine that is late in every attempt: without precedence for the emulator, a browser
@@ -53,7 +43,7 @@ mod real_time {
     #[test]
     fn what_a_browsers_connections_sent_again_is_counted() {
         let desk = Desk::new();
-        if !possible(&desk) {
+        if !has_emulated_chromium(&desk) {
             return;
         }
         let network = "rtt=40ms,down=20mbit,up=20mbit,loss=5%";
@@ -75,7 +65,7 @@ mod real_time {
     #[test]
     fn chromium_goes_through_proxies() {
         let desk = Desk::new();
-        if !possible(&desk) {
+        if !has_emulated_chromium(&desk) {
             return;
         }
         for tls in ["none", "tls13"] {
@@ -111,7 +101,7 @@ mod real_time {
     #[test]
     fn chromium_goes_by_a_pac_file() {
         let desk = Desk::new();
-        if !possible(&desk) {
+        if !has_emulated_chromium(&desk) {
             return;
         }
         desk.put(
@@ -136,7 +126,7 @@ mod real_time {
     #[test]
     fn chromium_finds_in_a_proxys_cache_what_is_there() {
         let desk = Desk::new();
-        if !possible(&desk) {
+        if !has_emulated_chromium(&desk) {
             return;
         }
         let route = "--protocol h2 --tls tls13 --route caching-proxy,rtt=200ms,rate=100mbit";
@@ -146,5 +136,18 @@ mod real_time {
         // A document that may not be stored costs two round trips beyond the proxy, its objects two more if they
         // are not cached.
         assert!(primed + 250.0 < cold, "{primed} ms primed, {cold} ms cold");
+    }
+
+    /// Every request uses HTTP/3, by its own protocol field.
+    #[test]
+    fn chromium_speaks_http3_to_farlinks_servers() {
+        let desk = Desk::new();
+        if !has_emulated_chromium(&desk) {
+            return;
+        }
+        let loaded = load(&desk, "--protocol h3 --trace tcp=t.jsonl", "HTTP/3");
+        if let Some((_, connections)) = loaded {
+            assert_eq!(connections, 2);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The operator's own certificate authority: its creation, and its validity today.
+//! The operator's certificate authority - its creation, and its validity today - and password hashes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use proxy::access::PasswordHash;
 use proxy::config::Settings;
 use tls::NewAuthority;
 
@@ -16,26 +17,26 @@ const CERTIFICATE: &str = "ca.pem";
 const KEY: &str = "ca-key.pem";
 
 /// Creates an authority's files in `folder`. No existing file is overwritten.
-pub fn make(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
+pub fn make_authority(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
     for path in [&certificate, &key] {
         if path.symlink_metadata().is_ok() {
-            let message = format!("{} is there already and is not overwritten", path.display());
+            let message = format!("{} already exists", path.display());
             return Err(Failure::bad_input(message).hint("name another directory".to_owned()));
         }
     }
     let made = NewAuthority::new(now).map_err(Failure::machine)?;
     let unwritten = |path: &Path| {
         let path = path.display().to_string();
-        move |error: io::Error| Failure::machine(format!("{path} cannot be written: {error}"))
+        move |error: io::Error| Failure::machine(format!("cannot write {path}: {error}"))
     };
     fs::create_dir_all(folder).map_err(unwritten(folder))?;
     // The key first: a certificate without a key would only look like an authority.
     write(&key, &made.key, 0o600).map_err(unwritten(&key))?;
     write(&certificate, &made.certificate, 0o644).map_err(unwritten(&certificate))?;
     output::print(format!(
-        "{}: for those whose tunnels end here, to be trusted as an authority\n\
-         {}: for the proxy alone: whoever has it can be any host to them\n",
+        "{}: certificate; clients whose tunnels are intercepted must trust it\n\
+         {}: private key; keep it secret, it can impersonate any host\n",
         certificate.display(),
         key.display()
     ))?;
@@ -48,13 +49,34 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 }
 
 /// Rejects an authority that is not valid today.
-pub fn judge(settings: &Settings, now: Duration) -> Result<(), Failure> {
+pub fn check_validity(settings: &Settings, now: Duration) -> Result<(), Failure> {
     match &settings.intercept {
         Some(intercept) if !intercept.issuer.is_valid_at(now) => {
-            let message = "intercept.ca: the authority's certificate is not valid today";
-            let hint = "farlink proxy --new-ca DIR makes a new one";
+            let message = "intercept.ca: the certificate is expired or not yet valid";
+            let hint = "create a new one with `farlink proxy --new-ca DIR`";
             Err(Failure::bad_input(message).hint(hint.to_owned()))
         }
         _ => Ok(()),
     }
+}
+
+// Lines of a users' file.
+
+pub fn hash_password(name: &str) -> Result<ExitCode, Failure> {
+    if name.is_empty() || name.contains(':') {
+        let message =
+            format!("invalid user name `{name}`: it must not be empty or contain a colon");
+        return Err(Failure::bad_input(message));
+    }
+    let mut password = String::new();
+    io::stdin().read_line(&mut password).map_err(Failure::machine)?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        let hint = format!("printf '%s' PASSWORD | farlink proxy --hash-password {name}");
+        return Err(Failure::bad_input("no password on standard input").hint(hint));
+    }
+    let hash = PasswordHash::new(password)
+        .map_err(|_| Failure::machine("the system's random number generator is unavailable"))?;
+    output::line(format_args!("{name}:{hash}"))?;
+    Ok(ExitCode::Success)
 }
