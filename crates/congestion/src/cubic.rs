@@ -14,15 +14,14 @@
 //! Left out: the kernel's approximation of the cube root (0.2 % off; `libm`'s is used), and the wrapping of 64
 //! bits after 6 minutes without a loss or, in Linux 3, of idleness.
 
-mod ack_ratio;
-mod epoch;
+mod growth;
 
 use std::time::Duration;
 
 use units::Time;
 
-use self::ack_ratio::AckRatio;
-use self::epoch::Epoch;
+use self::growth::AckRatio;
+use self::growth::Epoch;
 use crate::hystart::Hystart;
 use crate::{Ack, Controller, Era, Phase, Resume, Settings, Timeout, Window};
 

@@ -20,11 +20,11 @@ use units::Time;
 
 use crate::control::{Inbox, Request};
 use crate::end::End;
-use crate::lateness::Lateness;
 use crate::links::{Entry, Links};
 use crate::memory;
 use crate::places::{Leg, Places};
 use crate::realtime;
+use crate::release::Lateness;
 use crate::release::Train;
 use crate::superpacket::{Segment, Superpacket, Unfit};
 use crate::wire::WireEnd;

@@ -1,9 +1,7 @@
-//! A host at an end of the network: one of the clients, the server, or an intermediary. Hosts are numbered: the first client, the server, the
+//! Hosts of an emulation: clients, servers, and the intermediaries between them. Hosts are numbered: the first client, the
 //! other clients, then intermediaries, which are set up like clients. A host's number is the last octet of its addresses, less one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-use crate::Side;
 
 /// A host, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +84,78 @@ impl End {
 
     pub(crate) fn hardware_address(self) -> String {
         format!("02:00:00:00:00:{:02x}", self.0 + 1)
+    }
+}
+
+/// One of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The side that opens connections.
+    Client,
+    /// The side that accepts them.
+    Server,
+}
+
+impl Side {
+    /// Both sides.
+    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+
+    /// Its first IPv4 address.
+    pub const fn address(self) -> Ipv4Addr {
+        match self {
+            Side::Client => Ipv4Addr::new(10, 0, 0, 1),
+            Side::Server => Ipv4Addr::new(10, 0, 0, 2),
+        }
+    }
+
+    /// Its first IPv6 address, unique local (RFC 4193).
+    pub const fn address_v6(self) -> Ipv6Addr {
+        match self {
+            Side::Client => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1),
+            Side::Server => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 2),
+        }
+    }
+
+    /// The opposite side.
+    pub const fn peer(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// Intermediary between clients and servers. Its addresses follow the last client's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Between {
+    /// Clients talk to servers directly.
+    #[default]
+    Nobody,
+    /// Clients talk to the proxy, at the network's far end, and the proxy to servers.
+    Proxy,
+    /// The near half, at the clients' side, takes over the connections that clients open to servers; the far half,
+    /// beyond the network, talks to servers.
+    Halves,
+}
+
+impl Between {
+    /// Number of its hosts.
+    pub(crate) const fn hosts(self) -> u32 {
+        match self {
+            Between::Nobody => 0,
+            Between::Proxy => 1,
+            Between::Halves => 2,
+        }
+    }
+
+    /// The proxy, numbered after `clients` clients.
+    pub(crate) fn proxy(self, clients: u32) -> Option<End> {
+        (self == Between::Proxy).then(|| End::behind(clients))
+    }
+
+    /// The near half and the far half, numbered after `clients` clients.
+    pub(crate) fn halves(self, clients: u32) -> Option<[End; 2]> {
+        (self == Between::Halves).then(|| [End::behind(clients), End::behind(clients + 1)])
     }
 }
 

@@ -7,20 +7,14 @@
 //!
 //! Linux only. `unsafe` is allowed in this crate alone: system calls that have no safe wrapper.
 
-mod between;
-mod buffers;
-mod clock;
 mod control;
 pub mod derive;
 pub mod diagnosis;
-mod drop_log;
 mod emulator;
 mod end;
 mod error;
 pub mod flow;
 mod headers;
-mod isolate;
-mod lateness;
 mod links;
 mod log;
 mod memory;
@@ -29,36 +23,33 @@ mod observer;
 mod packet_socket;
 mod path;
 mod places;
-mod qdisc;
 mod realtime;
 mod release;
 pub mod sandbox;
-mod side;
 
 mod superpacket;
 mod tap;
 mod testbed;
 mod topology;
-mod vnet;
 mod wire;
 
-pub use between::Between;
-pub use clock::Clock;
 pub use control::{Control, Invalid, Snapshot};
-pub use drop_log::DropLog;
 pub use emulator::{Account, Emulator};
+pub use end::Between;
+pub use end::Side;
 pub use error::Error;
 pub use headers::TcpNumbers;
-pub use isolate::{Privilege, isolated};
-pub use lateness::Punctuality;
 pub use links::{Drop, LinkReport, RadioReport};
+pub use log::DropLog;
 pub use log::{Fate, Passage, Passages};
 pub use memory::reserve_memory;
 pub use namespace::NetNamespace;
+pub use namespace::{Privilege, isolated};
 pub use observer::{Observer, Sighting};
 pub use path::{Drops, Path};
+pub use realtime::Clock;
+pub use release::Punctuality;
 pub use release::Release;
-pub use side::Side;
 pub use testbed::{Setup, Testbed};
 pub use topology::{NamedLink, Topology};
 pub use wire::{UnknownWire, Wire};

@@ -18,7 +18,7 @@ use crate::headers::{
     CWR, ETHERNET, FIN, Layout, PROTOCOL_TCP, PROTOCOL_UDP, PSH, TcpNumbers, Transport, Version,
     fold, ones_sum, read_u16, read_u32, write_u16, write_u32,
 };
-use crate::vnet::{
+use crate::wire::{
     GSO_ECN, GSO_NONE, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CHECKSUM, VnetHeader,
 };
 

@@ -20,8 +20,7 @@ use nix::sys::stat::Mode;
 use nix::sys::uio::writev;
 use nix::unistd::read;
 
-use crate::buffers::Buffers;
-use crate::qdisc;
+use crate::memory::Buffers;
 use crate::superpacket::Segment;
 use crate::wire::{Arrival, BUFFER_BYTES};
 use crate::{Clock, Error};
@@ -54,7 +53,7 @@ impl TapDevice {
     pub(crate) fn create(interface: &'static str) -> Result<TapDevice, Error> {
         let fd = make(interface)
             .map_err(Error::system("failed to make a TAP device by way of /dev/net/tun"))?;
-        qdisc::remove(interface)
+        crate::packet_socket::remove(interface)
             .map_err(Error::system("failed to remove a TAP device's queueing discipline"))?;
         let statistics =
             File::open(STATISTICS).map_err(Error::io(format!("failed to open {STATISTICS}")))?;

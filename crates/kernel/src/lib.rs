@@ -9,27 +9,23 @@
 //!
 //! Linux only. Nothing here needs privilege unless stated. `unsafe` is allowed: system calls that have no safe wrapper.
 
-mod alarm;
-mod clock;
 mod connection;
 pub mod diag;
 mod error;
-mod give_way;
 pub mod probe;
-mod sender_state;
-mod series;
 mod settings;
 mod snapshot;
 pub mod sockopt;
 mod tcp_info;
+mod timing;
 
-pub use alarm::Alarm;
-pub use clock::monotonic;
+pub use crate::timing::Alarm;
+pub use crate::timing::give_way;
+pub use crate::timing::monotonic;
+pub use connection::note_change;
 pub use connection::{Connection, Motion, Motions, cookie};
 pub use error::Error;
-pub use give_way::give_way;
-pub use sender_state::{SenderState, pin_congestion_control, sender_state};
-pub use series::note_change;
 pub use settings::{Refusal, Refused, Setting, Settings, Sysctl};
 pub use snapshot::Snapshot;
+pub use snapshot::{SenderState, pin_congestion_control, sender_state};
 pub use tcp_info::TcpInfo;

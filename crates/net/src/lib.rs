@@ -13,8 +13,6 @@
 
 mod cell;
 mod config;
-mod delay_line;
-mod description;
 mod error;
 mod handover;
 mod link;
@@ -25,24 +23,23 @@ mod profiles;
 mod propagation;
 mod queue;
 mod radio;
-mod rate;
 mod server;
-mod sharing;
 mod spec;
 mod stats;
 mod toml_text;
 mod trace;
 
 pub use cell::{CellError, CellShare, parse_rate};
+pub use config::{Channels, ProportionalFair, Scheduler};
 pub use config::{
     Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
     QueueLimit, Reorder,
 };
-pub use description::{Description, QueueSetting};
 pub use error::{Place, SpecError, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
 pub use link::{DropCause, Link, Verdict};
 pub use loss::{DropList, DropListError, GilbertElliott, LossModel, TimedGilbertElliott};
+pub use network::{Description, QueueSetting};
 pub use network::{Hop, Network};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
@@ -51,8 +48,7 @@ pub use radio::{
     RadioConfig, RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
     Way, Wifi, radios,
 };
-pub use rate::Rate;
-pub use sharing::{Channels, ProportionalFair, Scheduler};
+pub use server::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting, parse_rtt};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

@@ -11,27 +11,24 @@ use std::time::Duration;
 use chance::{Source, Stream};
 use units::Time;
 
-use crate::delay_line::DelayLine;
 use crate::loss::Loss;
+use crate::propagation::DelayLine;
 use crate::propagation::Propagation;
 use crate::queue::{Depth, Drops, Queued};
 use crate::{Delivered, Emulator, Fallen, LinkConfig, LinkStats, Packet, ProcessingJitter};
 
-mod crossing;
-mod dummynet;
+mod emulators;
 mod fifo;
 mod lane;
-mod managed;
-mod netem;
 mod transport_blocks;
 mod turns;
 
-use crossing::{Crossing, nanos_between};
-use dummynet::Dummynet;
+use self::emulators::Dummynet;
+use self::emulators::Netem;
 use fifo::Fifo;
+use fifo::{Crossing, nanos_between};
+use lane::Managed;
 use lane::Served;
-use managed::Managed;
-use netem::Netem;
 use transport_blocks::TransportBlocks;
 
 /// One direction of a network, carrying packets with opaque bodies `P`.

@@ -17,25 +17,22 @@ use units::Time;
 
 use crate::Packet;
 
-mod dama;
 mod fields;
-mod harq;
 mod journal;
-mod leo;
 mod lte;
 mod possible;
-mod power;
 mod presets;
+mod satellite;
 mod umts;
 mod wifi;
 
-pub use dama::Dama;
-pub use harq::Harq;
+pub use self::satellite::Dama;
+pub use self::satellite::Leo;
 pub use journal::{Cause, RadioState, Stay, Transition};
-pub use leo::Leo;
+pub use journal::{Energy, Power, StateEnergy};
+pub use lte::Harq;
 pub use lte::{Drx, Lte, SchedulingRequest};
 pub use possible::ImpossibleRadio;
-pub use power::{Energy, Power, StateEnergy};
 pub use presets::{Preset, radios};
 pub use umts::{Fach, Umts};
 pub use wifi::Wifi;

@@ -11,12 +11,11 @@ use crate::network::Hop;
 use crate::trace::Direction;
 use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, Scheduler, SpecError};
 
-mod handover;
 mod radio;
 mod side;
 mod values;
 
-use handover::HandoverSpec;
+use radio::HandoverSpec;
 use radio::RadioSpec;
 use side::Side;
 pub(crate) use values::queue;
@@ -87,7 +86,7 @@ pub fn is_setting(key: &str) -> bool {
         }
         None => false,
     };
-    is_own(key) || of_hop(key) || radio::is_setting(key) || handover::is_setting(key)
+    is_own(key) || of_hop(key) || radio::is_radio_setting(key) || radio::is_handover_setting(key)
 }
 
 /// The setting that `key` was probably meant to be.
@@ -95,8 +94,8 @@ pub fn nearest_setting(key: &str) -> Option<String> {
     let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
     match of_hop {
         Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
-        None if key.starts_with("radio") => radio::nearest_setting(key),
-        None if key.starts_with("handover") => handover::nearest_setting(key),
+        None if key.starts_with("radio") => radio::nearest_radio_setting(key),
+        None if key.starts_with("handover") => radio::nearest_handover_setting(key),
         None => nearest_own(key),
     }
 }

@@ -1,4 +1,4 @@
-//! A recorded rate: capacity of a link over time.
+//! A recorded rate: capacity of a link over time, and the errors of reading one.
 //!
 //! There are two forms. A list of **opportunities** states the instants at which a packet may leave, as Mahimahi
 //! records cellular links: an opportunity carries up to 1504 bytes as Mahimahi counts them (an IP packet and the four
@@ -10,25 +10,16 @@
 //! `--once`: a recording says nothing about the time after it. A stalled link has no deadline, so whatever waits for
 //! it needs a time limit of its own.
 
-use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
+use std::{fmt, io};
 
+use thiserror::Error;
 use units::{BitsPerSec, Time};
 
-mod columns;
-mod csv;
-mod error;
-mod json;
-mod mahimahi;
-mod opportunities;
+mod formats;
 mod read;
-mod segments;
-
-pub use error::TraceError;
-pub use read::{Direction, RateUnit, TraceOptions};
-
-pub(crate) use opportunities::{Opportunities, OpportunityCursor};
-pub(crate) use segments::Segments;
+mod shapes;
 
 /// A recorded rate.
 #[derive(Clone, PartialEq)]
@@ -140,3 +131,97 @@ impl fmt::Display for Trace {
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use self::shapes::Segments;
+pub(crate) use self::shapes::{Opportunities, OpportunityCursor};
+pub use read::{Direction, RateUnit, TraceOptions};
+
+/// Reasons why a file is not a trace. Messages name the line and the expected content.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("failed to read the trace {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The I/O error.
+        source: io::Error,
+    },
+    /// The file is compressed and broken, or is not text.
+    #[error("{file}: not a text, nor a gzip file of one: {reason}")]
+    NotText {
+        /// The file.
+        file: String,
+        /// The error.
+        reason: String,
+    },
+    /// No reader recognises it.
+    #[error(
+        "{file}:{line}: no known form of a trace: expected a Mahimahi file (a whole number of ms a line), \
+         `seconds rate` pairs, a CSV file whose header names a rate, or a JSON list of objects with \
+         duration_ms and bandwidth_kbps"
+    )]
+    Unknown {
+        /// The file.
+        file: String,
+        /// The first line that fits no format.
+        line: usize,
+    },
+    /// A line that its format does not allow.
+    #[error("{file}:{line}: `{text}`: {expected}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The text of the line.
+        text: String,
+        /// The expected form.
+        expected: &'static str,
+    },
+    /// The JSON text is invalid.
+    #[error("{file}: not a trace in JSON: {reason}")]
+    Json {
+        /// The file.
+        file: String,
+        /// The parser's message, with line and column.
+        reason: String,
+    },
+    /// The trace is empty.
+    #[error("{file}: a trace must last for more than no time; this one has {found}")]
+    Empty {
+        /// The file.
+        file: String,
+        /// Description of its content.
+        found: &'static str,
+    },
+}
+
+/// A line of a trace, for messages.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    file: &'t str,
+    number: usize,
+    text: &'t str,
+}
+
+impl Line<'_> {
+    /// Error for this line.
+    fn wrong(&self, expected: &'static str) -> TraceError {
+        /// Maximum number of characters shown in messages.
+        const SHOWN: usize = 60;
+        let mut text: String = self.text.chars().take(SHOWN).collect();
+        if text.len() < self.text.len() {
+            text.push_str("...");
+        }
+        TraceError::Line { file: self.file.to_owned(), line: self.number, text, expected }
+    }
+}
+
+/// Non-empty lines of a text, with their numbers.
+fn lines<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Line<'t>> {
+    text.lines()
+        .enumerate()
+        .map(move |(index, text)| Line { file, number: index + 1, text: text.trim() })
+        .filter(|line| !line.text.is_empty())
+}

@@ -5,30 +5,24 @@
 
 #![forbid(unsafe_code)]
 
-mod behind;
-mod carried;
 mod connection;
-mod detail;
-mod emulated;
 mod event;
 mod link;
 mod object;
-mod paint;
 mod proxied;
-mod radio;
 mod series;
 mod visit;
 
-pub use behind::waited_behind;
-pub use carried::Carried;
+pub use connection::Carried;
 pub use connection::ConnectionRecord;
-pub use detail::{RadioChange, SentAgain};
-pub use emulated::EmulationRecord;
 pub use event::{Event, EventKind};
+pub use event::{RadioChange, SentAgain};
 pub use link::LinkRecord;
+pub use link::{RadioRecord, RadioStateRecord};
+pub use object::waited_behind;
 pub use object::{ObjectRecord, Phases};
-pub use paint::Paint;
 pub use proxied::Proxied;
-pub use radio::{RadioRecord, RadioStateRecord};
 pub use series::{Departure, INTERVAL_NS, Interval, PacketSize, RadioStep, Series, WindowSample};
+pub use visit::EmulationRecord;
+pub use visit::Paint;
 pub use visit::{Outcome, VisitRecord};

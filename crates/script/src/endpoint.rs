@@ -1,13 +1,4 @@
-//! One endpoint of TCP as a subject: segments arrive, calls are made, segments leave.
-
-mod call;
-mod condition;
-mod grammar;
-mod numbers;
-mod pattern;
-mod segments;
-mod settings;
-mod wire_text;
+//! One endpoint of TCP as a subject: segments arrive, calls are made, segments leave. Its configuration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +6,22 @@ use std::sync::Arc;
 use tcp::{Config, Connection, Flags, Segment};
 use units::Time;
 
-use crate::subject::Subject;
-use call::Call;
+use crate::problem::Problem;
+use crate::script::Setting;
+use crate::stage::Subject;
+
+mod condition;
+mod grammar;
+mod pattern;
+mod segments;
+
 use condition::Condition;
+use grammar::Call;
 use pattern::{Expectation, Pattern};
+use segments::Numbers;
 
 pub(crate) use condition::quantities;
 pub(crate) use grammar::steps;
-pub(crate) use settings::Settings;
 
 /// Input to an endpoint.
 #[derive(Debug)]
@@ -50,7 +49,7 @@ pub(crate) struct Sent(Segment);
 
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "> {}", wire_text::show(&self.0))
+        write!(f, "> {}", pattern::show_segment(&self.0))
     }
 }
 
@@ -161,4 +160,56 @@ impl Subject for Endpoint {
             None => Err("there is no connection yet".to_owned()),
         }
     }
+}
+
+/// The configuration of the endpoint.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    config: Arc<Config>,
+}
+
+/// The payload of an Ethernet packet without options: the largest possible segment.
+const LARGEST_MSS: u32 = 1460;
+
+impl Settings {
+    /// Parses the `config` lines. A generation comes first, if there is one.
+    pub(crate) fn parse(settings: &[Setting]) -> Result<Settings, Problem> {
+        let mut config = Config::default();
+        for (index, setting) in settings.iter().enumerate() {
+            let Setting { text, span } = setting;
+            let wrong = |message: String| Problem::new(span.clone(), message);
+            match text.split_once('=') {
+                Some((name, number)) if name.trim() == "mss" => {
+                    config.mss = segment_size(number.trim()).map_err(wrong)?;
+                }
+                Some((name, value)) => {
+                    config
+                        .set(name.trim(), value.trim())
+                        .map_err(|error| wrong(error.to_string()))?;
+                }
+                None if index == 0 => {
+                    config = Config::parse(text).map_err(|error| wrong(error.to_string()))?;
+                }
+                None => {
+                    return Err(wrong(format!("`{text}` has no value")).help(
+                        "write `name=value`; a generation, such as `linux-3.2`, comes first",
+                    ));
+                }
+            }
+        }
+        Ok(Settings { config: Arc::new(config) })
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint::new(self.config.clone())
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers { mss: self.config.mss }
+    }
+}
+
+fn segment_size(text: &str) -> Result<u32, String> {
+    let size = text.parse().ok().filter(|size| (1..=LARGEST_MSS).contains(size));
+    size.ok_or_else(|| format!("a full segment has from 1 to {LARGEST_MSS} bytes, not `{text}`"))
 }

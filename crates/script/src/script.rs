@@ -11,7 +11,7 @@ use crate::endpoint;
 use crate::link;
 use crate::problem::{Failure, Problem, Report, suggestion};
 use crate::stage::Stage;
-use crate::subject::Step;
+use crate::stage::Step;
 
 /// A script that was parsed without errors.
 pub struct Script {

@@ -8,7 +8,7 @@ use units::Time;
 
 use crate::config::Growth;
 use crate::rate::Circumstances;
-use crate::samples::Covered;
+use crate::rtt::Covered;
 use crate::segment::Segment;
 use crate::sender::Sender;
 use crate::timers::{Timer, Timers};

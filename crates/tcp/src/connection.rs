@@ -10,17 +10,17 @@ use chance::Stream;
 use units::Time;
 
 use crate::config::{Config, HandshakeRtt};
-use crate::error::Error;
 use crate::handshake::{Handshake, Role};
 use crate::metrics::{CachedMetrics, Lesson};
-use crate::payload::Payload;
 use crate::receiver::Receiver;
 use crate::retransmits::Retransmit;
+use crate::segment::Payload;
 use crate::segment::{Flags, SackBlocks, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Sender;
-use crate::series::{Sample, Series, Trigger};
+use crate::state::Error;
 use crate::state::State;
 use crate::stats::{Limit, Stats};
+use crate::stats::{Sample, Series, Trigger};
 use crate::timers::{Timer, Timers};
 
 /// A TCP endpoint without a network: it takes segments and the time, and returns segments.

@@ -16,18 +16,16 @@
 
 mod by_count;
 mod by_time;
-mod loss;
 mod reduction;
-mod rfc4138;
-mod undo;
+mod rto;
 
 use congestion::Phase;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
+use self::rto::SpuriousTest;
 use crate::ack::Progress;
 use crate::config::LossDetection;
-use crate::recovery::rfc4138::SpuriousTest;
 use crate::sender::Sender;
 use crate::timers::Timers;
 

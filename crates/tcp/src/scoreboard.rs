@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::ranges::RangeSet;
+use crate::reassembly::RangeSet;
 
 /// Identifies a record for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,9 @@
-//! The sending half: segments that may leave now. Writes by the application are in `writes`.
+//! The sending half: segments that may leave now.
 //!
 //! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; the
 //! size of a burst is decided in `tso`.
 //!
 //! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
-
-mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +13,17 @@ use congestion::{Resume, Start};
 use units::Time;
 
 use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
+use crate::cwnd::PendingRestart;
 use crate::cwnd::{Burst, CongestionWindow};
 use crate::ecn::EcnSender;
-use crate::idle::PendingRestart;
 use crate::pacing::Pacer;
-use crate::payload::Payload;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, Recovery};
 use crate::retransmits::{Cause, Retransmits};
 use crate::rtt::{FALLBACK_RTO, RttEstimator};
 use crate::scoreboard::{Id, Scoreboard};
+use crate::segment::Payload;
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
 use crate::timers::{Timer, Timers};
@@ -130,7 +128,7 @@ pub(crate) struct Sender {
     pub(crate) retransmits: Retransmits,
     pub(crate) limit: LimitClock,
     /// A FIN follows the data.
-    closing: bool,
+    pub(crate) closing: bool,
     pub(crate) forced: Option<Forced>,
     /// Data left since the end of the last burst; something was in flight before it.
     burst: bool,
@@ -143,9 +141,9 @@ pub(crate) struct Sender {
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
     pub(crate) small_end: u64,
     /// Maximum of unacknowledged data from the application.
-    buffer_limit: u64,
+    pub(crate) buffer_limit: u64,
     /// A write was refused for lack of space.
-    starved: bool,
+    pub(crate) starved: bool,
 }
 
 /// Random stream of a connection that was given none of its own.

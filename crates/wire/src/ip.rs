@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, Ipv6Header};
 
-use crate::error::EncodeError;
+use crate::packet::EncodeError;
 
 /// The relevant fields of an IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,6 @@
 
 mod direction;
 mod encoder;
-mod error;
 mod ip;
 mod options;
 mod packet;
@@ -24,7 +23,7 @@ pub mod pcapng;
 
 pub use direction::{Direction, Numbering, Reference};
 pub use encoder::{Encoder, Sighting};
-pub use error::{Checksum, EncodeError, ParseError};
 pub use ip::{Addresses, Ecn, Ip};
 pub use options::TcpOptions;
 pub use packet::{Body, Packet, TcpPacket, UdpPacket};
+pub use packet::{Checksum, EncodeError, ParseError};

@@ -1,4 +1,4 @@
-//! The world of the current thread. The only ambient state of the project.
+//! The world of the current thread, its random streams and its peer metrics. The only ambient state of the project.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use chance::Source;
 
 use crate::report::{Endpoint, Keeping};
+use crate::{ambient, sim};
 
 /// The kind of world a thread is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,5 +91,31 @@ impl Drop for Entered {
     fn drop(&mut self) {
         KIND.set(Kind::Outside);
         COMMON.set(None);
+    }
+}
+
+/// The world's random stream for one purpose (`"loader/think"`), or its client's, if each has its own. The same name returns the same
+/// stream from its beginning: keep the stream, do not request it for each draw.
+pub fn stream(purpose: &str) -> chance::Stream {
+    let own = match ambient::kind() {
+        Kind::Sim => sim::state::own_source(),
+        Kind::Real | Kind::Outside => None,
+    };
+    own.map_or_else(|| of_world(purpose), |own| own.stream(purpose))
+}
+
+/// The world's own stream, whichever client's task is running: for purposes whose name includes the client.
+pub(crate) fn of_world(purpose: &str) -> chance::Stream {
+    ambient::with_common(|common| common.source.stream(purpose))
+}
+
+/// Clears the peer metrics of the current node's TCP and, for this node, of its peers' (`ip tcp_metrics flush`, at both ends).
+///
+/// The kernel permits this only to the root of the whole machine. In the real world nothing happens: the creator of a network namespace can
+/// keep its TCP from learning at all (`tcp_no_metrics_save`).
+pub fn forget_peers() {
+    match ambient::kind() {
+        Kind::Sim => sim::forget_peers(),
+        Kind::Real | Kind::Outside => {}
     }
 }

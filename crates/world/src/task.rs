@@ -1,4 +1,4 @@
-//! Tasks: futures that run beside the task that spawned them, on the same thread.
+//! Tasks: futures that run beside the task that spawned them, on the same thread; and work that would block it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -65,5 +65,22 @@ impl<T> Future for JoinHandle<T> {
                 Poll::Pending
             }
         }
+    }
+}
+
+/// Runs `work` off the world's thread. In the simulated world it runs at once and takes no time.
+///
+/// # Panics
+/// If `work` does.
+pub async fn blocking<T, F>(work: F) -> T
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    match ambient::kind() {
+        Kind::Sim => work(),
+        _ => tokio::task::spawn_blocking(work)
+            .await
+            .expect("work is not cancelled while its world runs, and must not panic"),
     }
 }

@@ -11,9 +11,9 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-use super::attempt::{Complaint, first_line, in_child};
-use super::finding::Lack;
-use crate::isolate::Isolation;
+use super::Lack;
+use super::{Complaint, first_line, in_child};
+use crate::namespace::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
 /// A feature that an emulation needs or benefits from.

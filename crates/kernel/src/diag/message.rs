@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::socket::Seen;
+use super::Seen;
 use crate::snapshot::paces;
 use crate::{Connection, Snapshot, sockopt};
 

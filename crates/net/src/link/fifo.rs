@@ -5,9 +5,7 @@
 
 use units::Time;
 
-use super::crossing::{Crossing, nanos_between};
-use crate::delay_line::Order;
-use crate::propagation::Propagation;
+use crate::propagation::{Order, Propagation};
 use crate::queue::{Depth, DropTail};
 use crate::server::{Server, Service};
 use crate::{DropCause, LinkConfig};
@@ -50,4 +48,23 @@ impl Fifo {
     pub(super) fn depth(&self) -> Depth {
         self.queue.depth()
     }
+}
+
+/// A packet's way over a link. Plain nanoseconds: this is computed for every packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    /// Time spent waiting for the server.
+    pub(super) waited_ns: u64,
+    /// Time for which the packet keeps the server busy.
+    pub(super) service_ns: u64,
+    /// Arrival at the far end; [`Time::NEVER`] if the packet is never served.
+    pub(super) arrives: Time,
+    /// Permission to overtake others.
+    pub(super) order: Order,
+}
+
+/// Nanoseconds from one instant to a later one.
+#[inline]
+pub(super) fn nanos_between(from: Time, to: Time) -> u64 {
+    to.as_nanos().saturating_sub(from.as_nanos())
 }

@@ -145,7 +145,7 @@ impl<P> Discipline<P> for DropHead<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::discipline::tests::packet;
+    use super::super::tests::packet;
     use super::*;
 
     #[test]

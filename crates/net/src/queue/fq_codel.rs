@@ -169,7 +169,7 @@ impl<P> Discipline<P> for FqCodel<P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::discipline::tests::packet;
+    use super::super::tests::packet;
     use super::*;
 
     /// Hashes that map to queues 1 and 2.

@@ -214,7 +214,7 @@ impl<P> Discipline<P> for PieQueue<P> {
 mod tests {
     use chance::Source;
 
-    use super::super::discipline::tests::{packet, run};
+    use super::super::tests::{packet, run};
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);

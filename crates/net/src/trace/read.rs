@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::{Opportunities, Segments, Shape, Trace, TraceError, columns, csv, json, mahimahi};
+use super::{Opportunities, Segments, Shape, Trace, TraceError};
 
 /// Direction of a rate: some recordings have a column for each, and a cell's links differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,16 +157,18 @@ fn recognise(
     direction: Direction,
     options: TraceOptions,
 ) -> Result<Recording, TraceError> {
-    let Some(first) = super::error::lines(file, text).next() else {
+    let Some(first) = super::lines(file, text).next() else {
         return Err(TraceError::Empty { file: file.to_owned(), found: "no lines" });
     };
     let numbers = first.text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
     let numbers: Option<Vec<f64>> = numbers.map(|word| word.parse().ok()).collect();
     match numbers.as_deref() {
-        _ if first.text.starts_with('[') => json::read(file, text),
-        Some([_]) => mahimahi::read(file, text),
-        Some([_, _]) => columns::read(file, text, options.unit),
-        None if first.text.contains(',') => csv::read(file, text, direction, options.unit),
+        _ if first.text.starts_with('[') => super::formats::read_json(file, text),
+        Some([_]) => super::formats::read_mahimahi(file, text),
+        Some([_, _]) => super::formats::read_columns(file, text, options.unit),
+        None if first.text.contains(',') => {
+            super::formats::read_csv(file, text, direction, options.unit)
+        }
         _ => Err(TraceError::Unknown { file: file.to_owned(), line: first.number }),
     }
 }

@@ -1,4 +1,4 @@
-//! Both ends of this thread's connections, as reported by the kernel.
+//! Both ends of this thread's connections, as reported by the kernel, if it is Linux.
 //!
 //! A connection is inspected when it is closed, when a report is requested and, for series, periodically in between. Events
 //! after its owner closed it - the rest of its data, its FIN - are not seen.
@@ -14,8 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use units::Time;
 
 use super::clock;
-use super::config::{Recording, Sampling};
-use super::kernel_view::Watch;
+use super::{Recording, Sampling};
 use crate::ambient;
 use crate::report::{Endpoint, Report};
 
@@ -166,5 +165,122 @@ impl Observed {
         let stats =
             stats.map(|stats| tcp::Stats { established_at: Some(self.established_at), ..stats });
         Endpoint { stats, ..self.endpoint.clone() }
+    }
+}
+
+// Kernel state of a connection, if available: on Linux.
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{Alarm, Watch, monotonic};
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{Alarm, Watch, monotonic};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use kernel::Snapshot;
+    use tcp::{Sample, Stats};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use units::Time;
+
+    pub(crate) fn monotonic() -> io::Result<Duration> {
+        Ok(kernel::monotonic())
+    }
+
+    /// A kernel alarm in tokio's event loop.
+    pub(crate) struct Alarm(AsyncFd<kernel::Alarm>);
+
+    impl Alarm {
+        pub(crate) fn after(span: Duration) -> io::Result<Alarm> {
+            let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
+            // SAFETY: the alarm owns its descriptor, which stays the same and open until the alarm is dropped, and it is dropped by the
+            // registration that owns it.
+            #[expect(unsafe_code, reason = "tokio has no other way to wait for a descriptor")]
+            let registered = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) };
+            Ok(Alarm(registered?))
+        }
+
+        /// Ready once it has rung, or cannot ring any more.
+        pub(crate) fn poll_rung(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+            self.0.poll_read_ready(cx).map(|_| ())
+        }
+    }
+
+    /// A second descriptor of a socket, to inspect it while its owner uses it. It must be closed before its owner closes the socket: while it
+    /// is open, so is the connection.
+    pub(crate) struct Watch(OwnedFd);
+
+    impl Watch {
+        pub(crate) fn of(socket: &tokio::net::TcpStream) -> io::Result<Watch> {
+            socket.as_fd().try_clone_to_owned().map(Watch)
+        }
+
+        /// The socket's number.
+        pub(crate) fn cookie(&self) -> Option<u64> {
+            kernel::cookie(&self.0).ok()
+        }
+
+        /// Counters and estimates of the connection.
+        pub(crate) fn stats(&self) -> Option<Stats> {
+            Snapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
+        }
+
+        /// Adds changes to the connection's series.
+        pub(crate) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
+            if let Ok(snapshot) = Snapshot::of(&self.0) {
+                kernel::note_change(series, at, &snapshot);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::io;
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use tcp::{Sample, Stats};
+    use units::Time;
+
+    pub(crate) fn monotonic() -> io::Result<Duration> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "processes share a clock on Linux only"))
+    }
+
+    /// Not available: callers wait with tokio's timers instead.
+    pub(crate) struct Alarm(std::convert::Infallible);
+
+    impl Alarm {
+        pub(crate) fn after(_span: Duration) -> io::Result<Alarm> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn poll_rung(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+            match self.0 {}
+        }
+    }
+
+    /// Nothing to inspect: endpoints are reported without TCP's counters.
+    pub(crate) struct Watch;
+
+    impl Watch {
+        pub(crate) fn of(_socket: &tokio::net::TcpStream) -> io::Result<Watch> {
+            Ok(Watch)
+        }
+
+        pub(crate) fn cookie(&self) -> Option<u64> {
+            None
+        }
+
+        pub(crate) fn stats(&self) -> Option<Stats> {
+            None
+        }
+
+        pub(crate) fn note_change(&self, _at: Time, _series: &mut Vec<Sample>) {}
     }
 }

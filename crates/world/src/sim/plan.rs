@@ -12,12 +12,12 @@ use thiserror::Error;
 use units::Time;
 
 use super::capture::Capture;
+use super::capture::{Series, Trace};
+use super::executor::Wakes;
 use super::executor::{self, Task};
 use super::movement::Arrivals;
 use super::state::{self, State};
 use super::topology::Topology;
-use super::trace::{Series, Trace};
-use super::wakes::Wakes;
 use crate::ambient::{self, Common, Kind};
 use crate::report::Keeping;
 

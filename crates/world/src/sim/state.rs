@@ -7,16 +7,16 @@ use std::task::Waker;
 use chance::Source;
 use units::Time;
 
+use super::capture::Trace;
 use super::clock::Timers;
-use super::demux::Demux;
-use super::event::{Agenda, Event};
+use super::clock::{Agenda, Event};
 use super::executor;
+use super::executor::Wakes;
 use super::plan::NodeId;
+use super::tcp_table::Demux;
 use super::tcp_table::TcpSockets;
 use super::topology::{Body, Packet, Topology};
-use super::trace::Trace;
 use super::udp_socket::UdpSockets;
-use super::wakes::Wakes;
 
 pub(super) struct State {
     pub(super) now: Time,

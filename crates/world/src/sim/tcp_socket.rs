@@ -11,9 +11,9 @@ use chance::Stream;
 use tokio::io::ReadBuf;
 use units::Time;
 
-use super::event::Event;
+use super::clock::Event;
 use super::executor::current_node;
-use super::held::HeldNotes;
+use super::movement::HeldNotes;
 use super::plan::NodeId;
 use super::state::{self, State};
 use super::tcp_table::{Id, Listener, Socket};
@@ -295,7 +295,7 @@ fn to_io(error: &tcp::Error) -> io::Error {
 /// Random stream of one end of a connection.
 fn chances(here: Port, there: Port) -> Stream {
     let (near, far) = (here.node.0, there.node.0);
-    crate::chances::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+    crate::ambient::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
 }
 
 impl State {

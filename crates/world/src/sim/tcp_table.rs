@@ -1,12 +1,12 @@
-//! The simulated world's table of TCP sockets: the endpoints and listeners of all nodes, by slot.
+//! The simulated world's table of TCP sockets, the endpoints and listeners of all nodes, and the way of a packet to its socket.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::task::Waker;
 
+use rustc_hash::FxHashMap;
 use units::Time;
 
-use super::held;
 use super::plan::NodeId;
 use super::topology::{Port, Topology};
 use crate::report::Endpoint;
@@ -27,7 +27,7 @@ pub(super) struct Socket {
     pub(super) route: u32,
     pub(super) connection: tcp::Connection,
     /// Series of the data held above it, if recorded.
-    pub(super) held: Option<Box<held::Series>>,
+    pub(super) held: Option<Box<super::movement::Series>>,
     pub(super) active: bool,
     pub(super) opened_at: Time,
     /// The earliest of this socket's scheduled events; [`Time::NEVER`] if it has none.
@@ -168,5 +168,106 @@ impl Socket {
             if readable { self.reader.take() } else { None },
             if writable { self.writer.take() } else { None },
         ]
+    }
+}
+
+// Demultiplexing of packets to sockets.
+
+#[derive(Default)]
+pub(super) struct Demux {
+    /// Connections by (here, there). Looked up only, never iterated.
+    tcp: FxHashMap<u64, u32>,
+    listeners: BTreeMap<Port, u32>,
+    /// Listeners of nodes that take over connections to other nodes' ports.
+    takers: BTreeMap<(NodeId, Port), u32>,
+    udp: BTreeMap<Port, u32>,
+    next_port: BTreeMap<NodeId, u16>,
+}
+
+/// Start of Linux's default `ip_local_port_range`.
+const FIRST_EPHEMERAL: u16 = 32_768;
+
+fn key(here: Port, there: Port) -> u64 {
+    let pack = |port: Port| (u64::from(port.node.0) << 16) | u64::from(port.port);
+    (pack(here) << 32) | pack(there)
+}
+
+impl Demux {
+    pub(super) fn tcp(&self, here: Port, there: Port) -> Option<u32> {
+        self.tcp.get(&key(here, there)).copied()
+    }
+
+    pub(super) fn add_tcp(&mut self, here: Port, there: Port, slot: u32) {
+        self.tcp.insert(key(here, there), slot);
+    }
+
+    pub(super) fn remove_tcp(&mut self, here: Port, there: Port) {
+        self.tcp.remove(&key(here, there));
+    }
+
+    /// The listener on `host` for connections to `here`.
+    pub(super) fn listener(&self, host: NodeId, here: Port) -> Option<u32> {
+        if host == here.node {
+            return self.listeners.get(&here).copied();
+        }
+        self.takers.get(&(host, here)).copied()
+    }
+
+    /// Returns false if the port is taken.
+    pub(super) fn add_listener(&mut self, host: NodeId, here: Port, slot: u32) -> bool {
+        if host == here.node {
+            return self.listeners.insert_new(here, slot);
+        }
+        self.takers.insert_new((host, here), slot)
+    }
+
+    /// Does nothing if another socket listens there by now.
+    pub(super) fn remove_listener(&mut self, host: NodeId, here: Port, slot: u32) {
+        if self.listener(host, here) != Some(slot) {
+            return;
+        }
+        if host == here.node {
+            self.listeners.remove(&here);
+        } else {
+            self.takers.remove(&(host, here));
+        }
+    }
+
+    pub(super) fn udp(&self, here: Port) -> Option<u32> {
+        self.udp.get(&here).copied()
+    }
+
+    /// Returns false if the port is taken.
+    pub(super) fn add_udp(&mut self, here: Port, slot: u32) -> bool {
+        self.udp.insert_new(here, slot)
+    }
+
+    pub(super) fn remove_udp(&mut self, here: Port) {
+        self.udp.remove(&here);
+    }
+
+    /// The next free port of a node, counting up from the first ephemeral one.
+    pub(super) fn ephemeral(&mut self, node: NodeId) -> Port {
+        let next = self.next_port.entry(node).or_insert(FIRST_EPHEMERAL);
+        let port = *next;
+        *next = next.checked_add(1).unwrap_or(FIRST_EPHEMERAL);
+        Port { node, port }
+    }
+}
+
+/// Insertion that does not overwrite.
+trait InsertNew<K> {
+    fn insert_new(&mut self, key: K, slot: u32) -> bool;
+}
+
+impl<K: Ord> InsertNew<K> for BTreeMap<K, u32> {
+    fn insert_new(&mut self, key: K, slot: u32) -> bool {
+        match self.entry(key) {
+            std::collections::btree_map::Entry::Occupied(_) => false,
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(slot);
+                true
+            }
+        }
     }
 }

@@ -9,9 +9,9 @@ use chance::Source;
 use net::{Link, LinkConfig, Radio, RadioConfig, Verdict, Way};
 use units::Time;
 
-use super::event::{Agenda, Event};
+use super::capture::Trace;
+use super::clock::{Agenda, Event};
 use super::plan::{LinkId, NodeId};
-use super::trace::Trace;
 use crate::report::{LinkReport, RadioReport};
 
 /// An address and port, short enough to be a hash key.
