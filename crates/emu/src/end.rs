@@ -1,5 +1,5 @@
 //! Hosts of an emulation: clients, servers, and the intermediaries between them. Hosts are numbered: the first client, the
-//! other clients, then intermediaries, which are set up like clients. A host's number is the last octet of its addresses, less one.
+//! server, the other clients, then intermediaries, which are set up like clients. A host's number is the last octet of its addresses, less one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,6 +1,6 @@
 //! Clock, alarm and scheduling priority of a process.
 //!
-//! Event loops count in milliseconds (epoll_wait(2)); the modelled cost of a client's processor is less than one. Source: timerfd_create(2).
+//! The alarm is a descriptor that becomes readable, to the microsecond: event loops count in milliseconds (epoll_wait(2)); the modelled cost of a client's processor is less than one. Source: timerfd_create(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;

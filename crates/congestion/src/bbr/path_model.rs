@@ -1,6 +1,6 @@
 //! BBR's model of the path beside its bandwidth: minimum round trip, full pipe, ACK aggregation.
 //!
-//! Source: Linux 6.18 `bbr_update_min_rtt`.
+//! The minimum is that of the last ten seconds; a drained pipe refreshes it. Source: Linux 6.18 `bbr_update_min_rtt`.
 
 use std::time::Duration;
 

@@ -62,7 +62,7 @@ const OTHERS: &[(&str, &str)] = &[
 #[test]
 fn turning_any_knob_changes_the_settings_or_is_refused_by_name() {
     let default = settings("linux-6").unwrap();
-    for knob in Knob::pinned_sysctls() {
+    for knob in Knob::all() {
         let name = knob.name();
         let other = OTHERS.iter().find(|(of, _)| *of == name);
         let (_, other) = other.unwrap_or_else(|| panic!("no other value of `{name}` is tried"));

@@ -1,6 +1,6 @@
 //! The links of other emulators: Linux's netem, and dummynet.
 //!
-//! Differences from a real link: the limit counts all packets that have not left, including those that are merely
+//! Netem is `delay`, `rate` and `limit` in one qdisc (`netem_enqueue` of `sch_netem.c`). Its differences from a real link: the limit counts all packets that have not left, including those that are merely
 //! delayed; serialisation comes after the delay (`max(now + delay, the last one's time) + length / rate`); the rate
 //! is truncated to whole bytes per second and the time to whole nanoseconds; without a rate, jitter reorders;
 //! `reorder` releases a packet at once, before all others. Not modelled: correlations, slots, cells, the

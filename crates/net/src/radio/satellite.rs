@@ -1,6 +1,6 @@
 //! Satellite terminals: demand-assigned capacity, and paths over low Earth orbit.
 //!
-//! After silence the terminal must request capacity: a request to the network control centre and a plan back, which
+//! Demand-assigned capacity (DAMA; DVB-RCS2, ETSI EN 301 545-2): after silence the terminal must request capacity: a request to the network control centre and a plan back, which
 //! takes a round trip over the satellite and the planning. While it sends, its capacity is kept; its packets leave at
 //! the beginnings of frames. Downlink packets do not wait. A terminal with constant capacity (CRA) needs no radio.
 

@@ -1,6 +1,6 @@
 //! Formats of trace files: CSV, columns of numbers, JSON, Mahimahi.
 //!
-//! A row is one second. These logs sample once a second; their timestamps repeat and skip within a test and jump
+//! CSV files have a header that names a rate; a row is one second. These logs of measurement tools sample once a second; their timestamps repeat and skip within a test and jump
 //! between the tests that a file joins, so they are not used (InSecTT's rows are 1 to 3 s apart: its traces are
 //! correspondingly shorter than the drive). Only the rate is used: signal strength, speed, ping times and losses do
 //! not become part of the link.
@@ -94,9 +94,8 @@ fn rate_column(names: &[String], direction: Direction) -> Option<(usize, RateUni
 
 // Two columns of numbers without a header: time, and rate from then on.
 //
-// - Separated by blanks: seconds and Mbit/s, as in traces of adaptive-streaming studies (FCC,
-// Lumos5G, Solis). Puffer's are in MByte/s, which nothing in the file says: read them with the unit
-// `mbyte`.
+// - Separated by blanks: seconds and Mbit/s, as in traces of adaptive-streaming studies (FCC, Lumos5G, Solis).
+//   Puffer's are in MByte/s, which nothing in the file says: read them with the unit `mbyte`.
 // - Separated by commas: seconds and bytes in that second (the SBU walks).
 //
 // A rate holds until the next line's time, the last one for as long as the one before it. The first line's time is
