@@ -23,13 +23,10 @@ use std::time::Duration;
 use chance::Stream;
 use units::{BitsPerSec, Time};
 
-use self::bandwidth::{Bandwidth, Gain, micros};
-use self::path_model::Aggregation;
-use self::path_model::FullPipe;
-use self::path_model::{Dip, MinRtt};
-use self::policer::{Change, Observation, Policer, Totals};
 use crate::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout, Window};
-use bandwidth::MaxFilter;
+use bandwidth::{Bandwidth, Gain, MaxFilter, micros};
+use path_model::{Aggregation, Dip, FullPipe, MinRtt};
+use policer::{Change, Observation, Policer, Totals};
 
 /// 2 / ln 2: the smallest gain that doubles the rate each round (`bbr_high_gain`).
 const HIGH_GAIN: Gain = Gain(Gain::ratio(2885, 1000).0 + 1);

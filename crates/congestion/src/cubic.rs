@@ -20,10 +20,9 @@ use std::time::Duration;
 
 use units::Time;
 
-use self::growth::AckRatio;
-use self::growth::Epoch;
 use crate::hystart::Hystart;
 use crate::{Ack, Controller, Era, Phase, Resume, Settings, Timeout, Window};
+use growth::{AckRatio, Epoch};
 
 /// Multiplicative decrease: beta * 1024.
 const BETA: u64 = 717;

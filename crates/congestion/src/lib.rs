@@ -27,8 +27,7 @@ mod window;
 
 pub use algorithm::{Algorithm, Era, Settings};
 pub use bbr::Bbr;
-pub use controller::{Ack, Controller, Pace, Phase, Resume, Start, Timeout};
-pub use controller::{Delivery, RateSample};
+pub use controller::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout};
 pub use cubic::Cubic;
 pub use reno::Reno;
 pub use window::{INFINITE_SSTHRESH, Window};

@@ -21,16 +21,13 @@ use units::Time;
 use crate::control::{Inbox, Request};
 use crate::end::End;
 use crate::links::{Entry, Links};
-use crate::memory;
 use crate::places::{Leg, Places};
-use crate::realtime;
-use crate::release::Lateness;
-use crate::release::Train;
+use crate::release::{Lateness, Train};
 use crate::superpacket::{Segment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
     Clock, Control, DropLog, Error, Observer, Punctuality, Release, Sighting, Snapshot, Topology,
-    Wire,
+    Wire, memory, realtime,
 };
 
 /// Maximum number of frames read from one side before packets that are due get their turn.

@@ -19,13 +19,9 @@ pub mod sockopt;
 mod tcp_info;
 mod timing;
 
-pub use crate::timing::Alarm;
-pub use crate::timing::give_way;
-pub use crate::timing::monotonic;
-pub use connection::note_change;
-pub use connection::{Connection, Motion, Motions, cookie};
+pub use crate::timing::{Alarm, give_way, monotonic};
+pub use connection::{Connection, Motion, Motions, cookie, note_change};
 pub use error::Error;
 pub use settings::{Refusal, Refused, Setting, Settings, Sysctl};
-pub use snapshot::Snapshot;
-pub use snapshot::{SenderState, pin_congestion_control, sender_state};
+pub use snapshot::{SenderState, Snapshot, pin_congestion_control, sender_state};
 pub use tcp_info::TcpInfo;

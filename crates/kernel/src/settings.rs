@@ -137,9 +137,6 @@ impl Sysctl {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
 // Pinned sysctls: settings that affect the kernel's TCP, independent of the machine's administration.
 //
 // The values are those shipped with Linux 6.18 (`tcp_sk_init`), which the defaults of [`tcp::Config`] model. Knobs change some of them. A
@@ -248,3 +245,6 @@ impl fmt::Display for Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,7 @@
 //! Errors of parsing a network.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use thiserror::Error;
 use units::parse::ParseError;

@@ -30,17 +30,15 @@ mod toml_text;
 mod trace;
 
 pub use cell::{CellError, CellShare, parse_rate};
-pub use config::{Channels, ProportionalFair, Scheduler};
 pub use config::{
-    Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
-    QueueLimit, Reorder,
+    Channels, Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
+    ProportionalFair, QueueLimit, Reorder, Scheduler,
 };
 pub use error::{Place, SpecError, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
 pub use link::{DropCause, Link, Verdict};
 pub use loss::{DropList, DropListError, GilbertElliott, LossModel, TimedGilbertElliott};
-pub use network::{Description, QueueSetting};
-pub use network::{Hop, Network};
+pub use network::{Description, Hop, Network, QueueSetting};
 pub use packet::{Delivered, Fallen, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{

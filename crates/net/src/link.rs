@@ -12,8 +12,7 @@ use chance::{Source, Stream};
 use units::Time;
 
 use crate::loss::Loss;
-use crate::propagation::DelayLine;
-use crate::propagation::Propagation;
+use crate::propagation::{DelayLine, Propagation};
 use crate::queue::{Depth, Drops, Queued};
 use crate::{Delivered, Emulator, Fallen, LinkConfig, LinkStats, Packet, ProcessingJitter};
 
@@ -23,12 +22,9 @@ mod lane;
 mod transport_blocks;
 mod turns;
 
-use self::emulators::Dummynet;
-use self::emulators::Netem;
-use fifo::Fifo;
-use fifo::{Crossing, nanos_between};
-use lane::Managed;
-use lane::Served;
+use emulators::{Dummynet, Netem};
+use fifo::{Crossing, Fifo, nanos_between};
+use lane::{Managed, Served};
 use transport_blocks::TransportBlocks;
 
 /// One direction of a network, carrying packets with opaque bodies `P`.

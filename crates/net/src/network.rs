@@ -268,9 +268,6 @@ fn set_queue_bdp(link: &mut LinkConfig, rtt: Duration, factor: f64) {
     };
 }
 
-#[cfg(test)]
-mod tests;
-
 // Network as typed: `cable`, `rtt=100ms,down=10mbit,up=5mbit`, or `cable,rtt=600ms`.
 //
 // All programs parse networks here, so that they accept and refuse input in the same words.
@@ -383,3 +380,6 @@ pub(crate) fn take_bdp(settings: &mut Vec<Setting>) -> Result<Option<f64>, SpecE
         Err(reason) => Err(SpecError::BadValue { place, key, reason: Box::new(reason) }),
     }
 }
+
+#[cfg(test)]
+mod tests;

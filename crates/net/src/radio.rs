@@ -26,14 +26,11 @@ mod satellite;
 mod umts;
 mod wifi;
 
-pub use self::satellite::Dama;
-pub use self::satellite::Leo;
-pub use journal::{Cause, RadioState, Stay, Transition};
-pub use journal::{Energy, Power, StateEnergy};
-pub use lte::Harq;
-pub use lte::{Drx, Lte, SchedulingRequest};
+pub use journal::{Cause, Energy, Power, RadioState, StateEnergy, Stay, Transition};
+pub use lte::{Drx, Harq, Lte, SchedulingRequest};
 pub use possible::ImpossibleRadio;
 pub use presets::{Preset, radios};
+pub use satellite::{Dama, Leo};
 pub use umts::{Fach, Umts};
 pub use wifi::Wifi;
 

@@ -15,8 +15,7 @@ mod radio;
 mod side;
 mod values;
 
-use radio::HandoverSpec;
-use radio::RadioSpec;
+use radio::{HandoverSpec, RadioSpec};
 use side::Side;
 pub(crate) use values::queue;
 pub use values::rtt as parse_rtt;

@@ -21,6 +21,9 @@ mod formats;
 mod read;
 mod shapes;
 
+pub use read::{Direction, RateUnit, TraceOptions};
+pub(crate) use shapes::{Opportunities, OpportunityCursor, Segments};
+
 /// A recorded rate.
 #[derive(Clone, PartialEq)]
 pub struct Trace {
@@ -129,13 +132,6 @@ impl fmt::Display for Trace {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-pub(crate) use self::shapes::Segments;
-pub(crate) use self::shapes::{Opportunities, OpportunityCursor};
-pub use read::{Direction, RateUnit, TraceOptions};
-
 /// Reasons why a file is not a trace. Messages name the line and the expected content.
 #[derive(Debug, Error)]
 pub enum TraceError {
@@ -225,3 +221,6 @@ fn lines<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         .map(move |(index, text)| Line { file, number: index + 1, text: text.trim() })
         .filter(|line| !line.text.is_empty())
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,6 @@ mod script;
 mod stage;
 mod when;
 
-pub use harness::test_directory;
-pub use harness::{causes_of_drops, quantities};
+pub use harness::{causes_of_drops, quantities, test_directory};
 pub use problem::{Failure, Report};
 pub use script::{Script, run};

@@ -1,9 +1,8 @@
 //! Errors in a script or in the component under test, shown beside the line.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;

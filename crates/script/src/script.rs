@@ -7,11 +7,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::cursor::Cursor;
-use crate::endpoint;
-use crate::link;
 use crate::problem::{Failure, Problem, Report, suggestion};
-use crate::stage::Stage;
-use crate::stage::Step;
+use crate::stage::{Stage, Step};
+use crate::{endpoint, link};
 
 /// A script that was parsed without errors.
 pub struct Script {

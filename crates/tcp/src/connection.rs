@@ -14,13 +14,10 @@ use crate::handshake::{Handshake, Role};
 use crate::metrics::{CachedMetrics, Lesson};
 use crate::receiver::Receiver;
 use crate::retransmits::Retransmit;
-use crate::segment::Payload;
-use crate::segment::{Flags, SackBlocks, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Flags, Payload, SackBlocks, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Sender;
-use crate::state::Error;
-use crate::state::State;
-use crate::stats::{Limit, Stats};
-use crate::stats::{Sample, Series, Trigger};
+use crate::state::{Error, State};
+use crate::stats::{Limit, Sample, Series, Stats, Trigger};
 use crate::timers::{Timer, Timers};
 
 /// A TCP endpoint without a network: it takes segments and the time, and returns segments.

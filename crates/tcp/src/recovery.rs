@@ -23,11 +23,11 @@ use congestion::Phase;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use self::rto::SpuriousTest;
 use crate::ack::Progress;
 use crate::config::LossDetection;
 use crate::sender::Sender;
 use crate::timers::Timers;
+use rto::SpuriousTest;
 
 /// State of loss recovery (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -13,8 +13,7 @@ use congestion::{Resume, Start};
 use units::Time;
 
 use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
-use crate::cwnd::PendingRestart;
-use crate::cwnd::{Burst, CongestionWindow};
+use crate::cwnd::{Burst, CongestionWindow, PendingRestart};
 use crate::ecn::EcnSender;
 use crate::pacing::Pacer;
 use crate::rack::Rack;

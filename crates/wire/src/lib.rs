@@ -25,5 +25,4 @@ pub use direction::{Direction, Numbering, Reference};
 pub use encoder::{Encoder, Sighting};
 pub use ip::{Addresses, Ecn, Ip};
 pub use options::TcpOptions;
-pub use packet::{Body, Packet, TcpPacket, UdpPacket};
-pub use packet::{Checksum, EncodeError, ParseError};
+pub use packet::{Body, Checksum, EncodeError, Packet, ParseError, TcpPacket, UdpPacket};

@@ -19,10 +19,8 @@ mod tcp_table;
 mod topology;
 mod udp_socket;
 
-pub use capture::report;
-pub use capture::{Content, Crossing, Sighting, take_sightings};
-pub use movement::HeldNotes;
-pub use movement::{Arrival, Movement, arrivals, movements};
+pub use capture::{Content, Crossing, Sighting, report, take_sightings};
+pub use movement::{Arrival, HeldNotes, Movement, arrivals, movements};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use state::forget_peers;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};

@@ -1,9 +1,7 @@
 //! Prerequisites of emulations, and the trial of each.
 
-use std::fmt;
-use std::fs;
-use std::io;
 use std::process::Command;
+use std::{fmt, fs, io};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -11,8 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-use super::Lack;
-use super::{Complaint, first_line, in_child};
+use super::{Complaint, Lack, first_line, in_child};
 use crate::namespace::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 

@@ -109,8 +109,9 @@ const WATTS: &[(&str, RadioState)] = &[
 impl Technology {
     /// Returns true if the technology has this state.
     fn has(&self, state: RadioState) -> bool {
-        use RadioState::{Continuous, IdleToConnected, LongDrx, ShortDrx};
-        use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
+        use RadioState::{
+            Continuous, Dch, Fach, FachToDch, Idle, IdleToConnected, IdleToDch, LongDrx, ShortDrx,
+        };
         match self {
             Technology::Umts(_) => [Idle, IdleToDch, FachToDch, Fach, Dch].contains(&state),
             Technology::Lte(_) => {

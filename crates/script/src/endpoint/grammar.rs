@@ -8,8 +8,7 @@ use units::Time;
 
 use super::condition::Condition;
 use super::pattern::Pattern;
-use super::segments::Numbers;
-use super::segments::segments;
+use super::segments::{Numbers, segments};
 use super::{Endpoint, Input, Settings};
 use crate::cursor::Cursor;
 use crate::problem::{Problem, suggestion};

@@ -10,14 +10,12 @@ use std::time::Duration;
 
 use congestion::{Algorithm, Era};
 
-use crate::config::AckPolicy;
 use crate::config::behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, Reduction,
     RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
 use crate::config::named::{Named, names};
-use crate::config::{Clock, Config};
-use crate::config::{ReceiveBufferPolicy, SendBufferPolicy};
+use crate::config::{AckPolicy, Clock, Config, ReceiveBufferPolicy, SendBufferPolicy};
 use crate::{EcnPolicy, Pacing};
 
 /// A generation of Linux: a name for one set of defaults.

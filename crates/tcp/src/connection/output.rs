@@ -8,8 +8,7 @@ use crate::connection::Connection;
 use crate::ecn::Ecn;
 use crate::handshake::Role;
 use crate::retransmits::Cause;
-use crate::segment::Payload;
-use crate::segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
+use crate::segment::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
 use crate::sender::Outgoing;
 use crate::timers::Timer;
 

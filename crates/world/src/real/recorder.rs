@@ -13,8 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use units::Time;
 
-use super::clock;
-use super::{Recording, Sampling};
+use super::{Recording, Sampling, clock};
 use crate::ambient;
 use crate::report::{Endpoint, Report};
 

@@ -11,10 +11,8 @@ use chance::Source;
 use thiserror::Error;
 use units::Time;
 
-use super::capture::Capture;
-use super::capture::{Series, Trace};
-use super::executor::Wakes;
-use super::executor::{self, Task};
+use super::capture::{Capture, Series, Trace};
+use super::executor::{self, Task, Wakes};
 use super::movement::Arrivals;
 use super::state::{self, State};
 use super::topology::Topology;

@@ -8,13 +8,11 @@ use chance::Source;
 use units::Time;
 
 use super::capture::Trace;
-use super::clock::Timers;
-use super::clock::{Agenda, Event};
+use super::clock::{Agenda, Event, Timers};
 use super::executor;
 use super::executor::Wakes;
 use super::plan::NodeId;
-use super::tcp_table::Demux;
-use super::tcp_table::TcpSockets;
+use super::tcp_table::{Demux, TcpSockets};
 use super::topology::{Body, Packet, Topology};
 use super::udp_socket::UdpSockets;
 
