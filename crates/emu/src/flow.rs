@@ -10,7 +10,7 @@ use congestion::Algorithm;
 use net::{LinkConfig, QueueLimit};
 use units::{BitsPerSec, Time};
 
-use crate::{Drops, Path, Topology};
+use crate::{DroppingLink, ListedDrops, Topology};
 
 mod kernel;
 mod simulated;
@@ -32,7 +32,7 @@ pub struct Flow {
     pub rtt: Duration,
     /// Queue limit of the link towards the client.
     pub queue: QueueLimit,
-    /// Numbers of the data packets towards the client that are dropped (see [`Drops`]).
+    /// Numbers of the data packets towards the client that are dropped (see [`ListedDrops`]).
     pub drops: Vec<u64>,
     /// The sockets' buffers.
     pub buffers: Buffers,
@@ -79,17 +79,17 @@ impl Flow {
     }
 
     /// The simulated path towards the server.
-    fn up<P: Clone + Send + 'static>(&self) -> Path<P> {
-        Path::new("up", self.link(QueueLimit::Unlimited), Drops::default(), &source())
+    fn up<P: Clone + Send + 'static>(&self) -> DroppingLink<P> {
+        DroppingLink::new("up", self.link(QueueLimit::Unlimited), ListedDrops::default(), &source())
     }
 
     /// The simulated path towards the client.
-    fn down<P: Clone + Send + 'static>(&self) -> Path<P> {
-        Path::new("down", self.link(self.queue), self.losses(), &source())
+    fn down<P: Clone + Send + 'static>(&self) -> DroppingLink<P> {
+        DroppingLink::new("down", self.link(self.queue), self.losses(), &source())
     }
 
-    fn losses(&self) -> Drops {
-        Drops::of(self.drops.iter().copied())
+    fn losses(&self) -> ListedDrops {
+        ListedDrops::of(self.drops.iter().copied())
     }
 }
 

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use net::{DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Verdict, Way};
+use net::{Admission, DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Way};
 use units::Time;
 
 use crate::end::End;
 use crate::places::{Leg, Reach};
 use crate::topology::{NamedLink, Route};
-use crate::{Path, Side, Topology};
+use crate::{DroppingLink, Side, Topology};
 
 /// A dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ struct Traveller<B> {
 struct Line<B> {
     name: String,
     config: LinkConfig,
-    path: Path<Traveller<B>>,
+    path: DroppingLink<Traveller<B>>,
     /// Time of the last event: nothing enters or leaves earlier.
     reached: Time,
     /// Indexed by user.
@@ -155,7 +155,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let gates = (0..topology.clients()).filter_map(gate).collect();
         let (links, routes, own) = topology.into_parts();
         let line = |NamedLink { name, config, drops }| Line {
-            path: Path::new(&name, config.clone(), drops, source),
+            path: DroppingLink::new(&name, config.clone(), drops, source),
             name,
             config,
             reached: Time::ZERO,
@@ -293,7 +293,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let now = line.reached;
         let Traveller { number, packet, payload_bytes, .. } = traveller;
         let verdict = line.path.handle(now, packet, payload_bytes as usize, traveller);
-        if let Verdict::Dropped(cause) = verdict {
+        if let Admission::Dropped(cause) = verdict {
             let Packet { wire_bytes, user, .. } = packet;
             let drop = Drop { at: now, link, user, wire_bytes, cause };
             self.dropped.push_back((number, drop));
@@ -305,8 +305,8 @@ impl<B: Clone + Send + 'static> Links<B> {
     /// Updates a link's state after an event.
     fn settle(&mut self, link: usize) {
         let path = &mut self.lines[link].path;
-        while let Some(fallen) = path.fallen() {
-            let net::Fallen { at, wire_bytes, cause, body } = fallen;
+        while let Some(dropped) = path.poll_dropped() {
+            let net::DroppedPacket { at, wire_bytes, cause, body } = dropped;
             let user = body.packet.user;
             self.dropped.push_back((body.number, Drop { at, link, user, wire_bytes, cause }));
         }

@@ -20,7 +20,7 @@ use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
 use crate::places::Reach;
-use crate::{Between, Drops, Side};
+use crate::{Between, ListedDrops, Side};
 
 /// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
 const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
@@ -53,7 +53,7 @@ pub struct NamedLink {
     /// Its configuration.
     pub config: LinkConfig,
     /// Packets dropped at its entrance.
-    pub(crate) drops: Drops,
+    pub(crate) drops: ListedDrops,
 }
 
 /// The links that packets cross, in their order; numbers as in [`Topology::links`].
@@ -204,7 +204,7 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no such link.
-    pub fn losing(mut self, name: &str, drops: Drops) -> Topology {
+    pub fn losing(mut self, name: &str, drops: ListedDrops) -> Topology {
         let link = self.links.iter_mut().find(|link| link.name == name);
         link.unwrap_or_else(|| panic!("the topology has no link `{name}`")).drops = drops;
         self
@@ -278,7 +278,7 @@ impl Topology {
     }
 
     fn add(&mut self, name: &str, config: LinkConfig) -> usize {
-        self.links.push(NamedLink { name: name.to_owned(), config, drops: Drops::default() });
+        self.links.push(NamedLink { name: name.to_owned(), config, drops: ListedDrops::default() });
         self.links.len() - 1
     }
 }
@@ -329,6 +329,6 @@ mod tests {
     #[should_panic(expected = "no link `sideways`")]
     fn drops_need_a_link() {
         let link = LinkConfig::delay(Duration::ZERO);
-        let _ = Topology::between(link.clone(), link).losing("sideways", Drops::of([1]));
+        let _ = Topology::between(link.clone(), link).losing("sideways", ListedDrops::of([1]));
     }
 }

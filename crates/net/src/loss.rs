@@ -89,7 +89,7 @@ impl fmt::Display for LossModel {
 }
 
 /// Decides for each packet whether it is lost.
-pub(crate) struct Loss {
+pub(crate) struct LossProcess {
     model: LossModel,
     stream: Stream,
     is_bad: bool,
@@ -97,10 +97,10 @@ pub(crate) struct Loss {
     offered: u64,
 }
 
-impl Loss {
+impl LossProcess {
     /// Losses of the link `name`, drawn per packet from `link/NAME/loss`, and bursts of time from `link/NAME/bursts`:
     /// two arms of a comparison meet the same bursts whatever they send.
-    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> Loss {
+    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> LossProcess {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         let timed = match &model {
             LossModel::TimedGilbertElliott(timed) => {
@@ -108,20 +108,20 @@ impl Loss {
             }
             _ => None,
         };
-        Loss { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
+        LossProcess { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
     }
 
     /// Returns true if the next packet, which arrives at `now`, is lost. Makes the same number of draws whatever the
     /// probabilities are, so that networks which differ only in them see the same numbers.
     #[inline]
-    pub(crate) fn strikes(&mut self, now: Time) -> bool {
+    pub(crate) fn drops_next(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
-            _ => self.strikes_by_model(now),
+            _ => self.drops_by_model(now),
         }
     }
 
-    fn strikes_by_model(&mut self, now: Time) -> bool {
+    fn drops_by_model(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
             LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),
@@ -231,8 +231,8 @@ mod tests {
     use super::*;
 
     fn losses(model: LossModel, packets: usize) -> Vec<bool> {
-        let mut loss = Loss::new(model, &Source::new(3, 0), "down");
-        (0..packets).map(|_| loss.strikes(Time::ZERO)).collect()
+        let mut loss = LossProcess::new(model, &Source::new(3, 0), "down");
+        (0..packets).map(|_| loss.drops_next(Time::ZERO)).collect()
     }
 
     fn share(lost: &[bool]) -> f64 {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use units::BitsPerSec;
 use units::pairs::{Pair, pairs};
 
-use crate::spec::{Links, Setting, Spec, is_setting};
-use crate::toml_text::{Table, TomlText};
+use crate::spec::{NetworkSpec, ResolvedLinks, TypedSetting, is_setting};
+use crate::toml_text::{TomlTable, TomlText};
 use crate::{
     LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, ValueError, profiles,
 };
@@ -174,7 +174,7 @@ impl Network {
     /// Builds a network from a table; apart from its name, source and notes, everything must be a setting.
     pub(crate) fn from_table<'t>(
         toml: &TomlText<'t>,
-        mut table: Table<'t>,
+        mut table: TomlTable<'t>,
         name: &str,
     ) -> Result<Network, SpecError> {
         let name = toml.take_string(&mut table, "name")?.unwrap_or_else(|| name.to_owned());
@@ -182,9 +182,9 @@ impl Network {
         let mut notes = toml.take_strings(&mut table, "notes")?;
         let mut settings = toml.settings(&table)?;
         let factor = take_bdp(&mut settings)?;
-        let links = Spec::from_settings(&settings)?.resolve(&name)?;
+        let links = NetworkSpec::from_settings(&settings)?.resolve(&name)?;
         notes.extend(links.notes.iter().cloned());
-        let Links { up, down, beyond, radio, .. } = links;
+        let ResolvedLinks { up, down, beyond, radio, .. } = links;
         Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
     }
 
@@ -194,10 +194,10 @@ impl Network {
         Network::from_toml(&path.display().to_string(), &text)
     }
 
-    fn from_settings(mut settings: Vec<Setting>) -> Result<Network, SpecError> {
+    fn from_settings(mut settings: Vec<TypedSetting>) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
-        let links = Spec::from_settings(&settings)?.resolve("network")?;
-        let Links { up, down, beyond, radio, notes } = links;
+        let links = NetworkSpec::from_settings(&settings)?.resolve("network")?;
+        let ResolvedLinks { up, down, beyond, radio, notes } = links;
         let (name, source) = (String::new(), "as typed".to_owned());
         let network = Network { name, source, up, down, beyond, radio, notes };
         let mut network = network.with_queue(factor);
@@ -222,15 +222,15 @@ impl Network {
         self,
         name: &str,
         changes: &str,
-        mut settings: Vec<Setting>,
+        mut settings: Vec<TypedSetting>,
     ) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
         let is_kept =
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
         notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
-        let spec = Spec::from_settings(&settings)?.over(&self)?;
-        let Links { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
+        let spec = NetworkSpec::from_settings(&settings)?.over(&self)?;
+        let ResolvedLinks { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
         let is_new = |note: &String| !notes.contains(note);
         let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
         notes.extend(assumed);
@@ -276,7 +276,7 @@ fn set_queue_bdp(link: &mut LinkConfig, rtt: Duration, factor: f64) {
 #[derive(Debug)]
 pub struct Description {
     base: Option<String>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<TypedSetting>,
 }
 
 /// A queue as typed.
@@ -313,7 +313,7 @@ impl Description {
     /// Parses the value of one setting.
     pub fn of_setting(key: &str, value: &str) -> Result<Description, SpecError> {
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        let settings = vec![Setting { place: Place::Typed, key, value }];
+        let settings = vec![TypedSetting { place: Place::Typed, key, value }];
         check(&settings)?;
         Ok(Description { base: None, settings })
     }
@@ -347,30 +347,30 @@ impl QueueSetting {
     }
 }
 
-fn setting(Pair { key, value }: Pair<'_>) -> Result<Setting, SpecError> {
+fn setting(Pair { key, value }: Pair<'_>) -> Result<TypedSetting, SpecError> {
     match value {
         Some(value) => {
-            Ok(Setting { place: Place::Typed, key: key.to_owned(), value: value.to_owned() })
+            Ok(TypedSetting { place: Place::Typed, key: key.to_owned(), value: value.to_owned() })
         }
         None => Err(SpecError::NotASetting { place: Place::Typed, text: key.to_owned() }),
     }
 }
 
 /// Checks that every value can be parsed. Files are not opened.
-fn check(settings: &[Setting]) -> Result<(), SpecError> {
-    let is_file = |setting: &&Setting| setting.key.ends_with("loss_file");
-    let mut others: Vec<Setting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
+fn check(settings: &[TypedSetting]) -> Result<(), SpecError> {
+    let is_file = |setting: &&TypedSetting| setting.key.ends_with("loss_file");
+    let mut others: Vec<TypedSetting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
     take_bdp(&mut others)?;
-    Spec::from_settings(&others)?.check_rates()
+    NetworkSpec::from_settings(&others)?.check_rates()
 }
 
 /// Removes `queue=2bdp` from the settings, as it depends on all the others.
-pub(crate) fn take_bdp(settings: &mut Vec<Setting>) -> Result<Option<f64>, SpecError> {
-    let is_bdp = |setting: &Setting| {
+pub(crate) fn take_bdp(settings: &mut Vec<TypedSetting>) -> Result<Option<f64>, SpecError> {
+    let is_bdp = |setting: &TypedSetting| {
         setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")
     };
     let Some(index) = settings.iter().position(is_bdp) else { return Ok(None) };
-    let Setting { place, key, value } = settings.remove(index);
+    let TypedSetting { place, key, value } = settings.remove(index);
     if settings.iter().any(|setting| setting.key == key) {
         return Err(SpecError::Twice { place, key });
     }

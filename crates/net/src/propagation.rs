@@ -23,13 +23,15 @@ impl Propagation {
 
     /// Arrival time of the next packet, which departs at `from`, and whether it may overtake others.
     #[inline]
-    pub(crate) fn next(&mut self, from: Time) -> (Time, Order) {
+    pub(crate) fn next(&mut self, from: Time) -> (Time, ArrivalOrder) {
         let arrives = self.delayed(from);
         match self.reorder {
-            Reorder::Never => (arrives, Order::Kept),
-            Reorder::ByJitter => (arrives, Order::Free),
-            Reorder::Jump(probability) if self.stream.happens(probability) => (from, Order::Free),
-            Reorder::Jump(_) => (arrives, Order::Kept),
+            Reorder::Never => (arrives, ArrivalOrder::Kept),
+            Reorder::ByJitter => (arrives, ArrivalOrder::Free),
+            Reorder::Jump(probability) if self.stream.happens(probability) => {
+                (from, ArrivalOrder::Free)
+            }
+            Reorder::Jump(_) => (arrives, ArrivalOrder::Kept),
         }
     }
 
@@ -94,7 +96,7 @@ impl<P> InFlight<P> {
 
 /// Permission to overtake packets ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ArrivalOrder {
     /// The packet arrives after those ahead.
     Kept,
     /// The packet arrives at its own time.
@@ -109,8 +111,13 @@ impl<P> DelayLine<P> {
     /// Adds a packet that arrives at `arrives` but, if order is kept, not before those ahead of it. Returns its
     /// actual arrival time.
     #[inline(always)]
-    pub(crate) fn push(&mut self, arrives: Time, order: Order, packet: Delivered<P>) -> Time {
-        if order == Order::Free && arrives < self.last_arrival {
+    pub(crate) fn push(
+        &mut self,
+        arrives: Time,
+        order: ArrivalOrder,
+        packet: Delivered<P>,
+    ) -> Time {
+        if order == ArrivalOrder::Free && arrives < self.last_arrival {
             self.overtake(arrives, packet);
             return arrives;
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use crate::{DropCause, Fallen, Packet, QueueLimit};
+use crate::{DropCause, DroppedPacket, Packet, QueueLimit};
 
 mod codel;
 mod drop_tail;
@@ -12,19 +12,19 @@ mod fq_codel;
 mod pie;
 
 pub(crate) use codel::CodelQueue;
-pub(crate) use drop_tail::{Depth, DropHead, DropTail, TailDrop};
+pub(crate) use drop_tail::{DropHead, DropTail, QueueDepth, TailDrop};
 pub(crate) use fq_codel::FqCodel;
 pub(crate) use pie::PieQueue;
 
 /// Waiting packets, oldest first.
-struct Backlog<P> {
+struct PacketFifo<P> {
     waiting: VecDeque<Queued<P>>,
     bytes: u64,
 }
 
-impl<P> Backlog<P> {
-    fn new() -> Backlog<P> {
-        Backlog { waiting: VecDeque::new(), bytes: 0 }
+impl<P> PacketFifo<P> {
+    fn new() -> PacketFifo<P> {
+        PacketFifo { waiting: VecDeque::new(), bytes: 0 }
     }
 
     /// Returns true if `limit` admits `packet`.
@@ -48,8 +48,8 @@ impl<P> Backlog<P> {
         self.bytes
     }
 
-    fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+    fn depth(&self) -> QueueDepth {
+        QueueDepth { packets: self.waiting.len(), bytes: self.bytes }
     }
 
     #[cfg(test)]
@@ -65,14 +65,14 @@ pub(crate) trait Discipline<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause>;
 
     /// Dequeues the packet to serve at `now`, if any is left.
-    fn dequeue(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Queued<P>>;
+    fn dequeue(&mut self, now: Time, drops: &mut DroppedPackets<P>) -> Option<Queued<P>>;
 
     /// Current depth of the queue.
-    fn depth(&self) -> Depth;
+    fn depth(&self) -> QueueDepth;
 }
 
 /// A waiting packet.
@@ -96,13 +96,13 @@ impl<P> Queued<P> {
     }
 
     /// Turns the packet into a drop at `now`.
-    pub(crate) fn fall(self, now: Time, cause: DropCause) -> Fallen<P> {
-        Fallen { at: now, wire_bytes: self.packet.wire_bytes, cause, body: self.body }
+    pub(crate) fn into_drop(self, now: Time, cause: DropCause) -> DroppedPacket<P> {
+        DroppedPacket { at: now, wire_bytes: self.packet.wire_bytes, cause, body: self.body }
     }
 }
 
 /// Packets that were accepted and then dropped, oldest first.
-pub(crate) type Drops<P> = std::collections::VecDeque<Fallen<P>>;
+pub(crate) type DroppedPackets<P> = std::collections::VecDeque<DroppedPacket<P>>;
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -119,9 +119,9 @@ pub(crate) mod tests {
     }
 
     /// One run of a discipline between a source and a server with fixed periods: departures and drops.
-    pub(crate) struct Run {
+    pub(crate) struct DisciplineRun {
         pub(crate) left: Vec<(Time, u32, bool)>,
-        pub(crate) drops: Drops<u32>,
+        pub(crate) drops: DroppedPackets<u32>,
         pub(crate) refused: usize,
     }
 
@@ -132,8 +132,8 @@ pub(crate) mod tests {
         service: Duration,
         until: Time,
         ect: bool,
-    ) -> Run {
-        let mut run = Run { left: Vec::new(), drops: Drops::new(), refused: 0 };
+    ) -> DisciplineRun {
+        let mut run = DisciplineRun { left: Vec::new(), drops: DroppedPackets::new(), refused: 0 };
         let (mut comes, mut serves, mut body) = (Time::ZERO, Time::ZERO + service, 0);
         while comes.min(serves) < until {
             if comes <= serves {

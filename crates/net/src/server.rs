@@ -6,11 +6,11 @@ use std::sync::Arc;
 use units::{BitsPerSec, Time};
 
 use crate::Trace;
-use crate::trace::{OpportunityCursor, Shape};
+use crate::trace::{OpportunityCursor, TraceShape};
 
 /// Server of one queue. If service never begins or never ends, the instant is [`Time::NEVER`].
 #[derive(Clone)]
-pub(crate) enum Server {
+pub(crate) enum LinkServer {
     /// Busy for each packet's length over the rate. Most packets are as long as the one before, so the last length
     /// and its nanoseconds are cached, which saves a division.
     Constant { rate: BitsPerSec, free_at: Time, last: (u32, u64) },
@@ -43,13 +43,15 @@ fn nanos(rate: BitsPerSec, bytes: u32) -> u64 {
     nanobits.saturating_add(rate.0 / 2) / rate.0
 }
 
-impl Server {
-    pub(crate) fn new(rate: &Rate) -> Server {
+impl LinkServer {
+    pub(crate) fn new(rate: &Rate) -> LinkServer {
         match rate {
-            Rate::Constant(rate) => {
-                Server::Constant { rate: *rate, free_at: Time::ZERO, last: (0, nanos(*rate, 0)) }
-            }
-            Rate::Trace(trace) => Server::Traced {
+            Rate::Constant(rate) => LinkServer::Constant {
+                rate: *rate,
+                free_at: Time::ZERO,
+                last: (0, nanos(*rate, 0)),
+            },
+            Rate::Trace(trace) => LinkServer::Traced {
                 trace: Arc::clone(trace),
                 free_at: Time::ZERO,
                 cursor: OpportunityCursor::default(),
@@ -60,8 +62,8 @@ impl Server {
     /// Returns true if a packet may be served in parts: an opportunity of a trace is for a whole packet.
     pub(crate) fn divides(&self) -> bool {
         match self {
-            Server::Constant { .. } => true,
-            Server::Traced { trace, .. } => matches!(trace.shape(), Shape::Segments(_)),
+            LinkServer::Constant { .. } => true,
+            LinkServer::Traced { trace, .. } => matches!(trace.shape(), TraceShape::Segments(_)),
         }
     }
 
@@ -69,10 +71,10 @@ impl Server {
     #[inline]
     pub(crate) fn starts(&self, since: Time) -> Time {
         match self {
-            Server::Constant { free_at, .. } => since.max(*free_at),
-            Server::Traced { trace, free_at, cursor } => match trace.shape() {
-                Shape::Segments(_) => since.max(*free_at),
-                Shape::Opportunities(opportunities) => {
+            LinkServer::Constant { free_at, .. } => since.max(*free_at),
+            LinkServer::Traced { trace, free_at, cursor } => match trace.shape() {
+                TraceShape::Segments(_) => since.max(*free_at),
+                TraceShape::Opportunities(opportunities) => {
                     opportunities.starts(*cursor, since).unwrap_or(Time::NEVER)
                 }
             },
@@ -83,7 +85,7 @@ impl Server {
     #[inline]
     pub(crate) fn serve(&mut self, since: Time, bytes: u32) -> Service {
         match self {
-            Server::Constant { rate, free_at, last } => {
+            LinkServer::Constant { rate, free_at, last } => {
                 if last.0 != bytes {
                     *last = (bytes, nanos(*rate, bytes));
                 }
@@ -91,13 +93,13 @@ impl Server {
                 *free_at = Time::from_nanos(starts.as_nanos().saturating_add(last.1));
                 Service { starts, ends: *free_at }
             }
-            Server::Traced { trace, free_at, cursor } => match trace.shape() {
-                Shape::Segments(segments) => {
+            LinkServer::Traced { trace, free_at, cursor } => match trace.shape() {
+                TraceShape::Segments(segments) => {
                     let starts = since.max(*free_at);
                     *free_at = segments.ends(starts, bytes).unwrap_or(Time::NEVER);
                     Service { starts, ends: *free_at }
                 }
-                Shape::Opportunities(opportunities) => opportunities
+                TraceShape::Opportunities(opportunities) => opportunities
                     .serve(cursor, since, bytes)
                     .map_or(Service::NEVER, |(starts, ends)| Service { starts, ends }),
             },

@@ -22,7 +22,7 @@ mod read;
 mod shapes;
 
 pub use read::{Direction, RateUnit, TraceOptions};
-pub(crate) use shapes::{Opportunities, OpportunityCursor, Segments};
+pub(crate) use shapes::{Opportunities, OpportunityCursor, RateSegments};
 
 /// A recorded rate.
 #[derive(Clone, PartialEq)]
@@ -30,16 +30,16 @@ pub struct Trace {
     origin: String,
     options: TraceOptions,
     taken: String,
-    shape: Shape,
+    shape: TraceShape,
 }
 
 /// Form of the recording.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum TraceShape {
     /// Instants at which a packet may leave.
     Opportunities(Opportunities),
     /// Rates that hold for a while.
-    Segments(Segments),
+    Segments(RateSegments),
 }
 
 impl Trace {
@@ -61,33 +61,33 @@ impl Trace {
     /// Duration before it repeats or ends.
     pub fn duration(&self) -> Duration {
         match &self.shape {
-            Shape::Opportunities(opportunities) => opportunities.period(),
-            Shape::Segments(segments) => segments.period(),
+            TraceShape::Opportunities(opportunities) => opportunities.period(),
+            TraceShape::Segments(segments) => segments.period(),
         }
     }
 
     /// Mean rate. An opportunity counts as 1500 bytes.
     pub fn mean(&self) -> BitsPerSec {
         match &self.shape {
-            Shape::Opportunities(opportunities) => opportunities.mean(),
-            Shape::Segments(segments) => segments.mean(),
+            TraceShape::Opportunities(opportunities) => opportunities.mean(),
+            TraceShape::Segments(segments) => segments.mean(),
         }
     }
 
     /// Highest rate of a segment, or of any second of opportunities.
     pub fn peak(&self) -> BitsPerSec {
         match &self.shape {
-            Shape::Opportunities(opportunities) => opportunities.peak(),
-            Shape::Segments(segments) => segments.peak(),
+            TraceShape::Opportunities(opportunities) => opportunities.peak(),
+            TraceShape::Segments(segments) => segments.peak(),
         }
     }
 
     /// Lower bound of the time to carry `bytes` of full packets, whenever that begins.
     pub fn least_time(&self, bytes: u64) -> Duration {
         match &self.shape {
-            Shape::Opportunities(opportunities) => opportunities.least_time(bytes),
+            TraceShape::Opportunities(opportunities) => opportunities.least_time(bytes),
             // Rounded down, whichever way the rate rounds.
-            Shape::Segments(segments) => {
+            TraceShape::Segments(segments) => {
                 segments.peak().time_for(bytes).saturating_sub(Duration::from_nanos(1))
             }
         }
@@ -96,8 +96,8 @@ impl Trace {
     /// Bytes of full packets that an always busy link can carry by `until`.
     pub fn capacity_bytes(&self, until: Time) -> u64 {
         match &self.shape {
-            Shape::Opportunities(opportunities) => opportunities.capacity_bytes(until),
-            Shape::Segments(segments) => segments.capacity_bytes(until),
+            TraceShape::Opportunities(opportunities) => opportunities.capacity_bytes(until),
+            TraceShape::Segments(segments) => segments.capacity_bytes(until),
         }
     }
 
@@ -110,7 +110,7 @@ impl Trace {
         }
     }
 
-    pub(crate) fn shape(&self) -> &Shape {
+    pub(crate) fn shape(&self) -> &TraceShape {
         &self.shape
     }
 }
@@ -195,13 +195,13 @@ pub enum TraceError {
 
 /// A line of a trace, for messages.
 #[derive(Clone, Copy)]
-struct Line<'t> {
+struct TraceLine<'t> {
     file: &'t str,
     number: usize,
     text: &'t str,
 }
 
-impl Line<'_> {
+impl TraceLine<'_> {
     /// Error for this line.
     fn wrong(&self, expected: &'static str) -> TraceError {
         /// Maximum number of characters shown in messages.
@@ -215,10 +215,10 @@ impl Line<'_> {
 }
 
 /// Non-empty lines of a text, with their numbers.
-fn lines<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Line<'t>> {
+fn lines<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = TraceLine<'t>> {
     text.lines()
         .enumerate()
-        .map(move |(index, text)| Line { file, number: index + 1, text: text.trim() })
+        .map(move |(index, text)| TraceLine { file, number: index + 1, text: text.trim() })
         .filter(|line| !line.text.is_empty())
 }
 

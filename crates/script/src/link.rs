@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-use net::{Delivered, DropCause, Link, LinkConfig, Network, Packet, Verdict};
+use net::{Admission, Delivered, DropCause, Link, LinkConfig, Network, Packet};
 use units::Time;
 
 use crate::cursor::Cursor;
@@ -101,8 +101,8 @@ impl Subject for Wire {
 
     fn apply(&mut self, now: Time, entry: &Entry) -> Result<(), String> {
         match self.link.handle(now, entry.packet, entry.id) {
-            Verdict::Queued => {}
-            Verdict::Dropped(cause) => self.left.push_back(Fate::Drop { id: entry.id, cause }),
+            Admission::Queued => {}
+            Admission::Dropped(cause) => self.left.push_back(Fate::Drop { id: entry.id, cause }),
         }
         Ok(())
     }
@@ -116,8 +116,8 @@ impl Subject for Wire {
     fn poll(&mut self, now: Time) -> Option<Fate> {
         if self.left.is_empty() {
             let arrived = self.link.poll(now);
-            while let Some(fallen) = self.link.fallen() {
-                self.left.push_back(Fate::Drop { id: fallen.body, cause: fallen.cause });
+            while let Some(dropped) = self.link.poll_dropped() {
+                self.left.push_back(Fate::Drop { id: dropped.body, cause: dropped.cause });
             }
             self.left.extend(arrived.map(|Delivered { body, congestion_experienced, .. }| {
                 Fate::Out { id: body, marked: congestion_experienced }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::config::{AckPolicy, Stretch};
+use crate::config::{AckPolicy, StretchAcks};
 use crate::rtt::RttEstimator;
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 
 /// The peer's segment size until a larger one arrives (`TCP_MSS_DEFAULT`).
 const SMALLEST_MSS: u64 = 536;
@@ -219,7 +219,7 @@ impl AckClock {
         now: Time,
         situation: &Situation,
         rtt: &RttEstimator,
-        timers: &mut Timers,
+        timers: &mut TcpTimers,
     ) {
         if !self.owed || self.due {
             return;
@@ -235,7 +235,7 @@ impl AckClock {
     }
 
     /// Out-of-order data: the first three acknowledgements leave at once, then a few together.
-    fn compress(&mut self, now: Time, situation: &Situation, timers: &mut Timers) {
+    fn compress(&mut self, now: Time, situation: &Situation, timers: &mut TcpTimers) {
         if self.overtaken.0 != situation.next {
             self.overtaken = (situation.next, 0);
         }
@@ -247,15 +247,15 @@ impl AckClock {
             return;
         }
         self.compressed += 1;
-        if !timers.is_armed(Timer::CompressedAck) {
+        if !timers.is_armed(TcpTimer::CompressedAck) {
             let twentieth = situation.rtt.unwrap_or_default() / 20;
             let wait = twentieth.min(self.policy.compression_delay);
-            timers.arm(now, Timer::CompressedAck, now + wait);
+            timers.arm(now, TcpTimer::CompressedAck, now + wait);
         }
     }
 
     /// `tcp_send_delayed_ack`
-    fn delay_ack(&mut self, now: Time, rtt: &RttEstimator, timers: &mut Timers) {
+    fn delay_ack(&mut self, now: Time, rtt: &RttEstimator, timers: &mut TcpTimers) {
         let mut delay = self.delay.unwrap_or_default();
         if delay > self.policy.min_delay {
             let hurried = self.is_interactive() || self.pushed > 0;
@@ -266,12 +266,12 @@ impl AckClock {
             delay = delay.min(most);
         }
         delay = delay.min(self.policy.max_delay);
-        let pending = timers.due(Timer::DelayedAck);
+        let pending = timers.due(TcpTimer::DelayedAck);
         if pending != Time::NEVER && pending <= now + delay / 4 {
             self.due = true;
             return;
         }
-        timers.arm(now, Timer::DelayedAck, pending.min(now + delay));
+        timers.arm(now, TcpTimer::DelayedAck, pending.min(now + delay));
     }
 
     /// The delay is over (`tcp_delack_timer_handler`).
@@ -307,7 +307,7 @@ impl AckClock {
     }
 
     /// An acknowledgement left, alone or with data (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
-    pub(crate) fn on_ack_sent(&mut self, timers: &mut Timers) {
+    pub(crate) fn on_ack_sent(&mut self, timers: &mut TcpTimers) {
         if self.quick > 0 {
             self.quick -= u32::from(self.owed);
             if self.quick == 0 {
@@ -318,8 +318,8 @@ impl AckClock {
         self.due = false;
         self.pushed = 0;
         self.compressed = 0;
-        timers.stop(Timer::DelayedAck);
-        timers.stop(Timer::CompressedAck);
+        timers.stop(TcpTimer::DelayedAck);
+        timers.stop(TcpTimer::CompressedAck);
     }
 
     /// Data left: a reply, if soon enough (`tcp_event_data_sent`).
@@ -339,7 +339,7 @@ impl AckClock {
 /// The detector of one connection.
 #[derive(Debug)]
 pub(crate) struct StreamDetector {
-    stretch: Stretch,
+    stretch: StretchAcks,
     /// End of the current window (`rcv_unackwin`),
     ends: Time,
     /// and the bytes that arrived in it (`rcv_by_unackwin`).
@@ -350,7 +350,7 @@ pub(crate) struct StreamDetector {
 }
 
 impl StreamDetector {
-    pub(crate) fn new(stretch: Stretch, now: Time) -> StreamDetector {
+    pub(crate) fn new(stretch: StretchAcks, now: Time) -> StreamDetector {
         let ends = now + stretch.window;
         StreamDetector { stretch, ends, bytes: 0, waited: Some(0), streams: false }
     }

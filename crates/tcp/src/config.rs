@@ -156,12 +156,12 @@ pub struct AckPolicy {
     /// Acknowledge the end of a write (PSH) at once.
     pub push_at_once: bool,
     /// Acknowledge streams less often.
-    pub stretch: Option<Stretch>,
+    pub stretch: Option<StretchAcks>,
 }
 
 /// Condition for stretching acknowledgements over more than two segments (`net.inet.tcp.delayed_ack=3` of XNU).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct StretchAcks {
     /// One acknowledgement for this number of segments (`maxseg_unacked`),
     pub segments: u32,
     /// while as many arrive within this time (`TCPTV_UNACKWIN`),
@@ -200,7 +200,7 @@ impl AckPolicy {
     /// (`tcp_cc_delay_ack` of XNU with `net.inet.tcp.delayed_ack=3`).
     pub const IOS_9: AckPolicy = AckPolicy {
         push_at_once: true,
-        stretch: Some(Stretch {
+        stretch: Some(StretchAcks {
             segments: 8,
             window: Duration::from_millis(100),
             slow_start_segments: 512,

@@ -47,12 +47,12 @@ mod window;
 pub use config::{
     AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
     LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
-    SendBufferPolicy, SpuriousResponse, Stretch, SynLossWindow, TailLossProbe, TsoSegments,
+    SendBufferPolicy, SpuriousResponse, StretchAcks, SynLossWindow, TailLossProbe, TsoSegments,
     UnknownGeneration,
 };
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};
-pub use metrics::{CachedMetrics, Lesson, MetricsCache};
+pub use metrics::{CachedMetrics, MetricsCache, SavedMetrics};
 pub use pacing::Pacing;
 pub use recovery::CongestionState;
 pub use retransmits::{Cause, Retransmit};

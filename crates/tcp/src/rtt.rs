@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::config::{Clock, RttSampling};
 use crate::sender::Sender;
 
@@ -115,7 +115,7 @@ impl RttEstimator {
     }
 
     /// Eight times the round trip and four times its deviation, if acknowledgements came in time.
-    pub(crate) fn lesson(&self) -> Option<(Duration, Duration)> {
+    pub(crate) fn saved(&self) -> Option<(Duration, Duration)> {
         (self.srtt_8 > 0 && !self.backed_off).then(|| (span(self.srtt_8), span(self.mdev_4)))
     }
 
@@ -134,7 +134,7 @@ impl RttEstimator {
     }
 
     /// Takes only the first timeout from the round trip of an earlier connection, if that was larger.
-    pub(crate) fn recall_timeout(&mut self, rtt: Duration) {
+    pub(crate) fn seed_timeout(&mut self, rtt: Duration) {
         if nanos(rtt) > self.srtt_8 >> 3 {
             self.rto = (rtt + (2 * rtt).max(self.rto_min)).min(self.rto_max);
         }
@@ -198,9 +198,9 @@ fn span(nanos: i64) -> Duration {
 
 /// Transmission times of the first and the last of some segments.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Samples(Option<(Time, Time)>);
+pub(crate) struct RttSamples(Option<(Time, Time)>);
 
-impl Samples {
+impl RttSamples {
     pub(crate) fn note(&mut self, at: Time) {
         self.0 = Some((self.0.map_or(at, |(first, _)| first), at));
     }
@@ -224,11 +224,11 @@ impl Samples {
 #[derive(Debug, Default)]
 pub(crate) struct Covered {
     /// Cumulatively acknowledged, sent only once and never SACKed.
-    pub(crate) acked: Samples,
+    pub(crate) acked: RttSamples,
     /// Cumulatively acknowledged, sent only once.
-    pub(crate) passed: Samples,
+    pub(crate) passed: RttSamples,
     /// Newly SACKed, sent only once.
-    pub(crate) selected: Samples,
+    pub(crate) selected: RttSamples,
     /// Something cumulatively acknowledged had been retransmitted.
     pub(crate) retransmission: bool,
     /// Of these, one that was not the first.
@@ -237,7 +237,7 @@ pub(crate) struct Covered {
 
 impl Sender {
     /// Updates the estimators; returns the sample used.
-    pub(crate) fn sample_rtt(&mut self, now: Time, progress: &Progress) -> Option<Duration> {
+    pub(crate) fn sample_rtt(&mut self, now: Time, progress: &AckProgress) -> Option<Duration> {
         let (sample, newest) = match self.config.rtt_sampling {
             RttSampling::Transmissions => self.time_transmissions(now, progress),
             RttSampling::Echo => self.time_echo(now, progress),
@@ -258,10 +258,10 @@ impl Sender {
     fn time_transmissions(
         &self,
         now: Time,
-        progress: &Progress,
+        progress: &AckProgress,
     ) -> (Option<Duration>, Option<Duration>) {
         let (covered, clock) = (&progress.covered, self.config.clock);
-        let acked = if covered.retransmission { Samples::default() } else { covered.acked };
+        let acked = if covered.retransmission { RttSamples::default() } else { covered.acked };
         let mut newest = acked.last(now);
         let mut smooth = acked.first(clock, now);
         if let Some(first) = covered.selected.first(clock, now) {
@@ -275,9 +275,9 @@ impl Sender {
         (smooth, newest)
     }
 
-    fn time_echo(&self, now: Time, progress: &Progress) -> (Option<Duration>, Option<Duration>) {
+    fn time_echo(&self, now: Time, progress: &AckProgress) -> (Option<Duration>, Option<Duration>) {
         let (covered, clock) = (&progress.covered, self.config.clock);
-        let passed = if covered.retransmission { Samples::default() } else { covered.passed };
+        let passed = if covered.retransmission { RttSamples::default() } else { covered.passed };
         let sample = match progress.echo.filter(|_| progress.advanced) {
             Some(echo) => Some(clock.span(echo, now)),
             None => passed.first(clock, now),

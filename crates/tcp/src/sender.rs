@@ -18,14 +18,14 @@ use crate::ecn::EcnSender;
 use crate::pacing::Pacer;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
-use crate::recovery::{CongestionState, Recovery};
+use crate::recovery::{CongestionState, RecoveryEpisode};
 use crate::retransmits::{Cause, Retransmits};
 use crate::rtt::{FALLBACK_RTO, RttEstimator};
-use crate::scoreboard::{Id, Scoreboard};
+use crate::scoreboard::{Scoreboard, SegmentId};
 use crate::segment::Payload;
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 use crate::tso::Bursts;
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
@@ -43,7 +43,7 @@ pub(crate) struct PeerWindow {
 
 /// A tail loss probe under way (`tlp_high_seq`, `tlp_retrans`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Probe {
+pub(crate) struct TailProbe {
     /// End of the data sent when the probe left.
     pub(crate) ends: u64,
     /// It repeated the last segment instead of sending new data.
@@ -96,7 +96,7 @@ pub(crate) struct Sender {
     pub(crate) board: Scoreboard,
     pub(crate) rtt: RttEstimator,
     pub(crate) rack: Rack,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryEpisode,
     pub(crate) cwnd: CongestionWindow,
     /// Delivery rates, for a controller that uses them.
     pub(crate) rate: Option<Box<RateEstimator>>,
@@ -105,7 +105,7 @@ pub(crate) struct Sender {
     /// True if SACK was agreed on.
     pub(crate) sack: bool,
     pub(crate) peer: PeerWindow,
-    pub(crate) probe: Option<Probe>,
+    pub(crate) probe: Option<TailProbe>,
     /// The lowest number not acknowledged (`snd_una`).
     pub(crate) una: u64,
     /// The next number to send for the first time (`snd_nxt`).
@@ -158,7 +158,7 @@ impl Sender {
             board: Scoreboard::new(),
             rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
             rack: Rack::new(),
-            recovery: Recovery::new(),
+            recovery: RecoveryEpisode::new(),
             rate: cwnd.is_rate_based().then(|| Box::new(RateEstimator::new())),
             cwnd,
             pacer: Pacer::new(),
@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// The next segment with data or FIN.
-    pub(crate) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
         if let Some(forced) = self.forced.take()
             && let Some(out) = self.send_forced(now, forced)
         {
@@ -318,7 +318,7 @@ impl Sender {
     }
 
     /// Nothing new can leave: data neither known to have arrived nor thought lost may be retransmitted.
-    fn send_hole(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_hole(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
         let id = self.next_forward_retransmission()?;
         if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
             return None;
@@ -327,7 +327,7 @@ impl Sender {
     }
 
     /// `tcp_xmit_retransmit_queue`
-    fn send_lost(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_lost(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
         let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
@@ -343,13 +343,13 @@ impl Sender {
     }
 
     /// `tcp_retransmit_skb`
-    fn retransmit(&mut self, now: Time, id: Id, timers: &mut Timers) -> Outgoing {
+    fn retransmit(&mut self, now: Time, id: SegmentId, timers: &mut TcpTimers) -> Outgoing {
         let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
-        if is_head && !timers.is_armed(Timer::Reordering) {
+        if is_head && !timers.is_armed(TcpTimer::Reordering) {
             timers.arm_sender(
                 now,
-                Timer::Retransmit,
+                TcpTimer::Retransmit,
                 now + self.rtt.rto() + self.pacing_delay(now),
             );
         }
@@ -364,7 +364,7 @@ impl Sender {
     }
 
     /// Cuts a segment that was sent before.
-    fn repeat(&mut self, now: Time, id: Id, cause: Cause) -> Outgoing {
+    fn repeat(&mut self, now: Time, id: SegmentId, cause: Cause) -> Outgoing {
         let sent = *self.board.get(id);
         let data_end = sent.end.min(self.stream_end());
         let seq = sent.seq.max(self.una);
@@ -382,7 +382,7 @@ impl Sender {
     }
 
     /// The next new segment, if both windows permit it.
-    fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
         let end = self.next_granted(now, timers)?;
         let out = self.send_up_to(now, end);
         if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
@@ -476,13 +476,13 @@ impl Sender {
             }
         };
         // The timeout is already running; new data must not replace it with another probe.
-        self.probe = Some(Probe { ends: self.nxt, again: forced == Forced::Tail });
+        self.probe = Some(TailProbe { ends: self.nxt, again: forced == Forced::Tail });
         self.burst = false;
         Some(out)
     }
 
     /// Nothing more may leave: sets the timers and evaluates the use of the window.
-    fn end_burst(&mut self, now: Time, timers: &mut Timers) {
+    fn end_burst(&mut self, now: Time, timers: &mut TcpTimers) {
         self.pacer.end_burst();
         self.restart_after_burst(now);
         let full = self.deferred || self.board.in_flight() >= self.cwnd.cwnd();
@@ -490,7 +490,7 @@ impl Sender {
             self.validate_window(now, full);
         }
         if std::mem::take(&mut self.burst) {
-            if self.burst_from_idle || timers.is_armed(Timer::LossProbe) {
+            if self.burst_from_idle || timers.is_armed(TcpTimer::LossProbe) {
                 self.rearm_retransmission(now, timers);
             }
             let expiry = self.retransmission_due();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use units::pairs::{Twice, pairs};
 
-use crate::config::named::{Named, Names};
+use crate::config::named::{NamedVariant, VariantNames};
 use crate::config::{Config, Generation};
 
 mod knobs;
@@ -162,8 +162,8 @@ fn show_switch(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
-fn choice<T: Named>(text: &str) -> Result<T, String> {
-    T::named(text).ok_or_else(|| format!("one of {}", Names::<T>(PhantomData)))
+fn choice<T: NamedVariant>(text: &str) -> Result<T, String> {
+    T::named(text).ok_or_else(|| format!("one of {}", VariantNames::<T>(PhantomData)))
 }
 
 fn span(text: &str) -> Result<Duration, String> {

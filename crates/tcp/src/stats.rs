@@ -166,12 +166,12 @@ pub struct Sample {
 
 /// The samples of one connection, and the events since the last.
 #[derive(Debug, Default)]
-pub(crate) struct Series {
+pub(crate) struct SampleSeries {
     pub(crate) samples: Vec<Sample>,
     pub(crate) pending: Option<Trigger>,
 }
 
-impl Series {
+impl SampleSeries {
     pub(crate) fn note(&mut self, trigger: Trigger) {
         self.pending = self.pending.max(Some(trigger));
     }

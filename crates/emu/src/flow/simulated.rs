@@ -9,7 +9,7 @@ use tcp::{Config, Connection, Segment};
 use units::Time;
 
 use super::{Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
-use crate::Path;
+use crate::DroppingLink;
 
 /// A flow that takes longer is given up.
 const LIMIT: Time = Time::from_millis(600_000);
@@ -39,9 +39,9 @@ struct Simulation {
     server_config: Arc<Config>,
     /// Seed of the server's random numbers.
     seed: u64,
-    up: Path<Segment>,
+    up: DroppingLink<Segment>,
     /// Segments, each with its index in the trace if it carries data.
-    down: Path<(Segment, Option<usize>)>,
+    down: DroppingLink<(Segment, Option<usize>)>,
     user: User,
     origin: Application,
     trace: Trace,

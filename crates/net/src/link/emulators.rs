@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-use super::fifo::{Crossing, nanos_between};
-use crate::propagation::{Order, Propagation};
-use crate::queue::{Depth, DropTail};
+use super::fifo::{LinkTransit, nanos_between};
+use crate::propagation::{ArrivalOrder, Propagation};
+use crate::queue::{DropTail, QueueDepth};
 use crate::{DropCause, LinkConfig, QueueLimit};
 
 pub(super) struct Netem {
@@ -38,14 +38,14 @@ impl Netem {
         }
     }
 
-    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
+    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<LinkTransit, DropCause> {
         self.advance(now);
         if !self.limit.has_room(self.leaving.len(), self.bytes, bytes) {
             return Err(DropCause::QueueFull);
         }
-        let order = Order::Free;
+        let order = ArrivalOrder::Free;
         if self.propagation.jumps() {
-            return Ok(Crossing { waited_ns: 0, service_ns: 0, arrives: now, order });
+            return Ok(LinkTransit { waited_ns: 0, service_ns: 0, arrives: now, order });
         }
         let ready = self.propagation.delayed(now);
         let (starts, service_ns) = match self.bytes_per_sec {
@@ -58,11 +58,11 @@ impl Netem {
         let leaves = starts + Duration::from_nanos(service_ns);
         self.insert(leaves, bytes);
         let waited_ns = nanos_between(ready, starts);
-        Ok(Crossing { waited_ns, service_ns, arrives: leaves, order })
+        Ok(LinkTransit { waited_ns, service_ns, arrives: leaves, order })
     }
 
-    pub(super) fn depth(&self) -> Depth {
-        Depth { packets: self.leaving.len(), bytes: self.bytes }
+    pub(super) fn depth(&self) -> QueueDepth {
+        QueueDepth { packets: self.leaving.len(), bytes: self.bytes }
     }
 
     fn advance(&mut self, now: Time) {
@@ -125,7 +125,7 @@ impl Dummynet {
         }
     }
 
-    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
+    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<LinkTransit, DropCause> {
         self.queue.advance(now);
         let tick = self.tick(now);
         let waits = self.serves_at > tick;
@@ -142,15 +142,15 @@ impl Dummynet {
         }
         let ends = self.serve(bytes);
         let leaves = self.instant(ends + self.delay_ticks).max(starts);
-        Ok(Crossing {
+        Ok(LinkTransit {
             waited_ns: nanos_between(now, starts),
             service_ns: nanos_between(starts, self.instant(self.serves_at)),
             arrives: leaves,
-            order: Order::Kept,
+            order: ArrivalOrder::Kept,
         })
     }
 
-    pub(super) fn depth(&self) -> Depth {
+    pub(super) fn depth(&self) -> QueueDepth {
         self.queue.depth()
     }
 

@@ -4,18 +4,19 @@ use chance::Source;
 use units::Time;
 
 use super::fifo::nanos_between;
-use super::turns::{self, Turn, Turns};
+use super::schedulers::{ChosenLane, LaneScheduler};
 use crate::handover::Handovers;
 use crate::queue::{
-    CodelQueue, Depth, Discipline, DropHead, Drops, FqCodel, PieQueue, Queued, TailDrop,
+    CodelQueue, Discipline, DropHead, DroppedPackets, FqCodel, PieQueue, QueueDepth, Queued,
+    TailDrop,
 };
-use crate::server::{Server, Service};
+use crate::server::{LinkServer, Service};
 use crate::{Channels, DropCause, LinkConfig, Management, Scheduler};
 
 pub(super) struct Lane<P> {
     waiting: Box<dyn Discipline<P> + Send>,
     /// The packet that is partly served.
-    begun: Option<Begun<P>>,
+    begun: Option<PartlyServed<P>>,
     /// Time since which packets wait, or since which the user is back.
     since: Time,
     /// Earliest time at which the server can serve the lane; [`Time::NEVER`] if it is empty.
@@ -23,14 +24,14 @@ pub(super) struct Lane<P> {
     handovers: Option<Handovers>,
 }
 
-struct Begun<P> {
+struct PartlyServed<P> {
     packet: Queued<P>,
     served_bytes: u32,
     service_ns: u64,
 }
 
 /// A packet whose last byte was served.
-pub(super) struct Served<P> {
+pub(super) struct ServedPacket<P> {
     pub(super) packet: Queued<P>,
     /// Time of its last byte.
     pub(super) ends: Time,
@@ -43,7 +44,7 @@ pub(super) struct Slice<P> {
     pub(super) bytes: u32,
     pub(super) service: Service,
     /// The packet, if the slice was its last.
-    pub(super) done: Option<Served<P>>,
+    pub(super) done: Option<ServedPacket<P>>,
 }
 
 impl<P: Send + 'static> Lane<P> {
@@ -74,7 +75,7 @@ impl<P> Lane<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<bool, DropCause> {
         if self.is_losing(now) {
             return Err(DropCause::Loss);
@@ -87,7 +88,7 @@ impl<P> Lane<P> {
     }
 
     /// Queue depth, without the packet in service.
-    pub(super) fn depth(&self) -> Depth {
+    pub(super) fn depth(&self) -> QueueDepth {
         self.waiting.depth()
     }
 
@@ -102,7 +103,7 @@ impl<P> Lane<P> {
     }
 
     /// Computes when `server` can serve the lane.
-    pub(super) fn plan(&mut self, server: &Server) {
+    pub(super) fn plan(&mut self, server: &LinkServer) {
         if self.is_empty() {
             self.next = Time::NEVER;
             return;
@@ -121,14 +122,14 @@ impl<P> Lane<P> {
     }
 
     /// Drops everything if the user is away at `at` and its packets are not forwarded.
-    pub(super) fn lose(&mut self, at: Time, drops: &mut Drops<P>) {
+    pub(super) fn lose(&mut self, at: Time, drops: &mut DroppedPackets<P>) {
         if !self.is_losing(at) {
             return;
         }
         let begun = self.begun.take().map(|begun| begun.packet);
         let waiting = std::iter::from_fn(|| self.waiting.dequeue(at, drops));
         let all: Vec<Queued<P>> = begun.into_iter().chain(waiting).collect();
-        drops.extend(all.into_iter().map(|packet| packet.fall(at, DropCause::Loss)));
+        drops.extend(all.into_iter().map(|packet| packet.into_drop(at, DropCause::Loss)));
         self.next = Time::NEVER;
     }
 
@@ -137,14 +138,14 @@ impl<P> Lane<P> {
         &mut self,
         most_bytes: u32,
         channels: &Channels,
-        server: &mut Server,
-        drops: &mut Drops<P>,
+        server: &mut LinkServer,
+        drops: &mut DroppedPackets<P>,
     ) -> Option<Slice<P>> {
         let mut begun = match self.begun.take() {
             Some(begun) => begun,
             None => {
                 let packet = self.waiting.dequeue(self.next, drops)?;
-                Begun { packet, served_bytes: 0, service_ns: 0 }
+                PartlyServed { packet, served_bytes: 0, service_ns: 0 }
             }
         };
         let bytes = self.slice(&begun, most_bytes, channels, server);
@@ -153,8 +154,8 @@ impl<P> Lane<P> {
         begun.service_ns += nanos_between(service.starts, service.ends);
         let done = match begun.left_bytes() {
             0 => {
-                let Begun { packet, service_ns, .. } = begun;
-                Some(Served { packet, ends: service.ends, service_ns })
+                let PartlyServed { packet, service_ns, .. } = begun;
+                Some(ServedPacket { packet, ends: service.ends, service_ns })
             }
             _ => {
                 self.begun = Some(begun);
@@ -168,10 +169,10 @@ impl<P> Lane<P> {
     /// handover.
     fn slice(
         &self,
-        begun: &Begun<P>,
+        begun: &PartlyServed<P>,
         most_bytes: u32,
         channels: &Channels,
-        server: &Server,
+        server: &LinkServer,
     ) -> u32 {
         if !server.divides() {
             return begun.left_bytes();
@@ -207,7 +208,7 @@ impl<P> Lane<P> {
     }
 }
 
-impl<P> Begun<P> {
+impl<P> PartlyServed<P> {
     fn left_bytes(&self) -> u32 {
         self.packet.packet.wire_bytes - self.served_bytes
     }
@@ -235,8 +236,8 @@ pub(super) struct Managed<P> {
     name: String,
     /// One lane for all users, or one per user, by number.
     lanes: Vec<Lane<P>>,
-    turns: Box<dyn Turns>,
-    server: Server,
+    scheduler: Box<dyn LaneScheduler>,
+    server: LinkServer,
     /// Time at which the server takes the next slice.
     serves_at: Option<Time>,
 }
@@ -253,8 +254,8 @@ impl<P: Send + 'static> Managed<P> {
         }
         Some(Managed {
             lanes: Vec::new(),
-            turns: turns::of(config),
-            server: Server::new(&config.rate),
+            scheduler: super::schedulers::of(config),
+            server: LinkServer::new(&config.rate),
             serves_at: None,
             config: config.clone(),
             source: *source,
@@ -267,7 +268,7 @@ impl<P: Send + 'static> Managed<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         let number = match self.config.scheduler {
             Scheduler::Fifo => 0,
@@ -297,7 +298,11 @@ impl<P> Managed<P> {
     }
 
     /// Returns the next packet whose last slice is due by `now`. A lane that drops all it has leaves the server idle.
-    pub(super) fn serve(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Served<P>> {
+    pub(super) fn serve(
+        &mut self,
+        now: Time,
+        drops: &mut DroppedPackets<P>,
+    ) -> Option<ServedPacket<P>> {
         while let Some(at) = self.serves_at.filter(|at| *at <= now) {
             self.lanes.iter_mut().for_each(|lane| lane.lose(at, drops));
             let served = self.serve_slice(at, drops);
@@ -309,22 +314,22 @@ impl<P> Managed<P> {
         None
     }
 
-    fn serve_slice(&mut self, at: Time, drops: &mut Drops<P>) -> Option<Served<P>> {
-        let Managed { lanes, turns, server, config, .. } = self;
+    fn serve_slice(&mut self, at: Time, drops: &mut DroppedPackets<P>) -> Option<ServedPacket<P>> {
+        let Managed { lanes, scheduler, server, config, .. } = self;
         let is_ready = |lane: usize| lanes[lane].next() <= at;
         if !(0..lanes.len()).any(is_ready) {
             return None;
         }
-        let Turn { lane, most_bytes } = turns.next(at, lanes.len(), &is_ready);
+        let ChosenLane { lane, most_bytes } = scheduler.next(at, lanes.len(), &is_ready);
         let Slice { bytes, service, done } =
             lanes[lane].serve(most_bytes, &config.channels, server, drops)?;
-        turns.served(lane, bytes, service);
+        scheduler.served(lane, bytes, service);
         done
     }
 
     /// Depth of all queues.
-    pub(super) fn depth(&self) -> Depth {
-        self.lanes.iter().map(Lane::depth).fold(Depth::default(), |all, lane| Depth {
+    pub(super) fn depth(&self) -> QueueDepth {
+        self.lanes.iter().map(Lane::depth).fold(QueueDepth::default(), |all, lane| QueueDepth {
             packets: all.packets + lane.packets,
             bytes: all.bytes + lane.bytes,
         })

@@ -26,7 +26,7 @@ fn link(config: LinkConfig) -> Link<u32> {
 }
 
 /// Offers a packet of `bytes`.
-fn offer(link: &mut Link<u32>, now: Time, bytes: u32, body: u32) -> Verdict {
+fn offer(link: &mut Link<u32>, now: Time, bytes: u32, body: u32) -> Admission {
     link.handle(now, Packet::new(bytes), body)
 }
 
@@ -63,7 +63,7 @@ fn traced(text: &str, once: bool) -> Rate {
 fn a_packet_takes_its_serialisation_and_the_delay() {
     let mut link = link(config());
     assert_eq!(link.deadline(), None);
-    assert_eq!(offer(&mut link, at(5), 1500, 7), Verdict::Queued);
+    assert_eq!(offer(&mut link, at(5), 1500, 7), Admission::Queued);
     // 1500 B at 12 Mbit/s: 1 ms.
     assert_eq!(link.deadline(), Some(at(16)));
     assert_eq!(link.poll(Time::from_nanos(16 * MS - 1)), None);
@@ -76,12 +76,12 @@ fn packets_queue_behind_each_other_and_the_tail_is_dropped() {
     let mut link = link(config());
     // One in service, two waiting, no room for the fourth.
     for body in 0..3 {
-        assert_eq!(offer(&mut link, at(0), 1500, body), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, body), Admission::Queued);
     }
-    assert_eq!(offer(&mut link, at(0), 1500, 3), Verdict::Dropped(DropCause::QueueFull));
+    assert_eq!(offer(&mut link, at(0), 1500, 3), Admission::Dropped(DropCause::QueueFull));
     // At 1 ms the second enters service: there is room for one again.
-    assert_eq!(offer(&mut link, at(1), 1500, 4), Verdict::Queued);
-    assert_eq!(offer(&mut link, at(1), 1500, 5), Verdict::Dropped(DropCause::QueueFull));
+    assert_eq!(offer(&mut link, at(1), 1500, 4), Admission::Queued);
+    assert_eq!(offer(&mut link, at(1), 1500, 5), Admission::Dropped(DropCause::QueueFull));
     assert_eq!(
         drain(&mut link),
         [(at(11), 1500, 0), (at(12), 1500, 1), (at(13), 1500, 2), (at(14), 1500, 4)]
@@ -95,26 +95,26 @@ fn packets_queue_behind_each_other_and_the_tail_is_dropped() {
 #[test]
 fn an_idle_link_needs_no_queue() {
     let mut link = link(LinkConfig { queue: QueueLimit::Packets(0), ..config() });
-    assert_eq!(offer(&mut link, at(0), 1500, 0), Verdict::Queued);
-    assert_eq!(offer(&mut link, at(0), 1500, 1), Verdict::Dropped(DropCause::QueueFull));
-    assert_eq!(offer(&mut link, at(1), 1500, 2), Verdict::Queued);
+    assert_eq!(offer(&mut link, at(0), 1500, 0), Admission::Queued);
+    assert_eq!(offer(&mut link, at(0), 1500, 1), Admission::Dropped(DropCause::QueueFull));
+    assert_eq!(offer(&mut link, at(1), 1500, 2), Admission::Queued);
 }
 
 #[test]
 fn a_byte_queue_counts_whole_packets() {
     let mut link = link(LinkConfig { queue: QueueLimit::Bytes(2000), ..config() });
-    assert_eq!(offer(&mut link, at(0), 1500, 0), Verdict::Queued);
-    assert_eq!(offer(&mut link, at(0), 1500, 1), Verdict::Queued);
-    assert_eq!(offer(&mut link, at(0), 501, 2), Verdict::Dropped(DropCause::QueueFull));
-    assert_eq!(offer(&mut link, at(0), 500, 3), Verdict::Queued);
+    assert_eq!(offer(&mut link, at(0), 1500, 0), Admission::Queued);
+    assert_eq!(offer(&mut link, at(0), 1500, 1), Admission::Queued);
+    assert_eq!(offer(&mut link, at(0), 501, 2), Admission::Dropped(DropCause::QueueFull));
+    assert_eq!(offer(&mut link, at(0), 500, 3), Admission::Queued);
     assert_eq!(link.stats().max_queue_bytes, 2000);
 }
 
 #[test]
 fn a_packet_over_the_mtu_is_refused_and_draws_nothing() {
     let mut link = link(LinkConfig { loss: LossModel::Random(1.0), ..config() });
-    assert_eq!(offer(&mut link, at(0), 1501, 0), Verdict::Dropped(DropCause::TooBig));
-    assert_eq!(offer(&mut link, at(0), 1500, 1), Verdict::Dropped(DropCause::Loss));
+    assert_eq!(offer(&mut link, at(0), 1501, 0), Admission::Dropped(DropCause::TooBig));
+    assert_eq!(offer(&mut link, at(0), 1500, 1), Admission::Dropped(DropCause::Loss));
     assert_eq!(link.stats().dropped_bytes, 3001);
 }
 
@@ -125,7 +125,7 @@ fn a_lost_packet_takes_no_room_and_no_rate() {
         LinkConfig { loss: LossModel::Random(0.5), queue: QueueLimit::Unlimited, ..config() };
     let mut link = link(config);
     let survivors =
-        (0..100).filter(|body| offer(&mut link, at(0), 1500, *body) == Verdict::Queued).count();
+        (0..100).filter(|body| offer(&mut link, at(0), 1500, *body) == Admission::Queued).count();
     assert!((30..70).contains(&survivors), "{survivors} of 100 at 50 %");
     let arrivals = drain(&mut link);
     assert_eq!(arrivals.len(), survivors);
@@ -136,7 +136,7 @@ fn a_lost_packet_takes_no_room_and_no_rate() {
 fn without_a_rate_only_the_delay_remains() {
     let mut link = link(LinkConfig { rate: Rate::UNLIMITED, ..config() });
     for body in 0..100 {
-        assert_eq!(offer(&mut link, at(0), 1500, body), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, body), Admission::Queued);
     }
     assert!(drain(&mut link).iter().all(|(when, ..)| *when == at(10)));
     assert_eq!(link.stats().service_rate(), None);
@@ -153,7 +153,7 @@ fn fifty_slots_at_150_kbit_drain_in_four_seconds() {
         ..config()
     });
     let accepted =
-        (0..60).filter(|body| offer(&mut link, at(0), 1500, *body) == Verdict::Queued).count();
+        (0..60).filter(|body| offer(&mut link, at(0), 1500, *body) == Admission::Queued).count();
     assert_eq!(accepted, 51, "one in service and 50 slots");
     let arrivals = drain(&mut link);
     assert_eq!(arrivals[0].0, at(80));
@@ -164,7 +164,7 @@ fn fifty_slots_at_150_kbit_drain_in_four_seconds() {
 fn the_stats_tell_waiting_from_travelling() {
     let mut link = link(config());
     for n in 0..3 {
-        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Queued);
     }
     let stats = link.stats();
     let ms = Duration::from_millis;
@@ -203,7 +203,7 @@ fn repetitions_come_after_the_queue_and_take_no_rate() {
     let queue = QueueLimit::Unlimited;
     let mut link = link(LinkConfig { harq, queue, ..config() });
     for n in 0..5000 {
-        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Queued);
     }
     let arrivals = drain(&mut link);
     assert!(arrivals.iter().map(|arrival| arrival.2).eq(0..5000), "RLC keeps the order");
@@ -223,7 +223,7 @@ fn jitter_keeps_order_unless_reordering_is_asked_for() {
     for (reorder, is_reordered) in [(Reorder::Never, false), (Reorder::ByJitter, true)] {
         let mut link = link(LinkConfig { reorder, ..calm.clone() });
         for n in 0..1000 {
-            assert_eq!(offer(&mut link, at(2 * u64::from(n)), 1500, n), Verdict::Queued);
+            assert_eq!(offer(&mut link, at(2 * u64::from(n)), 1500, n), Admission::Queued);
         }
         let arrivals = drain(&mut link);
         assert_eq!(!arrivals.is_sorted_by_key(|arrival| arrival.2), is_reordered);
@@ -241,7 +241,7 @@ fn a_share_of_packets_jumps_ahead() {
     let reorder = Reorder::Jump(0.1);
     let mut link = link(LinkConfig { reorder, queue: QueueLimit::Unlimited, ..config() });
     for n in 0..2000 {
-        assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Admission::Queued);
     }
     let early =
         drain(&mut link).iter().filter(|(when, _, body)| *when == at(u64::from(*body) + 1)).count();
@@ -254,7 +254,7 @@ fn normal_jitter_has_its_deviation() {
     let (reorder, queue) = (Reorder::ByJitter, QueueLimit::Unlimited);
     let mut link = link(LinkConfig { jitter, reorder, queue, ..config() });
     for n in 0..5000 {
-        assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Admission::Queued);
     }
     let delays: Vec<f64> = drain(&mut link)
         .iter()
@@ -271,7 +271,8 @@ fn normal_jitter_has_its_deviation() {
 fn a_trace_of_opportunities_makes_everybody_wait_for_one() {
     let mut link = link(LinkConfig { rate: traced("5\n10\n", false), ..config() });
     for n in 0..3 {
-        let expected = [Verdict::Queued, Verdict::Queued, Verdict::Dropped(DropCause::QueueFull)];
+        let expected =
+            [Admission::Queued, Admission::Queued, Admission::Dropped(DropCause::QueueFull)];
         assert_eq!(offer(&mut link, at(0), 1500, n), expected[n as usize]);
     }
     let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
@@ -285,7 +286,7 @@ fn a_stalled_link_has_no_deadline() {
         let rate = traced("0 0\n1 0\n", false);
         let mut link = link(LinkConfig { rate, management, ..config() });
         for n in 0..2 {
-            assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+            assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Queued);
         }
         assert_eq!((link.deadline(), link.in_flight()), (None, 2));
         assert_eq!(link.poll(at(3_600_000)), None);
@@ -293,7 +294,7 @@ fn a_stalled_link_has_no_deadline() {
     }
     let mut ended = link(LinkConfig { rate: traced("1\n", true), ..config() });
     for n in 0..2 {
-        assert_eq!(offer(&mut ended, at(0), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut ended, at(0), 1500, n), Admission::Queued);
     }
     assert_eq!(drain(&mut ended), [(at(11), 1500, 0)]);
     assert_eq!(ended.in_flight(), 1);

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use units::Time;
 
-use super::{Backlog, Depth, Discipline, Drops, Queued};
+use super::{Discipline, DroppedPackets, PacketFifo, QueueDepth, Queued};
 use crate::{Codel, DropCause, QueueLimit};
 
 /// The state of one queue's controller (`struct codel_vars`).
-pub(crate) struct Control {
+pub(crate) struct CodelControl {
     /// Drops since the dropping state began.
     pub(crate) count: u32,
     /// `count` when the dropping state last began.
@@ -26,9 +26,9 @@ pub(crate) struct Control {
     drop_next: Time,
 }
 
-impl Control {
-    pub(crate) fn new() -> Control {
-        Control {
+impl CodelControl {
+    pub(crate) fn new() -> CodelControl {
+        CodelControl {
             count: 0,
             last_count: 0,
             is_dropping: false,
@@ -46,9 +46,9 @@ impl Control {
         params: &Codel,
         mtu: u32,
         mut take: impl FnMut() -> (Option<Queued<P>>, u64),
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Option<Queued<P>> {
-        let mut next = |control: &mut Control| {
+        let mut next = |control: &mut CodelControl| {
             let (packet, backlog) = take();
             let late = control.is_late(now, params, mtu, packet.as_ref(), backlog);
             (packet, late)
@@ -65,7 +65,7 @@ impl Control {
             let leaves = if packet.mark(params.ecn) {
                 Some(packet)
             } else {
-                drops.push_back(packet.fall(now, DropCause::Managed));
+                drops.push_back(packet.into_drop(now, DropCause::Managed));
                 next(self).0
             };
             self.begin_dropping(now, params.interval);
@@ -79,7 +79,7 @@ impl Control {
                 self.drop_next = self.control_law(self.drop_next, params.interval);
                 break;
             }
-            drops.push_back(packet.fall(now, DropCause::Managed));
+            drops.push_back(packet.into_drop(now, DropCause::Managed));
             let following;
             (following, late) = next(self);
             self.is_dropping = late;
@@ -150,14 +150,14 @@ pub(crate) struct CodelQueue<P> {
     params: Codel,
     mtu: u32,
     limit: QueueLimit,
-    backlog: Backlog<P>,
-    control: Control,
+    backlog: PacketFifo<P>,
+    control: CodelControl,
 }
 
 impl<P> CodelQueue<P> {
     pub(crate) fn new(params: Codel, limit: QueueLimit, mtu: u32) -> CodelQueue<P> {
-        let control = Control::new();
-        CodelQueue { params, mtu, limit, backlog: Backlog::new(), control }
+        let control = CodelControl::new();
+        CodelQueue { params, mtu, limit, backlog: PacketFifo::new(), control }
     }
 }
 
@@ -166,7 +166,7 @@ impl<P> Discipline<P> for CodelQueue<P> {
         &mut self,
         _now: Time,
         packet: Queued<P>,
-        _drops: &mut Drops<P>,
+        _drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         if !self.backlog.has_room(self.limit, &packet) {
             return Err(DropCause::QueueFull);
@@ -175,7 +175,7 @@ impl<P> Discipline<P> for CodelQueue<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Queued<P>> {
+    fn dequeue(&mut self, now: Time, drops: &mut DroppedPackets<P>) -> Option<Queued<P>> {
         let CodelQueue { params, mtu, backlog, control, .. } = self;
         let take = || {
             let packet = backlog.take();
@@ -184,7 +184,7 @@ impl<P> Discipline<P> for CodelQueue<P> {
         control.dequeue(now, params, *mtu, take, drops)
     }
 
-    fn depth(&self) -> Depth {
+    fn depth(&self) -> QueueDepth {
         self.backlog.depth()
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     /// RFC 8289, section 5.3: drops come at `interval / sqrt(count)`.
     #[test]
     fn the_control_law_approaches_the_square_root() {
-        let mut control = Control::new();
+        let mut control = CodelControl::new();
         let interval = Duration::from_millis(100);
         control.begin_dropping(Time::ZERO, interval);
         let mut steps = Vec::new();

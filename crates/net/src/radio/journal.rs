@@ -131,16 +131,16 @@ pub struct Stay {
 
 /// Everything that a radio did.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct RadioJournal {
     first: RadioState,
     transitions: Vec<Transition>,
     /// Departed packets: time, direction, size.
     carried: Vec<(Time, Way, u32)>,
 }
 
-impl Journal {
-    pub(super) fn new(first: RadioState) -> Journal {
-        Journal { first, transitions: Vec::new(), carried: Vec::new() }
+impl RadioJournal {
+    pub(super) fn new(first: RadioState) -> RadioJournal {
+        RadioJournal { first, transitions: Vec::new(), carried: Vec::new() }
     }
 
     pub(super) fn note(&mut self, at: Time, to: RadioState, cause: Option<Cause>) {
@@ -223,7 +223,7 @@ impl Power {
         (on * on_watts + (cycle - on) * off_watts) / cycle
     }
 
-    pub(super) fn spent(&self, journal: &Journal, since: Time, until: Time) -> Energy {
+    pub(super) fn spent(&self, journal: &RadioJournal, since: Time, until: Time) -> Energy {
         let mut energy = Energy::default();
         for stay in journal.stays(since, until) {
             let state = energy.states.entry(stay.state).or_default();

@@ -18,7 +18,7 @@ use std::time::Duration;
 use chance::Stream;
 use units::Time;
 
-use super::{Machine, RadioState, Way};
+use super::{RadioMachine, RadioState, Way};
 
 /// Timers of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,13 +86,13 @@ impl Drx {
 
 impl Lte {
     pub(super) fn machine(&self, paging: Stream, uplink: Stream) -> LteMachine {
-        LteMachine { config: self.clone(), paging, uplink, place: Place::Idle }
+        LteMachine { config: self.clone(), paging, uplink, place: LteState::Idle }
     }
 }
 
 /// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum LteState {
     Idle,
     Promoting {
         until: Time,
@@ -114,7 +114,7 @@ pub(super) struct LteMachine {
     config: Lte,
     paging: Stream,
     uplink: Stream,
-    place: Place,
+    place: LteState,
 }
 
 impl LteMachine {
@@ -126,14 +126,14 @@ impl LteMachine {
     }
 }
 
-impl Machine for LteMachine {
+impl RadioMachine for LteMachine {
     fn state(&self) -> RadioState {
         match self.place {
-            Place::Idle => RadioState::Idle,
-            Place::Promoting { .. } => RadioState::IdleToConnected,
-            Place::Continuous { .. } => RadioState::Continuous,
-            Place::Short { .. } => RadioState::ShortDrx,
-            Place::Long { .. } => RadioState::LongDrx,
+            LteState::Idle => RadioState::Idle,
+            LteState::Promoting { .. } => RadioState::IdleToConnected,
+            LteState::Continuous { .. } => RadioState::Continuous,
+            LteState::Short { .. } => RadioState::ShortDrx,
+            LteState::Long { .. } => RadioState::LongDrx,
         }
     }
 
@@ -141,7 +141,7 @@ impl Machine for LteMachine {
         let SchedulingRequest { period, grant } = self.config.request;
         match (way, self.place) {
             // The promotion ends with a grant.
-            (Way::Down, _) | (_, Place::Idle | Place::Promoting { .. }) => Duration::ZERO,
+            (Way::Down, _) | (_, LteState::Idle | LteState::Promoting { .. }) => Duration::ZERO,
             (Way::Up, _) if alone => self.uplink.span(period) + grant,
             // The request of the packets before it covers its resources, too.
             (Way::Up, _) => Duration::ZERO,
@@ -149,52 +149,52 @@ impl Machine for LteMachine {
     }
 
     fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
-        if self.place != Place::Idle {
+        if self.place != LteState::Idle {
             return None;
         }
         let until = now + self.until_next_paging(way) + self.config.idle_to_connected;
-        self.place = Place::Promoting { until };
+        self.place = LteState::Promoting { until };
         Some(RadioState::IdleToConnected)
     }
 
     fn release(&self, ready: Time, way: Way, _bytes: u32) -> Option<Time> {
         let Lte { short, long, .. } = &self.config;
         match (way, self.place) {
-            (_, Place::Idle | Place::Promoting { .. }) => None,
-            (Way::Up, _) | (_, Place::Continuous { .. }) => Some(ready),
-            (Way::Down, Place::Short { began }) => Some(short.awake(began, ready)),
-            (Way::Down, Place::Long { began }) => Some(long.awake(began, ready)),
+            (_, LteState::Idle | LteState::Promoting { .. }) => None,
+            (Way::Up, _) | (_, LteState::Continuous { .. }) => Some(ready),
+            (Way::Down, LteState::Short { began }) => Some(short.awake(began, ready)),
+            (Way::Down, LteState::Long { began }) => Some(long.awake(began, ready)),
         }
     }
 
     fn left(&mut self, now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
         let before = self.state();
-        self.place = Place::Continuous { active: now };
+        self.place = LteState::Continuous { active: now };
         (before != RadioState::Continuous).then_some(RadioState::Continuous)
     }
 
     fn timer(&self) -> Option<Time> {
         let Lte { continuous, short, long, .. } = &self.config;
         match self.place {
-            Place::Idle => None,
-            Place::Promoting { until } => Some(until),
-            Place::Continuous { active } => Some(active + *continuous),
-            Place::Short { began } => Some(began + short.span),
-            Place::Long { began } => Some(began + long.span),
+            LteState::Idle => None,
+            LteState::Promoting { until } => Some(until),
+            LteState::Continuous { active } => Some(active + *continuous),
+            LteState::Short { began } => Some(began + short.span),
+            LteState::Long { began } => Some(began + long.span),
         }
     }
 
     fn fire(&mut self, now: Time) -> RadioState {
         self.place = match self.place {
-            Place::Promoting { .. } => Place::Continuous { active: now },
-            Place::Continuous { .. } => Place::Short { began: now },
-            Place::Short { .. } => Place::Long { began: now },
-            Place::Long { .. } | Place::Idle => Place::Idle,
+            LteState::Promoting { .. } => LteState::Continuous { active: now },
+            LteState::Continuous { .. } => LteState::Short { began: now },
+            LteState::Short { .. } => LteState::Long { began: now },
+            LteState::Long { .. } | LteState::Idle => LteState::Idle,
         };
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn Machine> {
+    fn twin(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

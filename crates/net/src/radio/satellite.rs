@@ -9,7 +9,7 @@ use std::time::Duration;
 use chance::Source;
 use units::Time;
 
-use super::{Machine, RadioState, Way};
+use super::{RadioMachine, RadioState, Way};
 
 /// The timers of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +32,13 @@ impl Default for Dama {
 
 impl Dama {
     pub(super) fn machine(&self) -> DamaMachine {
-        DamaMachine { config: self.clone(), place: Place::Unassigned }
+        DamaMachine { config: self.clone(), place: DamaState::Unassigned }
     }
 }
 
 /// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum DamaState {
     Unassigned,
     Requesting { until: Time },
     Assigned { active: Time },
@@ -47,23 +47,23 @@ enum Place {
 #[derive(Clone)]
 pub(super) struct DamaMachine {
     config: Dama,
-    place: Place,
+    place: DamaState,
 }
 
-impl Machine for DamaMachine {
+impl RadioMachine for DamaMachine {
     fn state(&self) -> RadioState {
         match self.place {
-            Place::Unassigned => RadioState::Unassigned,
-            Place::Requesting { .. } => RadioState::Requesting,
-            Place::Assigned { .. } => RadioState::Assigned,
+            DamaState::Unassigned => RadioState::Unassigned,
+            DamaState::Requesting { .. } => RadioState::Requesting,
+            DamaState::Assigned { .. } => RadioState::Assigned,
         }
     }
 
     fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
-        if (way, self.place) != (Way::Up, Place::Unassigned) {
+        if (way, self.place) != (Way::Up, DamaState::Unassigned) {
             return None;
         }
-        self.place = Place::Requesting { until: now + self.config.grant };
+        self.place = DamaState::Requesting { until: now + self.config.grant };
         Some(RadioState::Requesting)
     }
 
@@ -71,7 +71,7 @@ impl Machine for DamaMachine {
     fn release(&self, ready: Time, way: Way, _bytes: u32) -> Option<Time> {
         match (way, self.place) {
             (Way::Down, _) => Some(ready),
-            (Way::Up, Place::Assigned { .. }) => {
+            (Way::Up, DamaState::Assigned { .. }) => {
                 let frame = u64::try_from(self.config.frame.as_nanos()).unwrap_or(u64::MAX).max(1);
                 Some(Time::from_nanos(ready.as_nanos().next_multiple_of(frame)))
             }
@@ -81,28 +81,28 @@ impl Machine for DamaMachine {
 
     fn left(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
         if way == Way::Up {
-            self.place = Place::Assigned { active: now };
+            self.place = DamaState::Assigned { active: now };
         }
         None
     }
 
     fn timer(&self) -> Option<Time> {
         match self.place {
-            Place::Unassigned => None,
-            Place::Requesting { until } => Some(until),
-            Place::Assigned { active } => Some(active + self.config.hold),
+            DamaState::Unassigned => None,
+            DamaState::Requesting { until } => Some(until),
+            DamaState::Assigned { active } => Some(active + self.config.hold),
         }
     }
 
     fn fire(&mut self, now: Time) -> RadioState {
         self.place = match self.place {
-            Place::Requesting { .. } => Place::Assigned { active: now },
-            Place::Assigned { .. } | Place::Unassigned => Place::Unassigned,
+            DamaState::Requesting { .. } => DamaState::Assigned { active: now },
+            DamaState::Assigned { .. } | DamaState::Unassigned => DamaState::Unassigned,
         };
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn Machine> {
+    fn twin(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }
@@ -155,7 +155,7 @@ impl Default for Leo {
 
 /// Path of one slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Path {
+struct LeoPath {
     /// Delay beyond the link's own, one way.
     extra: Duration,
     /// Outage, from the slot's beginning.
@@ -179,7 +179,7 @@ pub(super) struct LeoMachine {
 
 impl LeoMachine {
     /// Each slot has a random stream of its own, so that its path depends on nothing but its number.
-    fn path(&self, slot: u64) -> Path {
+    fn path(&self, slot: u64) -> LeoPath {
         let Leo { extra_rtt, extra_rtt_deviation, extra_rtt_most, .. } = self.config;
         let Leo { outage, outage_least, outage_most, .. } = self.config;
         let mut stream = self.source.stream(&format!("radio/{}/slot/{slot}", self.name));
@@ -189,11 +189,11 @@ impl LeoMachine {
             true => outage_least + stream.span(outage_most.saturating_sub(outage_least)),
             false => Duration::ZERO,
         };
-        Path { extra: Duration::from_secs_f64(extra / 2.0), outage }
+        LeoPath { extra: Duration::from_secs_f64(extra / 2.0), outage }
     }
 }
 
-impl Machine for LeoMachine {
+impl RadioMachine for LeoMachine {
     fn state(&self) -> RadioState {
         RadioState::Assigned
     }
@@ -230,7 +230,7 @@ impl Machine for LeoMachine {
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn Machine> {
+    fn twin(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

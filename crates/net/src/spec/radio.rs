@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use units::parse;
 
-use super::{Setting, put, values};
+use super::{TypedSetting, put, values};
 use crate::error::{ValueError, nearest};
 use crate::radio::radios;
 use crate::{Handover, RadioConfig, SpecError};
@@ -14,7 +14,7 @@ use crate::{Handover, RadioConfig, SpecError};
 pub(super) struct RadioSpec {
     /// `Some(None)`: explicitly none.
     radio: Option<Option<RadioConfig>>,
-    changes: Vec<Setting>,
+    changes: Vec<TypedSetting>,
 }
 
 /// Prefix of a change: `radio.dch_inactivity`.
@@ -38,7 +38,7 @@ fn keys() -> impl Iterator<Item = &'static str> {
 
 impl RadioSpec {
     /// Takes a setting, if it is one of radios.
-    pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
         if setting.key == "radio" {
             put(&mut self.radio, setting, named)?;
             return Ok(true);
@@ -46,12 +46,12 @@ impl RadioSpec {
         if !setting.key.starts_with(PREFIX) {
             return Ok(false);
         }
-        let Setting { place, key, value } = setting;
+        let TypedSetting { place, key, value } = setting;
         if self.changes.iter().any(|known| known.key == *key) {
             return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
         }
         let (place, key, value) = (place.clone(), key.clone(), value.clone());
-        self.changes.push(Setting { place, key, value });
+        self.changes.push(TypedSetting { place, key, value });
         Ok(true)
     }
 
@@ -84,11 +84,11 @@ impl RadioSpec {
 }
 
 /// Name of a change without the prefix.
-fn own(change: &Setting) -> &str {
+fn own(change: &TypedSetting) -> &str {
     change.key.strip_prefix(PREFIX).unwrap_or(&change.key)
 }
 
-fn bad(change: &Setting, reason: ValueError) -> SpecError {
+fn bad(change: &TypedSetting, reason: ValueError) -> SpecError {
     let (place, key) = (change.place.clone(), change.key.clone());
     SpecError::BadValue { place, key, reason: Box::new(reason) }
 }
@@ -129,7 +129,7 @@ pub(super) fn nearest_handover_setting(key: &str) -> Option<String> {
 
 impl HandoverSpec {
     /// Takes a setting, if it is one of handovers.
-    pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
         match setting.key.as_str() {
             "handover.every" => put(&mut self.every, setting, every)?,
             "handover.length" => put(&mut self.length, setting, length)?,

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use units::BitsPerSec;
 
-use super::read::{Direction, RateUnit, Recording, Samples};
-use super::{Line, TraceError, lines};
+use super::read::{Direction, ParsedSamples, ParsedTrace, RateUnit};
+use super::{TraceError, TraceLine, lines};
 
 /// Columns that are rates, with unit and direction (`None`: the only one recorded). Names are compared
 /// case-insensitively.
@@ -45,7 +45,7 @@ pub(super) fn read_csv(
     text: &str,
     direction: Direction,
     unit: Option<RateUnit>,
-) -> Result<Recording, TraceError> {
+) -> Result<ParsedTrace, TraceError> {
     let mut lines = lines(file, text);
     let Some(header) = lines.next() else {
         return Err(TraceError::Empty { file: file.to_owned(), found: "no lines" });
@@ -74,7 +74,7 @@ pub(super) fn read_csv(
     if missing > 0 {
         taken += &format!(", {missing} rows without a value left out");
     }
-    Ok(Recording { samples: Samples::Rates(samples), taken })
+    Ok(ParsedTrace { samples: ParsedSamples::Rates(samples), taken })
 }
 
 fn cells(line: &str) -> impl Iterator<Item = &str> {
@@ -105,7 +105,7 @@ pub(super) fn read_columns(
     file: &str,
     text: &str,
     unit: Option<RateUnit>,
-) -> Result<Recording, TraceError> {
+) -> Result<ParsedTrace, TraceError> {
     let commas = text.lines().next().is_some_and(|line| line.contains(','));
     let unit = unit.unwrap_or(if commas { RateUnit::Byte } else { RateUnit::Mbit });
     let mut samples: Vec<(f64, BitsPerSec)> = Vec::new();
@@ -117,11 +117,15 @@ pub(super) fn read_columns(
         samples.push((seconds, rate(&line, value, unit)?));
     }
     let taken = format!("seconds and rates in {} a second", unit.name());
-    Ok(Recording { samples: Samples::Rates(held(&samples)), taken })
+    Ok(ParsedTrace { samples: ParsedSamples::Rates(held(&samples)), taken })
 }
 
 /// A rate of `value` units.
-pub(super) fn rate(line: &Line<'_>, value: f64, unit: RateUnit) -> Result<BitsPerSec, TraceError> {
+pub(super) fn rate(
+    line: &TraceLine<'_>,
+    value: f64,
+    unit: RateUnit,
+) -> Result<BitsPerSec, TraceError> {
     /// 1 Tbit/s: a larger value is probably in another unit.
     const FASTEST: f64 = 1e12;
     let bits = value * unit.bits();
@@ -134,7 +138,7 @@ pub(super) fn rate(line: &Line<'_>, value: f64, unit: RateUnit) -> Result<BitsPe
     Ok(BitsPerSec(bits.round() as u64))
 }
 
-fn pair(line: &Line<'_>) -> Result<(f64, f64), TraceError> {
+fn pair(line: &TraceLine<'_>) -> Result<(f64, f64), TraceError> {
     let mut numbers = line.text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
     let mut next = || {
         let number = numbers.next()?.parse::<f64>().ok()?;
@@ -161,14 +165,15 @@ fn held(samples: &[(f64, BitsPerSec)]) -> Vec<(Duration, BitsPerSec)> {
 // added by the conversion.
 
 #[derive(Deserialize)]
-struct Step {
+struct SabreStep {
     duration_ms: f64,
     bandwidth_kbps: f64,
 }
 
-pub(super) fn read_json(file: &str, text: &str) -> Result<Recording, TraceError> {
+pub(super) fn read_json(file: &str, text: &str) -> Result<ParsedTrace, TraceError> {
     let wrong = |reason: String| TraceError::Json { file: file.to_owned(), reason };
-    let steps: Vec<Step> = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    let steps: Vec<SabreStep> =
+        serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
     let rates = steps.iter().enumerate().map(|(index, step)| {
         let (duration, rate) = (step.duration_ms * 1e6, step.bandwidth_kbps * 1e3);
         if !(0.0..1e18).contains(&duration) {
@@ -180,8 +185,8 @@ pub(super) fn read_json(file: &str, text: &str) -> Result<Recording, TraceError>
         }
         Ok((Duration::from_nanos(duration.round() as u64), BitsPerSec(rate.round() as u64)))
     });
-    let samples = Samples::Rates(rates.collect::<Result<_, _>>()?);
-    Ok(Recording { samples, taken: "JSON list of durations and rates in kbit/s".to_owned() })
+    let samples = ParsedSamples::Rates(rates.collect::<Result<_, _>>()?);
+    Ok(ParsedTrace { samples, taken: "JSON list of durations and rates in kbit/s".to_owned() })
 }
 
 // Mahimahi's packet-delivery files: each line is the millisecond at which one packet may pass.
@@ -189,7 +194,7 @@ pub(super) fn read_json(file: &str, text: &str) -> Result<Recording, TraceError>
 // Parsed as by `LinkQueue`'s constructor (`link_queue.cc`): whole numbers that never decrease, the last of them not
 // zero.
 
-pub(super) fn read_mahimahi(file: &str, text: &str) -> Result<Recording, TraceError> {
+pub(super) fn read_mahimahi(file: &str, text: &str) -> Result<ParsedTrace, TraceError> {
     const NANOS_PER_MS: u64 = 1_000_000;
     let mut at: Vec<u64> = Vec::new();
     for line in lines(file, text) {
@@ -207,7 +212,7 @@ pub(super) fn read_mahimahi(file: &str, text: &str) -> Result<Recording, TraceEr
         }
         Some(_) => {
             let taken = format!("Mahimahi packet-delivery file, {} opportunities", at.len());
-            Ok(Recording { samples: Samples::Opportunities(at), taken })
+            Ok(ParsedTrace { samples: ParsedSamples::Opportunities(at), taken })
         }
     }
 }

@@ -12,8 +12,8 @@ const GIGA: u128 = 1_000_000_000;
 
 /// A list of rates.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Segments {
-    segments: Vec<Segment>,
+pub(crate) struct RateSegments {
+    segments: Vec<RateSegment>,
     period: u64,
     /// Nanobits carried per round.
     total: u128,
@@ -21,7 +21,7 @@ pub(crate) struct Segments {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Segment {
+struct RateSegment {
     /// Nanoseconds since the round began.
     starts: u64,
     rate: BitsPerSec,
@@ -29,17 +29,17 @@ struct Segment {
     before: u128,
 }
 
-impl Segments {
+impl RateSegments {
     /// Creates segments from rates with their durations. Samples of no duration are left out.
-    pub(crate) fn new(samples: &[(Duration, BitsPerSec)], repeats: bool) -> Segments {
+    pub(crate) fn new(samples: &[(Duration, BitsPerSec)], repeats: bool) -> RateSegments {
         let (mut segments, mut period, mut total) = (Vec::new(), 0u64, 0u128);
         for (holds, rate) in samples.iter().filter(|(holds, _)| !holds.is_zero()) {
-            segments.push(Segment { starts: period, rate: *rate, before: total });
+            segments.push(RateSegment { starts: period, rate: *rate, before: total });
             period = period.saturating_add(holds.as_nanos() as u64);
             total += holds.as_nanos() * u128::from(rate.0);
         }
         assert!(period > 0, "a reader accepts no trace that lasts for no time");
-        Segments { segments, period, total, repeats }
+        RateSegments { segments, period, total, repeats }
     }
 
     pub(crate) fn period(&self) -> Duration {

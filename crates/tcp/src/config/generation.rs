@@ -14,7 +14,7 @@ use crate::config::behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, Reduction,
     RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
-use crate::config::named::{Named, names};
+use crate::config::named::{NamedVariant, names};
 use crate::config::{AckPolicy, Clock, Config, ReceiveBufferPolicy, SendBufferPolicy};
 use crate::{EcnPolicy, Pacing};
 

@@ -7,7 +7,7 @@
 use congestion::Algorithm;
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::config::{LossDetection, Reduction};
 use crate::recovery::CongestionState;
 use crate::sender::Sender;
@@ -54,7 +54,7 @@ impl Sender {
     }
 
     /// Moves the window during a reduction.
-    pub(crate) fn reduce(&mut self, progress: &Progress, newly_lost: u64) {
+    pub(crate) fn reduce(&mut self, progress: &AckProgress, newly_lost: u64) {
         match self.config.reduction {
             _ if self.halves() => self.halve(progress),
             Reduction::Prr6 => self.reduce_proportionally_6(progress, newly_lost),
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    fn reduce_proportionally_6(&mut self, progress: &Progress, newly_lost: u64) {
+    fn reduce_proportionally_6(&mut self, progress: &AckProgress, newly_lost: u64) {
         let delivered = progress.delivered;
         if delivered == 0 || self.recovery.prior_cwnd == 0 {
             return;
@@ -83,7 +83,7 @@ impl Sender {
         self.cwnd.window.cwnd = in_flight + may_send;
     }
 
-    fn reduce_proportionally_3(&mut self, progress: &Progress) {
+    fn reduce_proportionally_3(&mut self, progress: &AckProgress) {
         let uncounted = self.config.reduction == Reduction::Prr32 && !self.sack;
         let delivered = match progress.newly_delivered() {
             // 3.2 computes this before `tcp_add_reno_sack`.
@@ -109,7 +109,7 @@ impl Sender {
     }
 
     /// One segment less on every second acknowledgement with news, and never more than one to send.
-    fn halve(&mut self, progress: &Progress) {
+    fn halve(&mut self, progress: &AckProgress) {
         if !progress.says_anything() && (self.sack || !progress.is_duplicate) {
             return;
         }
@@ -247,7 +247,7 @@ impl Sender {
     }
 
     /// A hole was filled by the original; returns true if there is no more to do. Linux 6.
-    pub(super) fn try_undo_partial(&mut self, now: Time, progress: &Progress) -> bool {
+    pub(super) fn try_undo_partial(&mut self, now: Time, progress: &AckProgress) -> bool {
         if self.recovery.undo_from.is_none() || !self.recovery.original_arrived(progress.echo) {
             return false;
         }
@@ -265,7 +265,7 @@ impl Sender {
 
     /// More of the episode is acknowledged: returns true to look for further losses. If the original filled the hole, the
     /// window is restored, but not the threshold, and nothing more is marked for now. Linux 3.
-    pub(super) fn repairs_go_on(&mut self, now: Time, progress: &Progress) -> bool {
+    pub(super) fn repairs_go_on(&mut self, now: Time, progress: &AckProgress) -> bool {
         if !self.recovery.may_undo(progress.echo) {
             return !self.sack || self.board.facked() > self.rack.reordering();
         }

@@ -5,16 +5,16 @@
 use congestion::Timeout;
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::config::{Frto, LossDetection, LossWindow, Reduction, SpuriousResponse};
 use crate::rack::DUPLICATE_THRESHOLD;
 use crate::recovery::CongestionState;
-use crate::scoreboard::Id;
+use crate::scoreboard::SegmentId;
 use crate::sender::{Forced, Sender};
 
 /// Verdict of RFC 5682 on an acknowledgement.
 #[derive(PartialEq, Eq)]
-enum Verdict {
+enum FrtoVerdict {
     /// The timeout was spurious, and is undone.
     Spurious,
     /// New data leaves; the next acknowledgement decides.
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn mark_afresh(&mut self, id: Id) {
+    pub(super) fn mark_afresh(&mut self, id: SegmentId) {
         if self.board.get(id).sacked {
             // A segment that was retransmitted without having been thought lost still counts as in flight.
             self.board.forget_retransmission(id);
@@ -123,20 +123,20 @@ impl Sender {
     }
 
     /// F-RTO and the end of a Loss episode, in the order of Linux 6.
-    pub(super) fn process_loss_by_time(&mut self, now: Time, progress: &Progress) {
+    pub(super) fn process_loss_by_time(&mut self, now: Time, progress: &AckProgress) {
         let recovered = self.una >= self.recovery.ends;
         if progress.advanced && self.try_undo_loss(now, progress.echo, false) {
             return;
         }
-        if self.judge_timeout(now, progress) == Verdict::Conventional && recovered {
+        if self.judge_timeout(now, progress) == FrtoVerdict::Conventional && recovered {
             self.try_undo_recovery(now, progress.echo);
         }
     }
 
     /// The same in the order of Linux 3.10. Rate halving comes with a limit on bursts even here.
-    pub(super) fn process_loss_by_count(&mut self, now: Time, progress: &Progress) {
+    pub(super) fn process_loss_by_count(&mut self, now: Time, progress: &AckProgress) {
         let recovered = self.una >= self.recovery.ends;
-        if self.judge_timeout(now, progress) != Verdict::Conventional {
+        if self.judge_timeout(now, progress) != FrtoVerdict::Conventional {
             return;
         }
         if recovered {
@@ -151,12 +151,12 @@ impl Sender {
     }
 
     /// F-RTO (RFC 5682 section 3.1): data that was never retransmitted arrives.
-    fn judge_timeout(&mut self, now: Time, progress: &Progress) -> Verdict {
+    fn judge_timeout(&mut self, now: Time, progress: &AckProgress) -> FrtoVerdict {
         if !self.recovery.frto {
-            return Verdict::Conventional;
+            return FrtoVerdict::Conventional;
         }
         if progress.original && self.try_undo_loss(now, progress.echo, true) {
-            return Verdict::Spurious;
+            return FrtoVerdict::Spurious;
         }
         if self.nxt > self.recovery.ends {
             if progress.sacked || progress.is_duplicate {
@@ -166,11 +166,11 @@ impl Sender {
             self.recovery.ends = self.nxt;
             if self.has_sendable() {
                 self.recovery.new_data_first = true;
-                return Verdict::Pending;
+                return FrtoVerdict::Pending;
             }
             self.recovery.frto = false;
         }
-        Verdict::Conventional
+        FrtoVerdict::Conventional
     }
 
     /// F-RTO had nothing new to send: conventional recovery.
@@ -259,7 +259,7 @@ impl Sender {
     }
 
     /// Judges an acknowledgement; returns true if the window may not grow by it (`tcp_process_frto`).
-    pub(crate) fn judge_test(&mut self, now: Time, progress: &Progress) -> bool {
+    pub(crate) fn judge_test(&mut self, now: Time, progress: &AckProgress) -> bool {
         let Some(test) = self.recovery.test else { return false };
         if progress.covered.later_retransmission
             || (test.advanced && progress.covered.retransmission)
@@ -304,7 +304,7 @@ impl Sender {
     }
 
     /// The timeout was real, as far as can be known: conventional recovery (`tcp_enter_frto_loss`).
-    fn fail_test(&mut self, now: Time, test: SpuriousTest, progress: &Progress, allowed: u32) {
+    fn fail_test(&mut self, now: Time, test: SpuriousTest, progress: &AckProgress, allowed: u32) {
         let head_in_flight = !test.advanced && !progress.advanced;
         self.board.forget_presumed();
         for (index, id) in self.board.ids().enumerate() {

@@ -318,7 +318,7 @@ impl State {
         let config = self.topology.tcp_config(node, route);
         let mut connection = tcp::Connection::connect(config, self.now);
         connection.draw_from(self.now, chances(here, there));
-        self.topology.recall(node, there, self.now, &mut connection);
+        self.topology.seed_metrics(node, there, self.now, &mut connection);
         let mut socket = Socket::new(node, [here, there], route, connection, self.now);
         self.trace.watch(&mut socket);
         socket.active = true;
@@ -356,7 +356,7 @@ impl State {
                 let config = self.topology.tcp_config(host, route);
                 let mut connection = tcp::Connection::accept(config, self.now, segment);
                 connection.draw_from(self.now, chances(to, from));
-                self.topology.recall(host, from, self.now, &mut connection);
+                self.topology.seed_metrics(host, from, self.now, &mut connection);
                 let mut socket = Socket::new(host, [to, from], route, connection, self.now);
                 self.trace.watch(&mut socket);
                 socket.listener = Some(listener);
@@ -391,9 +391,9 @@ impl State {
         self.tcp_flush(slot);
         let (generation, socket) = &mut self.tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
-        if let Some(lesson) = socket.connection.take_lesson() {
+        if let Some(saved) = socket.connection.take_saved_metrics() {
             let config = socket.connection.config();
-            self.topology.learn(socket.host, socket.there, self.now, config, &lesson);
+            self.topology.save_metrics(socket.host, socket.there, self.now, config, &saved);
         }
         let host = socket.host;
         let able = socket.able();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chance::Source;
-use net::{Link, LinkConfig, Radio, RadioConfig, Verdict, Way};
+use net::{Admission, Link, LinkConfig, Radio, RadioConfig, Way};
 use units::Time;
 
 use super::capture::Trace;
@@ -217,7 +217,7 @@ impl Topology {
     }
 
     /// Lets a new connection of a node start from the metrics of its earlier ones to the same peer.
-    pub(super) fn recall(
+    pub(super) fn seed_metrics(
         &self,
         host: NodeId,
         there: Port,
@@ -226,22 +226,22 @@ impl Topology {
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
         let cache = &self.nodes[host.0 as usize].metrics;
-        if let Some(metrics) = cache.recall(now, peer, connection.config()) {
-            connection.recall(metrics);
+        if let Some(metrics) = cache.get(now, peer, connection.config()) {
+            connection.seed_metrics(metrics);
         }
     }
 
     /// Records the metrics of a node's connection that has ended.
-    pub(super) fn learn(
+    pub(super) fn save_metrics(
         &mut self,
         host: NodeId,
         there: Port,
         now: Time,
         config: &tcp::Config,
-        lesson: &tcp::Lesson,
+        saved: &tcp::SavedMetrics,
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
-        self.nodes[host.0 as usize].metrics.learn(now, peer, config, lesson);
+        self.nodes[host.0 as usize].metrics.update(now, peer, config, saved);
     }
 
     /// Forgets the metrics that `node` and all others have of each other.
@@ -347,10 +347,10 @@ impl Topology {
         packet: Packet,
     ) {
         let hop = &mut self.links[link as usize];
-        if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
+        if let Admission::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, entering.user, entering.wire_bytes, cause);
         }
-        self.note_fallen(link, trace);
+        self.note_drops(link, trace);
         let hop = &mut self.links[link as usize];
         // If packets may overtake each other, the next arrival can have come nearer.
         if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
@@ -366,7 +366,7 @@ impl Topology {
     pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
         let hop = &mut self.links[link as usize];
         let arrived = hop.link.poll(now);
-        self.note_fallen(link, trace);
+        self.note_drops(link, trace);
         let arrived = arrived?;
         trace.arrived(now, link, arrived.wire_bytes);
         let mut packet = arrived.body;
@@ -383,10 +383,10 @@ impl Topology {
         self.links[link as usize].armed == Some(now)
     }
 
-    fn note_fallen(&mut self, link: u32, trace: &mut Trace) {
-        while let Some(fallen) = self.links[link as usize].link.fallen() {
-            let user = self.user(&fallen.body);
-            trace.dropped(fallen.at, link, user, fallen.wire_bytes, fallen.cause);
+    fn note_drops(&mut self, link: u32, trace: &mut Trace) {
+        while let Some(dropped) = self.links[link as usize].link.poll_dropped() {
+            let user = self.user(&dropped.body);
+            trace.dropped(dropped.at, link, user, dropped.wire_bytes, dropped.cause);
         }
     }
 

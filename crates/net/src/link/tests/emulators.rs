@@ -19,7 +19,7 @@ fn fifty_slots_at_150_kbit_drain_in_four_seconds() {
     for timer_ms in [1, 4] {
         let mut link = pipe(150, 0, timer_ms);
         let accepted =
-            (0..60).filter(|n| offer(&mut link, at(0), 1500, *n) == Verdict::Queued).count();
+            (0..60).filter(|n| offer(&mut link, at(0), 1500, *n) == Admission::Queued).count();
         assert_eq!(accepted, 51, "one in service and 50 slots");
         let arrivals = drain(&mut link);
         assert_eq!(arrivals[0].0, at(80));
@@ -38,7 +38,7 @@ fn a_page_takes_as_long_as_its_bytes() {
         while link.deadline().is_some_and(|due| due <= now) {
             let _ = link.poll(now);
         }
-        assert_eq!(offer(&mut link, now, 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, now, 1500, n), Admission::Queued);
         now += Duration::from_millis(80);
     }
     let last = drain(&mut link).last().map(|arrival| arrival.0).expect("packets are left");
@@ -52,7 +52,7 @@ fn a_page_takes_as_long_as_its_bytes() {
 fn packets_leave_in_batches_at_the_timers_runs() {
     let mut link = pipe(10_000, 25, 4);
     for n in 0..50 {
-        assert_eq!(offer(&mut link, Time::from_micros(100), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, Time::from_micros(100), 1500, n), Admission::Queued);
     }
     let arrivals = drain(&mut link);
     assert!(arrivals.iter().all(|(when, ..)| when.as_nanos() % (4 * MS) == 0));
@@ -70,7 +70,7 @@ fn loss_comes_before_the_slots() {
     let emulator = Emulator::Dummynet { tick: ms(1), timer: ms(4) };
     let mut link = link(LinkConfig { emulator, ..lossy });
     for n in 0..9 {
-        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Dropped(DropCause::Loss));
+        assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Dropped(DropCause::Loss));
     }
 }
 
@@ -84,7 +84,7 @@ fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
     let delay = Duration::from_millis(29);
     let mut link = link(LinkConfig { emulator, queue, rate, delay, ..config() });
     for n in 0..50 {
-        assert_eq!(offer(&mut link, at(3), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(3), 1500, n), Admission::Queued);
     }
     // A packet takes one tick; a delay of 29 ms is truncated to two ticks.
     let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
@@ -101,7 +101,8 @@ fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
         let rate = BitsPerSec::kbit(100).into();
         let mut link = link(LinkConfig { emulator, queue, rate, ..config() });
         // One is in service; two fill 3000 bytes, which is not more than 3000.
-        let found = (0..9).filter(|n| offer(&mut link, at(0), 1500, *n) == Verdict::Queued).count();
+        let found =
+            (0..9).filter(|n| offer(&mut link, at(0), 1500, *n) == Admission::Queued).count();
         assert_eq!(found, accepted, "{emulator:?}");
     }
 }
@@ -117,7 +118,7 @@ fn the_limit_counts_what_is_merely_delayed() {
     let mut link = netem(LinkConfig { queue: QueueLimit::Packets(3), ..config() });
     // 1 ms apart, as fast as they are served: none waits, three are on their way.
     let verdicts: Vec<bool> =
-        (0..5).map(|n| offer(&mut link, at(n), 1500, 0) == Verdict::Queued).collect();
+        (0..5).map(|n| offer(&mut link, at(n), 1500, 0) == Admission::Queued).collect();
     assert_eq!(verdicts, [true, true, true, false, false]);
     assert_eq!(link.stats().queue_full_packets, 2);
 }
@@ -126,9 +127,9 @@ fn the_limit_counts_what_is_merely_delayed() {
 fn serialisation_comes_after_the_delay() {
     let mut link = netem(LinkConfig { queue: QueueLimit::Packets(1000), ..config() });
     for n in 0..3 {
-        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Queued);
     }
-    assert_eq!(offer(&mut link, at(20), 1500, 3), Verdict::Queued);
+    assert_eq!(offer(&mut link, at(20), 1500, 3), Admission::Queued);
     let arrivals: Vec<Time> = drain(&mut link).iter().map(|arrival| arrival.0).collect();
     assert_eq!(arrivals, [at(11), at(12), at(13), at(31)]);
     assert_eq!(link.stats().service_rate(), Some(BitsPerSec::mbit(12)));
@@ -141,7 +142,7 @@ fn without_a_rate_jitter_reorders_and_with_one_it_does_not() {
     for (rate, is_reordered) in [(Rate::UNLIMITED, true), (BitsPerSec::mbit(12).into(), false)] {
         let mut link = netem(LinkConfig { rate, jitter, queue, ..config() });
         for n in 0..100 {
-            assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Verdict::Queued);
+            assert_eq!(offer(&mut link, at(u64::from(n)), 1500, n), Admission::Queued);
         }
         let arrivals = drain(&mut link);
         assert_eq!(!arrivals.is_sorted_by_key(|arrival| arrival.2), is_reordered);

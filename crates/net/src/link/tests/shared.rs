@@ -77,7 +77,7 @@ fn each_user_has_a_queue_of_his_own() {
         let _ = link.handle(at(0), of_user(0, 1500), body);
     }
     let first = link.handle(at(0), of_user(1, 1500), 9);
-    assert_eq!(first, Verdict::Queued, "the other one's queue is full");
+    assert_eq!(first, Admission::Queued, "the other one's queue is full");
     assert_eq!((link.stats().queue_full_packets, link.in_flight()), (1, 4));
 }
 
@@ -231,7 +231,7 @@ fn a_managed_queue_serves_as_a_plain_one_until_it_must_act() {
     let run = |config| {
         let mut link = link(config);
         for n in 0..40 {
-            assert_eq!(offer(&mut link, at(u64::from(n) / 2), 1500, n), Verdict::Queued);
+            assert_eq!(offer(&mut link, at(u64::from(n) / 2), 1500, n), Admission::Queued);
         }
         (drain(&mut link), *link.stats())
     };
@@ -245,11 +245,11 @@ fn those_dropped_later_are_told() {
     let management = Management::DropHead;
     let mut link = link(LinkConfig { management, ..config() });
     for n in 0..4 {
-        assert_eq!(offer(&mut link, at(0), 1500, n), Verdict::Queued);
+        assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Queued);
     }
-    let fallen = link.fallen().expect("one in service, two wait, one is too much");
-    assert_eq!((fallen.at, fallen.body, fallen.cause), (at(0), 1, DropCause::QueueFull));
-    assert_eq!(link.fallen(), None);
+    let dropped = link.poll_dropped().expect("one in service, two wait, one is too much");
+    assert_eq!((dropped.at, dropped.body, dropped.cause), (at(0), 1, DropCause::QueueFull));
+    assert_eq!(link.poll_dropped(), None);
     assert_eq!(drain(&mut link).iter().map(|arrival| arrival.2).collect::<Vec<_>>(), [0, 2, 3]);
     assert_eq!(link.stats().queue_full_packets, 1);
 }

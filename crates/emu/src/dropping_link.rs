@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use net::{Delivered, DropCause, Fallen, Link, LinkConfig, LinkStats, Packet, Verdict};
+use net::{Admission, Delivered, DropCause, DroppedPacket, Link, LinkConfig, LinkStats, Packet};
 use units::Time;
 
 /// Drops data packets by their number at the entrance of a link, counted from 1; retransmissions count too.
 #[derive(Clone, Debug, Default)]
-pub struct Drops {
+pub struct ListedDrops {
     numbers: BTreeSet<u64>,
     seen: u64,
 }
 
-impl Drops {
+impl ListedDrops {
     /// Drops the packets with these numbers.
-    pub fn of(numbers: impl IntoIterator<Item = u64>) -> Drops {
-        Drops { numbers: numbers.into_iter().collect(), seen: 0 }
+    pub fn of(numbers: impl IntoIterator<Item = u64>) -> ListedDrops {
+        ListedDrops { numbers: numbers.into_iter().collect(), seen: 0 }
     }
 
     /// Returns true if the next packet is dropped; packets without payload are neither counted nor dropped.
-    fn strikes(&mut self, payload_bytes: usize) -> bool {
+    fn drops_next(&mut self, payload_bytes: usize) -> bool {
         if payload_bytes == 0 || self.numbers.is_empty() {
             return false;
         }
@@ -29,24 +29,39 @@ impl Drops {
 }
 
 /// Drops, then a [`Link`], with the same methods.
-pub struct Path<P> {
-    drops: Drops,
-    struck: LinkStats,
+pub struct DroppingLink<P> {
+    drops: ListedDrops,
+    injected: LinkStats,
     link: Link<P>,
 }
 
-impl<P: Clone + Send + 'static> Path<P> {
+impl<P: Clone + Send + 'static> DroppingLink<P> {
     /// A path over an idle link. Random losses and jitter are drawn from streams named after `name`.
-    pub fn new(name: &str, config: LinkConfig, drops: Drops, source: &chance::Source) -> Path<P> {
-        Path { drops, struck: LinkStats::default(), link: Link::new(config, source, name) }
+    pub fn new(
+        name: &str,
+        config: LinkConfig,
+        drops: ListedDrops,
+        source: &chance::Source,
+    ) -> DroppingLink<P> {
+        DroppingLink {
+            drops,
+            injected: LinkStats::default(),
+            link: Link::new(config, source, name),
+        }
     }
 
     /// A packet with `payload_bytes` of data enters.
-    pub fn handle(&mut self, now: Time, packet: Packet, payload_bytes: usize, body: P) -> Verdict {
-        if self.drops.strikes(payload_bytes) {
-            self.struck.lost_packets += 1;
-            self.struck.dropped_bytes += u64::from(packet.wire_bytes);
-            return Verdict::Dropped(DropCause::Loss);
+    pub fn handle(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        payload_bytes: usize,
+        body: P,
+    ) -> Admission {
+        if self.drops.drops_next(payload_bytes) {
+            self.injected.lost_packets += 1;
+            self.injected.dropped_bytes += u64::from(packet.wire_bytes);
+            return Admission::Dropped(DropCause::Loss);
         }
         self.link.handle(now, packet, body)
     }
@@ -62,8 +77,8 @@ impl<P: Clone + Send + 'static> Path<P> {
     }
 
     /// The next packet that was accepted and then dropped.
-    pub fn fallen(&mut self) -> Option<Fallen<P>> {
-        self.link.fallen()
+    pub fn poll_dropped(&mut self) -> Option<DroppedPacket<P>> {
+        self.link.poll_dropped()
     }
 
     /// Packets that were accepted and have neither been polled nor dropped.
@@ -74,10 +89,10 @@ impl<P: Clone + Send + 'static> Path<P> {
     /// Totals so far; listed drops count as lost.
     pub fn stats(&self) -> LinkStats {
         let mut stats = *self.link.stats();
-        stats.offered_packets += self.struck.lost_packets;
-        stats.offered_bytes += self.struck.dropped_bytes;
-        stats.lost_packets += self.struck.lost_packets;
-        stats.dropped_bytes += self.struck.dropped_bytes;
+        stats.offered_packets += self.injected.lost_packets;
+        stats.offered_bytes += self.injected.dropped_bytes;
+        stats.lost_packets += self.injected.lost_packets;
+        stats.dropped_bytes += self.injected.dropped_bytes;
         stats
     }
 }
@@ -91,17 +106,18 @@ mod tests {
 
     #[test]
     fn drops_count_data_alone() {
-        let mut drops = Drops::of([2, 4]);
-        let struck: Vec<bool> =
-            [10, 0, 10, 10, 0, 10].into_iter().map(|bytes| drops.strikes(bytes)).collect();
-        assert_eq!(struck, [false, false, true, false, false, true]);
+        let mut drops = ListedDrops::of([2, 4]);
+        let dropped: Vec<bool> =
+            [10, 0, 10, 10, 0, 10].into_iter().map(|bytes| drops.drops_next(bytes)).collect();
+        assert_eq!(dropped, [false, false, true, false, false, true]);
     }
 
     #[test]
     fn listed_drops_are_in_the_account() {
         let config =
             LinkConfig::new(BitsPerSec::mbit(1), std::time::Duration::ZERO, QueueLimit::Unlimited);
-        let mut path = Path::new("up", config, Drops::of([2]), &chance::Source::new(0, 0));
+        let mut path =
+            DroppingLink::new("up", config, ListedDrops::of([2]), &chance::Source::new(0, 0));
         for _ in 0..3 {
             let _ = path.handle(Time::ZERO, Packet::new(100), 60, ());
         }

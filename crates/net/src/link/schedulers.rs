@@ -8,10 +8,10 @@ use crate::server::Service;
 use crate::{Channels, LinkConfig, ProportionalFair, Scheduler};
 
 /// A scheduler, driven by a link: lanes are numbered from 0.
-pub(super) trait Turns: Send {
+pub(super) trait LaneScheduler: Send {
     /// Chooses the lane to serve at `at`. Lanes that are not ready have nothing to send, or cannot; at least one is
     /// ready.
-    fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> Turn;
+    fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> ChosenLane;
 
     /// A slice of a lane was served.
     fn served(&mut self, lane: usize, bytes: u32, service: Service);
@@ -19,14 +19,14 @@ pub(super) trait Turns: Send {
 
 /// A lane's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct ChosenLane {
     pub(super) lane: usize,
     /// Maximum length of a slice.
     pub(super) most_bytes: u32,
 }
 
 /// The scheduler of a link.
-pub(super) fn of(config: &LinkConfig) -> Box<dyn Turns> {
+pub(super) fn of(config: &LinkConfig) -> Box<dyn LaneScheduler> {
     match config.scheduler {
         Scheduler::Fifo => Box::new(OneLane),
         Scheduler::RoundRobin => Box::new(RoundRobin::new(config.mtu)),
@@ -40,9 +40,9 @@ pub(super) fn of(config: &LinkConfig) -> Box<dyn Turns> {
 /// A scheduler for a single lane.
 struct OneLane;
 
-impl Turns for OneLane {
-    fn next(&mut self, _at: Time, _lanes: usize, _is_ready: &dyn Fn(usize) -> bool) -> Turn {
-        Turn { lane: 0, most_bytes: u32::MAX }
+impl LaneScheduler for OneLane {
+    fn next(&mut self, _at: Time, _lanes: usize, _is_ready: &dyn Fn(usize) -> bool) -> ChosenLane {
+        ChosenLane { lane: 0, most_bytes: u32::MAX }
     }
 
     fn served(&mut self, _lane: usize, _bytes: u32, _service: Service) {}
@@ -69,13 +69,15 @@ impl RoundRobin {
     }
 }
 
-impl Turns for RoundRobin {
-    fn next(&mut self, _at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> Turn {
+impl LaneScheduler for RoundRobin {
+    fn next(&mut self, _at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> ChosenLane {
         self.deficits.resize(lanes, 0);
         loop {
             let deficit = &mut self.deficits[self.turn];
             match is_ready(self.turn) {
-                true if *deficit > 0 => return Turn { lane: self.turn, most_bytes: u32::MAX },
+                true if *deficit > 0 => {
+                    return ChosenLane { lane: self.turn, most_bytes: u32::MAX };
+                }
                 true => {}
                 // An empty lane saves nothing up.
                 false => *deficit = 0,
@@ -153,21 +155,21 @@ impl ProportionalFairTurns {
     }
 }
 
-impl Turns for ProportionalFairTurns {
-    fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> Turn {
+impl LaneScheduler for ProportionalFairTurns {
+    fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> ChosenLane {
         self.means.resize(lanes, 0.0);
         if let Some((lane, left)) = self.slot
             && left > 0
             && is_ready(lane)
         {
-            return Turn { lane, most_bytes: left };
+            return ChosenLane { lane, most_bytes: left };
         }
         self.settle(at.since(self.settled), None);
         self.settled = self.settled.max(at);
         let lane = self.first(is_ready);
         let most_bytes = (self.slot_bytes * self.channels.of(lane as u32)).round().max(1.0) as u32;
         self.slot = Some((lane, most_bytes));
-        Turn { lane, most_bytes }
+        ChosenLane { lane, most_bytes }
     }
 
     fn served(&mut self, lane: usize, bytes: u32, Service { starts, ends }: Service) {
@@ -190,7 +192,7 @@ mod tests {
     fn order(sizes: &[u32], packets: usize) -> Vec<usize> {
         let mut turns = RoundRobin::new(1500);
         let mut next = || {
-            let Turn { lane, .. } = turns.next(Time::ZERO, sizes.len(), &|_| true);
+            let ChosenLane { lane, .. } = turns.next(Time::ZERO, sizes.len(), &|_| true);
             turns.served(lane, sizes[lane], NEVER);
             lane
         };
@@ -212,12 +214,12 @@ mod tests {
     fn who_has_nothing_saves_nothing_up() {
         let mut turns = RoundRobin::new(1500);
         for _ in 0..10 {
-            let Turn { lane, .. } = turns.next(Time::ZERO, 2, &|lane| lane == 0);
+            let ChosenLane { lane, .. } = turns.next(Time::ZERO, 2, &|lane| lane == 0);
             assert_eq!(lane, 0);
             turns.served(lane, 1500, NEVER);
         }
         let mut both = || {
-            let Turn { lane, .. } = turns.next(Time::ZERO, 2, &|_| true);
+            let ChosenLane { lane, .. } = turns.next(Time::ZERO, 2, &|_| true);
             turns.served(lane, 1500, NEVER);
             lane
         };
@@ -233,7 +235,7 @@ mod tests {
             ProportionalFairTurns::new(ProportionalFair::default(), rate, channels.clone());
         let (mut now, mut got) = (Time::ZERO, vec![(0.0, 0.0); lanes]);
         while now < Time::from_millis(10_000) {
-            let Turn { lane, most_bytes } = turns.next(now, lanes, &|_| true);
+            let ChosenLane { lane, most_bytes } = turns.next(now, lanes, &|_| true);
             let bytes = most_bytes.min(1500);
             let span = rate.time_for(u64::from(bytes)).div_f64(channels.of(lane as u32));
             turns.served(lane, bytes, Service { starts: now, ends: now + span });
@@ -266,7 +268,7 @@ mod tests {
         );
         let mut now = Time::ZERO;
         let mut serve = |ready: &dyn Fn(usize) -> bool| {
-            let Turn { lane, .. } = turns.next(now, 2, ready);
+            let ChosenLane { lane, .. } = turns.next(now, 2, ready);
             let ends = now + Duration::from_millis(1);
             turns.served(lane, 1000, Service { starts: now, ends });
             now = ends;
