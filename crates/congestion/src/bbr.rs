@@ -26,7 +26,7 @@ use units::{BitsPerSec, Time};
 use crate::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout, Window};
 use bandwidth::{Bandwidth, Gain, MaxFilter, micros};
 use path_model::{Aggregation, Dip, FullPipe, MinRtt};
-use policer::{Change, Observation, Policer, Totals};
+use policer::{Observation, Policer, PolicerChange, Totals};
 
 /// 2 / ln 2: the smallest gain that doubles the rate each round (`bbr_high_gain`).
 const HIGH_GAIN: Gain = Gain(Gain::ratio(2885, 1000).0 + 1);
@@ -235,9 +235,9 @@ impl Bbr {
             segment_bytes: self.segment_bytes,
         });
         match change {
-            Change::Nothing => {}
-            Change::Policed => self.pacing_gain = Gain::UNIT,
-            Change::Expired => self.enter_probe_bw(),
+            PolicerChange::Nothing => {}
+            PolicerChange::Policed => self.pacing_gain = Gain::UNIT,
+            PolicerChange::Expired => self.enter_probe_bw(),
         }
     }
 

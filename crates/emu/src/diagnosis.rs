@@ -85,20 +85,20 @@ fn in_child(job: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
 }
 
 /// Runs a program and returns the first line of its output, or of its error message.
-fn first_line(command: &mut Command) -> Result<String, Complaint> {
-    let output = command.stdin(Stdio::null()).output().map_err(Complaint::NotStarted)?;
+fn first_line(command: &mut Command) -> Result<String, AttemptError> {
+    let output = command.stdin(Stdio::null()).output().map_err(AttemptError::NotStarted)?;
     let line = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().to_owned()
     };
     match output.status.success() {
         true => Ok(line(&output.stdout)),
-        false => Err(Complaint::Failed(line(&output.stderr))),
+        false => Err(AttemptError::Failed(line(&output.stderr))),
     }
 }
 
 /// Reason why a program failed.
 #[derive(Debug)]
-enum Complaint {
+enum AttemptError {
     /// It does not exist, or may not be run.
     NotStarted(io::Error),
     /// Its error message.
@@ -233,9 +233,9 @@ mod tests {
     fn programs_are_quoted() {
         assert_eq!(first_line(Command::new("sh").args(["-c", "echo a; echo b"])).unwrap(), "a");
         let failed = first_line(Command::new("sh").args(["-c", "echo no >&2; exit 1"]));
-        assert!(matches!(failed, Err(Complaint::Failed(line)) if line == "no"));
+        assert!(matches!(failed, Err(AttemptError::Failed(line)) if line == "no"));
         let missing = first_line(&mut Command::new("/no/such/program"));
-        assert!(matches!(missing, Err(Complaint::NotStarted(_))));
+        assert!(matches!(missing, Err(AttemptError::NotStarted(_))));
     }
 
     #[test]

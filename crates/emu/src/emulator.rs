@@ -18,12 +18,12 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::Time;
 
-use crate::control::{Inbox, Request};
+use crate::control::{ControlInbox, ControlRequest};
 use crate::end::End;
-use crate::links::{Entry, Links};
-use crate::places::{Leg, Places};
+use crate::links::{LinkPacket, Links};
+use crate::places::{HostTable, PacketRoute};
 use crate::release::{Lateness, Train};
-use crate::superpacket::{Segment, Superpacket, Unfit};
+use crate::superpacket::{FrameSegment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
     Clock, Control, DropLog, Error, Observer, Punctuality, Release, Sighting, Snapshot, Topology,
@@ -41,12 +41,12 @@ pub struct Emulator<O = ()> {
     release: Release,
     /// Indexed by [`End`].
     wires: Vec<WireEnd>,
-    places: Places,
-    links: Links<Segment>,
+    places: HostTable,
+    links: Links<FrameSegment>,
     /// Packets about to leave, by destination [`End`].
     trains: Vec<Train>,
     ledger: Ledger,
-    inbox: Inbox,
+    inbox: ControlInbox,
     observer: O,
 }
 
@@ -73,7 +73,7 @@ pub struct Account<O> {
 
 /// The last packet handed to an end.
 #[derive(Clone, Copy)]
-struct Delivery {
+struct LastDelivery {
     due: Time,
     left: Time,
 }
@@ -85,7 +85,7 @@ impl Emulator {
         topology: Topology,
         source: &chance::Source,
     ) -> Result<Emulator, Error> {
-        let places = Places::new(topology.clients(), topology.intermediary());
+        let places = HostTable::new(topology.clients(), topology.intermediary());
         let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
@@ -95,7 +95,7 @@ impl Emulator {
             links: Links::new(topology, source),
             trains,
             ledger: Ledger::default(),
-            inbox: Inbox::new()?,
+            inbox: ControlInbox::new()?,
             observer: (),
         })
     }
@@ -156,7 +156,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Hands arrivals from one end to its first link; `answers` is the packet just handed to that end. Returns the number of frames.
-    fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: End, answers: Option<LastDelivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
             let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
@@ -179,13 +179,13 @@ impl<O: Observer> Emulator<O> {
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
         let leg = self.places.leg(end, source, destination);
-        let Leg { from, user, .. } = leg;
+        let PacketRoute { from, user, .. } = leg;
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
             let wire_bytes = segment.wire_bytes() as u32;
             let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
-            let entry = Entry { leg, packet, payload_bytes };
+            let entry = LinkPacket { leg, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
             let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
@@ -215,12 +215,12 @@ impl<O: Observer> Emulator<O> {
 
     /// Hands the waiting train to its end, and reads that end's responses.
     fn depart(&mut self, to: End) -> Result<(), Error> {
-        if self.trains[to.number()].cars().is_empty() {
+        if self.trains[to.number()].packets().is_empty() {
             return Ok(());
         }
         let knows_answers = self.tells_answers(to)?;
         let train = &mut self.trains[to.number()];
-        let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
+        let (Some(first), Some(last)) = (train.packets().first(), train.packets().last()) else {
             return Ok(());
         };
         // Before the call: the far end responds within it.
@@ -228,22 +228,22 @@ impl<O: Observer> Emulator<O> {
         let due = last.due;
         let segments = (&first.body, &last.body);
         if !self.wires[to.number()].send(segments.0, segments.1, first.marked)? {
-            self.ledger.refused += train.cars().len() as u64;
+            self.ledger.refused += train.packets().len() as u64;
         }
-        for car in train.cars() {
+        for packet in train.packets() {
             // One of the two differences is zero.
-            self.ledger.lateness.add((left - car.due).max(car.due - left));
+            self.ledger.lateness.add((left - packet.due).max(packet.due - left));
             let sighting = Sighting {
-                number: car.number,
-                from: car.from,
-                user: car.user,
-                marked: car.marked,
-                segment: &car.body,
+                number: packet.number,
+                from: packet.from,
+                user: packet.user,
+                marked: packet.marked,
+                segment: &packet.body,
             };
-            self.observer.delivered(car.due, left, &sighting);
+            self.observer.delivered(packet.due, left, &sighting);
         }
         train.clear();
-        self.take_in(to, knows_answers.then_some(Delivery { due, left })).map(drop)
+        self.take_in(to, knows_answers.then_some(LastDelivery { due, left })).map(drop)
     }
 
     /// True if packets that an end sends while it is handed a packet can be told from earlier ones: by timestamps, or because no
@@ -309,9 +309,11 @@ impl<O: Observer> Emulator<O> {
         while let Some(request) = self.inbox.next() {
             // The requester need not wait for the reply.
             match request {
-                Request::Stop => return Ok(true),
-                Request::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
-                Request::Drops(since, answer) => drop(answer.send(self.ledger.drops.part(since))),
+                ControlRequest::Stop => return Ok(true),
+                ControlRequest::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
+                ControlRequest::Drops(since, answer) => {
+                    drop(answer.send(self.ledger.drops.part(since)))
+                }
             }
         }
         Ok(false)

@@ -1,6 +1,6 @@
 //! One TCP flow over the same link twice: by the kernel in real time, and by the simulated TCP in virtual time. Its traces.
 //!
-//! Both runs yield a [`Trace`]: each data packet as it entered the link and the sender's window after each acknowledgement; [`Comparison`]
+//! Both runs yield a [`FlowTrace`]: each data packet as it entered the link and the sender's window after each acknowledgement; [`FlowComparison`]
 //! sets them side by side. Differences are due to TCP alone, for the link's code is the same.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::{DroppingLink, ListedDrops, Topology};
 mod kernel;
 mod simulated;
 
-pub use kernel::{Measurement, kernel_name, measure};
+pub use kernel::{KernelMeasurement, kernel_name, measure};
 pub use simulated::simulate;
 
 /// Bytes of a request.
@@ -25,7 +25,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A flow: its traffic and its link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
+pub struct ComparedFlow {
     /// Rate of the link, both ways.
     pub rate: BitsPerSec,
     /// Round trip without queueing; half of it each way.
@@ -35,16 +35,16 @@ pub struct Flow {
     /// Numbers of the data packets towards the client that are dropped (see [`ListedDrops`]).
     pub drops: Vec<u64>,
     /// The sockets' buffers.
-    pub buffers: Buffers,
+    pub buffers: FlowBuffers,
     /// The server's congestion control.
     pub congestion: Algorithm,
     /// Exchanges, one after the other.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<RequestResponse>,
 }
 
 /// Socket buffer sizes of both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buffers {
+pub enum FlowBuffers {
     /// Buffers that grow, as in Linux. The receiver's grows once per round trip of its own estimate, in milliseconds of a clock of arbitrary phase,
     /// and each growth causes more acknowledgements; the sender's is refilled when the scheduler lets the application run. So the kernel
     /// is not reproducible to the packet.
@@ -55,14 +55,14 @@ pub enum Buffers {
 
 /// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct RequestResponse {
     /// Think time of the client before the request.
     pub think: Duration,
     /// Length of the response.
     pub response_bytes: u64,
 }
 
-impl Flow {
+impl ComparedFlow {
     /// Bytes of all responses.
     pub fn total_bytes(&self) -> u64 {
         self.exchanges.iter().map(|exchange| exchange.response_bytes).sum()
@@ -111,16 +111,16 @@ pub struct Divergence {
 
 /// The kernel's trace of a flow and the simulation's.
 #[derive(Clone, Copy, Debug)]
-pub struct Comparison<'a> {
+pub struct FlowComparison<'a> {
     /// Trace of the running kernel.
-    pub kernel: &'a Trace,
+    pub kernel: &'a FlowTrace,
     /// Trace of the simulated TCP.
-    pub simulated: &'a Trace,
+    pub simulated: &'a FlowTrace,
     /// Bytes that the flow carried.
     pub total_bytes: u64,
 }
 
-impl Comparison<'_> {
+impl FlowComparison<'_> {
     /// Both completion times, if both completed.
     pub fn completion(&self) -> Option<(Duration, Duration)> {
         let total = self.total_bytes;
@@ -135,7 +135,8 @@ impl Comparison<'_> {
 
     /// First difference in the order of data packets.
     pub fn packets(&self) -> Option<Divergence> {
-        let order = |trace: &Trace| trace.data.iter().map(|packet| packet.seq).collect::<Vec<_>>();
+        let order =
+            |trace: &FlowTrace| trace.data.iter().map(|packet| packet.seq).collect::<Vec<_>>();
         first_difference(&order(self.kernel), &order(self.simulated))
     }
 
@@ -146,7 +147,8 @@ impl Comparison<'_> {
 
     /// First difference in the windows at the ends of rounds.
     pub fn rounds(&self) -> Option<Divergence> {
-        let rounds = |trace: &Trace| trace.rounds().into_iter().map(u64::from).collect::<Vec<_>>();
+        let rounds =
+            |trace: &FlowTrace| trace.rounds().into_iter().map(u64::from).collect::<Vec<_>>();
         first_difference(&rounds(self.kernel), &rounds(self.simulated))
     }
 }
@@ -200,14 +202,14 @@ pub struct Acknowledgement {
 
 /// A flow as seen at the link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace {
+pub struct FlowTrace {
     /// Data packets in the order in which they entered the link.
     pub data: Vec<DataPacket>,
     /// Acknowledgements in the order in which they left it.
     pub acknowledgements: Vec<Acknowledgement>,
 }
 
-impl Trace {
+impl FlowTrace {
     /// Time at which the client had all of `total` bytes, in order.
     pub fn completion(&self, total: u64) -> Option<Duration> {
         let mut arrivals: Vec<(Time, u64, u64)> = self
@@ -300,7 +302,7 @@ mod tests {
 
     #[test]
     fn completion_waits_for_what_was_repeated() {
-        let trace = Trace {
+        let trace = FlowTrace {
             data: vec![
                 packet(0, 1, None),
                 packet(1, 11, Some(51)),
@@ -318,7 +320,7 @@ mod tests {
     fn a_round_ends_when_what_was_out_at_its_beginning_is_acknowledged() {
         let sent = |n| [0, 0, 100, 100, 100, 100, 100, 201, 201][n];
         let data = (0..9).map(|n| packet(sent(n), 1 + 10 * n as u64, None));
-        let trace = Trace {
+        let trace = FlowTrace {
             data: data.collect(),
             acknowledgements: vec![
                 ack(100, 11, 3),

@@ -34,7 +34,7 @@ mod topology;
 mod wire;
 
 pub use crate::dropping_link::{DroppingLink, ListedDrops};
-pub use control::{Control, Invalid, Snapshot};
+pub use control::{Control, Snapshot, TimingError};
 pub use emulator::{Account, Emulator};
 pub use end::{Between, Side};
 pub use error::Error;
@@ -48,4 +48,4 @@ pub use realtime::Clock;
 pub use release::{Punctuality, Release};
 pub use testbed::{Setup, Testbed};
 pub use topology::{NamedLink, Topology};
-pub use wire::{UnknownWire, Wire};
+pub use wire::{UnknownWireError, Wire};

@@ -49,17 +49,17 @@ const MOST: usize = 256;
 
 /// One buffer to write to, and the buffers handed on.
 #[derive(Debug)]
-pub(crate) struct Buffers {
+pub(crate) struct ReceiveBuffers {
     size: usize,
     current: BytesMut,
     /// The oldest first.
     handed_on: VecDeque<Bytes>,
 }
 
-impl Buffers {
+impl ReceiveBuffers {
     /// Buffers of `size` bytes.
-    pub(crate) fn new(size: usize) -> Buffers {
-        Buffers { size, current: BytesMut::zeroed(size), handed_on: VecDeque::new() }
+    pub(crate) fn new(size: usize) -> ReceiveBuffers {
+        ReceiveBuffers { size, current: BytesMut::zeroed(size), handed_on: VecDeque::new() }
     }
 
     /// The buffer to write to.
@@ -101,14 +101,14 @@ mod tests {
 
     const LARGE: usize = SMALL_BYTES + 1;
 
-    fn write(buffers: &mut Buffers, byte: u8, len: usize) -> Bytes {
+    fn write(buffers: &mut ReceiveBuffers, byte: u8, len: usize) -> Bytes {
         buffers.current()[..len].fill(byte);
         buffers.take(len)
     }
 
     #[test]
     fn what_is_needed_is_not_overwritten() {
-        let mut buffers = Buffers::new(LARGE + 10);
+        let mut buffers = ReceiveBuffers::new(LARGE + 10);
         let kept: Vec<Bytes> = (0..20).map(|byte| write(&mut buffers, byte, LARGE)).collect();
         for (byte, bytes) in (0..20).zip(&kept) {
             assert!(bytes.len() == LARGE && bytes.iter().all(|value| *value == byte));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_nobody_needs_is_used_again() {
-        let mut buffers = Buffers::new(LARGE + 10);
+        let mut buffers = ReceiveBuffers::new(LARGE + 10);
         let places: Vec<*const u8> =
             (0..10).map(|byte| write(&mut buffers, byte, LARGE).as_ptr()).collect();
         assert_eq!(places[0], places[2], "two buffers take turns");
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn small_frames_leave_the_buffer_where_it_is() {
-        let mut buffers = Buffers::new(LARGE);
+        let mut buffers = ReceiveBuffers::new(LARGE);
         let place = buffers.current().as_ptr();
         assert_eq!(write(&mut buffers, 7, 3), [7, 7, 7][..]);
         assert_eq!(buffers.current().as_ptr(), place);

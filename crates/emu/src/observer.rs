@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use units::Time;
 
 use crate::links::Drop;
-use crate::superpacket::Segment;
+use crate::superpacket::FrameSegment;
 use crate::{Side, TcpNumbers};
 
 /// An observed packet.
@@ -20,7 +20,7 @@ pub struct Sighting<'a> {
     pub user: u32,
     /// True if queue management marked it (RFC 3168, CE) on its way.
     pub marked: bool,
-    pub(crate) segment: &'a Segment,
+    pub(crate) segment: &'a FrameSegment,
 }
 
 impl Sighting<'_> {

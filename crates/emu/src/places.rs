@@ -7,7 +7,7 @@ use crate::end::End;
 use crate::{Between, Side};
 
 /// The hosts of an emulation.
-pub(crate) struct Places {
+pub(crate) struct HostTable {
     /// Client of each address.
     users: BTreeMap<IpAddr, u32>,
     /// Intermediary between clients and servers.
@@ -23,20 +23,20 @@ enum Middle {
 
 /// Route of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leg {
+pub(crate) struct PacketRoute {
     /// Side of its origin: an intermediary is a server to clients, and a client to servers.
     pub(crate) from: Side,
     /// Its destination.
     pub(crate) to: End,
     /// The links in between.
-    pub(crate) reach: Reach,
+    pub(crate) reach: LinkReach,
     /// User that it belongs to. Packets that no client sends or receives count as the first client's.
     pub(crate) user: u32,
 }
 
 /// The pair that a packet passes between, as far as it determines the links in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reach {
+pub(crate) enum LinkReach {
     /// This address at the server's side, and the nearest host in front of it.
     Server(IpAddr),
     /// A client, and the near half in front of it.
@@ -45,9 +45,9 @@ pub(crate) enum Reach {
     Past(IpAddr),
 }
 
-impl Places {
+impl HostTable {
     /// Places of `clients` clients and the intermediary, if any.
-    pub(crate) fn new(clients: u32, between: Between) -> Places {
+    pub(crate) fn new(clients: u32, between: Between) -> HostTable {
         let middle = match (between.proxy(clients), between.halves(clients)) {
             (Some(proxy), _) => Middle::Proxy(proxy),
             (_, Some([near, far])) => Middle::Halves { near, far },
@@ -55,34 +55,34 @@ impl Places {
         };
         let clients = (0..clients).map(|user| (End::client(user).addresses(), user));
         let users = clients.flat_map(|(addresses, user)| addresses.map(|address| (address, user)));
-        Places { users: users.collect(), middle }
+        HostTable { users: users.collect(), middle }
     }
 
     /// The route of a packet sent by `end`.
-    pub(crate) fn leg(&self, end: End, source: IpAddr, destination: IpAddr) -> Leg {
+    pub(crate) fn leg(&self, end: End, source: IpAddr, destination: IpAddr) -> PacketRoute {
         let to_user = self.users.get(&destination).copied();
         match self.middle {
             Middle::Nobody => match end.user() {
-                Some(user) => Leg::up(End::SERVER, destination, user),
+                Some(user) => PacketRoute::up(End::SERVER, destination, user),
                 // Packets to unknown addresses count as the first client's.
-                None => Leg::down(source, to_user.unwrap_or(0)),
+                None => PacketRoute::down(source, to_user.unwrap_or(0)),
             },
             Middle::Proxy(proxy) => {
                 let to_proxy = proxy.addresses().contains(&destination).then_some(proxy);
                 match (end == proxy, end.user(), to_proxy) {
                     (true, ..) => to_user.map_or_else(
-                        || Leg::up(End::SERVER, destination, 0),
-                        |user| Leg::down(source, user),
+                        || PacketRoute::up(End::SERVER, destination, 0),
+                        |user| PacketRoute::down(source, user),
                     ),
-                    (_, Some(user), Some(to)) => Leg::up(to, destination, user),
+                    (_, Some(user), Some(to)) => PacketRoute::up(to, destination, user),
                     (_, Some(user), None) => {
-                        let past = Leg::up(End::SERVER, destination, user);
-                        Leg { reach: Reach::Past(destination), ..past }
+                        let past = PacketRoute::up(End::SERVER, destination, user);
+                        PacketRoute { reach: LinkReach::Past(destination), ..past }
                     }
-                    (_, None, Some(to)) => Leg::back(to, Reach::Server(source)),
+                    (_, None, Some(to)) => PacketRoute::back(to, LinkReach::Server(source)),
                     (_, None, None) => {
-                        let past = Leg::down(source, to_user.unwrap_or(0));
-                        Leg { reach: Reach::Past(source), ..past }
+                        let past = PacketRoute::down(source, to_user.unwrap_or(0));
+                        PacketRoute { reach: LinkReach::Past(source), ..past }
                     }
                 }
             }
@@ -90,42 +90,52 @@ impl Places {
                 let is_for = |end: End| end.addresses().contains(&destination);
                 if end == near {
                     return match to_user {
-                        Some(user) => Leg { reach: Reach::Near, ..Leg::down(source, user) },
-                        None if is_for(far) => Leg::up(far, destination, 0),
+                        Some(user) => PacketRoute {
+                            reach: LinkReach::Near,
+                            ..PacketRoute::down(source, user)
+                        },
+                        None if is_for(far) => PacketRoute::up(far, destination, 0),
                         None => {
-                            let past = Leg::up(End::SERVER, destination, 0);
-                            Leg { reach: Reach::Past(destination), ..past }
+                            let past = PacketRoute::up(End::SERVER, destination, 0);
+                            PacketRoute { reach: LinkReach::Past(destination), ..past }
                         }
                     };
                 }
                 if end == far {
                     return match is_for(near) {
-                        true => Leg::back(near, Reach::Server(source)),
-                        false => Leg::up(End::SERVER, destination, 0),
+                        true => PacketRoute::back(near, LinkReach::Server(source)),
+                        false => PacketRoute::up(End::SERVER, destination, 0),
                     };
                 }
                 match end.user() {
-                    Some(user) => Leg { reach: Reach::Near, ..Leg::up(near, destination, user) },
-                    None if is_for(near) => Leg::back(near, Reach::Past(source)),
-                    None => Leg::back(far, Reach::Server(source)),
+                    Some(user) => PacketRoute {
+                        reach: LinkReach::Near,
+                        ..PacketRoute::up(near, destination, user)
+                    },
+                    None if is_for(near) => PacketRoute::back(near, LinkReach::Past(source)),
+                    None => PacketRoute::back(far, LinkReach::Server(source)),
                 }
             }
         }
     }
 }
 
-impl Leg {
-    fn up(to: End, server: IpAddr, user: u32) -> Leg {
-        Leg { from: Side::Client, to, reach: Reach::Server(server), user }
+impl PacketRoute {
+    fn up(to: End, server: IpAddr, user: u32) -> PacketRoute {
+        PacketRoute { from: Side::Client, to, reach: LinkReach::Server(server), user }
     }
 
-    fn down(server: IpAddr, user: u32) -> Leg {
-        Leg { to: End::client(user), user, ..Leg::back(End::client(user), Reach::Server(server)) }
+    fn down(server: IpAddr, user: u32) -> PacketRoute {
+        PacketRoute {
+            to: End::client(user),
+            user,
+            ..PacketRoute::back(End::client(user), LinkReach::Server(server))
+        }
     }
 
     /// Route towards the intermediary.
-    fn back(to: End, reach: Reach) -> Leg {
-        Leg { from: Side::Server, to, reach, user: 0 }
+    fn back(to: End, reach: LinkReach) -> PacketRoute {
+        PacketRoute { from: Side::Server, to, reach, user: 0 }
     }
 }
 
@@ -139,17 +149,27 @@ mod tests {
 
     #[test]
     fn without_a_proxy_all_is_between_clients_and_servers() {
-        let places = Places::new(2, Between::Nobody);
+        let places = HostTable::new(2, Between::Nobody);
         let host = at("10.1.0.1");
         let up = places.leg(End::client(1), at("10.0.0.3"), host);
         assert_eq!(
             up,
-            Leg { from: Side::Client, to: End::SERVER, reach: Reach::Server(host), user: 1 }
+            PacketRoute {
+                from: Side::Client,
+                to: End::SERVER,
+                reach: LinkReach::Server(host),
+                user: 1
+            }
         );
         let down = places.leg(End::SERVER, host, at("10.0.0.3"));
         assert_eq!(
             down,
-            Leg { from: Side::Server, to: End::client(1), reach: Reach::Server(host), user: 1 }
+            PacketRoute {
+                from: Side::Server,
+                to: End::client(1),
+                reach: LinkReach::Server(host),
+                user: 1
+            }
         );
         assert_eq!(places.leg(End::SERVER, host, at("192.0.2.1")).user, 0);
     }
@@ -157,55 +177,65 @@ mod tests {
     #[test]
     fn a_proxy_is_a_server_to_clients_and_a_client_to_servers() {
         let proxy = End::client(2);
-        let places = Places::new(2, Between::Proxy);
+        let places = HostTable::new(2, Between::Proxy);
         let (own, host, client) = (at("10.0.0.4"), at("10.1.0.1"), at("10.0.0.3"));
         assert!(proxy.addresses().contains(&own));
         let leg = |end, source, destination| places.leg(end, source, destination);
         let asked = leg(End::client(1), client, own);
         assert_eq!(
             asked,
-            Leg { from: Side::Client, to: proxy, reach: Reach::Server(own), user: 1 }
+            PacketRoute { from: Side::Client, to: proxy, reach: LinkReach::Server(own), user: 1 }
         );
         let answered = leg(proxy, own, client);
         assert_eq!(
             answered,
-            Leg { from: Side::Server, to: End::client(1), reach: Reach::Server(own), user: 1 }
+            PacketRoute {
+                from: Side::Server,
+                to: End::client(1),
+                reach: LinkReach::Server(own),
+                user: 1
+            }
         );
         let asks = leg(proxy, own, host);
         assert_eq!(
             asks,
-            Leg { from: Side::Client, to: End::SERVER, reach: Reach::Server(host), user: 0 }
+            PacketRoute {
+                from: Side::Client,
+                to: End::SERVER,
+                reach: LinkReach::Server(host),
+                user: 0
+            }
         );
         let is_answered = leg(End::SERVER, host, own);
         assert_eq!(
             is_answered,
-            Leg { from: Side::Server, to: proxy, reach: Reach::Server(host), user: 0 }
+            PacketRoute { from: Side::Server, to: proxy, reach: LinkReach::Server(host), user: 0 }
         );
         // Direct, bypassing the proxy.
         let past = leg(End::client(0), at("10.0.0.1"), host);
-        assert_eq!((past.to, past.reach), (End::SERVER, Reach::Past(host)));
+        assert_eq!((past.to, past.reach), (End::SERVER, LinkReach::Past(host)));
         let back = leg(End::SERVER, host, client);
-        assert_eq!((back.to, back.reach), (End::client(1), Reach::Past(host)));
+        assert_eq!((back.to, back.reach), (End::client(1), LinkReach::Past(host)));
     }
 
     #[test]
     fn halves_lie_between_clients_and_servers() {
         let (near, far) = (End::client(1), End::client(2));
-        let places = Places::new(1, Between::Halves);
+        let places = HostTable::new(1, Between::Halves);
         let (client, host) = (at("10.0.0.1"), at("10.1.0.1"));
         let [at_near, at_far] = [near, far].map(|end| end.addresses()[0]);
         let leg = |end, source, destination| places.leg(end, source, destination);
-        let up = |to, reach| Leg { from: Side::Client, to, reach, user: 0 };
-        let down = |to, reach| Leg { from: Side::Server, to, reach, user: 0 };
+        let up = |to, reach| PacketRoute { from: Side::Client, to, reach, user: 0 };
+        let down = |to, reach| PacketRoute { from: Side::Server, to, reach, user: 0 };
         // Connections to the host end at the near half, which replies in its name.
-        assert_eq!(leg(End::client(0), client, host), up(near, Reach::Near));
-        assert_eq!(leg(near, host, client), down(End::client(0), Reach::Near));
-        assert_eq!(leg(near, at_near, at_far), up(far, Reach::Server(at_far)));
-        assert_eq!(leg(far, at_far, at_near), down(near, Reach::Server(at_far)));
-        assert_eq!(leg(far, at_far, host), up(End::SERVER, Reach::Server(host)));
-        assert_eq!(leg(End::SERVER, host, at_far), down(far, Reach::Server(host)));
+        assert_eq!(leg(End::client(0), client, host), up(near, LinkReach::Near));
+        assert_eq!(leg(near, host, client), down(End::client(0), LinkReach::Near));
+        assert_eq!(leg(near, at_near, at_far), up(far, LinkReach::Server(at_far)));
+        assert_eq!(leg(far, at_far, at_near), down(near, LinkReach::Server(at_far)));
+        assert_eq!(leg(far, at_far, host), up(End::SERVER, LinkReach::Server(host)));
+        assert_eq!(leg(End::SERVER, host, at_far), down(far, LinkReach::Server(host)));
         // Direct, bypassing the far half.
-        assert_eq!(leg(near, at_near, host), up(End::SERVER, Reach::Past(host)));
-        assert_eq!(leg(End::SERVER, host, at_near), down(near, Reach::Past(host)));
+        assert_eq!(leg(near, at_near, host), up(End::SERVER, LinkReach::Past(host)));
+        assert_eq!(leg(End::SERVER, host, at_near), down(near, LinkReach::Past(host)));
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use units::BitsPerSec;
 
-use crate::links::Arrival;
-use crate::superpacket::Segment;
+use crate::links::CrossedPacket;
+use crate::superpacket::FrameSegment;
 use crate::{Side, Topology};
 
 /// Policy of handing packets to the far end.
@@ -59,26 +59,26 @@ impl Release {
 /// Packets that leave in one piece.
 #[derive(Default)]
 pub(crate) struct Train {
-    cars: Vec<Arrival<Segment>>,
+    packets: Vec<CrossedPacket<FrameSegment>>,
 }
 
 impl Train {
     /// Returns true if `next` can leave together with the packets in the train.
-    pub(crate) fn takes(&self, next: &Arrival<Segment>, release: Release) -> bool {
-        let Some(last) = self.cars.last() else { return true };
+    pub(crate) fn takes(&self, next: &CrossedPacket<FrameSegment>, release: Release) -> bool {
+        let Some(last) = self.packets.last() else { return true };
         release != Release::Exact && last.marked == next.marked && last.body.precedes(&next.body)
     }
 
-    pub(crate) fn push(&mut self, next: Arrival<Segment>) {
-        self.cars.push(next);
+    pub(crate) fn push(&mut self, next: CrossedPacket<FrameSegment>) {
+        self.packets.push(next);
     }
 
-    pub(crate) fn cars(&self) -> &[Arrival<Segment>] {
-        &self.cars
+    pub(crate) fn packets(&self) -> &[CrossedPacket<FrameSegment>] {
+        &self.packets
     }
 
     pub(crate) fn clear(&mut self) {
-        self.cars.clear();
+        self.packets.clear();
     }
 }
 

@@ -20,9 +20,9 @@ use nix::sys::stat::Mode;
 use nix::sys::uio::writev;
 use nix::unistd::read;
 
-use crate::memory::Buffers;
-use crate::superpacket::Segment;
-use crate::wire::{Arrival, BUFFER_BYTES};
+use crate::memory::ReceiveBuffers;
+use crate::superpacket::FrameSegment;
+use crate::wire::{ArrivedFrame, BUFFER_BYTES};
 use crate::{Clock, Error};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
@@ -68,7 +68,7 @@ impl TapDevice {
             fd: self.fd.try_clone().map_err(copied)?,
             statistics: self.statistics.try_clone().map_err(copied)?,
         };
-        let (buffers, headers) = (Buffers::new(BUFFER_BYTES), Vec::new());
+        let (buffers, headers) = (ReceiveBuffers::new(BUFFER_BYTES), Vec::new());
         let mut tap = Tap { device, drops: 0, buffers, headers };
         while tap.take()?.is_some() {}
         tap.overruns()?;
@@ -81,7 +81,7 @@ pub(crate) struct Tap {
     device: TapDevice,
     /// Drops counted before.
     drops: u64,
-    buffers: Buffers,
+    buffers: ReceiveBuffers,
     /// Headers of the last packet sent.
     headers: Vec<u8>,
 }
@@ -92,9 +92,9 @@ impl Tap {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
         let Some(len) = self.take()? else { return Ok(None) };
-        Ok(Some(Arrival::new(clock.now(), self.buffers.take(len))))
+        Ok(Some(ArrivedFrame::new(clock.now(), self.buffers.take(len))))
     }
 
     /// Reads a frame; returns its length.
@@ -109,8 +109,8 @@ impl Tap {
     /// Hands the packets from `first` to `last` over at once. Returns false if the interface is down.
     pub(crate) fn send(
         &mut self,
-        first: &Segment,
-        last: &Segment,
+        first: &FrameSegment,
+        last: &FrameSegment,
         marked: bool,
     ) -> Result<bool, Error> {
         let (vnet, payload) = first.through(last, marked, &mut self.headers);

@@ -41,18 +41,18 @@ pub struct Testbed {
     middle: NetNamespace,
     /// Indexed by [`End`].
     ends: Vec<NetNamespace>,
-    hosts: Hosts,
+    hosts: TestbedHosts,
     wiring: Wiring,
 }
 
 /// The hosts at the ends.
 #[derive(Clone, Copy, Debug)]
-struct Hosts {
+struct TestbedHosts {
     clients: u32,
     between: Between,
 }
 
-impl Hosts {
+impl TestbedHosts {
     fn all(self) -> impl Iterator<Item = End> {
         End::all(self.clients + self.between.hosts())
     }
@@ -135,7 +135,7 @@ impl Testbed {
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
     pub fn build(setup: Setup) -> Result<Testbed, Error> {
         let Setup { mtu, clients, between, tcp, halves_tcp, wire } = setup;
-        let hosts = Hosts { clients, between };
+        let hosts = TestbedHosts { clients, between };
         let middle = NetNamespace::new()?;
         let ends = hosts.all().map(|_| NetNamespace::new());
         let ends = ends.collect::<Result<Vec<_>, Error>>()?;
@@ -254,7 +254,7 @@ impl Testbed {
 /// Commands that configure one end; `own` are options of its interface. TCP settings carried by routes are on the routes to the other end.
 fn commands(
     end: End,
-    hosts: Hosts,
+    hosts: TestbedHosts,
     mtu: u32,
     own: &str,
     settings: Option<&kernel::Settings>,

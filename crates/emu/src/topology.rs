@@ -19,7 +19,7 @@ use std::time::Duration;
 use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
-use crate::places::Reach;
+use crate::places::LinkReach;
 use crate::{Between, ListedDrops, Side};
 
 /// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
@@ -32,9 +32,9 @@ const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 pub struct Topology {
     links: Vec<NamedLink>,
     /// The route of most servers.
-    common: Route,
+    common: LinkRoute,
     /// Routes of servers with links of their own.
-    farther: BTreeMap<IpAddr, Route>,
+    farther: BTreeMap<IpAddr, LinkRoute>,
     /// Radio of each client, in front of `up` and `down`.
     radio: Option<RadioConfig>,
     /// Number of clients that share it.
@@ -42,7 +42,7 @@ pub struct Topology {
     /// Intermediary between clients and servers.
     between: Between,
     /// Route between clients and the near half of a split-connection proxy.
-    near: Route,
+    near: LinkRoute,
 }
 
 /// One link.
@@ -58,14 +58,14 @@ pub struct NamedLink {
 
 /// The links that packets cross, in their order; numbers as in [`Topology::links`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Route {
+pub(crate) struct LinkRoute {
     up: Vec<usize>,
     down: Vec<usize>,
 }
 
-impl Route {
+impl LinkRoute {
     /// The links of this route followed by those of `beyond`.
-    fn then(mut self, beyond: &Route) -> Route {
+    fn then(mut self, beyond: &LinkRoute) -> LinkRoute {
         self.up.extend(&beyond.up);
         self.down.splice(..0, beyond.down.iter().copied());
         self
@@ -83,8 +83,8 @@ impl Route {
 impl Topology {
     /// One link each way, called `up` and `down`.
     pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
-        let (common, farther) = (Route::default(), BTreeMap::new());
-        let (links, between, near) = (Vec::new(), Between::Nobody, Route::default());
+        let (common, farther) = (LinkRoute::default(), BTreeMap::new());
+        let (links, between, near) = (Vec::new(), Between::Nobody, LinkRoute::default());
         let mut topology =
             Topology { links, common, farther, radio: None, clients: 1, between, near };
         topology.common.up.push(topology.links.len());
@@ -162,7 +162,7 @@ impl Topology {
     ) -> Topology {
         self.between = Between::Halves;
         let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
-        self.near = Route { up: vec![up], down: vec![down] };
+        self.near = LinkRoute { up: vec![up], down: vec![down] };
         self.behind_somebody(servers, names, farther)
     }
 
@@ -174,7 +174,7 @@ impl Topology {
         links: &[LinkConfig; 2],
     ) -> Topology {
         let servers: Vec<IpAddr> = servers.into_iter().collect();
-        self.farther.extend(servers.iter().map(|server| (*server, Route::default())));
+        self.farther.extend(servers.iter().map(|server| (*server, LinkRoute::default())));
         self.stretched(servers, names, links)
     }
 
@@ -192,10 +192,10 @@ impl Topology {
 
     /// Puts one server at the far end of the first hop. Call after [`Topology::beyond`].
     pub fn at_first_hop(mut self, server: IpAddr) -> Topology {
-        let Route { up, down } = &self.common;
+        let LinkRoute { up, down } = &self.common;
         let first = |links: &[usize]| links.first().copied().into_iter().collect();
         let last = |links: &[usize]| links.last().copied().into_iter().collect();
-        let route = Route { up: first(up), down: last(down) };
+        let route = LinkRoute { up: first(up), down: last(down) };
         self.farther.insert(server, route);
         self
     }
@@ -258,7 +258,7 @@ impl Topology {
     }
 
     /// All links; all routes, the common one first; the reaches that take another route.
-    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<Reach, usize>) {
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<LinkRoute>, BTreeMap<LinkReach, usize>) {
         let mut routes = vec![self.common.clone()];
         let mut numbers = BTreeMap::new();
         let mut add = |reach, route| {
@@ -267,12 +267,12 @@ impl Topology {
         };
         for (server, route) in self.farther {
             if self.between != Between::Nobody {
-                add(Reach::Past(server), self.common.clone().then(&route));
+                add(LinkReach::Past(server), self.common.clone().then(&route));
             }
-            add(Reach::Server(server), route);
+            add(LinkReach::Server(server), route);
         }
         if self.between == Between::Halves {
-            add(Reach::Near, self.near);
+            add(LinkReach::Near, self.near);
         }
         (self.links, routes, numbers)
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::Time;
 
 use crate::packet_socket::PacketSocket;
-use crate::superpacket::Segment;
+use crate::superpacket::FrameSegment;
 use crate::tap::Tap;
 use crate::{Clock, Error};
 
@@ -49,14 +49,14 @@ impl fmt::Display for Wire {
 /// Name of an unknown [`Wire`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` should be `veth` or `tap`")]
-pub struct UnknownWire(String);
+pub struct UnknownWireError(String);
 
 impl FromStr for Wire {
-    type Err = UnknownWire;
+    type Err = UnknownWireError;
 
-    fn from_str(text: &str) -> Result<Wire, UnknownWire> {
+    fn from_str(text: &str) -> Result<Wire, UnknownWireError> {
         let named = |wire: &Wire| wire.to_string() == text;
-        Wire::ALL.into_iter().find(named).ok_or_else(|| UnknownWire(text.to_owned()))
+        Wire::ALL.into_iter().find(named).ok_or_else(|| UnknownWireError(text.to_owned()))
     }
 }
 
@@ -64,18 +64,18 @@ impl FromStr for Wire {
 pub(crate) const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
 
 /// A frame as it arrived, perhaps larger than the MTU.
-pub(crate) struct Arrival {
+pub(crate) struct ArrivedFrame {
     pub(crate) at: Time,
     pub(crate) header: VnetHeader,
     pub(crate) bytes: Bytes,
 }
 
-impl Arrival {
+impl ArrivedFrame {
     /// Parses the kernel's bytes: a `virtio_net_hdr` and the frame.
-    pub(crate) fn new(at: Time, mut bytes: Bytes) -> Arrival {
+    pub(crate) fn new(at: Time, mut bytes: Bytes) -> ArrivedFrame {
         let header = bytes.split_to(VnetHeader::LEN.min(bytes.len()));
         let header = header[..].try_into().expect("the kernel puts a header before each frame");
-        Arrival { at, header: VnetHeader::from_bytes(header), bytes }
+        ArrivedFrame { at, header: VnetHeader::from_bytes(header), bytes }
     }
 }
 
@@ -102,7 +102,7 @@ impl WireEnd {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
         match self {
             WireEnd::Veth(socket) => socket.receive(clock),
             WireEnd::Tap(tap) => tap.receive(clock),
@@ -113,8 +113,8 @@ impl WireEnd {
     /// returns. Returns false if the end refuses them: its interface is down, or its queue full.
     pub(crate) fn send(
         &mut self,
-        first: &Segment,
-        last: &Segment,
+        first: &FrameSegment,
+        last: &FrameSegment,
         marked: bool,
     ) -> Result<bool, Error> {
         match self {

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use tcp::{Sample, Stats, Trigger};
 use units::Time;
 
-use crate::{Snapshot, sockopt};
+use crate::{ConnectionSnapshot, sockopt};
 
 /// One end of a connection of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ pub struct Motion {
 pub type Motions = BTreeMap<Connection, Motion>;
 
 /// Appends `snapshot` to a connection's series, unless nothing has changed since the last one.
-pub fn note_change(series: &mut Vec<Sample>, at: Time, snapshot: &Snapshot) {
+pub fn note_change(series: &mut Vec<Sample>, at: Time, snapshot: &ConnectionSnapshot) {
     let sample =
         Sample { at, trigger: Trigger::Look, state: snapshot.state(), stats: snapshot.stats() };
     let same =
@@ -73,7 +73,7 @@ mod tests {
     fn only_changes_are_kept() {
         let mut series = Vec::new();
         let mut look = |at, info| {
-            let snapshot = Snapshot { info, unacknowledged_bytes: 0, paced: false };
+            let snapshot = ConnectionSnapshot { info, unacknowledged_bytes: 0, paced: false };
             note_change(&mut series, Time::from_millis(at), &snapshot);
         };
         let info = TcpInfo { state: 1, snd_cwnd: 10, busy_time: 1, ..TcpInfo::default() };

@@ -24,11 +24,11 @@ use nix::sys::socket::{
 use nix::unistd::Pid;
 use units::Time;
 
-use crate::{Connection, Error, Motions, Snapshot, monotonic, note_change, sockopt};
+use crate::{Connection, ConnectionSnapshot, Error, Motions, monotonic, note_change, sockopt};
 
 mod message;
 
-use message::{Family, Message, dump, messages, seen};
+use message::{DiagMessage, TableFamily, dump, messages, seen};
 
 /// A thread that polls all connections of a namespace, and keeps the changes.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Follower {
     /// # Errors
     /// If the kernel was built without `INET_DIAG`.
     pub fn start(every: Duration, began: Duration) -> Result<Follower, Error> {
-        let view = View {
+        let view = FollowerThread {
             diag: Diag::open()?,
             obituaries: Obituaries::open()?,
             began,
@@ -72,14 +72,14 @@ impl Follower {
     }
 }
 
-struct View {
+struct FollowerThread {
     diag: Diag,
     obituaries: Obituaries,
     began: Duration,
     motions: Motions,
 }
 
-impl View {
+impl FollowerThread {
     fn look(&mut self) -> Result<(), Error> {
         let ended = self.obituaries.waiting()?;
         self.note(&ended);
@@ -97,10 +97,10 @@ impl View {
         Ok(self.motions)
     }
 
-    fn note(&mut self, all: &[Seen]) {
+    fn note(&mut self, all: &[SocketState]) {
         let now = Time::ZERO + monotonic().saturating_sub(self.began);
         // A listener, or a socket that was never connected, has no other end.
-        for Seen { connection, snapshot } in
+        for SocketState { connection, snapshot } in
             all.iter().filter(|seen| seen.connection.peer.port() != 0)
         {
             let motion = self.motions.entry(*connection).or_default();
@@ -120,11 +120,11 @@ const DESTROYED: u32 = 1 << 0 | 1 << 2;
 
 /// One socket of the namespace.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct SocketState {
     /// The connection to which it belongs.
     pub connection: Connection,
     /// Its state.
-    pub snapshot: Snapshot,
+    pub snapshot: ConnectionSnapshot,
 }
 
 /// Queries the TCP sockets of a network namespace.
@@ -147,9 +147,9 @@ impl Diag {
     ///
     /// # Errors
     /// If the kernel does not answer.
-    pub fn connections(&mut self) -> Result<Vec<Seen>, Error> {
+    pub fn connections(&mut self) -> Result<Vec<SocketState>, Error> {
         let mut all = Vec::new();
-        for family in Family::BOTH {
+        for family in TableFamily::BOTH {
             self.dump(family, &mut all).map_err(Error::system(
                 "failed to ask for TCP sockets (the kernel needs CONFIG_INET_TCP_DIAG)",
             ))?;
@@ -157,16 +157,16 @@ impl Diag {
         Ok(all)
     }
 
-    fn dump(&mut self, family: Family, all: &mut Vec<Seen>) -> Result<(), Errno> {
+    fn dump(&mut self, family: TableFamily, all: &mut Vec<SocketState>) -> Result<(), Errno> {
         send(self.fd.as_raw_fd(), &dump(family), MsgFlags::empty())?;
         loop {
             let length = recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
             for message in messages(&self.buffer[..length]) {
                 match message {
-                    Message::Socket(body) => all.extend(seen(body)),
-                    Message::Done => return Ok(()),
-                    Message::Refused(errno) => return Err(Errno::from_raw(errno)),
-                    Message::Other => {}
+                    DiagMessage::Socket(body) => all.extend(seen(body)),
+                    DiagMessage::Done => return Ok(()),
+                    DiagMessage::Refused(errno) => return Err(Errno::from_raw(errno)),
+                    DiagMessage::Other => {}
                 }
             }
         }
@@ -190,7 +190,7 @@ impl Obituaries {
     }
 
     /// Notices that have come since the last call.
-    fn waiting(&mut self) -> Result<Vec<Seen>, Error> {
+    fn waiting(&mut self) -> Result<Vec<SocketState>, Error> {
         let mut all = Vec::new();
         while let Some(more) = self.receive()? {
             all.extend(more);
@@ -200,7 +200,7 @@ impl Obituaries {
 
     /// Notices of all sockets that have ended by now. Each processor sends the notices of sockets that ended on it with some delay, in order: a
     /// marker's notice comes after those that are wanted. Moves the calling thread from processor to processor meanwhile.
-    fn up_to_now(&mut self) -> Result<Vec<Seen>, Error> {
+    fn up_to_now(&mut self) -> Result<Vec<SocketState>, Error> {
         let mut markers = mark_processors()?;
         let mut all = Vec::new();
         loop {
@@ -223,11 +223,11 @@ impl Obituaries {
     }
 
     /// The notices of one datagram; none if nothing waits. The kernel drops notices that are not read in time; reading continues after them.
-    fn receive(&mut self) -> Result<Option<Vec<Seen>>, Error> {
+    fn receive(&mut self) -> Result<Option<Vec<SocketState>>, Error> {
         match recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {
             Ok(length) => {
                 let socket = |message| match message {
-                    Message::Socket(body) => seen(body),
+                    DiagMessage::Socket(body) => seen(body),
                     _ => None,
                 };
                 Ok(Some(messages(&self.buffer[..length]).filter_map(socket).collect()))

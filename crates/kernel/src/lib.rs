@@ -1,6 +1,6 @@
 //! Inspection and configuration of the running kernel's TCP.
 //!
-//! - [`Snapshot`] is one connection at one time, in the terms of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
+//! - [`ConnectionSnapshot`] is one connection at one time, in the terms of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
 //! - [`sender_state`], [`pin_congestion_control`]: the little that a comparison flow needs.
 //! - [`diag`] follows connections of other programs: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
@@ -22,6 +22,6 @@ mod timing;
 pub use crate::timing::{Alarm, give_way, monotonic};
 pub use connection::{Connection, Motion, Motions, cookie, note_change};
 pub use error::Error;
-pub use settings::{Refusal, Refused, Setting, Settings, Sysctl};
-pub use snapshot::{SenderState, Snapshot, pin_congestion_control, sender_state};
+pub use settings::{IpOption, Refusal, Settings, Sysctl, UnsupportedKnob};
+pub use snapshot::{ConnectionSnapshot, SenderState, pin_congestion_control, sender_state};
 pub use tcp_info::TcpInfo;

@@ -1,6 +1,6 @@
 //! `tcp_probe`: the kernel reports each segment that reaches an established connection, with the sender's state before it is processed.
 //!
-//! A poll ([`diag`](crate::diag), [`Snapshot`](crate::Snapshot)) sees the state from time to time; a trace misses
+//! A poll ([`diag`](crate::diag), [`ConnectionSnapshot`](crate::Snapshot)) sees the state from time to time; a trace misses
 //! nothing, to the microsecond. A trace needs root of the machine: tracing is not namespaced. So its events are those of the
 //! whole machine, filtered by port, and two testbeds with the same addresses are told apart by their sockets' cookies
 //! only ([`Connection`](crate::Connection)).
@@ -35,7 +35,7 @@ use crate::{Error, monotonic};
 mod event;
 
 pub use event::Traced;
-use event::{Event, NAMES, collect};
+use event::{NAMES, ProbeEvent, collect};
 
 // An instance of the kernel's tracing, with its own buffers, filters and clock.
 
@@ -99,10 +99,10 @@ impl Instance {
     }
 
     /// The trace, line by line; reading consumes it.
-    fn pipe(&self) -> Result<Pipe, Error> {
+    fn pipe(&self) -> Result<TracePipe, Error> {
         let path = self.path.join("trace_pipe");
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
-        Ok(Pipe(file.map_err(Error::io(format!("failed to open {}", path.display())))?))
+        Ok(TracePipe(file.map_err(Error::io(format!("failed to open {}", path.display())))?))
     }
 
     fn write(&self, name: &str, value: &str) -> Result<(), Error> {
@@ -122,9 +122,9 @@ impl Drop for Instance {
 }
 
 /// The trace as it grows.
-struct Pipe(File);
+struct TracePipe(File);
 
-impl Pipe {
+impl TracePipe {
     /// Appends all available data to `text`.
     fn read_to(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
         match self.0.read_to_end(text) {
@@ -198,7 +198,7 @@ pub struct Probe {
     segment_bytes: u32,
     /// Dropped to stop it.
     stop: Sender<()>,
-    thread: JoinHandle<Result<Trace, Error>>,
+    thread: JoinHandle<Result<TraceLog, Error>>,
 }
 
 impl Probe {
@@ -211,12 +211,12 @@ impl Probe {
         let (stop, stopped) = mpsc::channel::<()>();
         let (ready, is_ready) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let mut reader = match Reader::start(&wanted) {
+            let mut reader = match TraceReader::start(&wanted) {
                 Ok(reader) => reader,
                 Err(error) => {
                     // The caller is waiting for exactly this.
                     let _ = ready.send(Err(error));
-                    return Ok(Trace::default());
+                    return Ok(TraceLog::default());
                 }
             };
             let _ = ready.send(Ok(()));
@@ -243,26 +243,26 @@ impl Probe {
 
 /// Data read so far.
 #[derive(Default)]
-struct Trace {
-    events: Vec<Event>,
+struct TraceLog {
+    events: Vec<ProbeEvent>,
     lost: u64,
 }
 
-struct Reader {
+struct TraceReader {
     /// Before the instance, which cannot be removed while its pipe is open.
-    pipe: Pipe,
+    pipe: TracePipe,
     instance: Instance,
     /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    trace: Trace,
+    trace: TraceLog,
 }
 
-impl Reader {
-    fn start(wanted: &Wanted) -> Result<Reader, Error> {
+impl TraceReader {
+    fn start(wanted: &Wanted) -> Result<TraceReader, Error> {
         let instance = Instance::new()?;
         let pipe = instance.pipe()?;
         instance.start(&wanted.ports)?;
-        Ok(Reader { pipe, instance, rest: Vec::new(), trace: Trace::default() })
+        Ok(TraceReader { pipe, instance, rest: Vec::new(), trace: TraceLog::default() })
     }
 
     fn read(&mut self) -> Result<(), Error> {
@@ -277,7 +277,7 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Trace, Error> {
+    fn finish(mut self) -> Result<TraceLog, Error> {
         self.instance.stop()?;
         self.read()?;
         Ok(self.trace)

@@ -18,8 +18,8 @@ mod knobs;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     sysctls: Vec<Sysctl>,
-    route: Vec<Setting>,
-    link: Vec<Setting>,
+    route: Vec<IpOption>,
+    link: Vec<IpOption>,
 }
 
 /// A network sysctl and its value.
@@ -35,14 +35,14 @@ pub struct Sysctl {
 
 /// An option of `ip route` or `ip link`, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct IpOption {
     /// Its name in `ip`.
     pub name: &'static str,
     /// Its value.
     pub value: String,
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for IpOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.value)
     }
@@ -55,7 +55,7 @@ impl Settings {
     /// If the kernel cannot: all knobs concerned, and the reasons.
     pub fn for_config(config: &tcp::Config) -> Result<Settings, Refusal> {
         let mut settings = Settings { sysctls: pinned_sysctls(), ..Settings::default() };
-        let refused: Vec<Refused> = knobs::all()
+        let refused: Vec<UnsupportedKnob> = knobs::all()
             .filter_map(|(knob, mapping)| mapping.apply(knob, config, &mut settings).err())
             .collect();
         if refused.is_empty() { Ok(settings) } else { Err(Refusal(refused)) }
@@ -96,16 +96,16 @@ impl Settings {
     }
 
     fn route(&mut self, name: &'static str, value: impl fmt::Display) {
-        self.route.push(Setting { name, value: value.to_string() });
+        self.route.push(IpOption { name, value: value.to_string() });
     }
 
     fn link(&mut self, name: &'static str, value: impl fmt::Display) {
-        self.link.push(Setting { name, value: value.to_string() });
+        self.link.push(IpOption { name, value: value.to_string() });
     }
 }
 
-fn joined(settings: &[Setting]) -> String {
-    settings.iter().map(Setting::to_string).collect::<Vec<_>>().join(" ")
+fn joined(settings: &[IpOption]) -> String {
+    settings.iter().map(IpOption::to_string).collect::<Vec<_>>().join(" ")
 }
 
 impl Sysctl {
@@ -204,7 +204,7 @@ fn pinned_sysctls() -> Vec<Sysctl> {
 
 /// One knob that the kernel lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct UnsupportedKnob {
     /// The knob.
     pub knob: &'static str,
     /// Its value.
@@ -215,7 +215,7 @@ pub struct Refused {
     pub instead: Option<&'static str>,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for UnsupportedKnob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}={}`: {}", self.knob, self.value, self.reason)?;
         self.instead.map_or(Ok(()), |instead| write!(f, " ({instead})"))
@@ -227,7 +227,7 @@ const SHOWN: usize = 3;
 
 /// All knobs of a transport that the kernel lacks, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Refusal(pub Vec<Refused>);
+pub struct Refusal(pub Vec<UnsupportedKnob>);
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

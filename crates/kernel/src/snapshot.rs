@@ -38,7 +38,7 @@ const NAME_BYTES: usize = 16;
 
 /// Kernel state of one connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Snapshot {
+pub struct ConnectionSnapshot {
     /// Most of the state.
     pub info: TcpInfo,
     /// Written and not yet acknowledged.
@@ -47,16 +47,16 @@ pub struct Snapshot {
     pub paced: bool,
 }
 
-impl Snapshot {
+impl ConnectionSnapshot {
     /// Reads one of our own sockets: three system calls, a few microseconds.
     ///
     /// # Errors
     /// If it is not a TCP socket.
-    pub fn of(socket: impl AsFd) -> Result<Snapshot, Error> {
+    pub fn of(socket: impl AsFd) -> Result<ConnectionSnapshot, Error> {
         let controller: [u8; NAME_BYTES] =
             sockopt::get(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION)
                 .map_err(Error::system("failed to read TCP_CONGESTION"))?;
-        Ok(Snapshot {
+        Ok(ConnectionSnapshot {
             info: TcpInfo::of(&socket)?,
             unacknowledged_bytes: unacknowledged(&socket)?,
             paced: paces(&controller),
@@ -200,8 +200,8 @@ pub fn pin_congestion_control(listener: &TcpListener, name: &'static str) -> Res
 mod tests {
     use super::*;
 
-    fn snapshot(info: TcpInfo) -> Snapshot {
-        Snapshot { info, unacknowledged_bytes: 0, paced: false }
+    fn snapshot(info: TcpInfo) -> ConnectionSnapshot {
+        ConnectionSnapshot { info, unacknowledged_bytes: 0, paced: false }
     }
 
     #[test]
@@ -229,10 +229,10 @@ mod tests {
     fn a_rate_counts_where_it_is_used() {
         let info = TcpInfo { pacing_rate: 1000, ..TcpInfo::default() };
         assert_eq!(snapshot(info).stats().pacing_rate, None);
-        let paced = Snapshot { paced: true, ..snapshot(info) };
+        let paced = ConnectionSnapshot { paced: true, ..snapshot(info) };
         assert_eq!(paced.stats().pacing_rate, Some(BitsPerSec(8000)));
         let unlimited = TcpInfo { pacing_rate: u64::MAX, ..info };
-        assert_eq!(Snapshot { info: unlimited, ..paced }.stats().pacing_rate, None);
+        assert_eq!(ConnectionSnapshot { info: unlimited, ..paced }.stats().pacing_rate, None);
         assert!(paces(b"bbr\0\0") && !paces(b"bbr2\0") && !paces(b"cubic\0"));
     }
 }

@@ -6,7 +6,7 @@ use std::{fmt, io};
 use thiserror::Error;
 use units::parse::ParseError;
 
-use crate::{CellError, DropListError, ImpossibleRadio, TraceError};
+use crate::{CellError, DropListError, RadioError, TraceError};
 
 /// Reasons why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
@@ -137,7 +137,7 @@ pub enum ValueError {
     },
     /// A contradictory radio.
     #[error(transparent)]
-    ImpossibleRadio(#[from] ImpossibleRadio),
+    ImpossibleRadio(#[from] RadioError),
     /// Not a share of an LTE cell.
     #[error(transparent)]
     Cell(#[from] CellError),

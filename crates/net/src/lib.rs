@@ -42,9 +42,9 @@ pub use network::{Description, Hop, Network, QueueSetting};
 pub use packet::{Delivered, DroppedPacket, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Dama, Drx, Energy, Fach, Harq, ImpossibleRadio, Leo, Lte, Power, Preset, Radio,
-    RadioConfig, RadioState, ReleasedPacket, SchedulingRequest, StateEnergy, Stay, Technology,
-    Transition, Umts, Way, Wifi, radios,
+    Cause, Dama, Drx, Energy, Fach, Harq, Leo, Lte, Power, Preset, Radio, RadioConfig, RadioError,
+    RadioState, ReleasedPacket, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
+    Way, Wifi, radios,
 };
 pub use server::Rate;
 pub use spec::{is_setting, known_settings, nearest_setting, parse_rtt};

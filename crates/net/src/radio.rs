@@ -28,7 +28,7 @@ mod wifi;
 
 pub use journal::{Cause, Energy, Power, RadioState, StateEnergy, Stay, Transition};
 pub use lte::{Drx, Harq, Lte, SchedulingRequest};
-pub use possible::ImpossibleRadio;
+pub use possible::RadioError;
 pub use presets::{Preset, radios};
 pub use satellite::{Dama, Leo};
 pub use umts::{Fach, Umts};

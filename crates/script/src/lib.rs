@@ -34,5 +34,5 @@ mod stage;
 mod when;
 
 pub use harness::{causes_of_drops, quantities, test_directory};
-pub use problem::{Failure, Report};
+pub use problem::{ScriptError, ScriptReport};
 pub use script::{Script, run};

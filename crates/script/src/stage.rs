@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::problem::Problem;
+use crate::problem::ScriptProblem;
 use crate::when::{When, seconds};
 
 /// A subject whose deadline does not move for this many wake-ups is stuck.
@@ -39,7 +39,7 @@ impl<S: Subject> Stage<S> {
     }
 
     /// Performs all events; fails at the first that is not met.
-    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), Problem> {
+    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), ScriptProblem> {
         for step in steps {
             self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
         }
@@ -53,11 +53,11 @@ impl<S: Subject> Stage<S> {
         }
     }
 
-    fn problem(&self, step: &Step<S>, wrong: Wrong) -> Problem {
+    fn problem(&self, step: &Step<S>, wrong: Wrong) -> ScriptProblem {
         let mut events: Vec<String> = self.history.iter().cloned().collect();
         let unseen = self.left.iter().take(HISTORY);
         events.extend(unseen.map(|(at, left)| format!("{} {left}   (not expected)", seconds(*at))));
-        Problem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
+        ScriptProblem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
     }
 
     fn perform(&mut self, step: &Step<S>) -> Result<(), Wrong> {

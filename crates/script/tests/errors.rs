@@ -1,11 +1,11 @@
 //! Error messages of faulty scripts.
 
-use farlink_script::{Failure, Script};
+use farlink_script::{Script, ScriptError};
 
 /// The message, its position, and the whole text.
 fn refusal(text: &str) -> (String, (usize, usize), String) {
     match Script::parse("test.pkt", text) {
-        Err(Failure::Syntax(report)) => {
+        Err(ScriptError::Syntax(report)) => {
             (report.message.clone(), (report.line, report.column), report.to_string())
         }
         Err(other) => panic!("not a syntax error: {other}"),
@@ -25,7 +25,9 @@ fn refused_line(line: &str) -> (String, usize, String) {
 fn failure(text: &str) -> (String, usize, String) {
     let script = Script::parse("test.pkt", text).unwrap_or_else(|failure| panic!("{failure}"));
     match script.run() {
-        Err(Failure::Unmet(report)) => (report.message.clone(), report.line, report.to_string()),
+        Err(ScriptError::Unmet(report)) => {
+            (report.message.clone(), report.line, report.to_string())
+        }
         Err(other) => panic!("not a failed script: {other}"),
         Ok(()) => panic!("it passed:\n{text}"),
     }

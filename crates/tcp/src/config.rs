@@ -19,7 +19,7 @@ pub use behaviour::{
     Reduction, RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
 pub use clock::Clock;
-pub use generation::{Generation, UnknownGeneration};
+pub use generation::{Generation, UnknownGenerationError};
 
 /// Settings of one endpoint; many connections share one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub use config::{
     AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
     LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
     SendBufferPolicy, SpuriousResponse, StretchAcks, SynLossWindow, TailLossProbe, TsoSegments,
-    UnknownGeneration,
+    UnknownGenerationError,
 };
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};

@@ -32,7 +32,7 @@ pub struct Numbering {
 
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Direction {
+pub struct ConnectionDirection {
     /// The end that sends.
     pub sender: Numbering,
     /// The end that receives.
@@ -41,7 +41,7 @@ pub struct Direction {
 
 /// Approximate place of a packet in a connection: reading takes the nearest values that the wire's bits permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct NumberReference {
     /// A sequence number of the sender.
     pub seq: u64,
     /// A sequence number of the receiver.
@@ -50,7 +50,7 @@ pub struct Reference {
     pub now: Time,
 }
 
-impl Direction {
+impl ConnectionDirection {
     /// `segment` as a packet on the wire, between these ports.
     pub fn write(&self, source_port: u16, destination_port: u16, segment: &Segment) -> TcpPacket {
         let acknowledges = segment.is(Flags::ACK);
@@ -68,7 +68,7 @@ impl Direction {
 
     /// The segment that `packet` represents, unmarked: marks are in the IP header. Timestamps come back in whole ticks, and a window that
     /// did not fit as the truncated one.
-    pub fn read(&self, packet: &TcpPacket, near: &Reference) -> Segment {
+    pub fn read(&self, packet: &TcpPacket, near: &NumberReference) -> Segment {
         let acknowledges = packet.flags.contains(Flags::ACK);
         let ack = if acknowledges { count(self.receiver.isn, packet.ack, near.ack) } else { 0 };
         let shift = if packet.flags.contains(Flags::SYN) { 0 } else { self.shift() };
@@ -194,9 +194,9 @@ mod tests {
             syn: None,
             ecn: tcp::Ecn::NotEct,
         };
-        let both = Direction { sender: scaled, receiver: scaled };
+        let both = ConnectionDirection { sender: scaled, receiver: scaled };
         assert_eq!(both.write(1, 2, &segment).window, 1000);
-        let one = Direction { sender: scaled, receiver: plain };
+        let one = ConnectionDirection { sender: scaled, receiver: plain };
         assert_eq!(one.write(1, 2, &segment).window, 65_535);
         segment.flags = Flags::SYN;
         assert_eq!(both.write(1, 2, &segment).window, 65_535);

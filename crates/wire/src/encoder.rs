@@ -8,26 +8,27 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use chance::Source;
+use etherparse::IpEcn;
 use tcp::{Flags, Segment};
 
-use crate::direction::{Direction, Numbering};
-use crate::ip::{Addresses, Ecn, Ip};
-use crate::packet::{Body, Packet, UdpPacket};
+use crate::direction::{ConnectionDirection, Numbering};
+use crate::ip::{Addresses, Ip, codepoint};
+use crate::packet::{Packet, TransportPacket, UdpPacket};
 
 /// Linux's default (`IPDEFTTL`). Links here are not routers: it arrives unchanged.
 const HOP_LIMIT: u8 = 64;
 
 /// Direction from one socket to another.
-type Flow = (SocketAddr, SocketAddr);
+type SocketPair = (SocketAddr, SocketAddr);
 
 /// Turns a world's packets into bytes.
 #[derive(Debug)]
 pub struct Encoder {
     source: Source,
     /// Numbering of each end of each connection.
-    numberings: BTreeMap<Flow, Numbering>,
+    numberings: BTreeMap<SocketPair, Numbering>,
     /// The identification of a flow's next packet (`inet_id`).
-    identifications: BTreeMap<Flow, u16>,
+    identifications: BTreeMap<SocketPair, u16>,
     /// The identification of each packet, by its index in the order of sending.
     sent: BTreeMap<u64, u16>,
 }
@@ -63,10 +64,12 @@ impl Encoder {
             self.begin((seen.from, seen.to), segment);
         }
         let of = |flow| self.numberings.get(&flow).copied().unwrap_or_default();
-        let direction =
-            Direction { sender: of((seen.from, seen.to)), receiver: of((seen.to, seen.from)) };
+        let direction = ConnectionDirection {
+            sender: of((seen.from, seen.to)),
+            receiver: of((seen.to, seen.from)),
+        };
         let packet = direction.write(seen.from.port(), seen.to.port(), segment);
-        self.packet(seen, segment.ecn.into(), Body::Tcp(packet))
+        self.packet(seen, codepoint(segment.ecn), TransportPacket::Tcp(packet))
     }
 
     /// The bytes of a UDP datagram.
@@ -79,11 +82,11 @@ impl Encoder {
             destination_port: seen.to.port(),
             payload: payload.clone(),
         };
-        self.packet(seen, Ecn::NotEct, Body::Udp(datagram))
+        self.packet(seen, IpEcn::NotEct, TransportPacket::Udp(datagram))
     }
 
     /// Handles a SYN: chooses its sender's numbering.
-    fn begin(&mut self, flow: Flow, syn: &Segment) {
+    fn begin(&mut self, flow: SocketPair, syn: &Segment) {
         let drawn = self.draw("numbers", flow);
         self.numberings.insert(
             flow,
@@ -95,7 +98,7 @@ impl Encoder {
         );
     }
 
-    fn packet(&mut self, seen: Sighting, ecn: Ecn, body: Body) -> Vec<u8> {
+    fn packet(&mut self, seen: Sighting, ecn: IpEcn, body: TransportPacket) -> Vec<u8> {
         let addresses = Addresses::new(seen.from.ip(), seen.to.ip())
             .expect("a packet's two addresses are of one family");
         let identification = match addresses {
@@ -119,7 +122,7 @@ impl Encoder {
         identification
     }
 
-    fn draw(&self, what: &str, (from, to): Flow) -> u64 {
+    fn draw(&self, what: &str, (from, to): SocketPair) -> u64 {
         self.source.stream(&format!("wire/{what}/{from}/{to}")).next_u64()
     }
 }

@@ -11,7 +11,7 @@ use crate::{ambient, sim};
 
 /// The kind of world a thread is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum WorldKind {
     /// None: a world's functions panic.
     Outside,
     /// The simulated one.
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 /// State common to both worlds.
-pub(crate) struct Common {
+pub(crate) struct SharedContext {
     /// Source of random streams.
     pub(crate) source: Source,
     /// Names and addresses, consulted before anything else.
@@ -32,9 +32,13 @@ pub(crate) struct Common {
     pub(crate) added: RefCell<Vec<Box<dyn Fn() -> Endpoint>>>,
 }
 
-impl Common {
-    pub(crate) fn new(source: Source, hosts: BTreeMap<String, IpAddr>, keeping: Keeping) -> Common {
-        Common { source, hosts, keeping, added: RefCell::default() }
+impl SharedContext {
+    pub(crate) fn new(
+        source: Source,
+        hosts: BTreeMap<String, IpAddr>,
+        keeping: Keeping,
+    ) -> SharedContext {
+        SharedContext { source, hosts, keeping, added: RefCell::default() }
     }
 }
 
@@ -50,25 +54,25 @@ pub(crate) fn forget_added() {
 }
 
 thread_local! {
-    static KIND: Cell<Kind> = const { Cell::new(Kind::Outside) };
-    static COMMON: RefCell<Option<Common>> = const { RefCell::new(None) };
+    static KIND: Cell<WorldKind> = const { Cell::new(WorldKind::Outside) };
+    static COMMON: RefCell<Option<SharedContext>> = const { RefCell::new(None) };
 }
 
 /// The kind of world this thread is in.
 ///
 /// # Panics
 /// Outside any world.
-pub(crate) fn kind() -> Kind {
+pub(crate) fn kind() -> WorldKind {
     let kind = KIND.get();
     assert!(
-        kind != Kind::Outside,
+        kind != WorldKind::Outside,
         "this thread is in no world: run the future by `world::sim` or `world::real`"
     );
     kind
 }
 
 /// Runs `f` on the state shared by both worlds.
-pub(crate) fn with_common<T>(f: impl FnOnce(&Common) -> T) -> T {
+pub(crate) fn with_common<T>(f: impl FnOnce(&SharedContext) -> T) -> T {
     kind();
     COMMON.with_borrow(|common| f(common.as_ref().expect("a thread in a world has its commons")))
 }
@@ -77,8 +81,8 @@ pub(crate) fn with_common<T>(f: impl FnOnce(&Common) -> T) -> T {
 ///
 /// # Panics
 /// If the thread is in a world already: worlds do not nest.
-pub(crate) fn enter(kind: Kind, common: Common) -> Entered {
-    assert!(KIND.get() == Kind::Outside, "a thread can be in one world at a time");
+pub(crate) fn enter(kind: WorldKind, common: SharedContext) -> Entered {
+    assert!(KIND.get() == WorldKind::Outside, "a thread can be in one world at a time");
     KIND.set(kind);
     COMMON.set(Some(common));
     Entered(())
@@ -89,7 +93,7 @@ pub(crate) struct Entered(());
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        KIND.set(Kind::Outside);
+        KIND.set(WorldKind::Outside);
         COMMON.set(None);
     }
 }
@@ -98,8 +102,8 @@ impl Drop for Entered {
 /// stream from its beginning: keep the stream, do not request it for each draw.
 pub fn stream(purpose: &str) -> chance::Stream {
     let own = match ambient::kind() {
-        Kind::Sim => sim::state::own_source(),
-        Kind::Real | Kind::Outside => None,
+        WorldKind::Sim => sim::state::own_source(),
+        WorldKind::Real | WorldKind::Outside => None,
     };
     own.map_or_else(|| of_world(purpose), |own| own.stream(purpose))
 }
@@ -115,7 +119,7 @@ pub(crate) fn of_world(purpose: &str) -> chance::Stream {
 /// keep its TCP from learning at all (`tcp_no_metrics_save`).
 pub fn forget_peers() {
     match ambient::kind() {
-        Kind::Sim => sim::forget_peers(),
-        Kind::Real | Kind::Outside => {}
+        WorldKind::Sim => sim::forget_peers(),
+        WorldKind::Real | WorldKind::Outside => {}
     }
 }

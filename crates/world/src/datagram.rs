@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::ReadBuf;
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 use crate::{real, sim};
 
 pub use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
@@ -28,7 +28,7 @@ impl UdpSocket {
     /// If the address is taken or not ours.
     pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
         match ambient::kind() {
-            Kind::Sim => sim::UdpSocket::bind(address).map(|s| UdpSocket(UdpBackend::Sim(s))),
+            WorldKind::Sim => sim::UdpSocket::bind(address).map(|s| UdpSocket(UdpBackend::Sim(s))),
             _ => real::bind_udp(address).map(|s| UdpSocket(UdpBackend::Real(s))),
         }
     }
@@ -110,7 +110,9 @@ impl BatchSocket {
     /// If the address is taken or not ours.
     pub fn bind(address: SocketAddr) -> io::Result<BatchSocket> {
         match ambient::kind() {
-            Kind::Sim => sim::UdpSocket::bind(address).map(|s| BatchSocket(BatchBackend::Sim(s))),
+            WorldKind::Sim => {
+                sim::UdpSocket::bind(address).map(|s| BatchSocket(BatchBackend::Sim(s)))
+            }
             _ => real::BatchSocket::bind(address).map(|s| BatchSocket(BatchBackend::Real(s))),
         }
     }
@@ -122,7 +124,7 @@ impl BatchSocket {
     /// If the address is in exclusive use, or is not ours.
     pub fn bind_shared(address: SocketAddr) -> io::Result<BatchSocket> {
         match ambient::kind() {
-            Kind::Sim => BatchSocket::bind(address),
+            WorldKind::Sim => BatchSocket::bind(address),
             _ => {
                 real::BatchSocket::bind_shared(address).map(|s| BatchSocket(BatchBackend::Real(s)))
             }
@@ -135,7 +137,7 @@ impl BatchSocket {
     /// If there is no route to `peer`, or no free port.
     pub fn connect(peer: SocketAddr) -> io::Result<BatchSocket> {
         match ambient::kind() {
-            Kind::Sim => {
+            WorldKind::Sim => {
                 sim::UdpSocket::bind(([0; 4], 0).into()).map(|s| BatchSocket(BatchBackend::Sim(s)))
             }
             _ => real::BatchSocket::connect(peer).map(|s| BatchSocket(BatchBackend::Real(s))),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chance::Source;
 
-use crate::ambient::{self, Common, Kind};
+use crate::ambient::{self, SharedContext, WorldKind};
 use crate::report::Keeping;
 
 mod clock;
@@ -38,11 +38,11 @@ pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
         Recording::Endpoints => Keeping::Endpoints,
         Recording::Series(_) => Keeping::Series,
     };
-    let common = Common::new(config.source, config.hosts, keeping);
-    let _entered = ambient::enter(Kind::Real, common);
+    let common = SharedContext::new(config.source, config.hosts, keeping);
+    let _entered = ambient::enter(WorldKind::Real, common);
     clock::start(config.began)?;
     recorder::install(config.recording);
-    let _running = Running;
+    let _running = TeardownGuard;
     let tasks = tokio::task::LocalSet::new();
     if let Recording::Series(sampling) = config.recording {
         tasks.spawn_local(recorder::sample(sampling));
@@ -51,9 +51,9 @@ pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
 }
 
 /// Removes the world's state after its tasks, also if one panics.
-struct Running;
+struct TeardownGuard;
 
-impl Drop for Running {
+impl Drop for TeardownGuard {
     fn drop(&mut self) {
         ambient::forget_added();
         recorder::uninstall();

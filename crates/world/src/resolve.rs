@@ -6,7 +6,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 
 /// The address of `name`: from the world's hosts map, which may also map an address to another; otherwise `name`
 /// itself if it is one.
@@ -28,7 +28,7 @@ pub fn resolve(name: &str) -> io::Result<IpAddr> {
 pub async fn lookup(name: &str) -> io::Result<Vec<IpAddr>> {
     match resolve(name) {
         Ok(address) => Ok(vec![address]),
-        Err(error) if ambient::kind() == Kind::Sim => Err(error),
+        Err(error) if ambient::kind() == WorldKind::Sim => Err(error),
         Err(_) => system_lookup(name).await,
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 use crate::{real, sim};
 
 /// A TCP connection. Nagle's algorithm is off, as in browsers and web servers.
@@ -30,7 +30,7 @@ impl TcpStream {
     /// As the kernel's: refused, timed out, unreachable.
     pub async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         match ambient::kind() {
-            Kind::Sim => {
+            WorldKind::Sim => {
                 sim::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Sim(s)))
             }
             _ => real::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Real(s))),
@@ -265,7 +265,7 @@ impl TcpListener {
     /// If the address is taken or not ours.
     pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         match ambient::kind() {
-            Kind::Sim => {
+            WorldKind::Sim => {
                 sim::TcpListener::bind(address).map(|l| TcpListener(ListenerBackend::Sim(l)))
             }
             _ => real::TcpListener::bind(address).map(|l| TcpListener(ListenerBackend::Real(l))),
@@ -279,7 +279,7 @@ impl TcpListener {
     /// As [`TcpListener::bind`]; in the real world without the capability `CAP_NET_ADMIN`.
     pub fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
         match ambient::kind() {
-            Kind::Sim => sim::TcpListener::bind_transparent(address)
+            WorldKind::Sim => sim::TcpListener::bind_transparent(address)
                 .map(|l| TcpListener(ListenerBackend::Sim(l))),
             _ => real::TcpListener::bind_transparent(address)
                 .map(|listener| TcpListener(ListenerBackend::Real(listener))),

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chance::Source;
-use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWire, Wire, isolated};
+use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWireError, Wire, isolated};
 
 use bulk::Bulk;
 use ping::{EchoSocket, Echoes, Pings};
@@ -53,7 +53,8 @@ impl Arguments {
             match word.as_str() {
                 "--rootless" => arguments.privilege = Privilege::Rootless,
                 "--wire" => {
-                    let wire = value()?.parse().map_err(|error: UnknownWire| error.to_string())?;
+                    let wire =
+                        value()?.parse().map_err(|error: UnknownWireError| error.to_string())?;
                     arguments.wires = vec![wire];
                 }
                 "--only" => arguments.only = Some(value()?),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use congestion::Algorithm;
-use farlink_emu::flow::{Buffers, Exchange, Flow};
+use farlink_emu::flow::{ComparedFlow, FlowBuffers, RequestResponse};
 use net::QueueLimit;
 use units::BitsPerSec;
 
@@ -22,15 +22,15 @@ pub struct Setting {
     /// Numbers of the data packets that are dropped.
     pub drops: &'static [u64],
     /// Requests and responses.
-    pub exchanges: &'static [Exchange],
+    pub exchanges: &'static [RequestResponse],
 }
 
-const fn bulk(response_bytes: u64) -> Exchange {
-    Exchange { think: Duration::ZERO, response_bytes }
+const fn bulk(response_bytes: u64) -> RequestResponse {
+    RequestResponse { think: Duration::ZERO, response_bytes }
 }
 
-const fn after(think_ms: u64, response_bytes: u64) -> Exchange {
-    Exchange { think: Duration::from_millis(think_ms), response_bytes }
+const fn after(think_ms: u64, response_bytes: u64) -> RequestResponse {
+    RequestResponse { think: Duration::from_millis(think_ms), response_bytes }
 }
 
 /// Links over which a kernel flow is reproducible: compared packet by packet.
@@ -155,7 +155,7 @@ const fn download(
     name: &'static str,
     what: &'static str,
     (mbit, rtt_ms, queue): (u64, u64, u32),
-    exchanges: &'static [Exchange],
+    exchanges: &'static [RequestResponse],
 ) -> Setting {
     Setting { name, what, mbit, rtt_ms, queue: QueueLimit::Packets(queue), drops: &[], exchanges }
 }
@@ -175,8 +175,8 @@ pub const AUTOTUNED: [Setting; 9] = [
 
 impl Setting {
     /// The flow over this link.
-    pub fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {
-        Flow {
+    pub fn flow(&self, congestion: Algorithm, buffers: FlowBuffers) -> ComparedFlow {
+        ComparedFlow {
             rate: BitsPerSec::mbit(self.mbit),
             rtt: Duration::from_millis(self.rtt_ms),
             queue: self.queue,

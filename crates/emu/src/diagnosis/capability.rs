@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-use super::{Complaint, Lack, first_line, in_child};
+use super::{AttemptError, Lack, first_line, in_child};
 use crate::namespace::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
@@ -208,13 +208,13 @@ fn namespaces() -> Result<String, Lack> {
 fn iproute2() -> Result<String, Lack> {
     match first_line(Command::new("ip").arg("-Version")) {
         Ok(line) => Ok(line),
-        Err(Complaint::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
+        Err(AttemptError::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
             Err(Lack::new("there is no `ip` on PATH", "sudo apt-get install iproute2"))
         }
-        Err(Complaint::NotStarted(error)) => {
+        Err(AttemptError::NotStarted(error)) => {
             Err(Lack::new(format!("`ip` cannot be run: {error}"), "sudo apt-get install iproute2"))
         }
-        Err(Complaint::Failed(line)) => Err(Lack::new(
+        Err(AttemptError::Failed(line)) => Err(Lack::new(
             format!("`ip` fails: {line}"),
             "sudo apt-get install --reinstall iproute2",
         )),
@@ -226,8 +226,8 @@ fn veth() -> Result<String, Lack> {
     command.args(["link", "add", "farlink0", "type", "veth", "peer", "name", "farlink1"]);
     match first_line(isolated(&mut command, Privilege::available())) {
         Ok(_) => Ok("a pair of interfaces".into()),
-        Err(Complaint::NotStarted(error)) => Err(no_veth(&error.to_string())),
-        Err(Complaint::Failed(line)) => Err(no_veth(&line)),
+        Err(AttemptError::NotStarted(error)) => Err(no_veth(&error.to_string())),
+        Err(AttemptError::Failed(line)) => Err(no_veth(&line)),
     }
 }
 

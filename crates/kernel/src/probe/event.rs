@@ -13,7 +13,7 @@ use crate::{Connection, Motion, Motions};
 
 /// Content of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct ProbeEvent {
     /// Time on `CLOCK_MONOTONIC`, to the microsecond.
     pub(super) at: Duration,
     /// The kernel's name of the socket, which may be reused by another socket.
@@ -26,7 +26,7 @@ pub(super) struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// A segment arrived (`tcp_probe`).
-    Segment(Segment),
+    Segment(TracedSegment),
     /// A retransmission (`tcp_retransmit_skb`).
     Retransmit,
     /// Loss recovery entered this state (`tcp_cong_state_set`).
@@ -35,7 +35,7 @@ pub(super) enum What {
 
 /// A sender before it processes a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct TracedSegment {
     pub(super) cookie: u64,
     pub(super) next: u32,
     pub(super) unacknowledged: u32,
@@ -49,11 +49,11 @@ pub(super) struct Segment {
 pub(super) const NAMES: [&str; 3] = ["tcp_probe", "tcp_retransmit_skb", "tcp_cong_state_set"];
 
 /// Reads a line; none if it is not one of our events.
-pub(super) fn parse(line: &str) -> Option<Event> {
+pub(super) fn parse(line: &str) -> Option<ProbeEvent> {
     let (name, (head, fields)) =
         NAMES.iter().find_map(|name| Some((*name, line.split_once(&format!(": {name}: "))?)))?;
     let at = seconds(head.rsplit(' ').next()?)?;
-    let fields = Fields(fields);
+    let fields = EventFields(fields);
     let socket = fields.get("skaddr")?.to_owned();
     let (local, peer, what) = match name {
         "tcp_probe" => (fields.end("src")?, fields.end("dest")?, What::Segment(segment(&fields)?)),
@@ -63,7 +63,7 @@ pub(super) fn parse(line: &str) -> Option<Event> {
             (fields.address("s")?, fields.address("d")?, What::Congestion(state))
         }
     };
-    Some(Event { at, socket, local, peer, what })
+    Some(ProbeEvent { at, socket, local, peer, what })
 }
 
 /// Number of events discarded by the kernel, if a line reports it.
@@ -71,8 +71,8 @@ pub(super) fn lost(line: &str) -> Option<u64> {
     line.split_once("[LOST ")?.1.split_once(" EVENTS]")?.0.parse().ok()
 }
 
-fn segment(fields: &Fields<'_>) -> Option<Segment> {
-    Some(Segment {
+fn segment(fields: &EventFields<'_>) -> Option<TracedSegment> {
+    Some(TracedSegment {
         cookie: u64::from_str_radix(fields.get("sock_cookie")?, 16).ok()?,
         next: fields.hex("snd_nxt")?,
         unacknowledged: fields.hex("snd_una")?,
@@ -91,9 +91,9 @@ fn seconds(text: &str) -> Option<Duration> {
 }
 
 /// `name=value name=value`
-struct Fields<'a>(&'a str);
+struct EventFields<'a>(&'a str);
 
-impl<'a> Fields<'a> {
+impl<'a> EventFields<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
         self.0.split_ascii_whitespace().find_map(|field| {
             let (of, value) = field.split_once('=')?;
@@ -133,7 +133,7 @@ pub struct Traced {
 }
 
 /// Sorts events, in the trace's order, by connection. Times count from `began`; a full segment has `segment_bytes` bytes.
-pub(super) fn collect(events: &[Event], began: Duration, segment_bytes: u32) -> Motions {
+pub(super) fn collect(events: &[ProbeEvent], began: Duration, segment_bytes: u32) -> Motions {
     let cookies = cookies(events);
     let mut followed: BTreeMap<Connection, Followed> = BTreeMap::new();
     for event in events {
@@ -149,14 +149,14 @@ pub(super) fn collect(events: &[Event], began: Duration, segment_bytes: u32) -> 
 }
 
 /// A socket's name and addresses.
-type Key<'a> = (&'a str, SocketAddr, SocketAddr);
+type SocketKey<'a> = (&'a str, SocketAddr, SocketAddr);
 
-fn key(event: &Event) -> Key<'_> {
+fn key(event: &ProbeEvent) -> SocketKey<'_> {
     (&event.socket, event.local, event.peer)
 }
 
 /// Only segment events carry a socket's cookie; its name and addresses together are as good.
-fn cookies(events: &[Event]) -> BTreeMap<Key<'_>, u64> {
+fn cookies(events: &[ProbeEvent]) -> BTreeMap<SocketKey<'_>, u64> {
     let segments = events.iter().filter_map(|event| match &event.what {
         What::Segment(segment) => Some((key(event), segment.cookie)),
         _ => None,
@@ -195,7 +195,7 @@ impl Followed {
     }
 }
 
-fn stats(segment: &Segment, segment_bytes: u32) -> Stats {
+fn stats(segment: &TracedSegment, segment_bytes: u32) -> Stats {
     let in_flight_bytes = segment.next.wrapping_sub(segment.unacknowledged);
     Stats {
         bytes_sent: 0,
@@ -275,8 +275,8 @@ mod tests {
         }
     }
 
-    fn event(millis: u64, socket: &str, what: What) -> Event {
-        Event {
+    fn event(millis: u64, socket: &str, what: What) -> ProbeEvent {
+        ProbeEvent {
             at: Duration::from_millis(millis),
             socket: socket.to_owned(),
             local: "10.0.0.2:80".parse().unwrap(),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn segment(cookie: u64, unacknowledged: u32) -> What {
-        What::Segment(Segment {
+        What::Segment(TracedSegment {
             cookie,
             next: 2000,
             unacknowledged,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tcp::{Ecn, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
 use units::Time;
 
-use super::Peer;
+use super::PeerState;
 use crate::when::seconds;
 
 /// Fields of a segment given in a line.
@@ -22,12 +22,12 @@ pub(crate) struct Pattern {
     pub(crate) ack: Option<u64>,
     pub(crate) window_bytes: Option<u64>,
     /// None: no angle brackets. On a SYN they list all options.
-    pub(crate) options: Option<Options>,
+    pub(crate) options: Option<OptionPattern>,
 }
 
 /// Options in angle brackets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
+pub(crate) struct OptionPattern {
     pub(crate) mss: Option<u32>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack_permitted: bool,
@@ -47,7 +47,7 @@ const USUAL_SYN: SynOptions = SynOptions { mss: 1460, window_scale: 7, sack: tru
 
 impl Pattern {
     /// The arriving segment; remembers the defaults of later ones.
-    pub(crate) fn segment(&self, now: Time, peer: &mut Peer) -> Result<Segment, String> {
+    pub(crate) fn segment(&self, now: Time, peer: &mut PeerState) -> Result<Segment, String> {
         let data = self.data.clone().unwrap_or(peer.next..peer.next);
         if let Some(ack) = self.ack {
             peer.ack = ack;
@@ -94,7 +94,7 @@ impl Pattern {
 
     /// The timestamps given; otherwise those that the peer would send: present if the endpoint uses them, with the echo of
     /// the last segment from it.
-    fn arriving_timestamps(&self, now: Time, peer: &Peer) -> Option<Timestamps> {
+    fn arriving_timestamps(&self, now: Time, peer: &PeerState) -> Option<Timestamps> {
         let stated = self.options.as_ref().and_then(|options| options.timestamps);
         let listed = self.flags.contains(Flags::SYN) && self.options.is_some();
         let usual = !listed && (peer.first || peer.echo.is_some());
@@ -146,7 +146,7 @@ fn compare_flags(expected: Flags, left: Flags) -> Result<(), String> {
 }
 
 fn compare_options(expected: &Pattern, left: &Segment) -> Result<(), String> {
-    let none = Options::default();
+    let none = OptionPattern::default();
     let options = expected.options.as_ref().unwrap_or(&none);
     let sack: Vec<Range<u64>> = left.sack.iter().collect();
     differ("SACK blocks", &show_all(&options.sack), &show_all(&sack))?;
@@ -166,7 +166,7 @@ fn compare_options(expected: &Pattern, left: &Segment) -> Result<(), String> {
 }
 
 /// On a SYN the brackets list all options.
-fn compare_syn(options: &Options, syn: SynOptions, timestamps: bool) -> Result<(), String> {
+fn compare_syn(options: &OptionPattern, syn: SynOptions, timestamps: bool) -> Result<(), String> {
     let show = |value: Option<u64>| value.map_or("none".to_owned(), |value| value.to_string());
     differ("the MSS", &show(options.mss.map(u64::from)), &syn.mss.to_string())?;
     let scale = options.window_scale.map(u64::from);
@@ -215,7 +215,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl fmt::Display for Options {
+impl fmt::Display for OptionPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(self.mss.map(|mss| format!("mss {mss}")));

@@ -183,16 +183,16 @@ fn linux_2_6_32() -> Config {
 #[error(
     "no TCP generation is called `{name}`; there are linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
 )]
-pub struct UnknownGeneration {
+pub struct UnknownGenerationError {
     /// The name given.
     pub name: String,
 }
 
 impl FromStr for Generation {
-    type Err = UnknownGeneration;
+    type Err = UnknownGenerationError;
 
-    fn from_str(name: &str) -> Result<Generation, UnknownGeneration> {
-        Generation::named(name).ok_or_else(|| UnknownGeneration { name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Generation, UnknownGenerationError> {
+        Generation::named(name).ok_or_else(|| UnknownGenerationError { name: name.to_owned() })
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use units::Time;
 
 use super::clock;
-use super::recorder::Alarm;
+use super::recorder::AsyncAlarm;
 
 thread_local! {
     static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -76,29 +76,29 @@ const STRETCH: Duration = Duration::from_millis(4);
 /// Completes at a deadline.
 pub(crate) struct Sleep {
     deadline: Time,
-    stage: Stage,
+    stage: SleepStage,
 }
 
-enum Stage {
+enum SleepStage {
     /// Not polled yet, or between two stages.
     Between,
     Coarse(Pin<Box<tokio::time::Sleep>>),
-    Fine(Alarm),
+    Fine(AsyncAlarm),
 }
 
 pub(crate) fn sleep_until(deadline: Time) -> Sleep {
-    Sleep { deadline, stage: Stage::Between }
+    Sleep { deadline, stage: SleepStage::Between }
 }
 
 impl Sleep {
     /// The stage for the remaining time.
-    fn stage(&self, left: Duration) -> Stage {
-        let coarse = |span: Duration| Stage::Coarse(Box::pin(tokio::time::sleep(span)));
+    fn stage(&self, left: Duration) -> SleepStage {
+        let coarse = |span: Duration| SleepStage::Coarse(Box::pin(tokio::time::sleep(span)));
         if left > STRETCH {
             return coarse(left - STRETCH);
         }
         // Without an alarm the last stretch takes as long as tokio's timers make it.
-        Alarm::after(left).map_or_else(|_| coarse(left), Stage::Fine)
+        AsyncAlarm::after(left).map_or_else(|_| coarse(left), SleepStage::Fine)
     }
 }
 
@@ -108,20 +108,20 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
-                Stage::Between => {
+                SleepStage::Between => {
                     let left = self.deadline.since(clock::now());
                     if left.is_zero() {
                         return Poll::Ready(());
                     }
                     self.stage = self.stage(left);
                 }
-                Stage::Coarse(sleep) => {
+                SleepStage::Coarse(sleep) => {
                     ready!(sleep.as_mut().poll(cx));
-                    self.stage = Stage::Between;
+                    self.stage = SleepStage::Between;
                 }
-                Stage::Fine(alarm) => {
+                SleepStage::Fine(alarm) => {
                     ready!(alarm.poll_rung(cx));
-                    self.stage = Stage::Between;
+                    self.stage = SleepStage::Between;
                 }
             }
         }

@@ -21,14 +21,14 @@ use crate::report::{Endpoint, Report};
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
-    static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+    static RECORDER: RefCell<Option<ConnectionRecorder>> = const { RefCell::new(None) };
 }
 
 /// The connections of one world.
-struct Recorder {
+struct ConnectionRecorder {
     recording: Recording,
     /// Open connections, by number.
-    open: BTreeMap<u64, Observed>,
+    open: BTreeMap<u64, OpenConnection>,
     closed: Vec<Endpoint>,
     next: u64,
     /// Notified of each new connection.
@@ -36,16 +36,16 @@ struct Recorder {
 }
 
 /// A connection that is open.
-struct Observed {
-    watch: Watch,
+struct OpenConnection {
+    watch: SocketWatch,
     established_at: Time,
     endpoint: Endpoint,
 }
 
 /// Represents a connection that is recorded until this is dropped; drop it before the socket.
-pub(super) struct Ticket(u64);
+pub(super) struct RecordedConnection(u64);
 
-impl Drop for Ticket {
+impl Drop for RecordedConnection {
     fn drop(&mut self) {
         with_if_any(|recorder| recorder.close(self.0));
     }
@@ -56,7 +56,7 @@ impl Drop for Ticket {
 pub fn report() -> Option<Report> {
     let mut report = with_if_any(|recorder| {
         let mut endpoints = recorder.closed.clone();
-        endpoints.extend(recorder.open.values().map(Observed::account));
+        endpoints.extend(recorder.open.values().map(OpenConnection::account));
         Report { digest: None, links: Vec::new(), radios: Vec::new(), drops: Vec::new(), endpoints }
     });
     if let Some(report) = &mut report {
@@ -69,12 +69,12 @@ pub fn report() -> Option<Report> {
 pub(super) fn connected(
     socket: &tokio::net::TcpStream,
     asked_at: Option<Time>,
-) -> io::Result<Option<Ticket>> {
+) -> io::Result<Option<RecordedConnection>> {
     with_if_any(|recorder| recorder.add(socket, asked_at)).transpose()
 }
 
 pub(super) fn install(recording: Recording) {
-    let recorder = Recorder {
+    let recorder = ConnectionRecorder {
         recording,
         open: BTreeMap::new(),
         closed: Vec::new(),
@@ -95,7 +95,7 @@ pub(super) async fn sample(sampling: Sampling) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
-        let open = with_if_any(Recorder::look);
+        let open = with_if_any(ConnectionRecorder::look);
         if open == Some(0) {
             opened.notified().await;
             ticks.reset_immediately();
@@ -103,18 +103,18 @@ pub(super) async fn sample(sampling: Sampling) {
     }
 }
 
-fn with_if_any<T>(act: impl FnOnce(&mut Recorder) -> T) -> Option<T> {
+fn with_if_any<T>(act: impl FnOnce(&mut ConnectionRecorder) -> T) -> Option<T> {
     RECORDER.with_borrow_mut(|recorder| recorder.as_mut().map(act))
 }
 
-impl Recorder {
+impl ConnectionRecorder {
     fn add(
         &mut self,
         socket: &tokio::net::TcpStream,
         asked_at: Option<Time>,
-    ) -> io::Result<Ticket> {
+    ) -> io::Result<RecordedConnection> {
         let now = clock::now();
-        let watch = Watch::of(socket)?;
+        let watch = SocketWatch::of(socket)?;
         let endpoint = Endpoint {
             local: socket.local_addr()?,
             peer: socket.peer_addr()?,
@@ -128,12 +128,12 @@ impl Recorder {
             held: Vec::new(),
             qlog: String::new(),
         };
-        let observed = Observed { watch, established_at: now, endpoint };
+        let observed = OpenConnection { watch, established_at: now, endpoint };
         let number = self.next;
         self.next += 1;
         self.open.insert(number, observed);
         self.opened.notify_one();
-        Ok(Ticket(number))
+        Ok(RecordedConnection(number))
     }
 
     fn close(&mut self, number: u64) {
@@ -154,7 +154,7 @@ impl Recorder {
     }
 }
 
-impl Observed {
+impl OpenConnection {
     fn look(&mut self, now: Time) {
         self.watch.note_change(now, &mut self.endpoint.series);
     }
@@ -170,9 +170,9 @@ impl Observed {
 // Kernel state of a connection, if available: on Linux.
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Alarm, Watch, monotonic};
+pub(super) use linux::{AsyncAlarm, SocketWatch, monotonic};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{Alarm, Watch, monotonic};
+pub(super) use other::{AsyncAlarm, SocketWatch, monotonic};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -181,7 +181,7 @@ mod linux {
     use std::task::{Context, Poll};
     use std::time::Duration;
 
-    use kernel::Snapshot;
+    use kernel::ConnectionSnapshot;
     use tcp::{Sample, Stats};
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
@@ -192,16 +192,16 @@ mod linux {
     }
 
     /// A kernel alarm in tokio's event loop.
-    pub(crate) struct Alarm(AsyncFd<kernel::Alarm>);
+    pub(crate) struct AsyncAlarm(AsyncFd<kernel::Alarm>);
 
-    impl Alarm {
-        pub(crate) fn after(span: Duration) -> io::Result<Alarm> {
+    impl AsyncAlarm {
+        pub(crate) fn after(span: Duration) -> io::Result<AsyncAlarm> {
             let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
             // SAFETY: the alarm owns its descriptor, which stays the same and open until the alarm is dropped, and it is dropped by the
             // registration that owns it.
             #[expect(unsafe_code, reason = "tokio has no other way to wait for a descriptor")]
             let registered = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) };
-            Ok(Alarm(registered?))
+            Ok(AsyncAlarm(registered?))
         }
 
         /// Ready once it has rung, or cannot ring any more.
@@ -212,11 +212,11 @@ mod linux {
 
     /// A second descriptor of a socket, to inspect it while its owner uses it. It must be closed before its owner closes the socket: while it
     /// is open, so is the connection.
-    pub(crate) struct Watch(OwnedFd);
+    pub(crate) struct SocketWatch(OwnedFd);
 
-    impl Watch {
-        pub(crate) fn of(socket: &tokio::net::TcpStream) -> io::Result<Watch> {
-            socket.as_fd().try_clone_to_owned().map(Watch)
+    impl SocketWatch {
+        pub(crate) fn of(socket: &tokio::net::TcpStream) -> io::Result<SocketWatch> {
+            socket.as_fd().try_clone_to_owned().map(SocketWatch)
         }
 
         /// The socket's number.
@@ -226,12 +226,12 @@ mod linux {
 
         /// Counters and estimates of the connection.
         pub(crate) fn stats(&self) -> Option<Stats> {
-            Snapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
+            ConnectionSnapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
         }
 
         /// Adds changes to the connection's series.
         pub(crate) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
-            if let Ok(snapshot) = Snapshot::of(&self.0) {
+            if let Ok(snapshot) = ConnectionSnapshot::of(&self.0) {
                 kernel::note_change(series, at, &snapshot);
             }
         }
@@ -252,10 +252,10 @@ mod other {
     }
 
     /// Not available: callers wait with tokio's timers instead.
-    pub(crate) struct Alarm(std::convert::Infallible);
+    pub(crate) struct AsyncAlarm(std::convert::Infallible);
 
-    impl Alarm {
-        pub(crate) fn after(_span: Duration) -> io::Result<Alarm> {
+    impl AsyncAlarm {
+        pub(crate) fn after(_span: Duration) -> io::Result<AsyncAlarm> {
             Err(io::ErrorKind::Unsupported.into())
         }
 
@@ -265,11 +265,11 @@ mod other {
     }
 
     /// Nothing to inspect: endpoints are reported without TCP's counters.
-    pub(crate) struct Watch;
+    pub(crate) struct SocketWatch;
 
-    impl Watch {
-        pub(crate) fn of(_socket: &tokio::net::TcpStream) -> io::Result<Watch> {
-            Ok(Watch)
+    impl SocketWatch {
+        pub(crate) fn of(_socket: &tokio::net::TcpStream) -> io::Result<SocketWatch> {
+            Ok(SocketWatch)
         }
 
         pub(crate) fn cookie(&self) -> Option<u64> {

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use net::DropCause;
 use units::Time;
 
-use super::movement::Arrivals;
+use super::movement::ArrivalLog;
 use super::state;
-use super::tcp_table::Socket;
-use super::topology::{Body, Packet, Port, Topology};
+use super::tcp_table::TcpEnd;
+use super::topology::{NodePort, Packet, PacketBody, Topology};
 use crate::ambient;
 use crate::report::{Drop, Endpoint, Report};
 
@@ -67,22 +67,22 @@ pub fn take_sightings() -> Vec<Sighting> {
 
 /// The packets kept.
 #[derive(Default)]
-pub(super) struct Capture {
-    seen: Vec<Seen>,
+pub(super) struct PacketCapture {
+    seen: Vec<CapturedPacket>,
     /// Packets that left so far.
     left: u64,
 }
 
-struct Seen {
+struct CapturedPacket {
     at: Time,
     crossing: Crossing,
     serial: u64,
-    from: Port,
-    to: Port,
+    from: NodePort,
+    to: NodePort,
     content: Content,
 }
 
-impl Capture {
+impl PacketCapture {
     /// Numbers a packet that leaves.
     pub(super) fn left(&mut self, at: Time, packet: &mut Packet) {
         packet.serial = self.left;
@@ -100,16 +100,16 @@ impl Capture {
             return;
         }
         let content = match &packet.body {
-            Body::Tcp(segment) => Content::Tcp(segment.clone()),
-            Body::Udp(datagram) => Content::Udp(datagram.data.clone()),
+            PacketBody::Tcp(segment) => Content::Tcp(segment.clone()),
+            PacketBody::Udp(datagram) => Content::Udp(datagram.data.clone()),
         };
-        self.seen.push(Seen { at, crossing, serial, from, to, content });
+        self.seen.push(CapturedPacket { at, crossing, serial, from, to, content });
     }
 }
 
-impl Seen {
+impl CapturedPacket {
     fn tell(self, topology: &Topology) -> Sighting {
-        let Seen { at, crossing, serial, from, to, content } = self;
+        let CapturedPacket { at, crossing, serial, from, to, content } = self;
         let (from, to) = (topology.address(from), topology.address(to));
         Sighting { at, crossing, serial, from, to, content }
     }
@@ -119,7 +119,7 @@ impl Seen {
 pub fn report() -> Option<Report> {
     let mut report = None;
     state::with_if_any(|state| {
-        let tells_series = state.trace.series == Series::Told;
+        let tells_series = state.trace.series == SeriesUse::Told;
         let mut endpoints: Vec<Endpoint> = match tells_series {
             true => state.trace.closed.clone(),
             false => state.trace.closed.iter().map(Endpoint::without_series).collect(),
@@ -141,21 +141,21 @@ pub fn report() -> Option<Report> {
 }
 
 #[derive(Default)]
-pub(super) struct Trace {
+pub(super) struct WireTrace {
     digest: u64,
     drops: Vec<Drop>,
     pub(super) closed: Vec<Endpoint>,
     /// Copies of packets, if captured.
-    pub(super) capture: Option<Capture>,
+    pub(super) capture: Option<PacketCapture>,
     /// Recording of connections' series.
-    pub(super) series: Series,
+    pub(super) series: SeriesUse,
     /// Arrived packets, if kept.
-    pub(super) arrivals: Option<Arrivals>,
+    pub(super) arrivals: Option<ArrivalLog>,
 }
 
 /// Use of connections' series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Series {
+pub(super) enum SeriesUse {
     /// None are recorded.
     #[default]
     None,
@@ -165,13 +165,13 @@ pub(super) enum Series {
     Told,
 }
 
-impl Trace {
+impl WireTrace {
     /// Makes a new socket record as the plan asks.
-    pub(super) fn watch(&self, socket: &mut Socket) {
-        if self.series != Series::None {
+    pub(super) fn watch(&self, socket: &mut TcpEnd) {
+        if self.series != SeriesUse::None {
             socket.connection.record_series();
         }
-        if self.series == Series::Told {
+        if self.series == SeriesUse::Told {
             socket.held = Some(Box::default());
         }
     }

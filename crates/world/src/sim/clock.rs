@@ -15,14 +15,14 @@ pub(crate) fn now() -> Time {
 }
 
 /// A future that completes at a deadline. It is scheduled when first polled.
-pub(crate) struct Timer {
+pub(crate) struct SimTimer {
     deadline: Time,
     slot: Option<(u32, u32)>,
 }
 
-impl Timer {
-    pub(crate) fn new(deadline: Time) -> Timer {
-        Timer { deadline, slot: None }
+impl SimTimer {
+    pub(crate) fn new(deadline: Time) -> SimTimer {
+        SimTimer { deadline, slot: None }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -34,7 +34,7 @@ impl Timer {
                 Some((slot, _)) => state.timers.rewake(slot, cx.waker()),
                 None => {
                     let (slot, generation) = state.timers.add(cx.waker().clone());
-                    state.agenda.plan(self.deadline, Event::Timer { slot, generation });
+                    state.agenda.plan(self.deadline, SimEvent::Timer { slot, generation });
                     self.slot = Some((slot, generation));
                 }
             }
@@ -43,7 +43,7 @@ impl Timer {
     }
 }
 
-impl Drop for Timer {
+impl Drop for SimTimer {
     fn drop(&mut self) {
         if let Some((slot, generation)) = self.slot {
             state::with_if_any(|state| state.timers.remove(slot, generation));
@@ -53,12 +53,12 @@ impl Drop for Timer {
 
 /// The wakers of pending timers.
 #[derive(Default)]
-pub(super) struct Timers {
+pub(super) struct SimTimers {
     slots: Vec<(u32, Option<Waker>)>,
     free: Vec<u32>,
 }
 
-impl Timers {
+impl SimTimers {
     fn add(&mut self, waker: Waker) -> (u32, u32) {
         match self.free.pop() {
             Some(slot) => {
@@ -100,8 +100,8 @@ impl Timers {
 /// An event that fires at one time. Slots carry generations: an event whose slot has moved on is
 /// stale and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    /// A [`super::clock::Timer`] is due.
+pub(super) enum SimEvent {
+    /// A [`SimTimer`] is due.
     Timer { slot: u32, generation: u32 },
     /// A packet has reached the far end of a link.
     Link(u32),
@@ -117,46 +117,46 @@ pub(super) enum Event {
 
 #[derive(Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<AgendaEntry>>,
     planned: u64,
 }
 
 /// An event with its key: its time above its number. One wide number, because comparing
 /// entries is the most frequent operation here.
-struct Entry {
+struct AgendaEntry {
     place: u128,
-    event: Event,
+    event: SimEvent,
 }
 
 impl Agenda {
-    pub(super) fn plan(&mut self, at: Time, event: Event) {
+    pub(super) fn plan(&mut self, at: Time, event: SimEvent) {
         self.planned += 1;
         let place = (u128::from(at.as_nanos()) << 64) | u128::from(self.planned);
-        self.heap.push(Reverse(Entry { place, event }));
+        self.heap.push(Reverse(AgendaEntry { place, event }));
     }
 
-    pub(super) fn next(&mut self) -> Option<(Time, Event)> {
-        let Reverse(Entry { place, event }) = self.heap.pop()?;
+    pub(super) fn next(&mut self) -> Option<(Time, SimEvent)> {
+        let Reverse(AgendaEntry { place, event }) = self.heap.pop()?;
         Some((Time::from_nanos((place >> 64) as u64), event))
     }
 }
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
+impl Ord for AgendaEntry {
+    fn cmp(&self, other: &AgendaEntry) -> Ordering {
         self.place.cmp(&other.place)
     }
 }
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+impl PartialOrd for AgendaEntry {
+    fn partial_cmp(&self, other: &AgendaEntry) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
+impl PartialEq for AgendaEntry {
+    fn eq(&self, other: &AgendaEntry) -> bool {
         self.place == other.place
     }
 }
 
-impl Eq for Entry {}
+impl Eq for AgendaEntry {}

@@ -14,7 +14,7 @@ use super::plan::NodeId;
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-struct Slot {
+struct TaskSlot {
     generation: u32,
     node: NodeId,
     queued: bool,
@@ -23,7 +23,7 @@ struct Slot {
 }
 
 struct Executor {
-    slots: Vec<Slot>,
+    slots: Vec<TaskSlot>,
     free: Vec<u32>,
     ready: VecDeque<TaskId>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn spawn(task: Task) {
 pub(super) fn spawn_on(node: NodeId, task: Task) {
     EXECUTOR.with_borrow_mut(|executor| {
         let slot = executor.free.pop().unwrap_or_else(|| {
-            executor.slots.push(Slot { generation: 0, node, queued: false, task: None });
+            executor.slots.push(TaskSlot { generation: 0, node, queued: false, task: None });
             (executor.slots.len() - 1) as u32
         });
         let entry = &mut executor.slots[slot as usize];

@@ -9,7 +9,7 @@ use units::Time;
 
 use super::plan::NodeId;
 use super::state;
-use super::tcp_table::Id;
+use super::tcp_table::SocketId;
 use super::topology::{Packet, Topology};
 use crate::report::Held;
 
@@ -86,7 +86,7 @@ pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
 
 /// The arrivals kept.
 #[derive(Default)]
-pub(super) struct Arrivals(Vec<Arrived>);
+pub(super) struct ArrivalLog(Vec<Arrived>);
 
 #[derive(Clone, Copy)]
 struct Arrived {
@@ -96,7 +96,7 @@ struct Arrived {
     wire_bytes: u32,
 }
 
-impl Arrivals {
+impl ArrivalLog {
     /// Packets that a host sends to itself cross no interface and do not count.
     pub(super) fn note(&mut self, at: Time, packet: &Packet) {
         let (from, to) = (packet.from.node, packet.to.node);
@@ -127,7 +127,7 @@ impl Held {
 
 /// Recorder for the layers above a connection's socket. Notes for a connection that is gone are lost.
 #[derive(Clone, Copy, Debug)]
-pub struct HeldNotes(pub(super) Id);
+pub struct HeldNotes(pub(super) SocketId);
 
 impl HeldNotes {
     /// Notes the bytes that the application has ready and has not handed down.
@@ -154,9 +154,9 @@ impl HeldNotes {
 
 /// One connection's series.
 #[derive(Debug, Default)]
-pub(super) struct Series(Vec<Held>);
+pub(super) struct HeldSeries(Vec<Held>);
 
-impl Series {
+impl HeldSeries {
     pub(super) fn samples(&self) -> &[Held] {
         &self.0
     }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_instant_is_kept_once_and_only_if_it_changed_something() {
-        let mut series = Series::default();
+        let mut series = HeldSeries::default();
         let at = Time::from_millis;
         series.note(at(1), 0, |held| held.application_bytes = 9);
         series.note(at(1), 7, |held| held.tls_bytes = 2);

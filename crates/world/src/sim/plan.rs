@@ -11,12 +11,12 @@ use chance::Source;
 use thiserror::Error;
 use units::Time;
 
-use super::capture::{Capture, Series, Trace};
+use super::capture::{PacketCapture, SeriesUse, WireTrace};
 use super::executor::{self, Task, Wakes};
-use super::movement::Arrivals;
-use super::state::{self, State};
+use super::movement::ArrivalLog;
+use super::state::{self, SimState};
 use super::topology::Topology;
-use crate::ambient::{self, Common, Kind};
+use crate::ambient::{self, SharedContext, WorldKind};
 use crate::report::Keeping;
 
 /// A host in the plan.
@@ -36,7 +36,7 @@ pub struct Plan {
     hosts: BTreeMap<String, IpAddr>,
     tasks: Vec<(NodeId, Task)>,
     limit: Duration,
-    trace: Trace,
+    trace: WireTrace,
     wake_latency: Option<Range<Duration>>,
 }
 
@@ -67,7 +67,7 @@ impl Plan {
             hosts: BTreeMap::new(),
             tasks: Vec::new(),
             limit: Duration::from_secs(3600),
-            trace: Trace::default(),
+            trace: WireTrace::default(),
             wake_latency: None,
         }
     }
@@ -79,23 +79,23 @@ impl Plan {
 
     /// Keeps a copy of every packet for [`take_sightings`](super::take_sightings).
     pub fn capture(&mut self) {
-        self.trace.capture = Some(Capture::default());
+        self.trace.capture = Some(PacketCapture::default());
     }
 
     /// Makes every TCP connection record its series, and the data held above its socket, for its
     /// [`Endpoint`](super::Endpoint).
     pub fn record_series(&mut self) {
-        self.trace.series = Series::Told;
+        self.trace.series = SeriesUse::Told;
     }
 
     /// Makes every TCP connection record its series for [`movements`](super::movements) alone: reports, which are frequent, omit them.
     pub fn keep_series(&mut self) {
-        self.trace.series = self.trace.series.max(Series::Kept);
+        self.trace.series = self.trace.series.max(SeriesUse::Kept);
     }
 
     /// Keeps the arrival time of each packet, for [`arrivals`](super::arrivals).
     pub fn keep_arrivals(&mut self) {
-        self.trace.arrivals = Some(Arrivals::default());
+        self.trace.arrivals = Some(ArrivalLog::default());
     }
 
     /// Sets the time that the processes of all nodes take to notice that their sockets are ready; each time is drawn anew.
@@ -174,14 +174,14 @@ impl Plan {
         F: Future + 'static,
     {
         let keeping = match self.trace.series {
-            Series::Told => Keeping::Series,
-            Series::None | Series::Kept => Keeping::Endpoints,
+            SeriesUse::Told => Keeping::Series,
+            SeriesUse::None | SeriesUse::Kept => Keeping::Endpoints,
         };
-        let common = Common::new(self.source, self.hosts, keeping);
-        let _entered = ambient::enter(Kind::Sim, common);
+        let common = SharedContext::new(self.source, self.hosts, keeping);
+        let _entered = ambient::enter(WorldKind::Sim, common);
         let wakes = Wakes::taking(self.wake_latency);
-        state::install(State::new(self.topology, self.trace, wakes, self.sources));
-        let _running = Running;
+        state::install(SimState::new(self.topology, self.trace, wakes, self.sources));
+        let _running = TeardownGuard;
         for (node, task) in self.tasks {
             executor::spawn_on(node, task);
         }
@@ -199,7 +199,7 @@ impl Plan {
                 }
             }
             let at = state::with(|state| state.now);
-            match state::with(State::advance) {
+            match state::with(SimState::advance) {
                 None => return Err(RunError::Stalled { at }),
                 Some(now) if now > limit => return Err(RunError::TimeLimit { limit: self.limit }),
                 Some(_) => {}
@@ -209,9 +209,9 @@ impl Plan {
 }
 
 /// Drops tasks, then the world's state, also if a task panics.
-struct Running;
+struct TeardownGuard;
 
-impl Drop for Running {
+impl Drop for TeardownGuard {
     fn drop(&mut self) {
         executor::clear();
         ambient::forget_added();
