@@ -58,12 +58,12 @@ pub struct Cubic {
 
 impl Cubic {
     /// CUBIC as shipped by Linux.
-    pub fn with_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn with_hystart(settings: &Settings) -> Cubic {
         Cubic { hystart: Some(Hystart::new(settings)), ..Cubic::without_hystart(settings) }
     }
 
     /// CUBIC with slow start until the first loss.
-    pub fn without_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn without_hystart(settings: &Settings) -> Cubic {
         Cubic {
             settings: *settings,
             throttle: throttle(settings.tick),

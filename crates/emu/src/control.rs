@@ -56,7 +56,7 @@ impl Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimingError {
     /// Packets were lost before the emulator saw them.
-    #[error("the emulator was too slow for {0} packets")]
+    #[error("the emulator lost {0} packets because it was too slow")]
     Overrun(u64),
     /// Packets were lost behind the links, or could not be carried at all.
     #[error("{0} packets could not be carried or handed over (is an interface down?)")]

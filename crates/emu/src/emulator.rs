@@ -19,10 +19,10 @@ use nix::sys::time::TimeSpec;
 use units::Time;
 
 use crate::control::{ControlInbox, ControlRequest};
-use crate::end::End;
+use crate::hosts::HostId;
 use crate::links::{LinkPacket, Links};
-use crate::places::{HostTable, PacketRoute};
 use crate::release::{Lateness, Train};
+use crate::routing::{HostTable, PacketRoute};
 use crate::superpacket::{FrameSegment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
@@ -39,11 +39,11 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// Indexed by [`End`].
+    /// Indexed by [`HostId`].
     wires: Vec<WireEnd>,
-    places: HostTable,
+    hosts: HostTable,
     links: Links<FrameSegment>,
-    /// Packets about to leave, by destination [`End`].
+    /// Packets about to leave, by destination [`HostId`].
     trains: Vec<Train>,
     ledger: Ledger,
     inbox: ControlInbox,
@@ -79,30 +79,25 @@ struct LastDelivery {
 }
 
 impl Emulator {
-    /// An emulator between the ends of these wires, one per [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
+    /// An emulator between the ends of these wires, one per [`HostId`]: see [`Testbed::emulator`](crate::Testbed::emulator).
     pub(crate) fn new(
         wires: Vec<WireEnd>,
         topology: Topology,
         source: &chance::Source,
     ) -> Result<Emulator, Error> {
-        let places = HostTable::new(topology.clients(), topology.intermediary());
+        let hosts = HostTable::new(topology.clients(), topology.intermediary());
         let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
             release: Release::Exact,
             wires,
-            places,
+            hosts,
             links: Links::new(topology, source),
             trains,
             ledger: Ledger::default(),
             inbox: ControlInbox::new()?,
             observer: (),
         })
-    }
-
-    /// Sets the clock, whose zero may be shared with others.
-    pub fn counting_from(self, clock: Clock) -> Emulator {
-        Emulator { clock, ..self }
     }
 
     /// Sets how packets leave.
@@ -112,8 +107,8 @@ impl Emulator {
 
     /// Attaches an observer.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, wires, places, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, wires, places, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, wires, hosts, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, wires, hosts, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -144,10 +139,10 @@ impl<O: Observer> Emulator<O> {
                 moved += self.take_in(end, None)?;
             }
             if began >= rested {
-                moved += self.give_out()?;
+                moved += self.release_due()?;
                 rested = if self.is_idle(moved) { began } else { began + self.release.quantum() };
             }
-            if self.wait(began, rested, moved)? && self.obey()? {
+            if self.wait(began, rested, moved)? && self.serve_requests()? {
                 let snapshot = self.snapshot()?;
                 let Emulator { ledger, observer, .. } = self;
                 return Ok(Account { snapshot, drops: ledger.drops, observer });
@@ -156,7 +151,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Hands arrivals from one end to its first link; `answers` is the packet just handed to that end. Returns the number of frames.
-    fn take_in(&mut self, from: End, answers: Option<LastDelivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: HostId, answers: Option<LastDelivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
             let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
@@ -175,10 +170,10 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Segments an arrival and lets its packets enter.
-    fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
+    fn enter(&mut self, at: Time, end: HostId, whole: Superpacket) {
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
-        let leg = self.places.leg(end, source, destination);
+        let leg = self.hosts.leg(end, source, destination);
         let PacketRoute { from, user, .. } = leg;
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
@@ -194,7 +189,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Releases everything that is due, in the order of the links' time. Returns the number of packets.
-    fn give_out(&mut self) -> Result<usize, Error> {
+    fn release_due(&mut self) -> Result<usize, Error> {
         let mut moved = 0;
         loop {
             let arrival = self.links.poll(self.clock.now() + self.release.earliness());
@@ -214,7 +209,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Hands the waiting train to its end, and reads that end's responses.
-    fn depart(&mut self, to: End) -> Result<(), Error> {
+    fn depart(&mut self, to: HostId) -> Result<(), Error> {
         if self.trains[to.number()].packets().is_empty() {
             return Ok(());
         }
@@ -248,17 +243,17 @@ impl<O: Observer> Emulator<O> {
 
     /// True if packets that an end sends while it is handed a packet can be told from earlier ones: by timestamps, or because no
     /// earlier packet is still to be read.
-    fn tells_answers(&mut self, to: End) -> Result<bool, Error> {
+    fn tells_answers(&mut self, to: HostId) -> Result<bool, Error> {
         Ok(self.wire().is_stamped() || self.take_in(to, None)? < BUDGET)
     }
 
     fn wire(&self) -> Wire {
-        self.wires[End::SERVER.number()].wire()
+        self.wires[HostId::SERVER.number()].wire()
     }
 
     /// All hosts.
-    fn ends(&self) -> impl Iterator<Item = End> + use<O> {
-        End::all(self.wires.len() as u32 - 1)
+    fn ends(&self) -> impl Iterator<Item = HostId> + use<O> {
+        HostId::all(self.wires.len() as u32 - 1)
     }
 
     fn note_drops(&mut self) {
@@ -304,7 +299,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Serves requests of other threads; returns true to stop.
-    fn obey(&mut self) -> Result<bool, Error> {
+    fn serve_requests(&mut self) -> Result<bool, Error> {
         self.inbox.silence();
         while let Some(request) = self.inbox.next() {
             // The requester need not wait for the reply.

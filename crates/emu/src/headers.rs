@@ -211,7 +211,7 @@ impl TcpNumbers {
     }
 
     /// Sequence space that it takes: a SYN and a FIN take one number each (RFC 9293 section 3.4).
-    pub fn sequence_length(&self) -> u64 {
+    pub(crate) fn sequence_length(&self) -> u64 {
         let flags = u64::from(self.flags & SYN != 0) + u64::from(self.flags & FIN != 0);
         u64::from(self.payload_bytes) + flags
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use net::{Admission, DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Way};
 use units::Time;
 
-use crate::end::End;
-use crate::places::{LinkReach, PacketRoute};
+use crate::hosts::HostId;
+use crate::routing::{LinkReach, PacketRoute};
 use crate::topology::{LinkRoute, NamedLink};
 use crate::{DroppingLink, Side, Topology};
 
@@ -62,7 +62,7 @@ pub(crate) struct CrossedPacket<B> {
     /// Side of its origin.
     pub(crate) from: Side,
     /// Its destination.
-    pub(crate) to: End,
+    pub(crate) to: HostId,
     /// Its number, in the order in which packets entered the first link.
     pub(crate) number: u64,
     /// User that it belongs to.
@@ -85,7 +85,7 @@ pub(crate) struct LinkPacket {
 struct Traveller<B> {
     number: u64,
     from: Side,
-    to: End,
+    to: HostId,
     route: u32,
     /// Index of its current link in its route.
     hop: u32,
@@ -359,7 +359,7 @@ mod tests {
 
     fn entry(from: Side, server: IpAddr) -> LinkPacket {
         let reach = LinkReach::Server(server);
-        let leg = PacketRoute { from, to: End::at(from.peer(), 0), reach, user: 0 };
+        let leg = PacketRoute { from, to: HostId::at(from.peer(), 0), reach, user: 0 };
         LinkPacket { leg, packet: Packet::new(1000), payload_bytes: 960 }
     }
 

@@ -165,7 +165,7 @@ impl Isolation {
         }
         // After the change of credentials, which may clear it (prctl(2), PR_SET_PDEATHSIG).
         die_with_parent()?;
-        // A parent that died before that call sends nothing, and there is nobody to report to.
+        // A parent that died before that call sends nothing, and no process is left to report to.
         if getppid() != self.parent {
             // SAFETY: leaves at once.
             unsafe { libc::_exit(ORPHANED) }

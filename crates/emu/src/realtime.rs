@@ -65,11 +65,6 @@ impl Clock {
         Clock { began: read(ClockId::CLOCK_MONOTONIC) }
     }
 
-    /// The clock of an emulation that began at this reading of `CLOCK_MONOTONIC`.
-    pub const fn begun_at(monotonic: Duration) -> Clock {
-        Clock { began: monotonic }
-    }
-
     /// Reading of `CLOCK_MONOTONIC` when the emulation began.
     pub const fn began(&self) -> Duration {
         self.began

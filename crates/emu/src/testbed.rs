@@ -23,14 +23,14 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
-use crate::end::End;
+use crate::hosts::HostId;
 use crate::packet_socket::{self, PacketSocket};
 use crate::tap::TapDevice;
 use crate::wire::WireEnd;
 use crate::{Between, Emulator, Error, NetNamespace, Side, Topology, Wire};
 
 /// The routing table of connections that are taken over by the near half.
-const LED: u32 = 100;
+const TPROXY_TABLE: u32 = 100;
 /// Ethernet's MTU, and the minimum MTU of IPv6 (RFC 8200 section 5).
 const ETHERNET_MTU: u32 = 1500;
 const IPV6_LEAST_MTU: u32 = 1280;
@@ -39,7 +39,7 @@ const IPV6_LEAST_MTU: u32 = 1280;
 #[derive(Debug)]
 pub struct Testbed {
     middle: NetNamespace,
-    /// Indexed by [`End`].
+    /// Indexed by [`HostId`].
     ends: Vec<NetNamespace>,
     hosts: TestbedHosts,
     wiring: Wiring,
@@ -53,23 +53,23 @@ struct TestbedHosts {
 }
 
 impl TestbedHosts {
-    fn all(self) -> impl Iterator<Item = End> {
-        End::all(self.clients + self.between.hosts())
+    fn all(self) -> impl Iterator<Item = HostId> {
+        HostId::all(self.clients + self.between.hosts())
     }
 
     /// True for an intermediary between clients and server.
-    fn is_between(self, end: End) -> bool {
+    fn is_between(self, end: HostId) -> bool {
         end.user().is_some_and(|user| user >= self.clients)
     }
 
-    fn near_half(self) -> Option<End> {
+    fn near_half(self) -> Option<HostId> {
         self.between.halves(self.clients).map(|[near, _]| near)
     }
 
     /// TCP settings of a host.
     fn tcp(
         self,
-        end: End,
+        end: HostId,
         tcp: &Option<[kernel::Settings; 2]>,
         halves: &Option<kernel::Settings>,
     ) -> Option<kernel::Settings> {
@@ -81,7 +81,7 @@ impl TestbedHosts {
     }
 
     /// Hosts that a host talks to.
-    fn peers(self, end: End) -> impl Iterator<Item = End> {
+    fn peers(self, end: HostId) -> impl Iterator<Item = HostId> {
         self.all().filter(move |peer| {
             let is_across = peer.side() != end.side();
             *peer != end && (is_across || self.is_between(end) || self.is_between(*peer))
@@ -119,12 +119,7 @@ impl Testbed {
         Testbed::build(Setup::default())
     }
 
-    /// The same for packets no larger than `mtu`.
-    pub fn with_mtu(mtu: u32) -> Result<Testbed, Error> {
-        Testbed::build(Setup { mtu, ..Setup::default() })
-    }
-
-    /// The same with these TCP settings, first the client's, then the server's.
+    /// Builds it for packets no larger than `mtu` and with these TCP settings, first the client's, then the server's.
     pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
         Testbed::build(Setup { mtu, tcp: Some(settings), ..Setup::default() })
     }
@@ -181,7 +176,7 @@ impl Testbed {
 
     /// The namespace of one end: the first client's, or the server's.
     pub fn namespace(&self, side: Side) -> &NetNamespace {
-        &self.ends[End::at(side, 0).number()]
+        &self.ends[HostId::at(side, 0).number()]
     }
 
     /// The namespace of the client with this number.
@@ -189,7 +184,7 @@ impl Testbed {
     /// # Panics
     /// If there is none.
     pub fn client(&self, number: u32) -> &NetNamespace {
-        &self.ends[End::client(number).number()]
+        &self.ends[HostId::client(number).number()]
     }
 
     /// The namespace of the proxy.
@@ -253,7 +248,7 @@ impl Testbed {
 
 /// Commands that configure one end; `own` are options of its interface. TCP settings carried by routes are on the routes to the other end.
 fn commands(
-    end: End,
+    end: HostId,
     hosts: TestbedHosts,
     mtu: u32,
     own: &str,
@@ -285,16 +280,16 @@ fn commands(
     match end.side() {
         Side::Client => {
             let near = hosts.near_half().filter(|_| !hosts.is_between(end));
-            let next = near.unwrap_or(End::SERVER);
+            let next = near.unwrap_or(HostId::SERVER);
             commands += &format!("route add default via {} {route}\n", next.address());
             if has_v6 {
                 commands += &format!("route add default via {} {route}\n", next.address_v6());
             }
             if hosts.near_half() == Some(end) {
-                commands += &format!("rule add iif eth0 ipproto tcp lookup {LED}\n");
+                commands += &format!("rule add iif eth0 ipproto tcp lookup {TPROXY_TABLE}\n");
                 commands.extend(
                     local_networks()
-                        .map(|net| format!("route add local {net} dev lo table {LED}\n")),
+                        .map(|net| format!("route add local {net} dev lo table {TPROXY_TABLE}\n")),
                 );
             }
         }
@@ -351,7 +346,7 @@ const INTERFACE: &str = "eth0";
 #[derive(Debug)]
 enum Wiring {
     Veth,
-    /// Indexed by [`End`].
+    /// Indexed by [`HostId`].
     Tap(Vec<TapDevice>),
 }
 
@@ -388,12 +383,12 @@ impl Wiring {
         }
     }
 
-    /// The emulator's ends of the wires to `hosts` hosts, by [`End`].
+    /// The emulator's ends of the wires to `hosts` hosts, by [`HostId`].
     fn emulator_ends(&self, middle: &NetNamespace, hosts: usize) -> Result<Vec<WireEnd>, Error> {
         match self {
             Wiring::Veth => middle.run(move || {
-                let open = |end: End| PacketSocket::open(&end.interface()).map(WireEnd::Veth);
-                End::all(hosts as u32 - 1).map(open).collect()
+                let open = |end: HostId| PacketSocket::open(&end.interface()).map(WireEnd::Veth);
+                HostId::all(hosts as u32 - 1).map(open).collect()
             }),
             Wiring::Tap(devices) => {
                 devices.iter().map(|device| device.attach().map(WireEnd::Tap)).collect()
@@ -404,7 +399,7 @@ impl Wiring {
 
 /// A pair of interfaces for each end, once the emulator is known to be able to use them.
 fn veth(middle: &NetNamespace, ends: &[NetNamespace]) -> Result<Wiring, Error> {
-    let pair = |end: End| {
+    let pair = |end: HostId| {
         let (wire, path) = (end.interface(), ends[end.number()].path()?);
         Ok(format!(
             "link add {wire} type veth peer name {INTERFACE} netns {}\n\
@@ -412,7 +407,7 @@ fn veth(middle: &NetNamespace, ends: &[NetNamespace]) -> Result<Wiring, Error> {
             path.display()
         ))
     };
-    let ends = End::all(ends.len() as u32 - 1);
+    let ends = HostId::all(ends.len() as u32 - 1);
     let commands: String = ends.map(pair).collect::<Result<_, Error>>()?;
     middle.run(move || {
         packet_socket::attempt().map_err(Error::system(packet_socket::REFUSED))?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
-use crate::places::LinkReach;
+use crate::routing::LinkReach;
 use crate::{Between, ListedDrops, Side};
 
 /// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
@@ -124,7 +124,7 @@ impl Topology {
         down: LinkConfig,
     ) -> Topology {
         let links = [self.add(up_name, up), self.add(down_name, down)];
-        self.lead_on(server, links);
+        self.append_links(server, links);
         self
     }
 
@@ -136,7 +136,7 @@ impl Topology {
         [up, down]: &[LinkConfig; 2],
     ) -> Topology {
         let links = [self.add(up_name, up.clone()), self.add(down_name, down.clone())];
-        servers.into_iter().for_each(|server| self.lead_on(server, links));
+        servers.into_iter().for_each(|server| self.append_links(server, links));
         self
     }
 
@@ -149,7 +149,7 @@ impl Topology {
         links: &[LinkConfig; 2],
     ) -> Topology {
         self.between = Between::Proxy;
-        self.behind_somebody(servers, names, links)
+        self.via_intermediary(servers, names, links)
     }
 
     /// Puts the halves of a split-connection proxy at the network's two ends. `nearer` lies between clients and the near half, `farther` between the
@@ -163,11 +163,11 @@ impl Topology {
         self.between = Between::Halves;
         let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
         self.near = LinkRoute { up: vec![up], down: vec![down] };
-        self.behind_somebody(servers, names, farther)
+        self.via_intermediary(servers, names, farther)
     }
 
     /// Makes one link each way the only ones between these servers and the intermediary in front of them.
-    fn behind_somebody(
+    fn via_intermediary(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
@@ -179,7 +179,7 @@ impl Topology {
     }
 
     /// Adds links to those of a server.
-    fn lead_on(&mut self, server: IpAddr, [up, down]: [usize; 2]) {
+    fn append_links(&mut self, server: IpAddr, [up, down]: [usize; 2]) {
         let route = self.farther.entry(server).or_insert_with(|| self.common.clone());
         route.up.push(up);
         route.down.insert(0, down);

@@ -29,7 +29,7 @@ impl Wire {
     pub const ALL: [Wire; 2] = [Wire::Veth, Wire::Tap];
 
     /// True if the kernel timestamps arrivals.
-    pub const fn is_stamped(self) -> bool {
+    pub(crate) const fn is_stamped(self) -> bool {
         match self {
             Wire::Veth => true,
             Wire::Tap => false,

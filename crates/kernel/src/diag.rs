@@ -47,7 +47,7 @@ impl Follower {
     pub fn start(every: Duration, began: Duration) -> Result<Follower, Error> {
         let view = FollowerThread {
             diag: Diag::open()?,
-            obituaries: Obituaries::open()?,
+            destroyed: DestroyNotices::open()?,
             began,
             motions: Motions::new(),
         };
@@ -57,7 +57,7 @@ impl Follower {
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 view.look()?;
             }
-            view.look_back()
+            view.poll_last()
         });
         Ok(Follower { stop, thread })
     }
@@ -74,14 +74,14 @@ impl Follower {
 
 struct FollowerThread {
     diag: Diag,
-    obituaries: Obituaries,
+    destroyed: DestroyNotices,
     began: Duration,
     motions: Motions,
 }
 
 impl FollowerThread {
     fn look(&mut self) -> Result<(), Error> {
-        let ended = self.obituaries.waiting()?;
+        let ended = self.destroyed.waiting()?;
         self.note(&ended);
         let open = self.diag.connections()?;
         self.note(&open);
@@ -89,10 +89,10 @@ impl FollowerThread {
     }
 
     /// The last poll. Connections that end just now are seen open or ended, or both, in this order.
-    fn look_back(mut self) -> Result<Motions, Error> {
+    fn poll_last(mut self) -> Result<Motions, Error> {
         let open = self.diag.connections()?;
         self.note(&open);
-        let ended = self.obituaries.up_to_now()?;
+        let ended = self.destroyed.up_to_now()?;
         self.note(&ended);
         Ok(self.motions)
     }
@@ -151,7 +151,7 @@ impl Diag {
         let mut all = Vec::new();
         for family in TableFamily::BOTH {
             self.dump(family, &mut all).map_err(Error::system(
-                "failed to ask for TCP sockets (the kernel needs CONFIG_INET_TCP_DIAG)",
+                "failed to query TCP sockets (the kernel needs CONFIG_INET_TCP_DIAG)",
             ))?;
         }
         Ok(all)
@@ -175,18 +175,18 @@ impl Diag {
 
 /// Receives a notice of each TCP socket that ends.
 #[derive(Debug)]
-struct Obituaries {
+struct DestroyNotices {
     fd: OwnedFd,
     buffer: Vec<u8>,
 }
 
-impl Obituaries {
+impl DestroyNotices {
     /// Receives notices from now on, in the namespace of the calling thread.
-    fn open() -> Result<Obituaries, Error> {
+    fn open() -> Result<DestroyNotices, Error> {
         let fd = netlink(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, DESTROYED))
-            .map_err(Error::system("failed to ask for notices of closed TCP sockets"))?;
-        Ok(Obituaries { fd, buffer: vec![0; DATAGRAM] })
+            .map_err(Error::system("failed to subscribe to closed TCP sockets"))?;
+        Ok(DestroyNotices { fd, buffer: vec![0; DATAGRAM] })
     }
 
     /// Notices that have come since the last call.
@@ -235,7 +235,7 @@ impl Obituaries {
             Err(Errno::EAGAIN) => Ok(None),
             Err(Errno::ENOBUFS) => Ok(Some(Vec::new())),
             Err(errno) => {
-                Err(Error::System { what: "failed to read of closed TCP sockets", errno })
+                Err(Error::System { what: "failed to read notices of closed TCP sockets", errno })
             }
         }
     }

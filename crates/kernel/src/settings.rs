@@ -231,7 +231,10 @@ pub struct Refusal(pub Vec<UnsupportedKnob>);
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel's TCP cannot be set so; use `--world sim`, which can, or leave out")?;
+        write!(
+            f,
+            "the kernel's TCP cannot be configured this way; use `--world sim`, which can, or leave out"
+        )?;
         for (index, refused) in self.0.iter().take(SHOWN).enumerate() {
             let separator = if index == 0 { " " } else { "; " };
             write!(f, "{separator}{refused}")?;

@@ -334,7 +334,7 @@ impl Channels {
     }
 
     /// Returns true if every user has the link's rate.
-    pub fn are_perfect(&self) -> bool {
+    pub(crate) fn are_perfect(&self) -> bool {
         self.0.iter().all(|share| *share == 1.0)
     }
 }

@@ -47,6 +47,6 @@ pub use radio::{
     Way, Wifi, radios,
 };
 pub use server::Rate;
-pub use spec::{is_setting, known_settings, nearest_setting, parse_rtt};
+pub use spec::{is_setting, parse_rtt};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use units::BitsPerSec;
 use units::pairs::{Pair, pairs};
 
-use crate::spec::{NetworkSpec, ResolvedLinks, TypedSetting, is_setting};
+use crate::spec::{ResolvedLinks, TypedNetwork, TypedSetting, is_setting};
 use crate::toml_text::{TomlTable, TomlText};
 use crate::{
     LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, ValueError, profiles,
@@ -122,7 +122,8 @@ impl Network {
 
     /// The caveat on the queue: that the source does not state it, or that none was given. `None` if the queue is
     /// part of the network's definition.
-    pub fn queue_caveat(&self) -> Option<&str> {
+    #[cfg(test)]
+    pub(crate) fn queue_caveat(&self) -> Option<&str> {
         let is_about_queue =
             |note: &&String| note.starts_with("queue:") || note.starts_with("no queue given");
         self.notes.iter().find(is_about_queue).map(String::as_str)
@@ -131,7 +132,7 @@ impl Network {
     /// This network with a queue of `factor` bandwidth-delay products at each direction's bottleneck: its
     /// mean rate times the base round-trip time, in the unit of the queue that was there, at least one full
     /// packet. A direction without a rate limit keeps its queue.
-    pub fn with_queue_bdp(mut self, factor: f64) -> Network {
+    pub(crate) fn with_queue_bdp(mut self, factor: f64) -> Network {
         let rtt = self.rtt();
         let Network { up, down, beyond, .. } = &mut self;
         let (ups, downs): (Vec<_>, Vec<_>) =
@@ -182,7 +183,7 @@ impl Network {
         let mut notes = toml.take_strings(&mut table, "notes")?;
         let mut settings = toml.settings(&table)?;
         let factor = take_bdp(&mut settings)?;
-        let links = NetworkSpec::from_settings(&settings)?.resolve(&name)?;
+        let links = TypedNetwork::from_settings(&settings)?.resolve(&name)?;
         notes.extend(links.notes.iter().cloned());
         let ResolvedLinks { up, down, beyond, radio, .. } = links;
         Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
@@ -196,7 +197,7 @@ impl Network {
 
     fn from_settings(mut settings: Vec<TypedSetting>) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
-        let links = NetworkSpec::from_settings(&settings)?.resolve("network")?;
+        let links = TypedNetwork::from_settings(&settings)?.resolve("network")?;
         let ResolvedLinks { up, down, beyond, radio, notes } = links;
         let (name, source) = (String::new(), "as typed".to_owned());
         let network = Network { name, source, up, down, beyond, radio, notes };
@@ -229,7 +230,7 @@ impl Network {
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
         notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
-        let spec = NetworkSpec::from_settings(&settings)?.over(&self)?;
+        let spec = TypedNetwork::from_settings(&settings)?.over(&self)?;
         let ResolvedLinks { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
         let is_new = |note: &String| !notes.contains(note);
         let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
@@ -361,7 +362,7 @@ fn check(settings: &[TypedSetting]) -> Result<(), SpecError> {
     let is_file = |setting: &&TypedSetting| setting.key.ends_with("loss_file");
     let mut others: Vec<TypedSetting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
     take_bdp(&mut others)?;
-    NetworkSpec::from_settings(&others)?.check_rates()
+    TypedNetwork::from_settings(&others)?.check_rates()
 }
 
 /// Removes `queue=2bdp` from the settings, as it depends on all the others.

@@ -160,7 +160,7 @@ trait RadioMachine: Send {
     fn fire(&mut self, now: Time) -> RadioState;
 
     /// A copy of the machine in the same state.
-    fn twin(&self) -> Box<dyn RadioMachine>;
+    fn clone_box(&self) -> Box<dyn RadioMachine>;
 }
 
 /// A radio carrying packets with opaque bodies `P`.
@@ -250,7 +250,7 @@ impl<P> Radio<P> {
 
     /// Tail energy: spent from `now` until the radio is at rest, if no packet comes. The cost at rest is not counted.
     pub fn tail(&self, now: Time) -> Energy {
-        let mut machine = self.machine.twin();
+        let mut machine = self.machine.clone_box();
         let mut journal = RadioJournal::new(machine.state());
         let mut end = now;
         while let Some(at) = machine.timer() {
@@ -307,13 +307,13 @@ impl<P> Radio<P> {
             lane.plan(&*self.machine, way);
         }
         if !state.is_promotion() {
-            self.ask_again(at);
+            self.request_stranded(at);
         }
     }
 
     /// A packet may still wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing
     /// passes: it then asks again, as if it arrived now.
-    fn ask_again(&mut self, at: Time) {
+    fn request_stranded(&mut self, at: Time) {
         let stranded = Way::BOTH.into_iter().find_map(|way| {
             let lane = &self.lanes[way as usize];
             let (_, packet, _) = lane.waiting.front()?;

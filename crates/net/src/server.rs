@@ -20,16 +20,16 @@ pub(crate) enum LinkServer {
 
 /// Service of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Service {
+pub(crate) struct ServiceTime {
     /// Time at which it left the queue.
     pub(crate) starts: Time,
     /// Time at which its last byte was sent.
     pub(crate) ends: Time,
 }
 
-impl Service {
+impl ServiceTime {
     /// A service that never ends.
-    const NEVER: Service = Service { starts: Time::NEVER, ends: Time::NEVER };
+    const NEVER: ServiceTime = ServiceTime { starts: Time::NEVER, ends: Time::NEVER };
 }
 
 /// [`BitsPerSec::time_for`] for one packet, without wide arithmetic: an IP packet has at most 65,535 bytes.
@@ -83,7 +83,7 @@ impl LinkServer {
 
     /// Serves a packet that waits since `since`, behind those served before.
     #[inline]
-    pub(crate) fn serve(&mut self, since: Time, bytes: u32) -> Service {
+    pub(crate) fn serve(&mut self, since: Time, bytes: u32) -> ServiceTime {
         match self {
             LinkServer::Constant { rate, free_at, last } => {
                 if last.0 != bytes {
@@ -91,17 +91,17 @@ impl LinkServer {
                 }
                 let starts = since.max(*free_at);
                 *free_at = Time::from_nanos(starts.as_nanos().saturating_add(last.1));
-                Service { starts, ends: *free_at }
+                ServiceTime { starts, ends: *free_at }
             }
             LinkServer::Traced { trace, free_at, cursor } => match trace.shape() {
                 TraceShape::Segments(segments) => {
                     let starts = since.max(*free_at);
                     *free_at = segments.ends(starts, bytes).unwrap_or(Time::NEVER);
-                    Service { starts, ends: *free_at }
+                    ServiceTime { starts, ends: *free_at }
                 }
                 TraceShape::Opportunities(opportunities) => opportunities
                     .serve(cursor, since, bytes)
-                    .map_or(Service::NEVER, |(starts, ends)| Service { starts, ends }),
+                    .map_or(ServiceTime::NEVER, |(starts, ends)| ServiceTime { starts, ends }),
             },
         }
     }

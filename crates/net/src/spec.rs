@@ -1,6 +1,6 @@
 //! Conversion of settings as typed (`rtt=100ms`, `down.loss=1%`) to the links of a network.
 //!
-//! A command line and a TOML file differ only in the position of a setting, so both end up here. A [`NetworkSpec`] holds
+//! A command line and a TOML file differ only in the position of a setting, so both end up here. A [`TypedNetwork`] holds
 //! what was typed, every part optional; [`ResolvedLinks`] is the complete result, with a note for every assumption.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(crate) struct TypedSetting {
 
 /// Settings typed so far, of a whole network or of one of its farther hops.
 #[derive(Default)]
-pub(crate) struct NetworkSpec {
+pub(crate) struct TypedNetwork {
     rtt: Option<Duration>,
     both: DirectionSpec,
     up: DirectionSpec,
@@ -38,7 +38,7 @@ pub(crate) struct NetworkSpec {
     /// Name of a farther hop.
     name: Option<String>,
     /// Farther hops, by number, from 1.
-    hops: BTreeMap<u32, NetworkSpec>,
+    hops: BTreeMap<u32, TypedNetwork>,
     radio: RadioSpec,
     handover: HandoverSpec,
 }
@@ -89,7 +89,7 @@ pub fn is_setting(key: &str) -> bool {
 }
 
 /// The setting that `key` was probably meant to be.
-pub fn nearest_setting(key: &str) -> Option<String> {
+pub(crate) fn nearest_setting(key: &str) -> Option<String> {
     let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
     match of_hop {
         Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
@@ -100,7 +100,7 @@ pub fn nearest_setting(key: &str) -> Option<String> {
 }
 
 /// Summary of all settings.
-pub fn known_settings() -> String {
+pub(crate) fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
     format!(
         "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt; radio and its own settings as radio.dch_inactivity; handover.every, handover.length, handover.lossless"
@@ -123,10 +123,10 @@ fn keys() -> impl Iterator<Item = String> {
     )
 }
 
-impl NetworkSpec {
+impl TypedNetwork {
     /// Combines the settings; the first bad one is the error.
-    pub(crate) fn from_settings(settings: &[TypedSetting]) -> Result<NetworkSpec, SpecError> {
-        let mut spec = NetworkSpec::default();
+    pub(crate) fn from_settings(settings: &[TypedSetting]) -> Result<TypedNetwork, SpecError> {
+        let mut spec = TypedNetwork::default();
         for setting in settings {
             spec.set(setting, &setting.key)?;
         }
@@ -137,12 +137,12 @@ impl NetworkSpec {
     pub(crate) fn check_rates(&self) -> Result<(), SpecError> {
         let directions = [(&self.down, Direction::Down), (&self.up, Direction::Up)];
         directions.into_iter().try_for_each(|(side, direction)| side.check_rate(direction))?;
-        self.hops.values().try_for_each(NetworkSpec::check_rates)
+        self.hops.values().try_for_each(TypedNetwork::check_rates)
     }
 
     /// Overlays the typed settings on `base`: a setting replaces the base's own. A new `rtt` is split in halves even
     /// if the base's was not.
-    pub(crate) fn over(mut self, base: &Network) -> Result<NetworkSpec, SpecError> {
+    pub(crate) fn over(mut self, base: &Network) -> Result<TypedNetwork, SpecError> {
         self.radio.fill(base.radio.as_ref());
         self.handover.fill(base.down.handover);
         self.over_links(&base.up, &base.down, &base.beyond)
@@ -153,7 +153,7 @@ impl NetworkSpec {
         up: &LinkConfig,
         down: &LinkConfig,
         beyond: &[Hop],
-    ) -> Result<NetworkSpec, SpecError> {
+    ) -> Result<TypedNetwork, SpecError> {
         if self.rtt.is_none() {
             self.up.delay.get_or_insert(up.delay);
             self.down.delay.get_or_insert(down.delay);

@@ -144,7 +144,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file is compressed and broken, or is not text.
-    #[error("{file}: not a text, nor a gzip file of one: {reason}")]
+    #[error("{file}: neither text nor gzip-compressed text: {reason}")]
     NotText {
         /// The file.
         file: String,
@@ -184,7 +184,7 @@ pub enum TraceError {
         reason: String,
     },
     /// The trace is empty.
-    #[error("{file}: a trace must last for more than no time; this one has {found}")]
+    #[error("{file}: the trace is empty: {found}")]
     Empty {
         /// The file.
         file: String,

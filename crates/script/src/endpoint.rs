@@ -45,9 +45,9 @@ impl fmt::Display for Input {
 }
 
 /// A segment that left.
-pub(crate) struct SentSegment(Segment);
+pub(crate) struct DepartedSegment(Segment);
 
-impl fmt::Display for SentSegment {
+impl fmt::Display for DepartedSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "> {}", pattern::show_segment(&self.0))
     }
@@ -130,7 +130,7 @@ impl Subject for EndpointUnderTest {
     type Input = Input;
     type Output = Pattern;
     type Check = Condition;
-    type Left = SentSegment;
+    type Left = DepartedSegment;
 
     fn apply(&mut self, now: Time, input: &Input) -> Result<(), String> {
         match input {
@@ -149,11 +149,11 @@ impl Subject for EndpointUnderTest {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Option<SentSegment> {
+    fn poll(&mut self, now: Time) -> Option<DepartedSegment> {
         let segment = self.connection.as_mut()?.poll(now)?;
         self.peer.echo = segment.timestamps.map(|stamps| stamps.value);
         self.peer.first = false;
-        Some(SentSegment(segment))
+        Some(DepartedSegment(segment))
     }
 
     /// Timers may run for minutes: a script may end at any point.
@@ -161,7 +161,7 @@ impl Subject for EndpointUnderTest {
         None
     }
 
-    fn compare(&mut self, expected: &Pattern, left: &SentSegment) -> Result<(), String> {
+    fn compare(&mut self, expected: &Pattern, left: &DepartedSegment) -> Result<(), String> {
         self.expected.compare(expected, &left.0)
     }
 

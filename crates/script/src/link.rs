@@ -204,7 +204,7 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<LinkUnderTest>>, ScriptPr
         "quiet" => vec![Event::Quiet],
         "" => return Err(cursor.unexpected("an event, for example `in 1500 #1`")),
         other => {
-            return Err(ScriptProblem::new(cursor.since(from), format!("`{other}` is no event"))
+            return Err(ScriptProblem::new(cursor.since(from), format!("unknown event `{other}`"))
                 .label(suggestion(other, ["in", "out", "drop", "quiet"])));
         }
     };
@@ -254,10 +254,8 @@ fn cause(cursor: &mut Cursor<'_>) -> Result<net::DropCause, ScriptProblem> {
     let name = cursor.word();
     match CAUSES.iter().find(|(known, _)| *known == name) {
         Some((_, cause)) => Ok(*cause),
-        None => {
-            Err(ScriptProblem::new(cursor.since(from), format!("`{name}` is no cause of a drop"))
-                .label(suggestion(name, CAUSES.map(|(name, _)| name))))
-        }
+        None => Err(ScriptProblem::new(cursor.since(from), format!("unknown drop cause `{name}`"))
+            .label(suggestion(name, CAUSES.map(|(name, _)| name)))),
     }
 }
 

@@ -67,12 +67,12 @@ impl<S: Subject> Stage<S> {
                 self.remember(format!("{} {input}", seconds(self.now)));
                 let done = self.subject.apply(self.now, input);
                 self.drain();
-                done.map_err(|why| Wrong::new("this cannot be done", why))
+                done.map_err(|why| Wrong::new("the call failed", why))
             }
             Event::Output(expected) => self.expect(step.when, expected),
             Event::Check(check) => {
                 self.advance(step.when)?;
-                self.subject.check(check).map_err(|why| Wrong::new("the state is another", why))
+                self.subject.check(check).map_err(|why| Wrong::new("the state differs", why))
             }
             Event::Quiet => self.advance(step.when),
         }
@@ -109,7 +109,7 @@ impl<S: Subject> Stage<S> {
             ));
         };
         if let Err(difference) = self.subject.compare(expected, left) {
-            return Err(Wrong::new("something else left", difference));
+            return Err(Wrong::new("another output left", difference));
         }
         if !range.contains(at) {
             let side = if at < range.start() { "early" } else { "late" };
@@ -131,7 +131,7 @@ impl<S: Subject> Stage<S> {
         self.wakeups = if due > self.now { 0 } else { self.wakeups + 1 };
         self.now = self.now.max(due);
         if self.wakeups > MOST_WAKEUPS {
-            let detail = format!("it stays at {} s however often it is met", seconds(self.now));
+            let detail = format!("it stays at {} s after every wake-up", seconds(self.now));
             return Err(Wrong::new("the deadline does not move", detail));
         }
         self.subject.handle_timeout(self.now);

@@ -103,7 +103,7 @@ pub(crate) fn span(cursor: &mut Cursor<'_>) -> Result<Duration, ScriptProblem> {
     let place = cursor.since(from);
     let known = UNITS.iter().find(|(name, _)| *name == unit || (unit.is_empty() && *name == "s"));
     let Some((_, factor)) = known else {
-        return Err(ScriptProblem::new(place, format!("`{unit}` is no unit of time"))
+        return Err(ScriptProblem::new(place, format!("unknown time unit `{unit}`"))
             .help(crate::problem::suggestion(unit, UNITS.map(|(name, _)| name))));
     };
     decimal(number, *factor)

@@ -127,7 +127,7 @@ impl Default for Config {
 impl Config {
     /// Timeout after the round trip was forgotten: the kernel's own without a sample (`TCP_TIMEOUT_FALLBACK`), and the initial
     /// one up to Linux 3.0.
-    pub const FORGOTTEN_RTO: Duration = crate::rtt::FALLBACK_RTO;
+    pub(crate) const FORGOTTEN_RTO: Duration = crate::rtt::FALLBACK_RTO;
 
     /// MSS advertised in the SYN: payload plus the options that every segment carries.
     pub(crate) fn advertised_mss(&self) -> u32 {
@@ -195,10 +195,10 @@ impl AckPolicy {
         AckPolicy { compression_delay: Duration::ZERO, ..AckPolicy::LINUX };
     /// Windows 7: every second segment, or after 200 ms (`TcpAckFrequency` 2, `TcpDelAckTicks` 2 in its
     /// documentation). A shorter delay at the start of a connection is not documented, and not modelled.
-    pub const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
+    pub(crate) const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
     /// iOS 9: every second segment, the end of a write at once, or after 100 ms (`TCPTV_DELACK`); in a stream every eighth
     /// (`tcp_cc_delay_ack` of XNU with `net.inet.tcp.delayed_ack=3`).
-    pub const IOS_9: AckPolicy = AckPolicy {
+    pub(crate) const IOS_9: AckPolicy = AckPolicy {
         push_at_once: true,
         stretch: Some(StretchAcks {
             segments: 8,
@@ -268,7 +268,7 @@ impl SendBufferPolicy {
         expands_at_start: true,
     };
     /// Linux 3.2 to 3.10: `SKB_TRUESIZE(1460 + MAX_TCP_HEADER)`, ten of them at the start (`tcp_fixup_sndbuf`).
-    pub const LINUX_3_10: SendBufferPolicy = SendBufferPolicy {
+    pub(crate) const LINUX_3_10: SendBufferPolicy = SendBufferPolicy {
         initial_bytes: 10 * 2356,
         max_bytes: 4 << 20,
         segment_memory_bytes: 2356,
@@ -276,7 +276,7 @@ impl SendBufferPolicy {
     };
     /// Linux 2.6.32 to 3.1: 1460 bytes, 320 of headers (`MAX_TCP_HEADER` of a distribution's kernel) and a
     /// descriptor of 256.
-    pub const LINUX_3_0: SendBufferPolicy = SendBufferPolicy {
+    pub(crate) const LINUX_3_0: SendBufferPolicy = SendBufferPolicy {
         initial_bytes: 16 * 1024,
         max_bytes: 4 << 20,
         segment_memory_bytes: 1460 + 320 + 256,
@@ -318,21 +318,21 @@ impl ReceiveBufferPolicy {
         tuning: ReceiveTuning::Linux6,
     };
     /// Linux 3.10: half of 87380 (`tcp_adv_win_scale=1`) and of 6 MB; ten segments at first.
-    pub const LINUX_3_10: ReceiveBufferPolicy = ReceiveBufferPolicy {
+    pub(crate) const LINUX_3_10: ReceiveBufferPolicy = ReceiveBufferPolicy {
         initial_bytes: 87380 / 2,
         max_bytes: 3 << 20,
         first_window: Some(10),
         tuning: ReceiveTuning::Linux3,
     };
     /// Linux 3.0 and 3.2: three quarters of 87380 (`tcp_adv_win_scale=2`) and of 4 MB; ten segments at first.
-    pub const LINUX_3_0: ReceiveBufferPolicy = ReceiveBufferPolicy {
+    pub(crate) const LINUX_3_0: ReceiveBufferPolicy = ReceiveBufferPolicy {
         initial_bytes: 87380 / 4 * 3,
         max_bytes: 3 << 20,
         first_window: Some(10),
         tuning: ReceiveTuning::Linux3,
     };
     /// Linux 2.6.32: the same with four segments at first (RFC 2414).
-    pub const LINUX_2_6_32: ReceiveBufferPolicy =
+    pub(crate) const LINUX_2_6_32: ReceiveBufferPolicy =
         ReceiveBufferPolicy { first_window: Some(4), ..ReceiveBufferPolicy::LINUX_3_0 };
 }
 

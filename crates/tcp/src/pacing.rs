@@ -35,7 +35,8 @@ pub enum Pacing {
 
 impl Pacing {
     /// With the kernel's percentages.
-    pub const KERNEL: Pacing = Pacing::Kernel { slow_start_percent: 200, avoidance_percent: 120 };
+    pub(crate) const KERNEL: Pacing =
+        Pacing::Kernel { slow_start_percent: 200, avoidance_percent: 120 };
 }
 
 impl fmt::Display for Pacing {

@@ -67,7 +67,7 @@ pub(crate) enum Forced {
 
 /// A segment's worth of data on its way out.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingSegment {
     pub(crate) seq: u64,
     pub(crate) payload: Payload,
     pub(crate) fin: bool,
@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// The next segment with data or FIN.
-    pub(crate) fn poll(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         if let Some(forced) = self.forced.take()
             && let Some(out) = self.send_forced(now, forced)
         {
@@ -318,7 +318,7 @@ impl Sender {
     }
 
     /// Nothing new can leave: data neither known to have arrived nor thought lost may be retransmitted.
-    fn send_hole(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
+    fn send_hole(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let id = self.next_forward_retransmission()?;
         if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
             return None;
@@ -327,7 +327,7 @@ impl Sender {
     }
 
     /// `tcp_xmit_retransmit_queue`
-    fn send_lost(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
+    fn send_lost(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
@@ -343,7 +343,7 @@ impl Sender {
     }
 
     /// `tcp_retransmit_skb`
-    fn retransmit(&mut self, now: Time, id: SegmentId, timers: &mut TcpTimers) -> Outgoing {
+    fn retransmit(&mut self, now: Time, id: SegmentId, timers: &mut TcpTimers) -> OutgoingSegment {
         let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
         if is_head && !timers.is_armed(TcpTimer::Reordering) {
@@ -364,7 +364,7 @@ impl Sender {
     }
 
     /// Cuts a segment that was sent before.
-    fn repeat(&mut self, now: Time, id: SegmentId, cause: Cause) -> Outgoing {
+    fn repeat(&mut self, now: Time, id: SegmentId, cause: Cause) -> OutgoingSegment {
         let sent = *self.board.get(id);
         let data_end = sent.end.min(self.stream_end());
         let seq = sent.seq.max(self.una);
@@ -378,11 +378,11 @@ impl Sender {
             rate.on_sent_again(sent.seq);
         }
         let push = data_end == self.stream_end();
-        Outgoing { seq, payload, fin: sent.end > data_end, push, is_new: false }
+        OutgoingSegment { seq, payload, fin: sent.end > data_end, push, is_new: false }
     }
 
     /// The next new segment, if both windows permit it.
-    fn send_new(&mut self, now: Time, timers: &mut TcpTimers) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let end = self.next_granted(now, timers)?;
         let out = self.send_up_to(now, end);
         if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
@@ -401,7 +401,7 @@ impl Sender {
             && self.small_end > self.una
     }
 
-    fn send_up_to(&mut self, now: Time, end: u64) -> Outgoing {
+    fn send_up_to(&mut self, now: Time, end: u64) -> OutgoingSegment {
         let seq = self.nxt;
         let data_end = end.min(self.stream_end());
         let len = (data_end - seq) as usize;
@@ -429,7 +429,7 @@ impl Sender {
         };
         self.note_paced(now, len, most);
         let push = data_end == self.stream_end() || self.bursts.pushes(end, self.mss);
-        Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
+        OutgoingSegment { seq, payload, fin: end > data_end, push, is_new: true }
     }
 
     /// `tcp_event_data_sent`
@@ -445,7 +445,7 @@ impl Sender {
         self.last_sent = now;
     }
 
-    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
+    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<OutgoingSegment> {
         let out = match forced {
             Forced::NewData if self.has_sendable() => self.send_up_to(now, self.next_end()),
             Forced::NewData => return None,
@@ -472,7 +472,13 @@ impl Sender {
             Forced::WindowProbe => {
                 // An old sequence number is answered at once (`tcp_xmit_probe_skb`).
                 let (seq, payload) = (self.una - 1, Payload::new());
-                return Some(Outgoing { seq, payload, fin: false, push: false, is_new: false });
+                return Some(OutgoingSegment {
+                    seq,
+                    payload,
+                    fin: false,
+                    push: false,
+                    is_new: false,
+                });
             }
         };
         // The timeout is already running; new data must not replace it with another probe.

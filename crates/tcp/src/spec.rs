@@ -42,7 +42,7 @@ pub enum SpecError {
         suggestion: Option<&'static str>,
     },
     /// A knob without a value.
-    #[error("the TCP knob `{knob}` wants a value: `{knob}={}`", Knob::find(knob).map_or("", |knob| knob.values()))]
+    #[error("the TCP knob `{knob}` needs a value: `{knob}={}`", Knob::find(knob).map_or("", |knob| knob.values()))]
     NoValue {
         /// The knob.
         knob: &'static str,
@@ -231,7 +231,7 @@ mod tests {
             "no TCP generation is called `linux-3.3` (did you mean `linux-3.2`?); there are \
              linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
         );
-        assert_eq!(error("frto"), "the TCP knob `frto` wants a value: `frto=off|rfc4138|rfc5682`");
+        assert_eq!(error("frto"), "the TCP knob `frto` needs a value: `frto=off|rfc4138|rfc5682`");
         assert_eq!(
             error("iw=0"),
             "the TCP knob `iw` cannot be `0`: it takes a number from 1 to 1000"

@@ -62,7 +62,7 @@ impl State {
     }
 
     /// True if the handshake is over and the connection is not.
-    pub fn is_synchronised(self) -> bool {
+    pub(crate) fn is_synchronised(self) -> bool {
         !matches!(self, State::SynSent | State::SynReceived | State::Closed)
     }
 

@@ -19,16 +19,16 @@ use crate::packet::{Packet, TransportPacket, UdpPacket};
 const HOP_LIMIT: u8 = 64;
 
 /// Direction from one socket to another.
-type SocketPair = (SocketAddr, SocketAddr);
+type FlowKey = (SocketAddr, SocketAddr);
 
 /// Turns a world's packets into bytes.
 #[derive(Debug)]
 pub struct Encoder {
     source: Source,
     /// Numbering of each end of each connection.
-    numberings: BTreeMap<SocketPair, Numbering>,
+    numberings: BTreeMap<FlowKey, Numbering>,
     /// The identification of a flow's next packet (`inet_id`).
-    identifications: BTreeMap<SocketPair, u16>,
+    identifications: BTreeMap<FlowKey, u16>,
     /// The identification of each packet, by its index in the order of sending.
     sent: BTreeMap<u64, u16>,
 }
@@ -86,7 +86,7 @@ impl Encoder {
     }
 
     /// Handles a SYN: chooses its sender's numbering.
-    fn begin(&mut self, flow: SocketPair, syn: &Segment) {
+    fn begin(&mut self, flow: FlowKey, syn: &Segment) {
         let drawn = self.draw("numbers", flow);
         self.numberings.insert(
             flow,
@@ -122,7 +122,7 @@ impl Encoder {
         identification
     }
 
-    fn draw(&self, what: &str, (from, to): SocketPair) -> u64 {
+    fn draw(&self, what: &str, (from, to): FlowKey) -> u64 {
         self.source.stream(&format!("wire/{what}/{from}/{to}")).next_u64()
     }
 }

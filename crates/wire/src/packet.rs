@@ -247,7 +247,7 @@ pub enum DecodeError {
     #[error("the packet carries IP protocol {0}; only TCP (6) and UDP (17) are read")]
     Protocol(u8),
     /// Damaged on the way, or left to hardware to fill in.
-    #[error("the {0} checksum does not fit the packet's bytes")]
+    #[error("wrong {0} checksum")]
     Checksum(Checksum),
 }
 
@@ -255,13 +255,13 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// An IP packet has at most 65535 bytes.
-    #[error("it would have {bytes} bytes, and an IP packet has at most 65535")]
+    #[error("the IP packet is too long: {bytes} bytes of at most 65535")]
     TooLong {
         /// Number of bytes it would have.
         bytes: usize,
     },
     /// TCP has room for 40 bytes of options.
-    #[error("its options take {bytes} bytes, and TCP has room for 40")]
+    #[error("the TCP options are too long: {bytes} bytes of at most 40")]
     Options {
         /// Number of bytes they take.
         bytes: usize,

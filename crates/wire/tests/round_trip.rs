@@ -271,7 +271,7 @@ fn what_cannot_be_written_is_refused_by_name() {
         payload: Bytes::new().into(),
     };
     let error = Packet { ip, body: TransportPacket::Tcp(tcp) }.encode().unwrap_err().to_string();
-    assert_eq!(error, "its options take 48 bytes, and TCP has room for 40");
+    assert_eq!(error, "the TCP options are too long: 48 bytes of at most 40");
 }
 
 #[test]

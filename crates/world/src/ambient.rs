@@ -66,7 +66,7 @@ pub(crate) fn kind() -> WorldKind {
     let kind = KIND.get();
     assert!(
         kind != WorldKind::Outside,
-        "this thread is in no world: run the future by `world::sim` or `world::real`"
+        "this thread has no world: run the future in `world::sim` or `world::real`"
     );
     kind
 }
@@ -74,7 +74,9 @@ pub(crate) fn kind() -> WorldKind {
 /// Runs `f` on the state shared by both worlds.
 pub(crate) fn with_common<T>(f: impl FnOnce(&SharedContext) -> T) -> T {
     kind();
-    COMMON.with_borrow(|common| f(common.as_ref().expect("a thread in a world has its commons")))
+    COMMON.with_borrow(|common| {
+        f(common.as_ref().expect("a thread in a world has its shared context"))
+    })
 }
 
 /// Puts this thread into a world until the guard is dropped.

@@ -16,7 +16,7 @@ use crate::ambient::{self, WorldKind};
 pub fn resolve(name: &str) -> io::Result<IpAddr> {
     let listed = ambient::with_common(|common| common.hosts.get(name).copied());
     listed.or_else(|| name.parse().ok()).ok_or_else(|| {
-        let message = format!("no address is known for the host `{name}`");
+        let message = format!("unknown host `{name}`");
         io::Error::new(io::ErrorKind::NotFound, message)
     })
 }

@@ -57,7 +57,7 @@ impl Capability {
     ];
 
     /// True if emulation over this wire is impossible without it.
-    pub fn is_needed_for(self, wire: Wire) -> bool {
+    pub(crate) fn is_needed_for(self, wire: Wire) -> bool {
         match self {
             Capability::Kernel
             | Capability::UserNamespaces

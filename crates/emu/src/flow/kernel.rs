@@ -175,7 +175,7 @@ impl Observer for SenderStates {
 
 /// Turns the observations into the flow's trace.
 fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> FlowTrace {
-    let Some(origin) = Origin::find(passages) else { return FlowTrace::default() };
+    let Some(origin) = TraceOrigin::find(passages) else { return FlowTrace::default() };
     let data = passages.iter().filter_map(|passage| origin.data(passage));
     let acknowledgements = states
         .iter()
@@ -184,7 +184,7 @@ fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> FlowTrace {
 }
 
 /// Origin of a trace's times and sequence numbers.
-struct Origin {
+struct TraceOrigin {
     began: Time,
     /// The server's initial sequence number.
     initial: u32,
@@ -192,8 +192,8 @@ struct Origin {
     scale: u8,
 }
 
-impl Origin {
-    fn find(passages: &[Passage]) -> Option<Origin> {
+impl TraceOrigin {
+    fn find(passages: &[Passage]) -> Option<TraceOrigin> {
         let syn = |from| {
             passages.iter().find_map(|passage| {
                 let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
@@ -202,7 +202,7 @@ impl Origin {
         };
         let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
         let scale = asked.window_scale.unwrap_or(0);
-        Some(Origin { began, initial: answered.seq, scale })
+        Some(TraceOrigin { began, initial: answered.seq, scale })
     }
 
     fn time(&self, time: Time) -> Time {

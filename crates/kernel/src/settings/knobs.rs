@@ -59,7 +59,7 @@ impl Mapping {
 
 use Mapping::{Fixed, Near, Route, Several, Sysctl};
 
-const OTHER_GENERATION: RefusalReason = "the running kernel is Linux 6 and does as that does";
+const OTHER_GENERATION: RefusalReason = "the running kernel behaves as Linux 6";
 
 const MAPPINGS: &[(&str, Mapping)] = &[
     ("iw", Route("initcwnd", |config| number(config.initial_window))),

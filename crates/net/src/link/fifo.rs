@@ -7,7 +7,7 @@ use units::Time;
 
 use crate::propagation::{ArrivalOrder, Propagation};
 use crate::queue::{DropTail, QueueDepth};
-use crate::server::{LinkServer, Service};
+use crate::server::{LinkServer, ServiceTime};
 use crate::{DropCause, LinkConfig};
 
 pub(super) struct Fifo {
@@ -33,7 +33,7 @@ impl Fifo {
         if waits && !self.queue.has_room(bytes) {
             return Err(DropCause::QueueFull);
         }
-        let Service { starts, ends } = self.server.serve(now, bytes);
+        let ServiceTime { starts, ends } = self.server.serve(now, bytes);
         if waits {
             self.queue.push(bytes, starts);
         }

@@ -10,7 +10,7 @@ use crate::queue::{
     CodelQueue, Discipline, DropHead, DroppedPackets, FqCodel, PieQueue, QueueDepth, Queued,
     TailDrop,
 };
-use crate::server::{LinkServer, Service};
+use crate::server::{LinkServer, ServiceTime};
 use crate::{Channels, DropCause, LinkConfig, Management, Scheduler};
 
 pub(super) struct Lane<P> {
@@ -42,7 +42,7 @@ pub(super) struct ServedPacket<P> {
 /// One slice of service: a packet, or a part of one.
 pub(super) struct Slice<P> {
     pub(super) bytes: u32,
-    pub(super) service: Service,
+    pub(super) service: ServiceTime,
     /// The packet, if the slice was its last.
     pub(super) done: Option<ServedPacket<P>>,
 }
@@ -122,7 +122,7 @@ impl<P> Lane<P> {
     }
 
     /// Drops everything if the user is away at `at` and its packets are not forwarded.
-    pub(super) fn lose(&mut self, at: Time, drops: &mut DroppedPackets<P>) {
+    pub(super) fn drop_lossy(&mut self, at: Time, drops: &mut DroppedPackets<P>) {
         if !self.is_losing(at) {
             return;
         }
@@ -304,7 +304,7 @@ impl<P> Managed<P> {
         drops: &mut DroppedPackets<P>,
     ) -> Option<ServedPacket<P>> {
         while let Some(at) = self.serves_at.filter(|at| *at <= now) {
-            self.lanes.iter_mut().for_each(|lane| lane.lose(at, drops));
+            self.lanes.iter_mut().for_each(|lane| lane.drop_lossy(at, drops));
             let served = self.serve_slice(at, drops);
             self.plan();
             if served.is_some() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use units::{BitsPerSec, Time};
 
-use crate::server::Service;
+use crate::server::ServiceTime;
 use crate::{Channels, LinkConfig, ProportionalFair, Scheduler};
 
 /// A scheduler, driven by a link: lanes are numbered from 0.
@@ -14,7 +14,7 @@ pub(super) trait LaneScheduler: Send {
     fn next(&mut self, at: Time, lanes: usize, is_ready: &dyn Fn(usize) -> bool) -> ChosenLane;
 
     /// A slice of a lane was served.
-    fn served(&mut self, lane: usize, bytes: u32, service: Service);
+    fn served(&mut self, lane: usize, bytes: u32, service: ServiceTime);
 }
 
 /// A lane's turn.
@@ -45,7 +45,7 @@ impl LaneScheduler for OneLane {
         ChosenLane { lane: 0, most_bytes: u32::MAX }
     }
 
-    fn served(&mut self, _lane: usize, _bytes: u32, _service: Service) {}
+    fn served(&mut self, _lane: usize, _bytes: u32, _service: ServiceTime) {}
 }
 
 // Deficit round robin (Shreedhar and Varghese 1995): each lane in its turn may send a quantum of bytes; any
@@ -89,7 +89,7 @@ impl LaneScheduler for RoundRobin {
         }
     }
 
-    fn served(&mut self, lane: usize, bytes: u32, _service: Service) {
+    fn served(&mut self, lane: usize, bytes: u32, _service: ServiceTime) {
         self.deficits[lane] -= i64::from(bytes);
     }
 }
@@ -172,7 +172,7 @@ impl LaneScheduler for ProportionalFairTurns {
         ChosenLane { lane, most_bytes }
     }
 
-    fn served(&mut self, lane: usize, bytes: u32, Service { starts, ends }: Service) {
+    fn served(&mut self, lane: usize, bytes: u32, ServiceTime { starts, ends }: ServiceTime) {
         self.settle(starts.since(self.settled), None);
         self.settle(ends.since(starts), Some((lane, bytes)));
         self.settled = self.settled.max(ends);
@@ -186,7 +186,7 @@ impl LaneScheduler for ProportionalFairTurns {
 mod tests {
     use super::*;
 
-    const NEVER: Service = Service { starts: Time::ZERO, ends: Time::ZERO };
+    const NEVER: ServiceTime = ServiceTime { starts: Time::ZERO, ends: Time::ZERO };
 
     /// Order in which lanes are served if lane n always has packets of `sizes[n]` bytes.
     fn order(sizes: &[u32], packets: usize) -> Vec<usize> {
@@ -238,7 +238,7 @@ mod tests {
             let ChosenLane { lane, most_bytes } = turns.next(now, lanes, &|_| true);
             let bytes = most_bytes.min(1500);
             let span = rate.time_for(u64::from(bytes)).div_f64(channels.of(lane as u32));
-            turns.served(lane, bytes, Service { starts: now, ends: now + span });
+            turns.served(lane, bytes, ServiceTime { starts: now, ends: now + span });
             now += span;
             got[lane].0 += span.as_secs_f64() / 10.0;
             got[lane].1 += f64::from(bytes);
@@ -270,7 +270,7 @@ mod tests {
         let mut serve = |ready: &dyn Fn(usize) -> bool| {
             let ChosenLane { lane, .. } = turns.next(now, 2, ready);
             let ends = now + Duration::from_millis(1);
-            turns.served(lane, 1000, Service { starts: now, ends });
+            turns.served(lane, 1000, ServiceTime { starts: now, ends });
             now = ends;
             lane
         };

@@ -194,7 +194,7 @@ impl RadioMachine for LteMachine {
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn RadioMachine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

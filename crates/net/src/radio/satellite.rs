@@ -102,7 +102,7 @@ impl RadioMachine for DamaMachine {
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn RadioMachine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }
@@ -230,7 +230,7 @@ impl RadioMachine for LeoMachine {
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn RadioMachine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

@@ -239,7 +239,7 @@ impl RadioMachine for UmtsMachine {
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn RadioMachine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

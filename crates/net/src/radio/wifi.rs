@@ -83,7 +83,7 @@ impl RadioMachine for WifiMachine {
         RadioState::Doze
     }
 
-    fn twin(&self) -> Box<dyn RadioMachine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

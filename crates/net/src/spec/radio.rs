@@ -162,7 +162,7 @@ impl HandoverSpec {
         if most >= every {
             return Err(SpecError::Conflict {
                 origin: origin.to_owned(),
-                setting: "a handover.length that lasts until the next one",
+                setting: "a handover.length that reaches the next handover",
                 with: "handover.every",
             });
         }
@@ -194,6 +194,9 @@ fn truth(text: &str) -> Result<bool, ValueError> {
     match text.trim() {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(values::form(text, "`true`: what waits is passed on, or `false`: it is lost")),
+        _ => Err(values::form(
+            text,
+            "`true` (waiting packets are forwarded) or `false` (they are lost)",
+        )),
     }
 }

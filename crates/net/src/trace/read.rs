@@ -124,7 +124,7 @@ impl Trace {
             }
             ParsedSamples::Rates(samples) => {
                 if samples.iter().all(|(holds, _)| holds.is_zero()) {
-                    let found = "no sample that holds for any";
+                    let found = "no sample of positive duration";
                     return Err(TraceError::Empty { file: origin.to_owned(), found });
                 }
                 TraceShape::Segments(RateSegments::new(&samples, !options.once))

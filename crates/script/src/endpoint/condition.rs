@@ -253,7 +253,7 @@ impl Condition {
                 return Err(cursor.unexpected("what to compare, for example `cwnd=10`"));
             }
             let names = QUANTITIES.iter().map(|quantity| quantity.name);
-            let message = format!("an endpoint has no `{name}`");
+            let message = format!("unknown quantity `{name}`");
             return Err(
                 ScriptProblem::new(cursor.since(from), message).label(suggestion(name, names))
             );

@@ -88,7 +88,7 @@ impl Grammar {
         cursor.word();
         let others = ["expect", "quiet", "handshake", "config"];
         let known = AppCall::NAMES.into_iter().chain(others);
-        Err(ScriptProblem::new(cursor.since(from), format!("`{word}` is no event"))
+        Err(ScriptProblem::new(cursor.since(from), format!("unknown event `{word}`"))
             .label(suggestion(word, known))
             .help("or `<` and a segment that arrives, `>` and a segment that leaves"))
     }
@@ -143,7 +143,7 @@ fn handshake(cursor: &mut Cursor<'_>, place: &Range<usize>) -> Result<Steps, Scr
             (rtt, departure(Flags::ACK, Some(1))),
         ],
         _ => {
-            return Err(ScriptProblem::new(role_place, format!("no endpoint is a `{role}`"))
+            return Err(ScriptProblem::new(role_place, format!("unknown role `{role}`"))
                 .label(suggestion(role, ["client", "server"]))
                 .help("write `handshake server 100ms` or `handshake client 100ms`"));
         }
@@ -205,7 +205,7 @@ impl AppCall {
             "abort" => Ok(AppCall::Abort),
             "lowat" => Ok(AppCall::Lowat { bytes: amount(cursor, mss)? as u64 }),
             other => {
-                let message = format!("`{other}` is no call");
+                let message = format!("unknown call `{other}`");
                 Err(ScriptProblem::new(cursor.since(from), message).label(suggestion(other, CALLS)))
             }
         }

@@ -51,12 +51,12 @@ fn field(
         "" => return Err(cursor.unexpected("`ack`, `win` or `<options>`")),
         _ => {
             let place = cursor.since(from);
-            return Err(ScriptProblem::new(place, format!("`{word}` is no part of a segment"))
+            return Err(ScriptProblem::new(place, format!("`{word}` is not part of a segment"))
                 .label(suggestion(word, ["ack", "win", "seg", "segs"])));
         }
     };
     if twice {
-        return Err(ScriptProblem::new(cursor.since(from), format!("`{word}` is said twice")));
+        return Err(ScriptProblem::new(cursor.since(from), format!("duplicate `{word}`")));
     }
     Ok(())
 }
@@ -101,8 +101,11 @@ fn option(
         }
         other => {
             let known = ["mss", "wscale", "sackOK", "sack", "TS", "ecr"];
-            return Err(ScriptProblem::new(cursor.since(from), format!("`{other}` is no option"))
-                .label(suggestion(other, known)));
+            return Err(ScriptProblem::new(
+                cursor.since(from),
+                format!("unknown option `{other}`"),
+            )
+            .label(suggestion(other, known)));
         }
     }
     Ok(())
@@ -124,7 +127,7 @@ fn codepoint(cursor: &mut Cursor<'_>) -> Result<Ecn, ScriptProblem> {
     let Some((_, ecn)) = super::pattern::CODEPOINTS.iter().find(|(known, _)| *known == name) else {
         return Err(ScriptProblem::new(
             cursor.since(from),
-            format!("`{name}` is no ECN codepoint"),
+            format!("unknown ECN codepoint `{name}`"),
         )
         .label(suggestion(name, super::pattern::CODEPOINTS.map(|(name, _)| name))));
     };
@@ -141,7 +144,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<Flags, ScriptProblem> {
         match super::pattern::FLAGS.iter().find(|(known, _)| *known == letter) {
             Some((_, flag)) => flags = flags.with(*flag),
             None => {
-                let message = format!("`{letter}` is no flag");
+                let message = format!("unknown flag `{letter}`");
                 return Err(ScriptProblem::new(cursor.since(from), message).help(
                     "flags are S (SYN), F (FIN), R (RST), P (PSH), `.` (ACK), E (ECE) and W (CWR)",
                 ));

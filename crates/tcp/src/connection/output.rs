@@ -9,7 +9,7 @@ use crate::ecn::Ecn;
 use crate::handshake::HandshakeRole;
 use crate::retransmits::Cause;
 use crate::segment::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
-use crate::sender::Outgoing;
+use crate::sender::OutgoingSegment;
 use crate::timers::TcpTimer;
 
 impl Connection {
@@ -59,7 +59,7 @@ impl Connection {
         self.receiver.acks.is_due().then(|| self.acknowledge(now))
     }
 
-    fn send_data(&mut self, now: Time, out: Outgoing) -> Segment {
+    fn send_data(&mut self, now: Time, out: OutgoingSegment) -> Segment {
         let mut flags = Flags::ACK;
         if out.fin {
             flags = flags.with(Flags::FIN);

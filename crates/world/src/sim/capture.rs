@@ -59,7 +59,7 @@ pub fn take_sightings() -> Vec<Sighting> {
     state::with_if_any(|state| {
         if let Some(capture) = &mut state.trace.capture {
             let seen = std::mem::take(&mut capture.seen);
-            sightings = seen.into_iter().map(|seen| seen.tell(&state.topology)).collect();
+            sightings = seen.into_iter().map(|seen| seen.resolve(&state.topology)).collect();
         }
     });
     sightings
@@ -108,7 +108,7 @@ impl PacketCapture {
 }
 
 impl CapturedPacket {
-    fn tell(self, topology: &Topology) -> Sighting {
+    fn resolve(self, topology: &Topology) -> Sighting {
         let CapturedPacket { at, crossing, serial, from, to, content } = self;
         let (from, to) = (topology.address(from), topology.address(to));
         Sighting { at, crossing, serial, from, to, content }

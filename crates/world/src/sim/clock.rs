@@ -31,7 +31,7 @@ impl SimTimer {
                 return Poll::Ready(());
             }
             match self.slot {
-                Some((slot, _)) => state.timers.rewake(slot, cx.waker()),
+                Some((slot, _)) => state.timers.update_waker(slot, cx.waker()),
                 None => {
                     let (slot, generation) = state.timers.add(cx.waker().clone());
                     state.agenda.plan(self.deadline, SimEvent::Timer { slot, generation });
@@ -73,7 +73,7 @@ impl SimTimers {
         }
     }
 
-    fn rewake(&mut self, slot: u32, waker: &Waker) {
+    fn update_waker(&mut self, slot: u32, waker: &Waker) {
         let entry = &mut self.slots[slot as usize].1;
         if !entry.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *entry = Some(waker.clone());

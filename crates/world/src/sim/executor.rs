@@ -210,7 +210,7 @@ impl Wakes {
     }
 
     /// Queues a task of `node` that has something to do. Returns the latency if that wakes its process.
-    pub(super) fn rouse(&mut self, node: NodeId, task: Waker) -> Option<Duration> {
+    pub(super) fn schedule_wake(&mut self, node: NodeId, task: Waker) -> Option<Duration> {
         let Some(Range { start, end }) = self.latency else {
             task.wake();
             return None;

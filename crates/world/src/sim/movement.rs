@@ -75,7 +75,7 @@ pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
     state::with_if_any(|state| {
         let Some(arrivals) = &state.trace.arrivals else { return };
         let own = |one: &Arrived| {
-            Some(one.tell(&state.topology)).filter(|told| told.from == of || told.to == of)
+            Some(one.resolve(&state.topology)).filter(|told| told.from == of || told.to == of)
         };
         let (before, after) = arrivals.0.split_at(arrivals.0.partition_point(|it| it.at < since));
         told.extend(before.iter().rev().find_map(own));
@@ -107,7 +107,7 @@ impl ArrivalLog {
 }
 
 impl Arrived {
-    fn tell(&self, topology: &Topology) -> Arrival {
+    fn resolve(&self, topology: &Topology) -> Arrival {
         let Arrived { at, from, to, wire_bytes } = *self;
         let [from, to] = [from, to].map(|node| topology.node_address(node));
         Arrival { at, from, to, wire_bytes }

@@ -44,13 +44,13 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// No event was left.
-    #[error("nothing was left to happen at {at:?}, and the main task still waited")]
+    #[error("deadlock at {at:?}: no event is left, and the main task waits")]
     Stalled {
         /// Time of the stall.
         at: Time,
     },
     /// The plan's time limit was reached.
-    #[error("the main task was not done after {limit:?} of virtual time")]
+    #[error("the main task did not finish within {limit:?} of virtual time")]
     TimeLimit {
         /// The limit.
         limit: Duration,
@@ -148,7 +148,7 @@ impl Plan {
     /// ([`TcpListener::bind_transparent`](crate::TcpListener::bind_transparent)). Their packets cross the route between
     /// the two, which leads to the third.
     pub fn lead(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
-        self.topology.add_taker(from, to, taker);
+        self.topology.add_redirect(from, to, taker);
     }
 
     /// Adds a name for an address.

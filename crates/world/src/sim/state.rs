@@ -121,8 +121,8 @@ impl SimState {
     }
 
     /// Lets a task of `node` run once its process has noticed that there is something to do.
-    pub(super) fn rouse(&mut self, node: NodeId, task: Waker) {
-        if let Some(latency) = self.wakes.rouse(node, task) {
+    pub(super) fn schedule_wake(&mut self, node: NodeId, task: Waker) {
+        if let Some(latency) = self.wakes.schedule_wake(node, task) {
             self.agenda.plan(self.now + latency, SimEvent::Wake(node));
         }
     }

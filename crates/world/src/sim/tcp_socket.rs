@@ -409,7 +409,7 @@ impl SimState {
             }
         }
         for task in able.into_iter().chain([acceptor]).flatten() {
-            self.rouse(host, task);
+            self.schedule_wake(host, task);
         }
         self.tcp_reap(slot);
     }

@@ -170,7 +170,7 @@ impl Topology {
         self.by_ends.insert((from, to), (self.routes.len() - 1) as u32);
     }
 
-    pub(super) fn add_taker(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
+    pub(super) fn add_redirect(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
         self.takers.insert((from, to), taker);
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct UdpSocket {
     local: SocketAddr,
 }
 
-struct UdpPort {
+struct BoundUdp {
     here: NodePort,
     inbox: VecDeque<(NodePort, SimDatagram)>,
     reader: Option<Waker>,
@@ -29,7 +29,7 @@ struct UdpPort {
 
 #[derive(Default)]
 pub(super) struct UdpSockets {
-    slots: Vec<Option<UdpPort>>,
+    slots: Vec<Option<BoundUdp>>,
 }
 
 impl UdpSocket {
@@ -40,7 +40,7 @@ impl UdpSocket {
             if !state.demux.add_udp(here, slot) {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
-            let socket = UdpPort { here, inbox: VecDeque::new(), reader: None };
+            let socket = BoundUdp { here, inbox: VecDeque::new(), reader: None };
             state.udp.slots.push(Some(socket));
             Ok(UdpSocket { slot, local: state.topology.address(here) })
         })
@@ -150,7 +150,7 @@ impl Drop for UdpSocket {
 }
 
 impl UdpSockets {
-    fn get(&mut self, slot: u32) -> &mut UdpPort {
+    fn get(&mut self, slot: u32) -> &mut BoundUdp {
         self.slots[slot as usize].as_mut().expect("a UDP socket lives as long as its handle")
     }
 }
@@ -174,7 +174,7 @@ impl SimState {
         let node = self.topology.node_at(address.ip()).ok_or_else(|| {
             io::Error::new(
                 io::ErrorKind::HostUnreachable,
-                format!("no node has the address {}", address.ip()),
+                format!("unknown node address {}", address.ip()),
             )
         })?;
         Ok(NodePort { node, port: address.port() })
@@ -185,7 +185,7 @@ impl SimState {
         let socket = self.udp.get(slot);
         socket.inbox.push_back((from, datagram));
         if let Some(reader) = socket.reader.take() {
-            self.rouse(to.node, reader);
+            self.schedule_wake(to.node, reader);
         }
     }
 }

@@ -5,35 +5,35 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A host, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct End(u32);
+pub(crate) struct HostId(u32);
 
-impl End {
+impl HostId {
     /// The server's number.
-    pub(crate) const SERVER: End = End(1);
+    pub(crate) const SERVER: HostId = HostId(1);
 
     /// The client of user `user`.
-    pub(crate) const fn client(user: u32) -> End {
+    pub(crate) const fn client(user: u32) -> HostId {
         match user {
-            0 => End(0),
-            _ => End(user + 1),
+            0 => HostId(0),
+            _ => HostId(user + 1),
         }
     }
 
     /// The host numbered after `clients` clients: an intermediary, or another host set up like a client.
-    pub(crate) const fn behind(clients: u32) -> End {
-        End::client(clients)
+    pub(crate) const fn behind(clients: u32) -> HostId {
+        HostId::client(clients)
     }
 
     /// All hosts, by their numbers.
-    pub(crate) fn all(clients: u32) -> impl Iterator<Item = End> {
-        (0..=clients).map(End)
+    pub(crate) fn all(clients: u32) -> impl Iterator<Item = HostId> {
+        (0..=clients).map(HostId)
     }
 
     /// The host at one side that a user's packets come from or go to.
-    pub(crate) const fn at(side: Side, user: u32) -> End {
+    pub(crate) const fn at(side: Side, user: u32) -> HostId {
         match side {
-            Side::Client => End::client(user),
-            Side::Server => End::SERVER,
+            Side::Client => HostId::client(user),
+            Side::Server => HostId::SERVER,
         }
     }
 
@@ -149,13 +149,13 @@ impl Between {
     }
 
     /// The proxy, numbered after `clients` clients.
-    pub(crate) fn proxy(self, clients: u32) -> Option<End> {
-        (self == Between::Proxy).then(|| End::behind(clients))
+    pub(crate) fn proxy(self, clients: u32) -> Option<HostId> {
+        (self == Between::Proxy).then(|| HostId::behind(clients))
     }
 
     /// The near half and the far half, numbered after `clients` clients.
-    pub(crate) fn halves(self, clients: u32) -> Option<[End; 2]> {
-        (self == Between::Halves).then(|| [End::behind(clients), End::behind(clients + 1)])
+    pub(crate) fn halves(self, clients: u32) -> Option<[HostId; 2]> {
+        (self == Between::Halves).then(|| [HostId::behind(clients), HostId::behind(clients + 1)])
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_first_two_have_the_sides_addresses() {
-        for (end, side) in End::all(1).zip(Side::BOTH) {
+        for (end, side) in HostId::all(1).zip(Side::BOTH) {
             assert_eq!(
                 (end.side(), end.address(), end.address_v6()),
                 (side, side.address(), side.address_v6())
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn users_and_hosts_are_told_apart() {
-        let users: Vec<_> = End::all(3).map(End::user).collect();
+        let users: Vec<_> = HostId::all(3).map(HostId::user).collect();
         assert_eq!(users, [Some(0), None, Some(1), Some(2)]);
         for user in 0..3 {
-            assert_eq!(End::client(user).user(), Some(user));
+            assert_eq!(HostId::client(user).user(), Some(user));
         }
-        assert_eq!(End::client(2).address().to_string(), "10.0.0.4");
-        assert_eq!(End::client(2).hardware_address(), "02:00:00:00:00:04");
-        assert_eq!(End::client(2).interface(), "client2");
+        assert_eq!(HostId::client(2).address().to_string(), "10.0.0.4");
+        assert_eq!(HostId::client(2).hardware_address(), "02:00:00:00:00:04");
+        assert_eq!(HostId::client(2).interface(), "client2");
     }
 }
