@@ -88,17 +88,6 @@ pub fn is_setting(key: &str) -> bool {
     is_own(key) || of_hop(key) || radio::is_radio_setting(key) || radio::is_handover_setting(key)
 }
 
-/// The setting that `key` was probably meant to be.
-pub(crate) fn nearest_setting(key: &str) -> Option<String> {
-    let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
-    match of_hop {
-        Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
-        None if key.starts_with("radio") => radio::nearest_radio_setting(key),
-        None if key.starts_with("handover") => radio::nearest_handover_setting(key),
-        None => nearest_own(key),
-    }
-}
-
 /// Summary of all settings.
 pub(crate) fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");

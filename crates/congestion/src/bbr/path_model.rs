@@ -9,9 +9,9 @@ use units::Time;
 use super::bandwidth::{Bandwidth, Gain, micros};
 
 /// Lifetime of a minimum (`bbr_min_rtt_win_sec`).
-const WINDOW: Duration = Duration::from_secs(10);
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Minimum duration of the small window, besides one round, while the queue drains (`bbr_probe_rtt_mode_ms`).
-const DIP: Duration = Duration::from_millis(200);
+const DIP_SPAN: Duration = Duration::from_millis(200);
 
 /// The estimate.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl MinRtt {
 
     /// Adds a sample; returns true if the estimate had expired.
     pub(super) fn observe(&mut self, now: Time, rtt: Option<Duration>, delayed: bool) -> bool {
-        let expired = now > self.at + WINDOW;
+        let expired = now > self.at + MIN_RTT_WINDOW;
         if let Some(rtt) = rtt.map(micros)
             && (self.micros.is_none_or(|least| rtt < least) || (expired && !delayed))
         {
@@ -62,7 +62,7 @@ impl Dip {
     pub(super) fn reach_bottom(&mut self, now: Time) -> bool {
         let first = self.until.is_none();
         if first {
-            self.until = Some(now + DIP);
+            self.until = Some(now + DIP_SPAN);
         }
         first
     }
@@ -92,10 +92,10 @@ impl Dip {
 // Source: Linux 6.18 `bbr_check_full_bw_reached`.
 
 /// Growth below this means that the pipe may be full (`bbr_full_bw_thresh`).
-const GROWTH: Gain = Gain::ratio(5, 4);
+const FULL_PIPE_GROWTH: Gain = Gain::ratio(5, 4);
 /// Consecutive rounds without such growth that prove it (`bbr_full_bw_cnt`): the receiver's window may take one to grow and
 /// one to be filled.
-const ROUNDS: u32 = 3;
+const FULL_PIPE_ROUNDS: u32 = 3;
 
 /// The detector.
 #[derive(Clone, Debug, Default)]
@@ -115,12 +115,12 @@ impl FullPipe {
         if self.reached {
             return;
         }
-        if bandwidth.reaches(self.best, GROWTH) {
+        if bandwidth.reaches(self.best, FULL_PIPE_GROWTH) {
             self.best = bandwidth;
             self.rounds = 0;
         } else {
             self.rounds += 1;
-            self.reached = self.rounds >= ROUNDS;
+            self.reached = self.rounds >= FULL_PIPE_ROUNDS;
         }
     }
 

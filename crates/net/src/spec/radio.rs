@@ -5,7 +5,7 @@ use std::time::Duration;
 use units::parse;
 
 use super::{TypedSetting, put, values};
-use crate::error::{ValueError, nearest};
+use crate::error::ValueError;
 use crate::radio::radios;
 use crate::{Handover, RadioConfig, SpecError};
 
@@ -22,17 +22,12 @@ const PREFIX: &str = "radio.";
 
 /// Returns true if radios have a setting of this name.
 pub(super) fn is_radio_setting(key: &str) -> bool {
-    key == "radio" || key.strip_prefix(PREFIX).is_some_and(|own| keys().any(|known| known == own))
-}
-
-/// The setting that `key` was probably meant to be.
-pub(super) fn nearest_radio_setting(key: &str) -> Option<String> {
-    let own = key.strip_prefix(PREFIX)?;
-    nearest(own, keys()).map(|own| format!("{PREFIX}{own}"))
+    key == "radio"
+        || key.strip_prefix(PREFIX).is_some_and(|own| radio_keys().any(|known| known == own))
 }
 
 /// Settings of all radios.
-fn keys() -> impl Iterator<Item = &'static str> {
+fn radio_keys() -> impl Iterator<Item = &'static str> {
     radios().values().flat_map(|preset| preset.config.technology.keys())
 }
 
@@ -115,16 +110,11 @@ enum Every {
     Span(Duration),
 }
 
-const KEYS: [&str; 3] = ["handover.every", "handover.length", "handover.lossless"];
+const HANDOVER_KEYS: [&str; 3] = ["handover.every", "handover.length", "handover.lossless"];
 
 /// Returns true if handovers have a setting of this name.
 pub(super) fn is_handover_setting(key: &str) -> bool {
-    KEYS.contains(&key)
-}
-
-/// The setting that `key` was probably meant to be.
-pub(super) fn nearest_handover_setting(key: &str) -> Option<String> {
-    nearest(key, KEYS)
+    HANDOVER_KEYS.contains(&key)
 }
 
 impl HandoverSpec {
