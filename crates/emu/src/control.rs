@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
-use crate::log::DropPart;
+use crate::observer::DropPart;
 use crate::{Drop, Error, LinkReport, Punctuality, RadioReport, Wire};
 
 /// State and totals of an emulator so far.

@@ -14,14 +14,13 @@ pub mod diag;
 mod error;
 pub mod probe;
 mod settings;
-mod snapshot;
 pub mod sockopt;
 mod tcp_info;
 mod timing;
 
 pub use connection::{Connection, Motion, Motions, cookie, note_change};
+pub use connection::{ConnectionSnapshot, SenderState, pin_congestion_control, sender_state};
 pub use error::Error;
 pub use settings::{IpOption, Refusal, Settings, Sysctl, UnsupportedKnob};
-pub use snapshot::{ConnectionSnapshot, SenderState, pin_congestion_control, sender_state};
 pub use tcp_info::TcpInfo;
 pub use timing::{Alarm, give_way, monotonic};

@@ -14,14 +14,13 @@
 
 #![forbid(unsafe_code)]
 
-mod direction;
 mod encoder;
 mod ip;
 mod options;
 mod packet;
 pub mod pcapng;
 
-pub use direction::{ConnectionDirection, NumberReference, Numbering};
+pub use encoder::{ConnectionDirection, NumberReference, Numbering};
 pub use encoder::{Encoder, Sighting};
 pub use etherparse::IpEcn;
 pub use ip::{Addresses, Ip};

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::SocketState;
-use crate::snapshot::paces;
+use crate::connection::paces;
 use crate::{Connection, ConnectionSnapshot, sockopt};
 
 /// `struct nlmsghdr`

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tcp::{CongestionState, Sample, State, Stats, Trigger};
 use units::Time;
 
-use crate::snapshot::congestion_state;
+use crate::connection::congestion_state;
 use crate::tcp_info::INFINITE_SSTHRESH;
 use crate::{Connection, Motion, Motions};
 
