@@ -1,6 +1,6 @@
 //! `tcp_probe`: the kernel reports each segment that reaches an established connection, with the sender's state before it is processed.
 //!
-//! A poll ([`diag`](crate::diag), [`ConnectionSnapshot`](crate::Snapshot)) sees the state from time to time; a trace misses
+//! A poll ([`diag`](crate::diag), [`ConnectionSnapshot`](crate::ConnectionSnapshot)) sees the state from time to time; a trace misses
 //! nothing, to the microsecond. A trace needs root of the machine: tracing is not namespaced. So its events are those of the
 //! whole machine, filtered by port, and two testbeds with the same addresses are told apart by their sockets' cookies
 //! only ([`Connection`](crate::Connection)).

@@ -156,7 +156,7 @@ trait RadioMachine: Send {
     /// Time of the next spontaneous state change.
     fn timer(&self) -> Option<Time>;
 
-    /// Performs that change: `now` is the time returned by [`timer`](Machine::timer).
+    /// Performs that change: `now` is the time returned by [`timer`](RadioMachine::timer).
     fn fire(&mut self, now: Time) -> RadioState;
 
     /// A copy of the machine in the same state.

@@ -83,7 +83,7 @@ impl Plan {
     }
 
     /// Makes every TCP connection record its series, and the data held above its socket, for its
-    /// [`Endpoint`](super::Endpoint).
+    /// [`Endpoint`](crate::report::Endpoint).
     pub fn record_series(&mut self) {
         self.trace.series = SeriesUse::Told;
     }
