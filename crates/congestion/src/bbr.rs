@@ -14,11 +14,8 @@
 //! Left out: the kernel's jiffies (time is exact) and its clamp of the window (`snd_cwnd_clamp`). The initial phase of
 //! a gain cycle is drawn from a stream, so that flows do not probe in step and runs are reproducible.
 
-mod aggregation;
 mod bandwidth;
-mod full_pipe;
-mod max_filter;
-mod min_rtt;
+mod path_model;
 mod policer;
 
 use std::time::Duration;
@@ -26,13 +23,10 @@ use std::time::Duration;
 use chance::Stream;
 use units::{BitsPerSec, Time};
 
-use self::aggregation::Aggregation;
-use self::bandwidth::{Bandwidth, Gain, micros};
-use self::full_pipe::FullPipe;
-use self::max_filter::MaxFilter;
-use self::min_rtt::{Dip, MinRtt};
-use self::policer::{Change, Observation, Policer, Totals};
 use crate::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout, Window};
+use bandwidth::{Bandwidth, Gain, MaxFilter, micros};
+use path_model::{Aggregation, Dip, FullPipe, MinRtt};
+use policer::{Observation, Policer, PolicerChange, Totals};
 
 /// 2 / ln 2: the smallest gain that doubles the rate each round (`bbr_high_gain`).
 const HIGH_GAIN: Gain = Gain(Gain::ratio(2885, 1000).0 + 1);
@@ -241,9 +235,9 @@ impl Bbr {
             segment_bytes: self.segment_bytes,
         });
         match change {
-            Change::Nothing => {}
-            Change::Policed => self.pacing_gain = Gain::UNIT,
-            Change::Expired => self.enter_probe_bw(),
+            PolicerChange::Nothing => {}
+            PolicerChange::Policed => self.pacing_gain = Gain::UNIT,
+            PolicerChange::Expired => self.enter_probe_bw(),
         }
     }
 

@@ -14,17 +14,15 @@
 //! Left out: the kernel's approximation of the cube root (0.2 % off; `libm`'s is used), and the wrapping of 64
 //! bits after 6 minutes without a loss or, in Linux 3, of idleness.
 
-mod ack_ratio;
-mod epoch;
+mod growth;
 
 use std::time::Duration;
 
 use units::Time;
 
-use self::ack_ratio::AckRatio;
-use self::epoch::Epoch;
 use crate::hystart::Hystart;
 use crate::{Ack, Controller, Era, Phase, Resume, Settings, Timeout, Window};
+use growth::{AckRatio, Epoch};
 
 /// Multiplicative decrease: beta * 1024.
 const BETA: u64 = 717;
@@ -60,12 +58,12 @@ pub struct Cubic {
 
 impl Cubic {
     /// CUBIC as shipped by Linux.
-    pub fn with_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn with_hystart(settings: &Settings) -> Cubic {
         Cubic { hystart: Some(Hystart::new(settings)), ..Cubic::without_hystart(settings) }
     }
 
     /// CUBIC with slow start until the first loss.
-    pub fn without_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn without_hystart(settings: &Settings) -> Cubic {
         Cubic {
             settings: *settings,
             throttle: throttle(settings.tick),

@@ -22,14 +22,12 @@ mod bbr;
 mod controller;
 mod cubic;
 mod hystart;
-mod rate_sample;
 mod reno;
 mod window;
 
 pub use algorithm::{Algorithm, Era, Settings};
 pub use bbr::Bbr;
-pub use controller::{Ack, Controller, Pace, Phase, Resume, Start, Timeout};
+pub use controller::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout};
 pub use cubic::Cubic;
-pub use rate_sample::{Delivery, RateSample};
 pub use reno::Reno;
 pub use window::{INFINITE_SSTHRESH, Window};

@@ -30,13 +30,13 @@ impl Window {
     }
 
     /// As [`in_slow_start`](Window::in_slow_start), for Linux 3: also true at the threshold.
-    pub fn is_up_to_threshold(&self) -> bool {
+    pub(crate) fn is_up_to_threshold(&self) -> bool {
         self.cwnd <= self.ssthresh
     }
 
     /// Grows by the segments delivered, up to the threshold; returns the rest for congestion
     /// avoidance (`tcp_slow_start`).
-    pub fn slow_start(&mut self, delivered: u32) -> u32 {
+    pub(crate) fn slow_start(&mut self, delivered: u32) -> u32 {
         let grown = self.cwnd.saturating_add(delivered).min(self.ssthresh);
         let used = grown - self.cwnd;
         self.cwnd = grown;
@@ -44,7 +44,7 @@ impl Window {
     }
 
     /// Grows by one segment for each `per` delivered (`tcp_cong_avoid_ai`).
-    pub fn increase_additively(&mut self, per: u32, delivered: u32) {
+    pub(crate) fn increase_additively(&mut self, per: u32, delivered: u32) {
         if self.counted >= per {
             // Credits gathered at a slower pace must not come out as a burst.
             self.counted = 0;
@@ -59,7 +59,7 @@ impl Window {
 
     /// Grows by one segment when `per` acknowledgements were counted; this is one more
     /// (`tcp_cong_avoid_ai` of Linux 3).
-    pub fn increase_after(&mut self, per: u32) {
+    pub(crate) fn increase_after(&mut self, per: u32) {
         if self.counted >= per {
             self.cwnd += 1;
             self.counted = 0;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
-use crate::drop_log::DropPart;
+use crate::observer::DropPart;
 use crate::{Drop, Error, LinkReport, Punctuality, RadioReport, Wire};
 
 /// State and totals of an emulator so far.
@@ -38,15 +38,15 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Checks that the emulated times are valid: no packet lost outside of the links, and at most one in a hundred late by more than the limit.
-    pub fn check(&self) -> Result<(), Invalid> {
+    pub fn check(&self) -> Result<(), TimingError> {
         if self.overruns > 0 {
-            return Err(Invalid::Overrun(self.overruns));
+            return Err(TimingError::Overrun(self.overruns));
         }
         if self.refused > 0 {
-            return Err(Invalid::Refused(self.refused));
+            return Err(TimingError::Refused(self.refused));
         }
         if self.punctuality.p99 > self.limit {
-            return Err(Invalid::Late(self.punctuality));
+            return Err(TimingError::Late(self.punctuality));
         }
         Ok(())
     }
@@ -54,9 +54,9 @@ impl Snapshot {
 
 /// Reason why the times of an emulation are not those of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
+pub enum TimingError {
     /// Packets were lost before the emulator saw them.
-    #[error("the emulator was too slow for {0} packets")]
+    #[error("the emulator lost {0} packets because it was too slow")]
     Overrun(u64),
     /// Packets were lost behind the links, or could not be carried at all.
     #[error("{0} packets could not be carried or handed over (is an interface down?)")]
@@ -67,7 +67,7 @@ pub enum Invalid {
 }
 
 /// Request to an emulator.
-pub(crate) enum Request {
+pub(crate) enum ControlRequest {
     Stop,
     Snapshot(Sender<Snapshot>),
     /// The drop log from this index on.
@@ -77,7 +77,7 @@ pub(crate) enum Request {
 /// A handle to an emulator that runs in another thread. All handles are equivalent; an emulator goes on when they are dropped.
 #[derive(Clone)]
 pub struct Control {
-    requests: Sender<Request>,
+    requests: Sender<ControlRequest>,
     bell: Arc<EventFd>,
 }
 
@@ -85,7 +85,7 @@ impl Control {
     /// Ends the emulation. Packets on their way stay there.
     pub fn stop(&self) {
         // An emulator that has ended has nothing to stop.
-        let _ = self.ask(Request::Stop);
+        let _ = self.ask(ControlRequest::Stop);
     }
 
     /// State and totals of the emulator so far.
@@ -94,7 +94,7 @@ impl Control {
     /// If the emulator has ended.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let (answer, answered) = mpsc::channel();
-        self.ask(Request::Snapshot(answer))?;
+        self.ask(ControlRequest::Snapshot(answer))?;
         answered.recv().map_err(|_| Error::Ended)
     }
 
@@ -106,7 +106,7 @@ impl Control {
         let (mut next, mut drops) = (since, Vec::new());
         loop {
             let (answer, answered) = mpsc::channel();
-            self.ask(Request::Drops(next, answer))?;
+            self.ask(ControlRequest::Drops(next, answer))?;
             let part = answered.recv().map_err(|_| Error::Ended)?;
             if part.drops.is_empty() {
                 return Ok(drops);
@@ -116,7 +116,7 @@ impl Control {
         }
     }
 
-    fn ask(&self, request: Request) -> Result<(), Error> {
+    fn ask(&self, request: ControlRequest) -> Result<(), Error> {
         self.requests.send(request).map_err(|_| Error::Ended)?;
         // It can only fail if there is no reader.
         let _ = self.bell.write(1);
@@ -125,18 +125,18 @@ impl Control {
 }
 
 /// The emulator's end of its handles.
-pub(crate) struct Inbox {
+pub(crate) struct ControlInbox {
     control: Control,
-    requests: Receiver<Request>,
+    requests: Receiver<ControlRequest>,
 }
 
-impl Inbox {
-    pub(crate) fn new() -> Result<Inbox, Error> {
+impl ControlInbox {
+    pub(crate) fn new() -> Result<ControlInbox, Error> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let bell = EventFd::from_value_and_flags(0, flags)
             .map_err(Error::system("failed to make an event descriptor"))?;
         let (sender, requests) = mpsc::channel();
-        Ok(Inbox { control: Control { requests: sender, bell: Arc::new(bell) }, requests })
+        Ok(ControlInbox { control: Control { requests: sender, bell: Arc::new(bell) }, requests })
     }
 
     pub(crate) fn control(&self) -> Control {
@@ -144,7 +144,7 @@ impl Inbox {
     }
 
     /// The next request.
-    pub(crate) fn next(&self) -> Option<Request> {
+    pub(crate) fn next(&self) -> Option<ControlRequest> {
         self.requests.try_recv().ok()
     }
 

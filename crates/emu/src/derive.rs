@@ -36,17 +36,17 @@ pub struct Conversation {
 #[derive(Clone, Debug, Default)]
 pub struct Outflow {
     /// Bytes in flight, at each change.
-    pub flights: Vec<Flight>,
+    pub flights: Vec<SenderChange>,
     /// Retransmissions.
     pub retransmits: Vec<Retransmit>,
     /// Bytes of payload, each sent once.
     pub bytes: u64,
-    sender: Sender,
+    sender: SenderHistory,
 }
 
 /// State of a sender at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flight {
+pub struct SenderChange {
     /// Time of the change.
     pub at: Time,
     /// Sent and not cumulatively acknowledged.
@@ -76,24 +76,24 @@ pub fn conversations(passages: &[Passage]) -> Vec<Conversation> {
 }
 
 /// A segment that leaves its sender or reaches its receiver.
-struct Event {
+struct SegmentEvent {
     at: Time,
     /// Client and server.
     ends: (SocketAddr, SocketAddr),
     from: Side,
     segment: TcpNumbers,
-    kind: EventKind,
+    kind: SegmentEventKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum EventKind {
+enum SegmentEventKind {
     /// Sorts first at equal times: responses to it are sent at the same time.
     Reached,
     Left,
 }
 
 /// Events of all ends, in chronological order.
-fn events(passages: &[Passage]) -> Vec<Event> {
+fn events(passages: &[Passage]) -> Vec<SegmentEvent> {
     let mut events = Vec::with_capacity(2 * passages.len());
     for passage in passages {
         let (Some(segment), Some((source, destination))) = (passage.tcp, passage.ends) else {
@@ -103,10 +103,10 @@ fn events(passages: &[Passage]) -> Vec<Event> {
             Side::Client => (Side::Client, (source, destination)),
             Side::Server => (Side::Server, (destination, source)),
         };
-        let event = |at, kind| Event { at, ends, from, segment, kind };
-        events.push(event(passage.arrived, EventKind::Left));
+        let event = |at, kind| SegmentEvent { at, ends, from, segment, kind };
+        events.push(event(passage.arrived, SegmentEventKind::Left));
         if let Fate::Delivered { due, .. } = passage.fate {
-            events.push(event(due, EventKind::Reached));
+            events.push(event(due, SegmentEventKind::Reached));
         }
     }
     // Events of one kind at one time keep the order of entry.
@@ -127,9 +127,10 @@ impl Conversation {
     }
 
     /// True if the event opens another connection between the same ends.
-    fn is_succeeded_by(&self, event: &Event) -> bool {
-        let opens =
-            event.kind == EventKind::Left && event.segment.is_syn() && !event.segment.is_ack();
+    fn is_succeeded_by(&self, event: &SegmentEvent) -> bool {
+        let opens = event.kind == SegmentEventKind::Left
+            && event.segment.is_syn()
+            && !event.segment.is_ack();
         let known = match event.from {
             Side::Client => self.up.sender.initial,
             Side::Server => self.down.sender.initial,
@@ -137,24 +138,26 @@ impl Conversation {
         opens && known.is_some_and(|initial| initial != event.segment.seq)
     }
 
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, event: &SegmentEvent) {
         match event.kind {
-            EventKind::Left => self.outflow(event.from).left(event.at, &event.segment),
-            EventKind::Reached => self.outflow(event.from.peer()).told(event.at, &event.segment),
+            SegmentEventKind::Left => self.outflow(event.from).left(event.at, &event.segment),
+            SegmentEventKind::Reached => {
+                self.outflow(event.from.peer()).told(event.at, &event.segment)
+            }
         }
     }
 }
 
 /// Known sequence state of a sender.
 #[derive(Clone, Debug, Default)]
-struct Sender {
+struct SenderHistory {
     /// The initial sequence number.
     initial: Option<u32>,
     /// The next sequence number to send; all others are relative to the initial one.
     next: u64,
     /// The first unacknowledged sequence number.
     unacknowledged: u64,
-    outstanding: VecDeque<Sent>,
+    outstanding: VecDeque<OutstandingSegment>,
     /// The window scale shift that this end offered, and the peer's.
     scale: Option<u8>,
     peer_scale: Option<u8>,
@@ -163,13 +166,13 @@ struct Sender {
 
 /// An unacknowledged segment.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct OutstandingSegment {
     end: u64,
     at: Time,
     again: bool,
 }
 
-impl Sender {
+impl SenderHistory {
     /// Converts a sequence number on the wire to a relative one: the nearest to the last sent.
     fn relative(&self, number: u32) -> u64 {
         let distance = number.wrapping_sub(self.number(self.next)) as i32;
@@ -184,7 +187,7 @@ impl Sender {
     fn acknowledge(&mut self, at: Time, acknowledged: u64) -> Option<Duration> {
         self.unacknowledged = acknowledged;
         let covered = self.outstanding.iter().take_while(|sent| sent.end <= acknowledged).count();
-        let covered: Vec<Sent> = self.outstanding.drain(..covered).collect();
+        let covered: Vec<OutstandingSegment> = self.outstanding.drain(..covered).collect();
         let newest = covered.last().filter(|_| covered.iter().all(|sent| !sent.again))?;
         Some(at - newest.at)
     }
@@ -212,7 +215,7 @@ impl Outflow {
             self.retransmits.push(Retransmit { at, seq: start, cause, spurious: None });
         }
         if end > before {
-            sender.outstanding.push_back(Sent { end, at, again: start < before });
+            sender.outstanding.push_back(OutstandingSegment { end, at, again: start < before });
             sender.next = end;
             self.bytes += (end - before).min(segment.payload_bytes.into());
         }
@@ -239,13 +242,14 @@ impl Outflow {
 
     fn note(&mut self, at: Time, rtt: Option<Duration>) {
         let sender = &self.sender;
-        let flight = Flight {
+        let flight = SenderChange {
             at,
             in_flight_bytes: sender.next - sender.unacknowledged,
             peer_window_bytes: sender.peer_window,
             rtt,
         };
-        let same = |last: &Flight| rtt.is_none() && Flight { at, rtt, ..*last } == flight;
+        let same =
+            |last: &SenderChange| rtt.is_none() && SenderChange { at, rtt, ..*last } == flight;
         if !self.flights.last().is_some_and(same) {
             self.flights.push(flight);
         }
@@ -253,4 +257,129 @@ impl Outflow {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use net::DropCause;
+
+    use super::*;
+
+    const ACK: u8 = 0x10;
+    const SYN: u8 = 0x02;
+    const INITIAL: u32 = u32::MAX - 700;
+
+    fn ends() -> (SocketAddr, SocketAddr) {
+        ("10.0.0.1:40000".parse().unwrap(), "10.1.0.1:80".parse().unwrap())
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    /// A segment that leaves at `left` and arrives 50 ms later.
+    fn passage(
+        from: Side,
+        left: u64,
+        flags: u8,
+        seq: u32,
+        ack: u32,
+        payload_bytes: u32,
+    ) -> Passage {
+        let (client, server) = ends();
+        let scale = (flags & SYN != 0).then_some(7);
+        Passage {
+            from,
+            ends: Some(if from == Side::Client { (client, server) } else { (server, client) }),
+            arrived: at(left),
+            wire_bytes: 52 + payload_bytes,
+            tcp: Some(TcpNumbers {
+                seq,
+                ack,
+                flags,
+                window: 100,
+                window_scale: scale,
+                payload_bytes,
+            }),
+            fate: Fate::Delivered { due: at(left + 50), left: at(left + 50) },
+        }
+    }
+
+    fn data(left: u64, offset: u32, payload_bytes: u32) -> Passage {
+        let seq = INITIAL.wrapping_add(1 + offset);
+        passage(Side::Server, left, ACK, seq, 2, payload_bytes)
+    }
+
+    fn acknowledgement(left: u64, offset: u32) -> Passage {
+        passage(Side::Client, left, ACK, 2, INITIAL.wrapping_add(1 + offset), 0)
+    }
+
+    fn handshake() -> Vec<Passage> {
+        vec![
+            passage(Side::Client, 0, SYN, 1, 0, 0),
+            passage(Side::Server, 50, SYN | ACK, INITIAL, 2, 0),
+            passage(Side::Client, 100, ACK, 2, INITIAL.wrapping_add(1), 0),
+        ]
+    }
+
+    fn down(passages: Vec<Passage>) -> Outflow {
+        let mut all = conversations(&[handshake(), passages].concat());
+        assert_eq!(all.len(), 1);
+        all.remove(0).down
+    }
+
+    #[test]
+    fn data_is_in_flight_until_it_is_acknowledged_beyond_the_end_of_numbers() {
+        let outflow =
+            down(vec![data(150, 0, 1000), data(150, 1000, 1000), acknowledgement(200, 2000)]);
+        let last: Vec<SenderChange> = outflow.flights[outflow.flights.len() - 3..].to_vec();
+        assert_eq!(
+            last.iter().map(|flight| flight.in_flight_bytes).collect::<Vec<_>>(),
+            [1000, 2000, 0]
+        );
+        assert_eq!(last[2].at, at(250));
+        assert_eq!(last[2].rtt, Some(Duration::from_millis(100)));
+        assert_eq!(last[2].peer_window_bytes, 100 << 7);
+        assert_eq!(outflow.bytes, 2000);
+        assert_eq!(outflow.retransmits, []);
+    }
+
+    #[test]
+    fn what_was_sent_twice_shows_no_round_trip() {
+        let mut lost = data(150, 0, 1000);
+        lost.fate = Fate::Dropped(DropCause::QueueFull);
+        let again = data(400, 0, 1000);
+        let outflow = down(vec![lost, again, acknowledgement(450, 1000)]);
+        let sent: Vec<_> =
+            outflow.retransmits.iter().map(|sent| (sent.at, sent.seq, sent.cause)).collect();
+        assert_eq!(sent, [(at(400), 1, Cause::Unknown)]);
+        let last = outflow.flights.last().unwrap();
+        assert_eq!((last.in_flight_bytes, last.rtt), (0, None));
+        assert_eq!(outflow.bytes, 1000);
+    }
+
+    #[test]
+    fn the_handshake_shows_round_trips_at_both_ends() {
+        let all = conversations(&handshake());
+        let rtt = |outflow: &Outflow| outflow.flights.iter().find_map(|flight| flight.rtt);
+        assert_eq!(rtt(&all[0].up), Some(Duration::from_millis(100)));
+        assert_eq!(rtt(&all[0].down), Some(Duration::from_millis(100)));
+        assert_eq!((all[0].client, all[0].server), ends());
+    }
+
+    #[test]
+    fn a_repeated_syn_is_a_retransmission_and_a_new_one_a_connection() {
+        let mut passages = vec![passage(Side::Client, 0, SYN, 1, 0, 0)];
+        passages.push(passage(Side::Client, 1000, SYN, 1, 0, 0));
+        passages.push(passage(Side::Client, 9000, SYN, 77, 0, 0));
+        let all = conversations(&passages);
+        let causes = |index: usize| -> Vec<Cause> {
+            all[index].up.retransmits.iter().map(|sent| sent.cause).collect()
+        };
+        assert_eq!(all.len(), 2);
+        assert_eq!((causes(0), causes(1)), (vec![Cause::Handshake], vec![]));
+    }
+
+    #[test]
+    fn acknowledgements_of_the_future_are_not_believed() {
+        let outflow = down(vec![data(150, 0, 1000), acknowledgement(200, 5000)]);
+        assert_eq!(outflow.flights.last().unwrap().in_flight_bytes, 1000);
+    }
+}

@@ -4,16 +4,18 @@
 //! switches of the kernel and of distributions that forbid it: Debian's `kernel.unprivileged_userns_clone`, `user.max_user_namespaces`
 //! (namespaces(7)), AppArmor's `kernel.apparmor_restrict_unprivileged_userns` (Ubuntu since 23.10).
 
-mod attempt;
+use std::process::{Command, Stdio};
+use std::{fmt, io};
+
+use nix::errno::Errno;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork};
+
+use crate::{Error, Wire};
+
 mod capability;
-mod finding;
-mod refusal;
 
 pub use capability::Capability;
-pub use finding::{Finding, Lack, Outcome};
-pub use refusal::Refusal;
-
-use crate::Wire;
 
 /// Missing prerequisites of emulation over `wire`; if it is `None`, over any wire.
 pub fn missing(wire: Option<Wire>) -> Vec<(Capability, Lack)> {
@@ -55,6 +57,120 @@ fn attempt(capability: Capability, earlier: &[Finding]) -> Outcome {
     match capability.takes().iter().find(failed) {
         Some(needed) => Outcome::Untried(*needed),
         None => capability.attempt().map_or_else(Outcome::Missing, Outcome::Works),
+    }
+}
+
+/// Runs `job` in a forked child, which takes all changes to itself with it.
+///
+/// `job` makes system calls only: other threads' locks are held for ever in the child.
+fn in_child(job: impl FnOnce() -> Result<(), Errno>) -> Result<(), Errno> {
+    // SAFETY: the child makes system calls only, and leaves by one.
+    match unsafe { fork() }? {
+        ForkResult::Child => {
+            let code = job().err().map_or(0, |errno| errno as i32);
+            // SAFETY: leaves at once; what exit(3) would run belongs to the parent. Linux's error numbers fit an exit code.
+            unsafe { libc::_exit(code) }
+        }
+        ForkResult::Parent { child } => loop {
+            match waitpid(child, None) {
+                Ok(WaitStatus::Exited(_, 0)) => return Ok(()),
+                Ok(WaitStatus::Exited(_, code)) => return Err(Errno::from_raw(code)),
+                // A seccomp filter may kill instead of refusing (seccomp(2)).
+                Ok(WaitStatus::Signaled(..)) => return Err(Errno::EPERM),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        },
+    }
+}
+
+/// Runs a program and returns the first line of its output, or of its error message.
+fn first_line(command: &mut Command) -> Result<String, AttemptError> {
+    let output = command.stdin(Stdio::null()).output().map_err(AttemptError::NotStarted)?;
+    let line = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().to_owned()
+    };
+    match output.status.success() {
+        true => Ok(line(&output.stdout)),
+        false => Err(AttemptError::Failed(line(&output.stderr))),
+    }
+}
+
+/// Reason why a program failed.
+#[derive(Debug)]
+enum AttemptError {
+    /// It does not exist, or may not be run.
+    NotStarted(io::Error),
+    /// Its error message.
+    Failed(String),
+}
+
+/// Result of trying one capability.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The capability tried.
+    pub capability: Capability,
+    /// Outcome of the trial.
+    pub outcome: Outcome,
+}
+
+/// Outcome of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It works; with a detail to report.
+    Works(String),
+    /// It does not work.
+    Missing(Lack),
+    /// Not tried, because this other capability is missing.
+    Untried(Capability),
+}
+
+/// A missing prerequisite, and its remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Reason why it does not work.
+    pub why: String,
+    /// A command that fixes it, to be run by root, or advice if there is none.
+    pub remedy: String,
+}
+
+impl Lack {
+    /// For `map_err` and the like.
+    fn new(why: impl Into<String>, remedy: impl Into<String>) -> Lack {
+        Lack { why: why.into(), remedy: remedy.into() }
+    }
+}
+
+/// A sandbox or a testbed could not be made. There is no result in this case: never one from a link that is not emulated.
+#[derive(Debug)]
+pub struct Refusal {
+    cause: Error,
+    missing: Vec<(Capability, Lack)>,
+}
+
+impl Refusal {
+    /// Finds out the reasons behind `cause` if this wire was asked for.
+    pub fn explain(cause: Error, wire: Option<Wire>) -> Refusal {
+        Refusal { cause, missing: missing(wire) }
+    }
+
+    /// Remedies, a command or sentence each.
+    pub fn remedies(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(|(_, lack)| lack.remedy.as_str())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this machine does not emulate networks: {}", self.cause)?;
+        let mut missing = self.missing.iter();
+        missing.try_for_each(|(capability, lack)| write!(f, "; {capability}: {}", lack.why))
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
     }
 }
 
@@ -101,5 +217,37 @@ mod tests {
             let tried = &Capability::ALL[..at];
             assert!(capability.takes().iter().all(|needed| tried.contains(needed)), "{capability}");
         }
+    }
+
+    #[test]
+    fn children_tell_what_failed() {
+        assert_eq!(in_child(|| Ok(())), Ok(()));
+        assert_eq!(in_child(|| Err(Errno::ENOSPC)), Err(Errno::ENOSPC));
+        assert_eq!(
+            in_child(|| nix::sys::signal::raise(nix::sys::signal::SIGKILL)),
+            Err(Errno::EPERM)
+        );
+    }
+
+    #[test]
+    fn programs_are_quoted() {
+        assert_eq!(first_line(Command::new("sh").args(["-c", "echo a; echo b"])).unwrap(), "a");
+        let failed = first_line(Command::new("sh").args(["-c", "echo no >&2; exit 1"]));
+        assert!(matches!(failed, Err(AttemptError::Failed(line)) if line == "no"));
+        let missing = first_line(&mut Command::new("/no/such/program"));
+        assert!(matches!(missing, Err(AttemptError::NotStarted(_))));
+    }
+
+    #[test]
+    fn says_what_failed_why_and_what_to_do() {
+        let lack = Lack::new("the kernel has no veth", "modprobe veth");
+        let refusal = Refusal {
+            cause: Error::Ip { message: "Unknown device type".into() },
+            missing: vec![(Capability::Veth, lack)],
+        };
+        let text = refusal.to_string();
+        assert!(text.contains("Unknown device type"), "{text}");
+        assert!(text.ends_with("; virtual Ethernet (veth): the kernel has no veth"), "{text}");
+        assert_eq!(refusal.remedies().collect::<Vec<_>>(), ["modprobe veth"]);
     }
 }

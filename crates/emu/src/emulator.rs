@@ -18,19 +18,16 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::Time;
 
-use crate::control::{Inbox, Request};
-use crate::end::End;
-use crate::lateness::Lateness;
-use crate::links::{Entry, Links};
-use crate::memory;
-use crate::places::{Leg, Places};
-use crate::realtime;
-use crate::release::Train;
-use crate::superpacket::{Segment, Superpacket, Unfit};
+use crate::control::{ControlInbox, ControlRequest};
+use crate::hosts::HostId;
+use crate::links::{LinkPacket, Links};
+use crate::release::{Lateness, Train};
+use crate::routing::{HostTable, PacketRoute};
+use crate::superpacket::{FrameSegment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
     Clock, Control, DropLog, Error, Observer, Punctuality, Release, Sighting, Snapshot, Topology,
-    Wire,
+    Wire, memory, realtime,
 };
 
 /// Maximum number of frames read from one side before packets that are due get their turn.
@@ -42,14 +39,14 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Emulator<O = ()> {
     clock: Clock,
     release: Release,
-    /// Indexed by [`End`].
+    /// Indexed by [`HostId`].
     wires: Vec<WireEnd>,
-    places: Places,
-    links: Links<Segment>,
-    /// Packets about to leave, by destination [`End`].
+    hosts: HostTable,
+    links: Links<FrameSegment>,
+    /// Packets about to leave, by destination [`HostId`].
     trains: Vec<Train>,
     ledger: Ledger,
-    inbox: Inbox,
+    inbox: ControlInbox,
     observer: O,
 }
 
@@ -76,36 +73,31 @@ pub struct Account<O> {
 
 /// The last packet handed to an end.
 #[derive(Clone, Copy)]
-struct Delivery {
+struct LastDelivery {
     due: Time,
     left: Time,
 }
 
 impl Emulator {
-    /// An emulator between the ends of these wires, one per [`End`]: see [`Testbed::emulator`](crate::Testbed::emulator).
+    /// An emulator between the ends of these wires, one per [`HostId`]: see [`Testbed::emulator`](crate::Testbed::emulator).
     pub(crate) fn new(
         wires: Vec<WireEnd>,
         topology: Topology,
         source: &chance::Source,
     ) -> Result<Emulator, Error> {
-        let places = Places::new(topology.clients(), topology.intermediary());
+        let hosts = HostTable::new(topology.clients(), topology.intermediary());
         let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
             clock: Clock::start(),
             release: Release::Exact,
             wires,
-            places,
+            hosts,
             links: Links::new(topology, source),
             trains,
             ledger: Ledger::default(),
-            inbox: Inbox::new()?,
+            inbox: ControlInbox::new()?,
             observer: (),
         })
-    }
-
-    /// Sets the clock, whose zero may be shared with others.
-    pub fn counting_from(self, clock: Clock) -> Emulator {
-        Emulator { clock, ..self }
     }
 
     /// Sets how packets leave.
@@ -115,8 +107,8 @@ impl Emulator {
 
     /// Attaches an observer.
     pub fn observed_by<O: Observer>(self, observer: O) -> Emulator<O> {
-        let Emulator { clock, release, wires, places, links, trains, ledger, inbox, .. } = self;
-        Emulator { clock, release, wires, places, links, trains, ledger, inbox, observer }
+        let Emulator { clock, release, wires, hosts, links, trains, ledger, inbox, .. } = self;
+        Emulator { clock, release, wires, hosts, links, trains, ledger, inbox, observer }
     }
 }
 
@@ -147,10 +139,10 @@ impl<O: Observer> Emulator<O> {
                 moved += self.take_in(end, None)?;
             }
             if began >= rested {
-                moved += self.give_out()?;
+                moved += self.release_due()?;
                 rested = if self.is_idle(moved) { began } else { began + self.release.quantum() };
             }
-            if self.wait(began, rested, moved)? && self.obey()? {
+            if self.wait(began, rested, moved)? && self.serve_requests()? {
                 let snapshot = self.snapshot()?;
                 let Emulator { ledger, observer, .. } = self;
                 return Ok(Account { snapshot, drops: ledger.drops, observer });
@@ -159,7 +151,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Hands arrivals from one end to its first link; `answers` is the packet just handed to that end. Returns the number of frames.
-    fn take_in(&mut self, from: End, answers: Option<Delivery>) -> Result<usize, Error> {
+    fn take_in(&mut self, from: HostId, answers: Option<LastDelivery>) -> Result<usize, Error> {
         for taken in 0..BUDGET {
             let Some(arrival) = self.wires[from.number()].receive(&self.clock)? else {
                 return Ok(taken);
@@ -178,17 +170,17 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Segments an arrival and lets its packets enter.
-    fn enter(&mut self, at: Time, end: End, whole: Superpacket) {
+    fn enter(&mut self, at: Time, end: HostId, whole: Superpacket) {
         let (layout, frame) = (whole.layout(), whole.bytes());
         let (source, destination) = layout.ends(frame);
-        let leg = self.places.leg(end, source, destination);
-        let Leg { from, user, .. } = leg;
+        let leg = self.hosts.leg(end, source, destination);
+        let PacketRoute { from, user, .. } = leg;
         let (flow, ect) = (layout.flow(frame), layout.takes_marks(frame));
         for segment in whole.cut() {
             let wire_bytes = segment.wire_bytes() as u32;
             let packet = Packet { wire_bytes, flow, ect, user };
             let payload_bytes = segment.payload_bytes();
-            let entry = Entry { leg, packet, payload_bytes };
+            let entry = LinkPacket { leg, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
             let sighting = Sighting { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
@@ -197,7 +189,7 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Releases everything that is due, in the order of the links' time. Returns the number of packets.
-    fn give_out(&mut self) -> Result<usize, Error> {
+    fn release_due(&mut self) -> Result<usize, Error> {
         let mut moved = 0;
         loop {
             let arrival = self.links.poll(self.clock.now() + self.release.earliness());
@@ -217,13 +209,13 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Hands the waiting train to its end, and reads that end's responses.
-    fn depart(&mut self, to: End) -> Result<(), Error> {
-        if self.trains[to.number()].cars().is_empty() {
+    fn depart(&mut self, to: HostId) -> Result<(), Error> {
+        if self.trains[to.number()].packets().is_empty() {
             return Ok(());
         }
         let knows_answers = self.tells_answers(to)?;
         let train = &mut self.trains[to.number()];
-        let (Some(first), Some(last)) = (train.cars().first(), train.cars().last()) else {
+        let (Some(first), Some(last)) = (train.packets().first(), train.packets().last()) else {
             return Ok(());
         };
         // Before the call: the far end responds within it.
@@ -231,37 +223,37 @@ impl<O: Observer> Emulator<O> {
         let due = last.due;
         let segments = (&first.body, &last.body);
         if !self.wires[to.number()].send(segments.0, segments.1, first.marked)? {
-            self.ledger.refused += train.cars().len() as u64;
+            self.ledger.refused += train.packets().len() as u64;
         }
-        for car in train.cars() {
+        for packet in train.packets() {
             // One of the two differences is zero.
-            self.ledger.lateness.add((left - car.due).max(car.due - left));
+            self.ledger.lateness.add((left - packet.due).max(packet.due - left));
             let sighting = Sighting {
-                number: car.number,
-                from: car.from,
-                user: car.user,
-                marked: car.marked,
-                segment: &car.body,
+                number: packet.number,
+                from: packet.from,
+                user: packet.user,
+                marked: packet.marked,
+                segment: &packet.body,
             };
-            self.observer.delivered(car.due, left, &sighting);
+            self.observer.delivered(packet.due, left, &sighting);
         }
         train.clear();
-        self.take_in(to, knows_answers.then_some(Delivery { due, left })).map(drop)
+        self.take_in(to, knows_answers.then_some(LastDelivery { due, left })).map(drop)
     }
 
     /// True if packets that an end sends while it is handed a packet can be told from earlier ones: by timestamps, or because no
     /// earlier packet is still to be read.
-    fn tells_answers(&mut self, to: End) -> Result<bool, Error> {
+    fn tells_answers(&mut self, to: HostId) -> Result<bool, Error> {
         Ok(self.wire().is_stamped() || self.take_in(to, None)? < BUDGET)
     }
 
     fn wire(&self) -> Wire {
-        self.wires[End::SERVER.number()].wire()
+        self.wires[HostId::SERVER.number()].wire()
     }
 
     /// All hosts.
-    fn ends(&self) -> impl Iterator<Item = End> + use<O> {
-        End::all(self.wires.len() as u32 - 1)
+    fn ends(&self) -> impl Iterator<Item = HostId> + use<O> {
+        HostId::all(self.wires.len() as u32 - 1)
     }
 
     fn note_drops(&mut self) {
@@ -307,14 +299,16 @@ impl<O: Observer> Emulator<O> {
     }
 
     /// Serves requests of other threads; returns true to stop.
-    fn obey(&mut self) -> Result<bool, Error> {
+    fn serve_requests(&mut self) -> Result<bool, Error> {
         self.inbox.silence();
         while let Some(request) = self.inbox.next() {
             // The requester need not wait for the reply.
             match request {
-                Request::Stop => return Ok(true),
-                Request::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
-                Request::Drops(since, answer) => drop(answer.send(self.ledger.drops.part(since))),
+                ControlRequest::Stop => return Ok(true),
+                ControlRequest::Snapshot(answer) => drop(answer.send(self.snapshot()?)),
+                ControlRequest::Drops(since, answer) => {
+                    drop(answer.send(self.ledger.drops.part(since)))
+                }
             }
         }
         Ok(false)

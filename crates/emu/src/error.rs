@@ -30,7 +30,7 @@ pub enum Error {
         message: String,
     },
     /// Neither wire could be set up.
-    #[error("no wire to the emulator could be laid: {veth}; and instead of veth: {tap}")]
+    #[error("cannot create a veth pair ({veth}) or a TAP device ({tap})")]
     NoWire {
         /// Reason why there is no veth with a packet socket.
         veth: Box<Error>,

@@ -23,14 +23,14 @@ pub(crate) const ACK: u8 = 0x10;
 pub(crate) const CWR: u8 = 0x80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub(crate) enum IpVersion {
     V4,
     V6,
 }
 
 /// Transport protocol of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub(crate) enum TransportKind {
     Tcp,
     Udp,
     /// Anything else, including fragments.
@@ -39,10 +39,10 @@ pub(crate) enum Transport {
 
 /// Byte offsets in one Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct FrameLayout {
     /// Version of the header at [`ETHERNET`].
-    pub(crate) version: Version,
-    pub(crate) transport: Transport,
+    pub(crate) version: IpVersion,
+    pub(crate) transport: TransportKind,
     /// Offset of the transport header.
     pub(crate) header: usize,
     /// Offset of the transport payload; of the transport header if the protocol is unknown.
@@ -51,26 +51,32 @@ pub(crate) struct Layout {
     pub(crate) end: usize,
 }
 
-impl Layout {
+impl FrameLayout {
     /// Finds a unicast IP packet in a frame.
-    pub(crate) fn of(frame: &[u8]) -> Option<Layout> {
+    pub(crate) fn of(frame: &[u8]) -> Option<FrameLayout> {
         let (ethernet, ip) = frame.split_at_checked(ETHERNET)?;
         if ethernet[0] & GROUP != 0 {
             return None;
         }
         let version = match [ethernet[12], ethernet[13]] {
-            ETHERTYPE_IPV4 => Version::V4,
-            ETHERTYPE_IPV6 => Version::V6,
+            ETHERTYPE_IPV4 => IpVersion::V4,
+            ETHERTYPE_IPV6 => IpVersion::V6,
             _ => return None,
         };
         let (protocol, header, end) = match version {
-            Version::V4 => ipv4(ip)?,
-            Version::V6 => ipv6(ip)?,
+            IpVersion::V4 => ipv4(ip)?,
+            IpVersion::V6 => ipv6(ip)?,
         };
         let segment = ip.get(header..end)?;
         let (transport, length) = transport(protocol, segment);
         let header = ETHERNET + header;
-        Some(Layout { version, transport, header, payload: header + length, end: ETHERNET + end })
+        Some(FrameLayout {
+            version,
+            transport,
+            header,
+            payload: header + length,
+            end: ETHERNET + end,
+        })
     }
 
     pub(crate) fn payload_bytes(&self) -> usize {
@@ -80,8 +86,8 @@ impl Layout {
     /// Range of source and destination address, side by side.
     pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
         match self.version {
-            Version::V4 => ETHERNET + 12..ETHERNET + 20,
-            Version::V6 => ETHERNET + 8..ETHERNET + 40,
+            IpVersion::V4 => ETHERNET + 12..ETHERNET + 20,
+            IpVersion::V6 => ETHERNET + 8..ETHERNET + 40,
         }
     }
 
@@ -94,8 +100,8 @@ impl Layout {
     /// A hash of addresses, transport and ports (FNV-1a, 32 bits) that identifies flows.
     pub(crate) fn flow(&self, frame: &[u8]) -> u32 {
         let ports = match self.transport {
-            Transport::Other => &[],
-            Transport::Tcp | Transport::Udp => &frame[self.header..self.header + 4],
+            TransportKind::Other => &[],
+            TransportKind::Tcp | TransportKind::Udp => &frame[self.header..self.header + 4],
         };
         let bytes = frame[self.addresses()].iter().chain(ports);
         bytes
@@ -106,16 +112,16 @@ impl Layout {
     /// True if the sender is ECN-capable, or a queue has already marked the packet (RFC 3168 section 5).
     pub(crate) fn takes_marks(&self, frame: &[u8]) -> bool {
         match self.version {
-            Version::V4 => frame[ETHERNET + 1] & 0x03 != 0,
-            Version::V6 => frame[ETHERNET + 1] & 0x30 != 0,
+            IpVersion::V4 => frame[ETHERNET + 1] & 0x03 != 0,
+            IpVersion::V6 => frame[ETHERNET + 1] & 0x30 != 0,
         }
     }
 
     /// Marks the packet with Congestion Experienced. Invalidates the IPv4 checksum.
     pub(crate) fn mark(&self, frame: &mut [u8]) {
         match self.version {
-            Version::V4 => frame[ETHERNET + 1] |= 0x03,
-            Version::V6 => frame[ETHERNET + 1] |= 0x30,
+            IpVersion::V4 => frame[ETHERNET + 1] |= 0x03,
+            IpVersion::V6 => frame[ETHERNET + 1] |= 0x30,
         }
     }
 }
@@ -147,18 +153,18 @@ fn ipv6(ip: &[u8]) -> Option<(Option<u8>, usize, usize)> {
 }
 
 /// Protocol of a segment, and length of its header.
-fn transport(protocol: Option<u8>, segment: &[u8]) -> (Transport, usize) {
+fn transport(protocol: Option<u8>, segment: &[u8]) -> (TransportKind, usize) {
     match protocol {
         Some(PROTOCOL_TCP) if segment.len() >= 20 => {
             let length = usize::from(segment[12] >> 4) * 4;
             if (20..=segment.len()).contains(&length) {
-                (Transport::Tcp, length)
+                (TransportKind::Tcp, length)
             } else {
-                (Transport::Other, 0)
+                (TransportKind::Other, 0)
             }
         }
-        Some(PROTOCOL_UDP) if segment.len() >= 8 => (Transport::Udp, 8),
-        _ => (Transport::Other, 0),
+        Some(PROTOCOL_UDP) if segment.len() >= 8 => (TransportKind::Udp, 8),
+        _ => (TransportKind::Other, 0),
     }
 }
 
@@ -205,7 +211,7 @@ impl TcpNumbers {
     }
 
     /// Sequence space that it takes: a SYN and a FIN take one number each (RFC 9293 section 3.4).
-    pub fn sequence_length(&self) -> u64 {
+    pub(crate) fn sequence_length(&self) -> u64 {
         let flags = u64::from(self.flags & SYN != 0) + u64::from(self.flags & FIN != 0);
         u64::from(self.payload_bytes) + flags
     }
@@ -282,8 +288,8 @@ mod tests {
 
     #[test]
     fn ipv6_extension_headers_are_skipped() {
-        let layout = Layout::of(&extended()).expect("it is a packet");
-        assert_eq!((layout.version, layout.transport), (Version::V6, Transport::Tcp));
+        let layout = FrameLayout::of(&extended()).expect("it is a packet");
+        assert_eq!((layout.version, layout.transport), (IpVersion::V6, TransportKind::Tcp));
         assert_eq!(layout.header, ETHERNET + 56);
         assert_eq!((layout.payload_bytes(), layout.end), (5, ETHERNET + 81));
     }
@@ -292,13 +298,13 @@ mod tests {
     fn what_goes_to_many_is_no_packet() {
         let mut frame = extended();
         frame[0] = 0x33;
-        assert_eq!(Layout::of(&frame), None);
+        assert_eq!(FrameLayout::of(&frame), None);
     }
 
     #[test]
     fn marks_are_congestion_experienced() {
         let mut frame = extended();
-        let layout = Layout::of(&frame).expect("it is a packet");
+        let layout = FrameLayout::of(&frame).expect("it is a packet");
         assert!(!layout.takes_marks(&frame));
         frame[ETHERNET + 1] = 0x20;
         assert!(layout.takes_marks(&frame));
@@ -322,7 +328,7 @@ mod tests {
                 frame[12..14].copy_from_slice(if is_v6 { &ETHERTYPE_IPV6 } else { &ETHERTYPE_IPV4 });
                 frame[ETHERNET] = if is_v6 { 0x60 } else { 0x45 };
             }
-            if let Some(layout) = Layout::of(&frame) {
+            if let Some(layout) = FrameLayout::of(&frame) {
                 prop_assert!(layout.end <= frame.len() && layout.payload <= layout.end);
                 layout.flow(&frame);
                 layout.ends(&frame);

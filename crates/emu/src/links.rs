@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use net::{DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Verdict, Way};
+use net::{Admission, DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Way};
 use units::Time;
 
-use crate::end::End;
-use crate::places::{Leg, Reach};
-use crate::topology::{NamedLink, Route};
-use crate::{Path, Side, Topology};
+use crate::hosts::HostId;
+use crate::routing::{LinkReach, PacketRoute};
+use crate::topology::{LinkRoute, NamedLink};
+use crate::{DroppingLink, Side, Topology};
 
 /// A dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +56,13 @@ pub struct RadioReport {
 }
 
 /// A packet that has crossed all of its links.
-pub(crate) struct Arrival<B> {
+pub(crate) struct CrossedPacket<B> {
     /// Time of arrival.
     pub(crate) due: Time,
     /// Side of its origin.
     pub(crate) from: Side,
     /// Its destination.
-    pub(crate) to: End,
+    pub(crate) to: HostId,
     /// Its number, in the order in which packets entered the first link.
     pub(crate) number: u64,
     /// User that it belongs to.
@@ -74,8 +74,8 @@ pub(crate) struct Arrival<B> {
 
 /// Properties of a packet that the links need.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) leg: Leg,
+pub(crate) struct LinkPacket {
+    pub(crate) leg: PacketRoute,
     pub(crate) packet: Packet,
     pub(crate) payload_bytes: usize,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Entry {
 struct Traveller<B> {
     number: u64,
     from: Side,
-    to: End,
+    to: HostId,
     route: u32,
     /// Index of its current link in its route.
     hop: u32,
@@ -95,10 +95,10 @@ struct Traveller<B> {
     body: B,
 }
 
-struct Line<B> {
+struct EmulatedLink<B> {
     name: String,
     config: LinkConfig,
-    path: Path<Traveller<B>>,
+    path: DroppingLink<Traveller<B>>,
     /// Time of the last event: nothing enters or leaves earlier.
     reached: Time,
     /// Indexed by user.
@@ -106,7 +106,7 @@ struct Line<B> {
 }
 
 /// A client's radio, in front of the first link of each direction.
-struct Gate<B> {
+struct UserRadio<B> {
     radio: Radio<Traveller<B>>,
     /// Time of the last event: nothing enters or leaves earlier.
     reached: Time,
@@ -125,21 +125,21 @@ fn radio_name(user: u32) -> String {
 
 /// Place of the next event.
 #[derive(Clone, Copy)]
-enum Place {
+enum NextEvent {
     Radio(usize),
     Link(usize),
 }
 
 pub(crate) struct Links<B> {
     /// Indexed by user; none if the network has no radios.
-    gates: Vec<Gate<B>>,
-    lines: Vec<Line<B>>,
+    gates: Vec<UserRadio<B>>,
+    lines: Vec<EmulatedLink<B>>,
     /// Deadline of each line; [`Time::NEVER`] if none.
     deadlines: Vec<Time>,
-    routes: Vec<Route>,
+    routes: Vec<LinkRoute>,
     lookahead: Duration,
     /// Reaches with a route of their own.
-    own: BTreeMap<Reach, usize>,
+    own: BTreeMap<LinkReach, usize>,
     entered: u64,
     /// Dropped packets, with their numbers, until they are polled.
     dropped: VecDeque<(u64, Drop)>,
@@ -150,12 +150,12 @@ impl<B: Clone + Send + 'static> Links<B> {
         let lookahead = topology.lookahead();
         let gate = |user| {
             let radio = Radio::new(topology.radio()?, source, &radio_name(user));
-            Some(Gate { radio, reached: Time::ZERO })
+            Some(UserRadio { radio, reached: Time::ZERO })
         };
         let gates = (0..topology.clients()).filter_map(gate).collect();
         let (links, routes, own) = topology.into_parts();
-        let line = |NamedLink { name, config, drops }| Line {
-            path: Path::new(&name, config.clone(), drops, source),
+        let line = |NamedLink { name, config, drops }| EmulatedLink {
+            path: DroppingLink::new(&name, config.clone(), drops, source),
             name,
             config,
             reached: Time::ZERO,
@@ -168,8 +168,8 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// A packet enters the first link of its route at `at`, or later if that link's time is past it. Returns its number and its entry time.
-    pub(crate) fn handle(&mut self, at: Time, entry: Entry, body: B) -> (u64, Time) {
-        let Entry { leg: Leg { from, to, reach, .. }, packet, payload_bytes } = entry;
+    pub(crate) fn handle(&mut self, at: Time, entry: LinkPacket, body: B) -> (u64, Time) {
+        let LinkPacket { leg: PacketRoute { from, to, reach, .. }, packet, payload_bytes } = entry;
         let route = self.own.get(&reach).copied().unwrap_or(0) as u32;
         let number = self.entered;
         self.entered += 1;
@@ -199,15 +199,15 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// The next packet that has reached the end of its route by `now`.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Arrival<B>> {
+    pub(crate) fn poll(&mut self, now: Time) -> Option<CrossedPacket<B>> {
         loop {
             let (place, due) = self.next();
             if due > now || due == Time::NEVER {
                 return None;
             }
             let link = match place {
-                Place::Link(link) => link,
-                Place::Radio(user) => {
+                NextEvent::Link(link) => link,
+                NextEvent::Radio(user) => {
                     self.pass(user, due);
                     continue;
                 }
@@ -226,7 +226,7 @@ impl<B: Clone + Send + 'static> Links<B> {
             let hops = self.routes[traveller.route as usize].from(traveller.from).len();
             if traveller.hop as usize == hops {
                 let Traveller { number, from, to, marked, body, .. } = traveller;
-                return Some(Arrival { due, from, to, number, user, marked, body });
+                return Some(CrossedPacket { due, from, to, number, user, marked, body });
             }
             self.admit(due, traveller);
         }
@@ -238,7 +238,7 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     pub(crate) fn reports(&self) -> Vec<LinkReport> {
-        let report = |line: &Line<B>| LinkReport {
+        let report = |line: &EmulatedLink<B>| LinkReport {
             name: line.name.clone(),
             config: line.config.clone(),
             stats: line.path.stats(),
@@ -250,7 +250,7 @@ impl<B: Clone + Send + 'static> Links<B> {
 
     /// History of the radios up to `now`, by client.
     pub(crate) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
-        let report = |Gate { radio, .. }: &Gate<B>| RadioReport {
+        let report = |UserRadio { radio, .. }: &UserRadio<B>| RadioReport {
             transitions: radio.transitions().to_vec(),
             energy: radio.energy(Time::ZERO, now),
             tail: radio.tail(now),
@@ -293,7 +293,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let now = line.reached;
         let Traveller { number, packet, payload_bytes, .. } = traveller;
         let verdict = line.path.handle(now, packet, payload_bytes as usize, traveller);
-        if let Verdict::Dropped(cause) = verdict {
+        if let Admission::Dropped(cause) = verdict {
             let Packet { wire_bytes, user, .. } = packet;
             let drop = Drop { at: now, link, user, wire_bytes, cause };
             self.dropped.push_back((number, drop));
@@ -305,8 +305,8 @@ impl<B: Clone + Send + 'static> Links<B> {
     /// Updates a link's state after an event.
     fn settle(&mut self, link: usize) {
         let path = &mut self.lines[link].path;
-        while let Some(fallen) = path.fallen() {
-            let net::Fallen { at, wire_bytes, cause, body } = fallen;
+        while let Some(dropped) = path.poll_dropped() {
+            let net::DroppedPacket { at, wire_bytes, cause, body } = dropped;
             let user = body.packet.user;
             self.dropped.push_back((body.number, Drop { at, link, user, wire_bytes, cause }));
         }
@@ -314,19 +314,19 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// Place and time of the next event; of several the first.
-    fn next(&self) -> (Place, Time) {
+    fn next(&self) -> (NextEvent, Time) {
         let deadlines = self.deadlines.iter().copied().enumerate();
         let (link, due) = deadlines.min_by_key(|(_, due)| *due).expect("a topology has links");
         let radios = self.gates.iter().enumerate();
         let radios = radios.filter_map(|(user, gate)| Some((user, gate.radio.deadline()?)));
         match radios.min_by_key(|(_, at)| *at).filter(|(_, at)| *at <= due) {
-            Some((user, at)) => (Place::Radio(user), at),
-            None => (Place::Link(link), due),
+            Some((user, at)) => (NextEvent::Radio(user), at),
+            None => (NextEvent::Link(link), due),
         }
     }
 }
 
-impl<B> Line<B> {
+impl<B> EmulatedLink<B> {
     /// Counts a packet of `user` that has left the link.
     fn count(&mut self, user: u32, wire_bytes: u32) {
         if self.delivered_bytes.len() <= user as usize {
@@ -357,10 +357,10 @@ mod tests {
         LinkConfig::new(BitsPerSec::mbit(8), delay, QueueLimit::Packets(2))
     }
 
-    fn entry(from: Side, server: IpAddr) -> Entry {
-        let reach = Reach::Server(server);
-        let leg = Leg { from, to: End::at(from.peer(), 0), reach, user: 0 };
-        Entry { leg, packet: Packet::new(1000), payload_bytes: 960 }
+    fn entry(from: Side, server: IpAddr) -> LinkPacket {
+        let reach = LinkReach::Server(server);
+        let leg = PacketRoute { from, to: HostId::at(from.peer(), 0), reach, user: 0 };
+        LinkPacket { leg, packet: Packet::new(1000), payload_bytes: 960 }
     }
 
     fn arrivals(links: &mut Links<()>) -> Vec<(u64, Time)> {

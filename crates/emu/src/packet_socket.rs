@@ -16,9 +16,9 @@ use nix::sys::socket::{
     sendmsg, socket,
 };
 
-use crate::buffers::Buffers;
-use crate::superpacket::Segment;
-use crate::wire::{Arrival, BUFFER_BYTES};
+use crate::memory::ReceiveBuffers;
+use crate::superpacket::FrameSegment;
+use crate::wire::{ArrivedFrame, BUFFER_BYTES};
 use crate::{Clock, Error};
 
 /// Receive buffer for superpackets that wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
@@ -29,7 +29,7 @@ pub(crate) const REFUSED: &str = "failed to open a packet socket (needs CAP_NET_
 /// The emulator's end of a veth pair.
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
-    buffers: Buffers,
+    buffers: ReceiveBuffers,
     control: Vec<u8>,
     /// Headers of the last packet sent.
     headers: Vec<u8>,
@@ -44,7 +44,12 @@ impl PacketSocket {
             .map_err(Error::system("failed to find the emulator's interface"))?;
         bind(&fd, index).map_err(Error::system("failed to bind a packet socket"))?;
         let control = nix::cmsg_space!(nix::sys::time::TimeSpec);
-        Ok(PacketSocket { fd, buffers: Buffers::new(BUFFER_BYTES), control, headers: Vec::new() })
+        Ok(PacketSocket {
+            fd,
+            buffers: ReceiveBuffers::new(BUFFER_BYTES),
+            control,
+            headers: Vec::new(),
+        })
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -52,7 +57,7 @@ impl PacketSocket {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
         let mut slices = [IoSliceMut::new(self.buffers.current())];
         let control = Some(&mut self.control[..]);
         let received =
@@ -71,15 +76,15 @@ impl PacketSocket {
             Err(errno) => return Err(Error::System { what: "failed to receive a packet", errno }),
         };
         let at = stamp.map_or_else(|| clock.now(), |stamp| clock.of_stamp(stamp));
-        Ok(Some(Arrival::new(at, self.buffers.take(len))))
+        Ok(Some(ArrivedFrame::new(at, self.buffers.take(len))))
     }
 
     /// Sends the packets from `first` to `last`, which are neighbours, at once. Returns false if the far end refuses them: its
     /// interface is down, or its queue full.
     pub(crate) fn send(
         &mut self,
-        first: &Segment,
-        last: &Segment,
+        first: &FrameSegment,
+        last: &FrameSegment,
         marked: bool,
     ) -> Result<bool, Error> {
         let (vnet, payload) = first.through(last, marked, &mut self.headers);

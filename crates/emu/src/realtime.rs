@@ -1,4 +1,4 @@
-//! Scheduling of a thread that has to be on time.
+//! Scheduling of a thread that has to be on time, and the machine's clock as its time.
 //!
 //! Source: sched(7), sched_setattr(2), Linux 6.12 `kernel/sched/fair.c` (slices that tasks choose).
 
@@ -6,6 +6,9 @@ use std::mem;
 use std::time::Duration;
 
 use libc::{SCHED_FIFO, SCHED_OTHER, sched_attr, sched_param};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use units::Time;
 
 /// Just above ordinary threads, below the kernel's own.
 const PRIORITY: i32 = 2;
@@ -42,4 +45,44 @@ fn shorten_slice() {
     };
     // SAFETY: the pointer is valid during the call, which only reads `size` bytes; 0 is the calling thread. The C library has no such function.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}
+
+// The machine's clock as the emulator's time.
+//
+// All times below count nanoseconds of `CLOCK_MONOTONIC` since the emulation began, as [`Time`]. That clock is shared by all processes and
+// namespaces of a machine, so every process that knows when it [began](Clock::began) has the same time. The kernel stamps packets with
+// `CLOCK_REALTIME`; a stamp's age is taken on that clock and subtracted here, so a step of the wall clock between two packets affects neither.
+
+/// Counts nanoseconds since an emulation began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    began: Duration,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn start() -> Clock {
+        Clock { began: read(ClockId::CLOCK_MONOTONIC) }
+    }
+
+    /// Reading of `CLOCK_MONOTONIC` when the emulation began.
+    pub const fn began(&self) -> Duration {
+        self.began
+    }
+
+    /// The current time.
+    pub fn now(&self) -> Time {
+        Time::ZERO + read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.began)
+    }
+
+    /// Time of a kernel packet timestamp.
+    pub(crate) fn of_stamp(&self, stamp: TimeSpec) -> Time {
+        let age = read(ClockId::CLOCK_REALTIME).saturating_sub(Duration::from(stamp));
+        self.now() - age
+    }
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock).expect("Linux has had this clock since 2.6");
+    Duration::from(time)
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::headers::{
-    CWR, ETHERNET, FIN, Layout, PROTOCOL_TCP, PROTOCOL_UDP, PSH, TcpNumbers, Transport, Version,
-    fold, ones_sum, read_u16, read_u32, write_u16, write_u32,
+    CWR, ETHERNET, FIN, FrameLayout, IpVersion, PROTOCOL_TCP, PROTOCOL_UDP, PSH, TcpNumbers,
+    TransportKind, fold, ones_sum, read_u16, read_u32, write_u16, write_u32,
 };
-use crate::vnet::{
+use crate::wire::{
     GSO_ECN, GSO_NONE, GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CHECKSUM, VnetHeader,
 };
 
@@ -27,7 +27,7 @@ use crate::vnet::{
 pub(crate) struct Superpacket {
     header: VnetHeader,
     bytes: Bytes,
-    layout: Layout,
+    layout: FrameLayout,
     /// Payload of each packet except the last.
     size: usize,
     /// Number of packets.
@@ -46,7 +46,7 @@ pub(crate) enum Unfit {
 impl Superpacket {
     /// Parses an arrived frame.
     pub(crate) fn new(header: VnetHeader, bytes: Bytes) -> Result<Superpacket, Unfit> {
-        let layout = Layout::of(&bytes).ok_or(Unfit::Noise)?;
+        let layout = FrameLayout::of(&bytes).ok_or(Unfit::Noise)?;
         let kind = header.gso_type & !GSO_ECN;
         if kind == GSO_NONE || header.gso_size == 0 {
             let size = layout.payload_bytes();
@@ -54,9 +54,9 @@ impl Superpacket {
         }
         let is_known = matches!(
             (kind, layout.version, layout.transport),
-            (GSO_TCPV4, Version::V4, Transport::Tcp)
-                | (GSO_TCPV6, Version::V6, Transport::Tcp)
-                | (GSO_UDP_L4, _, Transport::Udp)
+            (GSO_TCPV4, IpVersion::V4, TransportKind::Tcp)
+                | (GSO_TCPV6, IpVersion::V6, TransportKind::Tcp)
+                | (GSO_UDP_L4, _, TransportKind::Udp)
         );
         if !is_known {
             return Err(Unfit::Uncut);
@@ -67,13 +67,13 @@ impl Superpacket {
     }
 
     /// Its packets.
-    pub(crate) fn cut(self) -> impl Iterator<Item = Segment> {
+    pub(crate) fn cut(self) -> impl Iterator<Item = FrameSegment> {
         let count = self.count;
         let whole = Arc::new(self);
-        (0..count).map(move |index| Segment { whole: Arc::clone(&whole), index })
+        (0..count).map(move |index| FrameSegment { whole: Arc::clone(&whole), index })
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &FrameLayout {
         &self.layout
     }
 
@@ -112,7 +112,7 @@ impl Superpacket {
         if marked {
             self.layout.mark(headers);
         }
-        if self.layout.version == Version::V4 && (marked || self.count > 1) {
+        if self.layout.version == IpVersion::V4 && (marked || self.count > 1) {
             write_u16(headers, ETHERNET + 10, 0);
             let sum = !ones_sum(&headers[ETHERNET..self.layout.header.min(headers.len())]);
             write_u16(headers, ETHERNET + 10, sum);
@@ -122,19 +122,19 @@ impl Superpacket {
 
     /// Gives copied headers the lengths and numbers of a run.
     fn renumber(&self, headers: &mut [u8], run: &Range<u32>, payload_bytes: usize) {
-        let Layout { version, transport, header, .. } = self.layout;
+        let FrameLayout { version, transport, header, .. } = self.layout;
         let segment_bytes = headers.len() - header + payload_bytes;
         let wire_bytes = headers.len() - ETHERNET + payload_bytes;
         match version {
-            Version::V4 => {
+            IpVersion::V4 => {
                 write_u16(headers, ETHERNET + 2, wire_bytes as u16);
                 let id = read_u16(headers, ETHERNET + 4).wrapping_add(run.start as u16);
                 write_u16(headers, ETHERNET + 4, id);
             }
-            Version::V6 => write_u16(headers, ETHERNET + 4, (wire_bytes - 40) as u16),
+            IpVersion::V6 => write_u16(headers, ETHERNET + 4, (wire_bytes - 40) as u16),
         }
         match transport {
-            Transport::Tcp => {
+            TransportKind::Tcp => {
                 let seq = read_u32(headers, header + 4).wrapping_add(run.start * self.size as u32);
                 write_u32(headers, header + 4, seq);
                 if run.end < self.count {
@@ -144,8 +144,8 @@ impl Superpacket {
                     headers[header + 13] &= !CWR;
                 }
             }
-            Transport::Udp => write_u16(headers, header + 4, segment_bytes as u16),
-            Transport::Other => unreachable!("only TCP and UDP are cut"),
+            TransportKind::Udp => write_u16(headers, header + 4, segment_bytes as u16),
+            TransportKind::Other => unreachable!("only TCP and UDP are cut"),
         }
         let partial = self.pseudo_header_sum(headers, segment_bytes);
         write_u16(headers, header + self.checksum_offset(), partial);
@@ -154,8 +154,8 @@ impl Superpacket {
     /// Sum over addresses, protocol and length (RFC 9293 section 3.1, RFC 8200 section 8.1).
     fn pseudo_header_sum(&self, headers: &[u8], segment_bytes: usize) -> u16 {
         let protocol = match self.layout.transport {
-            Transport::Udp => PROTOCOL_UDP,
-            Transport::Tcp | Transport::Other => PROTOCOL_TCP,
+            TransportKind::Udp => PROTOCOL_UDP,
+            TransportKind::Tcp | TransportKind::Other => PROTOCOL_TCP,
         };
         let addresses = u64::from(ones_sum(&headers[self.layout.addresses()]));
         fold(addresses + u64::from(protocol) + segment_bytes as u64)
@@ -163,18 +163,18 @@ impl Superpacket {
 
     /// Offset of the checksum in the transport header.
     fn checksum_offset(&self) -> usize {
-        if self.layout.transport == Transport::Udp { 6 } else { 16 }
+        if self.layout.transport == TransportKind::Udp { 6 } else { 16 }
     }
 }
 
 /// One packet, as the link carries it.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct FrameSegment {
     whole: Arc<Superpacket>,
     index: u32,
 }
 
-impl Segment {
+impl FrameSegment {
     pub(crate) fn payload_bytes(&self) -> usize {
         self.whole.payload(&(self.index..self.index + 1)).len()
     }
@@ -189,16 +189,17 @@ impl Segment {
         let (layout, frame) = (&self.whole.layout, &self.whole.bytes);
         let (source, destination) = layout.ends(frame);
         let port = |at| read_u16(frame, layout.header + at);
-        (layout.transport != Transport::Other)
+        (layout.transport != TransportKind::Other)
             .then(|| ((source, port(0)).into(), (destination, port(2)).into()))
     }
 
     /// Its numbers, if it carries TCP.
     pub(crate) fn tcp(&self) -> Option<TcpNumbers> {
-        let Layout { transport, header, .. } = self.whole.layout;
+        let FrameLayout { transport, header, .. } = self.whole.layout;
         let mut headers = Vec::new();
         let (_, payload) = self.whole.head(self.index..self.index + 1, false, &mut headers);
-        (transport == Transport::Tcp).then(|| TcpNumbers::read(&headers[header..], payload.len()))
+        (transport == TransportKind::Tcp)
+            .then(|| TcpNumbers::read(&headers[header..], payload.len()))
     }
 
     /// The IP packet with its checksums complete, as a wire would carry it.
@@ -212,7 +213,7 @@ impl Segment {
             if at + 2 <= frame.len() {
                 // The field holds the pseudo header's sum, which is thus summed with the rest. UDP has no checksum of zero (RFC 768).
                 let sum = match !ones_sum(&frame[start..]) {
-                    0 if self.whole.layout.transport == Transport::Udp => 0xffff,
+                    0 if self.whole.layout.transport == TransportKind::Udp => 0xffff,
                     sum => sum,
                 };
                 write_u16(&mut frame, at, sum);
@@ -222,14 +223,14 @@ impl Segment {
     }
 
     /// Returns true if `next` comes right after this one in the same superpacket, so that both can leave in one piece.
-    pub(crate) fn precedes(&self, next: &Segment) -> bool {
+    pub(crate) fn precedes(&self, next: &FrameSegment) -> bool {
         Arc::ptr_eq(&self.whole, &next.whole) && self.index + 1 == next.index
     }
 
     /// Headers and payload of all packets from this one to `last`, which is a neighbour or this packet.
     pub(crate) fn through<'a>(
         &'a self,
-        last: &Segment,
+        last: &FrameSegment,
         marked: bool,
         headers: &mut Vec<u8>,
     ) -> (VnetHeader, &'a [u8]) {
@@ -246,16 +247,16 @@ mod tests {
 
     const FLAGS: u8 = 0x18 | CWR | FIN;
 
-    fn ip(version: Version, protocol: u8, segment: &[u8]) -> Vec<u8> {
+    fn ip(version: IpVersion, protocol: u8, segment: &[u8]) -> Vec<u8> {
         let mut frame = vec![0; ETHERNET];
         match version {
-            Version::V4 => {
+            IpVersion::V4 => {
                 frame[12..14].copy_from_slice(&[0x08, 0x00]);
                 frame.extend([0x45, 0, 0, 0, 0xff, 0xff, 0, 0, 64, protocol, 0, 0]);
                 frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
                 write_u16(&mut frame, ETHERNET + 2, (20 + segment.len()) as u16);
             }
-            Version::V6 => {
+            IpVersion::V6 => {
                 frame[12..14].copy_from_slice(&[0x86, 0xdd]);
                 frame.extend([0x60, 0, 0, 0, 0, 0, protocol, 64]);
                 frame.extend((0..32).collect::<Vec<u8>>());
@@ -267,7 +268,7 @@ mod tests {
     }
 
     /// A frame with `payload` bytes after 32 bytes of TCP header.
-    fn tcp(version: Version, payload: usize) -> Vec<u8> {
+    fn tcp(version: IpVersion, payload: usize) -> Vec<u8> {
         let mut segment = vec![0; 32];
         write_u32(&mut segment, 4, 0xffff_fff0);
         segment[12] = 0x80;
@@ -277,21 +278,21 @@ mod tests {
         ip(version, PROTOCOL_TCP, &segment)
     }
 
-    fn udp(version: Version, payload: usize) -> Vec<u8> {
+    fn udp(version: IpVersion, payload: usize) -> Vec<u8> {
         let mut segment = vec![0, 1, 0, 2, 0, 0, 0, 0];
         segment.extend((0..payload).map(|n| n as u8));
         ip(version, PROTOCOL_UDP, &segment)
     }
 
-    fn header_of(version: Version) -> usize {
-        ETHERNET + if version == Version::V4 { 20 } else { 40 }
+    fn header_of(version: IpVersion) -> usize {
+        ETHERNET + if version == IpVersion::V4 { 20 } else { 40 }
     }
 
-    fn gso(version: Version, transport: Transport, size: u16) -> VnetHeader {
+    fn gso(version: IpVersion, transport: TransportKind, size: u16) -> VnetHeader {
         let (gso_type, checksum_offset) = match (transport, version) {
-            (Transport::Udp, _) => (GSO_UDP_L4, 6),
-            (_, Version::V4) => (GSO_TCPV4, 16),
-            (_, Version::V6) => (GSO_TCPV6, 16),
+            (TransportKind::Udp, _) => (GSO_UDP_L4, 6),
+            (_, IpVersion::V4) => (GSO_TCPV4, 16),
+            (_, IpVersion::V6) => (GSO_TCPV6, 16),
         };
         VnetHeader {
             flags: NEEDS_CHECKSUM,
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    fn segments(header: VnetHeader, frame: &[u8]) -> Vec<Segment> {
+    fn segments(header: VnetHeader, frame: &[u8]) -> Vec<FrameSegment> {
         Superpacket::new(header, Bytes::copy_from_slice(frame))
             .expect("it can be cut")
             .cut()
@@ -322,8 +323,8 @@ mod tests {
 
     #[test]
     fn numbers_flags_and_checksums_are_those_of_single_packets() {
-        for version in [Version::V4, Version::V6] {
-            let header = gso(version, Transport::Tcp, 100);
+        for version in [IpVersion::V4, IpVersion::V6] {
+            let header = gso(version, TransportKind::Tcp, 100);
             let cut = segments(header, &tcp(version, 250));
             let summary: Vec<_> = cut
                 .iter()
@@ -342,7 +343,7 @@ mod tests {
                 let packet = segment.ip_packet(false);
                 assert_eq!(packet.len(), segment.wire_bytes());
                 assert!(checks(&packet, PROTOCOL_TCP), "TCP checksum");
-                if version == Version::V4 {
+                if version == IpVersion::V4 {
                     assert_eq!(ones_sum(&packet[..20]), 0xffff, "IP checksum");
                 }
             }
@@ -351,8 +352,8 @@ mod tests {
 
     #[test]
     fn datagrams_have_lengths_of_their_own() {
-        for version in [Version::V4, Version::V6] {
-            let cut = segments(gso(version, Transport::Udp, 100), &udp(version, 250));
+        for version in [IpVersion::V4, IpVersion::V6] {
+            let cut = segments(gso(version, TransportKind::Udp, 100), &udp(version, 250));
             let packets: Vec<_> = cut.iter().map(|segment| segment.ip_packet(false)).collect();
             let at = header_of(version) - ETHERNET + 4;
             let lengths: Vec<_> = packets.iter().map(|packet| read_u16(packet, at)).collect();
@@ -363,7 +364,7 @@ mod tests {
 
     #[test]
     fn whole_packets_stay_whole() {
-        let bytes = tcp(Version::V4, 100);
+        let bytes = tcp(IpVersion::V4, 100);
         let cut = segments(VnetHeader::default(), &bytes);
         let mut headers = Vec::new();
         let (vnet, payload) = cut[0].through(&cut[0], false, &mut headers);
@@ -373,9 +374,11 @@ mod tests {
 
     #[test]
     fn a_run_of_neighbours_is_a_smaller_superpacket() {
-        let header =
-            VnetHeader { gso_type: GSO_TCPV4 | GSO_ECN, ..gso(Version::V4, Transport::Tcp, 100) };
-        let cut = segments(header, &tcp(Version::V4, 350));
+        let header = VnetHeader {
+            gso_type: GSO_TCPV4 | GSO_ECN,
+            ..gso(IpVersion::V4, TransportKind::Tcp, 100)
+        };
+        let cut = segments(header, &tcp(IpVersion::V4, 350));
         assert!(cut[1].precedes(&cut[2]) && !cut[1].precedes(&cut[3]));
         let mut frame = Vec::new();
         let (vnet, payload) = cut[1].through(&cut[2], false, &mut frame);
@@ -389,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_mark_keeps_the_checksum_right() {
-        let cut = segments(VnetHeader::default(), &tcp(Version::V4, 10));
+        let cut = segments(VnetHeader::default(), &tcp(IpVersion::V4, 10));
         let packet = cut[0].ip_packet(true);
         assert_eq!((packet[1] & 3, ones_sum(&packet[..20])), (3, 0xffff));
     }
@@ -397,7 +400,7 @@ mod tests {
     #[test]
     fn unknown_segmentation_is_refused() {
         let header = VnetHeader { gso_type: 3, gso_size: 100, ..VnetHeader::default() };
-        let refused = Superpacket::new(header, udp(Version::V4, 500).into()).err();
+        let refused = Superpacket::new(header, udp(IpVersion::V4, 500).into()).err();
         assert_eq!(refused, Some(Unfit::Uncut));
         assert_eq!(Superpacket::new(header, vec![0; 60].into()).err(), Some(Unfit::Noise));
     }
@@ -405,9 +408,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_payload_is_lost(payload in 1usize..5000, size in 1u16..1500, is_v6: bool) {
-            let version = if is_v6 { Version::V6 } else { Version::V4 };
+            let version = if is_v6 { IpVersion::V6 } else { IpVersion::V4 };
             let whole = tcp(version, payload);
-            let cut = segments(gso(version, Transport::Tcp, size), &whole);
+            let cut = segments(gso(version, TransportKind::Tcp, size), &whole);
             let from = header_of(version) - ETHERNET + 32;
             let joined: Vec<u8> =
                 cut.iter().flat_map(|segment| segment.ip_packet(false).split_off(from)).collect();
@@ -418,9 +421,9 @@ mod tests {
         fn any_bytes_are_survived(header: [u8; VnetHeader::LEN], tail: Vec<u8>, start in 0usize..4) {
             let frame = match start {
                 0 => tail,
-                1 => [tcp(Version::V4, 10), tail].concat(),
-                2 => [udp(Version::V6, 10), tail].concat(),
-                _ => ip(Version::V4, 1, &tail),
+                1 => [tcp(IpVersion::V4, 10), tail].concat(),
+                2 => [udp(IpVersion::V6, 10), tail].concat(),
+                _ => ip(IpVersion::V4, 1, &tail),
             };
             if let Ok(whole) = Superpacket::new(VnetHeader::from_bytes(header), frame.into()) {
                 whole.cut().for_each(|segment| drop(segment.ip_packet(true)));

@@ -1,4 +1,4 @@
-//! A TAP device at an end: the end's `eth0`, whose other side is a descriptor held by the emulator.
+//! A TAP device at an end, without a queueing discipline: the end's `eth0`, whose other side is a descriptor held by the emulator.
 //!
 //! Frames have the same `virtio_net_hdr` as on a packet socket: neither the sender's segmentation nor its checksums are undone.
 //! Writing a frame hands it to the end, whose kernel processes it within the call. Arrival timestamps are missing:
@@ -16,14 +16,17 @@ use std::os::unix::fs::FileExt;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
+};
 use nix::sys::stat::Mode;
 use nix::sys::uio::writev;
 use nix::unistd::read;
 
-use crate::buffers::Buffers;
-use crate::qdisc;
-use crate::superpacket::Segment;
-use crate::wire::{Arrival, BUFFER_BYTES};
+use crate::memory::ReceiveBuffers;
+use crate::superpacket::FrameSegment;
+use crate::wire::{ArrivedFrame, BUFFER_BYTES};
 use crate::{Clock, Error};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
@@ -54,7 +57,7 @@ impl TapDevice {
     pub(crate) fn create(interface: &'static str) -> Result<TapDevice, Error> {
         let fd = make(interface)
             .map_err(Error::system("failed to make a TAP device by way of /dev/net/tun"))?;
-        qdisc::remove(interface)
+        remove_qdisc(interface)
             .map_err(Error::system("failed to remove a TAP device's queueing discipline"))?;
         let statistics =
             File::open(STATISTICS).map_err(Error::io(format!("failed to open {STATISTICS}")))?;
@@ -69,7 +72,7 @@ impl TapDevice {
             fd: self.fd.try_clone().map_err(copied)?,
             statistics: self.statistics.try_clone().map_err(copied)?,
         };
-        let (buffers, headers) = (Buffers::new(BUFFER_BYTES), Vec::new());
+        let (buffers, headers) = (ReceiveBuffers::new(BUFFER_BYTES), Vec::new());
         let mut tap = Tap { device, drops: 0, buffers, headers };
         while tap.take()?.is_some() {}
         tap.overruns()?;
@@ -82,7 +85,7 @@ pub(crate) struct Tap {
     device: TapDevice,
     /// Drops counted before.
     drops: u64,
-    buffers: Buffers,
+    buffers: ReceiveBuffers,
     /// Headers of the last packet sent.
     headers: Vec<u8>,
 }
@@ -93,9 +96,9 @@ impl Tap {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
         let Some(len) = self.take()? else { return Ok(None) };
-        Ok(Some(Arrival::new(clock.now(), self.buffers.take(len))))
+        Ok(Some(ArrivedFrame::new(clock.now(), self.buffers.take(len))))
     }
 
     /// Reads a frame; returns its length.
@@ -110,8 +113,8 @@ impl Tap {
     /// Hands the packets from `first` to `last` over at once. Returns false if the interface is down.
     pub(crate) fn send(
         &mut self,
-        first: &Segment,
-        last: &Segment,
+        first: &FrameSegment,
+        last: &FrameSegment,
         marked: bool,
     ) -> Result<bool, Error> {
         let (vnet, payload) = first.through(last, marked, &mut self.headers);
@@ -178,6 +181,66 @@ fn transmit_drops(text: &str, interface: &str) -> Option<u64> {
     text.lines().find_map(counts)
 }
 
+// The queueing discipline of a TAP device. A veth has none. A TAP device gets the machine's default, and if that is `fq`,
+// it paces every flow's packets: TCP's behaviour would depend on the kind of wire.
+//
+// Source: rtnetlink(7), Linux 6.18 `net/sched/sch_api.c` (`tc_modify_qdisc`), `net/sched/sch_generic.c` (`noqueue_qdisc_ops`).
+
+const NETLINK_HEADER: usize = 16;
+/// `nlmsghdr`, `tcmsg`, and an attribute with the new discipline's name.
+const REQUEST_LENGTH: usize = NETLINK_HEADER + 20 + 4 + NOQUEUE.len();
+const NOQUEUE: &[u8; 8] = b"noqueue\0";
+/// `include/uapi/linux/rtnetlink.h`.
+const TCA_KIND: u16 = 1;
+/// `include/uapi/linux/pkt_sched.h`.
+const TC_H_ROOT: u32 = u32::MAX;
+
+/// Lets an interface of the calling thread's namespace transmit at once.
+fn remove_qdisc(interface: &str) -> Result<(), Errno> {
+    let index = if_nametoindex(interface)?;
+    let fd = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    )?;
+    send(fd.as_raw_fd(), &qdisc_request(index), MsgFlags::empty())?;
+    let mut answer = [0; 4 * REQUEST_LENGTH];
+    let len = recv(fd.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    match acknowledgement(&answer[..len])? {
+        // A kernel without CONFIG_NET_SCHED has only a first-in, first-out queue, which is empty while the device takes everything.
+        None | Some(Errno::EOPNOTSUPP) => Ok(()),
+        Some(errno) => Err(errno),
+    }
+}
+
+fn qdisc_request(index: u32) -> Vec<u8> {
+    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    let mut message = Vec::with_capacity(REQUEST_LENGTH);
+    message.extend((REQUEST_LENGTH as u32).to_ne_bytes());
+    message.extend(libc::RTM_NEWQDISC.to_ne_bytes());
+    message.extend((flags as u16).to_ne_bytes());
+    // Sequence number and sender matter only for several requests; family and padding are zero.
+    message.extend([0; 8 + 4]);
+    message.extend(index.to_ne_bytes());
+    // The kernel chooses a handle.
+    message.extend(0_u32.to_ne_bytes());
+    message.extend(TC_H_ROOT.to_ne_bytes());
+    message.extend(0_u32.to_ne_bytes());
+    message.extend((4 + NOQUEUE.len() as u16).to_ne_bytes());
+    message.extend(TCA_KIND.to_ne_bytes());
+    message.extend(NOQUEUE);
+    message
+}
+
+/// Error number in an acknowledgement: `nlmsgerr` begins with a negative error number, or zero.
+fn acknowledgement(answer: &[u8]) -> Result<Option<Errno>, Errno> {
+    let code =
+        answer.get(NETLINK_HEADER..NETLINK_HEADER + 4).and_then(|bytes| bytes.try_into().ok());
+    let code = i32::from_ne_bytes(code.ok_or(Errno::EBADMSG)?);
+    Ok((code != 0).then(|| Errno::from_raw(-code)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +257,22 @@ Inter-|   Receive                                                |  Transmit
         assert_eq!(transmit_drops(text, "lo"), Some(2));
         assert_eq!(transmit_drops(text, "eth"), None);
         assert_eq!(transmit_drops("eth0: 1 2", "eth0"), None);
+    }
+
+    #[test]
+    fn the_request_is_as_long_as_it_says() {
+        let message = qdisc_request(7);
+        assert_eq!(message.len(), REQUEST_LENGTH);
+        assert_eq!(message[..4], (REQUEST_LENGTH as u32).to_ne_bytes());
+        assert_eq!(message[NETLINK_HEADER + 4..NETLINK_HEADER + 8], 7_u32.to_ne_bytes());
+        assert!(message.ends_with(NOQUEUE));
+    }
+
+    #[test]
+    fn acknowledgements_are_read() {
+        let answer = |code: i32| [&[0; NETLINK_HEADER][..], &code.to_ne_bytes()].concat();
+        assert_eq!(acknowledgement(&answer(0)), Ok(None));
+        assert_eq!(acknowledgement(&answer(-libc::EPERM)), Ok(Some(Errno::EPERM)));
+        assert_eq!(acknowledgement(&[0; 3]), Err(Errno::EBADMSG));
     }
 }

@@ -19,18 +19,18 @@
 //! The near half of a split-connection proxy is the clients' route to all servers. TCP packets to a server's address are local there, by a
 //! routing table for incoming packets; outgoing packets take the main table, and so reach the server. (This is what TPROXY does, without its mark.)
 
-mod wiring;
-
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
 
-use crate::end::End;
+use crate::hosts::HostId;
+use crate::packet_socket::{self, PacketSocket};
+use crate::tap::TapDevice;
+use crate::wire::WireEnd;
 use crate::{Between, Emulator, Error, NetNamespace, Side, Topology, Wire};
-use wiring::Wiring;
 
 /// The routing table of connections that are taken over by the near half.
-const LED: u32 = 100;
+const TPROXY_TABLE: u32 = 100;
 /// Ethernet's MTU, and the minimum MTU of IPv6 (RFC 8200 section 5).
 const ETHERNET_MTU: u32 = 1500;
 const IPV6_LEAST_MTU: u32 = 1280;
@@ -39,37 +39,37 @@ const IPV6_LEAST_MTU: u32 = 1280;
 #[derive(Debug)]
 pub struct Testbed {
     middle: NetNamespace,
-    /// Indexed by [`End`].
+    /// Indexed by [`HostId`].
     ends: Vec<NetNamespace>,
-    hosts: Hosts,
+    hosts: TestbedHosts,
     wiring: Wiring,
 }
 
 /// The hosts at the ends.
 #[derive(Clone, Copy, Debug)]
-struct Hosts {
+struct TestbedHosts {
     clients: u32,
     between: Between,
 }
 
-impl Hosts {
-    fn all(self) -> impl Iterator<Item = End> {
-        End::all(self.clients + self.between.hosts())
+impl TestbedHosts {
+    fn all(self) -> impl Iterator<Item = HostId> {
+        HostId::all(self.clients + self.between.hosts())
     }
 
     /// True for an intermediary between clients and server.
-    fn is_between(self, end: End) -> bool {
+    fn is_between(self, end: HostId) -> bool {
         end.user().is_some_and(|user| user >= self.clients)
     }
 
-    fn near_half(self) -> Option<End> {
+    fn near_half(self) -> Option<HostId> {
         self.between.halves(self.clients).map(|[near, _]| near)
     }
 
     /// TCP settings of a host.
     fn tcp(
         self,
-        end: End,
+        end: HostId,
         tcp: &Option<[kernel::Settings; 2]>,
         halves: &Option<kernel::Settings>,
     ) -> Option<kernel::Settings> {
@@ -81,7 +81,7 @@ impl Hosts {
     }
 
     /// Hosts that a host talks to.
-    fn peers(self, end: End) -> impl Iterator<Item = End> {
+    fn peers(self, end: HostId) -> impl Iterator<Item = HostId> {
         self.all().filter(move |peer| {
             let is_across = peer.side() != end.side();
             *peer != end && (is_across || self.is_between(end) || self.is_between(*peer))
@@ -119,12 +119,7 @@ impl Testbed {
         Testbed::build(Setup::default())
     }
 
-    /// The same for packets no larger than `mtu`.
-    pub fn with_mtu(mtu: u32) -> Result<Testbed, Error> {
-        Testbed::build(Setup { mtu, ..Setup::default() })
-    }
-
-    /// The same with these TCP settings, first the client's, then the server's.
+    /// Builds it for packets no larger than `mtu` and with these TCP settings, first the client's, then the server's.
     pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
         Testbed::build(Setup { mtu, tcp: Some(settings), ..Setup::default() })
     }
@@ -135,7 +130,7 @@ impl Testbed {
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
     pub fn build(setup: Setup) -> Result<Testbed, Error> {
         let Setup { mtu, clients, between, tcp, halves_tcp, wire } = setup;
-        let hosts = Hosts { clients, between };
+        let hosts = TestbedHosts { clients, between };
         let middle = NetNamespace::new()?;
         let ends = hosts.all().map(|_| NetNamespace::new());
         let ends = ends.collect::<Result<Vec<_>, Error>>()?;
@@ -181,7 +176,7 @@ impl Testbed {
 
     /// The namespace of one end: the first client's, or the server's.
     pub fn namespace(&self, side: Side) -> &NetNamespace {
-        &self.ends[End::at(side, 0).number()]
+        &self.ends[HostId::at(side, 0).number()]
     }
 
     /// The namespace of the client with this number.
@@ -189,7 +184,7 @@ impl Testbed {
     /// # Panics
     /// If there is none.
     pub fn client(&self, number: u32) -> &NetNamespace {
-        &self.ends[End::client(number).number()]
+        &self.ends[HostId::client(number).number()]
     }
 
     /// The namespace of the proxy.
@@ -253,8 +248,8 @@ impl Testbed {
 
 /// Commands that configure one end; `own` are options of its interface. TCP settings carried by routes are on the routes to the other end.
 fn commands(
-    end: End,
-    hosts: Hosts,
+    end: HostId,
+    hosts: TestbedHosts,
     mtu: u32,
     own: &str,
     settings: Option<&kernel::Settings>,
@@ -285,16 +280,16 @@ fn commands(
     match end.side() {
         Side::Client => {
             let near = hosts.near_half().filter(|_| !hosts.is_between(end));
-            let next = near.unwrap_or(End::SERVER);
+            let next = near.unwrap_or(HostId::SERVER);
             commands += &format!("route add default via {} {route}\n", next.address());
             if has_v6 {
                 commands += &format!("route add default via {} {route}\n", next.address_v6());
             }
             if hosts.near_half() == Some(end) {
-                commands += &format!("rule add iif eth0 ipproto tcp lookup {LED}\n");
+                commands += &format!("rule add iif eth0 ipproto tcp lookup {TPROXY_TABLE}\n");
                 commands.extend(
                     local_networks()
-                        .map(|net| format!("route add local {net} dev lo table {LED}\n")),
+                        .map(|net| format!("route add local {net} dev lo table {TPROXY_TABLE}\n")),
                 );
             }
         }
@@ -340,4 +335,90 @@ fn ip(commands: &str) -> Result<(), Error> {
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(Error::Ip { message })
+}
+
+// Set-up of the wires of a testbed.
+
+/// The interface at either end.
+const INTERFACE: &str = "eth0";
+
+/// All wires.
+#[derive(Debug)]
+enum Wiring {
+    Veth,
+    /// Indexed by [`HostId`].
+    Tap(Vec<TapDevice>),
+}
+
+impl Wiring {
+    /// Sets up the wires asked for; by default those that the machine supports, veth if possible.
+    fn lay(
+        asked: Option<Wire>,
+        middle: &NetNamespace,
+        ends: &[NetNamespace],
+    ) -> Result<Wiring, Error> {
+        match asked {
+            Some(Wire::Veth) => veth(middle, ends),
+            Some(Wire::Tap) => tap(ends),
+            None => veth(middle, ends).or_else(|veth| {
+                let both = |tap| Error::NoWire { veth: Box::new(veth), tap: Box::new(tap) };
+                tap(ends).map_err(both)
+            }),
+        }
+    }
+
+    /// Kind of the wires.
+    fn wire(&self) -> Wire {
+        match self {
+            Wiring::Veth => Wire::Veth,
+            Wiring::Tap(_) => Wire::Tap,
+        }
+    }
+
+    /// Options of the ends' interfaces, for `ip link set`.
+    fn link_options(&self) -> String {
+        match self {
+            Wiring::Veth => String::new(),
+            Wiring::Tap(_) => format!("txqueuelen {}", TapDevice::QUEUE),
+        }
+    }
+
+    /// The emulator's ends of the wires to `hosts` hosts, by [`HostId`].
+    fn emulator_ends(&self, middle: &NetNamespace, hosts: usize) -> Result<Vec<WireEnd>, Error> {
+        match self {
+            Wiring::Veth => middle.run(move || {
+                let open = |end: HostId| PacketSocket::open(&end.interface()).map(WireEnd::Veth);
+                HostId::all(hosts as u32 - 1).map(open).collect()
+            }),
+            Wiring::Tap(devices) => {
+                devices.iter().map(|device| device.attach().map(WireEnd::Tap)).collect()
+            }
+        }
+    }
+}
+
+/// A pair of interfaces for each end, once the emulator is known to be able to use them.
+fn veth(middle: &NetNamespace, ends: &[NetNamespace]) -> Result<Wiring, Error> {
+    let pair = |end: HostId| {
+        let (wire, path) = (end.interface(), ends[end.number()].path()?);
+        Ok(format!(
+            "link add {wire} type veth peer name {INTERFACE} netns {}\n\
+             link set {wire} arp off up\n",
+            path.display()
+        ))
+    };
+    let ends = HostId::all(ends.len() as u32 - 1);
+    let commands: String = ends.map(pair).collect::<Result<_, Error>>()?;
+    middle.run(move || {
+        packet_socket::attempt().map_err(Error::system(packet_socket::REFUSED))?;
+        write_sysctl("ipv6/conf/default/disable_ipv6", "1")?;
+        ip(&commands)
+    })?;
+    Ok(Wiring::Veth)
+}
+
+/// A device at each end.
+fn tap(ends: &[NetNamespace]) -> Result<Wiring, Error> {
+    let devices = ends.iter().map(|end| end.run(|| TapDevice::create(INTERFACE)));
+    Ok(Wiring::Tap(devices.collect::<Result<_, Error>>()?))
 }

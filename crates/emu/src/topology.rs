@@ -19,8 +19,8 @@ use std::time::Duration;
 use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
-use crate::places::Reach;
-use crate::{Between, Drops, Side};
+use crate::routing::LinkReach;
+use crate::{Between, ListedDrops, Side};
 
 /// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
 const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
@@ -32,9 +32,9 @@ const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 pub struct Topology {
     links: Vec<NamedLink>,
     /// The route of most servers.
-    common: Route,
+    common: LinkRoute,
     /// Routes of servers with links of their own.
-    farther: BTreeMap<IpAddr, Route>,
+    farther: BTreeMap<IpAddr, LinkRoute>,
     /// Radio of each client, in front of `up` and `down`.
     radio: Option<RadioConfig>,
     /// Number of clients that share it.
@@ -42,7 +42,7 @@ pub struct Topology {
     /// Intermediary between clients and servers.
     between: Between,
     /// Route between clients and the near half of a split-connection proxy.
-    near: Route,
+    near: LinkRoute,
 }
 
 /// One link.
@@ -53,19 +53,19 @@ pub struct NamedLink {
     /// Its configuration.
     pub config: LinkConfig,
     /// Packets dropped at its entrance.
-    pub(crate) drops: Drops,
+    pub(crate) drops: ListedDrops,
 }
 
 /// The links that packets cross, in their order; numbers as in [`Topology::links`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Route {
+pub(crate) struct LinkRoute {
     up: Vec<usize>,
     down: Vec<usize>,
 }
 
-impl Route {
+impl LinkRoute {
     /// The links of this route followed by those of `beyond`.
-    fn then(mut self, beyond: &Route) -> Route {
+    fn then(mut self, beyond: &LinkRoute) -> LinkRoute {
         self.up.extend(&beyond.up);
         self.down.splice(..0, beyond.down.iter().copied());
         self
@@ -83,8 +83,8 @@ impl Route {
 impl Topology {
     /// One link each way, called `up` and `down`.
     pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
-        let (common, farther) = (Route::default(), BTreeMap::new());
-        let (links, between, near) = (Vec::new(), Between::Nobody, Route::default());
+        let (common, farther) = (LinkRoute::default(), BTreeMap::new());
+        let (links, between, near) = (Vec::new(), Between::Nobody, LinkRoute::default());
         let mut topology =
             Topology { links, common, farther, radio: None, clients: 1, between, near };
         topology.common.up.push(topology.links.len());
@@ -124,7 +124,7 @@ impl Topology {
         down: LinkConfig,
     ) -> Topology {
         let links = [self.add(up_name, up), self.add(down_name, down)];
-        self.lead_on(server, links);
+        self.append_links(server, links);
         self
     }
 
@@ -136,7 +136,7 @@ impl Topology {
         [up, down]: &[LinkConfig; 2],
     ) -> Topology {
         let links = [self.add(up_name, up.clone()), self.add(down_name, down.clone())];
-        servers.into_iter().for_each(|server| self.lead_on(server, links));
+        servers.into_iter().for_each(|server| self.append_links(server, links));
         self
     }
 
@@ -149,7 +149,7 @@ impl Topology {
         links: &[LinkConfig; 2],
     ) -> Topology {
         self.between = Between::Proxy;
-        self.behind_somebody(servers, names, links)
+        self.via_intermediary(servers, names, links)
     }
 
     /// Puts the halves of a split-connection proxy at the network's two ends. `nearer` lies between clients and the near half, `farther` between the
@@ -162,24 +162,24 @@ impl Topology {
     ) -> Topology {
         self.between = Between::Halves;
         let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
-        self.near = Route { up: vec![up], down: vec![down] };
-        self.behind_somebody(servers, names, farther)
+        self.near = LinkRoute { up: vec![up], down: vec![down] };
+        self.via_intermediary(servers, names, farther)
     }
 
     /// Makes one link each way the only ones between these servers and the intermediary in front of them.
-    fn behind_somebody(
+    fn via_intermediary(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
         links: &[LinkConfig; 2],
     ) -> Topology {
         let servers: Vec<IpAddr> = servers.into_iter().collect();
-        self.farther.extend(servers.iter().map(|server| (*server, Route::default())));
+        self.farther.extend(servers.iter().map(|server| (*server, LinkRoute::default())));
         self.stretched(servers, names, links)
     }
 
     /// Adds links to those of a server.
-    fn lead_on(&mut self, server: IpAddr, [up, down]: [usize; 2]) {
+    fn append_links(&mut self, server: IpAddr, [up, down]: [usize; 2]) {
         let route = self.farther.entry(server).or_insert_with(|| self.common.clone());
         route.up.push(up);
         route.down.insert(0, down);
@@ -192,10 +192,10 @@ impl Topology {
 
     /// Puts one server at the far end of the first hop. Call after [`Topology::beyond`].
     pub fn at_first_hop(mut self, server: IpAddr) -> Topology {
-        let Route { up, down } = &self.common;
+        let LinkRoute { up, down } = &self.common;
         let first = |links: &[usize]| links.first().copied().into_iter().collect();
         let last = |links: &[usize]| links.last().copied().into_iter().collect();
-        let route = Route { up: first(up), down: last(down) };
+        let route = LinkRoute { up: first(up), down: last(down) };
         self.farther.insert(server, route);
         self
     }
@@ -204,7 +204,7 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no such link.
-    pub fn losing(mut self, name: &str, drops: Drops) -> Topology {
+    pub fn losing(mut self, name: &str, drops: ListedDrops) -> Topology {
         let link = self.links.iter_mut().find(|link| link.name == name);
         link.unwrap_or_else(|| panic!("the topology has no link `{name}`")).drops = drops;
         self
@@ -258,7 +258,7 @@ impl Topology {
     }
 
     /// All links; all routes, the common one first; the reaches that take another route.
-    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<Route>, BTreeMap<Reach, usize>) {
+    pub(crate) fn into_parts(self) -> (Vec<NamedLink>, Vec<LinkRoute>, BTreeMap<LinkReach, usize>) {
         let mut routes = vec![self.common.clone()];
         let mut numbers = BTreeMap::new();
         let mut add = |reach, route| {
@@ -267,18 +267,18 @@ impl Topology {
         };
         for (server, route) in self.farther {
             if self.between != Between::Nobody {
-                add(Reach::Past(server), self.common.clone().then(&route));
+                add(LinkReach::Past(server), self.common.clone().then(&route));
             }
-            add(Reach::Server(server), route);
+            add(LinkReach::Server(server), route);
         }
         if self.between == Between::Halves {
-            add(Reach::Near, self.near);
+            add(LinkReach::Near, self.near);
         }
         (self.links, routes, numbers)
     }
 
     fn add(&mut self, name: &str, config: LinkConfig) -> usize {
-        self.links.push(NamedLink { name: name.to_owned(), config, drops: Drops::default() });
+        self.links.push(NamedLink { name: name.to_owned(), config, drops: ListedDrops::default() });
         self.links.len() - 1
     }
 }
@@ -329,6 +329,6 @@ mod tests {
     #[should_panic(expected = "no link `sideways`")]
     fn drops_need_a_link() {
         let link = LinkConfig::delay(Duration::ZERO);
-        let _ = Topology::between(link.clone(), link).losing("sideways", Drops::of([1]));
+        let _ = Topology::between(link.clone(), link).losing("sideways", ListedDrops::of([1]));
     }
 }

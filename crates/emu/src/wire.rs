@@ -1,4 +1,4 @@
-//! Connection of the emulator to an end: the kind, and the emulator's end of it.
+//! Connection of the emulator to an end: the kind, the emulator's end of it, and the header of its frames.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use units::Time;
 
 use crate::packet_socket::PacketSocket;
-use crate::superpacket::Segment;
+use crate::superpacket::FrameSegment;
 use crate::tap::Tap;
-use crate::vnet::VnetHeader;
 use crate::{Clock, Error};
 
 /// Kind of the wires between the emulator and both ends.
@@ -30,7 +29,7 @@ impl Wire {
     pub const ALL: [Wire; 2] = [Wire::Veth, Wire::Tap];
 
     /// True if the kernel timestamps arrivals.
-    pub const fn is_stamped(self) -> bool {
+    pub(crate) const fn is_stamped(self) -> bool {
         match self {
             Wire::Veth => true,
             Wire::Tap => false,
@@ -50,14 +49,14 @@ impl fmt::Display for Wire {
 /// Name of an unknown [`Wire`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` should be `veth` or `tap`")]
-pub struct UnknownWire(String);
+pub struct UnknownWireError(String);
 
 impl FromStr for Wire {
-    type Err = UnknownWire;
+    type Err = UnknownWireError;
 
-    fn from_str(text: &str) -> Result<Wire, UnknownWire> {
+    fn from_str(text: &str) -> Result<Wire, UnknownWireError> {
         let named = |wire: &Wire| wire.to_string() == text;
-        Wire::ALL.into_iter().find(named).ok_or_else(|| UnknownWire(text.to_owned()))
+        Wire::ALL.into_iter().find(named).ok_or_else(|| UnknownWireError(text.to_owned()))
     }
 }
 
@@ -65,18 +64,18 @@ impl FromStr for Wire {
 pub(crate) const BUFFER_BYTES: usize = VnetHeader::LEN + 14 + (1 << 16) + 256;
 
 /// A frame as it arrived, perhaps larger than the MTU.
-pub(crate) struct Arrival {
+pub(crate) struct ArrivedFrame {
     pub(crate) at: Time,
     pub(crate) header: VnetHeader,
     pub(crate) bytes: Bytes,
 }
 
-impl Arrival {
+impl ArrivedFrame {
     /// Parses the kernel's bytes: a `virtio_net_hdr` and the frame.
-    pub(crate) fn new(at: Time, mut bytes: Bytes) -> Arrival {
+    pub(crate) fn new(at: Time, mut bytes: Bytes) -> ArrivedFrame {
         let header = bytes.split_to(VnetHeader::LEN.min(bytes.len()));
         let header = header[..].try_into().expect("the kernel puts a header before each frame");
-        Arrival { at, header: VnetHeader::from_bytes(header), bytes }
+        ArrivedFrame { at, header: VnetHeader::from_bytes(header), bytes }
     }
 }
 
@@ -103,7 +102,7 @@ impl WireEnd {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<Arrival>, Error> {
+    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
         match self {
             WireEnd::Veth(socket) => socket.receive(clock),
             WireEnd::Tap(tap) => tap.receive(clock),
@@ -114,8 +113,8 @@ impl WireEnd {
     /// returns. Returns false if the end refuses them: its interface is down, or its queue full.
     pub(crate) fn send(
         &mut self,
-        first: &Segment,
-        last: &Segment,
+        first: &FrameSegment,
+        last: &FrameSegment,
         marked: bool,
     ) -> Result<bool, Error> {
         match self {
@@ -133,8 +132,67 @@ impl WireEnd {
     }
 }
 
+// Header of each frame on a packet socket or a TAP device: the work left to do on it.
+//
+// Source: virtio specification 1.2 section 5.1.6 (`struct virtio_net_hdr`), packet(7) (`PACKET_VNET_HDR`),
+// `Documentation/networking/tuntap.rst` (`IFF_VNET_HDR`).
+
+/// The checksum field holds the sum over the pseudo header; the device completes it.
+pub(crate) const NEEDS_CHECKSUM: u8 = 1;
+pub(crate) const GSO_NONE: u8 = 0;
+pub(crate) const GSO_TCPV4: u8 = 1;
+pub(crate) const GSO_TCPV6: u8 = 4;
+/// UDP with segmentation (`UDP_SEGMENT` in udp(7)).
+pub(crate) const GSO_UDP_L4: u8 = 5;
+/// A flag: the first segment has CWR set.
+pub(crate) const GSO_ECN: u8 = 0x80;
+
+/// `struct virtio_net_hdr`, in the machine's byte order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VnetHeader {
+    pub(crate) flags: u8,
+    pub(crate) gso_type: u8,
+    pub(crate) header_len: u16,
+    /// Payload bytes of each segment but the last.
+    pub(crate) gso_size: u16,
+    pub(crate) checksum_start: u16,
+    pub(crate) checksum_offset: u16,
+}
+
+impl VnetHeader {
+    pub(crate) const LEN: usize = 10;
+
+    pub(crate) fn from_bytes(bytes: [u8; VnetHeader::LEN]) -> VnetHeader {
+        let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        VnetHeader {
+            flags: bytes[0],
+            gso_type: bytes[1],
+            header_len: word(2),
+            gso_size: word(4),
+            checksum_start: word(6),
+            checksum_offset: word(8),
+        }
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; VnetHeader::LEN] {
+        let mut bytes = [self.flags, self.gso_type, 0, 0, 0, 0, 0, 0, 0, 0];
+        let words = [self.header_len, self.gso_size, self.checksum_start, self.checksum_offset];
+        for (slot, word) in bytes[2..].chunks_exact_mut(2).zip(words) {
+            slot.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// The header of a single packet, without segmentation.
+    pub(crate) fn whole(self) -> VnetHeader {
+        VnetHeader { gso_type: GSO_NONE, gso_size: 0, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -144,5 +202,12 @@ mod tests {
         }
         let unknown = "rope".parse::<Wire>().unwrap_err();
         assert_eq!(unknown.to_string(), "`rope` should be `veth` or `tap`");
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_make_the_round_trip(bytes: [u8; VnetHeader::LEN]) {
+            prop_assert_eq!(VnetHeader::from_bytes(bytes).to_bytes(), bytes);
+        }
     }
 }

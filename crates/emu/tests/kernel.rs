@@ -6,7 +6,9 @@ mod patience;
 use std::time::Duration;
 
 use congestion::Algorithm;
-use farlink_emu::flow::{Buffers, Comparison, Exchange, Flow, measure, simulate};
+use farlink_emu::flow::{
+    ComparedFlow, FlowBuffers, FlowComparison, RequestResponse, measure, simulate,
+};
 use net::QueueLimit;
 use patience::Attempt;
 use tcp::Config;
@@ -27,15 +29,15 @@ fn as_an_ordinary_user() {
     inside::as_an_ordinary_user("as_an_ordinary_user", compare_flows);
 }
 
-fn flow(congestion: Algorithm, drops: &[u64]) -> Flow {
-    Flow {
+fn flow(congestion: Algorithm, drops: &[u64]) -> ComparedFlow {
+    ComparedFlow {
         rate: BitsPerSec::mbit(10),
         rtt: Duration::from_millis(60),
         queue: QueueLimit::Packets(200),
         drops: drops.to_vec(),
-        buffers: Buffers::Autotuned,
+        buffers: FlowBuffers::Autotuned,
         congestion,
-        exchanges: vec![Exchange { think: Duration::ZERO, response_bytes: 600_000 }],
+        exchanges: vec![RequestResponse { think: Duration::ZERO, response_bytes: 600_000 }],
     }
 }
 
@@ -44,11 +46,11 @@ fn compare_flows() {
     compare_flow(&flow(Algorithm::Cubic, &[60]));
 }
 
-fn compare_flow(flow: &Flow) {
+fn compare_flow(flow: &ComparedFlow) {
     let simulated = simulate(flow, &Config::default(), 0);
     patience::agree(|| {
         let measured = measure(flow).unwrap_or_else(|error| panic!("{error}"));
-        let comparison = Comparison {
+        let comparison = FlowComparison {
             kernel: &measured.trace,
             simulated: &simulated,
             total_bytes: flow.total_bytes(),

@@ -13,7 +13,7 @@ use farlink_emu::{
     Account, Control, Drop, Error, Observer, Release, Setup, Side, Sighting, Snapshot, Testbed,
     Topology, Wire,
 };
-use net::{DropCause, Link, LinkConfig, LossModel, Packet, QueueLimit, Verdict};
+use net::{Admission, DropCause, Link, LinkConfig, LossModel, Packet, QueueLimit};
 use patience::Attempt;
 use units::{BitsPerSec, Time};
 
@@ -332,7 +332,7 @@ fn losses_are_those_of_the_simulation(wire: Wire) {
     };
     let mut simulated = Link::new(config, &Source::new(SEED, 0), "up");
     let lost: Vec<u64> = (0..200)
-        .filter(|_| simulated.handle(Time::ZERO, Packet::new(1228), ()) != Verdict::Queued)
+        .filter(|_| simulated.handle(Time::ZERO, Packet::new(1228), ()) != Admission::Queued)
         .collect();
     measure(&topology, &datagrams, |(account, _), _| {
         let same = account.observer.lost == lost;

@@ -99,7 +99,7 @@ fn ping(address: SocketAddr) -> Result<Vec<Duration>, farlink_emu::Error> {
 
 /// Traces of a pause.
 #[derive(Debug)]
-struct Seen {
+struct SocketState {
     counters: Counters,
     radio: RadioReport,
 }
@@ -143,7 +143,7 @@ impl Counters {
 }
 
 /// A request, a pause, a request, over one connection.
-fn pause_behind(transport: &str) -> Seen {
+fn pause_behind(transport: &str) -> SocketState {
     let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
     let topology = Topology::of(&Network::parse(NETWORK).unwrap());
@@ -162,7 +162,7 @@ fn pause_behind(transport: &str) -> Seen {
     let radio = radios.pop().expect("the network has one");
     control.stop();
     emulation.join().unwrap().unwrap();
-    Seen { counters, radio }
+    SocketState { counters, radio }
 }
 
 /// The counters of the second response.

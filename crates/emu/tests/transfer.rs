@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use chance::Source;
 use farlink_emu::{
-    Account, Control, Emulator, Error, Invalid, Observer, Release, Setup, Side, Sighting, Testbed,
-    Topology, Wire,
+    Account, Control, Emulator, Error, Observer, Release, Setup, Side, Sighting, Testbed,
+    TimingError, Topology, Wire,
 };
 use net::{LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
@@ -216,7 +216,7 @@ fn an_interface_that_goes_down_is_survived(wire: Wire) {
     while refused() == 0 {
         std::thread::yield_now();
     }
-    assert_eq!(emulation.end().snapshot.check(), Err(Invalid::Refused(1)));
+    assert_eq!(emulation.end().snapshot.check(), Err(TimingError::Refused(1)));
 }
 
 /// Nothing carries packets sent before there is an emulator, nor those left by an earlier one.

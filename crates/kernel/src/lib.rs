@@ -1,35 +1,26 @@
 //! Inspection and configuration of the running kernel's TCP.
 //!
-//! - [`Snapshot`] is one connection at one time, in the terms of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
+//! - [`ConnectionSnapshot`] is one connection at one time, in the terms of the simulated TCP ([`tcp::Stats`]); [`note_change`] makes a series of them.
 //! - [`sender_state`], [`pin_congestion_control`]: the little that a comparison flow needs.
 //! - [`diag`] follows connections of other programs: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
 //! - [`Alarm`] rings to the microsecond; [`give_way`] lowers the priority of the calling process.
-//! - [`Settings`] are those that make a namespace's TCP behave as a [`tcp::Config`] specifies, or a refusal.
+//! - [`Settings`] make a namespace's TCP behave as a [`tcp::Config`] specifies, or are refused.
 //!
 //! Linux only. Nothing here needs privilege unless stated. `unsafe` is allowed: system calls that have no safe wrapper.
 
-mod alarm;
-mod clock;
 mod connection;
 pub mod diag;
 mod error;
-mod give_way;
 pub mod probe;
-mod sender_state;
-mod series;
 mod settings;
-mod snapshot;
 pub mod sockopt;
 mod tcp_info;
+mod timing;
 
-pub use alarm::Alarm;
-pub use clock::monotonic;
-pub use connection::{Connection, Motion, Motions, cookie};
+pub use connection::{Connection, Motion, Motions, cookie, note_change};
+pub use connection::{ConnectionSnapshot, SenderState, pin_congestion_control, sender_state};
 pub use error::Error;
-pub use give_way::give_way;
-pub use sender_state::{SenderState, pin_congestion_control, sender_state};
-pub use series::note_change;
-pub use settings::{Refusal, Refused, Setting, Settings, Sysctl};
-pub use snapshot::Snapshot;
+pub use settings::{IpOption, Refusal, Settings, Sysctl, UnsupportedKnob};
 pub use tcp_info::TcpInfo;
+pub use timing::{Alarm, give_way, monotonic};

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use farlink_kernel::diag::{Diag, Follower};
-use farlink_kernel::{Connection, Snapshot, monotonic, sockopt};
+use farlink_kernel::{Connection, ConnectionSnapshot, monotonic, sockopt};
 use tcp::State;
 
 const BYTES: usize = 300_000;
@@ -46,7 +46,7 @@ fn a_dump_tells_what_the_sockets_tell() {
         for stream in [&client, &server] {
             let ours = seen.iter().find(|seen| seen.connection == connection(stream));
             let ours = ours.expect("the dump has both ends").snapshot;
-            let stats = Snapshot::of(stream).unwrap().stats();
+            let stats = ConnectionSnapshot::of(stream).unwrap().stats();
             assert_eq!(ours.state(), State::Established);
             assert_eq!(ours.stats().bytes_sent, stats.bytes_sent);
             assert_eq!(ours.stats().bytes_received, stats.bytes_received);

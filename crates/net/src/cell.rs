@@ -43,7 +43,7 @@ pub fn parse_rate(direction: Direction, text: &str) -> Result<BitsPerSec, ValueE
 pub enum CellError {
     /// An unknown part.
     #[error(
-        "`{part}` is no part of a share of an LTE cell; write `lte:10mhz`, `lte:10mhz/17prb/cqi12` or `lte:25prb/mcs20/1layer`"
+        "`{part}` is not a valid part of an LTE cell share; write `lte:10mhz`, `lte:10mhz/17prb/cqi12` or `lte:25prb/mcs20/1layer`"
     )]
     Part {
         /// The part.
@@ -61,13 +61,13 @@ pub enum CellError {
     )]
     NoBlocks,
     /// No cell has this bandwidth (TS 36.104 section 5.6).
-    #[error("no LTE cell is {text} wide; there are {}", share::bandwidths())]
+    #[error("unknown LTE bandwidth `{text}`; known: {}", share::bandwidths())]
     Bandwidth {
         /// The input.
         text: String,
     },
     /// Beyond the end of the table.
-    #[error("{blocks} resource blocks: a user has 1prb to 110prb")]
+    #[error("{blocks} resource blocks are out of range: 1prb to 110prb")]
     Blocks {
         /// Number requested.
         blocks: u32,
@@ -107,7 +107,7 @@ pub enum CellError {
         cqi: u32,
     },
     /// A CQI for the uplink: devices report the quality of their downlink only.
-    #[error("an uplink has no CQI, for the cell itself measures it; write its scheme: mcs20")]
+    #[error("an uplink has no CQI (the cell measures it); write its scheme: mcs20")]
     UplinkCqi,
     /// Unsupported number of layers.
     #[error("{layers} layers: a downlink has 1layer to 4layers")]
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(refused(Down, "lte:3mhz/17prb"), "a cell of 3mhz has 15 resource blocks, no 17");
         assert_eq!(
             refused(Down, "lte:7mhz"),
-            "no LTE cell is 7mhz wide; there are 1.4mhz, 3mhz, 5mhz, 10mhz, 15mhz, 20mhz"
+            "unknown LTE bandwidth `7mhz`; known: 1.4mhz, 3mhz, 5mhz, 10mhz, 15mhz, 20mhz"
         );
     }
 

@@ -1,13 +1,12 @@
 //! Errors of parsing a network.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use thiserror::Error;
 use units::parse::ParseError;
 
-use crate::{CellError, DropListError, ImpossibleRadio, TraceError};
+use crate::{CellError, DropListError, RadioError, TraceError};
 
 /// Reasons why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
@@ -138,7 +137,7 @@ pub enum ValueError {
     },
     /// A contradictory radio.
     #[error(transparent)]
-    ImpossibleRadio(#[from] ImpossibleRadio),
+    ImpossibleRadio(#[from] RadioError),
     /// Not a share of an LTE cell.
     #[error(transparent)]
     Cell(#[from] CellError),

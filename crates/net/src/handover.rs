@@ -64,7 +64,7 @@ impl Handovers {
     }
 
     /// Beginning of the next handover after `at`.
-    pub fn next_after(&self, at: Time) -> Time {
+    pub(crate) fn next_after(&self, at: Time) -> Time {
         self.interruption(self.begun_by(at)).begins
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Link`] is one direction of a path: loss, a queue, a serialiser with a constant rate or a recorded one
 //! ([`Trace`]), and a delay line, in dummynet's order. It reads no clock: [`Link::handle`] takes a packet,
-//! [`Link::poll`] returns those that have arrived, [`Link::deadline`] says when to poll next, [`Link::fallen`]
+//! [`Link::poll`] returns those that have arrived, [`Link::deadline`] says when to poll next, [`Link::poll_dropped`]
 //! returns packets dropped after they were accepted. A [`Network`] consists of such links, one per direction and hop,
 //! with a name and a source: one of the [`profiles`], or [parsed](Network::parse) from text.
 //!
@@ -13,8 +13,6 @@
 
 mod cell;
 mod config;
-mod delay_line;
-mod description;
 mod error;
 mod handover;
 mod link;
@@ -25,9 +23,7 @@ mod profiles;
 mod propagation;
 mod queue;
 mod radio;
-mod rate;
 mod server;
-mod sharing;
 mod spec;
 mod stats;
 mod toml_text;
@@ -35,24 +31,22 @@ mod trace;
 
 pub use cell::{CellError, CellShare, parse_rate};
 pub use config::{
-    Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
-    QueueLimit, Reorder,
+    Channels, Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
+    ProportionalFair, QueueLimit, Reorder, Scheduler,
 };
-pub use description::{Description, QueueSetting};
 pub use error::{Place, SpecError, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
-pub use link::{DropCause, Link, Verdict};
+pub use link::{Admission, DropCause, Link};
 pub use loss::{DropList, DropListError, GilbertElliott, LossModel, TimedGilbertElliott};
-pub use network::{Hop, Network};
-pub use packet::{Delivered, Fallen, Packet};
+pub use network::{Description, Hop, Network, QueueSetting};
+pub use packet::{Delivered, DroppedPacket, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Dama, Drx, Energy, Fach, Harq, ImpossibleRadio, Leo, Lte, Passed, Power, Preset, Radio,
-    RadioConfig, RadioState, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
+    Cause, Dama, Drx, Energy, Fach, Harq, Leo, Lte, Power, Preset, Radio, RadioConfig, RadioError,
+    RadioState, ReleasedPacket, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
     Way, Wifi, radios,
 };
-pub use rate::Rate;
-pub use sharing::{Channels, ProportionalFair, Scheduler};
-pub use spec::{is_setting, known_settings, nearest_setting, parse_rtt};
+pub use server::Rate;
+pub use spec::{is_setting, parse_rtt};
 pub use stats::{LinkStats, Nanos, Spread};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

@@ -11,44 +11,37 @@ use std::time::Duration;
 use chance::{Source, Stream};
 use units::Time;
 
-use crate::delay_line::DelayLine;
-use crate::loss::Loss;
-use crate::propagation::Propagation;
-use crate::queue::{Depth, Drops, Queued};
-use crate::{Delivered, Emulator, Fallen, LinkConfig, LinkStats, Packet, ProcessingJitter};
+use crate::loss::LossProcess;
+use crate::propagation::{DelayLine, Propagation};
+use crate::queue::{DroppedPackets, QueueDepth, Queued};
+use crate::{Delivered, DroppedPacket, Emulator, LinkConfig, LinkStats, Packet, ProcessingJitter};
 
-mod crossing;
-mod dummynet;
+mod emulators;
 mod fifo;
 mod lane;
-mod managed;
-mod netem;
+mod schedulers;
 mod transport_blocks;
-mod turns;
 
-use crossing::{Crossing, nanos_between};
-use dummynet::Dummynet;
-use fifo::Fifo;
-use lane::Served;
-use managed::Managed;
-use netem::Netem;
+use emulators::{Dummynet, Netem};
+use fifo::{Fifo, LinkTransit, nanos_between};
+use lane::{Managed, ServedPacket};
 use transport_blocks::TransportBlocks;
 
 /// One direction of a network, carrying packets with opaque bodies `P`.
 pub struct Link<P> {
     mtu: u32,
-    loss: Loss,
+    loss: LossProcess,
     duplication: Duplication,
-    carrier: Carrier<P>,
+    carrier: LinkCarrier<P>,
     blocks: Option<Box<TransportBlocks>>,
     processing: Processing,
     delay_line: DelayLine<P>,
-    fallen: Drops<P>,
+    dropped: DroppedPackets<P>,
     stats: LinkStats,
 }
 
 /// Transport of packets to the far end.
-enum Carrier<P> {
+enum LinkCarrier<P> {
     Fifo(Fifo),
     Managed(Box<Managed<P>>, Box<Propagation>),
     Dummynet(Box<Dummynet>),
@@ -58,8 +51,8 @@ enum Carrier<P> {
 /// Outcome of handing a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Verdict {
-    /// The packet is on its way. A managed queue may still drop it: see [`Link::fallen`].
+pub enum Admission {
+    /// The packet is on its way. A managed queue may still drop it: see [`Link::poll_dropped`].
     Queued,
     /// The packet will not arrive.
     Dropped(DropCause),
@@ -97,28 +90,28 @@ impl<P: Clone + Send + 'static> Link<P> {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         Link {
             mtu: config.mtu,
-            carrier: Carrier::new(&config, source, name),
+            carrier: LinkCarrier::new(&config, source, name),
             blocks: config.harq.map(|harq| Box::new(TransportBlocks::new(harq, stream("blocks")))),
-            loss: Loss::new(config.loss, source, name),
+            loss: LossProcess::new(config.loss, source, name),
             duplication: Duplication { probability: config.duplicate, stream: stream("duplicate") },
             processing: Processing { jitter: config.processing_jitter, stream: stream("jitter") },
             delay_line: DelayLine::new(),
-            fallen: Drops::new(),
+            dropped: DroppedPackets::new(),
             stats: LinkStats::default(),
         }
     }
 
     /// Takes a packet at `now`, which never goes back.
     #[inline]
-    pub fn handle(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+    pub fn handle(&mut self, now: Time, packet: Packet, body: P) -> Admission {
         let bytes = packet.wire_bytes;
         self.stats.offer(bytes);
         self.serve_until(now);
         if bytes > self.mtu {
             return self.drop_packet(bytes, DropCause::TooBig);
         }
-        let is_lost = self.loss.strikes(now);
-        if self.duplication.strikes() {
+        let is_lost = self.loss.drops_next(now);
+        if self.duplication.duplicates_next() {
             return self.handle_twice(now, packet, body, is_lost);
         }
         if is_lost {
@@ -130,10 +123,10 @@ impl<P: Clone + Send + 'static> Link<P> {
     /// Handles a duplicated packet in netem's order (`netem_enqueue`): a loss takes one of the two; otherwise the
     /// copy goes first, and can be lost in its own right.
     #[cold]
-    fn handle_twice(&mut self, now: Time, packet: Packet, body: P, is_lost: bool) -> Verdict {
+    fn handle_twice(&mut self, now: Time, packet: Packet, body: P, is_lost: bool) -> Admission {
         let bytes = packet.wire_bytes;
         self.stats.duplicate(bytes);
-        let copy_is_lost = is_lost || self.loss.strikes(now);
+        let copy_is_lost = is_lost || self.loss.drops_next(now);
         let _ = match copy_is_lost {
             true => self.drop_packet(bytes, DropCause::Loss),
             false => self.admit(now, packet, body.clone()),
@@ -143,30 +136,34 @@ impl<P: Clone + Send + 'static> Link<P> {
 
     /// Each carrier's arm is straight-line code: the first carries millions of packets a second.
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+    fn admit(&mut self, now: Time, packet: Packet, body: P) -> Admission {
         match &mut self.carrier {
-            Carrier::Fifo(fifo) => {
+            LinkCarrier::Fifo(fifo) => {
                 let crossing = fifo.admit(now, packet.wire_bytes);
                 self.settle(now, packet, body, crossing)
             }
-            Carrier::Managed(..) => self.enqueue(now, packet, body),
-            Carrier::Dummynet(_) | Carrier::Netem(_) => self.admit_emulated(now, packet, body),
+            LinkCarrier::Managed(..) => self.enqueue(now, packet, body),
+            LinkCarrier::Dummynet(_) | LinkCarrier::Netem(_) => {
+                self.admit_emulated(now, packet, body)
+            }
         }
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
-        let Carrier::Managed(queue, _) = &mut self.carrier else { unreachable!("it is managed") };
+    fn enqueue(&mut self, now: Time, packet: Packet, body: P) -> Admission {
+        let LinkCarrier::Managed(queue, _) = &mut self.carrier else {
+            unreachable!("it is managed")
+        };
         let queued = Queued { since: now, packet, marked: false, body };
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         let outcome = queue.enqueue(now, queued, &mut drops);
-        self.let_fall(drops);
+        self.count_drops(drops);
         if let Err(cause) = outcome {
             return self.drop_packet(packet.wire_bytes, cause);
         }
         self.serve_until(now);
         self.note_depth();
-        Verdict::Queued
+        Admission::Queued
     }
 }
 
@@ -186,21 +183,21 @@ impl<P> Link<P> {
     pub fn deadline(&self) -> Option<Time> {
         let arrival = self.delay_line.next_arrival();
         match &self.carrier {
-            Carrier::Managed(queue, _) => arrival.into_iter().chain(queue.serves_at()).min(),
+            LinkCarrier::Managed(queue, _) => arrival.into_iter().chain(queue.serves_at()).min(),
             _ => arrival,
         }
     }
 
     /// Returns the next packet that was accepted and then dropped by queue management, or to make room, oldest first.
     /// To be called after each [`Link::handle`] and [`Link::poll`].
-    pub fn fallen(&mut self) -> Option<Fallen<P>> {
-        self.fallen.pop_front()
+    pub fn poll_dropped(&mut self) -> Option<DroppedPacket<P>> {
+        self.dropped.pop_front()
     }
 
     /// Number of packets that were accepted and neither polled nor dropped.
     pub fn in_flight(&self) -> usize {
         let waiting = match &self.carrier {
-            Carrier::Managed(queue, _) => queue.packets(),
+            LinkCarrier::Managed(queue, _) => queue.packets(),
             _ => 0,
         };
         self.delay_line.len() + waiting
@@ -212,12 +209,12 @@ impl<P> Link<P> {
     }
 
     #[inline(never)]
-    fn admit_emulated(&mut self, now: Time, packet: Packet, body: P) -> Verdict {
+    fn admit_emulated(&mut self, now: Time, packet: Packet, body: P) -> Admission {
         let bytes = packet.wire_bytes;
         let crossing = match &mut self.carrier {
-            Carrier::Dummynet(dummynet) => dummynet.admit(now, bytes),
-            Carrier::Netem(netem) => netem.admit(now, bytes),
-            Carrier::Fifo(_) | Carrier::Managed(..) => unreachable!("it is an emulator's"),
+            LinkCarrier::Dummynet(dummynet) => dummynet.admit(now, bytes),
+            LinkCarrier::Netem(netem) => netem.admit(now, bytes),
+            LinkCarrier::Fifo(_) | LinkCarrier::Managed(..) => unreachable!("it is an emulator's"),
         };
         self.settle(now, packet, body, crossing)
     }
@@ -229,8 +226,8 @@ impl<P> Link<P> {
         now: Time,
         packet: Packet,
         body: P,
-        crossing: Result<Crossing, DropCause>,
-    ) -> Verdict {
+        crossing: Result<LinkTransit, DropCause>,
+    ) -> Admission {
         match crossing {
             Err(cause) => self.drop_packet(packet.wire_bytes, cause),
             Ok(crossing) => {
@@ -238,7 +235,7 @@ impl<P> Link<P> {
                     self.note_depth();
                 }
                 self.carry(now, packet, false, body, crossing);
-                Verdict::Queued
+                Admission::Queued
             }
         }
     }
@@ -246,38 +243,39 @@ impl<P> Link<P> {
     /// Runs the services of a managed queue that are due by `now`, each at its own time.
     #[inline]
     fn serve_until(&mut self, now: Time) {
-        if matches!(&self.carrier, Carrier::Managed(queue, _) if queue.is_due(now)) {
+        if matches!(&self.carrier, LinkCarrier::Managed(queue, _) if queue.is_due(now)) {
             self.run_services(now);
         }
     }
 
     #[inline(never)]
     fn run_services(&mut self, now: Time) {
-        while let Carrier::Managed(queue, propagation) = &mut self.carrier {
-            let mut drops = Drops::new();
-            let served = queue.serve(now, &mut drops).map(|Served { packet, ends, service_ns }| {
-                let (arrives, order) = propagation.next(ends);
-                let waited_ns = nanos_between(packet.since, ends).saturating_sub(service_ns);
-                (packet, Crossing { waited_ns, service_ns, arrives, order })
-            });
-            self.let_fall(drops);
+        while let LinkCarrier::Managed(queue, propagation) = &mut self.carrier {
+            let mut drops = DroppedPackets::new();
+            let served =
+                queue.serve(now, &mut drops).map(|ServedPacket { packet, ends, service_ns }| {
+                    let (arrives, order) = propagation.next(ends);
+                    let waited_ns = nanos_between(packet.since, ends).saturating_sub(service_ns);
+                    (packet, LinkTransit { waited_ns, service_ns, arrives, order })
+                });
+            self.count_drops(drops);
             let Some((Queued { since, packet, marked, body }, crossing)) = served else { return };
             self.carry(since, packet, marked, body, crossing);
         }
     }
 
-    fn let_fall(&mut self, drops: Drops<P>) {
-        for fallen in &drops {
-            self.stats.drop_packet(fallen.wire_bytes, fallen.cause);
+    fn count_drops(&mut self, drops: DroppedPackets<P>) {
+        for dropped in &drops {
+            self.stats.drop_packet(dropped.wire_bytes, dropped.cause);
         }
-        self.fallen.extend(drops);
+        self.dropped.extend(drops);
     }
 
     /// Sends an admitted packet, which entered at `since`, on its way.
     #[inline(always)]
-    fn carry(&mut self, since: Time, packet: Packet, marked: bool, body: P, crossing: Crossing) {
+    fn carry(&mut self, since: Time, packet: Packet, marked: bool, body: P, crossing: LinkTransit) {
         let wire_bytes = packet.wire_bytes;
-        let Crossing { waited_ns, service_ns, arrives, order } = crossing;
+        let LinkTransit { waited_ns, service_ns, arrives, order } = crossing;
         let arrives = self.processing.delayed(arrives, service_ns);
         let arrives = arrives + self.repeated(since, &crossing);
         let delivered = Delivered { wire_bytes, congestion_experienced: marked, body };
@@ -291,7 +289,7 @@ impl<P> Link<P> {
 
     /// Extra delay by repetitions on the air of a packet that entered at `since`.
     #[inline(always)]
-    fn repeated(&mut self, since: Time, crossing: &Crossing) -> Duration {
+    fn repeated(&mut self, since: Time, crossing: &LinkTransit) -> Duration {
         match &mut self.blocks {
             Some(blocks) if crossing.arrives < Time::NEVER => {
                 let starts = since + Duration::from_nanos(crossing.waited_ns);
@@ -302,48 +300,48 @@ impl<P> Link<P> {
     }
 
     #[inline(never)]
-    fn drop_packet(&mut self, bytes: u32, cause: DropCause) -> Verdict {
+    fn drop_packet(&mut self, bytes: u32, cause: DropCause) -> Admission {
         self.stats.drop_packet(bytes, cause);
-        Verdict::Dropped(cause)
+        Admission::Dropped(cause)
     }
 
     fn note_depth(&mut self) {
-        let Depth { packets, bytes } = self.carrier.depth();
+        let QueueDepth { packets, bytes } = self.carrier.depth();
         self.stats.max_queue_packets = self.stats.max_queue_packets.max(packets as u64);
         self.stats.max_queue_bytes = self.stats.max_queue_bytes.max(bytes);
     }
 }
 
-impl<P: Send + 'static> Carrier<P> {
-    fn new(config: &LinkConfig, source: &Source, name: &str) -> Carrier<P> {
+impl<P: Send + 'static> LinkCarrier<P> {
+    fn new(config: &LinkConfig, source: &Source, name: &str) -> LinkCarrier<P> {
         let propagation = Propagation::new(config, source.stream(&format!("link/{name}/delay")));
         match config.emulator {
             Emulator::Dummynet { tick, timer } => {
-                Carrier::Dummynet(Box::new(Dummynet::new(config, tick, timer)))
+                LinkCarrier::Dummynet(Box::new(Dummynet::new(config, tick, timer)))
             }
-            Emulator::Netem => Carrier::Netem(Box::new(Netem::new(config, propagation))),
+            Emulator::Netem => LinkCarrier::Netem(Box::new(Netem::new(config, propagation))),
             Emulator::Farlink => match Managed::new(config, source, name) {
-                Some(queue) => Carrier::Managed(Box::new(queue), Box::new(propagation)),
-                None => Carrier::Fifo(Fifo::new(config, propagation)),
+                Some(queue) => LinkCarrier::Managed(Box::new(queue), Box::new(propagation)),
+                None => LinkCarrier::Fifo(Fifo::new(config, propagation)),
             },
         }
     }
 }
 
-impl<P> Carrier<P> {
-    fn depth(&self) -> Depth {
+impl<P> LinkCarrier<P> {
+    fn depth(&self) -> QueueDepth {
         match self {
-            Carrier::Fifo(fifo) => fifo.depth(),
-            Carrier::Managed(queue, _) => queue.depth(),
-            Carrier::Dummynet(dummynet) => dummynet.depth(),
-            Carrier::Netem(netem) => netem.depth(),
+            LinkCarrier::Fifo(fifo) => fifo.depth(),
+            LinkCarrier::Managed(queue, _) => queue.depth(),
+            LinkCarrier::Dummynet(dummynet) => dummynet.depth(),
+            LinkCarrier::Netem(netem) => netem.depth(),
         }
     }
 }
 
 impl Duplication {
     #[inline]
-    fn strikes(&mut self) -> bool {
+    fn duplicates_next(&mut self) -> bool {
         self.probability > 0.0 && self.stream.happens(self.probability)
     }
 }

@@ -1,20 +1,19 @@
-//! Loss independent of the queue: on the radio, in a bad cable.
+//! Loss independent of the queue: on the radio, in a bad cable; packet by packet or in bursts in time.
 //!
 //! Each direction has its own model and its own random stream. A packet is lost before the queue, as with dummynet's
 //! `plr` and netem's `loss`: it takes neither room nor rate.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chance::{Source, Stream};
 use units::Time;
 
 mod drop_list;
-mod timed;
 
 pub use drop_list::{DropList, DropListError};
-pub use timed::TimedGilbertElliott;
-use timed::TimedState;
 
 /// Loss model of a link.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +89,7 @@ impl fmt::Display for LossModel {
 }
 
 /// Decides for each packet whether it is lost.
-pub(crate) struct Loss {
+pub(crate) struct LossProcess {
     model: LossModel,
     stream: Stream,
     is_bad: bool,
@@ -98,10 +97,10 @@ pub(crate) struct Loss {
     offered: u64,
 }
 
-impl Loss {
+impl LossProcess {
     /// Losses of the link `name`, drawn per packet from `link/NAME/loss`, and bursts of time from `link/NAME/bursts`:
     /// two arms of a comparison meet the same bursts whatever they send.
-    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> Loss {
+    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> LossProcess {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         let timed = match &model {
             LossModel::TimedGilbertElliott(timed) => {
@@ -109,20 +108,20 @@ impl Loss {
             }
             _ => None,
         };
-        Loss { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
+        LossProcess { model, stream: stream("loss"), is_bad: false, timed, offered: 0 }
     }
 
     /// Returns true if the next packet, which arrives at `now`, is lost. Makes the same number of draws whatever the
     /// probabilities are, so that networks which differ only in them see the same numbers.
     #[inline]
-    pub(crate) fn strikes(&mut self, now: Time) -> bool {
+    pub(crate) fn drops_next(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
-            _ => self.strikes_by_model(now),
+            _ => self.drops_by_model(now),
         }
     }
 
-    fn strikes_by_model(&mut self, now: Time) -> bool {
+    fn drops_by_model(&mut self, now: Time) -> bool {
         match &self.model {
             LossModel::Random(probability) => self.stream.happens(*probability),
             LossModel::GilbertElliott(model) => step(model, &mut self.is_bad, &mut self.stream),
@@ -149,15 +148,91 @@ fn step(model: &GilbertElliott, is_bad: &mut bool, stream: &mut Stream) -> bool 
     stream.happens(loss)
 }
 
+// Bursts in time: a channel that fades and recovers independently of the traffic.
+//
+// In netem's model (`gemodel`) the state changes with packets, so a flow that has backed off to one packet in
+// minutes stays in the same burst. Here each state lasts for an exponentially distributed time: the Gilbert-Elliott
+// model in continuous time. The states are drawn from a stream of their own and do not depend on the traffic.
+
+/// The Gilbert-Elliott model in continuous time: two states that last for exponentially distributed times, each with a
+/// probability of loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimedGilbertElliott {
+    /// Mean length of the good state.
+    pub good: Duration,
+    /// Mean length of the bad state: a burst.
+    pub bad: Duration,
+    /// Probability of loss in the bad state (`1-h`).
+    pub loss_in_bad: f64,
+    /// Probability of loss in the good state (`1-k`).
+    pub loss_in_good: f64,
+}
+
+impl TimedGilbertElliott {
+    /// Allowed mean lengths of a state.
+    pub const LENGTHS: RangeInclusive<Duration> =
+        Duration::from_micros(100)..=Duration::from_secs(3600);
+
+    /// Long-run share of packets lost: each state's loss weighted by its share of the time.
+    pub fn mean(&self) -> f64 {
+        let in_bad = self.share_of_bad();
+        in_bad * self.loss_in_bad + (1.0 - in_bad) * self.loss_in_good
+    }
+
+    /// The share of the time in which the state is bad.
+    pub fn share_of_bad(&self) -> f64 {
+        let (good, bad) = (self.good.as_secs_f64(), self.bad.as_secs_f64());
+        bad / (good + bad)
+    }
+}
+
+/// State of a channel, and when it ends.
+struct TimedState {
+    model: TimedGilbertElliott,
+    stream: Stream,
+    is_bad: bool,
+    until: Time,
+}
+
+impl TimedState {
+    /// A channel in its steady state: it may begin within a burst.
+    fn new(model: TimedGilbertElliott, mut stream: Stream) -> TimedState {
+        let is_bad = stream.happens(model.share_of_bad());
+        let mut state = TimedState { model, stream, is_bad, until: Time::ZERO };
+        state.until = Time::ZERO + state.length();
+        state
+    }
+
+    /// The probability of loss at `now`, which never goes back.
+    fn loss_at(&mut self, now: Time) -> f64 {
+        while self.until <= now {
+            self.is_bad = !self.is_bad;
+            let length = self.length();
+            self.until += length;
+        }
+        match self.is_bad {
+            true => self.model.loss_in_bad,
+            false => self.model.loss_in_good,
+        }
+    }
+
+    /// Draws a length for the present state; never zero, so that time advances.
+    fn length(&mut self) -> Duration {
+        let mean = if self.is_bad { self.model.bad } else { self.model.good };
+        mean.mul_f64(self.stream.exponential()).max(Duration::from_nanos(1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use chance::Source;
+    use proptest::prelude::*;
 
     use super::*;
 
     fn losses(model: LossModel, packets: usize) -> Vec<bool> {
-        let mut loss = Loss::new(model, &Source::new(3, 0), "down");
-        (0..packets).map(|_| loss.strikes(Time::ZERO)).collect()
+        let mut loss = LossProcess::new(model, &Source::new(3, 0), "down");
+        (0..packets).map(|_| loss.drops_next(Time::ZERO)).collect()
     }
 
     fn share(lost: &[bool]) -> f64 {
@@ -196,5 +271,62 @@ mod tests {
         let list = DropList::from_text("list", "2 4-5").expect("valid");
         let lost = losses(LossModel::Listed(Arc::new(list)), 6);
         assert_eq!(lost, [false, true, false, true, true, false]);
+    }
+
+    fn model(good_ms: u64, bad_ms: u64) -> TimedGilbertElliott {
+        let (good, bad) = (Duration::from_millis(good_ms), Duration::from_millis(bad_ms));
+        TimedGilbertElliott { good, bad, loss_in_bad: 1.0, loss_in_good: 0.0 }
+    }
+
+    fn state(model: TimedGilbertElliott, seed: u64) -> TimedState {
+        TimedState::new(model, Source::new(seed, 0).stream("link/down/bursts"))
+    }
+
+    /// State of the channel, sampled once a millisecond.
+    fn bursts(state: &mut TimedState, seconds: u64) -> Vec<bool> {
+        (0..seconds * 1000).map(|ms| state.loss_at(Time::from_millis(ms)) == 1.0).collect()
+    }
+
+    #[test]
+    fn bursts_have_their_share_of_the_time_and_their_length() {
+        let model = model(2000, 80);
+        let bad = bursts(&mut state(model, 1), 40_000);
+        let share = bad.iter().filter(|bad| **bad).count() as f64 / bad.len() as f64;
+        assert!((share / model.mean() - 1.0).abs() < 0.03, "{share}");
+        assert!((model.mean() - 80.0 / 2080.0).abs() < 1e-12);
+        let began = bad.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        let length = share * bad.len() as f64 / began;
+        assert!((length / 80.0 - 1.0).abs() < 0.03, "bursts of {length} ms");
+    }
+
+    /// A lone packet two minutes later meets an independent state.
+    #[test]
+    fn a_burst_ends_while_nobody_sends() {
+        let pairs: Vec<(bool, bool)> = (0..20_000)
+            .map(|seed| {
+                let mut state = state(model(2000, 80), seed);
+                let mut is_bad =
+                    |seconds: u64| state.loss_at(Time::from_millis(seconds * 1000)) == 1.0;
+                (is_bad(10), is_bad(130))
+            })
+            .collect();
+        let in_burst = pairs.iter().filter(|(first, _)| *first).count() as f64;
+        let still = pairs.iter().filter(|(first, later)| *first && *later).count() as f64;
+        assert!((600.0..950.0).contains(&in_burst), "{in_burst} of 20000 begin in a burst");
+        assert!(still / in_burst < 0.07, "{still} of {in_burst} are in a burst again");
+    }
+
+    proptest! {
+        /// The bursts do not depend on when, or how often, they are looked at.
+        #[test]
+        fn who_sends_changes_nothing(seed in any::<u64>(), asked in prop::collection::vec(0..60_000u64, 1..60)) {
+            let (mut often, mut seldom) = (state(model(300, 40), seed), state(model(300, 40), seed));
+            let all = bursts(&mut often, 60);
+            let mut asked = asked;
+            asked.sort_unstable();
+            for ms in asked {
+                prop_assert_eq!(seldom.loss_at(Time::from_millis(ms)) == 1.0, all[ms as usize]);
+            }
+        }
     }
 }

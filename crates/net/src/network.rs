@@ -1,14 +1,16 @@
-//! The path between client and server: links, a name, and the source of the numbers.
+//! The path between client and server: links, a name, the source of the numbers; and its description as typed.
 
 use std::path::Path;
 use std::time::Duration;
 
 use units::BitsPerSec;
+use units::pairs::{Pair, pairs};
 
-use crate::description::{Description, take_bdp};
-use crate::spec::{Links, Setting, Spec};
-use crate::toml_text::{Table, TomlText};
-use crate::{LinkConfig, LossModel, QueueLimit, RadioConfig, Rate, SpecError, profiles};
+use crate::spec::{ResolvedLinks, TypedNetwork, TypedSetting, is_setting};
+use crate::toml_text::{TomlTable, TomlText};
+use crate::{
+    LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, ValueError, profiles,
+};
 
 mod text;
 
@@ -120,7 +122,8 @@ impl Network {
 
     /// The caveat on the queue: that the source does not state it, or that none was given. `None` if the queue is
     /// part of the network's definition.
-    pub fn queue_caveat(&self) -> Option<&str> {
+    #[cfg(test)]
+    pub(crate) fn queue_caveat(&self) -> Option<&str> {
         let is_about_queue =
             |note: &&String| note.starts_with("queue:") || note.starts_with("no queue given");
         self.notes.iter().find(is_about_queue).map(String::as_str)
@@ -129,7 +132,7 @@ impl Network {
     /// This network with a queue of `factor` bandwidth-delay products at each direction's bottleneck: its
     /// mean rate times the base round-trip time, in the unit of the queue that was there, at least one full
     /// packet. A direction without a rate limit keeps its queue.
-    pub fn with_queue_bdp(mut self, factor: f64) -> Network {
+    pub(crate) fn with_queue_bdp(mut self, factor: f64) -> Network {
         let rtt = self.rtt();
         let Network { up, down, beyond, .. } = &mut self;
         let (ups, downs): (Vec<_>, Vec<_>) =
@@ -172,7 +175,7 @@ impl Network {
     /// Builds a network from a table; apart from its name, source and notes, everything must be a setting.
     pub(crate) fn from_table<'t>(
         toml: &TomlText<'t>,
-        mut table: Table<'t>,
+        mut table: TomlTable<'t>,
         name: &str,
     ) -> Result<Network, SpecError> {
         let name = toml.take_string(&mut table, "name")?.unwrap_or_else(|| name.to_owned());
@@ -180,9 +183,9 @@ impl Network {
         let mut notes = toml.take_strings(&mut table, "notes")?;
         let mut settings = toml.settings(&table)?;
         let factor = take_bdp(&mut settings)?;
-        let links = Spec::from_settings(&settings)?.resolve(&name)?;
+        let links = TypedNetwork::from_settings(&settings)?.resolve(&name)?;
         notes.extend(links.notes.iter().cloned());
-        let Links { up, down, beyond, radio, .. } = links;
+        let ResolvedLinks { up, down, beyond, radio, .. } = links;
         Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
     }
 
@@ -192,10 +195,10 @@ impl Network {
         Network::from_toml(&path.display().to_string(), &text)
     }
 
-    fn from_settings(mut settings: Vec<Setting>) -> Result<Network, SpecError> {
+    fn from_settings(mut settings: Vec<TypedSetting>) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
-        let links = Spec::from_settings(&settings)?.resolve("network")?;
-        let Links { up, down, beyond, radio, notes } = links;
+        let links = TypedNetwork::from_settings(&settings)?.resolve("network")?;
+        let ResolvedLinks { up, down, beyond, radio, notes } = links;
         let (name, source) = (String::new(), "as typed".to_owned());
         let network = Network { name, source, up, down, beyond, radio, notes };
         let mut network = network.with_queue(factor);
@@ -220,15 +223,15 @@ impl Network {
         self,
         name: &str,
         changes: &str,
-        mut settings: Vec<Setting>,
+        mut settings: Vec<TypedSetting>,
     ) -> Result<Network, SpecError> {
         let factor = take_bdp(&mut settings)?;
         let is_kept =
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
         let mut notes: Vec<String> = self.notes.iter().filter(|n| is_kept(n)).cloned().collect();
         notes.push(format!("{} changed as typed: {changes}", self.name, changes = changes.trim()));
-        let spec = Spec::from_settings(&settings)?.over(&self)?;
-        let Links { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
+        let spec = TypedNetwork::from_settings(&settings)?.over(&self)?;
+        let ResolvedLinks { up, down, beyond, radio, notes: assumed } = spec.resolve("network")?;
         let is_new = |note: &String| !notes.contains(note);
         let assumed: Vec<String> = assumed.into_iter().filter(is_new).collect();
         notes.extend(assumed);
@@ -264,6 +267,119 @@ fn set_queue_bdp(link: &mut LinkConfig, rtt: Duration, factor: f64) {
         QueueLimit::Bytes(_) => QueueLimit::Bytes(bytes.round() as u64),
         _ => QueueLimit::Packets((bytes / mtu).round() as u32),
     };
+}
+
+// Network as typed: `cable`, `rtt=100ms,down=10mbit,up=5mbit`, or `cable,rtt=600ms`.
+//
+// All programs parse networks here, so that they accept and refuse input in the same words.
+
+/// A base and settings, all parseable and none set twice. They may still not make a valid network.
+#[derive(Debug)]
+pub struct Description {
+    base: Option<String>,
+    pub(crate) settings: Vec<TypedSetting>,
+}
+
+/// A queue as typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueSetting {
+    /// A limit.
+    Limit(QueueLimit),
+    /// A multiple of the bottleneck's bandwidth-delay product.
+    Bdp(f64),
+}
+
+impl Description {
+    /// Parses the name of a profile or file, settings, or a name with settings that override its own.
+    pub fn parse(text: &str) -> Result<Description, SpecError> {
+        let text = text.trim();
+        let is_file = |name: &str| name.ends_with(".toml");
+        let first = text.split(',').next().unwrap_or_default().trim();
+        let is_base = match first.split_once('=') {
+            Some((key, _)) => is_file(first) && !is_setting(key.trim()),
+            None => !first.is_empty(),
+        };
+        let typed = if is_base { text[first.len()..].trim_start_matches(',') } else { text };
+        let twice =
+            |twice: units::pairs::Twice| SpecError::Twice { place: Place::Typed, key: twice.key };
+        let settings = pairs(typed).map_err(twice)?.into_iter().map(setting);
+        let settings = settings.collect::<Result<Vec<_>, _>>()?;
+        if !is_base && settings.is_empty() {
+            return Err(SpecError::NotASetting { place: Place::Typed, text: text.to_owned() });
+        }
+        check(&settings)?;
+        Ok(Description { base: is_base.then(|| first.to_owned()), settings })
+    }
+
+    /// Parses the value of one setting.
+    pub fn of_setting(key: &str, value: &str) -> Result<Description, SpecError> {
+        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+        let settings = vec![TypedSetting { place: Place::Typed, key, value }];
+        check(&settings)?;
+        Ok(Description { base: None, settings })
+    }
+
+    /// Name of the profile or file.
+    pub fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
+    /// Keys and values, as typed.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.settings.iter().map(|setting| (setting.key.as_str(), setting.value.as_str()))
+    }
+}
+
+impl QueueSetting {
+    /// Parses `64pkt`, `64KB`, `unlimited` or `2bdp`.
+    pub fn parse(text: &str) -> Result<QueueSetting, ValueError> {
+        match text.trim().to_ascii_lowercase().strip_suffix("bdp") {
+            Some(number) => {
+                let factor = number.trim().parse().ok();
+                let expected =
+                    "a number of bandwidth-delay products from 0.001 to 1000: write `2bdp`";
+                factor
+                    .filter(|factor| (0.001..=1000.0).contains(factor))
+                    .map(QueueSetting::Bdp)
+                    .ok_or_else(|| ValueError::Form { text: text.to_owned(), expected })
+            }
+            None => crate::spec::queue(text).map(QueueSetting::Limit),
+        }
+    }
+}
+
+fn setting(Pair { key, value }: Pair<'_>) -> Result<TypedSetting, SpecError> {
+    match value {
+        Some(value) => {
+            Ok(TypedSetting { place: Place::Typed, key: key.to_owned(), value: value.to_owned() })
+        }
+        None => Err(SpecError::NotASetting { place: Place::Typed, text: key.to_owned() }),
+    }
+}
+
+/// Checks that every value can be parsed. Files are not opened.
+fn check(settings: &[TypedSetting]) -> Result<(), SpecError> {
+    let is_file = |setting: &&TypedSetting| setting.key.ends_with("loss_file");
+    let mut others: Vec<TypedSetting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
+    take_bdp(&mut others)?;
+    TypedNetwork::from_settings(&others)?.check_rates()
+}
+
+/// Removes `queue=2bdp` from the settings, as it depends on all the others.
+pub(crate) fn take_bdp(settings: &mut Vec<TypedSetting>) -> Result<Option<f64>, SpecError> {
+    let is_bdp = |setting: &TypedSetting| {
+        setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")
+    };
+    let Some(index) = settings.iter().position(is_bdp) else { return Ok(None) };
+    let TypedSetting { place, key, value } = settings.remove(index);
+    if settings.iter().any(|setting| setting.key == key) {
+        return Err(SpecError::Twice { place, key });
+    }
+    match QueueSetting::parse(&value) {
+        Ok(QueueSetting::Bdp(factor)) => Ok(Some(factor)),
+        Ok(QueueSetting::Limit(_)) => Ok(None),
+        Err(reason) => Err(SpecError::BadValue { place, key, reason: Box::new(reason) }),
+    }
 }
 
 #[cfg(test)]

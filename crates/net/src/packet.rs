@@ -40,7 +40,7 @@ pub struct Delivered<P> {
 
 /// A packet that was dropped after it had been accepted: by queue management, or to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fallen<P> {
+pub struct DroppedPacket<P> {
     /// Time of the drop.
     pub at: Time,
     /// Its IP length.

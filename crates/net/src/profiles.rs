@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use toml::de::DeValue;
 
 use crate::error::nearest;
-use crate::toml_text::{Table, TomlText};
+use crate::toml_text::{TomlTable, TomlText};
 use crate::{Network, SpecError};
 
 const FILE: &str = "profiles.toml";
@@ -78,7 +78,7 @@ impl Profiles {
 
 fn read_collection<'t>(
     toml: &TomlText<'t>,
-    mut collection: Table<'t>,
+    mut collection: TomlTable<'t>,
 ) -> Result<Vec<Network>, SpecError> {
     let source = toml.take_string(&mut collection, "source")?;
     let notes = toml.take_strings(&mut collection, "notes")?;
@@ -95,7 +95,7 @@ fn read_collection<'t>(
     Ok(networks)
 }
 
-fn tables_of(list: Option<DeValue<'_>>) -> Vec<Table<'_>> {
+fn tables_of(list: Option<DeValue<'_>>) -> Vec<TomlTable<'_>> {
     let Some(DeValue::Array(items)) = list else { return Vec::new() };
     items
         .into_iter()

@@ -17,30 +17,24 @@ use units::Time;
 
 use crate::Packet;
 
-mod dama;
 mod fields;
-mod harq;
 mod journal;
-mod leo;
 mod lte;
 mod possible;
-mod power;
 mod presets;
+mod satellite;
 mod umts;
 mod wifi;
 
-pub use dama::Dama;
-pub use harq::Harq;
-pub use journal::{Cause, RadioState, Stay, Transition};
-pub use leo::Leo;
-pub use lte::{Drx, Lte, SchedulingRequest};
-pub use possible::ImpossibleRadio;
-pub use power::{Energy, Power, StateEnergy};
+pub use journal::{Cause, Energy, Power, RadioState, StateEnergy, Stay, Transition};
+pub use lte::{Drx, Harq, Lte, SchedulingRequest};
+pub use possible::RadioError;
 pub use presets::{Preset, radios};
+pub use satellite::{Dama, Leo};
 pub use umts::{Fach, Umts};
 pub use wifi::Wifi;
 
-use journal::Journal;
+use journal::RadioJournal;
 
 /// Direction of a packet.
 #[derive(
@@ -127,7 +121,7 @@ impl RadioConfig {
 
 /// A packet that has left the radio and enters its link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passed<P> {
+pub struct ReleasedPacket<P> {
     /// Time at which it left.
     pub at: Time,
     /// Its direction.
@@ -139,7 +133,7 @@ pub struct Passed<P> {
 }
 
 /// The states of one kind of radio. Instants never go back.
-trait Machine: Send {
+trait RadioMachine: Send {
     /// Current state.
     fn state(&self) -> RadioState;
 
@@ -162,25 +156,25 @@ trait Machine: Send {
     /// Time of the next spontaneous state change.
     fn timer(&self) -> Option<Time>;
 
-    /// Performs that change: `now` is the time returned by [`timer`](Machine::timer).
+    /// Performs that change: `now` is the time returned by [`timer`](RadioMachine::timer).
     fn fire(&mut self, now: Time) -> RadioState;
 
     /// A copy of the machine in the same state.
-    fn twin(&self) -> Box<dyn Machine>;
+    fn clone_box(&self) -> Box<dyn RadioMachine>;
 }
 
 /// A radio carrying packets with opaque bodies `P`.
 pub struct Radio<P> {
-    machine: Box<dyn Machine>,
-    lanes: [Lane<P>; 2],
-    passed: VecDeque<Passed<P>>,
-    journal: Journal,
+    machine: Box<dyn RadioMachine>,
+    lanes: [DirectionQueue<P>; 2],
+    passed: VecDeque<ReleasedPacket<P>>,
+    journal: RadioJournal,
     power: Power,
     now: Time,
 }
 
 /// Waiting packets of one direction, and the time at which the first may leave.
-struct Lane<P> {
+struct DirectionQueue<P> {
     /// Each with its earliest departure time.
     waiting: VecDeque<(Time, Packet, P)>,
     /// Time of the last departure or state change.
@@ -193,16 +187,16 @@ impl<P> Radio<P> {
     /// Creates a radio that has been idle for long. Its random streams are `radio/NAME/...`.
     pub fn new(config: &RadioConfig, source: &Source, name: &str) -> Radio<P> {
         let stream = |purpose: &str| source.stream(&format!("radio/{name}/{purpose}"));
-        let machine: Box<dyn Machine> = match &config.technology {
+        let machine: Box<dyn RadioMachine> = match &config.technology {
             Technology::Umts(umts) => Box::new(umts.machine(stream("paging"))),
             Technology::Lte(lte) => Box::new(lte.machine(stream("paging"), stream("uplink"))),
             Technology::Wifi(wifi) => Box::new(wifi.machine()),
             Technology::Dama(dama) => Box::new(dama.machine()),
             Technology::Leo(leo) => Box::new(leo.machine(*source, name)),
         };
-        let lane = || Lane { waiting: VecDeque::new(), ready: Time::ZERO, release: None };
+        let lane = || DirectionQueue { waiting: VecDeque::new(), ready: Time::ZERO, release: None };
         Radio {
-            journal: Journal::new(machine.state()),
+            journal: RadioJournal::new(machine.state()),
             machine,
             lanes: [lane(), lane()],
             passed: VecDeque::new(),
@@ -226,7 +220,7 @@ impl<P> Radio<P> {
     }
 
     /// Returns the next packet that has left by `now`, in chronological order.
-    pub fn poll(&mut self, now: Time) -> Option<Passed<P>> {
+    pub fn poll(&mut self, now: Time) -> Option<ReleasedPacket<P>> {
         self.serve_until(now);
         self.passed.pop_front()
     }
@@ -256,8 +250,8 @@ impl<P> Radio<P> {
 
     /// Tail energy: spent from `now` until the radio is at rest, if no packet comes. The cost at rest is not counted.
     pub fn tail(&self, now: Time) -> Energy {
-        let mut machine = self.machine.twin();
-        let mut journal = Journal::new(machine.state());
+        let mut machine = self.machine.clone_box();
+        let mut journal = RadioJournal::new(machine.state());
         let mut end = now;
         while let Some(at) = machine.timer() {
             end = at.max(end);
@@ -298,7 +292,7 @@ impl<P> Radio<P> {
         lane.ready = at;
         let state = self.machine.left(at, way, packet.wire_bytes);
         self.journal.carry(at, way, packet.wire_bytes);
-        self.passed.push_back(Passed { at, way, packet, body });
+        self.passed.push_back(ReleasedPacket { at, way, packet, body });
         self.changed(at, state, Some(Cause { way, wire_bytes: packet.wire_bytes }));
         self.lanes[way as usize].plan(&*self.machine, way);
     }
@@ -313,13 +307,13 @@ impl<P> Radio<P> {
             lane.plan(&*self.machine, way);
         }
         if !state.is_promotion() {
-            self.ask_again(at);
+            self.request_stranded(at);
         }
     }
 
     /// A packet may still wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing
     /// passes: it then asks again, as if it arrived now.
-    fn ask_again(&mut self, at: Time) {
+    fn request_stranded(&mut self, at: Time) {
         let stranded = Way::BOTH.into_iter().find_map(|way| {
             let lane = &self.lanes[way as usize];
             let (_, packet, _) = lane.waiting.front()?;
@@ -332,8 +326,8 @@ impl<P> Radio<P> {
     }
 }
 
-impl<P> Lane<P> {
-    fn plan(&mut self, machine: &dyn Machine, way: Way) {
+impl<P> DirectionQueue<P> {
+    fn plan(&mut self, machine: &dyn RadioMachine, way: Way) {
         let first = self.waiting.front();
         self.release = first.and_then(|(earliest, packet, _)| {
             machine.release(self.ready.max(*earliest), way, packet.wire_bytes)

@@ -1,7 +1,7 @@
 //! Conversion of settings as typed (`rtt=100ms`, `down.loss=1%`) to the links of a network.
 //!
-//! A command line and a TOML file differ only in the position of a setting, so both end up here. A [`Spec`] holds
-//! what was typed, every part optional; [`Links`] is the complete result, with a note for every assumption.
+//! A command line and a TOML file differ only in the position of a setting, so both end up here. A [`TypedNetwork`] holds
+//! what was typed, every part optional; [`ResolvedLinks`] is the complete result, with a note for every assumption.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,20 +11,18 @@ use crate::network::Hop;
 use crate::trace::Direction;
 use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, Scheduler, SpecError};
 
-mod handover;
 mod radio;
 mod side;
 mod values;
 
-use handover::HandoverSpec;
-use radio::RadioSpec;
-use side::Side;
+use radio::{HandoverSpec, RadioSpec};
+use side::DirectionSpec;
 pub(crate) use values::queue;
 pub use values::rtt as parse_rtt;
 
 /// A key, its value and their position.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct TypedSetting {
     pub(crate) place: Place,
     pub(crate) key: String,
     pub(crate) value: String,
@@ -32,21 +30,21 @@ pub(crate) struct Setting {
 
 /// Settings typed so far, of a whole network or of one of its farther hops.
 #[derive(Default)]
-pub(crate) struct Spec {
+pub(crate) struct TypedNetwork {
     rtt: Option<Duration>,
-    both: Side,
-    up: Side,
-    down: Side,
+    both: DirectionSpec,
+    up: DirectionSpec,
+    down: DirectionSpec,
     /// Name of a farther hop.
     name: Option<String>,
     /// Farther hops, by number, from 1.
-    hops: BTreeMap<u32, Spec>,
+    hops: BTreeMap<u32, TypedNetwork>,
     radio: RadioSpec,
     handover: HandoverSpec,
 }
 
 /// Complete links, and the assumptions made.
-pub(crate) struct Links {
+pub(crate) struct ResolvedLinks {
     pub(crate) up: LinkConfig,
     pub(crate) down: LinkConfig,
     pub(crate) beyond: Vec<Hop>,
@@ -87,22 +85,11 @@ pub fn is_setting(key: &str) -> bool {
         }
         None => false,
     };
-    is_own(key) || of_hop(key) || radio::is_setting(key) || handover::is_setting(key)
-}
-
-/// The setting that `key` was probably meant to be.
-pub fn nearest_setting(key: &str) -> Option<String> {
-    let of_hop = key.strip_prefix("hop.").and_then(|rest| rest.split_once('.'));
-    match of_hop {
-        Some((number, own)) => nearest_own(own).map(|own| format!("hop.{number}.{own}")),
-        None if key.starts_with("radio") => radio::nearest_setting(key),
-        None if key.starts_with("handover") => handover::nearest_setting(key),
-        None => nearest_own(key),
-    }
+    is_own(key) || of_hop(key) || radio::is_radio_setting(key) || radio::is_handover_setting(key)
 }
 
 /// Summary of all settings.
-pub fn known_settings() -> String {
+pub(crate) fn known_settings() -> String {
     let both = FIELDS[2..].join(", ");
     format!(
         "rtt, down, up, {both}, each also for one direction as down.loss, and for a farther hop as hop.1.rtt; radio and its own settings as radio.dch_inactivity; handover.every, handover.length, handover.lossless"
@@ -125,10 +112,10 @@ fn keys() -> impl Iterator<Item = String> {
     )
 }
 
-impl Spec {
+impl TypedNetwork {
     /// Combines the settings; the first bad one is the error.
-    pub(crate) fn from_settings(settings: &[Setting]) -> Result<Spec, SpecError> {
-        let mut spec = Spec::default();
+    pub(crate) fn from_settings(settings: &[TypedSetting]) -> Result<TypedNetwork, SpecError> {
+        let mut spec = TypedNetwork::default();
         for setting in settings {
             spec.set(setting, &setting.key)?;
         }
@@ -139,12 +126,12 @@ impl Spec {
     pub(crate) fn check_rates(&self) -> Result<(), SpecError> {
         let directions = [(&self.down, Direction::Down), (&self.up, Direction::Up)];
         directions.into_iter().try_for_each(|(side, direction)| side.check_rate(direction))?;
-        self.hops.values().try_for_each(Spec::check_rates)
+        self.hops.values().try_for_each(TypedNetwork::check_rates)
     }
 
     /// Overlays the typed settings on `base`: a setting replaces the base's own. A new `rtt` is split in halves even
     /// if the base's was not.
-    pub(crate) fn over(mut self, base: &Network) -> Result<Spec, SpecError> {
+    pub(crate) fn over(mut self, base: &Network) -> Result<TypedNetwork, SpecError> {
         self.radio.fill(base.radio.as_ref());
         self.handover.fill(base.down.handover);
         self.over_links(&base.up, &base.down, &base.beyond)
@@ -155,7 +142,7 @@ impl Spec {
         up: &LinkConfig,
         down: &LinkConfig,
         beyond: &[Hop],
-    ) -> Result<Spec, SpecError> {
+    ) -> Result<TypedNetwork, SpecError> {
         if self.rtt.is_none() {
             self.up.delay.get_or_insert(up.delay);
             self.down.delay.get_or_insert(down.delay);
@@ -171,7 +158,7 @@ impl Spec {
     }
 
     /// Resolves the links. `origin` names the text in messages about missing settings.
-    pub(crate) fn resolve(mut self, origin: &str) -> Result<Links, SpecError> {
+    pub(crate) fn resolve(mut self, origin: &str) -> Result<ResolvedLinks, SpecError> {
         let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
         let delays = self.delays().ok_or_else(|| missing("rtt", "rtt=100ms"))?;
         let down_rate = self.down.rate(&self.both, Direction::Down)?;
@@ -238,7 +225,7 @@ impl Spec {
         label: &str,
         (up_rate, down_rate): (Rate, Rate),
         (up_delay, down_delay): (Duration, Duration),
-    ) -> Result<Links, SpecError> {
+    ) -> Result<ResolvedLinks, SpecError> {
         let conflict = |(setting, with)| {
             let origin = origin.to_owned();
             SpecError::Conflict { origin, setting, with }
@@ -248,11 +235,11 @@ impl Spec {
         let down = self.down.resolve(down_rate, down_delay, &self.both).map_err(conflict)?;
         notes.extend(self.queue_note(&up, &down));
         let notes = notes.into_iter().map(|note| format!("{label}{note}")).collect();
-        Ok(Links { up, down, beyond: Vec::new(), radio: None, notes })
+        Ok(ResolvedLinks { up, down, beyond: Vec::new(), radio: None, notes })
     }
 
     fn queue_note(&self, up: &LinkConfig, down: &LinkConfig) -> Option<String> {
-        let is_assumed = |side: &Side, link: &LinkConfig| {
+        let is_assumed = |side: &DirectionSpec, link: &LinkConfig| {
             side.queue.or(self.both.queue).is_none() && link.queue != QueueLimit::Unlimited
         };
         let (where_, limit) = match (is_assumed(&self.up, up), is_assumed(&self.down, down)) {
@@ -267,7 +254,7 @@ impl Spec {
     }
 
     /// Sets `key`, which is `setting`'s without the hop's prefix.
-    fn set(&mut self, setting: &Setting, key: &str) -> Result<(), SpecError> {
+    fn set(&mut self, setting: &TypedSetting, key: &str) -> Result<(), SpecError> {
         if let Some(rest) = key.strip_prefix("hop.") {
             return self.set_hop(setting, rest);
         }
@@ -291,7 +278,7 @@ impl Spec {
     }
 
     /// Sets a setting of a hop. `rest` is the text after `hop.`: a number and a key.
-    fn set_hop(&mut self, setting: &Setting, rest: &str) -> Result<(), SpecError> {
+    fn set_hop(&mut self, setting: &TypedSetting, rest: &str) -> Result<(), SpecError> {
         let numbered = rest.split_once('.').and_then(|(number, key)| {
             let number = number.parse().ok().filter(|number| (1..=MOST_HOPS).contains(number))?;
             (!key.starts_with("hop.")).then_some((number, key))
@@ -326,7 +313,7 @@ fn nearest_own(key: &str) -> Option<String> {
     nearest(key, known.iter().map(String::as_str))
 }
 
-fn unknown(setting: &Setting, key: &str) -> SpecError {
+fn unknown(setting: &TypedSetting, key: &str) -> SpecError {
     let prefix = setting.key.strip_suffix(key).unwrap_or_default();
     let likely = nearest_own(key);
     SpecError::UnknownKey {
@@ -339,10 +326,10 @@ fn unknown(setting: &Setting, key: &str) -> SpecError {
 
 fn put<T>(
     slot: &mut Option<T>,
-    setting: &Setting,
+    setting: &TypedSetting,
     read: impl Fn(&str) -> Result<T, ValueError>,
 ) -> Result<(), SpecError> {
-    let Setting { place, key, value } = setting;
+    let TypedSetting { place, key, value } = setting;
     if slot.is_some() {
         return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ValueError;
-use crate::spec::Setting;
+use crate::spec::TypedSetting;
 use crate::{Place, SpecError};
 
 /// A TOML text with its name.
@@ -17,14 +17,14 @@ pub(crate) struct TomlText<'t> {
 }
 
 /// A table of a TOML text, to be consumed key by key.
-pub(crate) type Table<'t> = DeTable<'t>;
+pub(crate) type TomlTable<'t> = DeTable<'t>;
 
 impl<'t> TomlText<'t> {
     pub(crate) fn new(name: &'t str, text: &'t str) -> TomlText<'t> {
         TomlText { name, text }
     }
 
-    pub(crate) fn parse(&self) -> Result<Table<'t>, SpecError> {
+    pub(crate) fn parse(&self) -> Result<TomlTable<'t>, SpecError> {
         let table = DeTable::parse(self.text).map_err(|error| SpecError::Toml {
             place: self.place(error.span().unwrap_or(0..0)),
             reason: error.message().to_owned(),
@@ -35,7 +35,7 @@ impl<'t> TomlText<'t> {
     /// Takes a string out of `table`, if present.
     pub(crate) fn take_string(
         &self,
-        table: &mut Table<'t>,
+        table: &mut TomlTable<'t>,
         key: &str,
     ) -> Result<Option<String>, SpecError> {
         let Some(value) = table.remove(key) else { return Ok(None) };
@@ -48,7 +48,7 @@ impl<'t> TomlText<'t> {
     /// Takes a list of strings out of `table`; empty if absent.
     pub(crate) fn take_strings(
         &self,
-        table: &mut Table<'t>,
+        table: &mut TomlTable<'t>,
         key: &str,
     ) -> Result<Vec<String>, SpecError> {
         let Some(value) = table.remove(key) else { return Ok(Vec::new()) };
@@ -67,7 +67,7 @@ impl<'t> TomlText<'t> {
 
     /// All of `table` as settings; a table `down` in it yields the keys `down.rate` and so on, a list of tables `hop`
     /// the keys `hop.1.rtt` and so on.
-    pub(crate) fn settings(&self, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
+    pub(crate) fn settings(&self, table: &TomlTable<'t>) -> Result<Vec<TypedSetting>, SpecError> {
         let mut settings = Vec::new();
         for (key, value) in table {
             match value.get_ref() {
@@ -81,7 +81,7 @@ impl<'t> TomlText<'t> {
                             .extend(self.nested(&format!("{}.{number}", key.get_ref()), inner)?);
                     }
                 }
-                scalar => settings.push(Setting {
+                scalar => settings.push(TypedSetting {
                     place: self.place(key.span()),
                     key: key.get_ref().to_string(),
                     value: self.scalar(value.span(), key.get_ref(), scalar)?,
@@ -92,9 +92,9 @@ impl<'t> TomlText<'t> {
     }
 
     /// A table's settings, each prefixed with the table's name.
-    fn nested(&self, name: &str, table: &Table<'t>) -> Result<Vec<Setting>, SpecError> {
+    fn nested(&self, name: &str, table: &TomlTable<'t>) -> Result<Vec<TypedSetting>, SpecError> {
         let inner = self.settings(table)?.into_iter();
-        Ok(inner.map(|s| Setting { key: format!("{name}.{}", s.key), ..s }).collect())
+        Ok(inner.map(|s| TypedSetting { key: format!("{name}.{}", s.key), ..s }).collect())
     }
 
     fn scalar(

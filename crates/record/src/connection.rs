@@ -1,4 +1,6 @@
-//! One transport connection, as counted by both of its ends.
+//! One transport connection, as counted by both of its ends, and the traffic of a performance enhancing proxy (PEP).
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,5 +53,106 @@ impl ConnectionRecord {
     /// mention.
     pub fn is_flow_limited(&self) -> bool {
         self.flow_limited_ns.saturating_mul(100) > self.busy_ns
+    }
+}
+
+/// Counters of a PEP's near end: connections, payload, and requests handled by split HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Split connections.
+    pub split: u64,
+    /// Connections bypassed by rule.
+    pub bypassed: u64,
+    /// Connections bypassed for want of a far end.
+    pub failed_open: u64,
+    /// Split connections and responses that were aborted.
+    pub broken: u64,
+    /// Payload of split connections that was handed to the leg.
+    pub sent_bytes: u64,
+    /// Payload received over the leg: of split connections, and of responses.
+    pub received_bytes: u64,
+    /// Requests that were intercepted and answered.
+    pub fetched: u64,
+    /// Part of `fetched` whose responses had been pushed in advance.
+    pub answered_early: u64,
+    /// Objects that the far end pushed.
+    pub promised: u64,
+    /// Part of `promised` that was not requested in time.
+    pub wasted: u64,
+    /// Estimated round trips avoided, in milliseconds, summed over connections.
+    pub saved_ms: u64,
+}
+
+impl Carried {
+    /// Difference from the earlier state `before`.
+    #[must_use]
+    pub fn since(&self, before: &Carried) -> Carried {
+        let (mut since, before) = (*self, before.counts());
+        for ((_, count), (_, before)) in since.counts_mut().into_iter().zip(before) {
+            *count = count.saturating_sub(before);
+        }
+        since
+    }
+
+    /// Parses the detail of an [event](crate::EventKind::Pep); `None` if it has another form.
+    pub fn read(detail: &str) -> Option<Carried> {
+        let mut carried = Carried::default();
+        let mut items = detail.split(SEPARATOR);
+        for (name, count) in carried.counts_mut() {
+            *count = items.next()?.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()?;
+        }
+        items.next().is_none().then_some(carried)
+    }
+
+    fn counts(&self) -> [(&'static str, u64); 11] {
+        let mut copy = *self;
+        copy.counts_mut().map(|(name, count)| (name, *count))
+    }
+
+    fn counts_mut(&mut self) -> [(&'static str, &mut u64); 11] {
+        [
+            ("split", &mut self.split),
+            ("bypassed", &mut self.bypassed),
+            ("failed-open", &mut self.failed_open),
+            ("broken", &mut self.broken),
+            ("sent-bytes", &mut self.sent_bytes),
+            ("received-bytes", &mut self.received_bytes),
+            ("fetched", &mut self.fetched),
+            ("answered-early", &mut self.answered_early),
+            ("promised", &mut self.promised),
+            ("wasted", &mut self.wasted),
+            ("saved-ms", &mut self.saved_ms),
+        ]
+    }
+}
+
+const SEPARATOR: &str = ", ";
+
+impl fmt::Display for Carried {
+    /// In the form that [`read`](Carried::read) parses.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, count)) in self.counts().into_iter().enumerate() {
+            let separator = if index == 0 { "" } else { SEPARATOR };
+            write!(f, "{separator}{name} {count}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut carried = Carried { split: 6, received_bytes: 12_345, ..Carried::default() };
+        let text = "split 6, bypassed 0, failed-open 0, broken 0, sent-bytes 0, received-bytes 12345, fetched 0, answered-early 0, promised 0, wasted 0, saved-ms 0";
+        assert_eq!(carried.to_string(), text);
+        assert_eq!(Carried::read(text), Some(carried));
+        assert_eq!(Carried::read("split 6"), None);
+        assert_eq!(Carried::read(&format!("{text}, more 1")), None);
+        let before = carried;
+        carried.split = 8;
+        assert_eq!(carried.since(&before), Carried { split: 2, ..Carried::default() });
     }
 }

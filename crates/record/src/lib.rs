@@ -5,30 +5,18 @@
 
 #![forbid(unsafe_code)]
 
-mod behind;
-mod carried;
 mod connection;
-mod detail;
-mod emulated;
 mod event;
 mod link;
 mod object;
-mod paint;
 mod proxied;
-mod radio;
 mod series;
 mod visit;
 
-pub use behind::waited_behind;
-pub use carried::Carried;
-pub use connection::ConnectionRecord;
-pub use detail::{RadioChange, SentAgain};
-pub use emulated::EmulationRecord;
-pub use event::{Event, EventKind};
-pub use link::LinkRecord;
-pub use object::{ObjectRecord, Phases};
-pub use paint::Paint;
+pub use connection::{Carried, ConnectionRecord};
+pub use event::{Event, EventKind, RadioChange, SentAgain};
+pub use link::{LinkRecord, RadioRecord, RadioStateRecord};
+pub use object::{ObjectRecord, Phases, waited_behind};
 pub use proxied::Proxied;
-pub use radio::{RadioRecord, RadioStateRecord};
 pub use series::{Departure, INTERVAL_NS, Interval, PacketSize, RadioStep, Series, WindowSample};
-pub use visit::{Outcome, VisitRecord};
+pub use visit::{EmulationRecord, Outcome, Paint, VisitRecord};

@@ -1,10 +1,8 @@
-//! One load of one page.
+//! One load of one page, with the paint metrics of a real browser and the punctuality of an emulation.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ConnectionRecord, EmulationRecord, Event, LinkRecord, ObjectRecord, Paint, RadioRecord, Series,
-};
+use crate::{ConnectionRecord, Event, LinkRecord, ObjectRecord, RadioRecord, Series};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,4 +81,38 @@ impl VisitRecord {
     pub fn retransmits(&self) -> Option<u64> {
         self.connections.iter().map(ConnectionRecord::retransmits).sum()
     }
+}
+
+/// Spans since navigation start; `None` if the event did not happen or was not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paint {
+    /// The document was parsed (`DOMContentLoaded`).
+    pub dom_content_loaded_ns: Option<u64>,
+    /// The first pixel that differs from the empty page (W3C Paint Timing).
+    pub first_paint_ns: Option<u64>,
+    /// The first text or image (W3C Paint Timing).
+    pub first_contentful_paint_ns: Option<u64>,
+    /// The largest text or image until the visit's end (W3C Largest Contentful Paint).
+    pub largest_contentful_paint_ns: Option<u64>,
+    /// The mean time at which the viewport's parts reached their final look, from a filmstrip (Speed Index).
+    pub speed_index_ns: Option<u64>,
+}
+
+/// Punctuality of the emulator, from the beginning of the journey to the end of the visit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmulationRecord {
+    /// Packets delivered.
+    pub delivered_packets: u64,
+    /// Median lateness of deliveries, past their due times.
+    pub late_p50_ns: u64,
+    /// 99th percentile of lateness.
+    pub late_p99_ns: u64,
+    /// Maximum lateness.
+    pub late_max_ns: u64,
+    /// True if the emulator's thread had real-time priority.
+    pub realtime: bool,
+    /// Attempts at emulating the journey until the emulator was on time; 1 if the first succeeded.
+    pub attempts: u32,
+    /// Kernel that provided TCP: `uname -r`.
+    pub kernel: String,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::problem::Problem;
+use crate::problem::ScriptProblem;
 
 /// A position in one line of a script, its comment cut off.
 #[derive(Debug, Clone)]
@@ -85,13 +85,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A whole number; `what` names it in the error message.
-    pub(crate) fn number(&mut self, what: &str) -> Result<u64, Problem> {
+    pub(crate) fn number(&mut self, what: &str) -> Result<u64, ScriptProblem> {
         let from = self.mark();
         let digits = self.take_while(|c| c.is_ascii_digit());
         if digits.is_empty() {
             return Err(self.unexpected(&format!("{what}, a whole number")));
         }
-        let too_big = || Problem::new(self.since(from), format!("{what} is too big: {digits}"));
+        let too_big =
+            || ScriptProblem::new(self.since(from), format!("{what} is too big: {digits}"));
         digits.parse().map_err(|_| too_big())
     }
 
@@ -113,7 +114,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Error: the next token is not `expected`.
-    pub(crate) fn unexpected(&mut self, expected: &str) -> Problem {
+    pub(crate) fn unexpected(&mut self, expected: &str) -> ScriptProblem {
         let from = self.mark();
         let found = self.clone().take_while(|c| !c.is_whitespace() && c != ',').to_owned();
         let message = match found.as_str() {
@@ -121,11 +122,11 @@ impl<'a> Cursor<'a> {
             _ => format!("expected {expected}, found `{found}`"),
         };
         let span = self.base + from..self.base + from + found.len();
-        Problem::new(span, message).label("here")
+        ScriptProblem::new(span, message).label("here")
     }
 
     /// Fails unless the line ends here.
-    pub(crate) fn finish(&mut self) -> Result<(), Problem> {
+    pub(crate) fn finish(&mut self) -> Result<(), ScriptProblem> {
         if self.is_at_end() { Ok(()) } else { Err(self.unexpected("the end of the line")) }
     }
 }

@@ -1,13 +1,4 @@
-//! One endpoint of TCP as a subject: segments arrive, calls are made, segments leave.
-
-mod call;
-mod condition;
-mod grammar;
-mod numbers;
-mod pattern;
-mod segments;
-mod settings;
-mod wire_text;
+//! One endpoint of TCP as a subject: segments arrive, calls are made, segments leave. Its configuration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +6,22 @@ use std::sync::Arc;
 use tcp::{Config, Connection, Flags, Segment};
 use units::Time;
 
-use crate::subject::Subject;
-use call::Call;
+use crate::problem::ScriptProblem;
+use crate::script::ScriptSetting;
+use crate::stage::Subject;
+
+mod condition;
+mod grammar;
+mod pattern;
+mod segments;
+
 use condition::Condition;
+use grammar::AppCall;
 use pattern::{Expectation, Pattern};
+use segments::SequenceNumbers;
 
 pub(crate) use condition::quantities;
 pub(crate) use grammar::steps;
-pub(crate) use settings::Settings;
 
 /// Input to an endpoint.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub(crate) enum Input {
     /// A segment arrives.
     Arrival(Pattern),
     /// The application acts, all in one go.
-    Calls(Vec<Call>),
+    Calls(Vec<AppCall>),
 }
 
 impl fmt::Display for Input {
@@ -38,7 +37,7 @@ impl fmt::Display for Input {
         match self {
             Input::Arrival(pattern) => write!(f, "< {pattern}"),
             Input::Calls(calls) => {
-                let calls: Vec<_> = calls.iter().map(Call::to_string).collect();
+                let calls: Vec<_> = calls.iter().map(AppCall::to_string).collect();
                 f.write_str(&calls.join("; "))
             }
         }
@@ -46,25 +45,25 @@ impl fmt::Display for Input {
 }
 
 /// A segment that left.
-pub(crate) struct Sent(Segment);
+pub(crate) struct DepartedSegment(Segment);
 
-impl fmt::Display for Sent {
+impl fmt::Display for DepartedSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "> {}", wire_text::show(&self.0))
+        write!(f, "> {}", pattern::show_segment(&self.0))
     }
 }
 
 /// The endpoint under test, and its peer's state.
-pub(crate) struct Endpoint {
+pub(crate) struct EndpointUnderTest {
     config: Arc<Config>,
     connection: Option<Connection>,
-    peer: Peer,
+    peer: PeerState,
     expected: Expectation,
 }
 
 /// Default fields of an arriving segment.
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub(crate) struct PeerState {
     /// End of all data sent by the peer.
     next: u64,
     /// Its last acknowledgement and window.
@@ -76,18 +75,29 @@ pub(crate) struct Peer {
     first: bool,
 }
 
-impl Peer {
+impl PeerState {
     /// A window that never limits a script that does not mention it.
     const WINDOW_BYTES: u64 = 1 << 20;
 
-    fn new() -> Peer {
-        Peer { next: 0, ack: 0, window_bytes: Peer::WINDOW_BYTES, echo: None, first: true }
+    fn new() -> PeerState {
+        PeerState {
+            next: 0,
+            ack: 0,
+            window_bytes: PeerState::WINDOW_BYTES,
+            echo: None,
+            first: true,
+        }
     }
 }
 
-impl Endpoint {
-    fn new(config: Arc<Config>) -> Endpoint {
-        Endpoint { config, connection: None, peer: Peer::new(), expected: Expectation::default() }
+impl EndpointUnderTest {
+    fn new(config: Arc<Config>) -> EndpointUnderTest {
+        EndpointUnderTest {
+            config,
+            connection: None,
+            peer: PeerState::new(),
+            expected: Expectation::default(),
+        }
     }
 
     fn arrive(&mut self, now: Time, pattern: &Pattern) -> Result<(), String> {
@@ -103,24 +113,24 @@ impl Endpoint {
         Ok(())
     }
 
-    fn call(&mut self, now: Time, call: Call) -> Result<(), String> {
+    fn call(&mut self, now: Time, call: AppCall) -> Result<(), String> {
         match (&mut self.connection, call) {
-            (None, Call::Connect) => {
+            (None, AppCall::Connect) => {
                 self.connection = Some(Connection::connect(self.config.clone(), now));
                 Ok(())
             }
-            (Some(_), Call::Connect) => Err("there is a connection already".to_owned()),
+            (Some(_), AppCall::Connect) => Err("there is a connection already".to_owned()),
             (None, _) => Err("there is no connection yet".to_owned()),
             (Some(connection), call) => call.make(now, connection),
         }
     }
 }
 
-impl Subject for Endpoint {
+impl Subject for EndpointUnderTest {
     type Input = Input;
     type Output = Pattern;
     type Check = Condition;
-    type Left = Sent;
+    type Left = DepartedSegment;
 
     fn apply(&mut self, now: Time, input: &Input) -> Result<(), String> {
         match input {
@@ -139,11 +149,11 @@ impl Subject for Endpoint {
         }
     }
 
-    fn poll(&mut self, now: Time) -> Option<Sent> {
+    fn poll(&mut self, now: Time) -> Option<DepartedSegment> {
         let segment = self.connection.as_mut()?.poll(now)?;
         self.peer.echo = segment.timestamps.map(|stamps| stamps.value);
         self.peer.first = false;
-        Some(Sent(segment))
+        Some(DepartedSegment(segment))
     }
 
     /// Timers may run for minutes: a script may end at any point.
@@ -151,7 +161,7 @@ impl Subject for Endpoint {
         None
     }
 
-    fn compare(&mut self, expected: &Pattern, left: &Sent) -> Result<(), String> {
+    fn compare(&mut self, expected: &Pattern, left: &DepartedSegment) -> Result<(), String> {
         self.expected.compare(expected, &left.0)
     }
 
@@ -161,4 +171,56 @@ impl Subject for Endpoint {
             None => Err("there is no connection yet".to_owned()),
         }
     }
+}
+
+/// The configuration of the endpoint.
+#[derive(Debug)]
+pub(crate) struct EndpointSettings {
+    config: Arc<Config>,
+}
+
+/// The payload of an Ethernet packet without options: the largest possible segment.
+const LARGEST_MSS: u32 = 1460;
+
+impl EndpointSettings {
+    /// Parses the `config` lines. A generation comes first, if there is one.
+    pub(crate) fn parse(settings: &[ScriptSetting]) -> Result<EndpointSettings, ScriptProblem> {
+        let mut config = Config::default();
+        for (index, setting) in settings.iter().enumerate() {
+            let ScriptSetting { text, span } = setting;
+            let wrong = |message: String| ScriptProblem::new(span.clone(), message);
+            match text.split_once('=') {
+                Some((name, number)) if name.trim() == "mss" => {
+                    config.mss = segment_size(number.trim()).map_err(wrong)?;
+                }
+                Some((name, value)) => {
+                    config
+                        .set(name.trim(), value.trim())
+                        .map_err(|error| wrong(error.to_string()))?;
+                }
+                None if index == 0 => {
+                    config = Config::parse(text).map_err(|error| wrong(error.to_string()))?;
+                }
+                None => {
+                    return Err(wrong(format!("`{text}` has no value")).help(
+                        "write `name=value`; a generation, such as `linux-3.2`, comes first",
+                    ));
+                }
+            }
+        }
+        Ok(EndpointSettings { config: Arc::new(config) })
+    }
+
+    pub(crate) fn endpoint(&self) -> EndpointUnderTest {
+        EndpointUnderTest::new(self.config.clone())
+    }
+
+    pub(crate) fn numbers(&self) -> SequenceNumbers {
+        SequenceNumbers { mss: self.config.mss }
+    }
+}
+
+fn segment_size(text: &str) -> Result<u32, String> {
+    let size = text.parse().ok().filter(|size| (1..=LARGEST_MSS).contains(size));
+    size.ok_or_else(|| format!("a full segment has from 1 to {LARGEST_MSS} bytes, not `{text}`"))
 }

@@ -1,4 +1,4 @@
-//! Makes each script of a directory a separate test case.
+//! Makes each script of a directory a separate test case, and lists the words of scripts for the documentation.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,4 +36,14 @@ fn scripts(directory: &Path) -> io::Result<Vec<PathBuf>> {
 fn trial(path: PathBuf) -> Trial {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Trial::test(name, move || run(&path).map_err(|failure| failure.to_string().into()))
+}
+
+/// The quantities that `expect` can check at an endpoint: name and meaning.
+pub fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
+    crate::endpoint::quantities()
+}
+
+/// The causes that `drop` can name.
+pub fn causes_of_drops() -> impl Iterator<Item = &'static str> {
+    crate::link::causes()
 }

@@ -24,7 +24,6 @@
 
 #![forbid(unsafe_code)]
 
-mod catalogue;
 mod cursor;
 mod endpoint;
 mod harness;
@@ -32,10 +31,8 @@ mod link;
 mod problem;
 mod script;
 mod stage;
-mod subject;
 mod when;
 
-pub use catalogue::{causes_of_drops, quantities};
-pub use harness::test_directory;
-pub use problem::{Failure, Report};
+pub use harness::{causes_of_drops, quantities, test_directory};
+pub use problem::{ScriptError, ScriptReport};
 pub use script::{Script, run};

@@ -1,16 +1,15 @@
 //! Errors in a script or in the component under test, shown beside the line.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;
 
 /// Cause of a script's failure.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum ScriptError {
     /// The file cannot be read.
     #[error("failed to read the script {}: {source}", path.display())]
     Unreadable {
@@ -21,15 +20,15 @@ pub enum Failure {
     },
     /// The text is not a script.
     #[error("{0}")]
-    Syntax(Report),
+    Syntax(ScriptReport),
     /// The output does not match the script.
     #[error("{0}")]
-    Unmet(Report),
+    Unmet(ScriptReport),
 }
 
 /// A message beside the line that it is about. `Display` draws both, without colours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ScriptReport {
     /// The error, in one line.
     pub message: String,
     /// The line, from 1.
@@ -39,7 +38,7 @@ pub struct Report {
     drawing: String,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ScriptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.drawing)
     }
@@ -47,54 +46,54 @@ impl fmt::Display for Report {
 
 /// An error at a position, before it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ScriptProblem {
     message: String,
     /// Bytes of the text.
     span: Range<usize>,
     /// Label under the position.
     label: String,
     /// Help, or the preceding events.
-    notes: Vec<Note>,
+    notes: Vec<ProblemNote>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Note {
+enum ProblemNote {
     Help(String),
     Before(String),
 }
 
-impl Problem {
-    pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), span, label: String::new(), notes: Vec::new() }
+impl ScriptProblem {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> ScriptProblem {
+        ScriptProblem { message: message.into(), span, label: String::new(), notes: Vec::new() }
     }
 
     #[must_use]
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Problem {
+    pub(crate) fn label(mut self, label: impl Into<String>) -> ScriptProblem {
         self.label = label.into();
         self
     }
 
     #[must_use]
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Problem {
-        self.notes.push(Note::Help(help.into()));
+    pub(crate) fn help(mut self, help: impl Into<String>) -> ScriptProblem {
+        self.notes.push(ProblemNote::Help(help.into()));
         self
     }
 
     /// Adds the events before the problem, a line each.
     #[must_use]
-    pub(crate) fn before(mut self, events: &[String]) -> Problem {
+    pub(crate) fn before(mut self, events: &[String]) -> ScriptProblem {
         if !events.is_empty() {
-            self.notes.push(Note::Before(events.join("\n")));
+            self.notes.push(ProblemNote::Before(events.join("\n")));
         }
         self
     }
 
     /// Draws the problem beside `text`; `name` is the name of the text.
-    pub(crate) fn report(self, name: &str, text: &str) -> Report {
+    pub(crate) fn report(self, name: &str, text: &str) -> ScriptReport {
         let start = self.span.start.min(text.len());
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Report {
+        ScriptReport {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             drawing: self.draw(name, text),
@@ -110,8 +109,8 @@ impl Problem {
         let mut group: Group<'_> = Level::ERROR.primary_title(&self.message).element(snippet);
         for note in &self.notes {
             group = group.element(match note {
-                Note::Help(help) => Level::HELP.message(help),
-                Note::Before(events) => Level::NOTE.message(format!("before it:\n{events}")),
+                ProblemNote::Help(help) => Level::HELP.message(help),
+                ProblemNote::Before(events) => Level::NOTE.message(format!("before it:\n{events}")),
             });
         }
         Renderer::plain().render(&[group]).to_string()

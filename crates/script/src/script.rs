@@ -7,11 +7,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::cursor::Cursor;
-use crate::endpoint;
-use crate::link;
-use crate::problem::{Failure, Problem, Report, suggestion};
-use crate::stage::Stage;
-use crate::subject::Step;
+use crate::problem::{ScriptError, ScriptProblem, ScriptReport, suggestion};
+use crate::stage::{Stage, Step};
+use crate::{endpoint, link};
 
 /// A script that was parsed without errors.
 pub struct Script {
@@ -23,17 +21,17 @@ pub struct Script {
 
 /// The component that the script drives, ready to run.
 enum Play {
-    Endpoint(endpoint::Settings, Vec<Step<endpoint::Endpoint>>),
-    Link(Box<link::Settings>, Vec<Step<link::Wire>>),
+    Endpoint(endpoint::EndpointSettings, Vec<Step<endpoint::EndpointUnderTest>>),
+    Link(Box<link::LinkSettings>, Vec<Step<link::LinkUnderTest>>),
 }
 
 /// A line without its comment, and its position.
-pub(crate) struct Line<'a> {
+pub(crate) struct ScriptLine<'a> {
     pub(crate) text: &'a str,
     pub(crate) base: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ScriptLine<'a> {
     pub(crate) fn cursor(&self) -> Cursor<'a> {
         Cursor::new(self.text, self.base)
     }
@@ -41,7 +39,7 @@ impl<'a> Line<'a> {
 
 /// One setting of the component under test, and its position.
 #[derive(Debug, Clone)]
-pub(crate) struct Setting {
+pub(crate) struct ScriptSetting {
     pub(crate) text: String,
     pub(crate) span: Range<usize>,
 }
@@ -49,17 +47,17 @@ pub(crate) struct Setting {
 const SUBJECTS: [&str; 2] = ["tcp", "link"];
 
 /// Reads the script in a file and runs it.
-pub fn run(path: &Path) -> Result<(), Failure> {
+pub fn run(path: &Path) -> Result<(), ScriptError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| Failure::Unreadable { path: path.to_owned(), source })?;
+        .map_err(|source| ScriptError::Unreadable { path: path.to_owned(), source })?;
     Script::parse(&path.display().to_string(), &text)?.run()
 }
 
 impl Script {
     /// Parses a script; `name` is used in messages.
-    pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
+    pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
         let (title, play) =
-            parse(text).map_err(|problem| Failure::Syntax(problem.report(name, text)))?;
+            parse(text).map_err(|problem| ScriptError::Syntax(problem.report(name, text)))?;
         Ok(Script { name: name.to_owned(), text: text.to_owned(), title, play })
     }
 
@@ -69,23 +67,23 @@ impl Script {
     }
 
     /// Runs the script from the beginning.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), ScriptError> {
         let outcome = match &self.play {
             Play::Endpoint(settings, steps) => Stage::new(settings.endpoint()).run(steps),
             Play::Link(settings, steps) => Stage::new(settings.wire()).run(steps),
         };
-        outcome.map_err(|problem| Failure::Unmet(self.report(problem)))
+        outcome.map_err(|problem| ScriptError::Unmet(self.report(problem)))
     }
 
-    fn report(&self, problem: Problem) -> Report {
+    fn report(&self, problem: ScriptProblem) -> ScriptReport {
         problem.report(&self.name, &self.text)
     }
 }
 
-fn parse(text: &str) -> Result<(String, Play), Problem> {
+fn parse(text: &str) -> Result<(String, Play), ScriptProblem> {
     let lines = lines(text);
     let Some((header, rest)) = lines.split_first() else {
-        return Err(Problem::new(0..0, "the script is empty").help(HEADER_HELP));
+        return Err(ScriptProblem::new(0..0, "the script is empty").help(HEADER_HELP));
     };
     let (subject, title) = parse_header(header)?;
     let configs = rest.iter().take_while(|line| line.cursor().eat_word("config")).count();
@@ -93,29 +91,29 @@ fn parse(text: &str) -> Result<(String, Play), Problem> {
     let configs = configs.iter().map(settings).collect::<Result<Vec<_>, _>>()?.concat();
     let play = match subject {
         "tcp" => {
-            let settings = endpoint::Settings::parse(&configs)?;
+            let settings = endpoint::EndpointSettings::parse(&configs)?;
             let steps = endpoint::steps(&settings, events)?;
             Play::Endpoint(settings, steps)
         }
         _ => {
-            let settings = link::Settings::parse(&configs, header.cursor().span())?;
+            let settings = link::LinkSettings::parse(&configs, header.cursor().span())?;
             Play::Link(Box::new(settings), link::steps(events)?)
         }
     };
     if events.is_empty() {
-        return Err(Problem::new(header.cursor().span(), "the script has no events"));
+        return Err(ScriptProblem::new(header.cursor().span(), "the script has no events"));
     }
     Ok((title, play))
 }
 
 /// The non-empty lines.
-fn lines(text: &str) -> Vec<Line<'_>> {
+fn lines(text: &str) -> Vec<ScriptLine<'_>> {
     let mut base = 0;
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
         let text = without_comment(line);
         if !text.trim().is_empty() {
-            lines.push(Line { text, base });
+            lines.push(ScriptLine { text, base });
         }
         base += line.len();
     }
@@ -138,13 +136,13 @@ fn without_comment(line: &str) -> &str {
 const HEADER_HELP: &str =
     "begin with what is under test and a title: tcp \"A lost SYN costs a second\"";
 
-fn parse_header<'a>(line: &Line<'a>) -> Result<(&'a str, String), Problem> {
+fn parse_header<'a>(line: &ScriptLine<'a>) -> Result<(&'a str, String), ScriptProblem> {
     let mut cursor = line.cursor();
     let from = cursor.mark();
     let subject = cursor.word();
     if !SUBJECTS.contains(&subject) {
         let message = format!("a script cannot test `{subject}`");
-        return Err(Problem::new(cursor.since(from), message)
+        return Err(ScriptProblem::new(cursor.since(from), message)
             .label(suggestion(subject, SUBJECTS))
             .help(HEADER_HELP));
     }
@@ -157,13 +155,13 @@ fn parse_header<'a>(line: &Line<'a>) -> Result<(&'a str, String), Problem> {
         }
         None => {
             cursor.remainder();
-            Err(Problem::new(cursor.since(from), "the title is missing").help(HEADER_HELP))
+            Err(ScriptProblem::new(cursor.since(from), "the title is missing").help(HEADER_HELP))
         }
     }
 }
 
 /// The settings after `config`, separated by commas.
-fn settings(line: &Line<'_>) -> Result<Vec<Setting>, Problem> {
+fn settings(line: &ScriptLine<'_>) -> Result<Vec<ScriptSetting>, ScriptProblem> {
     let mut cursor = line.cursor();
     cursor.eat_word("config");
     let mut settings = Vec::new();
@@ -173,7 +171,7 @@ fn settings(line: &Line<'_>) -> Result<Vec<Setting>, Problem> {
         if text.is_empty() {
             return Err(cursor.unexpected("a setting"));
         }
-        settings.push(Setting { text: text.to_owned(), span: cursor.since(from) });
+        settings.push(ScriptSetting { text: text.to_owned(), span: cursor.since(from) });
         if !cursor.eat(",") {
             return Ok(settings);
         }

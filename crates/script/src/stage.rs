@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::ops::Range;
 
 use units::Time;
 
-use crate::problem::Problem;
-use crate::subject::{Event, Step, Subject};
+use crate::problem::ScriptProblem;
 use crate::when::{When, seconds};
 
 /// A subject whose deadline does not move for this many wake-ups is stuck.
@@ -39,7 +39,7 @@ impl<S: Subject> Stage<S> {
     }
 
     /// Performs all events; fails at the first that is not met.
-    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), Problem> {
+    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), ScriptProblem> {
         for step in steps {
             self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
         }
@@ -53,11 +53,11 @@ impl<S: Subject> Stage<S> {
         }
     }
 
-    fn problem(&self, step: &Step<S>, wrong: Wrong) -> Problem {
+    fn problem(&self, step: &Step<S>, wrong: Wrong) -> ScriptProblem {
         let mut events: Vec<String> = self.history.iter().cloned().collect();
         let unseen = self.left.iter().take(HISTORY);
         events.extend(unseen.map(|(at, left)| format!("{} {left}   (not expected)", seconds(*at))));
-        Problem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
+        ScriptProblem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
     }
 
     fn perform(&mut self, step: &Step<S>) -> Result<(), Wrong> {
@@ -67,12 +67,12 @@ impl<S: Subject> Stage<S> {
                 self.remember(format!("{} {input}", seconds(self.now)));
                 let done = self.subject.apply(self.now, input);
                 self.drain();
-                done.map_err(|why| Wrong::new("this cannot be done", why))
+                done.map_err(|why| Wrong::new("the call failed", why))
             }
             Event::Output(expected) => self.expect(step.when, expected),
             Event::Check(check) => {
                 self.advance(step.when)?;
-                self.subject.check(check).map_err(|why| Wrong::new("the state is another", why))
+                self.subject.check(check).map_err(|why| Wrong::new("the state differs", why))
             }
             Event::Quiet => self.advance(step.when),
         }
@@ -109,7 +109,7 @@ impl<S: Subject> Stage<S> {
             ));
         };
         if let Err(difference) = self.subject.compare(expected, left) {
-            return Err(Wrong::new("something else left", difference));
+            return Err(Wrong::new("another output left", difference));
         }
         if !range.contains(at) {
             let side = if at < range.start() { "early" } else { "late" };
@@ -131,7 +131,7 @@ impl<S: Subject> Stage<S> {
         self.wakeups = if due > self.now { 0 } else { self.wakeups + 1 };
         self.now = self.now.max(due);
         if self.wakeups > MOST_WAKEUPS {
-            let detail = format!("it stays at {} s however often it is met", seconds(self.now));
+            let detail = format!("it stays at {} s after every wake-up", seconds(self.now));
             return Err(Wrong::new("the deadline does not move", detail));
         }
         self.subject.handle_timeout(self.now);
@@ -167,4 +167,51 @@ impl Wrong {
     fn extra(at: Time, left: &impl Display) -> Wrong {
         Wrong::new(format!("no line expects what left at {} s", seconds(at)), format!("{left}"))
     }
+}
+
+/// A sans-IO component together with the words that scripts use for it.
+pub(crate) trait Subject {
+    /// An action of a script on it.
+    type Input: Display;
+    /// An output that a script expects.
+    type Output: Display;
+    /// A check of its state in a script.
+    type Check: Display;
+    /// An actual output.
+    type Left: Display;
+
+    /// Performs an input. An error tells why that is impossible.
+    fn apply(&mut self, now: Time, input: &Self::Input) -> Result<(), String>;
+    /// Time of its next wake-up.
+    fn deadline(&self) -> Option<Time>;
+    /// Wakes it.
+    fn handle_timeout(&mut self, now: Time);
+    /// Returns the next output.
+    fn poll(&mut self, now: Time) -> Option<Self::Left>;
+    /// State that must not be left inside at the end of a script.
+    fn unfinished(&self) -> Option<String>;
+    /// Compares an output. An error tells the difference.
+    fn compare(&mut self, expected: &Self::Output, left: &Self::Left) -> Result<(), String>;
+    /// Checks its state. An error tells the difference.
+    fn check(&self, check: &Self::Check) -> Result<(), String>;
+}
+
+/// One event of a script.
+pub(crate) struct Step<S: Subject + ?Sized> {
+    pub(crate) when: When,
+    pub(crate) event: Event<S>,
+    /// Its position in the text.
+    pub(crate) span: Range<usize>,
+}
+
+/// Kind of an event.
+pub(crate) enum Event<S: Subject + ?Sized> {
+    /// An input to the subject.
+    Input(S::Input),
+    /// An output of the subject.
+    Output(S::Output),
+    /// A check of its state.
+    Check(S::Check),
+    /// Time passes and nothing leaves.
+    Quiet,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use units::Time;
 
 use crate::cursor::Cursor;
-use crate::problem::Problem;
+use crate::problem::ScriptProblem;
 
 /// Time of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl When {
     }
 
     /// A time in front of an event, if there is one: default is at once.
-    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<When, Problem> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<When, ScriptProblem> {
         if !cursor.peek().is_some_and(|c| c.is_ascii_digit() || c == '+' || c == '.') {
             return Ok(When::AT_ONCE);
         }
@@ -63,7 +63,7 @@ impl When {
         };
         if !in_order {
             let message = "a range goes from the earlier to the later time, both of one kind";
-            return Err(Problem::new(cursor.since(from), message)
+            return Err(ScriptProblem::new(cursor.since(from), message)
                 .help("write `0.240~0.260` or `+40ms~+60ms`"));
         }
         Ok(When { earliest, latest })
@@ -78,7 +78,7 @@ impl Instant {
         }
     }
 
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Instant, Problem> {
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Instant, ScriptProblem> {
         if cursor.eat("+") {
             Ok(Instant::After(span(cursor)?))
         } else {
@@ -88,12 +88,12 @@ impl Instant {
 }
 
 /// An instant counted from the beginning: `0.1`, `100ms`.
-pub(crate) fn instant(cursor: &mut Cursor<'_>) -> Result<Time, Problem> {
+pub(crate) fn instant(cursor: &mut Cursor<'_>) -> Result<Time, ScriptProblem> {
     Ok(Time::ZERO + span(cursor)?)
 }
 
 /// A span of time: `0.1`, `100ms`.
-pub(crate) fn span(cursor: &mut Cursor<'_>) -> Result<Duration, Problem> {
+pub(crate) fn span(cursor: &mut Cursor<'_>) -> Result<Duration, ScriptProblem> {
     let from = cursor.mark();
     let number = cursor.take_while(|c| c.is_ascii_digit() || c == '.');
     if number.is_empty() {
@@ -103,14 +103,14 @@ pub(crate) fn span(cursor: &mut Cursor<'_>) -> Result<Duration, Problem> {
     let place = cursor.since(from);
     let known = UNITS.iter().find(|(name, _)| *name == unit || (unit.is_empty() && *name == "s"));
     let Some((_, factor)) = known else {
-        return Err(Problem::new(place, format!("`{unit}` is no unit of time"))
+        return Err(ScriptProblem::new(place, format!("unknown time unit `{unit}`"))
             .help(crate::problem::suggestion(unit, UNITS.map(|(name, _)| name))));
     };
     decimal(number, *factor)
         .filter(|nanos| *nanos <= LIMIT_NANOS)
         .map(Duration::from_nanos)
         .ok_or_else(|| {
-            Problem::new(place, format!("`{number}{unit}` is no time that a script can name"))
+            ScriptProblem::new(place, format!("`{number}{unit}` is no time that a script can name"))
                 .help("times are decimal numbers of whole nanoseconds, a million seconds at most")
         })
 }

@@ -1,6 +1,6 @@
 //! `docs/packet-scripts.md` is correct: its scripts pass, its lists are complete, its example of a failure is accurate.
 
-use farlink_script::{Failure, Script, causes_of_drops, quantities};
+use farlink_script::{Script, ScriptError, causes_of_drops, quantities};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packet-scripts.md");
 
@@ -54,7 +54,7 @@ handshake server 100ms
 0.400 > . seg 3
 ";
     let script = Script::parse("probe.pkt", text).expect("it is a script");
-    let Err(Failure::Unmet(report)) = script.run() else { panic!("the time is wrong") };
+    let Err(ScriptError::Unmet(report)) = script.run() else { panic!("the time is wrong") };
     assert_eq!((report.line, report.column), (6, 1));
     assert_between("failure", &format!("```text\n{report}\n```"));
 }

@@ -1,11 +1,11 @@
 //! Error messages of faulty scripts.
 
-use farlink_script::{Failure, Script};
+use farlink_script::{Script, ScriptError};
 
 /// The message, its position, and the whole text.
 fn refusal(text: &str) -> (String, (usize, usize), String) {
     match Script::parse("test.pkt", text) {
-        Err(Failure::Syntax(report)) => {
+        Err(ScriptError::Syntax(report)) => {
             (report.message.clone(), (report.line, report.column), report.to_string())
         }
         Err(other) => panic!("not a syntax error: {other}"),
@@ -25,7 +25,9 @@ fn refused_line(line: &str) -> (String, usize, String) {
 fn failure(text: &str) -> (String, usize, String) {
     let script = Script::parse("test.pkt", text).unwrap_or_else(|failure| panic!("{failure}"));
     match script.run() {
-        Err(Failure::Unmet(report)) => (report.message.clone(), report.line, report.to_string()),
+        Err(ScriptError::Unmet(report)) => {
+            (report.message.clone(), report.line, report.to_string())
+        }
         Err(other) => panic!("not a failed script: {other}"),
         Ok(()) => panic!("it passed:\n{text}"),
     }
@@ -34,10 +36,10 @@ fn failure(text: &str) -> (String, usize, String) {
 #[test]
 fn words_are_suggested() {
     let (message, column, all) = refused_line("0.1   wirte 10 segs");
-    assert_eq!((message.as_str(), column), ("`wirte` is no event", 7));
+    assert_eq!((message.as_str(), column), ("unknown event `wirte`", 7));
     assert!(all.contains("did you mean `write`?"), "{all}");
     let (message, column, all) = refused_line("0.1 expect cwdn=3");
-    assert_eq!((message.as_str(), column), ("an endpoint has no `cwdn`", 12));
+    assert_eq!((message.as_str(), column), ("unknown quantity `cwdn`", 12));
     assert!(all.contains("did you mean `cwnd`?"), "{all}");
     let (_, _, all) = refused_line("0.1 < . ack 1 <sak seg 1>");
     assert!(all.contains("did you mean `sack`?"), "{all}");
@@ -56,9 +58,9 @@ fn messages_point_at_the_place() {
         ("0.1 > . 1:1449(1447)", "from 1 to 1449 it is 1448 bytes, not 1447", 9),
         ("0.1 > . 5:1", "the range ends before it begins", 9),
         ("0.1 > . segs 3..3", "there are no segments in this range", 14),
-        ("0.1 > X. 1:2", "`X` is no flag", 7),
+        ("0.1 > X. 1:2", "unknown flag `X`", 7),
         ("0.1 > S 0:0 ack 1", "a segment without the flag `.` acknowledges nothing", 13),
-        ("0.1 > . ack 1 ack 2", "`ack` is said twice", 15),
+        ("0.1 > . ack 1 ack 2", "duplicate `ack`", 15),
         (
             "0.1 < . ack 1 <sack>",
             "expected a block: `1449:2897`, `seg 1` or `segs 1..3`, found `>`",
@@ -68,13 +70,13 @@ fn messages_point_at_the_place() {
         ("0.1~0.2 write 1", "only what leaves may have a range of times", 1),
         ("0.2~0.1 > .", "a range goes from the earlier to the later time, both of one kind", 1),
         ("0.0000000001 quiet", "`0.0000000001` is no time that a script can name", 1),
-        ("5weeks quiet", "`weeks` is no unit of time", 1),
+        ("5weeks quiet", "unknown time unit `weeks`", 1),
         ("0.1 write", "the line ends before a number of bytes, a whole number", 10),
         ("0.1 write 99999999999", "a call moves at most 67108864 bytes", 11),
         ("0.1 expect state=3", "expected a word, found `3`", 18),
         ("0.1 expect cwnd 3", "expected one of = != < <= > >=, found `3`", 17),
         ("0.1 close quickly", "expected the end of the line, found `quickly`", 11),
-        ("handshake proxy 1ms", "no endpoint is a `proxy`", 11),
+        ("handshake proxy 1ms", "unknown role `proxy`", 11),
     ] {
         let (found, at, all) = refused_line(line);
         assert_eq!((found.as_str(), at), (message, column), "{all}");
@@ -149,7 +151,7 @@ fn each_part_of_a_segment_counts() {
         (". seg 0 <ecr 1>", "the echoed timestamp: expected 1.000, found 0.100"),
     ] {
         let (message, _, all) = failure(&format!("{SENT}+0 > {segment}\n"));
-        assert_eq!(message, "something else left");
+        assert_eq!(message, "another output left");
         assert!(all.contains(difference), "{all}");
     }
     let syn = "tcp \"Test\"\n0 connect\n+0 > S 0:0 <mss 1460,sackOK,wscale 10>\n";

@@ -8,14 +8,14 @@ use units::Time;
 
 use crate::config::Growth;
 use crate::rate::Circumstances;
-use crate::samples::Covered;
+use crate::rtt::Covered;
 use crate::segment::Segment;
 use crate::sender::Sender;
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 
 /// Effects of one acknowledgement (the `FLAG_*` bits and `tcp_sacktag_state`).
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct AckProgress {
     /// `snd_una` before.
     pub(crate) prior_una: u64,
     /// The end of the highest selectively acknowledged data before.
@@ -59,10 +59,10 @@ pub(crate) struct Progress {
     reordered: Option<u64>,
 }
 
-impl Progress {
+impl AckProgress {
     /// Progress of one segment, for estimates made by a timer.
-    pub(crate) fn of_one_segment() -> Progress {
-        Progress { delivered: 1, ..Progress::default() }
+    pub(crate) fn of_one_segment() -> AckProgress {
+        AckProgress { delivered: 1, ..AckProgress::default() }
     }
 
     /// Segments that were not known to be delivered before; Linux 3 leaves duplicates out.
@@ -85,20 +85,20 @@ impl Progress {
 
 impl Sender {
     /// Processes the acknowledgement in `segment`.
-    pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment, timers: &mut Timers) {
+    pub(crate) fn on_ack(&mut self, now: Time, segment: &Segment, timers: &mut TcpTimers) {
         if segment.ack > self.nxt {
             // RFC 9293 section 3.10.7.4: it acknowledges data never sent.
             return;
         }
         let idle = self.board.is_empty();
         let losses = self.losses;
-        let mut progress = Progress {
+        let mut progress = AckProgress {
             prior_una: self.una,
             prior_highest: self.board.highest_sacked().unwrap_or(self.una),
             advanced: segment.ack > self.una,
             echo: segment.timestamps.map(|timestamps| timestamps.echo),
             prior_in_flight: self.board.in_flight(),
-            ..Progress::default()
+            ..AckProgress::default()
         };
         self.recovery.new_data_first = false;
         if segment.ack < self.una {
@@ -150,12 +150,12 @@ impl Sender {
     }
 
     /// An acknowledgement while nothing is in flight (`tcp_ack`, label `no_queue`).
-    fn ack_while_idle(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
+    fn ack_while_idle(&mut self, now: Time, progress: &mut AckProgress, timers: &mut TcpTimers) {
         if progress.reports_duplicate {
             self.alert(now, progress, timers);
             self.add_unsampled(progress);
         }
-        if self.has_unsent() && timers.is_armed(Timer::Persist) {
+        if self.has_unsent() && timers.is_armed(TcpTimer::Persist) {
             timers.stop_sender();
             if self.has_sendable() {
                 self.probe_backoff = 0;
@@ -184,7 +184,7 @@ impl Sender {
     }
 
     /// `tcp_sacktag_write_queue`
-    fn take_sack(&mut self, now: Time, segment: &Segment, progress: &mut Progress) {
+    fn take_sack(&mut self, now: Time, segment: &Segment, progress: &mut AckProgress) {
         let mut blocks = segment.sack.iter().peekable();
         if let Some(first) = segment.sack.iter().next() {
             let second = segment.sack.iter().nth(1);
@@ -226,7 +226,7 @@ impl Sender {
     }
 
     /// The peer received something twice (`tcp_check_dsack`, `tcp_dsack_seen`).
-    fn take_duplicate(&mut self, block: std::ops::Range<u64>, progress: &mut Progress) {
+    fn take_duplicate(&mut self, block: std::ops::Range<u64>, progress: &mut AckProgress) {
         let len = block.end.saturating_sub(block.start);
         if len == 0 || len > self.peer.most {
             return;
@@ -257,7 +257,7 @@ impl Sender {
     }
 
     /// `tcp_clean_rtx_queue`
-    fn take_cumulative(&mut self, now: Time, progress: &mut Progress) {
+    fn take_cumulative(&mut self, now: Time, progress: &mut AckProgress) {
         let prior_sacked = self.board.sacked();
         let min_rtt = self.min_rtt();
         let mut popped = 0;
@@ -317,7 +317,7 @@ impl Sender {
 
     /// Without SACK: the number of segments that had been delivered before is known by count alone
     /// (`tcp_remove_reno_sacks`).
-    fn settle_presumed(&mut self, progress: &mut Progress, presumed: u32) {
+    fn settle_presumed(&mut self, progress: &mut AckProgress, presumed: u32) {
         if self.sack || progress.in_order == 0 {
             return;
         }
@@ -328,7 +328,7 @@ impl Sender {
     }
 
     /// `tcp_process_tlp_ack`
-    fn judge_probe(&mut self, now: Time, progress: &Progress) {
+    fn judge_probe(&mut self, now: Time, progress: &AckProgress) {
         let Some(probe) = self.probe.filter(|probe| self.una >= probe.ends) else { return };
         if !probe.again || progress.probe_was_needless {
             self.probe = None;
@@ -347,7 +347,7 @@ impl Sender {
     }
 
     /// Linux 3 lets the window grow before it looks for losses (`tcp_cong_avoid`); `held`: this acknowledgement may not grow it.
-    fn grow_by_ack(&mut self, now: Time, progress: &Progress, held: bool) {
+    fn grow_by_ack(&mut self, now: Time, progress: &AckProgress, held: bool) {
         let mut growth = 0;
         if progress.in_order > 0 && !held && !self.recovery.is_reducing() {
             let reordering = self.rack.reordering();
@@ -360,7 +360,7 @@ impl Sender {
     }
 
     /// Moves the window (`tcp_cong_control`).
-    fn control(&mut self, now: Time, progress: &Progress, newly_lost: u64) {
+    fn control(&mut self, now: Time, progress: &AckProgress, newly_lost: u64) {
         self.stats.delivered += u64::from(progress.delivered);
         let mut growth = 0;
         if self.cwnd.is_rate_based() {
@@ -382,7 +382,7 @@ impl Sender {
     }
 
     /// Reports the acknowledgement to the controller.
-    fn inform(&mut self, now: Time, progress: &Progress, newly_lost: u64, growth: u32) {
+    fn inform(&mut self, now: Time, progress: &AckProgress, newly_lost: u64, growth: u32) {
         let sample = self.sample_rate(now, progress, newly_lost);
         let ack = Ack {
             now,
@@ -402,7 +402,7 @@ impl Sender {
     fn sample_rate(
         &mut self,
         now: Time,
-        progress: &Progress,
+        progress: &AckProgress,
         newly_lost: u64,
     ) -> Option<RateSample> {
         let rate = self.rate.as_mut()?;
@@ -423,14 +423,14 @@ impl Sender {
     }
 
     /// Counts deliveries of an acknowledgement that gives no sample.
-    fn add_unsampled(&mut self, progress: &Progress) {
+    fn add_unsampled(&mut self, progress: &AckProgress) {
         if let Some(rate) = &mut self.rate {
             rate.add(progress.delivered);
         }
     }
 
     /// `tcp_may_raise_cwnd`: on in-order delivery, or on any delivery if reordering is common.
-    fn may_grow(&self, progress: &Progress) -> bool {
+    fn may_grow(&self, progress: &AckProgress) -> bool {
         let reordering = self.rack.reordering() > crate::rack::DUPLICATE_THRESHOLD;
         progress.advanced || (reordering && progress.sacked)
     }

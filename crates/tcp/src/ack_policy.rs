@@ -1,4 +1,4 @@
-//! Timing of acknowledgements: at once, after a delay, or with the next data.
+//! Timing of acknowledgements: at once, after a delay, with the next data, or, in a stream, less often.
 //!
 //! Source: Linux 6.18 `tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
 //! `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `__tcp_cleanup_rbuf`. The delay adapts to the gaps
@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::config::AckPolicy;
+use crate::config::{AckPolicy, StretchAcks};
 use crate::rtt::RttEstimator;
-use crate::stretch::StreamDetector;
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 
 /// The peer's segment size until a larger one arrives (`TCP_MSS_DEFAULT`).
 const SMALLEST_MSS: u64 = 536;
@@ -220,7 +219,7 @@ impl AckClock {
         now: Time,
         situation: &Situation,
         rtt: &RttEstimator,
-        timers: &mut Timers,
+        timers: &mut TcpTimers,
     ) {
         if !self.owed || self.due {
             return;
@@ -236,7 +235,7 @@ impl AckClock {
     }
 
     /// Out-of-order data: the first three acknowledgements leave at once, then a few together.
-    fn compress(&mut self, now: Time, situation: &Situation, timers: &mut Timers) {
+    fn compress(&mut self, now: Time, situation: &Situation, timers: &mut TcpTimers) {
         if self.overtaken.0 != situation.next {
             self.overtaken = (situation.next, 0);
         }
@@ -248,15 +247,15 @@ impl AckClock {
             return;
         }
         self.compressed += 1;
-        if !timers.is_armed(Timer::CompressedAck) {
+        if !timers.is_armed(TcpTimer::CompressedAck) {
             let twentieth = situation.rtt.unwrap_or_default() / 20;
             let wait = twentieth.min(self.policy.compression_delay);
-            timers.arm(now, Timer::CompressedAck, now + wait);
+            timers.arm(now, TcpTimer::CompressedAck, now + wait);
         }
     }
 
     /// `tcp_send_delayed_ack`
-    fn delay_ack(&mut self, now: Time, rtt: &RttEstimator, timers: &mut Timers) {
+    fn delay_ack(&mut self, now: Time, rtt: &RttEstimator, timers: &mut TcpTimers) {
         let mut delay = self.delay.unwrap_or_default();
         if delay > self.policy.min_delay {
             let hurried = self.is_interactive() || self.pushed > 0;
@@ -267,12 +266,12 @@ impl AckClock {
             delay = delay.min(most);
         }
         delay = delay.min(self.policy.max_delay);
-        let pending = timers.due(Timer::DelayedAck);
+        let pending = timers.due(TcpTimer::DelayedAck);
         if pending != Time::NEVER && pending <= now + delay / 4 {
             self.due = true;
             return;
         }
-        timers.arm(now, Timer::DelayedAck, pending.min(now + delay));
+        timers.arm(now, TcpTimer::DelayedAck, pending.min(now + delay));
     }
 
     /// The delay is over (`tcp_delack_timer_handler`).
@@ -308,7 +307,7 @@ impl AckClock {
     }
 
     /// An acknowledgement left, alone or with data (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
-    pub(crate) fn on_ack_sent(&mut self, timers: &mut Timers) {
+    pub(crate) fn on_ack_sent(&mut self, timers: &mut TcpTimers) {
         if self.quick > 0 {
             self.quick -= u32::from(self.owed);
             if self.quick == 0 {
@@ -319,14 +318,131 @@ impl AckClock {
         self.due = false;
         self.pushed = 0;
         self.compressed = 0;
-        timers.stop(Timer::DelayedAck);
-        timers.stop(Timer::CompressedAck);
+        timers.stop(TcpTimer::DelayedAck);
+        timers.stop(TcpTimer::CompressedAck);
     }
 
     /// Data left: a reply, if soon enough (`tcp_event_data_sent`).
     pub(crate) fn on_data_sent(&mut self, now: Time) {
         if self.delay.is_some_and(|delay| now - self.last_data < delay) {
             self.answers = self.answers.saturating_add(1);
+        }
+    }
+}
+
+// Detection of streams, whose receiver may acknowledge less often.
+//
+// Source: XNU, `bsd/netinet/tcp_input.c` (`tcp_stretch_ack_enable`, `tcp_reset_stretch_ack`, and their callers) and
+// `tcp_timer.c`, with `net.inet.tcp.delayed_ack=3`. Left out: headers, which the kernel counts with the bytes of a window; the kernel's
+// end of stretching on a connection whose delayed acknowledgements were late too often; merged arrivals (LRO).
+
+/// The detector of one connection.
+#[derive(Debug)]
+pub(crate) struct StreamDetector {
+    stretch: StretchAcks,
+    /// End of the current window (`rcv_unackwin`),
+    ends: Time,
+    /// and the bytes that arrived in it (`rcv_by_unackwin`).
+    bytes: u64,
+    /// Segments since the beginning or the last loss, until a stream was found (`rcv_waitforss`, `TF_RCVUNACK_WAITSS`).
+    waited: Option<u32>,
+    streams: bool,
+}
+
+impl StreamDetector {
+    pub(crate) fn new(stretch: StretchAcks, now: Time) -> StreamDetector {
+        let ends = now + stretch.window;
+        StreamDetector { stretch, ends, bytes: 0, waited: Some(0), streams: false }
+    }
+
+    /// Number of segments per acknowledgement.
+    pub(crate) fn segments(&self) -> u32 {
+        if self.streams { self.stretch.segments } else { 2 }
+    }
+
+    /// Data arrived in order; the end of a write is not part of a stream.
+    pub(crate) fn on_data(&mut self, now: Time, len: u64, push: bool, mss: u64) {
+        self.waited = self.waited.map(|segments| segments.saturating_add(1));
+        let many = self.bytes >= u64::from(self.stretch.segments) * mss && now <= self.ends;
+        let begun = self.waited.is_none_or(|segments| segments >= self.stretch.slow_start_segments);
+        self.streams = many && !push && begun;
+        if self.streams {
+            self.waited = None;
+        }
+        if now < self.ends {
+            self.bytes += len;
+        } else {
+            (self.ends, self.bytes) = (now + self.stretch.window, len);
+        }
+    }
+
+    /// The delay of an acknowledgement is over: fewer segments come than in a stream.
+    pub(crate) fn on_delay_over(&mut self, now: Time) {
+        if self.streams {
+            self.reset(now);
+        }
+    }
+
+    /// Something was lost, overtaken or marked: the sender's window is small.
+    pub(crate) fn reset(&mut self, now: Time) {
+        *self = StreamDetector::new(self.stretch, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AckPolicy;
+
+    const MSS: u64 = 1448;
+
+    fn detector() -> StreamDetector {
+        StreamDetector::new(AckPolicy::IOS_9.stretch.unwrap(), Time::ZERO)
+    }
+
+    /// Feeds this number of segments, one per millisecond, from `from` on. Returns the time of their end.
+    fn feed(detector: &mut StreamDetector, from: u64, segments: u64) -> u64 {
+        for at in from..from + segments {
+            detector.on_data(Time::from_millis(at), MSS, false, MSS);
+        }
+        from + segments
+    }
+
+    #[test]
+    fn a_stream_is_one_after_512_segments_while_eight_come_in_a_tenth_of_a_second() {
+        let mut detector = detector();
+        let at = feed(&mut detector, 0, 511);
+        assert_eq!(detector.segments(), 2);
+        let at = feed(&mut detector, at, 1);
+        assert_eq!(detector.segments(), 8);
+        // After a second of silence the next segment opens a new window, which has too little in it at first.
+        let at = feed(&mut detector, at + 1000, 8);
+        assert_eq!(detector.segments(), 2);
+        feed(&mut detector, at, 1);
+        assert_eq!(detector.segments(), 8, "slow start is not waited for again");
+    }
+
+    #[test]
+    fn a_push_interrupts_and_a_loss_ends_it() {
+        let mut detector = detector();
+        let at = feed(&mut detector, 0, 600);
+        detector.on_data(Time::from_millis(at), MSS, true, MSS);
+        assert_eq!(detector.segments(), 2);
+        let at = feed(&mut detector, at + 1, 100);
+        assert_eq!(detector.segments(), 8);
+        detector.reset(Time::from_millis(at));
+        let at = feed(&mut detector, at, 511);
+        assert_eq!(detector.segments(), 2);
+        feed(&mut detector, at, 100);
+        assert_eq!(detector.segments(), 8);
+    }
+
+    #[test]
+    fn seven_in_a_tenth_of_a_second_are_none() {
+        let mut detector = detector();
+        for number in 0..2000 {
+            detector.on_data(Time::from_millis(number * 15), MSS, false, MSS);
+            assert_eq!(detector.segments(), 2, "{number}");
         }
     }
 }

@@ -3,27 +3,23 @@
 //! The default is Linux 6.18 with its shipped settings; [`Generation::config`] has those of older kernels. Sources:
 //! `include/net/tcp.h`, `net/ipv4/tcp.c` (`tcp_init`), `net/ipv4/tcp_ipv4.c` (`tcp_sk_init`) of each.
 
-mod acks;
-mod behaviour;
-mod buffers;
-mod clock;
-mod generation;
-pub(crate) mod named;
-
 use std::time::Duration;
 
 use congestion::{Algorithm, Era};
 
 use crate::{EcnPolicy, Pacing};
 
-pub use acks::{AckPolicy, Stretch};
+mod behaviour;
+mod clock;
+mod generation;
+pub(crate) mod named;
+
 pub use behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, ReceiveTuning,
     Reduction, RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
-pub use buffers::{ReceiveBufferPolicy, SendBufferPolicy};
 pub use clock::Clock;
-pub use generation::{Generation, UnknownGeneration};
+pub use generation::{Generation, UnknownGenerationError};
 
 /// Settings of one endpoint; many connections share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,10 +127,217 @@ impl Default for Config {
 impl Config {
     /// Timeout after the round trip was forgotten: the kernel's own without a sample (`TCP_TIMEOUT_FALLBACK`), and the initial
     /// one up to Linux 3.0.
-    pub const FORGOTTEN_RTO: Duration = crate::rtt::FALLBACK_RTO;
+    pub(crate) const FORGOTTEN_RTO: Duration = crate::rtt::FALLBACK_RTO;
 
     /// MSS advertised in the SYN: payload plus the options that every segment carries.
     pub(crate) fn advertised_mss(&self) -> u32 {
         self.mss + if self.timestamps { crate::segment::TIMESTAMPS_BYTES } else { 0 }
+    }
+}
+
+/// Acknowledgement policy of the receiver (`__tcp_ack_snd_check`, `tcp_event_data_recv`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// Segments acknowledged at once at the start and after a long pause, minimum and maximum
+    /// (`tcp_incr_quickack`, `TCP_MAX_QUICKACKS`).
+    pub quick_acks: (u32, u32),
+    /// Shortest delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
+    pub min_delay: Duration,
+    /// Longest delay (`TCP_DELACK_MAX`).
+    pub max_delay: Duration,
+    /// Replies within the delay that make a connection interactive, which ends quick acknowledgements
+    /// (`tcp_pingpong_thresh`).
+    pub interactive_after: u32,
+    /// Maximum delay of acknowledgements of out-of-order data after the first three
+    /// (`tcp_comp_sack_delay_ns`); zero: never delayed.
+    pub compression_delay: Duration,
+    /// Maximum number of acknowledgements held back (`tcp_comp_sack_nr`).
+    pub compression_limit: u32,
+    /// Acknowledge the end of a write (PSH) at once.
+    pub push_at_once: bool,
+    /// Acknowledge streams less often.
+    pub stretch: Option<StretchAcks>,
+}
+
+/// Condition for stretching acknowledgements over more than two segments (`net.inet.tcp.delayed_ack=3` of XNU).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StretchAcks {
+    /// One acknowledgement for this number of segments (`maxseg_unacked`),
+    pub segments: u32,
+    /// while as many arrive within this time (`TCPTV_UNACKWIN`),
+    pub window: Duration,
+    /// and this many have arrived since the beginning or the last loss (`TCP_RCV_SS_PKTCOUNT`): the sender's slow start is over.
+    pub slow_start_segments: u32,
+}
+
+impl AckPolicy {
+    /// Acknowledges every segment at once.
+    pub const EVERY_SEGMENT: AckPolicy = AckPolicy {
+        quick_acks: (u32::MAX, u32::MAX),
+        interactive_after: u32::MAX,
+        compression_delay: Duration::ZERO,
+        ..AckPolicy::LINUX
+    };
+    /// Linux 6.
+    pub const LINUX: AckPolicy = AckPolicy {
+        quick_acks: (2, 16),
+        min_delay: Duration::from_millis(40),
+        max_delay: Duration::from_millis(200),
+        interactive_after: 1,
+        compression_delay: Duration::from_millis(1),
+        compression_limit: 44,
+        push_at_once: false,
+        stretch: None,
+    };
+    /// Linux 2.6.32 to 3.10: the same, but out-of-order data is always acknowledged at once (compression came
+    /// with Linux 4.18).
+    pub const LINUX_3: AckPolicy =
+        AckPolicy { compression_delay: Duration::ZERO, ..AckPolicy::LINUX };
+    /// Windows 7: every second segment, or after 200 ms (`TcpAckFrequency` 2, `TcpDelAckTicks` 2 in its
+    /// documentation). A shorter delay at the start of a connection is not documented, and not modelled.
+    pub(crate) const WINDOWS_7: AckPolicy = AckPolicy::plain(Duration::from_millis(200));
+    /// iOS 9: every second segment, the end of a write at once, or after 100 ms (`TCPTV_DELACK`); in a stream every eighth
+    /// (`tcp_cc_delay_ack` of XNU with `net.inet.tcp.delayed_ack=3`).
+    pub(crate) const IOS_9: AckPolicy = AckPolicy {
+        push_at_once: true,
+        stretch: Some(StretchAcks {
+            segments: 8,
+            window: Duration::from_millis(100),
+            slow_start_segments: 512,
+        }),
+        ..AckPolicy::plain(Duration::from_millis(100))
+    };
+
+    /// RFC 1122 section 4.2.3.2: every second full segment, or after `delay`.
+    const fn plain(delay: Duration) -> AckPolicy {
+        AckPolicy {
+            quick_acks: (0, 0),
+            min_delay: delay,
+            max_delay: delay,
+            interactive_after: 0,
+            compression_delay: Duration::ZERO,
+            compression_limit: 0,
+            push_at_once: false,
+            stretch: None,
+        }
+    }
+
+    /// The policies that have names in configuration text.
+    pub(crate) const NAMED: [(AckPolicy, &str); 5] = [
+        (AckPolicy::LINUX, "linux-6"),
+        (AckPolicy::LINUX_3, "linux-3"),
+        (AckPolicy::WINDOWS_7, "windows-7"),
+        (AckPolicy::IOS_9, "ios-9"),
+        (AckPolicy::EVERY_SEGMENT, "every-segment"),
+    ];
+}
+
+impl Default for AckPolicy {
+    fn default() -> AckPolicy {
+        AckPolicy::LINUX
+    }
+}
+
+// Sizes of the sockets' buffers.
+//
+// Sources: `tcp_init` (`tcp_rmem`, `tcp_wmem`), `tcp_fixup_sndbuf`, `tcp_init_buffer_space`, `tcp_select_initial_window`,
+// `tcp_sndbuf_expand`.
+
+/// The send buffer. It grows to twice the congestion window's memory, as in `tcp_sndbuf_expand`.
+///
+/// Bytes of payload are charged one for one; the kernel also charges descriptors, a few percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendBufferPolicy {
+    /// At the start (`tcp_wmem[1]` is 16 KB, but Linux 6 expands it to 87040 at once).
+    pub initial_bytes: u64,
+    /// The limit of growth (`tcp_wmem[2]`). Equal to `initial_bytes`: fixed, as by `SO_SNDBUF`.
+    pub max_bytes: u64,
+    /// Memory counted for one segment of the window: payload, headers and descriptor.
+    pub segment_memory_bytes: u64,
+    /// True if it grows to the initial window's memory when the connection opens (`tcp_init_buffer_space`
+    /// since Linux 3.12), false if only once it is the limit.
+    pub expands_at_start: bool,
+}
+
+impl SendBufferPolicy {
+    /// Linux 6: 1460 bytes and headers rounded up to 4096, and the descriptor.
+    pub const LINUX_6: SendBufferPolicy = SendBufferPolicy {
+        initial_bytes: 16 * 1024,
+        max_bytes: 4 << 20,
+        segment_memory_bytes: 4096 + 256,
+        expands_at_start: true,
+    };
+    /// Linux 3.2 to 3.10: `SKB_TRUESIZE(1460 + MAX_TCP_HEADER)`, ten of them at the start (`tcp_fixup_sndbuf`).
+    pub(crate) const LINUX_3_10: SendBufferPolicy = SendBufferPolicy {
+        initial_bytes: 10 * 2356,
+        max_bytes: 4 << 20,
+        segment_memory_bytes: 2356,
+        expands_at_start: false,
+    };
+    /// Linux 2.6.32 to 3.1: 1460 bytes, 320 of headers (`MAX_TCP_HEADER` of a distribution's kernel) and a
+    /// descriptor of 256.
+    pub(crate) const LINUX_3_0: SendBufferPolicy = SendBufferPolicy {
+        initial_bytes: 16 * 1024,
+        max_bytes: 4 << 20,
+        segment_memory_bytes: 1460 + 320 + 256,
+        expands_at_start: false,
+    };
+
+    /// Fixed at `bytes`, as by `SO_SNDBUF`.
+    #[must_use]
+    pub const fn fixed(self, bytes: u64) -> SendBufferPolicy {
+        SendBufferPolicy { initial_bytes: bytes, max_bytes: bytes, ..self }
+    }
+}
+
+impl Default for SendBufferPolicy {
+    fn default() -> SendBufferPolicy {
+        SendBufferPolicy::LINUX_6
+    }
+}
+
+/// The receive buffer, in bytes of window: the part of the kernel's memory that counts as payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBufferPolicy {
+    /// At the start.
+    pub initial_bytes: u64,
+    /// The limit of autotuning. Equal to `initial_bytes`: fixed, as by `SO_RCVBUF`.
+    pub max_bytes: u64,
+    /// The first window in segments, if that is less than the buffer.
+    pub first_window: Option<u32>,
+    /// Its autotuning.
+    pub tuning: ReceiveTuning,
+}
+
+impl ReceiveBufferPolicy {
+    /// Linux 6: half of `tcp_rmem` = 131072, 32 MB. The first window is that rounded down to segments: 64240.
+    pub const LINUX_6: ReceiveBufferPolicy = ReceiveBufferPolicy {
+        initial_bytes: 64 * 1024,
+        max_bytes: 16 << 20,
+        first_window: None,
+        tuning: ReceiveTuning::Linux6,
+    };
+    /// Linux 3.10: half of 87380 (`tcp_adv_win_scale=1`) and of 6 MB; ten segments at first.
+    pub(crate) const LINUX_3_10: ReceiveBufferPolicy = ReceiveBufferPolicy {
+        initial_bytes: 87380 / 2,
+        max_bytes: 3 << 20,
+        first_window: Some(10),
+        tuning: ReceiveTuning::Linux3,
+    };
+    /// Linux 3.0 and 3.2: three quarters of 87380 (`tcp_adv_win_scale=2`) and of 4 MB; ten segments at first.
+    pub(crate) const LINUX_3_0: ReceiveBufferPolicy = ReceiveBufferPolicy {
+        initial_bytes: 87380 / 4 * 3,
+        max_bytes: 3 << 20,
+        first_window: Some(10),
+        tuning: ReceiveTuning::Linux3,
+    };
+    /// Linux 2.6.32: the same with four segments at first (RFC 2414).
+    pub(crate) const LINUX_2_6_32: ReceiveBufferPolicy =
+        ReceiveBufferPolicy { first_window: Some(4), ..ReceiveBufferPolicy::LINUX_3_0 };
+}
+
+impl Default for ReceiveBufferPolicy {
+    fn default() -> ReceiveBufferPolicy {
+        ReceiveBufferPolicy::LINUX_6
     }
 }

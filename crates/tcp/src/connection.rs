@@ -10,18 +10,15 @@ use chance::Stream;
 use units::Time;
 
 use crate::config::{Config, HandshakeRtt};
-use crate::error::Error;
-use crate::handshake::{Handshake, Role};
-use crate::metrics::{CachedMetrics, Lesson};
-use crate::payload::Payload;
+use crate::handshake::{Handshake, HandshakeRole};
+use crate::metrics::{CachedMetrics, SavedMetrics};
 use crate::receiver::Receiver;
 use crate::retransmits::Retransmit;
-use crate::segment::{Flags, SackBlocks, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Flags, Payload, SackBlocks, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Sender;
-use crate::series::{Sample, Series, Trigger};
-use crate::state::State;
-use crate::stats::{Limit, Stats};
-use crate::timers::{Timer, Timers};
+use crate::state::{Error, State};
+use crate::stats::{Limit, Sample, SampleSeries, Stats, Trigger};
+use crate::timers::{TcpTimer, TcpTimers};
 
 /// A TCP endpoint without a network: it takes segments and the time, and returns segments.
 ///
@@ -34,7 +31,7 @@ pub struct Connection {
     handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
-    timers: Timers,
+    timers: TcpTimers,
     timestamps: bool,
     /// The application will write no more.
     closing: bool,
@@ -42,43 +39,44 @@ pub struct Connection {
     /// Sequence number of a reset to send.
     reset_due: Option<u64>,
     established_at: Option<Time>,
-    recalled: Option<CachedMetrics>,
-    lesson: Option<Lesson>,
+    seeded_metrics: Option<CachedMetrics>,
+    saved_metrics: Option<SavedMetrics>,
     segments_sent: u64,
     segments_received: u64,
     handshake_retransmissions: u64,
     /// Its samples, if recorded.
-    series: Option<Box<Series>>,
+    series: Option<Box<SampleSeries>>,
 }
 
 impl Connection {
     /// Opens actively; the SYN comes out of [`poll`](Connection::poll).
     pub fn connect(config: Arc<Config>, now: Time) -> Connection {
-        Connection::new(config, now, Role::Client, State::SynSent)
+        Connection::new(config, now, HandshakeRole::Client, State::SynSent)
     }
 
     /// Opens passively, in answer to `syn`; the SYN-ACK comes out of [`poll`](Connection::poll).
     pub fn accept(config: Arc<Config>, now: Time, syn: &Segment) -> Connection {
-        let mut connection = Connection::new(config, now, Role::Server, State::SynReceived);
+        let mut connection =
+            Connection::new(config, now, HandshakeRole::Server, State::SynReceived);
         connection.segments_received = 1;
-        connection.learn(now, syn);
+        connection.take_syn_options(now, syn);
         connection
     }
 
-    fn new(config: Arc<Config>, now: Time, role: Role, state: State) -> Connection {
+    fn new(config: Arc<Config>, now: Time, role: HandshakeRole, state: State) -> Connection {
         Connection {
             state,
             handshake: Handshake::new(role, &config),
             sender: Sender::new(config.clone(), now),
             receiver: Receiver::new(&config, now),
-            timers: Timers::new(config.clock),
+            timers: TcpTimers::new(config.clock),
             timestamps: config.timestamps,
             closing: false,
             error: None,
             reset_due: None,
             established_at: None,
-            recalled: None,
-            lesson: None,
+            seeded_metrics: None,
+            saved_metrics: None,
             segments_sent: 0,
             segments_received: 0,
             handshake_retransmissions: 0,
@@ -99,13 +97,13 @@ impl Connection {
     }
 
     /// Starts from the metrics of an earlier connection to the same peer. Call before the handshake is over.
-    pub fn recall(&mut self, metrics: CachedMetrics) {
-        self.recalled = Some(metrics);
+    pub fn seed_metrics(&mut self, metrics: CachedMetrics) {
+        self.seeded_metrics = Some(metrics);
     }
 
     /// Metrics that this connection leaves for later ones, once, when it has ended in order.
-    pub fn take_lesson(&mut self) -> Option<Lesson> {
-        self.lesson.take()
+    pub fn take_saved_metrics(&mut self) -> Option<SavedMetrics> {
+        self.saved_metrics.take()
     }
 
     /// Its settings.
@@ -138,7 +136,7 @@ impl Connection {
         if segment.is(Flags::RST) {
             self.fail(Error::Refused);
         } else if segment.is(Flags::SYN) {
-            self.learn(now, segment);
+            self.take_syn_options(now, segment);
             self.establish(now, segment);
             self.receiver.acks.demand();
         }
@@ -157,8 +155,8 @@ impl Connection {
     }
 
     /// Processes the peer's SYN and agrees on options.
-    fn learn(&mut self, now: Time, syn: &Segment) {
-        self.handshake.learn(syn);
+    fn take_syn_options(&mut self, now: Time, syn: &Segment) {
+        self.handshake.take_syn_options(syn);
         self.timestamps = self.config.timestamps && self.handshake.peer_timestamps;
         let offered = syn.syn.map_or(self.config.advertised_mss(), |options| options.mss);
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
@@ -168,8 +166,8 @@ impl Connection {
         self.sender.sack = sack;
         self.receiver.queue.set_reports(sack, self.config.dsack);
         let ecn = match self.handshake.role {
-            Role::Client => self.config.ecn.is_granted(syn),
-            Role::Server => self.config.ecn.grants(syn),
+            HandshakeRole::Client => self.config.ecn.is_granted(syn),
+            HandshakeRole::Server => self.config.ecn.grants(syn),
         };
         (self.sender.ecn.agreed, self.receiver.ecn.agreed) = (ecn, ecn);
     }
@@ -188,7 +186,7 @@ impl Connection {
         let cautious = self.handshake.is_cautious(self.config.syn_loss_window, answer);
         self.handshake.due = false;
         self.sender.establish(now, answer.window_bytes, answer.seq, cautious);
-        if let Some(metrics) = self.recalled.take() {
+        if let Some(metrics) = self.seeded_metrics.take() {
             self.sender.apply_metrics(&metrics, self.timestamps);
         }
         self.state = self.state.established();
@@ -204,7 +202,7 @@ impl Connection {
         } else if segment.seq < segment.end() {
             // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
             self.receiver.refuse(segment);
-            self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
+            self.timers.arm(now, TcpTimer::TimeWait, now + self.config.time_wait);
         }
     }
 
@@ -256,14 +254,14 @@ impl Connection {
         }
         if state == State::TimeWait || self.state == State::LastAck {
             // `tcp_update_metrics`, from `tcp_time_wait` and from the end of LAST-ACK.
-            self.lesson = Some(self.sender.lesson());
+            self.saved_metrics = Some(self.sender.saved_metrics());
         }
         self.state = state;
         match state {
             State::TimeWait => {
                 self.sender.clear();
                 self.timers.stop_sender();
-                self.timers.arm(now, Timer::TimeWait, now + self.config.time_wait);
+                self.timers.arm(now, TcpTimer::TimeWait, now + self.config.time_wait);
             }
             State::Closed => {
                 self.sender.clear();
@@ -315,38 +313,38 @@ impl Connection {
         }
     }
 
-    fn on_timer(&mut self, now: Time, timer: Timer) {
+    fn on_timer(&mut self, now: Time, timer: TcpTimer) {
         self.note(match timer {
-            Timer::Retransmit => Trigger::Timeout,
-            Timer::LossProbe => Trigger::LossProbe,
+            TcpTimer::Retransmit => Trigger::Timeout,
+            TcpTimer::LossProbe => Trigger::LossProbe,
             _ => Trigger::Timer,
         });
         let timers = &mut self.timers;
         let rto = self.sender.rtt.rto();
         let given_up = match timer {
-            Timer::Retransmit if !self.state.is_synchronised() => {
+            TcpTimer::Retransmit if !self.state.is_synchronised() => {
                 self.handshake.on_timeout(&self.config)
             }
-            Timer::Retransmit => self.sender.on_retransmission_timeout(now, timers),
-            Timer::Persist => self.sender.on_persist_timeout(now, timers),
-            Timer::LossProbe => {
+            TcpTimer::Retransmit => self.sender.on_retransmission_timeout(now, timers),
+            TcpTimer::Persist => self.sender.on_persist_timeout(now, timers),
+            TcpTimer::LossProbe => {
                 self.sender.on_probe_timeout(now, timers);
                 false
             }
-            Timer::Reordering => {
+            TcpTimer::Reordering => {
                 self.sender.on_reordering_timeout(now, timers);
                 false
             }
-            Timer::DelayedAck => {
+            TcpTimer::DelayedAck => {
                 self.receiver.acks.on_delay_over(now, rto);
                 false
             }
-            Timer::CompressedAck => {
+            TcpTimer::CompressedAck => {
                 self.receiver.acks.on_compression_over();
                 false
             }
-            Timer::Pacing => false,
-            Timer::TimeWait => {
+            TcpTimer::Pacing => false,
+            TcpTimer::TimeWait => {
                 self.enter(State::Closed, now);
                 false
             }

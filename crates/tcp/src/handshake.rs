@@ -12,7 +12,7 @@ use crate::segment::{Segment, SynOptions};
 
 /// Role of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum HandshakeRole {
     Client,
     Server,
 }
@@ -20,7 +20,7 @@ pub(crate) enum Role {
 /// The progress of a handshake.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    pub(crate) role: Role,
+    pub(crate) role: HandshakeRole,
     /// A SYN or SYN-ACK is to be sent.
     pub(crate) due: bool,
     first_sent: Option<Time>,
@@ -36,7 +36,7 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    pub(crate) fn new(role: Role, config: &Config) -> Handshake {
+    pub(crate) fn new(role: HandshakeRole, config: &Config) -> Handshake {
         Handshake {
             role,
             due: true,
@@ -51,7 +51,7 @@ impl Handshake {
     }
 
     /// Processes the options of the peer's SYN.
-    pub(crate) fn learn(&mut self, syn: &Segment) {
+    pub(crate) fn take_syn_options(&mut self, syn: &Segment) {
         self.peer = syn.syn;
         self.peer_timestamps = syn.timestamps.is_some();
     }
@@ -69,10 +69,10 @@ impl Handshake {
     /// The timer expired; returns true if the peer is given up.
     pub(crate) fn on_timeout(&mut self, config: &Config) -> bool {
         let (limit, linear) = match self.role {
-            Role::Client => {
+            HandshakeRole::Client => {
                 (config.syn_retries + config.syn_linear_timeouts, config.syn_linear_timeouts)
             }
-            Role::Server => (config.syn_ack_retries, 0),
+            HandshakeRole::Server => (config.syn_ack_retries, 0),
         };
         if self.transmissions > limit {
             return true;
@@ -113,7 +113,7 @@ impl Handshake {
 mod tests {
     use super::*;
 
-    fn transmissions(role: Role) -> Vec<u64> {
+    fn transmissions(role: HandshakeRole) -> Vec<u64> {
         let config = Config::default();
         let mut handshake = Handshake::new(role, &config);
         let mut now = Time::ZERO;
@@ -130,11 +130,14 @@ mod tests {
 
     #[test]
     fn a_syn_is_repeated_linearly_then_exponentially() {
-        assert_eq!(transmissions(Role::Client), [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131]);
+        assert_eq!(
+            transmissions(HandshakeRole::Client),
+            [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67, 131]
+        );
     }
 
     #[test]
     fn a_syn_ack_is_repeated_five_times() {
-        assert_eq!(transmissions(Role::Server), [0, 1, 3, 7, 15, 31, 63]);
+        assert_eq!(transmissions(HandshakeRole::Server), [0, 1, 3, 7, 15, 31, 63]);
     }
 }

@@ -23,31 +23,23 @@ mod config;
 mod connection;
 mod cwnd;
 mod ecn;
-mod error;
 mod handshake;
-mod idle;
 mod metrics;
 mod pacing;
-mod payload;
 mod rack;
-mod ranges;
 mod rate;
 mod reassembly;
 mod receiver;
 mod recovery;
 mod retransmits;
 mod rtt;
-mod samples;
 mod scoreboard;
 mod segment;
 mod send_buffer;
 mod sender;
-mod series;
 mod spec;
 mod state;
 mod stats;
-mod stretch;
-mod timeouts;
 mod timers;
 mod tso;
 mod window;
@@ -55,19 +47,16 @@ mod window;
 pub use config::{
     AckPolicy, Clock, Config, Frto, Generation, Growth, HandshakeRtt, IdleRestart, LossDetection,
     LossWindow, MetricsUse, ReceiveBufferPolicy, ReceiveTuning, Reduction, RttSampling,
-    SendBufferPolicy, SpuriousResponse, Stretch, SynLossWindow, TailLossProbe, TsoSegments,
-    UnknownGeneration,
+    SendBufferPolicy, SpuriousResponse, StretchAcks, SynLossWindow, TailLossProbe, TsoSegments,
+    UnknownGenerationError,
 };
 pub use connection::Connection;
 pub use ecn::{Ecn, EcnPolicy};
-pub use error::Error;
-pub use metrics::{CachedMetrics, Lesson, MetricsCache};
+pub use metrics::{CachedMetrics, MetricsCache, SavedMetrics};
 pub use pacing::Pacing;
-pub use payload::Payload;
 pub use recovery::CongestionState;
 pub use retransmits::{Cause, Retransmit};
-pub use segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps, reset_for};
-pub use series::{Sample, Trigger};
+pub use segment::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps, reset_for};
 pub use spec::{Knob, SpecError};
-pub use state::State;
-pub use stats::Stats;
+pub use state::{Error, State};
+pub use stats::{Sample, Stats, Trigger};

@@ -29,7 +29,7 @@ pub struct CachedMetrics {
 
 /// Metrics of a connection at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lesson {
+pub struct SavedMetrics {
     /// As in [`CachedMetrics`]; none if the peer never acknowledged in time.
     rtt: Option<(Duration, Duration)>,
     cwnd: u32,
@@ -48,19 +48,19 @@ pub struct MetricsCache {
 
 impl MetricsCache {
     /// Metrics for a new connection to `peer` to start from.
-    pub fn recall(&self, now: Time, peer: IpAddr, config: &Config) -> Option<CachedMetrics> {
+    pub fn get(&self, now: Time, peer: IpAddr, config: &Config) -> Option<CachedMetrics> {
         let (at, metrics) = self.peers.get(&peer)?;
         let known = config.metrics != MetricsUse::Off && now - *at <= config.metrics_lifetime;
         known.then_some(*metrics)
     }
 
     /// Records the metrics of a connection to `peer` that ended.
-    pub fn learn(&mut self, now: Time, peer: IpAddr, config: &Config, lesson: &Lesson) {
+    pub fn update(&mut self, now: Time, peer: IpAddr, config: &Config, saved: &SavedMetrics) {
         if config.metrics == MetricsUse::Off {
             return;
         }
-        let mut metrics = self.recall(now, peer, config).unwrap_or_default();
-        metrics.learn(lesson, config.metrics);
+        let mut metrics = self.get(now, peer, config).unwrap_or_default();
+        metrics.update(saved, config.metrics);
         self.peers.insert(peer, (now, metrics));
     }
 
@@ -76,8 +76,8 @@ impl MetricsCache {
 }
 
 impl CachedMetrics {
-    fn learn(&mut self, lesson: &Lesson, policy: MetricsUse) {
-        let Some((rtt_8, deviation_4)) = lesson.rtt else {
+    fn update(&mut self, saved: &SavedMetrics, policy: MetricsUse) {
+        let Some((rtt_8, deviation_4)) = saved.rtt else {
             self.rtt_8 = Duration::ZERO;
             return;
         };
@@ -90,23 +90,23 @@ impl CachedMetrics {
             None => deviation,
         };
         if policy == MetricsUse::Linux3 {
-            self.learn_threshold(lesson);
+            self.update_threshold(saved);
         }
-        if lesson.reordering > self.reordering.unwrap_or(0)
-            && lesson.reordering != DUPLICATE_THRESHOLD
+        if saved.reordering > self.reordering.unwrap_or(0)
+            && saved.reordering != DUPLICATE_THRESHOLD
         {
-            self.reordering = Some(lesson.reordering);
+            self.reordering = Some(saved.reordering);
         }
     }
 
-    fn learn_threshold(&mut self, lesson: &Lesson) {
-        match lesson.ssthresh {
-            Some(ssthresh) if lesson.settled => {
-                self.ssthresh = Some(ssthresh.max(lesson.cwnd >> 1));
+    fn update_threshold(&mut self, saved: &SavedMetrics) {
+        match saved.ssthresh {
+            Some(ssthresh) if saved.settled => {
+                self.ssthresh = Some(ssthresh.max(saved.cwnd >> 1));
             }
             // The window means nothing, or slow start did not finish: only a known threshold is raised.
             reached => {
-                let reached = reached.unwrap_or(lesson.cwnd >> 1);
+                let reached = reached.unwrap_or(saved.cwnd >> 1);
                 self.ssthresh = self.ssthresh.map(|known| known.max(reached));
             }
         }
@@ -115,12 +115,12 @@ impl CachedMetrics {
 
 impl Sender {
     /// Metrics of the connection; call before its state is dropped.
-    pub(crate) fn lesson(&self) -> Lesson {
+    pub(crate) fn saved_metrics(&self) -> SavedMetrics {
         let window = &self.cwnd.window;
         let ssthresh = (window.ssthresh < congestion::INFINITE_SSTHRESH).then_some(window.ssthresh);
         let open = self.recovery.state == CongestionState::Open;
-        Lesson {
-            rtt: self.rtt.lesson(),
+        SavedMetrics {
+            rtt: self.rtt.saved(),
             cwnd: window.cwnd,
             ssthresh,
             settled: open && ssthresh.is_some_and(|ssthresh| window.cwnd > ssthresh),
@@ -131,7 +131,7 @@ impl Sender {
     /// Starts from the cached metrics of the peer, once the handshake is over (`tcp_init_metrics`).
     pub(crate) fn apply_metrics(&mut self, metrics: &CachedMetrics, timestamps: bool) {
         if let Some(reordering) = metrics.reordering {
-            self.rack.recall_reordering(reordering);
+            self.rack.seed_reordering(reordering);
         }
         match self.config.metrics {
             MetricsUse::Off => {}
@@ -144,7 +144,7 @@ impl Sender {
                     self.rtt.raise(metrics.rtt_8, metrics.deviation_4);
                 }
             }
-            MetricsUse::Linux6 => self.rtt.recall_timeout(metrics.rtt_8 / 8),
+            MetricsUse::Linux6 => self.rtt.seed_timeout(metrics.rtt_8 / 8),
         }
     }
 }
@@ -157,38 +157,38 @@ mod tests {
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
     const MS: Duration = Duration::from_millis(1);
 
-    fn lesson(rtt_ms: u32, cwnd: u32, ssthresh: Option<u32>, settled: bool) -> Lesson {
+    fn saved(rtt_ms: u32, cwnd: u32, ssthresh: Option<u32>, settled: bool) -> SavedMetrics {
         let rtt = Some((8 * rtt_ms * MS, 4 * 10 * MS));
-        Lesson { rtt, cwnd, ssthresh, settled, reordering: 3 }
+        SavedMetrics { rtt, cwnd, ssthresh, settled, reordering: 3 }
     }
 
-    fn after(config: &Config, lessons: &[Lesson]) -> CachedMetrics {
+    fn after(config: &Config, all: &[SavedMetrics]) -> CachedMetrics {
         let mut cache = MetricsCache::default();
-        for lesson in lessons {
-            cache.learn(Time::ZERO, PEER, config, lesson);
+        for saved in all {
+            cache.update(Time::ZERO, PEER, config, saved);
         }
-        cache.recall(Time::ZERO, PEER, config).expect("something was learned")
+        cache.get(Time::ZERO, PEER, config).expect("something was learned")
     }
 
     #[test]
     fn a_larger_round_trip_counts_at_once_a_smaller_by_an_eighth() {
         let config = Generation::Linux3_10.config();
-        let known = after(&config, &[lesson(100, 10, None, false), lesson(180, 10, None, false)]);
+        let known = after(&config, &[saved(100, 10, None, false), saved(180, 10, None, false)]);
         assert_eq!(known.rtt_8, 8 * 180 * MS);
         // The first connection changes 0 to 800 ms, of which half counts; the second by 640 ms, which pulls by a quarter.
         assert_eq!(known.deviation_4, (400 - (400 - 320) / 4) * MS);
-        let known = after(&config, &[lesson(180, 10, None, false), lesson(100, 10, None, false)]);
+        let known = after(&config, &[saved(180, 10, None, false), saved(100, 10, None, false)]);
         assert_eq!(known.rtt_8, 8 * 170 * MS);
     }
 
     #[test]
     fn linux_3_remembers_a_threshold_once_there_was_one_and_linux_6_does_not() {
         let (old, new) = (Generation::Linux3_2.config(), Generation::Linux6.config());
-        let lossy = lesson(100, 9, Some(7), true);
-        assert_eq!(after(&old, &[lesson(100, 80, None, false)]).ssthresh, None);
+        let lossy = saved(100, 9, Some(7), true);
+        assert_eq!(after(&old, &[saved(100, 80, None, false)]).ssthresh, None);
         assert_eq!(after(&old, &[lossy]).ssthresh, Some(7));
-        assert_eq!(after(&old, &[lossy, lesson(100, 80, None, false)]).ssthresh, Some(40));
-        assert_eq!(after(&old, &[lossy, lesson(100, 5, Some(6), false)]).ssthresh, Some(7));
+        assert_eq!(after(&old, &[lossy, saved(100, 80, None, false)]).ssthresh, Some(40));
+        assert_eq!(after(&old, &[lossy, saved(100, 5, Some(6), false)]).ssthresh, Some(7));
         assert_eq!(after(&new, &[lossy]).ssthresh, None);
     }
 
@@ -196,11 +196,11 @@ mod tests {
     fn what_is_older_than_its_lifetime_is_forgotten() {
         let config = Generation::Linux3_2.config();
         let mut cache = MetricsCache::default();
-        cache.learn(Time::ZERO, PEER, &config, &lesson(100, 9, Some(7), true));
+        cache.update(Time::ZERO, PEER, &config, &saved(100, 9, Some(7), true));
         let at = |seconds: u64| Time::from_millis(1000 * seconds);
-        assert!(cache.recall(at(3600), PEER, &config).is_some());
-        assert!(cache.recall(at(3601), PEER, &config).is_none());
+        assert!(cache.get(at(3600), PEER, &config).is_some());
+        assert!(cache.get(at(3601), PEER, &config).is_none());
         let off = Config { metrics: MetricsUse::Off, ..config };
-        assert!(cache.recall(Time::ZERO, PEER, &off).is_none());
+        assert!(cache.get(Time::ZERO, PEER, &off).is_none());
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use units::{BitsPerSec, Time};
 
 use crate::sender::Sender;
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 use crate::tso::{MIN_SEGMENTS, autosize};
 
 /// The first segments of a connection leave unpaced, as with `fq`.
@@ -35,7 +35,8 @@ pub enum Pacing {
 
 impl Pacing {
     /// With the kernel's percentages.
-    pub const KERNEL: Pacing = Pacing::Kernel { slow_start_percent: 200, avoidance_percent: 120 };
+    pub(crate) const KERNEL: Pacing =
+        Pacing::Kernel { slow_start_percent: 200, avoidance_percent: 120 };
 }
 
 impl fmt::Display for Pacing {
@@ -84,12 +85,12 @@ pub(crate) struct Pacer {
     departure: Time,
     /// Segments with payload sent so far (`data_segs_out`).
     sent: u64,
-    burst: Burst,
+    burst: PacedBurst,
 }
 
 /// A burst under way: segments that leave at the same time.
 #[derive(Debug, Default)]
-struct Burst {
+struct PacedBurst {
     began: Time,
     /// Idle time of the pacer before the burst.
     credit: Duration,
@@ -110,7 +111,7 @@ impl Pacer {
             least_burst: MIN_SEGMENTS,
             departure: Time::ZERO,
             sent: 0,
-            burst: Burst::default(),
+            burst: PacedBurst::default(),
         }
     }
 
@@ -130,7 +131,8 @@ impl Pacer {
         let burst = &mut self.burst;
         if burst.left == 0 {
             let began = self.departure.max(now);
-            *burst = Burst { began, credit: began - self.departure, bytes: 0, left: most.max(1) };
+            *burst =
+                PacedBurst { began, credit: began - self.departure, bytes: 0, left: most.max(1) };
         }
         burst.left -= 1;
         burst.bytes += bytes;
@@ -202,10 +204,10 @@ impl Sender {
 
     /// True if pacing holds the next segment back; in that case arms a timer for its departure
     /// (`tcp_pacing_check`).
-    pub(crate) fn is_held_back(&self, now: Time, timers: &mut Timers) -> bool {
+    pub(crate) fn is_held_back(&self, now: Time, timers: &mut TcpTimers) -> bool {
         let held = self.pacer.holds(now);
         if held {
-            timers.arm(now, Timer::Pacing, self.pacer.departure);
+            timers.arm(now, TcpTimer::Pacing, self.pacer.departure);
         }
         held
     }

@@ -55,7 +55,12 @@ impl Rack {
     }
 
     /// A segment was delivered (`tcp_rack_advance`).
-    pub(crate) fn advance(&mut self, now: Time, sent: &crate::scoreboard::Sent, min_rtt: Duration) {
+    pub(crate) fn advance(
+        &mut self,
+        now: Time,
+        sent: &crate::scoreboard::SentSegment,
+        min_rtt: Duration,
+    ) {
         let rtt = now - sent.at;
         if sent.ever_retransmitted && rtt < min_rtt {
             // Too early for the retransmission: the original arrived, whose transmission time is unknown.
@@ -136,7 +141,7 @@ impl Rack {
     }
 
     /// Takes over the degree of reordering from an earlier connection (`tcp_init_metrics`).
-    pub(crate) fn recall_reordering(&mut self, degree: u32) {
+    pub(crate) fn seed_reordering(&mut self, degree: u32) {
         self.threshold_exceeded |= degree != self.reordering;
         self.reordering = degree;
     }

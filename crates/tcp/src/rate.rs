@@ -11,11 +11,11 @@ use std::time::Duration;
 use congestion::{Delivery, RateSample};
 use units::Time;
 
-use crate::scoreboard::Sent;
+use crate::scoreboard::SentSegment;
 
 /// The connection's progress when a segment was sent (`TCP_SKB_CB(skb)->tx`).
 #[derive(Debug, Clone, Copy)]
-struct Snapshot {
+struct RateSnapshot {
     /// Start of the send interval to which the segment belongs.
     first_sent: Time,
     delivered_at: Time,
@@ -25,15 +25,15 @@ struct Snapshot {
 
 /// A segment in flight; its snapshot until it is delivered.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+struct SentRecord {
     seq: u64,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<RateSnapshot>,
 }
 
 /// The newest segment delivered by the current acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Newest {
-    snapshot: Snapshot,
+    snapshot: RateSnapshot,
     end: u64,
     /// Time to send everything sent since `snapshot.first_sent`.
     sending: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Circumstances {
 #[derive(Debug)]
 pub(crate) struct RateEstimator {
     /// By sequence number.
-    flights: VecDeque<Flight>,
+    flights: VecDeque<SentRecord>,
     /// Segments delivered so far; the SYN is one.
     delivered: u64,
     /// Time at which the last of them was reported, or sending resumed after it (`delivered_mstamp`).
@@ -91,8 +91,8 @@ impl RateEstimator {
         self.limited_until = Some((self.delivered + u64::from(in_flight)).max(1));
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    fn snapshot(&self) -> RateSnapshot {
+        RateSnapshot {
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
             delivered: self.delivered,
@@ -107,7 +107,7 @@ impl RateEstimator {
             self.delivered_at = now;
         }
         let snapshot = Some(self.snapshot());
-        self.flights.push_back(Flight { seq, snapshot });
+        self.flights.push_back(SentRecord { seq, snapshot });
     }
 
     /// The segment at `seq` leaves again.
@@ -118,13 +118,13 @@ impl RateEstimator {
         }
     }
 
-    fn flight(&mut self, seq: u64) -> Option<&mut Flight> {
+    fn flight(&mut self, seq: u64) -> Option<&mut SentRecord> {
         let index = self.flights.binary_search_by_key(&seq, |flight| flight.seq).ok()?;
         self.flights.get_mut(index)
     }
 
     /// `sent` was delivered (`tcp_rate_skb_delivered`).
-    pub(crate) fn on_delivered(&mut self, sent: &Sent) {
+    pub(crate) fn on_delivered(&mut self, sent: &SentSegment) {
         let Some(snapshot) = self.flight(sent.seq).and_then(|flight| flight.snapshot.take()) else {
             return;
         };

@@ -11,7 +11,7 @@ use crate::ecn::{Ecn, EcnReceiver};
 use crate::reassembly::{Fit, Reassembly};
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, Segment};
-use crate::timers::Timers;
+use crate::timers::TcpTimers;
 use crate::window::{Occupancy, ReceiveWindow};
 
 /// Smaller segments do not open the window (`tcp_event_data_recv`).
@@ -178,7 +178,7 @@ impl Receiver {
     }
 
     /// Decides whether to acknowledge now.
-    pub(crate) fn decide(&mut self, now: Time, rtt: &RttEstimator, timers: &mut Timers) {
+    pub(crate) fn decide(&mut self, now: Time, rtt: &RttEstimator, timers: &mut TcpTimers) {
         let occupancy = self.occupancy();
         if self.window.is_tight(&occupancy) {
             self.acks.on_shortage();

@@ -16,20 +16,18 @@
 
 mod by_count;
 mod by_time;
-mod loss;
 mod reduction;
-mod rfc4138;
-mod undo;
+mod rto;
 
 use congestion::Phase;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::config::LossDetection;
-use crate::recovery::rfc4138::SpuriousTest;
 use crate::sender::Sender;
-use crate::timers::Timers;
+use crate::timers::TcpTimers;
+use rto::SpuriousTest;
 
 /// State of loss recovery (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,7 +60,7 @@ impl CongestionState {
 
 /// State of a recovery episode.
 #[derive(Debug)]
-pub(crate) struct Recovery {
+pub(crate) struct RecoveryEpisode {
     pub(crate) state: CongestionState,
     /// The episode ends when this is acknowledged (`high_seq`).
     pub(crate) ends: u64,
@@ -88,9 +86,9 @@ pub(crate) struct Recovery {
     pub(crate) new_data_first: bool,
 }
 
-impl Recovery {
-    pub(crate) fn new() -> Recovery {
-        Recovery {
+impl RecoveryEpisode {
+    pub(crate) fn new() -> RecoveryEpisode {
+        RecoveryEpisode {
             state: CongestionState::Open,
             ends: 0,
             prior_cwnd: 0,
@@ -178,7 +176,7 @@ impl Recovery {
 
 impl Sender {
     /// Runs the state machine on an acknowledgement that is not plain (`tcp_fastretrans_alert`).
-    pub(crate) fn alert(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
+    pub(crate) fn alert(&mut self, now: Time, progress: &mut AckProgress, timers: &mut TcpTimers) {
         if progress.congestion_marked {
             // The reduction is justified: it is not to be undone.
             self.recovery.prior_ssthresh = None;
@@ -192,7 +190,7 @@ impl Sender {
     }
 
     /// Expiry of the timer shared by RACK's reordering window and the delay of early retransmit.
-    pub(crate) fn on_reordering_timeout(&mut self, now: Time, timers: &mut Timers) {
+    pub(crate) fn on_reordering_timeout(&mut self, now: Time, timers: &mut TcpTimers) {
         match self.config.loss_detection {
             LossDetection::Rack => self.on_reordering_window_over(now),
             LossDetection::Fack | LossDetection::Duplicates => self.retransmit_early(now),
@@ -201,7 +199,7 @@ impl Sender {
     }
 
     /// Without SACK a duplicate acknowledgement reports that one more segment arrived, but not which (`tcp_add_reno_sack`).
-    fn presume_arrival(&mut self, progress: &mut Progress) {
+    fn presume_arrival(&mut self, progress: &mut AckProgress) {
         if self.sack || !progress.is_duplicate {
             return;
         }
@@ -212,7 +210,7 @@ impl Sender {
     }
 
     /// Outside of a recovery progress clears the presumed arrivals.
-    fn presume_in_order(&mut self, progress: &mut Progress) {
+    fn presume_in_order(&mut self, progress: &mut AckProgress) {
         if !self.sack && progress.advanced {
             self.board.forget_presumed();
         }
@@ -220,7 +218,7 @@ impl Sender {
     }
 
     /// After a timeout duplicates report data sent since, if there is any (`tcp_process_loss`).
-    fn presume_in_loss(&mut self, progress: &mut Progress) {
+    fn presume_in_loss(&mut self, progress: &mut AckProgress) {
         if self.sack {
             return;
         }

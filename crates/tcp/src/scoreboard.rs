@@ -14,18 +14,18 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::ranges::RangeSet;
+use crate::reassembly::RangeSet;
 
 /// Identifies a record for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Id(u64);
+pub(crate) struct SegmentId(u64);
 
 /// No neighbour in the order of transmission.
-const NONE: Id = Id(u64::MAX);
+const NONE: SegmentId = SegmentId(u64::MAX);
 
 /// One segment in flight (`struct tcp_skb_cb`).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentSegment {
     pub(crate) seq: u64,
     pub(crate) end: u64,
     /// Time of the latest transmission.
@@ -40,22 +40,22 @@ pub(crate) struct Sent {
     pub(crate) ever_retransmitted: bool,
     /// End of the data sent when it was last retransmitted (`ack_seq` of Linux 3).
     fence: u64,
-    earlier: Id,
-    later: Id,
+    earlier: SegmentId,
+    later: SegmentId,
 }
 
 /// The segments in flight.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    records: VecDeque<Sent>,
+    records: VecDeque<SentSegment>,
     /// The id of the first record.
     first: u64,
     /// Both ends of the order of transmission: records that are neither sacked nor waiting for
     /// their retransmission.
-    oldest: Id,
-    newest: Id,
+    oldest: SegmentId,
+    newest: SegmentId,
     /// Lost and not yet retransmitted, lowest sequence number first.
-    lost_waiting: BTreeSet<Id>,
+    lost_waiting: BTreeSet<SegmentId>,
     covered: RangeSet,
     sacked: u32,
     /// Segments presumed to have arrived because of duplicate acknowledgements, without SACK.
@@ -114,43 +114,43 @@ impl Scoreboard {
         self.covered.end()
     }
 
-    fn index(&self, id: Id) -> usize {
+    fn index(&self, id: SegmentId) -> usize {
         (id.0 - self.first) as usize
     }
 
-    fn id(&self, index: usize) -> Id {
-        Id(self.first + index as u64)
+    fn id(&self, index: usize) -> SegmentId {
+        SegmentId(self.first + index as u64)
     }
 
-    pub(crate) fn get(&self, id: Id) -> &Sent {
+    pub(crate) fn get(&self, id: SegmentId) -> &SentSegment {
         &self.records[self.index(id)]
     }
 
-    fn get_mut(&mut self, id: Id) -> &mut Sent {
+    fn get_mut(&mut self, id: SegmentId) -> &mut SentSegment {
         let index = self.index(id);
         &mut self.records[index]
     }
 
     /// The record with the lowest sequence number.
-    pub(crate) fn head(&self) -> Option<&Sent> {
+    pub(crate) fn head(&self) -> Option<&SentSegment> {
         self.records.front()
     }
 
     /// The record with the highest sequence number.
-    pub(crate) fn last(&self) -> Option<Id> {
+    pub(crate) fn last(&self) -> Option<SegmentId> {
         (!self.is_empty()).then(|| self.id(self.records.len() - 1))
     }
 
     /// The records by sequence number.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = Id> + use<> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SegmentId> + use<> {
         let first = self.first;
-        (first..first + self.records.len() as u64).map(Id)
+        (first..first + self.records.len() as u64).map(SegmentId)
     }
 
     /// Records a first transmission.
     pub(crate) fn push(&mut self, range: Range<u64>, now: Time) {
         let id = self.id(self.records.len());
-        self.records.push_back(Sent {
+        self.records.push_back(SentSegment {
             seq: range.start,
             end: range.end,
             at: now,
@@ -165,7 +165,7 @@ impl Scoreboard {
         self.append(id);
     }
 
-    fn append(&mut self, id: Id) {
+    fn append(&mut self, id: SegmentId) {
         let newest = self.newest;
         let record = self.get_mut(id);
         (record.earlier, record.later) = (newest, NONE);
@@ -177,8 +177,8 @@ impl Scoreboard {
     }
 
     /// Takes a record out of the order of transmission; harmless if it is not in it.
-    fn unlink(&mut self, id: Id) {
-        let Sent { earlier, later, .. } = *self.get(id);
+    fn unlink(&mut self, id: SegmentId) {
+        let SentSegment { earlier, later, .. } = *self.get(id);
         if earlier == NONE && later == NONE && self.oldest != id {
             return;
         }
@@ -195,23 +195,23 @@ impl Scoreboard {
     }
 
     /// The record whose latest transmission is the oldest.
-    pub(crate) fn oldest_sent(&self) -> Option<Id> {
+    pub(crate) fn oldest_sent(&self) -> Option<SegmentId> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
     /// The record sent next after `id`.
-    pub(crate) fn sent_after(&self, id: Id) -> Option<Id> {
+    pub(crate) fn sent_after(&self, id: SegmentId) -> Option<SegmentId> {
         let later = self.get(id).later;
         (later != NONE).then_some(later)
     }
 
     /// The lowest record that waits for its retransmission.
-    pub(crate) fn next_lost(&self) -> Option<Id> {
+    pub(crate) fn next_lost(&self) -> Option<SegmentId> {
         self.lost_waiting.first().copied()
     }
 
     /// Marks a record lost (`tcp_mark_skb_lost`). A retransmission can be lost again.
-    pub(crate) fn mark_lost(&mut self, id: Id) {
+    pub(crate) fn mark_lost(&mut self, id: SegmentId) {
         let record = *self.get(id);
         if record.sacked {
             return;
@@ -237,7 +237,7 @@ impl Scoreboard {
     }
 
     /// Records a retransmission of lost data (`tcp_retransmit_skb`).
-    pub(crate) fn mark_retransmitted(&mut self, id: Id, now: Time) {
+    pub(crate) fn mark_retransmitted(&mut self, id: SegmentId, now: Time) {
         self.note_sent_again(id, now);
         let fence = self.records.back().map_or(0, |last| last.end);
         let record = self.get_mut(id);
@@ -250,7 +250,7 @@ impl Scoreboard {
     }
 
     /// Records a probe: sent again, but not counted as in flight twice.
-    pub(crate) fn note_sent_again(&mut self, id: Id, now: Time) {
+    pub(crate) fn note_sent_again(&mut self, id: SegmentId, now: Time) {
         self.unlink(id);
         self.append(id);
         let record = self.get_mut(id);
@@ -259,7 +259,7 @@ impl Scoreboard {
     }
 
     /// Applies one SACK block; `newly` sees each record that it adds, in its state before.
-    pub(crate) fn sack(&mut self, block: Range<u64>, mut newly: impl FnMut(&Sent)) {
+    pub(crate) fn sack(&mut self, block: Range<u64>, mut newly: impl FnMut(&SentSegment)) {
         let mut covered = std::mem::take(&mut self.covered);
         covered.insert(block, |gap| {
             let mut index = self.records.partition_point(|record| record.seq < gap.start);
@@ -276,7 +276,7 @@ impl Scoreboard {
     }
 
     /// The state change of `tcp_sacktag_one`.
-    fn mark_sacked(&mut self, id: Id) {
+    fn mark_sacked(&mut self, id: SegmentId) {
         self.unlink(id);
         let record = self.get_mut(id);
         record.sacked = true;
@@ -315,7 +315,7 @@ impl Scoreboard {
     }
 
     /// Removes the first record if `ack` covers it.
-    pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<Sent> {
+    pub(crate) fn pop_acked(&mut self, ack: u64) -> Option<SentSegment> {
         let record = *self.records.front()?;
         if record.end > ack {
             return None;
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn loss_retransmission_and_loss_again() {
         let mut board = board(4);
-        let ids: Vec<Id> = board.ids().collect();
+        let ids: Vec<SegmentId> = board.ids().collect();
         board.sack(20..40, |_| ());
         board.mark_lost(ids[1]);
         assert_eq!((board.in_flight(), board.next_lost()), (1, Some(ids[1])));
@@ -411,7 +411,7 @@ mod tests {
                     (6, _) => { board.duplicate(10 * n..10 * n + 10); }
                     _ => {}
                 }
-                let count = |f: fn(&Sent) -> bool| board.records.iter().filter(|r| f(r)).count() as u32;
+                let count = |f: fn(&SentSegment) -> bool| board.records.iter().filter(|r| f(r)).count() as u32;
                 prop_assert_eq!(count(|r| r.sacked), board.sacked);
                 prop_assert_eq!(count(|r| r.lost), board.lost);
                 prop_assert_eq!(count(|r| r.retransmitted), board.retransmitted);

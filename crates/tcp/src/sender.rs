@@ -1,11 +1,9 @@
-//! The sending half: segments that may leave now. Writes by the application are in `writes`.
+//! The sending half: segments that may leave now.
 //!
 //! Source: Linux 6.18 `tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`. Data are cut into segments when they leave; the
 //! size of a burst is decided in `tso`.
 //!
 //! Sequence number 0 is the SYN; the byte at stream offset n has number n + 1; the FIN follows the last byte.
-
-mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +13,19 @@ use congestion::{Resume, Start};
 use units::Time;
 
 use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
-use crate::cwnd::{Burst, CongestionWindow};
+use crate::cwnd::{Burst, CongestionWindow, PendingRestart};
 use crate::ecn::EcnSender;
-use crate::idle::PendingRestart;
 use crate::pacing::Pacer;
-use crate::payload::Payload;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
-use crate::recovery::{CongestionState, Recovery};
+use crate::recovery::{CongestionState, RecoveryEpisode};
 use crate::retransmits::{Cause, Retransmits};
 use crate::rtt::{FALLBACK_RTO, RttEstimator};
-use crate::scoreboard::{Id, Scoreboard};
+use crate::scoreboard::{Scoreboard, SegmentId};
+use crate::segment::Payload;
 use crate::send_buffer::SendBuffer;
 use crate::stats::{Limit, LimitClock};
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 use crate::tso::Bursts;
 
 /// Added to timers that wait for something already overdue (`TCP_TIMEOUT_MIN`: two ticks of 1 ms).
@@ -46,7 +43,7 @@ pub(crate) struct PeerWindow {
 
 /// A tail loss probe under way (`tlp_high_seq`, `tlp_retrans`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Probe {
+pub(crate) struct TailProbe {
     /// End of the data sent when the probe left.
     pub(crate) ends: u64,
     /// It repeated the last segment instead of sending new data.
@@ -70,7 +67,7 @@ pub(crate) enum Forced {
 
 /// A segment's worth of data on its way out.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingSegment {
     pub(crate) seq: u64,
     pub(crate) payload: Payload,
     pub(crate) fin: bool,
@@ -99,7 +96,7 @@ pub(crate) struct Sender {
     pub(crate) board: Scoreboard,
     pub(crate) rtt: RttEstimator,
     pub(crate) rack: Rack,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: RecoveryEpisode,
     pub(crate) cwnd: CongestionWindow,
     /// Delivery rates, for a controller that uses them.
     pub(crate) rate: Option<Box<RateEstimator>>,
@@ -108,7 +105,7 @@ pub(crate) struct Sender {
     /// True if SACK was agreed on.
     pub(crate) sack: bool,
     pub(crate) peer: PeerWindow,
-    pub(crate) probe: Option<Probe>,
+    pub(crate) probe: Option<TailProbe>,
     /// The lowest number not acknowledged (`snd_una`).
     pub(crate) una: u64,
     /// The next number to send for the first time (`snd_nxt`).
@@ -130,7 +127,7 @@ pub(crate) struct Sender {
     pub(crate) retransmits: Retransmits,
     pub(crate) limit: LimitClock,
     /// A FIN follows the data.
-    closing: bool,
+    pub(crate) closing: bool,
     pub(crate) forced: Option<Forced>,
     /// Data left since the end of the last burst; something was in flight before it.
     burst: bool,
@@ -143,9 +140,9 @@ pub(crate) struct Sender {
     /// The end of the last segment that was not full (`snd_sml`; Minshall's variant of Nagle).
     pub(crate) small_end: u64,
     /// Maximum of unacknowledged data from the application.
-    buffer_limit: u64,
+    pub(crate) buffer_limit: u64,
     /// A write was refused for lack of space.
-    starved: bool,
+    pub(crate) starved: bool,
 }
 
 /// Random stream of a connection that was given none of its own.
@@ -161,7 +158,7 @@ impl Sender {
             board: Scoreboard::new(),
             rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
             rack: Rack::new(),
-            recovery: Recovery::new(),
+            recovery: RecoveryEpisode::new(),
             rate: cwnd.is_rate_based().then(|| Box::new(RateEstimator::new())),
             cwnd,
             pacer: Pacer::new(),
@@ -291,7 +288,7 @@ impl Sender {
     }
 
     /// The next segment with data or FIN.
-    pub(crate) fn poll(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    pub(crate) fn poll(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         if let Some(forced) = self.forced.take()
             && let Some(out) = self.send_forced(now, forced)
         {
@@ -321,7 +318,7 @@ impl Sender {
     }
 
     /// Nothing new can leave: data neither known to have arrived nor thought lost may be retransmitted.
-    fn send_hole(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_hole(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let id = self.next_forward_retransmission()?;
         if self.board.in_flight() >= self.cwnd.cwnd() || self.is_held_back(now, timers) {
             return None;
@@ -330,7 +327,7 @@ impl Sender {
     }
 
     /// `tcp_xmit_retransmit_queue`
-    fn send_lost(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_lost(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
@@ -346,13 +343,13 @@ impl Sender {
     }
 
     /// `tcp_retransmit_skb`
-    fn retransmit(&mut self, now: Time, id: Id, timers: &mut Timers) -> Outgoing {
+    fn retransmit(&mut self, now: Time, id: SegmentId, timers: &mut TcpTimers) -> OutgoingSegment {
         let seq = self.board.get(id).seq;
         let is_head = self.board.head().is_some_and(|head| head.seq == seq);
-        if is_head && !timers.is_armed(Timer::Reordering) {
+        if is_head && !timers.is_armed(TcpTimer::Reordering) {
             timers.arm_sender(
                 now,
-                Timer::Retransmit,
+                TcpTimer::Retransmit,
                 now + self.rtt.rto() + self.pacing_delay(now),
             );
         }
@@ -367,7 +364,7 @@ impl Sender {
     }
 
     /// Cuts a segment that was sent before.
-    fn repeat(&mut self, now: Time, id: Id, cause: Cause) -> Outgoing {
+    fn repeat(&mut self, now: Time, id: SegmentId, cause: Cause) -> OutgoingSegment {
         let sent = *self.board.get(id);
         let data_end = sent.end.min(self.stream_end());
         let seq = sent.seq.max(self.una);
@@ -381,11 +378,11 @@ impl Sender {
             rate.on_sent_again(sent.seq);
         }
         let push = data_end == self.stream_end();
-        Outgoing { seq, payload, fin: sent.end > data_end, push, is_new: false }
+        OutgoingSegment { seq, payload, fin: sent.end > data_end, push, is_new: false }
     }
 
     /// The next new segment, if both windows permit it.
-    fn send_new(&mut self, now: Time, timers: &mut Timers) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
         let end = self.next_granted(now, timers)?;
         let out = self.send_up_to(now, end);
         if self.starved && self.bursts.is_over(end) && self.board.in_flight() < self.cwnd.cwnd() {
@@ -404,7 +401,7 @@ impl Sender {
             && self.small_end > self.una
     }
 
-    fn send_up_to(&mut self, now: Time, end: u64) -> Outgoing {
+    fn send_up_to(&mut self, now: Time, end: u64) -> OutgoingSegment {
         let seq = self.nxt;
         let data_end = end.min(self.stream_end());
         let len = (data_end - seq) as usize;
@@ -432,7 +429,7 @@ impl Sender {
         };
         self.note_paced(now, len, most);
         let push = data_end == self.stream_end() || self.bursts.pushes(end, self.mss);
-        Outgoing { seq, payload, fin: end > data_end, push, is_new: true }
+        OutgoingSegment { seq, payload, fin: end > data_end, push, is_new: true }
     }
 
     /// `tcp_event_data_sent`
@@ -448,7 +445,7 @@ impl Sender {
         self.last_sent = now;
     }
 
-    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<Outgoing> {
+    fn send_forced(&mut self, now: Time, forced: Forced) -> Option<OutgoingSegment> {
         let out = match forced {
             Forced::NewData if self.has_sendable() => self.send_up_to(now, self.next_end()),
             Forced::NewData => return None,
@@ -475,17 +472,23 @@ impl Sender {
             Forced::WindowProbe => {
                 // An old sequence number is answered at once (`tcp_xmit_probe_skb`).
                 let (seq, payload) = (self.una - 1, Payload::new());
-                return Some(Outgoing { seq, payload, fin: false, push: false, is_new: false });
+                return Some(OutgoingSegment {
+                    seq,
+                    payload,
+                    fin: false,
+                    push: false,
+                    is_new: false,
+                });
             }
         };
         // The timeout is already running; new data must not replace it with another probe.
-        self.probe = Some(Probe { ends: self.nxt, again: forced == Forced::Tail });
+        self.probe = Some(TailProbe { ends: self.nxt, again: forced == Forced::Tail });
         self.burst = false;
         Some(out)
     }
 
     /// Nothing more may leave: sets the timers and evaluates the use of the window.
-    fn end_burst(&mut self, now: Time, timers: &mut Timers) {
+    fn end_burst(&mut self, now: Time, timers: &mut TcpTimers) {
         self.pacer.end_burst();
         self.restart_after_burst(now);
         let full = self.deferred || self.board.in_flight() >= self.cwnd.cwnd();
@@ -493,7 +496,7 @@ impl Sender {
             self.validate_window(now, full);
         }
         if std::mem::take(&mut self.burst) {
-            if self.burst_from_idle || timers.is_armed(Timer::LossProbe) {
+            if self.burst_from_idle || timers.is_armed(TcpTimer::LossProbe) {
                 self.rearm_retransmission(now, timers);
             }
             let expiry = self.retransmission_due();

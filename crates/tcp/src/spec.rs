@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use units::pairs::{Twice, pairs};
 
-use crate::config::named::{Named, Names};
+use crate::config::named::{NamedVariant, VariantNames};
 use crate::config::{Config, Generation};
 
 mod knobs;
@@ -42,7 +42,7 @@ pub enum SpecError {
         suggestion: Option<&'static str>,
     },
     /// A knob without a value.
-    #[error("the TCP knob `{knob}` wants a value: `{knob}={}`", Knob::find(knob).map_or("", |knob| knob.values()))]
+    #[error("the TCP knob `{knob}` needs a value: `{knob}={}`", Knob::find(knob).map_or("", |knob| knob.values()))]
     NoValue {
         /// The knob.
         knob: &'static str,
@@ -162,8 +162,8 @@ fn show_switch(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
-fn choice<T: Named>(text: &str) -> Result<T, String> {
-    T::named(text).ok_or_else(|| format!("one of {}", Names::<T>(PhantomData)))
+fn choice<T: NamedVariant>(text: &str) -> Result<T, String> {
+    T::named(text).ok_or_else(|| format!("one of {}", VariantNames::<T>(PhantomData)))
 }
 
 fn span(text: &str) -> Result<Duration, String> {
@@ -231,7 +231,7 @@ mod tests {
             "no TCP generation is called `linux-3.3` (did you mean `linux-3.2`?); there are \
              linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
         );
-        assert_eq!(error("frto"), "the TCP knob `frto` wants a value: `frto=off|rfc4138|rfc5682`");
+        assert_eq!(error("frto"), "the TCP knob `frto` needs a value: `frto=off|rfc4138|rfc5682`");
         assert_eq!(
             error("iw=0"),
             "the TCP knob `iw` cannot be `0`: it takes a number from 1 to 1000"

@@ -1,4 +1,4 @@
-//! The connection's state (RFC 9293 section 3.3.2, figure 5).
+//! The connection's state (RFC 9293 section 3.3.2, figure 5), and the errors that end it.
 //!
 //! ```text
 //!    connect                                   accept
@@ -16,6 +16,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ impl State {
     }
 
     /// True if the handshake is over and the connection is not.
-    pub fn is_synchronised(self) -> bool {
+    pub(crate) fn is_synchronised(self) -> bool {
         !matches!(self, State::SynSent | State::SynReceived | State::Closed)
     }
 
@@ -105,6 +106,23 @@ impl State {
             other => other,
         }
     }
+}
+
+/// The connection is gone; neither reading nor writing can continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// The peer refused the connection (`ECONNREFUSED`).
+    #[error("the peer refused the connection: nothing listens there")]
+    Refused,
+    /// The peer reset the connection (`ECONNRESET`).
+    #[error("the peer reset the connection")]
+    Reset,
+    /// The peer did not answer (`ETIMEDOUT`).
+    #[error("the peer did not answer any retransmission in time")]
+    TimedOut,
+    /// This end aborted the connection.
+    #[error("the connection was aborted by this end")]
+    Aborted,
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use units::{BitsPerSec, Time};
 use crate::config::TsoSegments;
 use crate::recovery::CongestionState;
 use crate::sender::Sender;
-use crate::timers::Timers;
+use crate::timers::TcpTimers;
 
 /// The largest buffer: 64 KB less headers (`sk_gso_max_size`).
 const MAX_BYTES: u64 = 65_536 - 321;
@@ -45,7 +45,7 @@ pub(crate) struct Bursts {
 }
 
 /// Decision of the windows about the next burst.
-enum Verdict {
+enum BurstDecision {
     /// Send up to this sequence number.
     Send(u64),
     /// Later; it waits for the congestion window.
@@ -119,15 +119,15 @@ impl Sender {
     }
 
     /// End of the next new segment, if one may leave now.
-    pub(crate) fn next_granted(&mut self, now: Time, timers: &mut Timers) -> Option<u64> {
+    pub(crate) fn next_granted(&mut self, now: Time, timers: &mut TcpTimers) -> Option<u64> {
         if self.bursts.is_over(self.nxt) {
             self.deferred = false;
             match self.judge_burst(now, timers) {
-                Verdict::Send(end) => {
+                BurstDecision::Send(end) => {
                     (self.bursts.began, self.bursts.granted) = (self.nxt, end);
                 }
-                Verdict::Wait => return None,
-                Verdict::WaitForWindow => {
+                BurstDecision::Wait => return None,
+                BurstDecision::WaitForWindow => {
                     self.deferred = true;
                     return None;
                 }
@@ -139,16 +139,20 @@ impl Sender {
     }
 
     /// The body of the loop in `tcp_write_xmit`.
-    fn judge_burst(&mut self, now: Time, timers: &mut Timers) -> Verdict {
+    fn judge_burst(&mut self, now: Time, timers: &mut TcpTimers) -> BurstDecision {
         let (in_flight, cwnd) = (self.board.in_flight(), self.cwnd.cwnd());
         if !self.has_unsent() || self.is_held_back(now, timers) {
-            return Verdict::Wait;
+            return BurstDecision::Wait;
         }
         if in_flight >= cwnd || self.next_end() > self.window_end() {
-            return Verdict::Wait;
+            return BurstDecision::Wait;
         }
         if self.config.tso_segments == TsoSegments::One {
-            return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
+            return if self.nagle_holds() {
+                BurstDecision::Wait
+            } else {
+                BurstDecision::Send(self.next_end())
+            };
         }
         let mss = u64::from(self.mss);
         // Never more than half of the window at once.
@@ -161,13 +165,17 @@ impl Sender {
         let quota = room.min(most) * mss;
         let len = head.max(quota.min(unsent));
         if len <= mss {
-            return if self.nagle_holds() { Verdict::Wait } else { Verdict::Send(self.next_end()) };
+            return if self.nagle_holds() {
+                BurstDecision::Wait
+            } else {
+                BurstDecision::Send(self.next_end())
+            };
         }
         if let Some(wait) = self.defer(now, len, most) {
             return wait;
         }
         let end = self.nxt + self.split_point(len, quota);
-        Verdict::Send(end + u64::from(self.ends_with_fin(end)))
+        BurstDecision::Send(end + u64::from(self.ends_with_fin(end)))
     }
 
     /// Number of bytes of a buffer of `len` bytes that leave (`tcp_mss_split_point`).
@@ -182,7 +190,7 @@ impl Sender {
     }
 
     /// Decides whether to wait for the window to permit a larger burst (`tcp_tso_should_defer`).
-    fn defer(&self, now: Time, len: u64, most: u64) -> Option<Verdict> {
+    fn defer(&self, now: Time, len: u64, most: u64) -> Option<BurstDecision> {
         let mss = u64::from(self.mss);
         if self.recovery.state >= CongestionState::Recovery || now - self.last_sent > PATIENCE {
             return None;
@@ -201,11 +209,11 @@ impl Sender {
             return None;
         }
         if room < window && room <= len {
-            return Some(Verdict::WaitForWindow);
+            return Some(BurstDecision::WaitForWindow);
         }
         let limited = room >= window && window <= len;
         let complete = is_tail && self.ends_with_fin(self.stream_end());
-        (limited || !complete).then_some(Verdict::Wait)
+        (limited || !complete).then_some(BurstDecision::Wait)
     }
 }
 

@@ -21,19 +21,19 @@ fn second_start(config: &Config) -> Stats {
     let now = world.now;
     world.server.as_mut().expect("a server").close(now);
     world.client.close(now);
-    let lesson = world.run(Time::from_millis(120_000), |world| {
+    let saved = world.run(Time::from_millis(120_000), |world| {
         world.client.is_closed() || world.server.as_ref().is_some_and(Connection::is_closed)
     });
-    lesson.expect("they close");
-    let lesson =
-        world.server.as_mut().and_then(Connection::take_lesson).expect("it ended in order");
+    saved.expect("they close");
+    let saved =
+        world.server.as_mut().and_then(Connection::take_saved_metrics).expect("it ended in order");
     let mut cache = MetricsCache::default();
-    cache.learn(world.now, PEER, config, &lesson);
+    cache.update(world.now, PEER, config, &saved);
 
     let mut client = Connection::connect(Arc::new(Config::default()), Time::ZERO);
     let syn = client.poll(Time::ZERO).expect("a SYN");
     let mut server = Connection::accept(Arc::new(config.clone()), Time::ZERO, &syn);
-    server.recall(cache.recall(world.now, PEER, config).expect("it was learned"));
+    server.seed_metrics(cache.get(world.now, PEER, config).expect("it was learned"));
     client.handle(Time::from_millis(20), server.poll(Time::ZERO).expect("a SYN-ACK"));
     let answer = client.poll(Time::from_millis(20)).expect("its acknowledgement");
     server.handle(Time::from_millis(40), answer);
@@ -59,5 +59,5 @@ fn linux_6_takes_the_first_timeout_alone() {
 #[test]
 fn without_metrics_nothing_is_taken() {
     let config = Config::parse("linux-3.10,metrics=off").expect("a transport");
-    assert!(MetricsCache::default().recall(Time::ZERO, PEER, &config).is_none());
+    assert!(MetricsCache::default().get(Time::ZERO, PEER, &config).is_none());
 }

@@ -51,13 +51,13 @@ pub enum ParseError {
 }
 
 /// A family of units, each with its factor to the base unit.
-struct Scale {
+struct UnitScale {
     units: &'static [(&'static str, f64)],
     listed: &'static str,
     example: &'static str,
 }
 
-impl Scale {
+impl UnitScale {
     /// Value of `text` in the base unit.
     fn read(&self, text: &str) -> Result<f64, ParseError> {
         let trimmed = text.trim();
@@ -86,13 +86,13 @@ impl Scale {
     }
 }
 
-const DURATION: Scale = Scale {
+const DURATION: UnitScale = UnitScale {
     units: &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)],
     listed: "ns, us, ms, s, min, h",
     example: "`100ms`",
 };
 
-const RATE: Scale = Scale {
+const RATE: UnitScale = UnitScale {
     units: &[
         ("bit", 1.0),
         ("kbit", 1e3),
@@ -111,7 +111,7 @@ const RATE: Scale = Scale {
     example: "`10mbit`",
 };
 
-const SIZE: Scale = Scale {
+const SIZE: UnitScale = UnitScale {
     units: &[
         ("b", 1.0),
         ("kb", 1e3),

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, Ipv6Header};
 
-use crate::error::EncodeError;
+use crate::packet::EncodeError;
 
 /// The relevant fields of an IP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Ip {
     /// Time to live, or hop limit.
     pub hop_limit: u8,
     /// Explicit congestion notification.
-    pub ecn: Ecn,
+    pub ecn: IpEcn,
 }
 
 /// Source and destination, of one family.
@@ -39,20 +39,6 @@ pub enum Addresses {
         /// Destination.
         destination: Ipv6Addr,
     },
-}
-
-/// The codepoint of explicit congestion notification (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECN-capable, codepoint 1.
-    Ect1,
-    /// ECN-capable, codepoint 0, as used by TCP.
-    Ect0,
-    /// A queue on the way was congested.
-    CongestionExperienced,
 }
 
 impl Addresses {
@@ -112,7 +98,7 @@ impl Ip {
                 },
                 identification: header.identification,
                 hop_limit: header.time_to_live,
-                ecn: header.ecn.into(),
+                ecn: header.ecn,
             },
             IpHeaders::Ipv6(header, _) => Ip {
                 addresses: Addresses::V6 {
@@ -121,7 +107,7 @@ impl Ip {
                 },
                 identification: 0,
                 hop_limit: header.hop_limit,
-                ecn: header.ecn().into(),
+                ecn: header.ecn(),
             },
         }
     }
@@ -136,7 +122,7 @@ impl Ip {
                         .map_err(|_| EncodeError::TooLong { bytes: len + Ipv4Header::MIN_LEN })?;
                 header.identification = self.identification;
                 header.dont_fragment = true;
-                header.ecn = self.ecn.into();
+                header.ecn = self.ecn;
                 header.header_checksum = header.calc_header_checksum();
                 Ok(header.to_bytes().to_vec())
             }
@@ -149,41 +135,18 @@ impl Ip {
                     destination: destination.octets(),
                     ..Ipv6Header::default()
                 };
-                header.set_ecn(self.ecn.into());
+                header.set_ecn(self.ecn);
                 Ok(header.to_bytes().to_vec())
             }
         }
     }
 }
 
-impl From<tcp::Ecn> for Ecn {
-    fn from(ecn: tcp::Ecn) -> Ecn {
-        match ecn {
-            tcp::Ecn::NotEct => Ecn::NotEct,
-            tcp::Ecn::Ect0 => Ecn::Ect0,
-            tcp::Ecn::Ce => Ecn::CongestionExperienced,
-        }
-    }
-}
-
-impl From<Ecn> for IpEcn {
-    fn from(ecn: Ecn) -> IpEcn {
-        match ecn {
-            Ecn::NotEct => IpEcn::NotEct,
-            Ecn::Ect1 => IpEcn::Ect1,
-            Ecn::Ect0 => IpEcn::Ect0,
-            Ecn::CongestionExperienced => IpEcn::CongestionExperienced,
-        }
-    }
-}
-
-impl From<IpEcn> for Ecn {
-    fn from(ecn: IpEcn) -> Ecn {
-        match ecn {
-            IpEcn::NotEct => Ecn::NotEct,
-            IpEcn::Ect1 => Ecn::Ect1,
-            IpEcn::Ect0 => Ecn::Ect0,
-            IpEcn::CongestionExperienced => Ecn::CongestionExperienced,
-        }
+/// The codepoint (RFC 3168 section 5) of a segment's field.
+pub(crate) fn codepoint(ecn: tcp::Ecn) -> IpEcn {
+    match ecn {
+        tcp::Ecn::NotEct => IpEcn::NotEct,
+        tcp::Ecn::Ect0 => IpEcn::Ect0,
+        tcp::Ecn::Ce => IpEcn::CongestionExperienced,
     }
 }

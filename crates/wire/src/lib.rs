@@ -4,7 +4,7 @@
 //! timestamps. This crate encodes them as they look on a real wire, and reads real packets back into them:
 //!
 //! - [`Packet`]: an IPv4 or IPv6 packet with TCP or UDP, to and from bytes, with the checksums and options right;
-//! - [`Direction`] and [`Numbering`]: between a connection's numbers and those of 32 and 16 bits;
+//! - [`ConnectionDirection`] and [`Numbering`]: between a connection's numbers and those of 32 and 16 bits;
 //! - [`Encoder`]: all packets of a world, numbered as by a host;
 //! - [`pcapng`]: files of packets, for Wireshark and its kin.
 //!
@@ -14,17 +14,17 @@
 
 #![forbid(unsafe_code)]
 
-mod direction;
 mod encoder;
-mod error;
 mod ip;
 mod options;
 mod packet;
 pub mod pcapng;
 
-pub use direction::{Direction, Numbering, Reference};
+pub use encoder::{ConnectionDirection, NumberReference, Numbering};
 pub use encoder::{Encoder, Sighting};
-pub use error::{Checksum, EncodeError, ParseError};
-pub use ip::{Addresses, Ecn, Ip};
+pub use etherparse::IpEcn;
+pub use ip::{Addresses, Ip};
 pub use options::TcpOptions;
-pub use packet::{Body, Packet, TcpPacket, UdpPacket};
+pub use packet::{
+    Checksum, DecodeError, EncodeError, Packet, TcpPacket, TransportPacket, UdpPacket,
+};

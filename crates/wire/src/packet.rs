@@ -1,13 +1,15 @@
-//! An IP packet with TCP or UDP: its headers as numbers, converted to and from bytes.
+//! An IP packet with TCP or UDP: its headers as numbers, converted to and from bytes, and the errors of that.
 //!
 //! Sources: RFC 9293 (TCP), RFC 768 (UDP), RFC 1071 (checksums). The headers are laid out and summed by etherparse.
+
+use std::fmt;
 
 use bytes::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpNumber, IpSlice, TcpHeader, TcpSlice, UdpHeader, UdpSlice};
 use tcp::{Flags, Payload};
+use thiserror::Error;
 
-use crate::error::{Checksum, EncodeError, ParseError};
 use crate::ip::{Addresses, Ip};
 use crate::options::TcpOptions;
 
@@ -17,12 +19,12 @@ pub struct Packet {
     /// The IP header.
     pub ip: Ip,
     /// Its content.
-    pub body: Body,
+    pub body: TransportPacket,
 }
 
 /// Content of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum TransportPacket {
     /// A TCP segment.
     Tcp(TcpPacket),
     /// A UDP datagram.
@@ -68,8 +70,8 @@ impl Packet {
     /// If it is longer than IP allows, or its options are longer than TCP allows.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let (protocol, transport) = match &self.body {
-            Body::Tcp(tcp) => (IpNumber::TCP, tcp.encode(&self.ip.addresses)?),
-            Body::Udp(udp) => (IpNumber::UDP, udp.encode(&self.ip.addresses)?),
+            TransportPacket::Tcp(tcp) => (IpNumber::TCP, tcp.encode(&self.ip.addresses)?),
+            TransportPacket::Udp(udp) => (IpNumber::UDP, udp.encode(&self.ip.addresses)?),
         };
         let mut bytes = self.ip.encode(protocol, transport.len())?;
         bytes.extend(transport);
@@ -80,7 +82,7 @@ impl Packet {
     ///
     /// # Errors
     /// If it is not a whole packet with TCP or UDP, or was damaged.
-    pub fn parse(bytes: &[u8]) -> Result<Packet, ParseError> {
+    pub fn parse(bytes: &[u8]) -> Result<Packet, DecodeError> {
         let packet = Packet::parse_unsummed(bytes)?;
         verify(bytes)?;
         Ok(packet)
@@ -91,24 +93,24 @@ impl Packet {
     ///
     /// # Errors
     /// If it is not a whole packet with TCP or UDP.
-    pub fn parse_unsummed(bytes: &[u8]) -> Result<Packet, ParseError> {
-        let ip = IpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
+    pub fn parse_unsummed(bytes: &[u8]) -> Result<Packet, DecodeError> {
+        let ip = IpSlice::from_slice(bytes).map_err(DecodeError::malformed)?;
         if ip.is_fragmenting_payload() {
-            return Err(ParseError::Fragment);
+            return Err(DecodeError::Fragment);
         }
         let payload = ip.payload().payload;
         let body = match ip.payload_ip_number() {
-            IpNumber::TCP => Body::Tcp(TcpPacket::parse(payload)?),
-            IpNumber::UDP => Body::Udp(UdpPacket::parse(payload)?),
-            other => return Err(ParseError::Protocol(other.0)),
+            IpNumber::TCP => TransportPacket::Tcp(TcpPacket::parse(payload)?),
+            IpNumber::UDP => TransportPacket::Udp(UdpPacket::parse(payload)?),
+            other => return Err(DecodeError::Protocol(other.0)),
         };
         Ok(Packet { ip: Ip::of(&ip.to_header()), body })
     }
 }
 
 /// Verifies every checksum of a parsed packet: the sum over all bytes covered is zero (RFC 1071).
-fn verify(bytes: &[u8]) -> Result<(), ParseError> {
-    let ip = IpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
+fn verify(bytes: &[u8]) -> Result<(), DecodeError> {
+    let ip = IpSlice::from_slice(bytes).map_err(DecodeError::malformed)?;
     if let Some(ipv4) = ip.ipv4() {
         check(Checksum::Ipv4, Sum16BitWords::new().add_slice(ipv4.header().slice()))?;
     }
@@ -118,7 +120,7 @@ fn verify(bytes: &[u8]) -> Result<(), ParseError> {
     if protocol == IpNumber::TCP {
         return check(Checksum::Tcp, addresses.sum(protocol, payload));
     }
-    let datagram = UdpSlice::from_slice(payload).map_err(ParseError::malformed)?;
+    let datagram = UdpSlice::from_slice(payload).map_err(DecodeError::malformed)?;
     // RFC 768: over IPv4 the sender may omit it.
     let unsummed = datagram.checksum() == 0 && ip.ipv4().is_some();
     if unsummed {
@@ -127,13 +129,13 @@ fn verify(bytes: &[u8]) -> Result<(), ParseError> {
     check(Checksum::Udp, addresses.sum(protocol, datagram.slice()))
 }
 
-fn check(which: Checksum, sum: Sum16BitWords) -> Result<(), ParseError> {
-    if sum.ones_complement() == 0 { Ok(()) } else { Err(ParseError::Checksum(which)) }
+fn check(which: Checksum, sum: Sum16BitWords) -> Result<(), DecodeError> {
+    if sum.ones_complement() == 0 { Ok(()) } else { Err(DecodeError::Checksum(which)) }
 }
 
 impl TcpPacket {
-    fn parse(bytes: &[u8]) -> Result<TcpPacket, ParseError> {
-        let segment = TcpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
+    fn parse(bytes: &[u8]) -> Result<TcpPacket, DecodeError> {
+        let segment = TcpSlice::from_slice(bytes).map_err(DecodeError::malformed)?;
         Ok(TcpPacket {
             source_port: segment.source_port(),
             destination_port: segment.destination_port(),
@@ -178,8 +180,8 @@ impl TcpPacket {
 }
 
 impl UdpPacket {
-    fn parse(bytes: &[u8]) -> Result<UdpPacket, ParseError> {
-        let datagram = UdpSlice::from_slice(bytes).map_err(ParseError::malformed)?;
+    fn parse(bytes: &[u8]) -> Result<UdpPacket, DecodeError> {
+        let datagram = UdpSlice::from_slice(bytes).map_err(DecodeError::malformed)?;
         Ok(UdpPacket {
             source_port: datagram.source_port(),
             destination_port: datagram.destination_port(),
@@ -208,5 +210,66 @@ impl UdpPacket {
         let mut bytes = header.to_bytes().to_vec();
         bytes.extend(&self.payload);
         Ok(bytes)
+    }
+}
+
+/// A checksum that a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// The IPv4 header's.
+    Ipv4,
+    /// TCP's.
+    Tcp,
+    /// UDP's.
+    Udp,
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Checksum::Ipv4 => "IPv4 header",
+            Checksum::Tcp => "TCP",
+            Checksum::Udp => "UDP",
+        })
+    }
+}
+
+/// Reason why bytes are not a packet that this crate reads: failed to parse a packet, because ...
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// A header is cut short or contradicts itself.
+    #[error("{0}")]
+    Malformed(String),
+    /// A fragment of a larger packet.
+    #[error("the packet is a fragment; only whole packets are read")]
+    Fragment,
+    /// Neither TCP nor UDP.
+    #[error("the packet carries IP protocol {0}; only TCP (6) and UDP (17) are read")]
+    Protocol(u8),
+    /// Damaged on the way, or left to hardware to fill in.
+    #[error("wrong {0} checksum")]
+    Checksum(Checksum),
+}
+
+/// Reason why a packet cannot be encoded: failed to write a packet, because ...
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    /// An IP packet has at most 65535 bytes.
+    #[error("the IP packet is too long: {bytes} bytes of at most 65535")]
+    TooLong {
+        /// Number of bytes it would have.
+        bytes: usize,
+    },
+    /// TCP has room for 40 bytes of options.
+    #[error("the TCP options are too long: {bytes} bytes of at most 40")]
+    Options {
+        /// Number of bytes they take.
+        bytes: usize,
+    },
+}
+
+impl DecodeError {
+    pub(crate) fn malformed(error: impl fmt::Display) -> DecodeError {
+        DecodeError::Malformed(error.to_string())
     }
 }

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use chance::Source;
 use farlink_wire::{
-    Addresses, Body, Direction, Ecn, Encoder, Ip, Numbering, Packet, Reference, Sighting,
-    TcpOptions, TcpPacket, UdpPacket,
+    Addresses, ConnectionDirection, Encoder, Ip, IpEcn, NumberReference, Numbering, Packet,
+    Sighting, TcpOptions, TcpPacket, TransportPacket, UdpPacket,
 };
 use proptest::prelude::*;
 use tcp::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
@@ -23,10 +23,10 @@ fn addresses() -> impl Strategy<Value = Addresses> {
 
 fn ip() -> impl Strategy<Value = Ip> {
     let ecn = prop_oneof![
-        Just(Ecn::NotEct),
-        Just(Ecn::Ect0),
-        Just(Ecn::Ect1),
-        Just(Ecn::CongestionExperienced)
+        Just(IpEcn::NotEct),
+        Just(IpEcn::Ect0),
+        Just(IpEcn::Ect1),
+        Just(IpEcn::CongestionExperienced)
     ];
     (addresses(), any::<u16>(), any::<u8>(), ecn).prop_map(
         |(addresses, identification, hop_limit, ecn)| {
@@ -78,9 +78,9 @@ prop_compose! {
 fn packet() -> impl Strategy<Value = Packet> {
     let udp =
         (any::<(u16, u16)>(), data()).prop_map(|((source_port, destination_port), payload)| {
-            Body::Udp(UdpPacket { source_port, destination_port, payload })
+            TransportPacket::Udp(UdpPacket { source_port, destination_port, payload })
         });
-    let body = prop_oneof![tcp_packet().prop_map(Body::Tcp), udp];
+    let body = prop_oneof![tcp_packet().prop_map(TransportPacket::Tcp), udp];
     (ip(), body).prop_map(|(ip, body)| Packet { ip, body })
 }
 
@@ -138,11 +138,11 @@ proptest! {
         receiver in numbering(),
         astray in -1_000_000_000_i64..1_000_000_000,
     ) {
-        let direction = Direction { sender, receiver };
+        let direction = ConnectionDirection { sender, receiver };
         let written = direction.write(443, 32_768, &segment);
         let off = |number: u64| number.saturating_add_signed(astray);
         let now = segment.timestamps.map_or(Time::ZERO, |stamps| stamps.value);
-        let near = Reference { seq: off(segment.seq), ack: off(segment.ack), now };
+        let near = NumberReference { seq: off(segment.seq), ack: off(segment.ack), now };
         prop_assert_eq!(direction.read(&written, &near), segment);
     }
 
@@ -189,8 +189,8 @@ proptest! {
         place in any::<prop::sample::Index>(),
     ) {
         let addresses = Addresses::V4 { source, destination };
-        let ip = Ip { addresses, identification: 7, hop_limit: 64, ecn: Ecn::Ect0 };
-        let mut bytes = Packet { ip, body: Body::Tcp(packet) }.encode().unwrap();
+        let ip = Ip { addresses, identification: 7, hop_limit: 64, ecn: IpEcn::Ect0 };
+        let mut bytes = Packet { ip, body: TransportPacket::Tcp(packet) }.encode().unwrap();
         let bit = place.index(bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(Packet::parse(&bytes).is_err());
@@ -219,10 +219,10 @@ fn a_kernel_s_packets_are_written_as_the_kernel_writes_them() {
         let mut written = packet.encode().unwrap();
         assert_eq!(Packet::parse(&written).unwrap(), packet, "{name}");
         let (header, at) = match (packet.ip.addresses, &packet.body) {
-            (Addresses::V4 { .. }, Body::Tcp(_)) => (20, 16),
-            (Addresses::V6 { .. }, Body::Tcp(_)) => (40, 16),
-            (Addresses::V4 { .. }, Body::Udp(_)) => (20, 6),
-            (Addresses::V6 { .. }, Body::Udp(_)) => (40, 6),
+            (Addresses::V4 { .. }, TransportPacket::Tcp(_)) => (20, 16),
+            (Addresses::V6 { .. }, TransportPacket::Tcp(_)) => (40, 16),
+            (Addresses::V4 { .. }, TransportPacket::Udp(_)) => (20, 6),
+            (Addresses::V6 { .. }, TransportPacket::Udp(_)) => (40, 6),
         };
         for bytes in [&mut bytes, &mut written] {
             bytes[header + at..][..2].fill(0);
@@ -243,11 +243,11 @@ fn what_cannot_be_written_is_refused_by_name() {
         addresses: addresses("10.0.0.1", "10.0.0.2").unwrap(),
         identification: 0,
         hop_limit: 64,
-        ecn: Ecn::NotEct,
+        ecn: IpEcn::NotEct,
     };
     let udp = |len| {
         let payload = Bytes::from(vec![0; len]);
-        let body = Body::Udp(UdpPacket { source_port: 1, destination_port: 2, payload });
+        let body = TransportPacket::Udp(UdpPacket { source_port: 1, destination_port: 2, payload });
         Packet { ip: ip.clone(), body }
     };
     assert_eq!(udp(65_507).encode().unwrap().len(), 65_535);
@@ -270,8 +270,8 @@ fn what_cannot_be_written_is_refused_by_name() {
         options,
         payload: Bytes::new().into(),
     };
-    let error = Packet { ip, body: Body::Tcp(tcp) }.encode().unwrap_err().to_string();
-    assert_eq!(error, "its options take 48 bytes, and TCP has room for 40");
+    let error = Packet { ip, body: TransportPacket::Tcp(tcp) }.encode().unwrap_err().to_string();
+    assert_eq!(error, "the TCP options are too long: 48 bytes of at most 40");
 }
 
 #[test]

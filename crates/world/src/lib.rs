@@ -17,11 +17,7 @@
 #![deny(unsafe_code)]
 
 mod ambient;
-mod batch_socket;
-mod blocking;
-mod chances;
 mod datagram;
-mod metrics;
 pub mod real;
 pub mod report;
 mod resolve;
@@ -30,13 +26,11 @@ mod stream;
 mod task;
 mod time;
 
-pub use batch_socket::{BatchSocket, EcnCodepoint, RecvMeta, Transmit, Writable};
-pub use blocking::blocking;
-pub use chances::stream;
-pub use datagram::UdpSocket;
-pub use metrics::forget_peers;
+pub use ambient::{forget_peers, stream};
+pub use datagram::{BatchSocket, EcnCodepoint, RecvMeta, Transmit, UdpSocket, Writable};
 pub use resolve::{lookup, resolve};
 pub use stream::{TcpListener, TcpStream};
-pub use task::{JoinHandle, spawn};
-pub use time::{Elapsed, Sleep, now, sleep, sleep_until, timeout};
-pub use time::{from_instant, is_virtual, to_instant};
+pub use task::{JoinHandle, blocking, spawn};
+pub use time::{
+    Elapsed, Sleep, from_instant, is_virtual, now, sleep, sleep_until, timeout, to_instant,
+};

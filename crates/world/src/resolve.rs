@@ -6,8 +6,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use crate::ambient::{self, Kind};
-use crate::real;
+use crate::ambient::{self, WorldKind};
 
 /// The address of `name`: from the world's hosts map, which may also map an address to another; otherwise `name`
 /// itself if it is one.
@@ -17,7 +16,7 @@ use crate::real;
 pub fn resolve(name: &str) -> io::Result<IpAddr> {
     let listed = ambient::with_common(|common| common.hosts.get(name).copied());
     listed.or_else(|| name.parse().ok()).ok_or_else(|| {
-        let message = format!("no address is known for the host `{name}`");
+        let message = format!("unknown host `{name}`");
         io::Error::new(io::ErrorKind::NotFound, message)
     })
 }
@@ -29,7 +28,21 @@ pub fn resolve(name: &str) -> io::Result<IpAddr> {
 pub async fn lookup(name: &str) -> io::Result<Vec<IpAddr>> {
     match resolve(name) {
         Ok(address) => Ok(vec![address]),
-        Err(error) if ambient::kind() == Kind::Sim => Err(error),
-        Err(_) => real::lookup(name).await,
+        Err(error) if ambient::kind() == WorldKind::Sim => Err(error),
+        Err(_) => system_lookup(name).await,
+    }
+}
+
+/// The addresses of `name` from the machine's resolver (`getaddrinfo`, hence `/etc/hosts` and the configured name servers), in its order (RFC 6724).
+async fn system_lookup(name: &str) -> io::Result<Vec<IpAddr>> {
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for found in tokio::net::lookup_host((name, 0)).await? {
+        if !addresses.contains(&found.ip()) {
+            addresses.push(found.ip());
+        }
+    }
+    match addresses.is_empty() {
+        true => Err(io::Error::new(io::ErrorKind::NotFound, format!("`{name}` has no address"))),
+        false => Ok(addresses),
     }
 }

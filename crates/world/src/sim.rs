@@ -10,26 +10,18 @@
 
 mod capture;
 pub(crate) mod clock;
-mod demux;
-mod event;
 pub(crate) mod executor;
-mod held;
 mod movement;
 mod plan;
 pub(crate) mod state;
 mod tcp_socket;
 mod tcp_table;
 mod topology;
-mod trace;
 mod udp_socket;
-mod waker;
-mod wakes;
 
-pub use capture::{Content, Crossing, Sighting, take_sightings};
-pub use held::HeldNotes;
-pub use movement::{Arrival, Movement, arrivals, movements};
+pub use capture::{Content, Crossing, Sighting, report, take_sightings};
+pub use movement::{Arrival, HeldNotes, Movement, arrivals, movements};
 pub use plan::{LinkId, NodeId, Plan, RunError};
 pub(crate) use state::forget_peers;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
-pub use trace::report;
 pub(crate) use udp_socket::UdpSocket;

@@ -9,16 +9,16 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 use crate::{real, sim};
 
 /// A TCP connection. Nagle's algorithm is off, as in browsers and web servers.
 ///
 /// Reads and writes go through tokio's [`AsyncRead`] and [`AsyncWrite`] traits, which every HTTP and
 /// TLS library speaks. Vectored writes reach the transport as one write.
-pub struct TcpStream(Stream);
+pub struct TcpStream(StreamBackend);
 
-enum Stream {
+enum StreamBackend {
     Sim(sim::TcpStream),
     Real(real::TcpStream),
 }
@@ -30,8 +30,10 @@ impl TcpStream {
     /// As the kernel's: refused, timed out, unreachable.
     pub async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         match ambient::kind() {
-            Kind::Sim => sim::TcpStream::connect(address).await.map(|s| TcpStream(Stream::Sim(s))),
-            _ => real::TcpStream::connect(address).await.map(|s| TcpStream(Stream::Real(s))),
+            WorldKind::Sim => {
+                sim::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Sim(s)))
+            }
+            _ => real::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Real(s))),
         }
     }
 
@@ -41,8 +43,8 @@ impl TcpStream {
     /// If the socket has lost its address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         match &self.0 {
-            Stream::Sim(stream) => Ok(stream.local_addr()),
-            Stream::Real(stream) => stream.local_addr(),
+            StreamBackend::Sim(stream) => Ok(stream.local_addr()),
+            StreamBackend::Real(stream) => stream.local_addr(),
         }
     }
 
@@ -52,8 +54,8 @@ impl TcpStream {
     /// If the connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         match &self.0 {
-            Stream::Sim(stream) => Ok(stream.peer_addr()),
-            Stream::Real(stream) => stream.peer_addr(),
+            StreamBackend::Sim(stream) => Ok(stream.peer_addr()),
+            StreamBackend::Real(stream) => stream.peer_addr(),
         }
     }
 
@@ -64,11 +66,11 @@ impl TcpStream {
     /// If the kernel refuses the option.
     pub fn set_notsent_lowat(&self, bytes: u32) -> io::Result<()> {
         match &self.0 {
-            Stream::Sim(stream) => {
+            StreamBackend::Sim(stream) => {
                 stream.set_notsent_lowat(bytes);
                 Ok(())
             }
-            Stream::Real(stream) => stream.set_notsent_lowat(bytes),
+            StreamBackend::Real(stream) => stream.set_notsent_lowat(bytes),
         }
     }
 }
@@ -78,16 +80,16 @@ impl TcpStream {
     /// Aborts the connection: the peer sees a reset, not an end (RFC 9293 section 3.10.5). Unacknowledged data is lost.
     pub fn abort(self) {
         match &self.0 {
-            Stream::Sim(stream) => stream.abort(),
-            Stream::Real(stream) => stream.abort(),
+            StreamBackend::Sim(stream) => stream.abort(),
+            StreamBackend::Real(stream) => stream.abort(),
         }
     }
 
     /// Aborts the connection when the stream is dropped: nothing can be read or written any more.
     pub fn abort_on_drop(&self) {
         match &self.0 {
-            Stream::Sim(stream) => stream.abort(),
-            Stream::Real(stream) => stream.abort(),
+            StreamBackend::Sim(stream) => stream.abort(),
+            StreamBackend::Real(stream) => stream.abort(),
         }
     }
 
@@ -95,8 +97,8 @@ impl TcpStream {
     /// world, where processes do not die.
     pub fn set_resets_if_orphaned(&self, resets: bool) {
         match &self.0 {
-            Stream::Sim(_) => {}
-            Stream::Real(stream) => stream.set_resets_if_orphaned(resets),
+            StreamBackend::Sim(_) => {}
+            StreamBackend::Real(stream) => stream.set_resets_if_orphaned(resets),
         }
     }
 
@@ -106,8 +108,8 @@ impl TcpStream {
     /// connections of a node are configured by the plan: there it is [unsupported](io::ErrorKind::Unsupported).
     pub fn set_congestion(&self, name: &str) -> io::Result<()> {
         match &self.0 {
-            Stream::Sim(_) => Err(unsimulated("a connection's own congestion control")),
-            Stream::Real(stream) => stream.set_congestion(name),
+            StreamBackend::Sim(_) => Err(unsimulated("a connection's own congestion control")),
+            StreamBackend::Real(stream) => stream.set_congestion(name),
         }
     }
 
@@ -118,8 +120,8 @@ impl TcpStream {
     /// If the kernel does not tell. (In the simulated world it is the local address: see [`sim::Plan::lead`].)
     pub fn original_destination(&self) -> io::Result<SocketAddr> {
         match &self.0 {
-            Stream::Sim(stream) => Ok(stream.local_addr()),
-            Stream::Real(stream) => stream.original_destination(),
+            StreamBackend::Sim(stream) => Ok(stream.local_addr()),
+            StreamBackend::Real(stream) => stream.original_destination(),
         }
     }
 }
@@ -134,8 +136,8 @@ impl TcpStream {
     /// the simulated one [records series](sim::Plan::record_series).
     pub fn held(&self) -> Option<sim::HeldNotes> {
         match &self.0 {
-            Stream::Sim(stream) => stream.held(),
-            Stream::Real(_) => None,
+            StreamBackend::Sim(stream) => stream.held(),
+            StreamBackend::Real(_) => None,
         }
     }
 }
@@ -165,8 +167,8 @@ impl TcpStream {
         data: &mut Bytes,
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
-            Stream::Sim(stream) => stream.poll_write_bytes(cx, data),
-            Stream::Real(stream) => stream.poll_write(cx, data).map_ok(|written| {
+            StreamBackend::Sim(stream) => stream.poll_write_bytes(cx, data),
+            StreamBackend::Real(stream) => stream.poll_write(cx, data).map_ok(|written| {
                 data.advance(written);
                 written
             }),
@@ -179,8 +181,8 @@ impl TcpStream {
     /// As the kernel's `read`.
     pub async fn read_bytes(&mut self, max: usize) -> io::Result<Bytes> {
         match &mut self.0 {
-            Stream::Sim(stream) => poll_fn(|cx| stream.poll_read_bytes(cx, max)).await,
-            Stream::Real(stream) => {
+            StreamBackend::Sim(stream) => poll_fn(|cx| stream.poll_read_bytes(cx, max)).await,
+            StreamBackend::Real(stream) => {
                 let mut buffer = vec![0; max];
                 let mut unfilled = ReadBuf::new(&mut buffer);
                 poll_fn(|cx| stream.poll_read(cx, &mut unfilled)).await?;
@@ -199,8 +201,8 @@ impl AsyncRead for TcpStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.0 {
-            Stream::Sim(stream) => stream.poll_read(cx, buf),
-            Stream::Real(stream) => stream.poll_read(cx, buf),
+            StreamBackend::Sim(stream) => stream.poll_read(cx, buf),
+            StreamBackend::Real(stream) => stream.poll_read(cx, buf),
         }
     }
 }
@@ -212,8 +214,8 @@ impl AsyncWrite for TcpStream {
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
-            Stream::Sim(stream) => stream.poll_write_vectored(cx, &[IoSlice::new(data)]),
-            Stream::Real(stream) => stream.poll_write(cx, data),
+            StreamBackend::Sim(stream) => stream.poll_write_vectored(cx, &[IoSlice::new(data)]),
+            StreamBackend::Real(stream) => stream.poll_write(cx, data),
         }
     }
 
@@ -223,8 +225,8 @@ impl AsyncWrite for TcpStream {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.0 {
-            Stream::Sim(stream) => stream.poll_write_vectored(cx, parts),
-            Stream::Real(stream) => stream.poll_write_vectored(cx, parts),
+            StreamBackend::Sim(stream) => stream.poll_write_vectored(cx, parts),
+            StreamBackend::Real(stream) => stream.poll_write_vectored(cx, parts),
         }
     }
 
@@ -238,19 +240,19 @@ impl AsyncWrite for TcpStream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.0 {
-            Stream::Sim(stream) => {
+            StreamBackend::Sim(stream) => {
                 stream.shutdown();
                 Poll::Ready(Ok(()))
             }
-            Stream::Real(stream) => stream.poll_shutdown(cx),
+            StreamBackend::Real(stream) => stream.poll_shutdown(cx),
         }
     }
 }
 
 /// A socket that accepts TCP connections.
-pub struct TcpListener(Listener);
+pub struct TcpListener(ListenerBackend);
 
-enum Listener {
+enum ListenerBackend {
     Sim(sim::TcpListener),
     Real(real::TcpListener),
 }
@@ -263,8 +265,10 @@ impl TcpListener {
     /// If the address is taken or not ours.
     pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         match ambient::kind() {
-            Kind::Sim => sim::TcpListener::bind(address).map(|l| TcpListener(Listener::Sim(l))),
-            _ => real::TcpListener::bind(address).map(|l| TcpListener(Listener::Real(l))),
+            WorldKind::Sim => {
+                sim::TcpListener::bind(address).map(|l| TcpListener(ListenerBackend::Sim(l)))
+            }
+            _ => real::TcpListener::bind(address).map(|l| TcpListener(ListenerBackend::Real(l))),
         }
     }
 
@@ -275,11 +279,10 @@ impl TcpListener {
     /// As [`TcpListener::bind`]; in the real world without the capability `CAP_NET_ADMIN`.
     pub fn bind_transparent(address: SocketAddr) -> io::Result<TcpListener> {
         match ambient::kind() {
-            Kind::Sim => {
-                sim::TcpListener::bind_transparent(address).map(|l| TcpListener(Listener::Sim(l)))
-            }
+            WorldKind::Sim => sim::TcpListener::bind_transparent(address)
+                .map(|l| TcpListener(ListenerBackend::Sim(l))),
             _ => real::TcpListener::bind_transparent(address)
-                .map(|listener| TcpListener(Listener::Real(listener))),
+                .map(|listener| TcpListener(ListenerBackend::Real(listener))),
         }
     }
 
@@ -289,13 +292,13 @@ impl TcpListener {
     /// As the kernel's `accept`: out of descriptors, aborted connections.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         match &self.0 {
-            Listener::Sim(listener) => {
+            ListenerBackend::Sim(listener) => {
                 let (stream, peer) = listener.accept().await;
-                Ok((TcpStream(Stream::Sim(stream)), peer))
+                Ok((TcpStream(StreamBackend::Sim(stream)), peer))
             }
-            Listener::Real(listener) => {
+            ListenerBackend::Real(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                Ok((TcpStream(Stream::Real(stream)), peer))
+                Ok((TcpStream(StreamBackend::Real(stream)), peer))
             }
         }
     }
@@ -306,12 +309,12 @@ impl TcpListener {
     /// As [`TcpListener::accept`].
     pub fn accept_waiting(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
         match &self.0 {
-            Listener::Sim(listener) => Ok(listener
+            ListenerBackend::Sim(listener) => Ok(listener
                 .accept_waiting()
-                .map(|(stream, peer)| (TcpStream(Stream::Sim(stream)), peer))),
-            Listener::Real(listener) => Ok(listener
+                .map(|(stream, peer)| (TcpStream(StreamBackend::Sim(stream)), peer))),
+            ListenerBackend::Real(listener) => Ok(listener
                 .accept_waiting()?
-                .map(|(stream, peer)| (TcpStream(Stream::Real(stream)), peer))),
+                .map(|(stream, peer)| (TcpStream(StreamBackend::Real(stream)), peer))),
         }
     }
 
@@ -323,11 +326,11 @@ impl TcpListener {
     /// If the kernel has no socket filters: new handshakes can then only be limited.
     pub fn refuse_handshakes(&self) -> io::Result<()> {
         match &self.0 {
-            Listener::Sim(listener) => {
+            ListenerBackend::Sim(listener) => {
                 listener.refuse_handshakes();
                 Ok(())
             }
-            Listener::Real(listener) => listener.refuse_handshakes(),
+            ListenerBackend::Real(listener) => listener.refuse_handshakes(),
         }
     }
 
@@ -337,8 +340,8 @@ impl TcpListener {
     /// If the socket has lost its address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         match &self.0 {
-            Listener::Sim(listener) => Ok(listener.local_addr()),
-            Listener::Real(listener) => listener.local_addr(),
+            ListenerBackend::Sim(listener) => Ok(listener.local_addr()),
+            ListenerBackend::Real(listener) => listener.local_addr(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks: futures that run beside the task that spawned them, on the same thread.
+//! Tasks: futures that run beside the task that spawned them, on the same thread; and work that would block it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 use crate::sim;
 
 /// Starts a task on the current world (and, in the simulated one, on the current node). It need not
@@ -15,7 +15,7 @@ pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
 {
-    let shared = Rc::new(RefCell::new(Shared { output: None, waiter: None }));
+    let shared = Rc::new(RefCell::new(JoinState { output: None, waiter: None }));
     let handle = JoinHandle(Rc::clone(&shared));
     // An async block has room for its captures and again for the future that it awaits: unboxed, each task would be twice as
     // large as its future, and moved whole.
@@ -32,16 +32,16 @@ where
         }
     };
     match ambient::kind() {
-        Kind::Sim => sim::executor::spawn(Box::pin(task)),
+        WorldKind::Sim => sim::executor::spawn(Box::pin(task)),
         _ => drop(tokio::task::spawn_local(task)),
     }
     handle
 }
 
 /// A spawned task's output, to be awaited or dropped.
-pub struct JoinHandle<T>(Rc<RefCell<Shared<T>>>);
+pub struct JoinHandle<T>(Rc<RefCell<JoinState<T>>>);
 
-struct Shared<T> {
+struct JoinState<T> {
     output: Option<T>,
     waiter: Option<Waker>,
 }
@@ -65,5 +65,22 @@ impl<T> Future for JoinHandle<T> {
                 Poll::Pending
             }
         }
+    }
+}
+
+/// Runs `work` off the world's thread. In the simulated world it runs at once and takes no time.
+///
+/// # Panics
+/// If `work` does.
+pub async fn blocking<T, F>(work: F) -> T
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    match ambient::kind() {
+        WorldKind::Sim => work(),
+        _ => tokio::task::spawn_blocking(work)
+            .await
+            .expect("work is not cancelled while its world runs, and must not panic"),
     }
 }

@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use units::Time;
 
-use crate::ambient::{self, Kind};
+use crate::ambient::{self, WorldKind};
 use crate::{real, sim};
 
 /// The world's current time.
 pub fn now() -> Time {
     match ambient::kind() {
-        Kind::Sim => sim::clock::now(),
+        WorldKind::Sim => sim::clock::now(),
         _ => real::now(),
     }
 }
 
 /// True if time is virtual: then nothing may come from outside the world, neither time nor chance.
 pub fn is_virtual() -> bool {
-    ambient::kind() == Kind::Sim
+    ambient::kind() == WorldKind::Sim
 }
 
 /// A time of the world as the standard library's `Instant`, for crates that use it. Only differences of such instants
@@ -43,16 +43,16 @@ pub fn sleep(span: Duration) -> Sleep {
 /// Completes at `deadline`; at once if it has passed.
 pub fn sleep_until(deadline: Time) -> Sleep {
     match ambient::kind() {
-        Kind::Sim => Sleep(Inner::Sim(sim::clock::Timer::new(deadline))),
-        _ => Sleep(Inner::Real(real::sleep_until(deadline))),
+        WorldKind::Sim => Sleep(SleepBackend::Sim(sim::clock::SimTimer::new(deadline))),
+        _ => Sleep(SleepBackend::Real(real::sleep_until(deadline))),
     }
 }
 
 /// The future of [`sleep`].
-pub struct Sleep(Inner);
+pub struct Sleep(SleepBackend);
 
-enum Inner {
-    Sim(sim::clock::Timer),
+enum SleepBackend {
+    Sim(sim::clock::SimTimer),
     Real(real::Sleep),
 }
 
@@ -61,8 +61,8 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
-            Inner::Sim(timer) => timer.poll(cx),
-            Inner::Real(sleep) => Pin::new(sleep).poll(cx),
+            SleepBackend::Sim(timer) => timer.poll(cx),
+            SleepBackend::Real(sleep) => Pin::new(sleep).poll(cx),
         }
     }
 }

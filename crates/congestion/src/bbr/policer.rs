@@ -44,7 +44,7 @@ pub(super) struct Observation {
 
 /// Change of the detector's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum PolicerChange {
     Nothing,
     /// A policer was found.
     Policed,
@@ -79,49 +79,49 @@ impl Policer {
         self.rounds = 0;
     }
 
-    pub(super) fn observe(&mut self, seen: &Observation) -> Change {
+    pub(super) fn observe(&mut self, seen: &Observation) -> PolicerChange {
         if self.in_use {
             return self.count_down(seen);
         }
         if !self.sampling {
             // The first loss shows that the bucket is empty; the rate before it is too high.
             if !seen.losing {
-                return Change::Nothing;
+                return PolicerChange::Nothing;
             }
             self.begin_interval(seen.totals);
             self.sampling = true;
         }
         if seen.is_app_limited {
             self.reset(seen.totals);
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         self.rounds += u32::from(seen.round_started);
         if self.rounds < LEAST_ROUNDS {
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         if self.rounds > 4 * LEAST_ROUNDS {
             self.reset(seen.totals);
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         if !seen.losing {
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         match self.measure(seen.totals) {
             Some(bandwidth) => self.end_interval(bandwidth, seen),
-            None => Change::Nothing,
+            None => PolicerChange::Nothing,
         }
     }
 
-    fn count_down(&mut self, seen: &Observation) -> Change {
+    fn count_down(&mut self, seen: &Observation) -> PolicerChange {
         if !(seen.cycling && seen.round_started) {
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         self.rounds += 1;
         if self.rounds < TRUSTED_ROUNDS {
-            return Change::Nothing;
+            return PolicerChange::Nothing;
         }
         self.reset(seen.totals);
-        Change::Expired
+        PolicerChange::Expired
     }
 
     /// The bandwidth of a lossy interval.
@@ -143,7 +143,7 @@ impl Policer {
         Some(Bandwidth::of(delivered, 1000 * millis))
     }
 
-    fn end_interval(&mut self, bandwidth: Bandwidth, seen: &Observation) -> Change {
+    fn end_interval(&mut self, bandwidth: Bandwidth, seen: &Observation) -> PolicerChange {
         if let Some(before) = self.bandwidth {
             let difference = bandwidth.difference(before);
             if difference.is_within(NEAR, before)
@@ -152,12 +152,12 @@ impl Policer {
                 self.bandwidth = Some(bandwidth.mean(before));
                 self.in_use = true;
                 self.rounds = 0;
-                return Change::Policed;
+                return PolicerChange::Policed;
             }
         }
         self.bandwidth = Some(bandwidth);
         self.begin_interval(seen.totals);
-        Change::Nothing
+        PolicerChange::Nothing
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     /// Feeds rounds of 100 ms with 100 segments delivered and `lost` lost, until something changes.
-    fn rounds_until_change(policer: &mut Policer, lost: u64) -> (u64, Change) {
+    fn rounds_until_change(policer: &mut Policer, lost: u64) -> (u64, PolicerChange) {
         let mut totals = policer.began;
         for round in 1..100 {
             totals.delivered += 100;
@@ -180,26 +180,26 @@ mod tests {
                 cycling: true,
                 segment_bytes: 1448,
             });
-            if change != Change::Nothing {
+            if change != PolicerChange::Nothing {
                 return (round, change);
             }
         }
-        (100, Change::Nothing)
+        (100, PolicerChange::Nothing)
     }
 
     #[test]
     fn two_consistent_lossy_intervals_betray_a_policer_for_48_rounds() {
         let mut policer = Policer::default();
         // The first interval counts the round in which it begins.
-        assert_eq!(rounds_until_change(&mut policer, 25), (8, Change::Policed));
+        assert_eq!(rounds_until_change(&mut policer, 25), (8, PolicerChange::Policed));
         let bandwidth = policer.bandwidth().expect("it is used");
         assert!(bandwidth.difference(Bandwidth::of(1000, 1_000_000)).0 < 20);
-        assert_eq!(rounds_until_change(&mut policer, 25), (48, Change::Expired));
+        assert_eq!(rounds_until_change(&mut policer, 25), (48, PolicerChange::Expired));
         assert_eq!(policer.bandwidth(), None);
     }
 
     #[test]
     fn less_than_a_fifth_is_no_policer() {
-        assert_eq!(rounds_until_change(&mut Policer::default(), 19), (100, Change::Nothing));
+        assert_eq!(rounds_until_change(&mut Policer::default(), 19), (100, PolicerChange::Nothing));
     }
 }

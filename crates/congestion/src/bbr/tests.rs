@@ -11,7 +11,7 @@ fn at(ms: u64) -> Time {
 }
 
 /// A flow over a path without a queue of its own: rounds of acknowledgements.
-struct Flow {
+struct TestFlow {
     bbr: Bbr,
     window: Window,
     now: Time,
@@ -21,12 +21,12 @@ struct Flow {
     app_limited: bool,
 }
 
-impl Flow {
-    fn new(seed: u64) -> Flow {
+impl TestFlow {
+    fn new(seed: u64) -> TestFlow {
         let mut bbr = Bbr::new(chance::Source::new(seed, 0).stream("bbr"));
         let window = Window::new(10);
         bbr.start(&window, &Start { now: Time::ZERO, rtt: Some(RTT), segment_bytes: 1448 });
-        Flow {
+        TestFlow {
             bbr,
             window,
             now: Time::ZERO,
@@ -97,7 +97,7 @@ fn gains_are_those_of_the_kernel() {
 
 #[test]
 fn the_first_rate_is_the_window_over_the_round_trip_times_the_high_gain() {
-    let flow = Flow::new(1);
+    let flow = TestFlow::new(1);
     let expected = 10.0 * 1448.0 / 0.1 * (739.0 / 256.0) * 0.99;
     let rate = flow.bbr.pacing_rate as f64 / expected;
     assert!((rate - 1.0).abs() < 1e-3, "{rate}");
@@ -106,7 +106,7 @@ fn the_first_rate_is_the_window_over_the_round_trip_times_the_high_gain() {
 
 #[test]
 fn startup_doubles_until_the_path_is_full_then_drains_and_cycles() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.round();
     assert_eq!(flow.window.cwnd, 20);
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
@@ -123,7 +123,7 @@ fn startup_doubles_until_the_path_is_full_then_drains_and_cycles() {
 
 #[test]
 fn an_application_that_sends_little_does_not_end_startup_or_lower_the_estimate() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.app_limited = true;
     for _ in 0..20 {
         flow.round();
@@ -141,7 +141,7 @@ fn an_application_that_sends_little_does_not_end_startup_or_lower_the_estimate()
 fn a_cycle_never_begins_by_giving_way() {
     let mut first = [0; CYCLE.len()];
     for seed in 0..200 {
-        let mut flow = Flow::new(seed);
+        let mut flow = TestFlow::new(seed);
         flow.bbr.enter_probe_bw();
         let Mode::ProbeBw { phase, .. } = flow.bbr.mode else { panic!("{:?}", flow.bbr.mode) };
         first[phase] += 1;
@@ -152,7 +152,7 @@ fn a_cycle_never_begins_by_giving_way() {
 
 #[test]
 fn a_round_of_recovery_conserves_packets_and_its_end_restores_the_window() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
     let before = flow.window.cwnd;
     assert_eq!(flow.bbr.on_congestion(&flow.window), flow.window.ssthresh);
@@ -166,7 +166,7 @@ fn a_round_of_recovery_conserves_packets_and_its_end_restores_the_window() {
 
 #[test]
 fn a_timeout_ends_a_round_and_keeps_the_model() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
     let before = flow.bbr.bandwidth();
     flow.bbr.on_timeout(&Timeout { now: flow.now, next: 0, lost: flow.lost + 10 });
@@ -177,7 +177,7 @@ fn a_timeout_ends_a_round_and_keeps_the_model() {
 
 #[test]
 fn a_round_trip_not_seen_for_ten_seconds_is_looked_for() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.acknowledge(1, 0, 10, RTT);
     let window = flow.window.cwnd;
     let slower = RTT + Duration::from_millis(1);
@@ -206,7 +206,7 @@ fn a_round_trip_not_seen_for_ten_seconds_is_looked_for() {
 
 #[test]
 fn after_idleness_it_sends_at_the_estimate() {
-    let mut flow = Flow::new(1);
+    let mut flow = TestFlow::new(1);
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
     flow.bbr.mode = Mode::ProbeBw { phase: 0, began: flow.now };
     let now = flow.now + RTT;

@@ -1,10 +1,10 @@
-//! Throughput and punctuality of the emulator on this machine, beside Mahimahi: produces the table in `docs/emulation.md`.
+//! Throughput and punctuality of the emulator on this machine: produces the table in `docs/emulation.md`.
 //!
-//! `cargo run --release -p farlink-emu --example emulator_speed -- [--rootless] [--wire veth|tap] [--only NAME] [--seconds N] [--quantum MICROSECONDS]`
+//! `cargo run --release -p farlink-emu --example emulator_speed -- [--wire veth|tap] [--only NAME] [--seconds N]`
 //!
 //! Each line is a link, the same both ways, over either wire unless one is named. If the line says so, a TCP flow (CUBIC) between two threads of
 //! this program runs from server to client, with a ping beside it. CPU time is that of the whole program: sender, emulator, receiver. The error of a
-//! ping is the excess of its round trip over the time its packets were on the links; without a flow it is constant. Mahimahi's numbers are quoted.
+//! ping is the excess of its round trip over the time its packets were on the links; without a flow it is constant.
 
 mod bulk;
 mod ping;
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chance::Source;
-use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWire, Wire, isolated};
+use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWireError, Wire, isolated};
 
 use bulk::Bulk;
 use ping::{EchoSocket, Echoes, Pings};
@@ -27,39 +27,33 @@ const INSIDE: &str = "--inside";
 const TESTBEDS: u32 = 20;
 
 struct Arguments {
-    privilege: Privilege,
     wires: Vec<Wire>,
     only: Option<String>,
     span: Duration,
-    quantum: Option<Duration>,
     inside: bool,
 }
 
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut arguments = Arguments {
-            privilege: Privilege::available(),
             wires: Wire::ALL.to_vec(),
             only: None,
             span: Duration::from_secs(5),
-            quantum: None,
             inside: false,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
-            let number = |text: String| {
-                text.parse().map_err(|_| format!("`{text}` should be a whole number"))
-            };
             match word.as_str() {
-                "--rootless" => arguments.privilege = Privilege::Rootless,
                 "--wire" => {
-                    let wire = value()?.parse().map_err(|error: UnknownWire| error.to_string())?;
+                    let wire =
+                        value()?.parse().map_err(|error: UnknownWireError| error.to_string())?;
                     arguments.wires = vec![wire];
                 }
                 "--only" => arguments.only = Some(value()?),
-                "--seconds" => arguments.span = Duration::from_secs(number(value()?)?),
-                "--quantum" => {
-                    arguments.quantum = Some(Duration::from_micros(number(value()?)?));
+                "--seconds" => {
+                    arguments.span = Duration::from_secs(
+                        value()?.parse().map_err(|_| "--seconds takes a whole number")?,
+                    )
                 }
                 INSIDE => arguments.inside = true,
                 _ => return Err(format!("unknown argument {word}")),
@@ -76,7 +70,7 @@ impl Arguments {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = Arguments::parse(words.iter().cloned()).and_then(|arguments| {
-        if arguments.inside { measure_all(&arguments) } else { go_inside(&arguments, &words) }
+        if arguments.inside { measure_all(&arguments) } else { go_inside(&words) }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -87,11 +81,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn go_inside(arguments: &Arguments, words: &[String]) -> Result<(), String> {
+fn go_inside(words: &[String]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command.args(words).arg(INSIDE);
-    let status = isolated(&mut command, arguments.privilege).status();
+    let status = isolated(&mut command, Privilege::available()).status();
     match status.map_err(|error| format!("failed to make namespaces: {error}"))? {
         status if status.success() => Ok(()),
         status => Err(format!("the measurement failed: {status}")),
@@ -107,7 +101,6 @@ fn measure_all(arguments: &Arguments) -> Result<(), String> {
         for wire in &arguments.wires {
             println!("{}", measure(setting, *wire, arguments)?);
         }
-        println!("| {} |", setting.mahimahi);
     }
     Ok(())
 }
@@ -131,7 +124,7 @@ fn measure(setting: &Setting, wire: Wire, arguments: &Arguments) -> Result<Strin
     let failed = |error: farlink_emu::Error| error.to_string();
     let testbed = testbed(wire)?;
     let socket = testbed.namespace(Side::Client).run(|| Ok(EchoSocket::open())).map_err(failed)?;
-    let (topology, release) = setting.topology(arguments.quantum);
+    let (topology, release) = setting.topology();
     let emulator = testbed.emulator(topology, &Source::new(0, 0));
     let emulator = emulator.map_err(failed)?.releasing(release).observed_by(Echoes::default());
     let control = emulator.control();

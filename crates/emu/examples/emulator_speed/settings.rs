@@ -22,30 +22,12 @@ pub struct Setting {
     pub has_flow: bool,
     /// Release of packets; none for the one that suits the rate.
     pub release: Option<Release>,
-    /// Mahimahi's result for the same link, measured on a comparable machine.
-    pub mahimahi: &'static str,
 }
 
 /// The links of the table.
 pub const SETTINGS: [Setting; 6] = [
-    Setting {
-        name: "50 ms",
-        mbit: None,
-        delay_ms: 50,
-        queue: 0,
-        has_flow: false,
-        release: None,
-        mahimahi: "(Mahimahi: RTT error 0.4-0.5 ms, mdev 0.62-0.69, most 3-6)",
-    },
-    Setting {
-        name: "no delay",
-        mbit: None,
-        delay_ms: 0,
-        queue: 0,
-        has_flow: true,
-        release: None,
-        mahimahi: "(Mahimahi: 1500-1900 Mbit/s)",
-    },
+    Setting { name: "50 ms", mbit: None, delay_ms: 50, queue: 0, has_flow: false, release: None },
+    Setting { name: "no delay", mbit: None, delay_ms: 0, queue: 0, has_flow: true, release: None },
     Setting {
         name: "100 Mbit/s exact",
         mbit: Some(100),
@@ -53,7 +35,6 @@ pub const SETTINGS: [Setting; 6] = [
         queue: 200,
         has_flow: true,
         release: Some(Release::Exact),
-        mahimahi: "(Mahimahi: 1.6 CPU-s a Gbit)",
     },
     Setting {
         name: "100 Mbit/s coalesced",
@@ -62,7 +43,6 @@ pub const SETTINGS: [Setting; 6] = [
         queue: 200,
         has_flow: true,
         release: Some(Release::THRIFTY),
-        mahimahi: "(Mahimahi: 1.6 CPU-s a Gbit)",
     },
     Setting {
         name: "1000 Mbit/s",
@@ -71,7 +51,6 @@ pub const SETTINGS: [Setting; 6] = [
         queue: 1000,
         has_flow: true,
         release: None,
-        mahimahi: "(Mahimahi: 787-936 Mbit/s, 0.9 CPU-s a Gbit, 40000 sent again)",
     },
     Setting {
         name: "1000 Mbit/s far",
@@ -80,13 +59,12 @@ pub const SETTINGS: [Setting; 6] = [
         queue: 2000,
         has_flow: true,
         release: None,
-        mahimahi: "",
     },
 ];
 
 impl Setting {
     /// The links, and the release of packets from them.
-    pub fn topology(&self, quantum: Option<Duration>) -> (Topology, Release) {
+    pub fn topology(&self) -> (Topology, Release) {
         let delay = Duration::from_millis(self.delay_ms);
         let link = match self.mbit {
             None => LinkConfig::delay(delay),
@@ -96,11 +74,7 @@ impl Setting {
             }
         };
         let topology = Topology::between(link.clone(), link);
-        let suiting = self.release.unwrap_or_else(|| Release::suiting(&topology));
-        let release = match (suiting, quantum) {
-            (Release::Coalesced { .. }, Some(quantum)) => Release::Coalesced { quantum },
-            (suiting, _) => suiting,
-        };
+        let release = self.release.unwrap_or_else(|| Release::suiting(&topology));
         (topology, release)
     }
 }

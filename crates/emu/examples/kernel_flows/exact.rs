@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use farlink_emu::flow::{Comparison, Divergence, Trace};
+use farlink_emu::flow::{Divergence, FlowComparison, FlowTrace};
 
 /// The table's head.
 pub const HEAD: &str = "\
@@ -11,14 +11,14 @@ pub const HEAD: &str = "\
 ";
 
 /// One flow's row.
-pub fn row(name: &str, comparison: &Comparison<'_>) -> String {
-    let Comparison { kernel, simulated, .. } = *comparison;
-    let seconds = |trace: &Trace| {
+pub fn row(name: &str, comparison: &FlowComparison<'_>) -> String {
+    let FlowComparison { kernel, simulated, .. } = *comparison;
+    let seconds = |trace: &FlowTrace| {
         let completion = trace.completion(comparison.total_bytes);
         completion.map_or("never".into(), |took| format!("{:.3}", took.as_secs_f64()))
     };
     let both =
-        |count: &dyn Fn(&Trace) -> usize| format!("{} / {}", count(kernel), count(simulated));
+        |count: &dyn Fn(&FlowTrace) -> usize| format!("{} / {}", count(kernel), count(simulated));
     format!(
         "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         seconds(kernel),
@@ -40,7 +40,7 @@ fn verdict(divergence: Option<Divergence>, of: usize) -> String {
     }
 }
 
-fn rounds(comparison: &Comparison<'_>) -> String {
+fn rounds(comparison: &FlowComparison<'_>) -> String {
     let of = comparison.kernel.rounds().len();
     match comparison.rounds() {
         None => format!("same in {of}"),
@@ -57,7 +57,7 @@ fn rounds(comparison: &Comparison<'_>) -> String {
 }
 
 /// Writes packets and acknowledgements in chronological order, for closer inspection.
-pub fn write_series(directory: &Path, name: &str, trace: &Trace) -> Result<(), String> {
+pub fn write_series(directory: &Path, name: &str, trace: &FlowTrace) -> Result<(), String> {
     let data = trace.data.iter().map(|packet| {
         let fate = if packet.arrives.is_some() { "" } else { " dropped" };
         let segment = (packet.seq - 1) as f64 / 1448.0;

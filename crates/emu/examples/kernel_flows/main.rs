@@ -16,7 +16,8 @@ use std::process::{Command, ExitCode};
 
 use congestion::Algorithm;
 use farlink_emu::flow::{
-    Buffers, Comparison, Flow, Measurement, Trace, kernel_name, measure, simulate,
+    ComparedFlow, FlowBuffers, FlowComparison, FlowTrace, KernelMeasurement, kernel_name, measure,
+    simulate,
 };
 use farlink_emu::{Privilege, isolated};
 use tcp::{Clock, Config};
@@ -118,12 +119,12 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         List::Exact => (exact_table(arguments, &config)?, SETTINGS.iter().collect()),
         List::Autotuned => {
             let settings: Vec<&Setting> = AUTOTUNED.iter().collect();
-            let flows = (Algorithm::Cubic, Buffers::Autotuned);
+            let flows = (Algorithm::Cubic, FlowBuffers::Autotuned);
             (spread_table(arguments, &config, &settings, flows)?, settings)
         }
         List::Bbr => {
             let settings: Vec<&Setting> = SETTINGS.iter().collect();
-            let flows = (Algorithm::Bbr, Buffers::Ample);
+            let flows = (Algorithm::Bbr, FlowBuffers::Ample);
             (spread_table(arguments, &config, &settings, flows)?, settings)
         }
     };
@@ -149,10 +150,10 @@ fn exact_table(arguments: &Arguments, config: &Config) -> Result<String, String>
             if !arguments.wants(&name) {
                 continue;
             }
-            let flow = setting.flow(congestion, Buffers::Ample);
+            let flow = setting.flow(congestion, FlowBuffers::Ample);
             let measured = measure_patiently(&name, &flow)?;
             let simulated = simulate(&flow, config, 0);
-            let comparison = Comparison {
+            let comparison = FlowComparison {
                 kernel: &measured.trace,
                 simulated: &simulated,
                 total_bytes: flow.total_bytes(),
@@ -183,7 +184,7 @@ fn spread_table(
     arguments: &Arguments,
     config: &Config,
     settings: &[&Setting],
-    (congestion, buffers): (Algorithm, Buffers),
+    (congestion, buffers): (Algorithm, FlowBuffers),
 ) -> Result<String, String> {
     let mut table = String::from(spread::HEAD);
     let mut rows = Vec::new();
@@ -193,13 +194,13 @@ fn spread_table(
             continue;
         }
         let flow = setting.flow(congestion, buffers);
-        let kernel: Result<Vec<Trace>, String> =
+        let kernel: Result<Vec<FlowTrace>, String> =
             (0..RUNS).map(|_| Ok(measure_patiently(&name, &flow)?.trace)).collect();
         let kernel = kernel?;
-        let simulated: Vec<Trace> =
+        let simulated: Vec<FlowTrace> =
             (0..SIMULATED_RUNS).map(|run| simulate(&flow, config, run)).collect();
-        let outcomes = |who: &str, traces: &[Trace]| -> Result<Vec<Outcome>, String> {
-            let outcome = |(run, trace): (usize, &Trace)| {
+        let outcomes = |who: &str, traces: &[FlowTrace]| -> Result<Vec<Outcome>, String> {
+            let outcome = |(run, trace): (usize, &FlowTrace)| {
                 if let Some(directory) = &arguments.series {
                     exact::write_series(directory, &format!("{name}-{who}-{run}"), trace)?;
                 }
@@ -219,7 +220,7 @@ fn spread_table(
 }
 
 /// Repeats a flow until its times are valid.
-fn measure_patiently(name: &str, flow: &Flow) -> Result<Measurement, String> {
+fn measure_patiently(name: &str, flow: &ComparedFlow) -> Result<KernelMeasurement, String> {
     for _ in 0..ATTEMPTS {
         let measurement = measure(flow).map_err(|error| error.to_string())?;
         match measurement.invalid {

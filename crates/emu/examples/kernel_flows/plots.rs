@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farlink_emu::flow::Trace;
+use farlink_emu::flow::FlowTrace;
 
 /// The flows over one link.
 pub struct Row {
     pub name: String,
     /// Distinguishing property of the link.
     pub what: &'static str,
-    pub kernel: Vec<Trace>,
-    pub simulated: Vec<Trace>,
+    pub kernel: Vec<FlowTrace>,
+    pub simulated: Vec<FlowTrace>,
 }
 
 const WIDTH: f64 = 430.0;
@@ -79,7 +79,13 @@ impl Axes {
     }
 }
 
-fn panel(svg: &mut String, (left, top): (f64, f64), axes: &Axes, traces: &[Trace], colour: &str) {
+fn panel(
+    svg: &mut String,
+    (left, top): (f64, f64),
+    axes: &Axes,
+    traces: &[FlowTrace],
+    colour: &str,
+) {
     let bottom = top + HEIGHT;
     let _ = writeln!(
         svg,
@@ -113,7 +119,7 @@ fn panel(svg: &mut String, (left, top): (f64, f64), axes: &Axes, traces: &[Trace
 }
 
 /// The window as a staircase, thinned out evenly if it changes more often than can be seen.
-fn steps(trace: &Trace, most: usize) -> Vec<(f64, f64)> {
+fn steps(trace: &FlowTrace, most: usize) -> Vec<(f64, f64)> {
     let changes = trace.acknowledgements.windows(2).filter(|pair| pair[0].cwnd != pair[1].cwnd);
     let changes: Vec<_> = changes.collect();
     let every = changes.len().div_ceil(most).max(1);

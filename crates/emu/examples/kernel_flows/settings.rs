@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use congestion::Algorithm;
-use farlink_emu::flow::{Buffers, Exchange, Flow};
+use farlink_emu::flow::{ComparedFlow, FlowBuffers, RequestResponse};
 use net::QueueLimit;
 use units::BitsPerSec;
 
@@ -22,143 +22,69 @@ pub struct Setting {
     /// Numbers of the data packets that are dropped.
     pub drops: &'static [u64],
     /// Requests and responses.
-    pub exchanges: &'static [Exchange],
+    pub exchanges: &'static [RequestResponse],
 }
 
-const fn bulk(response_bytes: u64) -> Exchange {
-    Exchange { think: Duration::ZERO, response_bytes }
+const fn bulk(response_bytes: u64) -> RequestResponse {
+    RequestResponse { think: Duration::ZERO, response_bytes }
 }
 
-const fn after(think_ms: u64, response_bytes: u64) -> Exchange {
-    Exchange { think: Duration::from_millis(think_ms), response_bytes }
+const fn after(think_ms: u64, response_bytes: u64) -> RequestResponse {
+    RequestResponse { think: Duration::from_millis(think_ms), response_bytes }
 }
 
-/// Links over which a kernel flow is reproducible: compared packet by packet.
-pub const SETTINGS: [Setting; 12] = [
-    Setting {
-        name: "clean",
-        what: "nothing is lost",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[],
-        exchanges: &[bulk(3_000_000)],
-    },
-    Setting {
-        name: "narrow",
-        what: "slow link, queue of 20 packets overflows",
-        mbit: 1,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(20),
-        drops: &[],
-        exchanges: &[bulk(1_000_000)],
-    },
-    Setting {
-        name: "shallow",
-        what: "queue of 20 packets overflows",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(20),
-        drops: &[],
-        exchanges: &[bulk(3_000_000)],
-    },
-    Setting {
-        name: "middling",
-        what: "queue of 100 packets overflows",
-        mbit: 10,
-        rtt_ms: 20,
-        queue: QueueLimit::Packets(100),
-        drops: &[],
-        exchanges: &[bulk(5_000_000)],
-    },
-    Setting {
-        name: "bloated",
-        what: "queue of 4 BDP",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(333),
-        drops: &[],
-        exchanges: &[bulk(5_000_000)],
-    },
-    Setting {
-        name: "wide",
-        what: "fast link, queue of 1 BDP",
-        mbit: 100,
-        rtt_ms: 20,
-        queue: QueueLimit::Packets(167),
-        drops: &[],
-        exchanges: &[bulk(20_000_000)],
-    },
-    Setting {
-        name: "satellite",
-        what: "long way, queue of 1 BDP",
-        mbit: 10,
-        rtt_ms: 600,
-        queue: QueueLimit::Packets(500),
-        drops: &[],
-        exchanges: &[bulk(5_000_000)],
-    },
-    Setting {
-        name: "single",
-        what: "packet 100 is lost",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[100],
-        exchanges: &[bulk(3_000_000)],
-    },
-    Setting {
-        name: "burst",
-        what: "packets 100-102 are lost",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[100, 101, 102],
-        exchanges: &[bulk(3_000_000)],
-    },
-    Setting {
-        name: "tail",
-        what: "the last three packets are lost",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[205, 206, 207],
-        exchanges: &[bulk(207 * 1448)],
-    },
-    Setting {
-        name: "head",
-        what: "the first packet is lost, its retransmission too, and packets 60 and 120",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[1, 13, 60, 120],
-        exchanges: &[bulk(2_000_000)],
-    },
-    Setting {
-        name: "idle",
-        what: "four responses, idle for 0.1, 1 and 3 s between",
-        mbit: 10,
-        rtt_ms: 100,
-        queue: QueueLimit::Packets(1000),
-        drops: &[],
-        exchanges: &[
-            bulk(500_000),
-            after(100, 300_000),
-            after(1000, 300_000),
-            after(3000, 300_000),
-        ],
-    },
-];
-
-/// A download of `response_bytes` over a link without losses of its own.
+/// A flow over a link without losses of its own: its rate in Mbit/s, its round trip in ms, its queue in packets.
 const fn download(
     name: &'static str,
     what: &'static str,
     (mbit, rtt_ms, queue): (u64, u64, u32),
-    exchanges: &'static [Exchange],
+    exchanges: &'static [RequestResponse],
 ) -> Setting {
     Setting { name, what, mbit, rtt_ms, queue: QueueLimit::Packets(queue), drops: &[], exchanges }
 }
+
+/// Links over which a kernel flow is reproducible: compared packet by packet.
+pub const SETTINGS: [Setting; 12] = [
+    download("clean", "nothing is lost", (10, 100, 1000), &[bulk(3_000_000)]),
+    download(
+        "narrow",
+        "slow link, queue of 20 packets overflows",
+        (1, 100, 20),
+        &[bulk(1_000_000)],
+    ),
+    download("shallow", "queue of 20 packets overflows", (10, 100, 20), &[bulk(3_000_000)]),
+    download("middling", "queue of 100 packets overflows", (10, 20, 100), &[bulk(5_000_000)]),
+    download("bloated", "queue of 4 BDP", (10, 100, 333), &[bulk(5_000_000)]),
+    download("wide", "fast link, queue of 1 BDP", (100, 20, 167), &[bulk(20_000_000)]),
+    download("satellite", "long way, queue of 1 BDP", (10, 600, 500), &[bulk(5_000_000)]),
+    Setting {
+        drops: &[100],
+        ..download("single", "packet 100 is lost", (10, 100, 1000), &[bulk(3_000_000)])
+    },
+    Setting {
+        drops: &[100, 101, 102],
+        ..download("burst", "packets 100-102 are lost", (10, 100, 1000), &[bulk(3_000_000)])
+    },
+    Setting {
+        drops: &[205, 206, 207],
+        ..download("tail", "the last three packets are lost", (10, 100, 1000), &[bulk(207 * 1448)])
+    },
+    Setting {
+        drops: &[1, 13, 60, 120],
+        ..download(
+            "head",
+            "the first packet is lost, its retransmission too, and packets 60 and 120",
+            (10, 100, 1000),
+            &[bulk(2_000_000)],
+        )
+    },
+    download(
+        "idle",
+        "four responses, idle for 0.1, 1 and 3 s between",
+        (10, 100, 1000),
+        &[bulk(500_000), after(100, 300_000), after(1000, 300_000), after(3000, 300_000)],
+    ),
+];
 
 /// Downloads with the kernel's own buffers, which grow.
 pub const AUTOTUNED: [Setting; 9] = [
@@ -175,8 +101,8 @@ pub const AUTOTUNED: [Setting; 9] = [
 
 impl Setting {
     /// The flow over this link.
-    pub fn flow(&self, congestion: Algorithm, buffers: Buffers) -> Flow {
-        Flow {
+    pub fn flow(&self, congestion: Algorithm, buffers: FlowBuffers) -> ComparedFlow {
+        ComparedFlow {
             rate: BitsPerSec::mbit(self.mbit),
             rtt: Duration::from_millis(self.rtt_ms),
             queue: self.queue,

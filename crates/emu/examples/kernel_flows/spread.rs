@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farlink_emu::flow::Trace;
+use farlink_emu::flow::FlowTrace;
 
 /// The table's head.
 pub const HEAD: &str = "\
@@ -19,7 +19,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Outcome of a flow of `total` bytes; none if it did not complete.
-    pub fn of(trace: &Trace, total: u64) -> Option<Outcome> {
+    pub fn of(trace: &FlowTrace, total: u64) -> Option<Outcome> {
         Some(Outcome { took: trace.completion(total)?, again: trace.retransmissions().len() })
     }
 }

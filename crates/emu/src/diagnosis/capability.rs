@@ -1,9 +1,7 @@
 //! Prerequisites of emulations, and the trial of each.
 
-use std::fmt;
-use std::fs;
-use std::io;
 use std::process::Command;
+use std::{fmt, fs, io};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -11,9 +9,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-use super::attempt::{Complaint, first_line, in_child};
-use super::finding::Lack;
-use crate::isolate::Isolation;
+use super::{AttemptError, Lack, first_line, in_child};
+use crate::namespace::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
 /// A feature that an emulation needs or benefits from.
@@ -60,7 +57,7 @@ impl Capability {
     ];
 
     /// True if emulation over this wire is impossible without it.
-    pub fn is_needed_for(self, wire: Wire) -> bool {
+    pub(crate) fn is_needed_for(self, wire: Wire) -> bool {
         match self {
             Capability::Kernel
             | Capability::UserNamespaces
@@ -211,13 +208,13 @@ fn namespaces() -> Result<String, Lack> {
 fn iproute2() -> Result<String, Lack> {
     match first_line(Command::new("ip").arg("-Version")) {
         Ok(line) => Ok(line),
-        Err(Complaint::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
+        Err(AttemptError::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
             Err(Lack::new("there is no `ip` on PATH", "sudo apt-get install iproute2"))
         }
-        Err(Complaint::NotStarted(error)) => {
+        Err(AttemptError::NotStarted(error)) => {
             Err(Lack::new(format!("`ip` cannot be run: {error}"), "sudo apt-get install iproute2"))
         }
-        Err(Complaint::Failed(line)) => Err(Lack::new(
+        Err(AttemptError::Failed(line)) => Err(Lack::new(
             format!("`ip` fails: {line}"),
             "sudo apt-get install --reinstall iproute2",
         )),
@@ -229,8 +226,8 @@ fn veth() -> Result<String, Lack> {
     command.args(["link", "add", "farlink0", "type", "veth", "peer", "name", "farlink1"]);
     match first_line(isolated(&mut command, Privilege::available())) {
         Ok(_) => Ok("a pair of interfaces".into()),
-        Err(Complaint::NotStarted(error)) => Err(no_veth(&error.to_string())),
-        Err(Complaint::Failed(line)) => Err(no_veth(&line)),
+        Err(AttemptError::NotStarted(error)) => Err(no_veth(&error.to_string())),
+        Err(AttemptError::Failed(line)) => Err(no_veth(&line)),
     }
 }
 

@@ -11,11 +11,12 @@ use kernel::{SenderState, pin_congestion_control, sender_state};
 use units::Time;
 
 use super::{
-    Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Exchange, Flow, REQUEST_BYTES, Trace, source,
+    Acknowledgement, CHUNK_BYTES, ComparedFlow, DataPacket, FlowBuffers, FlowTrace, REQUEST_BYTES,
+    RequestResponse, source,
 };
 use crate::{
-    Account, Error, Fate, Invalid, Observer, Passage, Passages, Punctuality, Side, Sighting,
-    Testbed, realtime,
+    Account, Error, Fate, Observer, Passage, Passages, Punctuality, Side, Sighting, Testbed,
+    TimingError, realtime,
 };
 
 const PORT: u16 = 8080;
@@ -24,23 +25,23 @@ const STALLED: Duration = Duration::from_secs(60);
 
 /// One flow of the kernel.
 #[derive(Clone, Debug)]
-pub struct Measurement {
+pub struct KernelMeasurement {
     /// Trace at the link.
-    pub trace: Trace,
+    pub trace: FlowTrace,
     /// Punctuality of the emulator.
     pub punctuality: Punctuality,
     /// Reason why the flow's times are not those of the link, if so.
-    pub invalid: Option<Invalid>,
+    pub invalid: Option<TimingError>,
     /// True if the emulator's thread had precedence.
     pub realtime: bool,
 }
 
 /// Sends `flow` over a testbed of its own.
-pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
+pub fn measure(flow: &ComparedFlow) -> Result<KernelMeasurement, Error> {
     let testbed = &Testbed::new()?;
     // The results of earlier flows to the same address must not matter.
     testbed.set_sysctl("ipv4/tcp_no_metrics_save", "1")?;
-    if flow.buffers == Buffers::Ample {
+    if flow.buffers == FlowBuffers::Ample {
         testbed.set_sysctl("ipv4/tcp_rmem", "4096 16777216 16777216")?;
         testbed.set_sysctl("ipv4/tcp_wmem", "4096 67108864 67108864")?;
     }
@@ -58,7 +59,7 @@ pub fn measure(flow: &Flow) -> Result<Measurement, Error> {
     control.stop();
     let Account { snapshot, observer: (passages, states), .. } = join(emulation, "emulator")?;
     outcome?;
-    Ok(Measurement {
+    Ok(KernelMeasurement {
         trace: trace(&passages.0, &states.states),
         punctuality: snapshot.punctuality,
         invalid: snapshot.check().err(),
@@ -92,7 +93,7 @@ pub fn kernel_name(congestion: Algorithm) -> &'static str {
 fn serve(
     testbed: &Testbed,
     listener: TcpListener,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<RequestResponse>,
     accepted: Arc<OnceLock<TcpStream>>,
 ) -> Result<JoinHandle<Result<(), Error>>, Error> {
     testbed.namespace(Side::Server).spawn(move || {
@@ -121,7 +122,7 @@ fn serve(
 /// Requests and reads, as the exchanges specify.
 fn browse(
     testbed: &Testbed,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<RequestResponse>,
 ) -> Result<JoinHandle<Result<(), Error>>, Error> {
     testbed.namespace(Side::Client).spawn(move || {
         realtime::prioritise();
@@ -173,17 +174,17 @@ impl Observer for SenderStates {
 }
 
 /// Turns the observations into the flow's trace.
-fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> Trace {
-    let Some(origin) = Origin::find(passages) else { return Trace::default() };
+fn trace(passages: &[Passage], states: &[(u64, SenderState)]) -> FlowTrace {
+    let Some(origin) = TraceOrigin::find(passages) else { return FlowTrace::default() };
     let data = passages.iter().filter_map(|passage| origin.data(passage));
     let acknowledgements = states
         .iter()
         .filter_map(|(number, state)| origin.acknowledgement(&passages[*number as usize], state));
-    Trace { data: data.collect(), acknowledgements: acknowledgements.collect() }
+    FlowTrace { data: data.collect(), acknowledgements: acknowledgements.collect() }
 }
 
 /// Origin of a trace's times and sequence numbers.
-struct Origin {
+struct TraceOrigin {
     began: Time,
     /// The server's initial sequence number.
     initial: u32,
@@ -191,8 +192,8 @@ struct Origin {
     scale: u8,
 }
 
-impl Origin {
-    fn find(passages: &[Passage]) -> Option<Origin> {
+impl TraceOrigin {
+    fn find(passages: &[Passage]) -> Option<TraceOrigin> {
         let syn = |from| {
             passages.iter().find_map(|passage| {
                 let tcp = passage.tcp.filter(|tcp| passage.from == from && tcp.is_syn())?;
@@ -201,7 +202,7 @@ impl Origin {
         };
         let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
         let scale = asked.window_scale.unwrap_or(0);
-        Some(Origin { began, initial: answered.seq, scale })
+        Some(TraceOrigin { began, initial: answered.seq, scale })
     }
 
     fn time(&self, time: Time) -> Time {

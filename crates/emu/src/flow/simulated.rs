@@ -8,8 +8,10 @@ use net::Packet;
 use tcp::{Config, Connection, Segment};
 use units::Time;
 
-use super::{Acknowledgement, Buffers, CHUNK_BYTES, DataPacket, Flow, REQUEST_BYTES, Trace};
-use crate::Path;
+use super::{
+    Acknowledgement, CHUNK_BYTES, ComparedFlow, DataPacket, FlowBuffers, FlowTrace, REQUEST_BYTES,
+};
+use crate::DroppingLink;
 
 /// A flow that takes longer is given up.
 const LIMIT: Time = Time::from_millis(600_000);
@@ -23,7 +25,7 @@ const PHASE_STEP_US: u64 = 812;
 
 /// Sends `flow` between endpoints configured by `config`, with the flow's own congestion control. `run` sets what differs between
 /// runs of a kernel: the phase of its clocks, and its random numbers. Run 0 begins with a tick.
-pub fn simulate(flow: &Flow, config: &Config, run: u64) -> Trace {
+pub fn simulate(flow: &ComparedFlow, config: &Config, run: u64) -> FlowTrace {
     let mut run = Simulation::new(flow, config, run);
     while !run.is_over() && run.now < LIMIT {
         run.step();
@@ -39,12 +41,12 @@ struct Simulation {
     server_config: Arc<Config>,
     /// Seed of the server's random numbers.
     seed: u64,
-    up: Path<Segment>,
+    up: DroppingLink<Segment>,
     /// Segments, each with its index in the trace if it carries data.
-    down: Path<(Segment, Option<usize>)>,
+    down: DroppingLink<(Segment, Option<usize>)>,
     user: User,
     origin: Application,
-    trace: Trace,
+    trace: FlowTrace,
 }
 
 /// The client's application.
@@ -68,11 +70,11 @@ struct Application {
 }
 
 impl Simulation {
-    fn new(flow: &Flow, config: &Config, run: u64) -> Simulation {
+    fn new(flow: &ComparedFlow, config: &Config, run: u64) -> Simulation {
         let began = Time::ZERO + Duration::from_micros(run * PHASE_STEP_US);
         // Neither end sets TCP_NODELAY.
         let mut config = Config { nagle: true, ..config.clone() };
-        if flow.buffers == Buffers::Ample {
+        if flow.buffers == FlowBuffers::Ample {
             config.receive_buffer.initial_bytes = AMPLE_WINDOW_BYTES;
             config.receive_buffer.max_bytes = AMPLE_WINDOW_BYTES;
             config.send_buffer.initial_bytes = AMPLE_SEND_BYTES;
@@ -93,7 +95,7 @@ impl Simulation {
             down: flow.down(),
             user: User { left: left.collect(), asks: None, awaits: 0 },
             origin: Application { responses: responses.collect(), unwritten: 0, blocked: false },
-            trace: Trace::default(),
+            trace: FlowTrace::default(),
         }
     }
 
@@ -243,7 +245,7 @@ impl Application {
     }
 }
 
-impl Trace {
+impl FlowTrace {
     fn data_arrived(&mut self, index: Option<usize>, at: Time) {
         if let Some(packet) = index.and_then(|index| self.data.get_mut(index)) {
             packet.arrives = Some(at);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farlink_emu::Invalid;
+use farlink_emu::TimingError;
 
 const ATTEMPTS: u32 = 7;
 /// Pause before the second attempt; each further pause is twice as long, 16 s in total. Machines stall for seconds.
@@ -14,7 +14,7 @@ pub struct Attempt<L> {
     pub strictly: Result<(), String>,
     /// The same within the tolerance that its lateness explains.
     pub loosely: L,
-    pub validity: Result<(), Invalid>,
+    pub validity: Result<(), TimingError>,
 }
 
 /// Repeats a measurement until it is strictly right. A wrong one fails at once if the emulator was on time. On a machine that is never
@@ -23,9 +23,9 @@ pub fn agree<L: FnOnce() -> Result<(), String>>(measure: impl Fn() -> Attempt<L>
     for number in 1..=ATTEMPTS {
         let attempt = measure();
         match (attempt.strictly, attempt.validity) {
-            (Ok(()), Ok(()) | Err(Invalid::Late(_))) => return,
+            (Ok(()), Ok(()) | Err(TimingError::Late(_))) => return,
             (Err(why), Ok(())) => panic!("{why}"),
-            (_, Err(late @ Invalid::Late(_))) if number == ATTEMPTS => {
+            (_, Err(late @ TimingError::Late(_))) if number == ATTEMPTS => {
                 println!("NOT PROVEN: {late} in each of {ATTEMPTS} attempts");
                 return (attempt.loosely)().unwrap_or_else(|why| panic!("{why}, though {late}"));
             }

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::socket::Seen;
-use crate::snapshot::paces;
-use crate::{Connection, Snapshot, sockopt};
+use super::SocketState;
+use crate::connection::paces;
+use crate::{Connection, ConnectionSnapshot, sockopt};
 
 /// `struct nlmsghdr`
 const HEADER: usize = 16;
@@ -26,24 +26,24 @@ const STATES: u32 = 0b1011_0011_1110;
 
 /// Address family: the kernel keeps one table per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum TableFamily {
     V4,
     V6,
 }
 
-impl Family {
-    pub(super) const BOTH: [Family; 2] = [Family::V4, Family::V6];
+impl TableFamily {
+    pub(super) const BOTH: [TableFamily; 2] = [TableFamily::V4, TableFamily::V6];
 
     fn number(self) -> u8 {
         match self {
-            Family::V4 => libc::AF_INET as u8,
-            Family::V6 => libc::AF_INET6 as u8,
+            TableFamily::V4 => libc::AF_INET as u8,
+            TableFamily::V6 => libc::AF_INET6 as u8,
         }
     }
 }
 
 /// The request for a dump of all TCP sockets of a family.
-pub(super) fn dump(family: Family) -> Vec<u8> {
+pub(super) fn dump(family: TableFamily) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + REQUEST);
     bytes.extend(((HEADER + REQUEST) as u32).to_ne_bytes());
     bytes.extend(BY_FAMILY.to_ne_bytes());
@@ -59,7 +59,7 @@ pub(super) fn dump(family: Family) -> Vec<u8> {
 
 /// One message of a datagram.
 #[derive(Debug)]
-pub(super) enum Message<'a> {
+pub(super) enum DiagMessage<'a> {
     /// Body for [`seen`] to parse.
     Socket(&'a [u8]),
     Done,
@@ -70,7 +70,7 @@ pub(super) enum Message<'a> {
 }
 
 /// The messages of a datagram, in their order; truncated ones are omitted.
-pub(super) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = Message<'_>> {
+pub(super) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = DiagMessage<'_>> {
     std::iter::from_fn(move || {
         let length = u32_at(datagram, 0)? as usize;
         let message = datagram.get(..length).filter(|message| message.len() >= HEADER)?;
@@ -79,19 +79,20 @@ pub(super) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = Message<'_>>
     })
 }
 
-fn read(message: &[u8]) -> Message<'_> {
+fn read(message: &[u8]) -> DiagMessage<'_> {
     let (header, body) = message.split_at(HEADER);
     match u16_at(header, 4) {
-        Some(NLMSG_DONE) => Message::Done,
-        Some(NLMSG_ERROR) => u32_at(body, 0)
-            .map_or(Message::Other, |errno| Message::Refused((errno as i32).wrapping_neg())),
-        Some(BY_FAMILY) => Message::Socket(body),
-        _ => Message::Other,
+        Some(NLMSG_DONE) => DiagMessage::Done,
+        Some(NLMSG_ERROR) => u32_at(body, 0).map_or(DiagMessage::Other, |errno| {
+            DiagMessage::Refused((errno as i32).wrapping_neg())
+        }),
+        Some(BY_FAMILY) => DiagMessage::Socket(body),
+        _ => DiagMessage::Other,
     }
 }
 
 /// Reads `struct inet_diag_msg` and its attributes.
-pub(super) fn seen(body: &[u8]) -> Option<Seen> {
+pub(super) fn seen(body: &[u8]) -> Option<SocketState> {
     let (message, attributes) = body.split_at_checked(MESSAGE)?;
     let end = |port: usize, at: usize| {
         let address = address(message[0], &message[at..at + 16])?;
@@ -102,12 +103,12 @@ pub(super) fn seen(body: &[u8]) -> Option<Seen> {
     let connection = Connection { local: end(4, 8)?, peer: end(6, 24)?, cookie };
     let attribute = |wanted| attributes_of(attributes).find(|(kind, _)| *kind == wanted);
     let (_, info) = attribute(INFO)?;
-    let snapshot = Snapshot {
+    let snapshot = ConnectionSnapshot {
         info: sockopt::from_bytes(info),
         unacknowledged_bytes: u32_at(message, 60)?.into(),
         paced: attribute(CONGESTION).is_some_and(|(_, name)| paces(name)),
     };
-    Some(Seen { connection, snapshot })
+    Some(SocketState { connection, snapshot })
 }
 
 /// An address of four or of sixteen bytes; IPv4-mapped IPv6 addresses become IPv4.
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_request_has_the_kernels_length_and_names_its_states() {
-        let request = dump(Family::V6);
+        let request = dump(TableFamily::V6);
         assert_eq!(request.len(), 72);
         assert_eq!(request[16..20], [10, 6, 0b1010, 0]);
         let excluded = [6, 7, 10, 12].iter().fold(0, |set, state| set | 1 << state);
@@ -159,8 +160,8 @@ mod tests {
         message.extend(NLMSG_ERROR.to_ne_bytes());
         message.resize(HEADER, 0);
         message.extend((-libc::EPERM).to_ne_bytes());
-        let read: Vec<Message> = messages(&message).collect();
-        assert!(matches!(read[..], [Message::Refused(libc::EPERM)]), "{read:?}");
+        let read: Vec<DiagMessage> = messages(&message).collect();
+        assert!(matches!(read[..], [DiagMessage::Refused(libc::EPERM)]), "{read:?}");
     }
 
     proptest! {

@@ -5,23 +5,23 @@ use std::time::Duration;
 use congestion::Algorithm;
 use tcp::{AckPolicy, Config, EcnPolicy, Frto, Knob, MetricsUse, TailLossProbe, TsoSegments};
 
-use super::{Refused, Settings};
+use super::{Settings, UnsupportedKnob};
 
 /// Reason why a knob cannot have a value.
-type Reason = &'static str;
+type RefusalReason = &'static str;
 
 /// Mapping of a knob to kernel settings.
 pub(super) enum Mapping {
     /// One sysctl.
-    Sysctl(&'static str, fn(&Config) -> Result<String, Reason>),
+    Sysctl(&'static str, fn(&Config) -> Result<String, RefusalReason>),
     /// One option of the route.
-    Route(&'static str, fn(&Config) -> Result<String, Reason>),
+    Route(&'static str, fn(&Config) -> Result<String, RefusalReason>),
     /// Settings that depend on its value.
-    Several(fn(&Config, &mut Settings) -> Result<(), Reason>),
+    Several(fn(&Config, &mut Settings) -> Result<(), RefusalReason>),
     /// None: the kernel has this value.
-    Fixed(&'static str, Reason),
+    Fixed(&'static str, RefusalReason),
     /// The same, with an approximation of other values.
-    Near(&'static str, Reason, &'static str),
+    Near(&'static str, RefusalReason, &'static str),
 }
 
 /// Every knob with its mapping.
@@ -39,7 +39,7 @@ impl Mapping {
         knob: &'static Knob,
         config: &Config,
         settings: &mut Settings,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), UnsupportedKnob> {
         let value = knob.get(config);
         let mut instead = None;
         let result = match *self {
@@ -53,13 +53,13 @@ impl Mapping {
                 Err(reason)
             }
         };
-        result.map_err(|reason| Refused { knob: knob.name(), value, reason, instead })
+        result.map_err(|reason| UnsupportedKnob { knob: knob.name(), value, reason, instead })
     }
 }
 
 use Mapping::{Fixed, Near, Route, Several, Sysctl};
 
-const OTHER_GENERATION: Reason = "the running kernel is Linux 6 and does as that does";
+const OTHER_GENERATION: RefusalReason = "the running kernel behaves as Linux 6";
 
 const MAPPINGS: &[(&str, Mapping)] = &[
     ("iw", Route("initcwnd", |config| number(config.initial_window))),
@@ -126,19 +126,19 @@ const MAPPINGS: &[(&str, Mapping)] = &[
     ("time-wait", Fixed("60s", "it is a constant of the kernel (`TCP_TIMEWAIT_LEN`)")),
 ];
 
-const PACING: Reason = "the kernel paces where the controller, an option of each socket or the queueing discipline fq asks for it; farlink sets \
+const PACING: RefusalReason = "the kernel paces where the controller, an option of each socket or the queueing discipline fq asks for it; farlink sets \
     neither of the latter";
 
-fn number(value: impl ToString) -> Result<String, Reason> {
+fn number(value: impl ToString) -> Result<String, RefusalReason> {
     Ok(value.to_string())
 }
 
-fn switch(on: bool) -> Result<String, Reason> {
+fn switch(on: bool) -> Result<String, RefusalReason> {
     number(u8::from(on))
 }
 
 /// By route: a congestion control that is not allowed to all users is refused by the sysctl, even to root of a namespace.
-fn congestion_control(config: &Config) -> Result<String, Reason> {
+fn congestion_control(config: &Config) -> Result<String, RefusalReason> {
     match config.congestion {
         Algorithm::Reno => number("reno"),
         Algorithm::Cubic => number("cubic"),
@@ -159,12 +159,12 @@ fn ecn(policy: EcnPolicy) -> u8 {
 
 /// By route, which every kernel supports; it overrides `tcp_rto_min_us`. Below 200 ms it also shortens the kernel's delayed acknowledgements
 /// (`tcp_delack_max`).
-fn min_rto(config: &Config) -> Result<String, Reason> {
+fn min_rto(config: &Config) -> Result<String, RefusalReason> {
     let millis = whole_millis(config.min_rto).ok_or("a route takes whole milliseconds")?;
     Ok(format!("{millis}ms"))
 }
 
-fn max_rto(config: &Config) -> Result<String, Reason> {
+fn max_rto(config: &Config) -> Result<String, RefusalReason> {
     let millis = whole_millis(config.max_rto).filter(|millis| (1000..=120_000).contains(millis));
     number(millis.ok_or("`tcp_rto_max_ms` takes whole milliseconds from 1 s to 120 s")?)
 }
@@ -174,7 +174,7 @@ fn whole_millis(span: Duration) -> Option<u128> {
     (millis > 0 && span.as_nanos().is_multiple_of(1_000_000)).then_some(millis)
 }
 
-fn syn_retries(config: &Config) -> Result<String, Reason> {
+fn syn_retries(config: &Config) -> Result<String, RefusalReason> {
     if config.syn_retries == 0 {
         Err("`tcp_syn_retries` is at least 1")
     } else {
@@ -182,7 +182,7 @@ fn syn_retries(config: &Config) -> Result<String, Reason> {
     }
 }
 
-fn tail_loss_probe(config: &Config) -> Result<String, Reason> {
+fn tail_loss_probe(config: &Config) -> Result<String, RefusalReason> {
     match config.tail_loss_probe {
         TailLossProbe::Off => number(0),
         TailLossProbe::Linux6 => number(3),
@@ -190,7 +190,7 @@ fn tail_loss_probe(config: &Config) -> Result<String, Reason> {
     }
 }
 
-fn frto(config: &Config) -> Result<String, Reason> {
+fn frto(config: &Config) -> Result<String, RefusalReason> {
     match config.frto {
         Frto::Off => number(0),
         Frto::Rfc5682 => number(2),
@@ -198,7 +198,7 @@ fn frto(config: &Config) -> Result<String, Reason> {
     }
 }
 
-fn metrics(config: &Config) -> Result<String, Reason> {
+fn metrics(config: &Config) -> Result<String, RefusalReason> {
     match config.metrics {
         MetricsUse::Off => number(1),
         MetricsUse::Linux6 => number(0),
@@ -209,7 +209,7 @@ fn metrics(config: &Config) -> Result<String, Reason> {
 }
 
 /// The interface's limit becomes the socket's (`sk_gso_max_segs`).
-fn tso_segments(config: &Config, to: &mut Settings) -> Result<(), Reason> {
+fn tso_segments(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
     if config.tso_segments == TsoSegments::One {
         to.link("gso_max_segs", 1);
     }
@@ -221,7 +221,7 @@ const LEAST_BUFFER: u64 = 4096;
 /// The kernel counts buffers in an `int`.
 const LARGEST_BUFFER: u64 = i32::MAX as u64;
 
-fn buffer(initial: u64, max: u64) -> Result<String, Reason> {
+fn buffer(initial: u64, max: u64) -> Result<String, RefusalReason> {
     if max > LARGEST_BUFFER {
         return Err("the kernel's buffers hold less than 2 GiB");
     }
@@ -231,7 +231,7 @@ fn buffer(initial: u64, max: u64) -> Result<String, Reason> {
     Ok(format!("{} {initial} {max}", LEAST_BUFFER.min(initial)))
 }
 
-fn send_buffer(config: &Config) -> Result<String, Reason> {
+fn send_buffer(config: &Config) -> Result<String, RefusalReason> {
     let policy = &config.send_buffer;
     let six = tcp::SendBufferPolicy::LINUX_6;
     if (policy.segment_memory_bytes, policy.expands_at_start)
@@ -243,24 +243,24 @@ fn send_buffer(config: &Config) -> Result<String, Reason> {
 }
 
 /// Half of the kernel's memory is window (`TCP_DEFAULT_SCALING_RATIO`).
-fn receive_buffer(config: &Config) -> Result<String, Reason> {
+fn receive_buffer(config: &Config) -> Result<String, RefusalReason> {
     let policy = &config.receive_buffer;
     buffer(policy.initial_bytes.saturating_mul(2), policy.max_bytes.saturating_mul(2))
 }
 
-fn notsent_lowat(config: &Config) -> Result<String, Reason> {
+fn notsent_lowat(config: &Config) -> Result<String, RefusalReason> {
     let unlimited = u64::from(u32::MAX);
     number(config.notsent_lowat.unwrap_or(unlimited).min(unlimited))
 }
 
-fn first_window(config: &Config, to: &mut Settings) -> Result<(), Reason> {
+fn first_window(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
     if let Some(segments) = config.receive_buffer.first_window {
         to.route("initrwnd", segments);
     }
     Ok(())
 }
 
-fn acknowledgements(config: &Config, to: &mut Settings) -> Result<(), Reason> {
+fn acknowledgements(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
     if config.ack_policy == AckPolicy::LINUX {
         return Ok(());
     }

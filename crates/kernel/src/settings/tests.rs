@@ -82,7 +82,7 @@ fn everything_that_linux_6_does_by_default_can_be_had() {
     let settings = settings("linux-6").unwrap();
     assert_eq!(settings.route_options(), "initcwnd 10 congctl cubic rto_min 200ms");
     assert_eq!(settings.link_options(), "");
-    assert_eq!(settings.sysctls(), pins::all(), "the pins are what the default says");
+    assert_eq!(settings.sysctls(), pinned_sysctls(), "the pins are what the default says");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_refusal_says_why_and_what_to_do() {
     let message = settings("reset-rtt-after-idle=on").unwrap_err().to_string();
     assert_eq!(
         message,
-        "the kernel's TCP cannot be set so; use `--world sim`, which can, or leave out `reset-rtt-after-idle=on`: no kernel forgets the round trip \
+        "the kernel's TCP cannot be configured this way; use `--world sim`, which can, or leave out `reset-rtt-after-idle=on`: no kernel forgets the round trip \
          (`min-rto=3s` has its effect after idleness, and at all other times, too)"
     );
     let refusal = settings("linux-3.0").unwrap_err();

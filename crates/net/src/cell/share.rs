@@ -2,8 +2,7 @@
 
 use units::BitsPerSec;
 
-use super::CellError;
-use super::{MOST_BLOCKS, MOST_MCS};
+use super::{CellError, MOST_BLOCKS, MOST_MCS};
 use crate::Direction;
 
 /// Share of an LTE cell that one user has in each subframe of a millisecond.

@@ -5,41 +5,43 @@
 
 use units::Time;
 
-use super::crossing::{Crossing, nanos_between};
-use crate::delay_line::Order;
-use crate::propagation::Propagation;
-use crate::queue::{Depth, DropTail};
-use crate::server::{Server, Service};
+use crate::propagation::{ArrivalOrder, Propagation};
+use crate::queue::{DropTail, QueueDepth};
+use crate::server::{LinkServer, ServiceTime};
 use crate::{DropCause, LinkConfig};
 
 pub(super) struct Fifo {
     queue: DropTail,
-    server: Server,
+    server: LinkServer,
     propagation: Propagation,
 }
 
 impl Fifo {
     pub(super) fn new(config: &LinkConfig, propagation: Propagation) -> Fifo {
-        Fifo { queue: DropTail::new(config.queue), server: Server::new(&config.rate), propagation }
+        Fifo {
+            queue: DropTail::new(config.queue),
+            server: LinkServer::new(&config.rate),
+            propagation,
+        }
     }
 
     #[inline]
-    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<Crossing, DropCause> {
+    pub(super) fn admit(&mut self, now: Time, bytes: u32) -> Result<LinkTransit, DropCause> {
         self.queue.advance(now);
         // A packet that finds the server idle needs no room in the queue.
         let waits = self.server.starts(now) > now;
         if waits && !self.queue.has_room(bytes) {
             return Err(DropCause::QueueFull);
         }
-        let Service { starts, ends } = self.server.serve(now, bytes);
+        let ServiceTime { starts, ends } = self.server.serve(now, bytes);
         if waits {
             self.queue.push(bytes, starts);
         }
         let (arrives, order) = match ends {
-            Time::NEVER => (Time::NEVER, Order::Kept),
+            Time::NEVER => (Time::NEVER, ArrivalOrder::Kept),
             _ => self.propagation.next(ends),
         };
-        Ok(Crossing {
+        Ok(LinkTransit {
             waited_ns: nanos_between(now, starts),
             service_ns: nanos_between(starts, ends),
             arrives,
@@ -47,7 +49,26 @@ impl Fifo {
         })
     }
 
-    pub(super) fn depth(&self) -> Depth {
+    pub(super) fn depth(&self) -> QueueDepth {
         self.queue.depth()
     }
+}
+
+/// A packet's way over a link. Plain nanoseconds: this is computed for every packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkTransit {
+    /// Time spent waiting for the server.
+    pub(super) waited_ns: u64,
+    /// Time for which the packet keeps the server busy.
+    pub(super) service_ns: u64,
+    /// Arrival at the far end; [`Time::NEVER`] if the packet is never served.
+    pub(super) arrives: Time,
+    /// Permission to overtake others.
+    pub(super) order: ArrivalOrder,
+}
+
+/// Nanoseconds from one instant to a later one.
+#[inline]
+pub(super) fn nanos_between(from: Time, to: Time) -> u64 {
+    to.as_nanos().saturating_sub(from.as_nanos())
 }

@@ -1,21 +1,22 @@
-//! A queue with its own place before the server, for all users or for one.
+//! Queues with their own place before the server, for all users or for one each, and the link that serves them in turn.
 
 use chance::Source;
 use units::Time;
 
+use super::fifo::nanos_between;
+use super::schedulers::{ChosenLane, LaneScheduler};
 use crate::handover::Handovers;
 use crate::queue::{
-    CodelQueue, Depth, Discipline, DropHead, Drops, FqCodel, PieQueue, Queued, TailDrop,
+    CodelQueue, Discipline, DropHead, DroppedPackets, FqCodel, PieQueue, QueueDepth, Queued,
+    TailDrop,
 };
-use crate::server::{Server, Service};
-use crate::{Channels, DropCause, LinkConfig, Management};
-
-use super::crossing::nanos_between;
+use crate::server::{LinkServer, ServiceTime};
+use crate::{Channels, DropCause, LinkConfig, Management, Scheduler};
 
 pub(super) struct Lane<P> {
     waiting: Box<dyn Discipline<P> + Send>,
     /// The packet that is partly served.
-    begun: Option<Begun<P>>,
+    begun: Option<PartlyServed<P>>,
     /// Time since which packets wait, or since which the user is back.
     since: Time,
     /// Earliest time at which the server can serve the lane; [`Time::NEVER`] if it is empty.
@@ -23,14 +24,14 @@ pub(super) struct Lane<P> {
     handovers: Option<Handovers>,
 }
 
-struct Begun<P> {
+struct PartlyServed<P> {
     packet: Queued<P>,
     served_bytes: u32,
     service_ns: u64,
 }
 
 /// A packet whose last byte was served.
-pub(super) struct Served<P> {
+pub(super) struct ServedPacket<P> {
     pub(super) packet: Queued<P>,
     /// Time of its last byte.
     pub(super) ends: Time,
@@ -41,9 +42,9 @@ pub(super) struct Served<P> {
 /// One slice of service: a packet, or a part of one.
 pub(super) struct Slice<P> {
     pub(super) bytes: u32,
-    pub(super) service: Service,
+    pub(super) service: ServiceTime,
     /// The packet, if the slice was its last.
-    pub(super) done: Option<Served<P>>,
+    pub(super) done: Option<ServedPacket<P>>,
 }
 
 impl<P: Send + 'static> Lane<P> {
@@ -74,7 +75,7 @@ impl<P> Lane<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<bool, DropCause> {
         if self.is_losing(now) {
             return Err(DropCause::Loss);
@@ -87,7 +88,7 @@ impl<P> Lane<P> {
     }
 
     /// Queue depth, without the packet in service.
-    pub(super) fn depth(&self) -> Depth {
+    pub(super) fn depth(&self) -> QueueDepth {
         self.waiting.depth()
     }
 
@@ -102,7 +103,7 @@ impl<P> Lane<P> {
     }
 
     /// Computes when `server` can serve the lane.
-    pub(super) fn plan(&mut self, server: &Server) {
+    pub(super) fn plan(&mut self, server: &LinkServer) {
         if self.is_empty() {
             self.next = Time::NEVER;
             return;
@@ -121,14 +122,14 @@ impl<P> Lane<P> {
     }
 
     /// Drops everything if the user is away at `at` and its packets are not forwarded.
-    pub(super) fn lose(&mut self, at: Time, drops: &mut Drops<P>) {
+    pub(super) fn drop_lossy(&mut self, at: Time, drops: &mut DroppedPackets<P>) {
         if !self.is_losing(at) {
             return;
         }
         let begun = self.begun.take().map(|begun| begun.packet);
         let waiting = std::iter::from_fn(|| self.waiting.dequeue(at, drops));
         let all: Vec<Queued<P>> = begun.into_iter().chain(waiting).collect();
-        drops.extend(all.into_iter().map(|packet| packet.fall(at, DropCause::Loss)));
+        drops.extend(all.into_iter().map(|packet| packet.into_drop(at, DropCause::Loss)));
         self.next = Time::NEVER;
     }
 
@@ -137,14 +138,14 @@ impl<P> Lane<P> {
         &mut self,
         most_bytes: u32,
         channels: &Channels,
-        server: &mut Server,
-        drops: &mut Drops<P>,
+        server: &mut LinkServer,
+        drops: &mut DroppedPackets<P>,
     ) -> Option<Slice<P>> {
         let mut begun = match self.begun.take() {
             Some(begun) => begun,
             None => {
                 let packet = self.waiting.dequeue(self.next, drops)?;
-                Begun { packet, served_bytes: 0, service_ns: 0 }
+                PartlyServed { packet, served_bytes: 0, service_ns: 0 }
             }
         };
         let bytes = self.slice(&begun, most_bytes, channels, server);
@@ -153,8 +154,8 @@ impl<P> Lane<P> {
         begun.service_ns += nanos_between(service.starts, service.ends);
         let done = match begun.left_bytes() {
             0 => {
-                let Begun { packet, service_ns, .. } = begun;
-                Some(Served { packet, ends: service.ends, service_ns })
+                let PartlyServed { packet, service_ns, .. } = begun;
+                Some(ServedPacket { packet, ends: service.ends, service_ns })
             }
             _ => {
                 self.begun = Some(begun);
@@ -168,10 +169,10 @@ impl<P> Lane<P> {
     /// handover.
     fn slice(
         &self,
-        begun: &Begun<P>,
+        begun: &PartlyServed<P>,
         most_bytes: u32,
         channels: &Channels,
-        server: &Server,
+        server: &LinkServer,
     ) -> u32 {
         if !server.divides() {
             return begun.left_bytes();
@@ -207,7 +208,7 @@ impl<P> Lane<P> {
     }
 }
 
-impl<P> Begun<P> {
+impl<P> PartlyServed<P> {
     fn left_bytes(&self) -> u32 {
         self.packet.packet.wire_bytes - self.served_bytes
     }
@@ -221,5 +222,127 @@ impl<P> Begun<P> {
         }
         let scaled = |bytes: u32| (f64::from(bytes) / share).round() as u32;
         scaled(self.served_bytes + bytes) - scaled(self.served_bytes)
+    }
+}
+
+// A link that chooses its next packet when the server is free: because queue management decides then which packets
+// to drop, because users take turns, or because they are away for a moment. Service is an event of its own.
+//
+// The server takes slices: whole packets, or parts of them if a turn or a user's presence ends in the middle.
+
+pub(super) struct Managed<P> {
+    config: LinkConfig,
+    source: Source,
+    name: String,
+    /// One lane for all users, or one per user, by number.
+    lanes: Vec<Lane<P>>,
+    scheduler: Box<dyn LaneScheduler>,
+    server: LinkServer,
+    /// Time at which the server takes the next slice.
+    serves_at: Option<Time>,
+}
+
+impl<P: Send + 'static> Managed<P> {
+    /// Creates a managed or shared queue; `None` for a plain one, which needs none of this.
+    pub(super) fn new(config: &LinkConfig, source: &Source, name: &str) -> Option<Managed<P>> {
+        let is_plain = config.management == Management::DropTail
+            && config.scheduler == Scheduler::Fifo
+            && config.channels.are_perfect()
+            && config.handover.is_none();
+        if is_plain {
+            return None;
+        }
+        Some(Managed {
+            lanes: Vec::new(),
+            scheduler: super::schedulers::of(config),
+            server: LinkServer::new(&config.rate),
+            serves_at: None,
+            config: config.clone(),
+            source: *source,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Adds a packet to its queue. Services due before must have been run.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Queued<P>,
+        drops: &mut DroppedPackets<P>,
+    ) -> Result<(), DropCause> {
+        let number = match self.config.scheduler {
+            Scheduler::Fifo => 0,
+            Scheduler::RoundRobin | Scheduler::ProportionalFair(_) => packet.packet.user,
+        };
+        while self.lanes.len() <= number as usize {
+            let next = self.lanes.len() as u32;
+            self.lanes.push(Lane::new(&self.config, &self.source, &self.name, next));
+        }
+        let outcome = self.lanes[number as usize].enqueue(now, packet, drops);
+        if outcome == Ok(true) {
+            self.plan();
+        }
+        outcome.map(|_| ())
+    }
+}
+
+impl<P> Managed<P> {
+    /// Beginning of the next service.
+    pub(super) fn serves_at(&self) -> Option<Time> {
+        self.serves_at
+    }
+
+    /// Returns true if a service is due by `now`.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.serves_at.is_some_and(|at| at <= now)
+    }
+
+    /// Returns the next packet whose last slice is due by `now`. A lane that drops all it has leaves the server idle.
+    pub(super) fn serve(
+        &mut self,
+        now: Time,
+        drops: &mut DroppedPackets<P>,
+    ) -> Option<ServedPacket<P>> {
+        while let Some(at) = self.serves_at.filter(|at| *at <= now) {
+            self.lanes.iter_mut().for_each(|lane| lane.drop_lossy(at, drops));
+            let served = self.serve_slice(at, drops);
+            self.plan();
+            if served.is_some() {
+                return served;
+            }
+        }
+        None
+    }
+
+    fn serve_slice(&mut self, at: Time, drops: &mut DroppedPackets<P>) -> Option<ServedPacket<P>> {
+        let Managed { lanes, scheduler, server, config, .. } = self;
+        let is_ready = |lane: usize| lanes[lane].next() <= at;
+        if !(0..lanes.len()).any(is_ready) {
+            return None;
+        }
+        let ChosenLane { lane, most_bytes } = scheduler.next(at, lanes.len(), &is_ready);
+        let Slice { bytes, service, done } =
+            lanes[lane].serve(most_bytes, &config.channels, server, drops)?;
+        scheduler.served(lane, bytes, service);
+        done
+    }
+
+    /// Depth of all queues.
+    pub(super) fn depth(&self) -> QueueDepth {
+        self.lanes.iter().map(Lane::depth).fold(QueueDepth::default(), |all, lane| QueueDepth {
+            packets: all.packets + lane.packets,
+            bytes: all.bytes + lane.bytes,
+        })
+    }
+
+    /// Number of packets that wait or are being served in slices.
+    pub(super) fn packets(&self) -> usize {
+        self.lanes.iter().map(Lane::packets).sum()
+    }
+
+    fn plan(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.plan(&self.server));
+        let first = self.lanes.iter().map(Lane::next).min();
+        self.serves_at = first.filter(|at| *at < Time::NEVER);
     }
 }

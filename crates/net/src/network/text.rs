@@ -34,14 +34,14 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
     let mut put = |key: &str, value: String| settings.push(format!("{prefix}{key}={value}"));
     let rtt = up.delay + down.delay;
     if up.delay == rtt / 2 {
-        put("rtt", Span(rtt).to_string());
+        put("rtt", SpanText(rtt).to_string());
     } else {
-        put("up.delay", Span(up.delay).to_string());
-        put("down.delay", Span(down.delay).to_string());
+        put("up.delay", SpanText(up.delay).to_string());
+        put("down.delay", SpanText(down.delay).to_string());
     }
     for (key, link) in [("down", down), ("up", up)] {
         match &link.rate {
-            Rate::Constant(rate) => put(key, Speed(*rate).to_string()),
+            Rate::Constant(rate) => put(key, RateText(*rate).to_string()),
             Rate::Trace(trace) => put(&format!("{key}.trace"), trace.to_string()),
         }
     }
@@ -63,9 +63,11 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
     pair(&|link| match link.reorder {
         Reorder::Never => None,
         Reorder::ByJitter => Some(("reorder", "jitter".to_owned())),
-        Reorder::Jump(share) => Some(("reorder", Ratio(share).to_string())),
+        Reorder::Jump(share) => Some(("reorder", RatioText(share).to_string())),
     });
-    pair(&|link| (link.duplicate > 0.0).then(|| ("duplicate", Ratio(link.duplicate).to_string())));
+    pair(&|link| {
+        (link.duplicate > 0.0).then(|| ("duplicate", RatioText(link.duplicate).to_string()))
+    });
     pair(&|link| (link.mtu != DEFAULT_MTU_BYTES).then(|| ("mtu", link.mtu.to_string())));
     pair(&|link| match link.emulator {
         Emulator::Farlink => None,
@@ -73,12 +75,12 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
         Emulator::Netem => Some(("emulator", "netem".to_owned())),
     });
     pair(&|link| match link.emulator {
-        Emulator::Dummynet { timer, .. } => Some(("timer", Span(timer).to_string())),
+        Emulator::Dummynet { timer, .. } => Some(("timer", SpanText(timer).to_string())),
         _ => None,
     });
     pair(&|link| match link.emulator {
         Emulator::Dummynet { tick, .. } if tick != Emulator::DEFAULT_TICK => {
-            Some(("tick", Span(tick).to_string()))
+            Some(("tick", SpanText(tick).to_string()))
         }
         _ => None,
     });
@@ -88,16 +90,16 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
 fn loss(link: &LinkConfig) -> Option<(&'static str, String)> {
     match &link.loss {
         LossModel::Random(0.0) => None,
-        LossModel::Random(share) => Some(("loss", Ratio(*share).to_string())),
+        LossModel::Random(share) => Some(("loss", RatioText(*share).to_string())),
         LossModel::GilbertElliott(model) => {
             let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *model;
             let shares = [to_bad, to_good, loss_in_bad, loss_in_good];
-            Some(("gemodel", shares.map(|share| Ratio(share).to_string()).join(" ")))
+            Some(("gemodel", shares.map(|share| RatioText(share).to_string()).join(" ")))
         }
         LossModel::TimedGilbertElliott(model) => {
             let TimedGilbertElliott { good, bad, loss_in_bad, loss_in_good } = *model;
-            let (good, bad) = (Span(good), Span(bad));
-            let (in_bad, in_good) = (Ratio(loss_in_bad), Ratio(loss_in_good));
+            let (good, bad) = (SpanText(good), SpanText(bad));
+            let (in_bad, in_good) = (RatioText(loss_in_bad), RatioText(loss_in_good));
             Some(("gemodel-time", format!("{good} {bad} {in_bad} {in_good}")))
         }
         LossModel::Listed(list) => Some(("loss_file", list.origin().to_owned())),
@@ -107,7 +109,7 @@ fn loss(link: &LinkConfig) -> Option<(&'static str, String)> {
 fn management(link: &LinkConfig) -> Option<(&'static str, String)> {
     let ecn = |ecn: bool| if ecn { " ecn" } else { "" };
     let codel = |name: &str, codel: Codel| {
-        let (target, interval) = (Span(codel.target), Span(codel.interval));
+        let (target, interval) = (SpanText(codel.target), SpanText(codel.interval));
         format!("{name}{} target {target} interval {interval}", ecn(codel.ecn))
     };
     let value = match link.management {
@@ -116,7 +118,7 @@ fn management(link: &LinkConfig) -> Option<(&'static str, String)> {
         Management::Codel(params) => codel("codel", params),
         Management::FqCodel(params) => codel("fq_codel", params),
         Management::Pie(Pie { target, ecn: marks }) => {
-            format!("pie{} target {}", ecn(marks), Span(target))
+            format!("pie{} target {}", ecn(marks), SpanText(target))
         }
     };
     Some(("aqm", value))
@@ -127,7 +129,7 @@ fn scheduler(link: &LinkConfig) -> Option<(&'static str, String)> {
         Scheduler::Fifo => return None,
         Scheduler::RoundRobin => "round-robin".to_owned(),
         Scheduler::ProportionalFair(ProportionalFair { slot, window }) => {
-            format!("proportional-fair slot {} window {}", Span(slot), Span(window))
+            format!("proportional-fair slot {} window {}", SpanText(slot), SpanText(window))
         }
     };
     Some(("scheduler", value))
@@ -135,15 +137,15 @@ fn scheduler(link: &LinkConfig) -> Option<(&'static str, String)> {
 
 fn channels(link: &LinkConfig) -> Option<(&'static str, String)> {
     let shares = link.channels.shares();
-    let value = || shares.iter().map(|share| Ratio(*share).to_string()).collect::<Vec<_>>();
+    let value = || shares.iter().map(|share| RatioText(*share).to_string()).collect::<Vec<_>>();
     (!shares.is_empty()).then(|| ("channels", value().join(" ")))
 }
 
 fn handover(handover: &Handover) -> [String; 3] {
     let Handover { every, least, most, lossless } = *handover;
     [
-        format!("handover.every={}", Span(every)),
-        format!("handover.length={}..{}", Span(least), Span(most)),
+        format!("handover.every={}", SpanText(every)),
+        format!("handover.length={}..{}", SpanText(least), SpanText(most)),
         format!("handover.lossless={lossless}"),
     ]
 }
@@ -156,13 +158,13 @@ fn jitter(link: &LinkConfig) -> Option<(&'static str, String)> {
         JitterShape::Uniform => "uniform",
         JitterShape::Normal => "normal",
     };
-    Some(("jitter", format!("{} {shape}", Span(link.jitter.spread))))
+    Some(("jitter", format!("{} {shape}", SpanText(link.jitter.spread))))
 }
 
 /// A duration in the largest unit that states it exactly.
-struct Span(Duration);
+struct SpanText(Duration);
 
-impl fmt::Display for Span {
+impl fmt::Display for SpanText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_nanos() {
             ns if ns.is_multiple_of(1_000_000) => write!(f, "{}ms", ns / 1_000_000),
@@ -173,9 +175,9 @@ impl fmt::Display for Span {
 }
 
 /// A rate in the largest unit that states it in whole numbers.
-struct Speed(BitsPerSec);
+struct RateText(BitsPerSec);
 
-impl fmt::Display for Speed {
+impl fmt::Display for RateText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             BitsPerSec::UNLIMITED => f.write_str("unlimited"),
@@ -190,9 +192,9 @@ impl fmt::Display for Speed {
 
 /// A probability in per cent if that reads back to the same number, else as a fraction.
 #[derive(PartialEq)]
-struct Ratio(f64);
+struct RatioText(f64);
 
-impl fmt::Display for Ratio {
+impl fmt::Display for RatioText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = format!("{}%", self.0 * 100.0);
         match units::parse::ratio(&percent) {

@@ -8,17 +8,17 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use super::{Backlog, Discipline, Drops, Queued};
+use super::{Discipline, DroppedPackets, PacketFifo, Queued};
 use crate::{DropCause, QueueLimit};
 
 /// Packets that wait for the server, oldest first.
 pub(crate) struct DropTail {
     limit: QueueLimit,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingPacket>,
     bytes: u64,
 }
 
-struct Waiting {
+struct WaitingPacket {
     leaves: Time,
     bytes: u32,
 }
@@ -46,20 +46,20 @@ impl DropTail {
     /// Adds a packet that waits until its service begins at `leaves`, no earlier than those before it.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32, leaves: Time) {
-        self.waiting.push_back(Waiting { leaves, bytes });
+        self.waiting.push_back(WaitingPacket { leaves, bytes });
         self.bytes += u64::from(bytes);
     }
 
     /// Number of waiting packets, and their bytes.
     #[inline]
-    pub(crate) fn depth(&self) -> Depth {
-        Depth { packets: self.waiting.len(), bytes: self.bytes }
+    pub(crate) fn depth(&self) -> QueueDepth {
+        QueueDepth { packets: self.waiting.len(), bytes: self.bytes }
     }
 }
 
 /// Depth of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Depth {
+pub(crate) struct QueueDepth {
     pub(crate) packets: usize,
     pub(crate) bytes: u64,
 }
@@ -71,12 +71,12 @@ pub(crate) struct Depth {
 /// A queue that refuses packets when it is full.
 pub(crate) struct TailDrop<P> {
     limit: QueueLimit,
-    backlog: Backlog<P>,
+    backlog: PacketFifo<P>,
 }
 
 impl<P> TailDrop<P> {
     pub(crate) fn new(limit: QueueLimit) -> TailDrop<P> {
-        TailDrop { limit, backlog: Backlog::new() }
+        TailDrop { limit, backlog: PacketFifo::new() }
     }
 }
 
@@ -85,7 +85,7 @@ impl<P> Discipline<P> for TailDrop<P> {
         &mut self,
         _now: Time,
         packet: Queued<P>,
-        _drops: &mut Drops<P>,
+        _drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         if !self.backlog.has_room(self.limit, &packet) {
             return Err(DropCause::QueueFull);
@@ -94,11 +94,11 @@ impl<P> Discipline<P> for TailDrop<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
+    fn dequeue(&mut self, _now: Time, _drops: &mut DroppedPackets<P>) -> Option<Queued<P>> {
         self.backlog.take()
     }
 
-    fn depth(&self) -> Depth {
+    fn depth(&self) -> QueueDepth {
         self.backlog.depth()
     }
 }
@@ -109,12 +109,12 @@ impl<P> Discipline<P> for TailDrop<P> {
 /// A queue that drops at its head.
 pub(crate) struct DropHead<P> {
     limit: QueueLimit,
-    backlog: Backlog<P>,
+    backlog: PacketFifo<P>,
 }
 
 impl<P> DropHead<P> {
     pub(crate) fn new(limit: QueueLimit) -> DropHead<P> {
-        DropHead { limit, backlog: Backlog::new() }
+        DropHead { limit, backlog: PacketFifo::new() }
     }
 }
 
@@ -123,46 +123,51 @@ impl<P> Discipline<P> for DropHead<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         while !self.backlog.has_room(self.limit, &packet) {
             // The packet does not fit even into an empty queue.
             let oldest = self.backlog.take().ok_or(DropCause::QueueFull)?;
-            drops.push_back(oldest.fall(now, DropCause::QueueFull));
+            drops.push_back(oldest.into_drop(now, DropCause::QueueFull));
         }
         self.backlog.push(packet);
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
+    fn dequeue(&mut self, _now: Time, _drops: &mut DroppedPackets<P>) -> Option<Queued<P>> {
         self.backlog.take()
     }
 
-    fn depth(&self) -> Depth {
+    fn depth(&self) -> QueueDepth {
         self.backlog.depth()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::discipline::tests::packet;
+    use super::super::tests::packet;
     use super::*;
 
     #[test]
     fn who_finds_it_full_is_refused() {
         let mut queue = TailDrop::new(QueueLimit::Bytes(3000));
-        let mut offer =
-            |body| queue.enqueue(Time::ZERO, packet(Time::ZERO, 0, false, body), &mut Drops::new());
+        let mut offer = |body| {
+            queue.enqueue(
+                Time::ZERO,
+                packet(Time::ZERO, 0, false, body),
+                &mut DroppedPackets::new(),
+            )
+        };
         assert_eq!([offer(0), offer(1), offer(2)], [Ok(()), Ok(()), Err(DropCause::QueueFull)]);
-        let left = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut Drops::new()));
+        let left = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut DroppedPackets::new()));
         assert_eq!(left.map(|packet| packet.body).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(queue.depth(), Depth::default());
+        assert_eq!(queue.depth(), QueueDepth::default());
     }
 
     #[test]
     fn the_oldest_goes_when_the_queue_is_full() {
         let mut queue = DropHead::new(QueueLimit::Packets(2));
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         for body in 0..4 {
             let now = Time::from_millis(u64::from(body));
             queue.enqueue(now, packet(now, 0, false, body), &mut drops).expect("there is room");
@@ -177,7 +182,8 @@ mod tests {
     #[test]
     fn a_packet_larger_than_the_queue_is_refused() {
         let mut queue = DropHead::new(QueueLimit::Bytes(1000));
-        let refused = queue.enqueue(Time::ZERO, packet(Time::ZERO, 0, false, 0), &mut Drops::new());
+        let refused =
+            queue.enqueue(Time::ZERO, packet(Time::ZERO, 0, false, 0), &mut DroppedPackets::new());
         assert_eq!(refused, Err(DropCause::QueueFull));
     }
 }

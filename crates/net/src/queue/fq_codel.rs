@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use super::codel::Control;
-use super::{Backlog, Depth, Discipline, Drops, Queued};
+use super::codel::CodelControl;
+use super::{Discipline, DroppedPackets, PacketFifo, QueueDepth, Queued};
 use crate::{Codel, DropCause, QueueLimit};
 
 /// Number of queues that flows are hashed into: `flows`, RFC 8290 section 5.2.3.
@@ -24,26 +24,26 @@ pub(crate) struct FqCodel<P> {
     params: Codel,
     mtu: u32,
     limit: QueueLimit,
-    flows: Vec<Flow<P>>,
+    flows: Vec<FlowQueue<P>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
-    depth: Depth,
+    depth: QueueDepth,
 }
 
-struct Flow<P> {
-    backlog: Backlog<P>,
+struct FlowQueue<P> {
+    backlog: PacketFifo<P>,
     deficit: i64,
     is_listed: bool,
-    control: Control,
+    control: CodelControl,
 }
 
-impl<P> Flow<P> {
-    fn new() -> Flow<P> {
-        let (backlog, control) = (Backlog::new(), Control::new());
-        Flow { backlog, deficit: 0, is_listed: false, control }
+impl<P> FlowQueue<P> {
+    fn new() -> FlowQueue<P> {
+        let (backlog, control) = (PacketFifo::new(), CodelControl::new());
+        FlowQueue { backlog, deficit: 0, is_listed: false, control }
     }
 
-    fn take(&mut self, depth: &mut Depth) -> Option<Queued<P>> {
+    fn take(&mut self, depth: &mut QueueDepth) -> Option<Queued<P>> {
         let packet = self.backlog.take()?;
         depth.bytes -= u64::from(packet.packet.wire_bytes);
         depth.packets -= 1;
@@ -57,16 +57,16 @@ impl<P> FqCodel<P> {
             params,
             mtu,
             limit,
-            flows: (0..FLOWS).map(|_| Flow::new()).collect(),
+            flows: (0..FLOWS).map(|_| FlowQueue::new()).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            depth: Depth::default(),
+            depth: QueueDepth::default(),
         }
     }
 
     /// `fq_codel_drop`: drops from the head of the queue with the most bytes, until half of them are gone.
-    fn make_room(&mut self, now: Time, drops: &mut Drops<P>) {
-        let fattest = |flows: &[Flow<P>]| {
+    fn make_room(&mut self, now: Time, drops: &mut DroppedPackets<P>) {
+        let fattest = |flows: &[FlowQueue<P>]| {
             // The first of several equals, as in the kernel's loop.
             let most = flows.iter().map(|flow| flow.backlog.bytes()).max()?;
             flows.iter().position(|flow| flow.backlog.bytes() == most)
@@ -78,7 +78,7 @@ impl<P> FqCodel<P> {
         for _ in 0..DROP_BATCH {
             let Some(packet) = flow.take(&mut self.depth) else { break };
             gone += u64::from(packet.packet.wire_bytes);
-            drops.push_back(packet.fall(now, DropCause::QueueFull));
+            drops.push_back(packet.into_drop(now, DropCause::QueueFull));
             flow.control.count = flow.control.count.wrapping_add(1);
             if gone >= threshold {
                 break;
@@ -106,7 +106,7 @@ impl<P> Discipline<P> for FqCodel<P> {
         &mut self,
         now: Time,
         packet: Queued<P>,
-        drops: &mut Drops<P>,
+        drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         // `reciprocal_scale` of the kernel.
         let index = ((u64::from(packet.packet.flow) * FLOWS as u64) >> 32) as usize;
@@ -125,7 +125,7 @@ impl<P> Discipline<P> for FqCodel<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Time, drops: &mut Drops<P>) -> Option<Queued<P>> {
+    fn dequeue(&mut self, now: Time, drops: &mut DroppedPackets<P>) -> Option<Queued<P>> {
         loop {
             let (index, is_new) = self.turn()?;
             let FqCodel { params, mtu, flows, depth, .. } = self;
@@ -136,8 +136,8 @@ impl<P> Discipline<P> for FqCodel<P> {
                 self.old.push_back(index);
                 continue;
             }
-            let Flow { control, .. } = flow;
-            let mut control = std::mem::replace(control, Control::new());
+            let FlowQueue { control, .. } = flow;
+            let mut control = std::mem::replace(control, CodelControl::new());
             let take = || {
                 let packet = flow.take(depth);
                 (packet, depth.bytes)
@@ -162,21 +162,21 @@ impl<P> Discipline<P> for FqCodel<P> {
         }
     }
 
-    fn depth(&self) -> Depth {
+    fn depth(&self) -> QueueDepth {
         self.depth
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::discipline::tests::packet;
+    use super::super::tests::packet;
     use super::*;
 
     /// Hashes that map to queues 1 and 2.
     const FLOW_1: u32 = 1 << 22;
     const FLOW_2: u32 = 2 << 22;
 
-    fn fill(queue: &mut FqCodel<u32>, flow: u32, packets: u32, drops: &mut Drops<u32>) {
+    fn fill(queue: &mut FqCodel<u32>, flow: u32, packets: u32, drops: &mut DroppedPackets<u32>) {
         for body in 0..packets {
             let queued = packet(Time::ZERO, flow, false, flow + body);
             queue.enqueue(Time::ZERO, queued, drops).expect("it drops from others");
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn flows_take_turns_whatever_they_offer() {
         let mut queue = FqCodel::new(Codel::default(), QueueLimit::Packets(10_240), 1500);
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         fill(&mut queue, FLOW_1, 100, &mut drops);
         fill(&mut queue, FLOW_2, 10, &mut drops);
         let left: Vec<u32> = (0..20)
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_new_flow_comes_first() {
         let mut queue = FqCodel::new(Codel::default(), QueueLimit::Packets(10_240), 1500);
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         fill(&mut queue, FLOW_1, 100, &mut drops);
         for _ in 0..3 {
             queue.dequeue(Time::ZERO, &mut drops);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn the_fattest_flow_pays_for_the_lack_of_room() {
         let mut queue = FqCodel::new(Codel::default(), QueueLimit::Packets(50), 1500);
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         fill(&mut queue, FLOW_2, 5, &mut drops);
         fill(&mut queue, FLOW_1, 46, &mut drops);
         // Half of the 46 packets' bytes, from the head.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use chance::Stream;
 use units::Time;
 
-use super::{Backlog, Depth, Discipline, Drops, Queued};
+use super::{Discipline, DroppedPackets, PacketFifo, QueueDepth, Queued};
 use crate::{DropCause, Pie, QueueLimit};
 
 /// A probability of one, in the kernel's scale.
@@ -39,15 +39,15 @@ pub(crate) struct PieQueue<P> {
     ecn: bool,
     mtu: u32,
     limit: QueueLimit,
-    backlog: Backlog<P>,
-    state: State,
+    backlog: PacketFifo<P>,
+    state: PieState,
     next_update: Time,
     stream: Stream,
 }
 
 /// `struct pie_vars`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct PieState {
     delay: u64,
     old_delay: u64,
     burst: u64,
@@ -56,9 +56,9 @@ struct State {
     accumulated: u64,
 }
 
-impl State {
-    const IDLE: State =
-        State { delay: 0, old_delay: 0, burst: BURST, left_at: None, prob: 0, accumulated: 0 };
+impl PieState {
+    const IDLE: PieState =
+        PieState { delay: 0, old_delay: 0, burst: BURST, left_at: None, prob: 0, accumulated: 0 };
 }
 
 impl<P> PieQueue<P> {
@@ -68,8 +68,8 @@ impl<P> PieQueue<P> {
             ecn: params.ecn,
             mtu,
             limit,
-            backlog: Backlog::new(),
-            state: State::IDLE,
+            backlog: PacketFifo::new(),
+            state: PieState::IDLE,
             next_update: Time::ZERO + FIRST_UPDATE,
             stream,
         }
@@ -109,15 +109,15 @@ impl<P> PieQueue<P> {
         if state.accumulated >= MAX_PROB / 2 * 17 {
             return true;
         }
-        let strikes = self.stream.next_u64() >> 8 < state.prob;
-        if strikes {
+        let drops = self.stream.next_u64() >> 8 < state.prob;
+        if drops {
             state.accumulated = 0;
         }
-        strikes
+        drops
     }
 }
 
-impl State {
+impl PieState {
     /// `pie_calculate_probability`.
     fn update(&mut self, target: u64, backlog: u64) {
         let (delay, old_delay) = (self.delay, self.old_delay);
@@ -181,7 +181,7 @@ impl<P> Discipline<P> for PieQueue<P> {
         &mut self,
         now: Time,
         mut packet: Queued<P>,
-        _drops: &mut Drops<P>,
+        _drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         self.advance(now);
         if !self.backlog.has_room(self.limit, &packet) {
@@ -198,14 +198,14 @@ impl<P> Discipline<P> for PieQueue<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Time, _drops: &mut Drops<P>) -> Option<Queued<P>> {
+    fn dequeue(&mut self, now: Time, _drops: &mut DroppedPackets<P>) -> Option<Queued<P>> {
         self.advance(now);
         let packet = self.backlog.take()?;
         self.state.left(now, packet.since, self.backlog.bytes());
         Some(packet)
     }
 
-    fn depth(&self) -> Depth {
+    fn depth(&self) -> QueueDepth {
         self.backlog.depth()
     }
 }
@@ -214,7 +214,7 @@ impl<P> Discipline<P> for PieQueue<P> {
 mod tests {
     use chance::Source;
 
-    use super::super::discipline::tests::{packet, run};
+    use super::super::tests::{packet, run};
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -228,7 +228,7 @@ mod tests {
     /// per second; below a probability of 0.000001 both are halved an eleventh time.
     #[test]
     fn the_probability_moves_as_the_law_says() {
-        let mut state = State { burst: 0, prob: MAX_PROB / 5, ..State::IDLE };
+        let mut state = PieState { burst: 0, prob: MAX_PROB / 5, ..PieState::IDLE };
         state.delay = ticks(25_000_000);
         state.old_delay = ticks(20_000_000);
         state.update(ticks(15_000_000), 50_000);
@@ -236,7 +236,7 @@ mod tests {
         let law = 0.125 * 0.010 + 1.25 * 0.005;
         assert!((moved - law).abs() < 1e-6, "{moved}, law {law}");
 
-        let mut low = State { burst: 0, ..State::IDLE };
+        let mut low = PieState { burst: 0, ..PieState::IDLE };
         low.delay = ticks(25_000_000);
         low.old_delay = low.delay;
         low.update(ticks(15_000_000), 50_000);
@@ -276,11 +276,11 @@ mod tests {
             let mut queue = queue(true);
             queue.limit = QueueLimit::Unlimited;
             queue.next_update = Time::NEVER;
-            queue.state = State { burst: 0, prob, delay: ticks(20_000_000), ..State::IDLE };
+            queue.state = PieState { burst: 0, prob, delay: ticks(20_000_000), ..PieState::IDLE };
             let refused = (0..5000)
                 .filter(|body| {
                     let packet = packet(Time::ZERO, 0, ect, *body);
-                    queue.enqueue(Time::ZERO, packet, &mut Drops::new()).is_err()
+                    queue.enqueue(Time::ZERO, packet, &mut DroppedPackets::new()).is_err()
                 })
                 .count();
             (queue.backlog.iter().filter(|packet| packet.marked).count(), refused)
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn long_idleness_costs_nothing() {
         let mut queue = queue(false);
-        let mut drops = Drops::new();
+        let mut drops = DroppedPackets::new();
         let late = Time::from_millis(1_000_000_000);
         assert!(queue.dequeue(late, &mut drops).is_none());
         assert!(queue.next_update > late);

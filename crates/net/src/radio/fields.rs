@@ -11,7 +11,7 @@ use crate::error::ValueError;
 const LONGEST_TIMER: Duration = Duration::from_secs(24 * 3600);
 
 /// Destination of a setting's value.
-pub(super) enum Slot<'a> {
+pub(super) enum FieldTarget<'a> {
     Span(&'a mut Duration),
     Bytes(&'a mut u32),
     Count(&'a mut u32),
@@ -21,71 +21,71 @@ pub(super) enum Slot<'a> {
 }
 
 /// A setting of a technology: its name and its slot.
-type Field<T> = (&'static str, fn(&mut T) -> Slot<'_>);
+type RadioField<T> = (&'static str, fn(&mut T) -> FieldTarget<'_>);
 
-const UMTS: &[Field<Umts>] = &[
-    ("idle_to_dch", |c| Slot::Span(&mut c.idle_to_dch)),
-    ("paging_cycle", |c| Slot::Span(&mut c.paging_cycle)),
-    ("fach_to_dch", |c| Slot::Span(&mut c.fach_to_dch)),
-    ("dch_inactivity", |c| Slot::Span(&mut c.dch_inactivity)),
-    ("fach_inactivity", |c| Slot::Span(&mut c.fach_inactivity)),
-    ("dch_activity_bytes", |c| Slot::Bytes(&mut c.dch_activity_bytes)),
-    ("dch_activity_window", |c| Slot::Span(&mut c.dch_activity_window)),
-    ("fach_up_threshold", |c| Slot::Bytes(&mut c.fach_up.threshold_bytes)),
-    ("fach_up_quadratic", |c| Slot::Number(&mut c.fach_up.drain_quadratic)),
-    ("fach_up_linear", |c| Slot::Number(&mut c.fach_up.drain_linear)),
-    ("fach_up_constant", |c| Slot::Number(&mut c.fach_up.drain_constant)),
-    ("fach_down_threshold", |c| Slot::Bytes(&mut c.fach_down.threshold_bytes)),
-    ("fach_down_quadratic", |c| Slot::Number(&mut c.fach_down.drain_quadratic)),
-    ("fach_down_linear", |c| Slot::Number(&mut c.fach_down.drain_linear)),
-    ("fach_down_constant", |c| Slot::Number(&mut c.fach_down.drain_constant)),
+const UMTS: &[RadioField<Umts>] = &[
+    ("idle_to_dch", |c| FieldTarget::Span(&mut c.idle_to_dch)),
+    ("paging_cycle", |c| FieldTarget::Span(&mut c.paging_cycle)),
+    ("fach_to_dch", |c| FieldTarget::Span(&mut c.fach_to_dch)),
+    ("dch_inactivity", |c| FieldTarget::Span(&mut c.dch_inactivity)),
+    ("fach_inactivity", |c| FieldTarget::Span(&mut c.fach_inactivity)),
+    ("dch_activity_bytes", |c| FieldTarget::Bytes(&mut c.dch_activity_bytes)),
+    ("dch_activity_window", |c| FieldTarget::Span(&mut c.dch_activity_window)),
+    ("fach_up_threshold", |c| FieldTarget::Bytes(&mut c.fach_up.threshold_bytes)),
+    ("fach_up_quadratic", |c| FieldTarget::Number(&mut c.fach_up.drain_quadratic)),
+    ("fach_up_linear", |c| FieldTarget::Number(&mut c.fach_up.drain_linear)),
+    ("fach_up_constant", |c| FieldTarget::Number(&mut c.fach_up.drain_constant)),
+    ("fach_down_threshold", |c| FieldTarget::Bytes(&mut c.fach_down.threshold_bytes)),
+    ("fach_down_quadratic", |c| FieldTarget::Number(&mut c.fach_down.drain_quadratic)),
+    ("fach_down_linear", |c| FieldTarget::Number(&mut c.fach_down.drain_linear)),
+    ("fach_down_constant", |c| FieldTarget::Number(&mut c.fach_down.drain_constant)),
 ];
 
-const LTE: &[Field<Lte>] = &[
-    ("idle_to_connected", |c| Slot::Span(&mut c.idle_to_connected)),
-    ("paging_cycle", |c| Slot::Span(&mut c.paging_cycle)),
-    ("continuous", |c| Slot::Span(&mut c.continuous)),
-    ("short_drx", |c| Slot::Span(&mut c.short.span)),
-    ("short_drx_cycle", |c| Slot::Span(&mut c.short.cycle)),
-    ("short_drx_on", |c| Slot::Span(&mut c.short.on)),
-    ("long_drx", |c| Slot::Span(&mut c.long.span)),
-    ("long_drx_cycle", |c| Slot::Span(&mut c.long.cycle)),
-    ("long_drx_on", |c| Slot::Span(&mut c.long.on)),
-    ("request_period", |c| Slot::Span(&mut c.request.period)),
-    ("request_grant", |c| Slot::Span(&mut c.request.grant)),
-    ("harq_failure", |c| Slot::Share(&mut c.harq.failure)),
-    ("harq_round", |c| Slot::Span(&mut c.harq.round)),
-    ("harq_most", |c| Slot::Count(&mut c.harq.most)),
-    ("rlc_reordering", |c| Slot::Span(&mut c.harq.reordering)),
+const LTE: &[RadioField<Lte>] = &[
+    ("idle_to_connected", |c| FieldTarget::Span(&mut c.idle_to_connected)),
+    ("paging_cycle", |c| FieldTarget::Span(&mut c.paging_cycle)),
+    ("continuous", |c| FieldTarget::Span(&mut c.continuous)),
+    ("short_drx", |c| FieldTarget::Span(&mut c.short.span)),
+    ("short_drx_cycle", |c| FieldTarget::Span(&mut c.short.cycle)),
+    ("short_drx_on", |c| FieldTarget::Span(&mut c.short.on)),
+    ("long_drx", |c| FieldTarget::Span(&mut c.long.span)),
+    ("long_drx_cycle", |c| FieldTarget::Span(&mut c.long.cycle)),
+    ("long_drx_on", |c| FieldTarget::Span(&mut c.long.on)),
+    ("request_period", |c| FieldTarget::Span(&mut c.request.period)),
+    ("request_grant", |c| FieldTarget::Span(&mut c.request.grant)),
+    ("harq_failure", |c| FieldTarget::Share(&mut c.harq.failure)),
+    ("harq_round", |c| FieldTarget::Span(&mut c.harq.round)),
+    ("harq_most", |c| FieldTarget::Count(&mut c.harq.most)),
+    ("rlc_reordering", |c| FieldTarget::Span(&mut c.harq.reordering)),
 ];
 
-const WIFI: &[Field<Wifi>] = &[
-    ("inactivity", |c| Slot::Span(&mut c.inactivity)),
-    ("beacon", |c| Slot::Span(&mut c.beacon)),
-    ("listen_interval", |c| Slot::Count(&mut c.listen_interval)),
+const WIFI: &[RadioField<Wifi>] = &[
+    ("inactivity", |c| FieldTarget::Span(&mut c.inactivity)),
+    ("beacon", |c| FieldTarget::Span(&mut c.beacon)),
+    ("listen_interval", |c| FieldTarget::Count(&mut c.listen_interval)),
 ];
 
-const DAMA: &[Field<Dama>] = &[
-    ("grant", |c| Slot::Span(&mut c.grant)),
-    ("frame", |c| Slot::Span(&mut c.frame)),
-    ("hold", |c| Slot::Span(&mut c.hold)),
+const DAMA: &[RadioField<Dama>] = &[
+    ("grant", |c| FieldTarget::Span(&mut c.grant)),
+    ("frame", |c| FieldTarget::Span(&mut c.frame)),
+    ("hold", |c| FieldTarget::Span(&mut c.hold)),
 ];
 
-const LEO: &[Field<Leo>] = &[
-    ("slot", |c| Slot::Span(&mut c.slot)),
-    ("extra_rtt", |c| Slot::Span(&mut c.extra_rtt)),
-    ("extra_rtt_deviation", |c| Slot::Span(&mut c.extra_rtt_deviation)),
-    ("extra_rtt_most", |c| Slot::Span(&mut c.extra_rtt_most)),
-    ("outage", |c| Slot::Share(&mut c.outage)),
-    ("outage_least", |c| Slot::Span(&mut c.outage_least)),
-    ("outage_most", |c| Slot::Span(&mut c.outage_most)),
-    ("uplink_wait", |c| Slot::Span(&mut c.uplink_wait)),
+const LEO: &[RadioField<Leo>] = &[
+    ("slot", |c| FieldTarget::Span(&mut c.slot)),
+    ("extra_rtt", |c| FieldTarget::Span(&mut c.extra_rtt)),
+    ("extra_rtt_deviation", |c| FieldTarget::Span(&mut c.extra_rtt_deviation)),
+    ("extra_rtt_most", |c| FieldTarget::Span(&mut c.extra_rtt_most)),
+    ("outage", |c| FieldTarget::Share(&mut c.outage)),
+    ("outage_least", |c| FieldTarget::Span(&mut c.outage_least)),
+    ("outage_most", |c| FieldTarget::Span(&mut c.outage_most)),
+    ("uplink_wait", |c| FieldTarget::Span(&mut c.uplink_wait)),
 ];
 
 /// Costs of transfers.
-const POWER: &[Field<Power>] = &[
-    ("joules_per_mbit_up", |p| Slot::Number(&mut p.joules_per_mbit_up)),
-    ("joules_per_mbit_down", |p| Slot::Number(&mut p.joules_per_mbit_down)),
+const POWER: &[RadioField<Power>] = &[
+    ("joules_per_mbit_up", |p| FieldTarget::Number(&mut p.joules_per_mbit_up)),
+    ("joules_per_mbit_down", |p| FieldTarget::Number(&mut p.joules_per_mbit_down)),
 ];
 
 /// Costs of states.
@@ -109,8 +109,9 @@ const WATTS: &[(&str, RadioState)] = &[
 impl Technology {
     /// Returns true if the technology has this state.
     fn has(&self, state: RadioState) -> bool {
-        use RadioState::{Continuous, IdleToConnected, LongDrx, ShortDrx};
-        use RadioState::{Dch, Fach, FachToDch, Idle, IdleToDch};
+        use RadioState::{
+            Continuous, Dch, Fach, FachToDch, Idle, IdleToConnected, IdleToDch, LongDrx, ShortDrx,
+        };
         match self {
             Technology::Umts(_) => [Idle, IdleToDch, FachToDch, Fach, Dch].contains(&state),
             Technology::Lte(_) => {
@@ -127,7 +128,7 @@ impl Technology {
 
     /// Names of all settings.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
-        fn names<T>(fields: &[Field<T>]) -> Vec<&'static str> {
+        fn names<T>(fields: &[RadioField<T>]) -> Vec<&'static str> {
             fields.iter().map(|(name, _)| *name).collect()
         }
         let own = match self {
@@ -147,13 +148,13 @@ pub(super) fn slot<'a>(
     technology: &'a mut Technology,
     power: &'a mut Power,
     key: &str,
-) -> Option<Slot<'a>> {
-    fn find<'a, T>(fields: &[Field<T>], of: &'a mut T, key: &str) -> Option<Slot<'a>> {
+) -> Option<FieldTarget<'a>> {
+    fn find<'a, T>(fields: &[RadioField<T>], of: &'a mut T, key: &str) -> Option<FieldTarget<'a>> {
         fields.iter().find(|(name, _)| *name == key).map(|(_, slot)| slot(of))
     }
     let watts = WATTS.iter().find(|(name, state)| *name == key && technology.has(*state));
     if let Some((_, state)) = watts {
-        return Some(Slot::Number(power.watts.entry(*state).or_default()));
+        return Some(FieldTarget::Number(power.watts.entry(*state).or_default()));
     }
     let own = match technology {
         Technology::Umts(umts) => find(UMTS, umts, key),
@@ -165,19 +166,19 @@ pub(super) fn slot<'a>(
     own.or_else(|| find(POWER, power, key))
 }
 
-impl Slot<'_> {
+impl FieldTarget<'_> {
     /// Parses the value.
     pub(super) fn read(self, text: &str) -> Result<(), ValueError> {
         let form = |expected| ValueError::Form { text: text.to_owned(), expected };
         let out_of_range = |range| ValueError::OutOfRange { text: text.to_owned(), range };
         match self {
-            Slot::Span(span) => {
+            FieldTarget::Span(span) => {
                 *span = parse::duration(text)?;
                 if *span > LONGEST_TIMER {
                     return Err(out_of_range("a radio's timer is at most 24h"));
                 }
             }
-            Slot::Bytes(bytes) => {
+            FieldTarget::Bytes(bytes) => {
                 let number = match text.trim().parse::<u64>() {
                     Ok(number) => number,
                     Err(_) => parse::size_bytes(text)?,
@@ -185,13 +186,13 @@ impl Slot<'_> {
                 *bytes =
                     u32::try_from(number).map_err(|_| form("a number of bytes: write `475B`"))?;
             }
-            Slot::Count(count) => {
+            FieldTarget::Count(count) => {
                 let number = text.trim().parse::<u32>().ok();
                 let number = number.filter(|number| (1..=1000).contains(number));
                 *count = number.ok_or_else(|| form("a whole number from 1 to 1000"))?;
             }
-            Slot::Share(share) => *share = parse::ratio(text)?,
-            Slot::Number(value) => {
+            FieldTarget::Share(share) => *share = parse::ratio(text)?,
+            FieldTarget::Number(value) => {
                 let number = text.trim().parse::<f64>().ok();
                 let number = number.filter(|number| (0.0..=1000.0).contains(number));
                 *value = number.ok_or_else(|| form("a number from 0 to 1000: write `0.7`"))?;

@@ -9,7 +9,7 @@ use super::{Dama, Drx, Harq, Leo, Lte, Technology, Umts, Wifi};
 
 /// Reasons why a radio is impossible, by its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ImpossibleRadio {
+pub enum RadioError {
     /// A timer that must not be zero.
     #[error("{setting} must be longer than 0")]
     Zero {
@@ -40,21 +40,19 @@ pub enum ImpossibleRadio {
     },
 }
 
-impl ImpossibleRadio {
+impl RadioError {
     /// Returns true if the setting `name` is part of the contradiction.
     pub(crate) fn concerns(&self, name: &str) -> bool {
         match self {
-            ImpossibleRadio::Zero { setting } | ImpossibleRadio::More { setting, .. } => {
-                *setting == name
-            }
-            ImpossibleRadio::Longer { setting, other, .. } => *setting == name || *other == name,
+            RadioError::Zero { setting } | RadioError::More { setting, .. } => *setting == name,
+            RadioError::Longer { setting, other, .. } => *setting == name || *other == name,
         }
     }
 }
 
 impl Technology {
     /// Looks for contradictions.
-    pub(super) fn check(&self) -> Result<(), ImpossibleRadio> {
+    pub(super) fn check(&self) -> Result<(), RadioError> {
         match self {
             Technology::Umts(umts) => check_umts(umts),
             Technology::Lte(lte) => check_lte(lte),
@@ -66,12 +64,12 @@ impl Technology {
 }
 
 /// A channel that is released at once carries nothing.
-fn check_umts(umts: &Umts) -> Result<(), ImpossibleRadio> {
+fn check_umts(umts: &Umts) -> Result<(), RadioError> {
     runs("dch_inactivity", umts.dch_inactivity)?;
     runs("fach_inactivity", umts.fach_inactivity)
 }
 
-fn check_lte(lte: &Lte) -> Result<(), ImpossibleRadio> {
+fn check_lte(lte: &Lte) -> Result<(), RadioError> {
     runs("continuous", lte.continuous)?;
     check_drx(lte.short, "short_drx_cycle", "short_drx_on")?;
     check_drx(lte.long, "long_drx_cycle", "long_drx_on")?;
@@ -79,50 +77,50 @@ fn check_lte(lte: &Lte) -> Result<(), ImpossibleRadio> {
 }
 
 /// A receiver that is never on cannot be reached.
-fn check_drx(drx: Drx, cycle: &'static str, on: &'static str) -> Result<(), ImpossibleRadio> {
+fn check_drx(drx: Drx, cycle: &'static str, on: &'static str) -> Result<(), RadioError> {
     runs(cycle, drx.cycle)?;
     runs(on, drx.on)?;
     at_most((on, drx.on), (cycle, drx.cycle))
 }
 
 /// Limits of TS 36.331 section 6.3.2 (maxHARQ-Tx, t-Reordering), and a round longer than zero.
-fn check_harq(harq: Harq) -> Result<(), ImpossibleRadio> {
+fn check_harq(harq: Harq) -> Result<(), RadioError> {
     const MOST: u32 = 28;
     if harq.most > MOST {
-        return Err(ImpossibleRadio::More { setting: "harq_most", is: harq.most, most: MOST });
+        return Err(RadioError::More { setting: "harq_most", is: harq.most, most: MOST });
     }
     let ms = Duration::from_millis;
     at_most(("harq_round", harq.round), ("a round can be", ms(100)))?;
     at_most(("rlc_reordering", harq.reordering), ("t-Reordering can be", ms(1600)))
 }
 
-fn check_wifi(wifi: &Wifi) -> Result<(), ImpossibleRadio> {
+fn check_wifi(wifi: &Wifi) -> Result<(), RadioError> {
     runs("inactivity", wifi.inactivity)?;
     runs("beacon", wifi.beacon)
 }
 
 /// Capacity that is released before a frame begins carries nothing.
-fn check_dama(dama: &Dama) -> Result<(), ImpossibleRadio> {
+fn check_dama(dama: &Dama) -> Result<(), RadioError> {
     runs("frame", dama.frame)?;
     at_most(("frame", dama.frame), ("hold", dama.hold))
 }
 
-fn check_leo(leo: &Leo) -> Result<(), ImpossibleRadio> {
+fn check_leo(leo: &Leo) -> Result<(), RadioError> {
     runs("slot", leo.slot)?;
     at_most(("extra_rtt", leo.extra_rtt), ("extra_rtt_most", leo.extra_rtt_most))?;
     at_most(("outage_least", leo.outage_least), ("outage_most", leo.outage_most))?;
     at_most(("outage_most", leo.outage_most), ("slot", leo.slot))
 }
 
-fn runs(setting: &'static str, span: Duration) -> Result<(), ImpossibleRadio> {
-    if span.is_zero() { Err(ImpossibleRadio::Zero { setting }) } else { Ok(()) }
+fn runs(setting: &'static str, span: Duration) -> Result<(), RadioError> {
+    if span.is_zero() { Err(RadioError::Zero { setting }) } else { Ok(()) }
 }
 
 fn at_most(
     (setting, is): (&'static str, Duration),
     (other, most): (&'static str, Duration),
-) -> Result<(), ImpossibleRadio> {
-    if is <= most { Ok(()) } else { Err(ImpossibleRadio::Longer { setting, is, other, most }) }
+) -> Result<(), RadioError> {
+    if is <= most { Ok(()) } else { Err(RadioError::Longer { setting, is, other, most }) }
 }
 
 #[cfg(test)]

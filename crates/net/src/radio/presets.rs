@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::fields::slot;
-use super::{Dama, ImpossibleRadio, Leo, Lte, Power, RadioConfig, Technology, Umts, Wifi};
+use super::{Dama, Leo, Lte, Power, RadioConfig, RadioError, Technology, Umts, Wifi};
 use crate::SpecError;
 use crate::error::{ValueError, nearest};
 use crate::toml_text::TomlText;
@@ -111,7 +111,7 @@ impl RadioConfig {
     ///
     /// # Errors
     /// If its settings contradict each other.
-    pub fn check(&self) -> Result<(), ImpossibleRadio> {
+    pub fn check(&self) -> Result<(), RadioError> {
         self.technology.check()
     }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use chance::Stream;
 use units::Time;
 
-use super::{Machine, RadioState, Way};
+use super::{RadioMachine, RadioState, Way};
 
 /// Timers and thresholds of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +98,7 @@ impl Umts {
         UmtsMachine {
             config: self.clone(),
             paging,
-            place: Place::Idle,
+            place: UmtsState::Idle,
             windows: [VecDeque::new(), VecDeque::new()],
             queues: [FachQueue::default(); 2],
         }
@@ -114,7 +114,7 @@ impl Umts {
 
 /// State of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum UmtsState {
     Idle,
     Promoting { from: RadioState, until: Time },
     Dch { active: Time },
@@ -132,7 +132,7 @@ struct FachQueue {
 pub(super) struct UmtsMachine {
     config: Umts,
     paging: Stream,
-    place: Place,
+    place: UmtsState,
     /// Recent packets on the dedicated channel, one window per direction.
     windows: [VecDeque<(Time, u32)>; 2],
     queues: [FachQueue; 2],
@@ -141,7 +141,7 @@ pub(super) struct UmtsMachine {
 impl UmtsMachine {
     /// Starts the promotion to a dedicated channel.
     fn promote(&mut self, from: RadioState, until: Time) -> Option<RadioState> {
-        self.place = Place::Promoting { from, until };
+        self.place = UmtsState::Promoting { from, until };
         Some(from)
     }
 
@@ -167,79 +167,79 @@ impl UmtsMachine {
     }
 }
 
-impl Machine for UmtsMachine {
+impl RadioMachine for UmtsMachine {
     fn state(&self) -> RadioState {
         match self.place {
-            Place::Idle => RadioState::Idle,
-            Place::Promoting { from, .. } => from,
-            Place::Dch { .. } => RadioState::Dch,
-            Place::Fach { .. } => RadioState::Fach,
+            UmtsState::Idle => RadioState::Idle,
+            UmtsState::Promoting { from, .. } => from,
+            UmtsState::Dch { .. } => RadioState::Dch,
+            UmtsState::Fach { .. } => RadioState::Fach,
         }
     }
 
     fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
         match self.place {
-            Place::Idle => {
+            UmtsState::Idle => {
                 let paging = match way {
                     Way::Up => Duration::ZERO,
                     Way::Down => self.paging.span(self.config.paging_cycle),
                 };
                 self.promote(RadioState::IdleToDch, now + paging + self.config.idle_to_dch)
             }
-            Place::Fach { .. } => {
+            UmtsState::Fach { .. } => {
                 if self.overflows(now, way, bytes) {
                     return self.promote(RadioState::FachToDch, now + self.config.fach_to_dch);
                 }
-                self.place = Place::Fach { active: now };
+                self.place = UmtsState::Fach { active: now };
                 None
             }
-            Place::Promoting { .. } | Place::Dch { .. } => None,
+            UmtsState::Promoting { .. } | UmtsState::Dch { .. } => None,
         }
     }
 
     fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time> {
         match self.place {
-            Place::Idle | Place::Promoting { .. } => None,
-            Place::Dch { .. } => Some(ready),
-            Place::Fach { .. } => Some(ready + self.config.fach(way).drain(bytes)),
+            UmtsState::Idle | UmtsState::Promoting { .. } => None,
+            UmtsState::Dch { .. } => Some(ready),
+            UmtsState::Fach { .. } => Some(ready + self.config.fach(way).drain(bytes)),
         }
     }
 
     fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
         match self.place {
-            Place::Dch { .. } => {
+            UmtsState::Dch { .. } => {
                 if self.is_active(now, way, bytes) {
-                    self.place = Place::Dch { active: now };
+                    self.place = UmtsState::Dch { active: now };
                 }
             }
-            Place::Fach { .. } => self.place = Place::Fach { active: now },
-            Place::Idle | Place::Promoting { .. } => {}
+            UmtsState::Fach { .. } => self.place = UmtsState::Fach { active: now },
+            UmtsState::Idle | UmtsState::Promoting { .. } => {}
         }
         None
     }
 
     fn timer(&self) -> Option<Time> {
         match self.place {
-            Place::Idle => None,
-            Place::Promoting { until, .. } => Some(until),
-            Place::Dch { active } => Some(active + self.config.dch_inactivity),
-            Place::Fach { active } => Some(active + self.config.fach_inactivity),
+            UmtsState::Idle => None,
+            UmtsState::Promoting { until, .. } => Some(until),
+            UmtsState::Dch { active } => Some(active + self.config.dch_inactivity),
+            UmtsState::Fach { active } => Some(active + self.config.fach_inactivity),
         }
     }
 
     fn fire(&mut self, now: Time) -> RadioState {
         self.place = match self.place {
-            Place::Promoting { .. } => Place::Dch { active: now },
-            Place::Dch { .. } => {
+            UmtsState::Promoting { .. } => UmtsState::Dch { active: now },
+            UmtsState::Dch { .. } => {
                 self.queues = [FachQueue { bytes: 0, last: now }; 2];
-                Place::Fach { active: now }
+                UmtsState::Fach { active: now }
             }
-            Place::Fach { .. } | Place::Idle => Place::Idle,
+            UmtsState::Fach { .. } | UmtsState::Idle => UmtsState::Idle,
         };
         self.state()
     }
 
-    fn twin(&self) -> Box<dyn Machine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

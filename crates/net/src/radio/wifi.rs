@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use super::{Machine, RadioState, Way};
+use super::{RadioMachine, RadioState, Way};
 
 /// Timers of a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct WifiMachine {
     awake_since: Option<Time>,
 }
 
-impl Machine for WifiMachine {
+impl RadioMachine for WifiMachine {
     fn state(&self) -> RadioState {
         if self.awake_since.is_some() { RadioState::Awake } else { RadioState::Doze }
     }
@@ -83,7 +83,7 @@ impl Machine for WifiMachine {
         RadioState::Doze
     }
 
-    fn twin(&self) -> Box<dyn Machine> {
+    fn clone_box(&self) -> Box<dyn RadioMachine> {
         Box::new(self.clone())
     }
 }

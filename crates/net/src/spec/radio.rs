@@ -1,40 +1,39 @@
-//! Radio settings of a network as typed.
+//! Radio and handover settings of a network as typed.
 
-use super::{Setting, put};
-use crate::error::{ValueError, nearest};
+use std::time::Duration;
+
+use units::parse;
+
+use super::{TypedSetting, put, values};
+use crate::error::ValueError;
 use crate::radio::radios;
-use crate::{RadioConfig, SpecError};
+use crate::{Handover, RadioConfig, SpecError};
 
 /// The radio by name, and changes to it, in any order.
 #[derive(Default)]
 pub(super) struct RadioSpec {
     /// `Some(None)`: explicitly none.
     radio: Option<Option<RadioConfig>>,
-    changes: Vec<Setting>,
+    changes: Vec<TypedSetting>,
 }
 
 /// Prefix of a change: `radio.dch_inactivity`.
 const PREFIX: &str = "radio.";
 
 /// Returns true if radios have a setting of this name.
-pub(super) fn is_setting(key: &str) -> bool {
-    key == "radio" || key.strip_prefix(PREFIX).is_some_and(|own| keys().any(|known| known == own))
-}
-
-/// The setting that `key` was probably meant to be.
-pub(super) fn nearest_setting(key: &str) -> Option<String> {
-    let own = key.strip_prefix(PREFIX)?;
-    nearest(own, keys()).map(|own| format!("{PREFIX}{own}"))
+pub(super) fn is_radio_setting(key: &str) -> bool {
+    key == "radio"
+        || key.strip_prefix(PREFIX).is_some_and(|own| radio_keys().any(|known| known == own))
 }
 
 /// Settings of all radios.
-fn keys() -> impl Iterator<Item = &'static str> {
+fn radio_keys() -> impl Iterator<Item = &'static str> {
     radios().values().flat_map(|preset| preset.config.technology.keys())
 }
 
 impl RadioSpec {
     /// Takes a setting, if it is one of radios.
-    pub(super) fn set(&mut self, setting: &Setting) -> Result<bool, SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
         if setting.key == "radio" {
             put(&mut self.radio, setting, named)?;
             return Ok(true);
@@ -42,12 +41,12 @@ impl RadioSpec {
         if !setting.key.starts_with(PREFIX) {
             return Ok(false);
         }
-        let Setting { place, key, value } = setting;
+        let TypedSetting { place, key, value } = setting;
         if self.changes.iter().any(|known| known.key == *key) {
             return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
         }
         let (place, key, value) = (place.clone(), key.clone(), value.clone());
-        self.changes.push(Setting { place, key, value });
+        self.changes.push(TypedSetting { place, key, value });
         Ok(true)
     }
 
@@ -80,11 +79,11 @@ impl RadioSpec {
 }
 
 /// Name of a change without the prefix.
-fn own(change: &Setting) -> &str {
+fn own(change: &TypedSetting) -> &str {
     change.key.strip_prefix(PREFIX).unwrap_or(&change.key)
 }
 
-fn bad(change: &Setting, reason: ValueError) -> SpecError {
+fn bad(change: &TypedSetting, reason: ValueError) -> SpecError {
     let (place, key) = (change.place.clone(), change.key.clone());
     SpecError::BadValue { place, key, reason: Box::new(reason) }
 }
@@ -93,5 +92,101 @@ fn named(text: &str) -> Result<Option<RadioConfig>, ValueError> {
     match text.trim() {
         "none" => Ok(None),
         name => RadioConfig::named(name).map(Some),
+    }
+}
+
+/// `handover.every`, `handover.length` and `handover.lossless`.
+#[derive(Default)]
+pub(super) struct HandoverSpec {
+    every: Option<Every>,
+    length: Option<(Duration, Duration)>,
+    lossless: Option<bool>,
+}
+
+/// Interval of handovers, if any.
+#[derive(Clone, Copy)]
+enum Every {
+    Never,
+    Span(Duration),
+}
+
+const HANDOVER_KEYS: [&str; 3] = ["handover.every", "handover.length", "handover.lossless"];
+
+/// Returns true if handovers have a setting of this name.
+pub(super) fn is_handover_setting(key: &str) -> bool {
+    HANDOVER_KEYS.contains(&key)
+}
+
+impl HandoverSpec {
+    /// Takes a setting, if it is one of handovers.
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
+        match setting.key.as_str() {
+            "handover.every" => put(&mut self.every, setting, every)?,
+            "handover.length" => put(&mut self.length, setting, length)?,
+            "handover.lossless" => put(&mut self.lossless, setting, truth)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Takes the base's handovers for settings not typed.
+    pub(super) fn fill(&mut self, base: Option<Handover>) {
+        let Some(Handover { every, least, most, lossless }) = base else { return };
+        self.every.get_or_insert(Every::Span(every));
+        self.length.get_or_insert((least, most));
+        self.lossless.get_or_insert(lossless);
+    }
+
+    /// Resolves the handovers; `origin` names the text in messages about missing settings.
+    pub(super) fn resolve(self, origin: &str) -> Result<Option<Handover>, SpecError> {
+        let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
+        let HandoverSpec { every, length, lossless } = self;
+        let every = match every {
+            Some(Every::Never) => return Ok(None),
+            Some(Every::Span(every)) => every,
+            None if length.is_none() && lossless.is_none() => return Ok(None),
+            None => return Err(missing("handover.every", "handover.every=60s")),
+        };
+        let (least, most) =
+            length.ok_or_else(|| missing("handover.length", "handover.length=50ms..150ms"))?;
+        if most >= every {
+            return Err(SpecError::Conflict {
+                origin: origin.to_owned(),
+                setting: "a handover.length that reaches the next handover",
+                with: "handover.every",
+            });
+        }
+        Ok(Some(Handover { every, least, most, lossless: lossless.unwrap_or(true) }))
+    }
+}
+
+fn every(text: &str) -> Result<Every, ValueError> {
+    if text.trim() == "never" {
+        return Ok(Every::Never);
+    }
+    match parse::duration(text)? {
+        span if span.is_zero() => Err(values::out_of_range(text, "write `60s`, or `never`")),
+        span => Ok(Every::Span(span)),
+    }
+}
+
+/// A length, or the shortest and the longest.
+fn length(text: &str) -> Result<(Duration, Duration), ValueError> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let (least, most) = (parse::duration(least)?, parse::duration(most)?);
+    if least > most || most.is_zero() {
+        return Err(values::form(text, "how long: write `50ms`, or `50ms..150ms`"));
+    }
+    Ok((least, most))
+}
+
+fn truth(text: &str) -> Result<bool, ValueError> {
+    match text.trim() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(values::form(
+            text,
+            "`true` (waiting packets are forwarded) or `false` (they are lost)",
+        )),
     }
 }

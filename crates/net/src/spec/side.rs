@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use units::parse;
 
-use super::{Setting, put, values};
+use super::{TypedSetting, put, values};
 use crate::cell::parse_rate;
 use crate::config::DEFAULT_MTU_BYTES;
 use crate::error::ValueError;
@@ -16,7 +16,7 @@ use crate::{
 
 /// All settings of a direction.
 #[derive(Default)]
-pub(super) struct Side {
+pub(super) struct DirectionSpec {
     rate: Option<RateSource>,
     pub(super) delay: Option<Duration>,
     loss: Option<LossModel>,
@@ -73,9 +73,9 @@ impl RateSource {
     }
 }
 
-impl Side {
+impl DirectionSpec {
     /// Parses and sets a field.
-    pub(super) fn set(&mut self, setting: &Setting, field: &str) -> Result<(), SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting, field: &str) -> Result<(), SpecError> {
         match field {
             "rate" => put(&mut self.rate, setting, |text| typed_rate(setting, text)),
             "trace" => put(&mut self.rate, setting, |text| trace(setting, text)),
@@ -105,7 +105,7 @@ impl Side {
     /// Fills settings not typed for this direction from `both`, then from `base`.
     pub(super) fn fill(
         &mut self,
-        both: &Side,
+        both: &DirectionSpec,
         base: &LinkConfig,
         direction: Direction,
     ) -> Result<(), SpecError> {
@@ -149,7 +149,7 @@ impl Side {
     /// The rate in this direction, if one was typed.
     pub(super) fn rate(
         &self,
-        both: &Side,
+        both: &DirectionSpec,
         direction: Direction,
     ) -> Result<Option<Rate>, SpecError> {
         self.rate.as_ref().or(both.rate.as_ref()).map(|rate| rate.read(direction)).transpose()
@@ -160,7 +160,7 @@ impl Side {
         &self,
         rate: Rate,
         delay: Duration,
-        both: &Side,
+        both: &DirectionSpec,
     ) -> Result<LinkConfig, (&'static str, &'static str)> {
         let management = self.management.or(both.management).unwrap_or(Management::DropTail);
         let emulator = self.emulator(both)?;
@@ -194,9 +194,9 @@ impl Side {
     }
 }
 
-impl Side {
+impl DirectionSpec {
     /// Dummynet's timer runs every tick if a tick is given, as on FreeBSD.
-    fn emulator(&self, both: &Side) -> Result<Emulator, (&'static str, &'static str)> {
+    fn emulator(&self, both: &DirectionSpec) -> Result<Emulator, (&'static str, &'static str)> {
         let (tick, timer) = (self.tick.or(both.tick), self.timer.or(both.timer));
         match self.emulator.or(both.emulator) {
             Some(EmulatorName::Dummynet) => {
@@ -257,13 +257,13 @@ pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)
 }
 
 /// A rate as typed.
-fn typed_rate(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
+fn typed_rate(setting: &TypedSetting, text: &str) -> Result<RateSource, ValueError> {
     let (place, key, text) = (setting.place.clone(), setting.key.clone(), text.to_owned());
     Ok(RateSource::Typed { place, key, text })
 }
 
 /// `FILE`, optionally followed by a unit and `once`.
-fn trace(setting: &Setting, text: &str) -> Result<RateSource, ValueError> {
+fn trace(setting: &TypedSetting, text: &str) -> Result<RateSource, ValueError> {
     let (path, options) = values::trace(text)?;
     let (place, key) = (setting.place.clone(), setting.key.clone());
     Ok(RateSource::File { path: place.relative(path), place, key, options })

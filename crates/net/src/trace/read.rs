@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::{Opportunities, Segments, Shape, Trace, TraceError, columns, csv, json, mahimahi};
+use super::{Opportunities, RateSegments, Trace, TraceError, TraceShape};
 
 /// Direction of a rate: some recordings have a column for each, and a cell's links differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +82,12 @@ impl fmt::Display for TraceOptions {
 }
 
 /// Result of a reader: the samples, and their description.
-pub(super) struct Recording {
-    pub(super) samples: Samples,
+pub(super) struct ParsedTrace {
+    pub(super) samples: ParsedSamples,
     pub(super) taken: String,
 }
 
-pub(super) enum Samples {
+pub(super) enum ParsedSamples {
     /// Instants in nanoseconds.
     Opportunities(Vec<u64>),
     /// Rates, each with its duration.
@@ -117,17 +117,17 @@ impl Trace {
         options: TraceOptions,
     ) -> Result<Trace, TraceError> {
         let text = text(origin, bytes)?;
-        let Recording { samples, taken } = recognise(origin, &text, direction, options)?;
+        let ParsedTrace { samples, taken } = recognise(origin, &text, direction, options)?;
         let shape = match samples {
-            Samples::Opportunities(at) => {
-                Shape::Opportunities(Opportunities::new(at, !options.once))
+            ParsedSamples::Opportunities(at) => {
+                TraceShape::Opportunities(Opportunities::new(at, !options.once))
             }
-            Samples::Rates(samples) => {
+            ParsedSamples::Rates(samples) => {
                 if samples.iter().all(|(holds, _)| holds.is_zero()) {
-                    let found = "no sample that holds for any";
+                    let found = "no sample of positive duration";
                     return Err(TraceError::Empty { file: origin.to_owned(), found });
                 }
-                Shape::Segments(Segments::new(&samples, !options.once))
+                TraceShape::Segments(RateSegments::new(&samples, !options.once))
             }
         };
         Ok(Trace { origin: origin.to_owned(), options, taken, shape })
@@ -156,17 +156,19 @@ fn recognise(
     text: &str,
     direction: Direction,
     options: TraceOptions,
-) -> Result<Recording, TraceError> {
-    let Some(first) = super::error::lines(file, text).next() else {
+) -> Result<ParsedTrace, TraceError> {
+    let Some(first) = super::lines(file, text).next() else {
         return Err(TraceError::Empty { file: file.to_owned(), found: "no lines" });
     };
     let numbers = first.text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
     let numbers: Option<Vec<f64>> = numbers.map(|word| word.parse().ok()).collect();
     match numbers.as_deref() {
-        _ if first.text.starts_with('[') => json::read(file, text),
-        Some([_]) => mahimahi::read(file, text),
-        Some([_, _]) => columns::read(file, text, options.unit),
-        None if first.text.contains(',') => csv::read(file, text, direction, options.unit),
+        _ if first.text.starts_with('[') => super::formats::read_json(file, text),
+        Some([_]) => super::formats::read_mahimahi(file, text),
+        Some([_, _]) => super::formats::read_columns(file, text, options.unit),
+        None if first.text.contains(',') => {
+            super::formats::read_csv(file, text, direction, options.unit)
+        }
         _ => Err(TraceError::Unknown { file: file.to_owned(), line: first.number }),
     }
 }

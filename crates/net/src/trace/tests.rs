@@ -22,7 +22,9 @@ fn at(ms: u64) -> Time {
 
 /// Serves packets that all wait since `since`; returns the end of each.
 fn served(trace: &Trace, since: Time, sizes: &[u32]) -> Vec<Option<Time>> {
-    let Shape::Opportunities(opportunities) = trace.shape() else { panic!("of opportunities") };
+    let TraceShape::Opportunities(opportunities) = trace.shape() else {
+        panic!("of opportunities")
+    };
     let mut cursor = OpportunityCursor::default();
     sizes
         .iter()
@@ -56,7 +58,9 @@ fn small_packets_share_an_opportunity_and_a_large_one_takes_two() {
 fn an_opportunity_does_not_serve_who_comes_at_its_instant() {
     let trace = trace("1\n2\n3\n");
     assert_eq!(served(&trace, at(2), &[1500]), [Some(at(3))]);
-    let Shape::Opportunities(opportunities) = trace.shape() else { panic!("of opportunities") };
+    let TraceShape::Opportunities(opportunities) = trace.shape() else {
+        panic!("of opportunities")
+    };
     // The rest of an earlier packet's opportunity is wasted if no packet waited for it.
     let mut cursor = OpportunityCursor::default();
     assert_eq!(opportunities.serve(&mut cursor, Time::ZERO, 100), Some((at(1), at(1))));
@@ -75,7 +79,7 @@ fn without_repetition_the_link_stands_still_at_the_end() {
     assert_eq!(packets.capacity_bytes(at(60_000)), 3000);
 
     let rates = read("0 12\n1 12\n", once).expect("a trace");
-    let Shape::Segments(segments) = rates.shape() else { panic!("of segments") };
+    let TraceShape::Segments(segments) = rates.shape() else { panic!("of segments") };
     assert_eq!(segments.ends(at(1999), 1500), Some(at(2000)));
     assert_eq!(segments.ends(at(2000), 1), None);
     assert_eq!(rates.capacity_bytes(at(9000)), 3_000_000);
@@ -86,7 +90,7 @@ fn a_packet_spans_rates_outages_and_rounds() {
     // A second of 12 Mbit/s, one of nothing, one of 6.
     let trace = trace("0 12\n1 0\n2 6\n");
     assert_eq!((trace.mean(), trace.peak()), (BitsPerSec::mbit(6), BitsPerSec::mbit(12)));
-    let Shape::Segments(segments) = trace.shape() else { panic!("of segments") };
+    let TraceShape::Segments(segments) = trace.shape() else { panic!("of segments") };
     assert_eq!(segments.ends(at(0), 1500), Some(at(1)));
     // Half at 12 Mbit/s, then the outage, then half at 6.
     assert_eq!(segments.ends(Time::from_micros(999_500), 1500), Some(at(2001)));
@@ -102,7 +106,7 @@ fn a_packet_spans_rates_outages_and_rounds() {
 #[test]
 fn a_trace_of_zeros_is_a_stalled_link() {
     let trace = trace("0 0\n1 0\n");
-    let Shape::Segments(segments) = trace.shape() else { panic!("of segments") };
+    let TraceShape::Segments(segments) = trace.shape() else { panic!("of segments") };
     assert_eq!(segments.ends(at(5), 40), None);
 }
 
@@ -175,7 +179,7 @@ proptest! {
     ) {
         let samples: Vec<_> =
             rates.iter().map(|(ms, kbit)| (Duration::from_millis(*ms), BitsPerSec::kbit(*kbit))).collect();
-        let segments = Segments::new(&samples, true);
+        let segments = RateSegments::new(&samples, true);
         prop_assume!(segments.mean().0 > 0);
         let begin = at(start);
         let mut end = begin;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tcp::Connection;
 
 use crate::cursor::Cursor;
-use crate::problem::{Problem, suggestion};
+use crate::problem::{ScriptProblem, suggestion};
 use crate::when::span;
 
 /// One comparison.
@@ -15,15 +15,15 @@ use crate::when::span;
 pub(crate) struct Condition {
     quantity: &'static Quantity,
     relation: Relation,
-    wanted: Value,
+    wanted: QuantityValue,
 }
 
 /// A quantity to check.
 struct Quantity {
     name: &'static str,
-    kind: Kind,
+    kind: QuantityKind,
     meaning: &'static str,
-    read: fn(&Connection) -> Value,
+    read: fn(&Connection) -> QuantityValue,
 }
 
 impl fmt::Debug for Quantity {
@@ -33,153 +33,169 @@ impl fmt::Debug for Quantity {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum QuantityKind {
     Count,
     Span,
     Word,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Value {
+enum QuantityValue {
     Count(u64),
     Span(Duration),
     Word(String),
 }
 
-impl Value {
-    fn count(n: impl Into<u64>) -> Value {
-        Value::Count(n.into())
+impl QuantityValue {
+    fn count(n: impl Into<u64>) -> QuantityValue {
+        QuantityValue::Count(n.into())
     }
 
-    fn none() -> Value {
-        Value::Word("none".to_owned())
+    fn none() -> QuantityValue {
+        QuantityValue::Word("none".to_owned())
     }
 
-    fn optional<T>(value: Option<T>, read: impl Fn(T) -> Value) -> Value {
-        value.map_or_else(Value::none, read)
+    fn optional<T>(value: Option<T>, read: impl Fn(T) -> QuantityValue) -> QuantityValue {
+        value.map_or_else(QuantityValue::none, read)
     }
 
-    fn yes(fact: bool) -> Value {
-        Value::Word(if fact { "yes" } else { "no" }.to_owned())
+    fn yes(fact: bool) -> QuantityValue {
+        QuantityValue::Word(if fact { "yes" } else { "no" }.to_owned())
     }
 
-    fn word(value: impl fmt::Debug) -> Value {
-        Value::Word(format!("{value:?}"))
+    fn word(value: impl fmt::Debug) -> QuantityValue {
+        QuantityValue::Word(format!("{value:?}"))
     }
 
     /// Numbers of one kind are ordered; words are equal or not.
-    fn compare(&self, other: &Value) -> Option<Ordering> {
+    fn compare(&self, other: &QuantityValue) -> Option<Ordering> {
         match (self, other) {
-            (Value::Count(a), Value::Count(b)) => Some(a.cmp(b)),
-            (Value::Span(a), Value::Span(b)) => Some(a.cmp(b)),
+            (QuantityValue::Count(a), QuantityValue::Count(b)) => Some(a.cmp(b)),
+            (QuantityValue::Span(a), QuantityValue::Span(b)) => Some(a.cmp(b)),
             _ => (self == other).then_some(Ordering::Equal),
         }
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for QuantityValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Count(n) => write!(f, "{n}"),
-            Value::Span(span) => write!(f, "{span:?}"),
-            Value::Word(word) => f.write_str(word),
+            QuantityValue::Count(n) => write!(f, "{n}"),
+            QuantityValue::Span(span) => write!(f, "{span:?}"),
+            QuantityValue::Word(word) => f.write_str(word),
         }
     }
 }
 
 const fn quantity(
     name: &'static str,
-    kind: Kind,
+    kind: QuantityKind,
     meaning: &'static str,
-    read: fn(&Connection) -> Value,
+    read: fn(&Connection) -> QuantityValue,
 ) -> Quantity {
     Quantity { name, kind, meaning, read }
 }
 
 /// All quantities. Names are those of [`tcp::Stats`] and of `struct tcp_info`.
 static QUANTITIES: [Quantity; 27] = [
-    quantity("cwnd", Kind::Count, "congestion window, segments", |c| Value::count(c.stats().cwnd)),
+    quantity("cwnd", QuantityKind::Count, "congestion window, segments", |c| {
+        QuantityValue::count(c.stats().cwnd)
+    }),
     quantity(
         "ssthresh",
-        Kind::Count,
+        QuantityKind::Count,
         "slow start threshold, segments; `none` before the first congestion",
-        |c| Value::optional(c.stats().ssthresh, Value::count),
+        |c| QuantityValue::optional(c.stats().ssthresh, QuantityValue::count),
     ),
-    quantity("in_flight", Kind::Count, "segments believed in the network", |c| {
-        Value::count(c.stats().in_flight)
+    quantity("in_flight", QuantityKind::Count, "segments believed in the network", |c| {
+        QuantityValue::count(c.stats().in_flight)
     }),
-    quantity("srtt", Kind::Span, "smoothed round trip; `none` before the first sample", |c| {
-        Value::optional(c.stats().srtt, Value::Span)
+    quantity(
+        "srtt",
+        QuantityKind::Span,
+        "smoothed round trip; `none` before the first sample",
+        |c| QuantityValue::optional(c.stats().srtt, QuantityValue::Span),
+    ),
+    quantity("rttvar", QuantityKind::Span, "variance term of the timeout", |c| {
+        QuantityValue::Span(c.stats().rttvar)
     }),
-    quantity("rttvar", Kind::Span, "variance term of the timeout", |c| {
-        Value::Span(c.stats().rttvar)
-    }),
-    quantity("min_rtt", Kind::Span, "smallest round trip of late", |c| {
-        Value::optional(c.stats().min_rtt, Value::Span)
+    quantity("min_rtt", QuantityKind::Span, "smallest round trip of late", |c| {
+        QuantityValue::optional(c.stats().min_rtt, QuantityValue::Span)
     }),
     quantity(
         "rcv_rtt",
-        Kind::Span,
+        QuantityKind::Span,
         "round trip as the receiving half knows it; `none` before it does",
-        |c| Value::optional(c.rcv_rtt(), Value::Span),
+        |c| QuantityValue::optional(c.rcv_rtt(), QuantityValue::Span),
     ),
-    quantity("rto", Kind::Span, "retransmission timeout, back-off included", |c| {
-        Value::Span(c.stats().rto)
+    quantity("rto", QuantityKind::Span, "retransmission timeout, back-off included", |c| {
+        QuantityValue::Span(c.stats().rto)
     }),
-    quantity("ca_state", Kind::Word, "`Open`, `Disorder`, `Cwr`, `Recovery` or `Loss`", |c| {
-        Value::word(c.stats().congestion_state)
+    quantity(
+        "ca_state",
+        QuantityKind::Word,
+        "`Open`, `Disorder`, `Cwr`, `Recovery` or `Loss`",
+        |c| QuantityValue::word(c.stats().congestion_state),
+    ),
+    quantity(
+        "state",
+        QuantityKind::Word,
+        "state of the connection: `Established`, `FinWait1`, ...",
+        |c| QuantityValue::word(c.state()),
+    ),
+    quantity(
+        "error",
+        QuantityKind::Word,
+        "`none`, `Refused`, `Reset`, `TimedOut` or `Aborted`",
+        |c| QuantityValue::optional(c.error(), QuantityValue::word),
+    ),
+    quantity("closed", QuantityKind::Word, "`yes` once it is over", |c| {
+        QuantityValue::yes(c.is_closed())
     }),
-    quantity("state", Kind::Word, "state of the connection: `Established`, `FinWait1`, ...", |c| {
-        Value::word(c.state())
+    quantity("readable", QuantityKind::Word, "`yes` if a read would tell something", |c| {
+        QuantityValue::yes(c.is_readable())
     }),
-    quantity("error", Kind::Word, "`none`, `Refused`, `Reset`, `TimedOut` or `Aborted`", |c| {
-        Value::optional(c.error(), Value::word)
+    quantity("writable", QuantityKind::Word, "`yes` if a writer should be woken", |c| {
+        QuantityValue::yes(c.is_writable())
     }),
-    quantity("closed", Kind::Word, "`yes` once it is over", |c| Value::yes(c.is_closed())),
-    quantity("readable", Kind::Word, "`yes` if a read would tell something", |c| {
-        Value::yes(c.is_readable())
+    quantity("eof", QuantityKind::Word, "`yes` once the peer has finished and all is read", |c| {
+        QuantityValue::yes(c.at_eof())
     }),
-    quantity("writable", Kind::Word, "`yes` if a writer should be woken", |c| {
-        Value::yes(c.is_writable())
+    quantity("timeouts", QuantityKind::Count, "expiries of the retransmission timer", |c| {
+        QuantityValue::count(c.stats().timeouts)
     }),
-    quantity("eof", Kind::Word, "`yes` once the peer has finished and all is read", |c| {
-        Value::yes(c.at_eof())
+    quantity("retransmitted", QuantityKind::Count, "segments sent again", |c| {
+        QuantityValue::count(c.stats().retransmitted_segments)
     }),
-    quantity("timeouts", Kind::Count, "expiries of the retransmission timer", |c| {
-        Value::count(c.stats().timeouts)
+    quantity("undone", QuantityKind::Count, "window reductions taken back", |c| {
+        QuantityValue::count(c.stats().undone_reductions)
     }),
-    quantity("retransmitted", Kind::Count, "segments sent again", |c| {
-        Value::count(c.stats().retransmitted_segments)
+    quantity("sent_bytes", QuantityKind::Count, "payload sent, each byte once", |c| {
+        QuantityValue::count(c.stats().bytes_sent)
     }),
-    quantity("undone", Kind::Count, "window reductions taken back", |c| {
-        Value::count(c.stats().undone_reductions)
+    quantity("received_bytes", QuantityKind::Count, "payload received in order", |c| {
+        QuantityValue::count(c.stats().bytes_received)
     }),
-    quantity("sent_bytes", Kind::Count, "payload sent, each byte once", |c| {
-        Value::count(c.stats().bytes_sent)
+    quantity("unacked_bytes", QuantityKind::Count, "written and not acknowledged", |c| {
+        QuantityValue::count(c.stats().unacknowledged_bytes)
     }),
-    quantity("received_bytes", Kind::Count, "payload received in order", |c| {
-        Value::count(c.stats().bytes_received)
+    quantity("unsent_bytes", QuantityKind::Count, "written and not sent", |c| {
+        QuantityValue::count(c.stats().unsent_bytes)
     }),
-    quantity("unacked_bytes", Kind::Count, "written and not acknowledged", |c| {
-        Value::count(c.stats().unacknowledged_bytes)
+    quantity("peer_window", QuantityKind::Count, "the peer's window, bytes", |c| {
+        QuantityValue::count(c.stats().peer_window_bytes)
     }),
-    quantity("unsent_bytes", Kind::Count, "written and not sent", |c| {
-        Value::count(c.stats().unsent_bytes)
+    quantity("segments_sent", QuantityKind::Count, "segments of any kind", |c| {
+        QuantityValue::count(c.stats().segments_sent)
     }),
-    quantity("peer_window", Kind::Count, "the peer's window, bytes", |c| {
-        Value::count(c.stats().peer_window_bytes)
+    quantity("busy", QuantityKind::Span, "time with data to send or in flight", |c| {
+        QuantityValue::Span(c.stats().busy)
     }),
-    quantity("segments_sent", Kind::Count, "segments of any kind", |c| {
-        Value::count(c.stats().segments_sent)
+    quantity("rwnd_limited", QuantityKind::Span, "of that, held back by the peer's window", |c| {
+        QuantityValue::Span(c.stats().rwnd_limited)
     }),
-    quantity("busy", Kind::Span, "time with data to send or in flight", |c| {
-        Value::Span(c.stats().busy)
-    }),
-    quantity("rwnd_limited", Kind::Span, "of that, held back by the peer's window", |c| {
-        Value::Span(c.stats().rwnd_limited)
-    }),
-    quantity("sndbuf_limited", Kind::Span, "of that, held back by the send buffer", |c| {
-        Value::Span(c.stats().sndbuf_limited)
+    quantity("sndbuf_limited", QuantityKind::Span, "of that, held back by the send buffer", |c| {
+        QuantityValue::Span(c.stats().sndbuf_limited)
     }),
 ];
 
@@ -204,7 +220,7 @@ const RELATIONS: [(&str, Relation); 6] = [
 ];
 
 impl Relation {
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Relation, Problem> {
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Relation, ScriptProblem> {
         match RELATIONS.iter().find(|(sign, _)| cursor.eat(sign)) {
             Some((_, relation)) => Ok(*relation),
             None => Err(cursor.unexpected("one of = != < <= > >=")),
@@ -229,7 +245,7 @@ impl Relation {
 }
 
 impl Condition {
-    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Condition, Problem> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Condition, ScriptProblem> {
         let from = cursor.mark();
         let name = cursor.word();
         let Some(quantity) = QUANTITIES.iter().find(|quantity| quantity.name == name) else {
@@ -237,17 +253,19 @@ impl Condition {
                 return Err(cursor.unexpected("what to compare, for example `cwnd=10`"));
             }
             let names = QUANTITIES.iter().map(|quantity| quantity.name);
-            let message = format!("an endpoint has no `{name}`");
-            return Err(Problem::new(cursor.since(from), message).label(suggestion(name, names)));
+            let message = format!("unknown quantity `{name}`");
+            return Err(
+                ScriptProblem::new(cursor.since(from), message).label(suggestion(name, names))
+            );
         };
         let relation = Relation::parse(cursor)?;
         let wanted = if cursor.peek().is_some_and(char::is_alphabetic) {
-            Value::Word(cursor.word().to_owned())
+            QuantityValue::Word(cursor.word().to_owned())
         } else {
             match quantity.kind {
-                Kind::Count => Value::Count(cursor.number(quantity.name)?),
-                Kind::Span => Value::Span(span(cursor)?),
-                Kind::Word => return Err(cursor.unexpected("a word")),
+                QuantityKind::Count => QuantityValue::Count(cursor.number(quantity.name)?),
+                QuantityKind::Span => QuantityValue::Span(span(cursor)?),
+                QuantityKind::Word => return Err(cursor.unexpected("a word")),
             }
         };
         Ok(Condition { quantity, relation, wanted })

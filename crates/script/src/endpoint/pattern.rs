@@ -1,13 +1,13 @@
-//! A segment as stated in a script: explicit where it matters, defaults elsewhere.
+//! A segment as stated in a script: explicit where it matters, defaults elsewhere; and the notation of segments.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 
 use bytes::Bytes;
 use tcp::{Ecn, Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps};
 use units::Time;
 
-use super::{Peer, wire_text};
+use super::PeerState;
 use crate::when::seconds;
 
 /// Fields of a segment given in a line.
@@ -22,12 +22,12 @@ pub(crate) struct Pattern {
     pub(crate) ack: Option<u64>,
     pub(crate) window_bytes: Option<u64>,
     /// None: no angle brackets. On a SYN they list all options.
-    pub(crate) options: Option<Options>,
+    pub(crate) options: Option<OptionPattern>,
 }
 
 /// Options in angle brackets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
+pub(crate) struct OptionPattern {
     pub(crate) mss: Option<u32>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack_permitted: bool,
@@ -47,7 +47,7 @@ const USUAL_SYN: SynOptions = SynOptions { mss: 1460, window_scale: 7, sack: tru
 
 impl Pattern {
     /// The arriving segment; remembers the defaults of later ones.
-    pub(crate) fn segment(&self, now: Time, peer: &mut Peer) -> Result<Segment, String> {
+    pub(crate) fn segment(&self, now: Time, peer: &mut PeerState) -> Result<Segment, String> {
         let data = self.data.clone().unwrap_or(peer.next..peer.next);
         if let Some(ack) = self.ack {
             peer.ack = ack;
@@ -94,7 +94,7 @@ impl Pattern {
 
     /// The timestamps given; otherwise those that the peer would send: present if the endpoint uses them, with the echo of
     /// the last segment from it.
-    fn arriving_timestamps(&self, now: Time, peer: &Peer) -> Option<Timestamps> {
+    fn arriving_timestamps(&self, now: Time, peer: &PeerState) -> Option<Timestamps> {
         let stated = self.options.as_ref().and_then(|options| options.timestamps);
         let listed = self.flags.contains(Flags::SYN) && self.options.is_some();
         let usual = !listed && (peer.first || peer.echo.is_some());
@@ -117,7 +117,7 @@ impl Expectation {
     /// Compares an output with the expected one. An error tells the first difference.
     pub(crate) fn compare(&mut self, expected: &Pattern, left: &Segment) -> Result<(), String> {
         if let Some(ecn) = expected.ecn {
-            differ("the ECN field", &wire_text::codepoint(ecn), &wire_text::codepoint(left.ecn))?;
+            differ("the ECN field", &codepoint(ecn), &codepoint(left.ecn))?;
         }
         compare_flags(expected.flags, left.flags)?;
         let len = left.payload.len() as u64;
@@ -142,11 +142,11 @@ fn compare_flags(expected: Flags, left: Flags) -> Result<(), String> {
     if left == expected || left == either {
         return Ok(());
     }
-    differ("flags", &wire_text::flags(expected), &wire_text::flags(left))
+    differ("flags", &flags(expected), &flags(left))
 }
 
 fn compare_options(expected: &Pattern, left: &Segment) -> Result<(), String> {
-    let none = Options::default();
+    let none = OptionPattern::default();
     let options = expected.options.as_ref().unwrap_or(&none);
     let sack: Vec<Range<u64>> = left.sack.iter().collect();
     differ("SACK blocks", &show_all(&options.sack), &show_all(&sack))?;
@@ -166,7 +166,7 @@ fn compare_options(expected: &Pattern, left: &Segment) -> Result<(), String> {
 }
 
 /// On a SYN the brackets list all options.
-fn compare_syn(options: &Options, syn: SynOptions, timestamps: bool) -> Result<(), String> {
+fn compare_syn(options: &OptionPattern, syn: SynOptions, timestamps: bool) -> Result<(), String> {
     let show = |value: Option<u64>| value.map_or("none".to_owned(), |value| value.to_string());
     differ("the MSS", &show(options.mss.map(u64::from)), &syn.mss.to_string())?;
     let scale = options.window_scale.map(u64::from);
@@ -196,9 +196,9 @@ fn show_all(blocks: &[Range<u64>]) -> String {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(ecn) = self.ecn {
-            write!(f, "[{}] ", wire_text::codepoint(ecn))?;
+            write!(f, "[{}] ", codepoint(ecn))?;
         }
-        f.write_str(&wire_text::flags(self.flags))?;
+        f.write_str(&flags(self.flags))?;
         if let Some(data) = &self.data {
             write!(f, " {}", show(data))?;
         }
@@ -215,7 +215,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl fmt::Display for Options {
+impl fmt::Display for OptionPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(self.mss.map(|mss| format!("mss {mss}")));
@@ -231,4 +231,72 @@ impl fmt::Display for Options {
         parts.extend(self.window_scale.map(|scale| format!("wscale {scale}")));
         f.write_str(&parts.join(","))
     }
+}
+
+// Segments in the notation of scripts.
+
+/// The control bits and their letters, in packetdrill's order.
+pub(crate) const FLAGS: [(char, Flags); 7] = [
+    ('S', Flags::SYN),
+    ('F', Flags::FIN),
+    ('R', Flags::RST),
+    ('P', Flags::PSH),
+    ('.', Flags::ACK),
+    ('E', Flags::ECE),
+    ('W', Flags::CWR),
+];
+
+/// The ECN field of the IP header (RFC 3168) and its names.
+pub(crate) const CODEPOINTS: [(&str, Ecn); 3] =
+    [("noecn", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ce", Ecn::Ce)];
+
+pub(crate) fn codepoint(ecn: Ecn) -> &'static str {
+    CODEPOINTS.iter().find(|(_, known)| *known == ecn).map_or("?", |(name, _)| name)
+}
+
+pub(crate) fn flags(flags: Flags) -> String {
+    FLAGS.iter().filter(|(_, flag)| flags.contains(*flag)).map(|(letter, _)| *letter).collect()
+}
+
+/// The segment in full, in the syntax of a script.
+pub(crate) fn show_segment(segment: &Segment) -> String {
+    let len = segment.payload.len() as u64;
+    let (seq, end) = (segment.seq, segment.seq + len);
+    let mark = match segment.ecn {
+        Ecn::NotEct => String::new(),
+        ecn => format!("[{}] ", codepoint(ecn)),
+    };
+    let mut text = format!("{mark}{} {seq}:{end}({len})", flags(segment.flags));
+    if segment.is(Flags::ACK) {
+        write!(text, " ack {}", segment.ack).expect("a string takes it");
+    }
+    write!(text, " win {}", segment.window_bytes).expect("a string takes it");
+    let options = options(segment);
+    if !options.is_empty() {
+        write!(text, " <{}>", options.join(",")).expect("a string takes it");
+    }
+    text
+}
+
+fn options(segment: &Segment) -> Vec<String> {
+    let mut options = Vec::new();
+    if let Some(syn) = segment.syn {
+        options.push(format!("mss {}", syn.mss));
+        if syn.sack {
+            options.push("sackOK".to_owned());
+        }
+    }
+    if !segment.sack.is_empty() {
+        let blocks: Vec<_> =
+            segment.sack.iter().map(|block| format!("{}:{}", block.start, block.end)).collect();
+        options.push(format!("sack {}", blocks.join(" ")));
+    }
+    if let Some(stamps) = segment.timestamps {
+        let (value, echo) = (seconds(stamps.value), seconds(stamps.echo));
+        options.push(format!("TS val {value} ecr {echo}"));
+    }
+    if let Some(syn) = segment.syn {
+        options.push(format!("wscale {}", syn.window_scale));
+    }
+    options
 }

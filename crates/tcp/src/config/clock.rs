@@ -26,7 +26,7 @@ const LAST_LEVEL: u32 = 8;
 
 impl Clock {
     /// Exact: no granularity.
-    pub const EXACT: Clock = Clock { hz: 0, rtt_in_ticks: false };
+    pub(crate) const EXACT: Clock = Clock { hz: 0, rtt_in_ticks: false };
 
     /// Timers and round trips in ticks, `hz` per second.
     pub const fn ticks(hz: u32) -> Clock {
@@ -40,7 +40,7 @@ impl Clock {
 
     /// The same kind of clock with another tick; none: exact.
     #[must_use]
-    pub const fn with_hz(self, hz: Option<u32>) -> Clock {
+    pub(crate) const fn with_hz(self, hz: Option<u32>) -> Clock {
         let hz = match hz {
             Some(hz) => hz,
             None => 0,

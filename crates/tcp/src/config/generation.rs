@@ -10,14 +10,12 @@ use std::time::Duration;
 
 use congestion::{Algorithm, Era};
 
-use crate::config::acks::AckPolicy;
 use crate::config::behaviour::{
     Frto, Growth, HandshakeRtt, IdleRestart, LossDetection, LossWindow, MetricsUse, Reduction,
     RttSampling, SpuriousResponse, SynLossWindow, TailLossProbe, TsoSegments,
 };
-use crate::config::buffers::{ReceiveBufferPolicy, SendBufferPolicy};
-use crate::config::named::{Named, names};
-use crate::config::{Clock, Config};
+use crate::config::named::{NamedVariant, names};
+use crate::config::{AckPolicy, Clock, Config, ReceiveBufferPolicy, SendBufferPolicy};
 use crate::{EcnPolicy, Pacing};
 
 /// A generation of Linux: a name for one set of defaults.
@@ -185,16 +183,16 @@ fn linux_2_6_32() -> Config {
 #[error(
     "no TCP generation is called `{name}`; there are linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6"
 )]
-pub struct UnknownGeneration {
+pub struct UnknownGenerationError {
     /// The name given.
     pub name: String,
 }
 
 impl FromStr for Generation {
-    type Err = UnknownGeneration;
+    type Err = UnknownGenerationError;
 
-    fn from_str(name: &str) -> Result<Generation, UnknownGeneration> {
-        Generation::named(name).ok_or_else(|| UnknownGeneration { name: name.to_owned() })
+    fn from_str(name: &str) -> Result<Generation, UnknownGenerationError> {
+        Generation::named(name).ok_or_else(|| UnknownGenerationError { name: name.to_owned() })
     }
 }
 

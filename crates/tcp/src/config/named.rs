@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// An enumeration whose variants are written by name.
-pub(crate) trait Named: Copy + PartialEq + 'static {
+pub(crate) trait NamedVariant: Copy + PartialEq + 'static {
     /// Every variant with its name.
     const NAMES: &'static [(Self, &'static str)];
 
@@ -20,9 +20,9 @@ pub(crate) trait Named: Copy + PartialEq + 'static {
 }
 
 /// Writes the names of all variants, for a message.
-pub(crate) struct Names<T>(pub(crate) std::marker::PhantomData<T>);
+pub(crate) struct VariantNames<T>(pub(crate) std::marker::PhantomData<T>);
 
-impl<T: Named> fmt::Display for Names<T> {
+impl<T: NamedVariant> fmt::Display for VariantNames<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (_, name)) in T::NAMES.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
@@ -35,13 +35,13 @@ impl<T: Named> fmt::Display for Names<T> {
 /// Gives an enumeration its names, and `Display` by them.
 macro_rules! names {
     ($choice:ident { $($variant:ident => $name:literal),+ $(,)? }) => {
-        impl $crate::config::named::Named for $choice {
+        impl $crate::config::named::NamedVariant for $choice {
             const NAMES: &'static [($choice, &'static str)] = &[$(($choice::$variant, $name)),+];
         }
 
         impl std::fmt::Display for $choice {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($crate::config::named::Named::name(*self))
+                f.write_str($crate::config::named::NamedVariant::name(*self))
             }
         }
     };

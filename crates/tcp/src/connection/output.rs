@@ -6,17 +6,16 @@ use units::Time;
 
 use crate::connection::Connection;
 use crate::ecn::Ecn;
-use crate::handshake::Role;
-use crate::payload::Payload;
+use crate::handshake::HandshakeRole;
 use crate::retransmits::Cause;
-use crate::segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
-use crate::sender::Outgoing;
-use crate::timers::Timer;
+use crate::segment::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
+use crate::sender::OutgoingSegment;
+use crate::timers::TcpTimer;
 
 impl Connection {
     pub(super) fn send_syn(&mut self, now: Time) -> Segment {
         let (again_at, again) = self.handshake.sent(now);
-        self.timers.arm_sender(now, Timer::Retransmit, again_at);
+        self.timers.arm_sender(now, TcpTimer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
             self.sender.retransmits.add(now, 0, Cause::Handshake);
@@ -25,18 +24,20 @@ impl Connection {
             mss: self.config.advertised_mss(),
             window_scale: self.receiver.window.scale(),
             sack: match self.handshake.role {
-                Role::Client => self.config.sack,
-                Role::Server => self.sender.sack,
+                HandshakeRole::Client => self.config.sack,
+                HandshakeRole::Server => self.sender.sack,
             },
         };
         let flags = match self.handshake.role {
-            Role::Client => Flags::SYN.with(self.config.ecn.request(again)),
-            Role::Server if self.sender.ecn.agreed => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
-            Role::Server => Flags::SYN.with(Flags::ACK),
+            HandshakeRole::Client => Flags::SYN.with(self.config.ecn.request(again)),
+            HandshakeRole::Server if self.sender.ecn.agreed => {
+                Flags::SYN.with(Flags::ACK).with(Flags::ECE)
+            }
+            HandshakeRole::Server => Flags::SYN.with(Flags::ACK),
         };
         Segment {
             seq: 0,
-            ack: u64::from(self.handshake.role == Role::Server),
+            ack: u64::from(self.handshake.role == HandshakeRole::Server),
             flags,
             window_bytes: self.receiver.window.advertised(),
             payload: Payload::new(),
@@ -58,7 +59,7 @@ impl Connection {
         self.receiver.acks.is_due().then(|| self.acknowledge(now))
     }
 
-    fn send_data(&mut self, now: Time, out: Outgoing) -> Segment {
+    fn send_data(&mut self, now: Time, out: OutgoingSegment) -> Segment {
         let mut flags = Flags::ACK;
         if out.fin {
             flags = flags.with(Flags::FIN);

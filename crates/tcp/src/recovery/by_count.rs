@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::config::{LossDetection, Reduction};
 use crate::rack::DUPLICATE_THRESHOLD;
 use crate::recovery::CongestionState;
-use crate::scoreboard::Id;
+use crate::scoreboard::SegmentId;
 use crate::sender::Sender;
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 
 /// Minimum wait of early retransmit for reordered data (`tcp_pause_early_retransmit`).
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
@@ -28,8 +28,8 @@ impl Sender {
     pub(super) fn alert_by_count(
         &mut self,
         now: Time,
-        progress: &mut Progress,
-        timers: &mut Timers,
+        progress: &mut AckProgress,
+        timers: &mut TcpTimers,
     ) {
         let threshold = self.rack.reordering();
         let mut examine =
@@ -69,7 +69,7 @@ impl Sender {
     }
 
     /// All of the episode is acknowledged. Returns true if there is no more to do.
-    fn leave_by_count(&mut self, now: Time, progress: &Progress) -> bool {
+    fn leave_by_count(&mut self, now: Time, progress: &AckProgress) -> bool {
         match self.recovery.state {
             CongestionState::Cwr if self.una != self.recovery.ends => {
                 self.end_reduction(now);
@@ -120,7 +120,7 @@ impl Sender {
     }
 
     /// `tcp_try_to_open`
-    fn settle_by_count(&mut self, progress: &Progress) {
+    fn settle_by_count(&mut self, progress: &AckProgress) {
         if !self.recovery.is_testing() && !self.any_retransmission() {
             self.recovery.first_retransmission = None;
         }
@@ -162,7 +162,12 @@ impl Sender {
     }
 
     /// `tcp_time_to_recover`
-    fn is_time_to_recover(&self, now: Time, progress: &mut Progress, timers: &mut Timers) -> bool {
+    fn is_time_to_recover(
+        &self,
+        now: Time,
+        progress: &mut AckProgress,
+        timers: &mut TcpTimers,
+    ) -> bool {
         if self.recovery.is_testing() {
             return false;
         }
@@ -192,15 +197,15 @@ impl Sender {
 
     /// Waits a quarter of a round trip for reordered data, unless the timeout is sooner; returns false if it does not
     /// (`tcp_pause_early_retransmit`).
-    fn pause(&self, now: Time, progress: &mut Progress, timers: &mut Timers) -> bool {
+    fn pause(&self, now: Time, progress: &mut AckProgress, timers: &mut TcpTimers) -> bool {
         let Some(srtt) = self.rtt.srtt() else { return false };
         let until = now + (srtt / 4).max(SHORTEST_PAUSE);
         let timeout =
-            if progress.rearm { now + self.rtt.rto() } else { timers.due(Timer::Retransmit) };
+            if progress.rearm { now + self.rtt.rto() } else { timers.due(TcpTimer::Retransmit) };
         if timeout <= until {
             return false;
         }
-        timers.arm_sender(now, Timer::Reordering, until);
+        timers.arm_sender(now, TcpTimer::Reordering, until);
         progress.rearm = false;
         true
     }
@@ -260,7 +265,7 @@ impl Sender {
     }
 
     /// Segment that may be retransmitted for lack of new data, in a recovery (`tcp_can_forward_retransmit`).
-    pub(crate) fn next_forward_retransmission(&self) -> Option<Id> {
+    pub(crate) fn next_forward_retransmission(&self) -> Option<SegmentId> {
         let by_count = self.config.loss_detection != LossDetection::Rack;
         if !by_count || !self.sack || self.recovery.state != CongestionState::Recovery {
             return None;

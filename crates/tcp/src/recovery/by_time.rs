@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::ack::Progress;
+use crate::ack::AckProgress;
 use crate::recovery::CongestionState;
 use crate::sender::{Sender, TIMER_SLACK};
-use crate::timers::{Timer, Timers};
+use crate::timers::{TcpTimer, TcpTimers};
 
 impl Sender {
     pub(super) fn alert_by_time(
         &mut self,
         now: Time,
-        progress: &mut Progress,
-        timers: &mut Timers,
+        progress: &mut AckProgress,
+        timers: &mut TcpTimers,
     ) {
         use CongestionState::{Loss, Open, Recovery};
 
@@ -61,7 +61,7 @@ impl Sender {
     }
 
     /// All of the episode is acknowledged. Returns true if there is no more to do.
-    fn leave_by_time(&mut self, now: Time, progress: &Progress) -> bool {
+    fn leave_by_time(&mut self, now: Time, progress: &AckProgress) -> bool {
         match self.recovery.state {
             CongestionState::Cwr if self.una != self.recovery.ends => {
                 self.end_reduction(now);
@@ -79,7 +79,7 @@ impl Sender {
         false
     }
 
-    fn recover_or_settle(&mut self, progress: &Progress) {
+    fn recover_or_settle(&mut self, progress: &AckProgress) {
         if self.board.lost() > 0 {
             self.enter_recovery(progress.congestion_marked);
         } else {
@@ -88,7 +88,7 @@ impl Sender {
     }
 
     /// `tcp_try_to_open`
-    fn settle(&mut self, progress: &Progress) {
+    fn settle(&mut self, progress: &AckProgress) {
         if !self.any_retransmission() {
             self.recovery.first_retransmission = None;
         }
@@ -101,7 +101,7 @@ impl Sender {
     }
 
     /// `tcp_identify_packet_loss`
-    fn find_losses(&mut self, now: Time, progress: &mut Progress, timers: &mut Timers) {
+    fn find_losses(&mut self, now: Time, progress: &mut AckProgress, timers: &mut TcpTimers) {
         if self.board.is_empty() {
             return;
         }
@@ -122,7 +122,7 @@ impl Sender {
 
     /// Enough duplicates, or in recovery a partial acknowledgement, show the first segment to be lost
     /// (`tcp_newreno_mark_lost`).
-    fn mark_head_by_duplicates(&mut self, progress: &Progress) {
+    fn mark_head_by_duplicates(&mut self, progress: &AckProgress) {
         let enough = self.recovery.state < CongestionState::Recovery
             && self.board.sacked() >= self.rack.reordering();
         let partial = self.recovery.state == CongestionState::Recovery && progress.advanced;
@@ -149,13 +149,13 @@ impl Sender {
         if in_flight != self.board.in_flight() && self.recovery.state != CongestionState::Recovery {
             self.enter_recovery(false);
             if !self.cwnd.is_rate_based() {
-                self.reduce(&Progress::of_one_segment(), self.losses - losses);
+                self.reduce(&AckProgress::of_one_segment(), self.losses - losses);
             }
         }
     }
 
-    fn arm_reordering(&mut self, now: Time, wait: Duration, timers: &mut Timers) {
+    fn arm_reordering(&mut self, now: Time, wait: Duration, timers: &mut TcpTimers) {
         let wait = (wait + TIMER_SLACK).min(self.rtt.rto());
-        timers.arm_sender(now, Timer::Reordering, now + wait);
+        timers.arm_sender(now, TcpTimer::Reordering, now + wait);
     }
 }

@@ -3,7 +3,7 @@
 //! Source: Linux 3.0 `tcp_mark_head_lost`, `tcp_mark_lost_retrans`, `tcp_xmit_retransmit_queue` (forward retransmissions),
 //! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`.
 
-use crate::scoreboard::{Id, Scoreboard, Sent};
+use crate::scoreboard::{Scoreboard, SegmentId, SentSegment};
 
 impl Scoreboard {
     /// Segments up to the highest that was selectively acknowledged, holes included (`fackets_out`).
@@ -13,8 +13,8 @@ impl Scoreboard {
     }
 
     /// Marks a record lost that was not yet; its retransmission, if one is under way, stays so.
-    pub(crate) fn mark_missing(&mut self, id: Id) -> bool {
-        let Sent { lost, sacked, retransmitted, .. } = *self.get(id);
+    pub(crate) fn mark_missing(&mut self, id: SegmentId) -> bool {
+        let SentSegment { lost, sacked, retransmitted, .. } = *self.get(id);
         if lost || sacked {
             return false;
         }
@@ -32,7 +32,7 @@ impl Scoreboard {
         &mut self,
         count: u32,
         limit: u64,
-        counts: impl Fn(&Sent) -> bool,
+        counts: impl Fn(&SentSegment) -> bool,
     ) -> u64 {
         let (mut counted, mut marked) = (0, 0);
         for id in self.ids() {
@@ -50,7 +50,7 @@ impl Scoreboard {
     }
 
     /// Assumes that a retransmission is no longer in flight.
-    pub(crate) fn forget_retransmission(&mut self, id: Id) {
+    pub(crate) fn forget_retransmission(&mut self, id: SegmentId) {
         if !self.get(id).retransmitted {
             return;
         }
@@ -63,11 +63,11 @@ impl Scoreboard {
     }
 
     /// Retransmissions that are lost: data first sent after them arrived.
-    pub(crate) fn overtaken_retransmissions(&self) -> Vec<Id> {
+    pub(crate) fn overtaken_retransmissions(&self) -> Vec<SegmentId> {
         let Some(highest) = self.covered.end().filter(|_| self.retransmitted > 0) else {
             return Vec::new();
         };
-        let lost = |id: &Id| {
+        let lost = |id: &SegmentId| {
             let sent = self.get(*id);
             sent.retransmitted && !sent.sacked && highest > sent.fence
         };
@@ -76,7 +76,7 @@ impl Scoreboard {
 
     /// The lowest record below the highest SACKed data that was neither retransmitted nor thought lost: it
     /// may be retransmitted for lack of anything better (RFC 6675, rule 3 of `NextSeg`).
-    pub(crate) fn next_hole(&self) -> Option<Id> {
+    pub(crate) fn next_hole(&self) -> Option<SegmentId> {
         let highest = self.covered.end()?;
         self.ids().take_while(|id| self.get(*id).seq < highest).find(|id| {
             let sent = self.get(*id);
@@ -85,8 +85,8 @@ impl Scoreboard {
     }
 
     /// The first record.
-    pub(crate) fn first(&self) -> Option<Id> {
-        (!self.is_empty()).then_some(Id(self.first))
+    pub(crate) fn first(&self) -> Option<SegmentId> {
+        (!self.is_empty()).then_some(SegmentId(self.first))
     }
 
     // ---- without SACK

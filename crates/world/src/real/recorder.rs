@@ -1,4 +1,4 @@
-//! Both ends of this thread's connections, as reported by the kernel.
+//! Both ends of this thread's connections, as reported by the kernel, if it is Linux.
 //!
 //! A connection is inspected when it is closed, when a report is requested and, for series, periodically in between. Events
 //! after its owner closed it - the rest of its data, its FIN - are not seen.
@@ -13,9 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 use units::Time;
 
-use super::clock;
-use super::config::{Recording, Sampling};
-use super::kernel_view::Watch;
+use super::{Recording, Sampling, clock};
 use crate::ambient;
 use crate::report::{Endpoint, Report};
 
@@ -23,14 +21,14 @@ use crate::report::{Endpoint, Report};
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
-    static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+    static RECORDER: RefCell<Option<ConnectionRecorder>> = const { RefCell::new(None) };
 }
 
 /// The connections of one world.
-struct Recorder {
+struct ConnectionRecorder {
     recording: Recording,
     /// Open connections, by number.
-    open: BTreeMap<u64, Observed>,
+    open: BTreeMap<u64, OpenConnection>,
     closed: Vec<Endpoint>,
     next: u64,
     /// Notified of each new connection.
@@ -38,16 +36,16 @@ struct Recorder {
 }
 
 /// A connection that is open.
-struct Observed {
-    watch: Watch,
+struct OpenConnection {
+    watch: SocketWatch,
     established_at: Time,
     endpoint: Endpoint,
 }
 
 /// Represents a connection that is recorded until this is dropped; drop it before the socket.
-pub(super) struct Ticket(u64);
+pub(super) struct RecordedConnection(u64);
 
-impl Drop for Ticket {
+impl Drop for RecordedConnection {
     fn drop(&mut self) {
         with_if_any(|recorder| recorder.close(self.0));
     }
@@ -58,7 +56,7 @@ impl Drop for Ticket {
 pub fn report() -> Option<Report> {
     let mut report = with_if_any(|recorder| {
         let mut endpoints = recorder.closed.clone();
-        endpoints.extend(recorder.open.values().map(Observed::account));
+        endpoints.extend(recorder.open.values().map(OpenConnection::account));
         Report { digest: None, links: Vec::new(), radios: Vec::new(), drops: Vec::new(), endpoints }
     });
     if let Some(report) = &mut report {
@@ -71,12 +69,12 @@ pub fn report() -> Option<Report> {
 pub(super) fn connected(
     socket: &tokio::net::TcpStream,
     asked_at: Option<Time>,
-) -> io::Result<Option<Ticket>> {
+) -> io::Result<Option<RecordedConnection>> {
     with_if_any(|recorder| recorder.add(socket, asked_at)).transpose()
 }
 
 pub(super) fn install(recording: Recording) {
-    let recorder = Recorder {
+    let recorder = ConnectionRecorder {
         recording,
         open: BTreeMap::new(),
         closed: Vec::new(),
@@ -97,7 +95,7 @@ pub(super) async fn sample(sampling: Sampling) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
-        let open = with_if_any(Recorder::look);
+        let open = with_if_any(ConnectionRecorder::look);
         if open == Some(0) {
             opened.notified().await;
             ticks.reset_immediately();
@@ -105,18 +103,18 @@ pub(super) async fn sample(sampling: Sampling) {
     }
 }
 
-fn with_if_any<T>(act: impl FnOnce(&mut Recorder) -> T) -> Option<T> {
+fn with_if_any<T>(act: impl FnOnce(&mut ConnectionRecorder) -> T) -> Option<T> {
     RECORDER.with_borrow_mut(|recorder| recorder.as_mut().map(act))
 }
 
-impl Recorder {
+impl ConnectionRecorder {
     fn add(
         &mut self,
         socket: &tokio::net::TcpStream,
         asked_at: Option<Time>,
-    ) -> io::Result<Ticket> {
+    ) -> io::Result<RecordedConnection> {
         let now = clock::now();
-        let watch = Watch::of(socket)?;
+        let watch = SocketWatch::of(socket)?;
         let endpoint = Endpoint {
             local: socket.local_addr()?,
             peer: socket.peer_addr()?,
@@ -130,12 +128,12 @@ impl Recorder {
             held: Vec::new(),
             qlog: String::new(),
         };
-        let observed = Observed { watch, established_at: now, endpoint };
+        let observed = OpenConnection { watch, established_at: now, endpoint };
         let number = self.next;
         self.next += 1;
         self.open.insert(number, observed);
         self.opened.notify_one();
-        Ok(Ticket(number))
+        Ok(RecordedConnection(number))
     }
 
     fn close(&mut self, number: u64) {
@@ -156,7 +154,7 @@ impl Recorder {
     }
 }
 
-impl Observed {
+impl OpenConnection {
     fn look(&mut self, now: Time) {
         self.watch.note_change(now, &mut self.endpoint.series);
     }
@@ -166,5 +164,122 @@ impl Observed {
         let stats =
             stats.map(|stats| tcp::Stats { established_at: Some(self.established_at), ..stats });
         Endpoint { stats, ..self.endpoint.clone() }
+    }
+}
+
+// Kernel state of a connection, if available: on Linux.
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{AsyncAlarm, SocketWatch, monotonic};
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{AsyncAlarm, SocketWatch, monotonic};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use kernel::ConnectionSnapshot;
+    use tcp::{Sample, Stats};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use units::Time;
+
+    pub(crate) fn monotonic() -> io::Result<Duration> {
+        Ok(kernel::monotonic())
+    }
+
+    /// A kernel alarm in tokio's event loop.
+    pub(crate) struct AsyncAlarm(AsyncFd<kernel::Alarm>);
+
+    impl AsyncAlarm {
+        pub(crate) fn after(span: Duration) -> io::Result<AsyncAlarm> {
+            let alarm = kernel::Alarm::after(span).map_err(io::Error::other)?;
+            // SAFETY: the alarm owns its descriptor, which stays the same and open until the alarm is dropped, and it is dropped by the
+            // registration that owns it.
+            #[expect(unsafe_code, reason = "tokio has no other way to wait for a descriptor")]
+            let registered = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) };
+            Ok(AsyncAlarm(registered?))
+        }
+
+        /// Ready once it has rung, or cannot ring any more.
+        pub(crate) fn poll_rung(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+            self.0.poll_read_ready(cx).map(|_| ())
+        }
+    }
+
+    /// A second descriptor of a socket, to inspect it while its owner uses it. It must be closed before its owner closes the socket: while it
+    /// is open, so is the connection.
+    pub(crate) struct SocketWatch(OwnedFd);
+
+    impl SocketWatch {
+        pub(crate) fn of(socket: &tokio::net::TcpStream) -> io::Result<SocketWatch> {
+            socket.as_fd().try_clone_to_owned().map(SocketWatch)
+        }
+
+        /// The socket's number.
+        pub(crate) fn cookie(&self) -> Option<u64> {
+            kernel::cookie(&self.0).ok()
+        }
+
+        /// Counters and estimates of the connection.
+        pub(crate) fn stats(&self) -> Option<Stats> {
+            ConnectionSnapshot::of(&self.0).ok().map(|snapshot| snapshot.stats())
+        }
+
+        /// Adds changes to the connection's series.
+        pub(crate) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
+            if let Ok(snapshot) = ConnectionSnapshot::of(&self.0) {
+                kernel::note_change(series, at, &snapshot);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::io;
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use tcp::{Sample, Stats};
+    use units::Time;
+
+    pub(crate) fn monotonic() -> io::Result<Duration> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "processes share a clock on Linux only"))
+    }
+
+    /// Not available: callers wait with tokio's timers instead.
+    pub(crate) struct AsyncAlarm(std::convert::Infallible);
+
+    impl AsyncAlarm {
+        pub(crate) fn after(_span: Duration) -> io::Result<AsyncAlarm> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn poll_rung(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+            match self.0 {}
+        }
+    }
+
+    /// Nothing to inspect: endpoints are reported without TCP's counters.
+    pub(crate) struct SocketWatch;
+
+    impl SocketWatch {
+        pub(crate) fn of(_socket: &tokio::net::TcpStream) -> io::Result<SocketWatch> {
+            Ok(SocketWatch)
+        }
+
+        pub(crate) fn cookie(&self) -> Option<u64> {
+            None
+        }
+
+        pub(crate) fn stats(&self) -> Option<Stats> {
+            None
+        }
+
+        pub(crate) fn note_change(&self, _at: Time, _series: &mut Vec<Sample>) {}
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::clock;
-use super::recorder::{self, Ticket};
+use super::recorder::{self, RecordedConnection};
 
 /// Maximum number of connections that wait to be accepted (nginx's default on Linux).
 const BACKLOG: u32 = 511;
@@ -17,7 +17,7 @@ const BACKLOG: u32 = 511;
 /// A connection. Nagle's algorithm is off.
 pub(crate) struct TcpStream {
     /// Before the socket, so that the last inspection sees an open one.
-    _ticket: Option<Ticket>,
+    _ticket: Option<RecordedConnection>,
     socket: tokio::net::TcpStream,
 }
 

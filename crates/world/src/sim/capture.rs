@@ -7,10 +7,15 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use net::DropCause;
 use units::Time;
 
+use super::movement::ArrivalLog;
 use super::state;
-use super::topology::{Body, Packet, Port, Topology};
+use super::tcp_table::TcpEnd;
+use super::topology::{NodePort, Packet, PacketBody, Topology};
+use crate::ambient;
+use crate::report::{Drop, Endpoint, Report};
 
 /// Direction in which a packet crossed a host's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +59,7 @@ pub fn take_sightings() -> Vec<Sighting> {
     state::with_if_any(|state| {
         if let Some(capture) = &mut state.trace.capture {
             let seen = std::mem::take(&mut capture.seen);
-            sightings = seen.into_iter().map(|seen| seen.tell(&state.topology)).collect();
+            sightings = seen.into_iter().map(|seen| seen.resolve(&state.topology)).collect();
         }
     });
     sightings
@@ -62,22 +67,22 @@ pub fn take_sightings() -> Vec<Sighting> {
 
 /// The packets kept.
 #[derive(Default)]
-pub(super) struct Capture {
-    seen: Vec<Seen>,
+pub(super) struct PacketCapture {
+    seen: Vec<CapturedPacket>,
     /// Packets that left so far.
     left: u64,
 }
 
-struct Seen {
+struct CapturedPacket {
     at: Time,
     crossing: Crossing,
     serial: u64,
-    from: Port,
-    to: Port,
+    from: NodePort,
+    to: NodePort,
     content: Content,
 }
 
-impl Capture {
+impl PacketCapture {
     /// Numbers a packet that leaves.
     pub(super) fn left(&mut self, at: Time, packet: &mut Packet) {
         packet.serial = self.left;
@@ -95,17 +100,98 @@ impl Capture {
             return;
         }
         let content = match &packet.body {
-            Body::Tcp(segment) => Content::Tcp(segment.clone()),
-            Body::Udp(datagram) => Content::Udp(datagram.data.clone()),
+            PacketBody::Tcp(segment) => Content::Tcp(segment.clone()),
+            PacketBody::Udp(datagram) => Content::Udp(datagram.data.clone()),
         };
-        self.seen.push(Seen { at, crossing, serial, from, to, content });
+        self.seen.push(CapturedPacket { at, crossing, serial, from, to, content });
     }
 }
 
-impl Seen {
-    fn tell(self, topology: &Topology) -> Sighting {
-        let Seen { at, crossing, serial, from, to, content } = self;
+impl CapturedPacket {
+    fn resolve(self, topology: &Topology) -> Sighting {
+        let CapturedPacket { at, crossing, serial, from, to, content } = self;
         let (from, to) = (topology.address(from), topology.address(to));
         Sighting { at, crossing, serial, from, to, content }
+    }
+}
+
+/// The report of this thread's world so far; `None` outside the simulated world.
+pub fn report() -> Option<Report> {
+    let mut report = None;
+    state::with_if_any(|state| {
+        let tells_series = state.trace.series == SeriesUse::Told;
+        let mut endpoints: Vec<Endpoint> = match tells_series {
+            true => state.trace.closed.clone(),
+            false => state.trace.closed.iter().map(Endpoint::without_series).collect(),
+        };
+        endpoints.extend(state.tcp.endpoints(&state.topology, tells_series));
+        report = Some(Report {
+            digest: Some(state.trace.digest),
+            links: state.topology.link_reports(),
+            radios: state.topology.radio_reports(state.now),
+            drops: state.trace.drops.clone(),
+            endpoints,
+        });
+    });
+    // Called outside the state, since they may ask for the time.
+    if let Some(report) = &mut report {
+        report.endpoints.extend(ambient::added());
+    }
+    report
+}
+
+#[derive(Default)]
+pub(super) struct WireTrace {
+    digest: u64,
+    drops: Vec<Drop>,
+    pub(super) closed: Vec<Endpoint>,
+    /// Copies of packets, if captured.
+    pub(super) capture: Option<PacketCapture>,
+    /// Recording of connections' series.
+    pub(super) series: SeriesUse,
+    /// Arrived packets, if kept.
+    pub(super) arrivals: Option<ArrivalLog>,
+}
+
+/// Use of connections' series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SeriesUse {
+    /// None are recorded.
+    #[default]
+    None,
+    /// They are returned by [`movements`](super::movements).
+    Kept,
+    /// They are part of every report, with the data held above the sockets.
+    Told,
+}
+
+impl WireTrace {
+    /// Makes a new socket record as the plan asks.
+    pub(super) fn watch(&self, socket: &mut TcpEnd) {
+        if self.series != SeriesUse::None {
+            socket.connection.record_series();
+        }
+        if self.series == SeriesUse::Told {
+            socket.held = Some(Box::default());
+        }
+    }
+
+    pub(super) fn arrived(&mut self, at: Time, link: u32, wire_bytes: u32) {
+        let words = [at.as_nanos(), (u64::from(link) << 32) | u64::from(wire_bytes)];
+        for word in words {
+            // FNV-1a's step over 64-bit words, then a rotation so that high bits spread down.
+            self.digest = (self.digest ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        }
+    }
+
+    pub(super) fn dropped(
+        &mut self,
+        at: Time,
+        link: u32,
+        user: u32,
+        wire_bytes: u32,
+        cause: DropCause,
+    ) {
+        self.drops.push(Drop { at, link: link as usize, user, wire_bytes, cause });
     }
 }

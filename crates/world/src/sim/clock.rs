@@ -1,10 +1,12 @@
-//! The virtual clock and timers on it.
+//! The virtual clock, its timers, and the heap of scheduled events.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 use std::task::{Context, Poll, Waker};
 
 use units::Time;
 
-use super::event::Event;
+use super::plan::NodeId;
 use super::state;
 
 /// The virtual time.
@@ -13,14 +15,14 @@ pub(crate) fn now() -> Time {
 }
 
 /// A future that completes at a deadline. It is scheduled when first polled.
-pub(crate) struct Timer {
+pub(crate) struct SimTimer {
     deadline: Time,
     slot: Option<(u32, u32)>,
 }
 
-impl Timer {
-    pub(crate) fn new(deadline: Time) -> Timer {
-        Timer { deadline, slot: None }
+impl SimTimer {
+    pub(crate) fn new(deadline: Time) -> SimTimer {
+        SimTimer { deadline, slot: None }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -29,10 +31,10 @@ impl Timer {
                 return Poll::Ready(());
             }
             match self.slot {
-                Some((slot, _)) => state.timers.rewake(slot, cx.waker()),
+                Some((slot, _)) => state.timers.update_waker(slot, cx.waker()),
                 None => {
                     let (slot, generation) = state.timers.add(cx.waker().clone());
-                    state.agenda.plan(self.deadline, Event::Timer { slot, generation });
+                    state.agenda.plan(self.deadline, SimEvent::Timer { slot, generation });
                     self.slot = Some((slot, generation));
                 }
             }
@@ -41,7 +43,7 @@ impl Timer {
     }
 }
 
-impl Drop for Timer {
+impl Drop for SimTimer {
     fn drop(&mut self) {
         if let Some((slot, generation)) = self.slot {
             state::with_if_any(|state| state.timers.remove(slot, generation));
@@ -51,12 +53,12 @@ impl Drop for Timer {
 
 /// The wakers of pending timers.
 #[derive(Default)]
-pub(super) struct Timers {
+pub(super) struct SimTimers {
     slots: Vec<(u32, Option<Waker>)>,
     free: Vec<u32>,
 }
 
-impl Timers {
+impl SimTimers {
     fn add(&mut self, waker: Waker) -> (u32, u32) {
         match self.free.pop() {
             Some(slot) => {
@@ -71,7 +73,7 @@ impl Timers {
         }
     }
 
-    fn rewake(&mut self, slot: u32, waker: &Waker) {
+    fn update_waker(&mut self, slot: u32, waker: &Waker) {
         let entry = &mut self.slots[slot as usize].1;
         if !entry.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *entry = Some(waker.clone());
@@ -92,3 +94,69 @@ impl Timers {
         if entry.0 == generation { entry.1.take() } else { None }
     }
 }
+
+// Scheduled events: a heap ordered by time, then by the order of scheduling.
+
+/// An event that fires at one time. Slots carry generations: an event whose slot has moved on is
+/// stale and ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SimEvent {
+    /// A [`SimTimer`] is due.
+    Timer { slot: u32, generation: u32 },
+    /// A packet has reached the far end of a link.
+    Link(u32),
+    /// A radio lets packets pass, or changes its state.
+    Radio(u32),
+    /// A TCP connection has a timer due.
+    Tcp { slot: u32, generation: u32 },
+    /// A packet between two sockets of one node is due.
+    Local,
+    /// A node's process wakes up.
+    Wake(NodeId),
+}
+
+#[derive(Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<AgendaEntry>>,
+    planned: u64,
+}
+
+/// An event with its key: its time above its number. One wide number, because comparing
+/// entries is the most frequent operation here.
+struct AgendaEntry {
+    place: u128,
+    event: SimEvent,
+}
+
+impl Agenda {
+    pub(super) fn plan(&mut self, at: Time, event: SimEvent) {
+        self.planned += 1;
+        let place = (u128::from(at.as_nanos()) << 64) | u128::from(self.planned);
+        self.heap.push(Reverse(AgendaEntry { place, event }));
+    }
+
+    pub(super) fn next(&mut self) -> Option<(Time, SimEvent)> {
+        let Reverse(AgendaEntry { place, event }) = self.heap.pop()?;
+        Some((Time::from_nanos((place >> 64) as u64), event))
+    }
+}
+
+impl Ord for AgendaEntry {
+    fn cmp(&self, other: &AgendaEntry) -> Ordering {
+        self.place.cmp(&other.place)
+    }
+}
+
+impl PartialOrd for AgendaEntry {
+    fn partial_cmp(&self, other: &AgendaEntry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for AgendaEntry {
+    fn eq(&self, other: &AgendaEntry) -> bool {
+        self.place == other.place
+    }
+}
+
+impl Eq for AgendaEntry {}

@@ -1,4 +1,4 @@
-//! Time series of connections and arrival times of packets, for queries while the world runs.
+//! Time series of connections, of the data held above them, and arrival times of packets, for queries while the world runs.
 //!
 //! A report is made several times per visit and would carry every sample of a journey each time. These data are queried
 //! by host and start time, and nothing is kept unless the plan asks for it.
@@ -9,7 +9,9 @@ use units::Time;
 
 use super::plan::NodeId;
 use super::state;
+use super::tcp_table::SocketId;
 use super::topology::{Packet, Topology};
+use crate::report::Held;
 
 /// Time series of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +75,7 @@ pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
     state::with_if_any(|state| {
         let Some(arrivals) = &state.trace.arrivals else { return };
         let own = |one: &Arrived| {
-            Some(one.tell(&state.topology)).filter(|told| told.from == of || told.to == of)
+            Some(one.resolve(&state.topology)).filter(|told| told.from == of || told.to == of)
         };
         let (before, after) = arrivals.0.split_at(arrivals.0.partition_point(|it| it.at < since));
         told.extend(before.iter().rev().find_map(own));
@@ -84,7 +86,7 @@ pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
 
 /// The arrivals kept.
 #[derive(Default)]
-pub(super) struct Arrivals(Vec<Arrived>);
+pub(super) struct ArrivalLog(Vec<Arrived>);
 
 #[derive(Clone, Copy)]
 struct Arrived {
@@ -94,7 +96,7 @@ struct Arrived {
     wire_bytes: u32,
 }
 
-impl Arrivals {
+impl ArrivalLog {
     /// Packets that a host sends to itself cross no interface and do not count.
     pub(super) fn note(&mut self, at: Time, packet: &Packet) {
         let (from, to) = (packet.from.node, packet.to.node);
@@ -105,9 +107,93 @@ impl Arrivals {
 }
 
 impl Arrived {
-    fn tell(&self, topology: &Topology) -> Arrival {
+    fn resolve(&self, topology: &Topology) -> Arrival {
         let Arrived { at, from, to, wire_bytes } = *self;
         let [from, to] = [from, to].map(|node| topology.node_address(node));
         Arrival { at, from, to, wire_bytes }
+    }
+}
+
+// Data held above a connection's socket: a series of its own beside that of [`tcp::Sample`].
+//
+// The layers that hold bytes - HTTP, TLS - note each change of their number. The state at the end of each time
+// with a change is kept, so bytes that pass a layer at once leave no trace there.
+
+impl Held {
+    fn above_socket(&self) -> (u64, u64) {
+        (self.application_bytes, self.tls_bytes)
+    }
+}
+
+/// Recorder for the layers above a connection's socket. Notes for a connection that is gone are lost.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldNotes(pub(super) SocketId);
+
+impl HeldNotes {
+    /// Notes the bytes that the application has ready and has not handed down.
+    pub fn application(&self, bytes: u64) {
+        self.note(|held| held.application_bytes = bytes);
+    }
+
+    /// Notes the bytes of TLS records that the socket has not taken.
+    pub fn tls(&self, bytes: u64) {
+        self.note(|held| held.tls_bytes = bytes);
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Held)) {
+        state::with_if_any(|state| {
+            let now = state.now;
+            let Some(socket) = state.tcp.find(self.0) else { return };
+            let unsent = socket.connection.stats().unsent_bytes;
+            if let Some(series) = &mut socket.held {
+                series.note(now, unsent, change);
+            }
+        });
+    }
+}
+
+/// One connection's series.
+#[derive(Debug, Default)]
+pub(super) struct HeldSeries(Vec<Held>);
+
+impl HeldSeries {
+    pub(super) fn samples(&self) -> &[Held] {
+        &self.0
+    }
+
+    fn note(&mut self, now: Time, unsent: u64, change: impl FnOnce(&mut Held)) {
+        let mut held = self.0.last().copied().unwrap_or_default();
+        // Several changes at one time are one; `held` has them all.
+        self.0.pop_if(|last| last.at == now);
+        change(&mut held);
+        let before = self.0.last().copied().unwrap_or_default();
+        if held.above_socket() != before.above_socket() {
+            self.0.push(Held { at: now, socket_unsent_bytes: unsent, ..held });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_kept_once_and_only_if_it_changed_something() {
+        let mut series = HeldSeries::default();
+        let at = Time::from_millis;
+        series.note(at(1), 0, |held| held.application_bytes = 9);
+        series.note(at(1), 7, |held| held.tls_bytes = 2);
+        // Bytes that pass at once leave no trace.
+        series.note(at(2), 7, |held| held.tls_bytes = 5);
+        series.note(at(2), 7, |held| held.tls_bytes = 2);
+        series.note(at(3), 4, |held| held.application_bytes = 9);
+        series.note(at(4), 1, |held| held.application_bytes = 0);
+        let kept = |at, application_bytes, socket_unsent_bytes| Held {
+            at,
+            application_bytes,
+            tls_bytes: 2,
+            socket_unsent_bytes,
+        };
+        assert_eq!(series.samples(), [kept(at(1), 9, 7), kept(at(4), 0, 1)]);
     }
 }

@@ -11,14 +11,12 @@ use chance::Source;
 use thiserror::Error;
 use units::Time;
 
-use super::capture::Capture;
-use super::executor::{self, Task};
-use super::movement::Arrivals;
-use super::state::{self, State};
+use super::capture::{PacketCapture, SeriesUse, WireTrace};
+use super::executor::{self, Task, Wakes};
+use super::movement::ArrivalLog;
+use super::state::{self, SimState};
 use super::topology::Topology;
-use super::trace::{Series, Trace};
-use super::wakes::Wakes;
-use crate::ambient::{self, Common, Kind};
+use crate::ambient::{self, SharedContext, WorldKind};
 use crate::report::Keeping;
 
 /// A host in the plan.
@@ -38,7 +36,7 @@ pub struct Plan {
     hosts: BTreeMap<String, IpAddr>,
     tasks: Vec<(NodeId, Task)>,
     limit: Duration,
-    trace: Trace,
+    trace: WireTrace,
     wake_latency: Option<Range<Duration>>,
 }
 
@@ -46,13 +44,13 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// No event was left.
-    #[error("nothing was left to happen at {at:?}, and the main task still waited")]
+    #[error("deadlock at {at:?}: no event is left, and the main task waits")]
     Stalled {
         /// Time of the stall.
         at: Time,
     },
     /// The plan's time limit was reached.
-    #[error("the main task was not done after {limit:?} of virtual time")]
+    #[error("the main task did not finish within {limit:?} of virtual time")]
     TimeLimit {
         /// The limit.
         limit: Duration,
@@ -69,7 +67,7 @@ impl Plan {
             hosts: BTreeMap::new(),
             tasks: Vec::new(),
             limit: Duration::from_secs(3600),
-            trace: Trace::default(),
+            trace: WireTrace::default(),
             wake_latency: None,
         }
     }
@@ -81,23 +79,23 @@ impl Plan {
 
     /// Keeps a copy of every packet for [`take_sightings`](super::take_sightings).
     pub fn capture(&mut self) {
-        self.trace.capture = Some(Capture::default());
+        self.trace.capture = Some(PacketCapture::default());
     }
 
     /// Makes every TCP connection record its series, and the data held above its socket, for its
-    /// [`Endpoint`](super::Endpoint).
+    /// [`Endpoint`](crate::report::Endpoint).
     pub fn record_series(&mut self) {
-        self.trace.series = Series::Told;
+        self.trace.series = SeriesUse::Told;
     }
 
     /// Makes every TCP connection record its series for [`movements`](super::movements) alone: reports, which are frequent, omit them.
     pub fn keep_series(&mut self) {
-        self.trace.series = self.trace.series.max(Series::Kept);
+        self.trace.series = self.trace.series.max(SeriesUse::Kept);
     }
 
     /// Keeps the arrival time of each packet, for [`arrivals`](super::arrivals).
     pub fn keep_arrivals(&mut self) {
-        self.trace.arrivals = Some(Arrivals::default());
+        self.trace.arrivals = Some(ArrivalLog::default());
     }
 
     /// Sets the time that the processes of all nodes take to notice that their sockets are ready; each time is drawn anew.
@@ -150,7 +148,7 @@ impl Plan {
     /// ([`TcpListener::bind_transparent`](crate::TcpListener::bind_transparent)). Their packets cross the route between
     /// the two, which leads to the third.
     pub fn lead(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
-        self.topology.add_taker(from, to, taker);
+        self.topology.add_redirect(from, to, taker);
     }
 
     /// Adds a name for an address.
@@ -176,14 +174,14 @@ impl Plan {
         F: Future + 'static,
     {
         let keeping = match self.trace.series {
-            Series::Told => Keeping::Series,
-            Series::None | Series::Kept => Keeping::Endpoints,
+            SeriesUse::Told => Keeping::Series,
+            SeriesUse::None | SeriesUse::Kept => Keeping::Endpoints,
         };
-        let common = Common::new(self.source, self.hosts, keeping);
-        let _entered = ambient::enter(Kind::Sim, common);
+        let common = SharedContext::new(self.source, self.hosts, keeping);
+        let _entered = ambient::enter(WorldKind::Sim, common);
         let wakes = Wakes::taking(self.wake_latency);
-        state::install(State::new(self.topology, self.trace, wakes, self.sources));
-        let _running = Running;
+        state::install(SimState::new(self.topology, self.trace, wakes, self.sources));
+        let _running = TeardownGuard;
         for (node, task) in self.tasks {
             executor::spawn_on(node, task);
         }
@@ -201,7 +199,7 @@ impl Plan {
                 }
             }
             let at = state::with(|state| state.now);
-            match state::with(State::advance) {
+            match state::with(SimState::advance) {
                 None => return Err(RunError::Stalled { at }),
                 Some(now) if now > limit => return Err(RunError::TimeLimit { limit: self.limit }),
                 Some(_) => {}
@@ -211,9 +209,9 @@ impl Plan {
 }
 
 /// Drops tasks, then the world's state, also if a task panics.
-struct Running;
+struct TeardownGuard;
 
-impl Drop for Running {
+impl Drop for TeardownGuard {
     fn drop(&mut self) {
         executor::clear();
         ambient::forget_added();

@@ -7,36 +7,34 @@ use std::task::Waker;
 use chance::Source;
 use units::Time;
 
-use super::clock::Timers;
-use super::demux::Demux;
-use super::event::{Agenda, Event};
+use super::capture::WireTrace;
+use super::clock::{Agenda, SimEvent, SimTimers};
 use super::executor;
+use super::executor::Wakes;
 use super::plan::NodeId;
-use super::tcp_table::TcpSockets;
-use super::topology::{Body, Packet, Topology};
-use super::trace::Trace;
+use super::tcp_table::{Demux, TcpSockets};
+use super::topology::{Packet, PacketBody, Topology};
 use super::udp_socket::UdpSockets;
-use super::wakes::Wakes;
 
-pub(super) struct State {
+pub(super) struct SimState {
     pub(super) now: Time,
     pub(super) agenda: Agenda,
-    pub(super) timers: Timers,
+    pub(super) timers: SimTimers,
     pub(super) topology: Topology,
     pub(super) demux: Demux,
     pub(super) tcp: TcpSockets,
     pub(super) udp: UdpSockets,
-    pub(super) trace: Trace,
+    pub(super) trace: WireTrace,
     pub(super) wakes: Wakes,
     /// Sources of random numbers of some nodes' tasks.
     sources: BTreeMap<NodeId, Source>,
 }
 
 thread_local! {
-    static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
+    static STATE: RefCell<Option<SimState>> = const { RefCell::new(None) };
 }
 
-pub(super) fn install(state: State) {
+pub(super) fn install(state: SimState) {
     STATE.set(Some(state));
 }
 
@@ -48,7 +46,7 @@ pub(super) fn uninstall() {
 ///
 /// # Panics
 /// On a thread that has none: handles of a simulated world work on its own thread only.
-pub(super) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
+pub(super) fn with<T>(f: impl FnOnce(&mut SimState) -> T) -> T {
     STATE.with_borrow_mut(|state| {
         f(state.as_mut().expect("a simulated world's handles work on its own thread only"))
     })
@@ -65,7 +63,7 @@ pub(crate) fn forget_peers() {
 }
 
 /// Runs `f` if this thread has a simulated world: for destructors, which may run after its end.
-pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
+pub(super) fn with_if_any(f: impl FnOnce(&mut SimState)) {
     STATE.with_borrow_mut(|state| {
         if let Some(state) = state {
             f(state);
@@ -73,17 +71,17 @@ pub(super) fn with_if_any(f: impl FnOnce(&mut State)) {
     });
 }
 
-impl State {
+impl SimState {
     pub(super) fn new(
         topology: Topology,
-        trace: Trace,
+        trace: WireTrace,
         wakes: Wakes,
         sources: BTreeMap<NodeId, Source>,
-    ) -> State {
-        State {
+    ) -> SimState {
+        SimState {
             now: Time::ZERO,
             agenda: Agenda::default(),
-            timers: Timers::default(),
+            timers: SimTimers::default(),
             topology,
             demux: Demux::default(),
             tcp: TcpSockets::default(),
@@ -100,20 +98,20 @@ impl State {
         debug_assert!(at >= self.now, "time does not run backwards");
         self.now = at;
         match event {
-            Event::Timer { slot, generation } => {
+            SimEvent::Timer { slot, generation } => {
                 if let Some(waker) = self.timers.fire(slot, generation) {
                     waker.wake();
                 }
             }
-            Event::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
-            Event::Link(_) => {}
-            Event::Radio(radio) => {
-                let State { now, agenda, topology, trace, .. } = self;
+            SimEvent::Link(link) if self.topology.is_due(at, link) => self.arrivals(link),
+            SimEvent::Link(_) => {}
+            SimEvent::Radio(radio) => {
+                let SimState { now, agenda, topology, trace, .. } = self;
                 topology.radio_due(*now, agenda, trace, radio);
             }
-            Event::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
-            Event::Wake(node) => self.wakes.wake(node),
-            Event::Local => {
+            SimEvent::Tcp { slot, generation } => self.tcp_timeout(slot, generation),
+            SimEvent::Wake(node) => self.wakes.wake(node),
+            SimEvent::Local => {
                 if let Some(packet) = self.topology.next_local() {
                     self.deliver(packet);
                 }
@@ -123,15 +121,15 @@ impl State {
     }
 
     /// Lets a task of `node` run once its process has noticed that there is something to do.
-    pub(super) fn rouse(&mut self, node: NodeId, task: Waker) {
-        if let Some(latency) = self.wakes.rouse(node, task) {
-            self.agenda.plan(self.now + latency, Event::Wake(node));
+    pub(super) fn schedule_wake(&mut self, node: NodeId, task: Waker) {
+        if let Some(latency) = self.wakes.schedule_wake(node, task) {
+            self.agenda.plan(self.now + latency, SimEvent::Wake(node));
         }
     }
 
     /// Sends a packet on its way.
     pub(super) fn send(&mut self, packet: Packet) {
-        let State { now, agenda, topology, trace, .. } = self;
+        let SimState { now, agenda, topology, trace, .. } = self;
         topology.forward(*now, agenda, trace, packet);
     }
 
@@ -156,8 +154,8 @@ impl State {
         }
         let Packet { from, to, body, .. } = packet;
         match body {
-            Body::Tcp(segment) => self.tcp_arrived(from, to, segment),
-            Body::Udp(datagram) => self.udp_arrived(from, to, datagram),
+            PacketBody::Tcp(segment) => self.tcp_arrived(from, to, segment),
+            PacketBody::Udp(datagram) => self.udp_arrived(from, to, datagram),
         }
     }
 }

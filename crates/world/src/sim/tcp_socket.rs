@@ -11,23 +11,23 @@ use chance::Stream;
 use tokio::io::ReadBuf;
 use units::Time;
 
-use super::event::Event;
+use super::clock::SimEvent;
 use super::executor::current_node;
-use super::held::HeldNotes;
+use super::movement::HeldNotes;
 use super::plan::NodeId;
-use super::state::{self, State};
-use super::tcp_table::{Id, Listener, Socket};
-use super::topology::{Body, Packet, Port, Topology};
+use super::state::{self, SimState};
+use super::tcp_table::{PortListener, SocketId, TcpEnd};
+use super::topology::{NodePort, Packet, PacketBody, Topology};
 use crate::report::Endpoint;
 
 /// A handle: a slot and its generation, and the addresses for queries. These are boxed separately: connections of the real world, which have
 /// no such part, would be as large otherwise.
 pub(crate) struct TcpStream {
-    id: Id,
-    addresses: Box<Addresses>,
+    id: SocketId,
+    addresses: Box<SocketPair>,
 }
 
-struct Addresses {
+struct SocketPair {
     local: SocketAddr,
     peer: SocketAddr,
 }
@@ -248,7 +248,7 @@ impl TcpListener {
     /// New handshakes no longer find the port; those under way may finish.
     pub(crate) fn refuse_handshakes(&self) {
         state::with(|state| {
-            let Listener { host, here, .. } = *state.tcp.listener(self.slot);
+            let PortListener { host, here, .. } = *state.tcp.listener(self.slot);
             state.demux.remove_listener(host, here, self.slot);
         });
     }
@@ -293,18 +293,18 @@ fn to_io(error: &tcp::Error) -> io::Error {
 }
 
 /// Random stream of one end of a connection.
-fn chances(here: Port, there: Port) -> Stream {
+fn chances(here: NodePort, there: NodePort) -> Stream {
     let (near, far) = (here.node.0, there.node.0);
-    crate::chances::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
+    crate::ambient::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
 }
 
-impl State {
-    fn listen(&mut self, host: NodeId, here: Port) -> io::Result<TcpListener> {
+impl SimState {
+    fn listen(&mut self, host: NodeId, here: NodePort) -> io::Result<TcpListener> {
         let slot = self.tcp.listeners.len() as u32;
         if !self.demux.add_listener(host, here, slot) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
-        let listener = Listener { host, here, backlog: VecDeque::new(), acceptor: None };
+        let listener = PortListener { host, here, backlog: VecDeque::new(), acceptor: None };
         self.tcp.listeners.push(Some(listener));
         Ok(TcpListener { slot, local: self.topology.address(here) })
     }
@@ -318,8 +318,8 @@ impl State {
         let config = self.topology.tcp_config(node, route);
         let mut connection = tcp::Connection::connect(config, self.now);
         connection.draw_from(self.now, chances(here, there));
-        self.topology.recall(node, there, self.now, &mut connection);
-        let mut socket = Socket::new(node, [here, there], route, connection, self.now);
+        self.topology.seed_metrics(node, there, self.now, &mut connection);
+        let mut socket = TcpEnd::new(node, [here, there], route, connection, self.now);
         self.trace.watch(&mut socket);
         socket.active = true;
         let id = self.tcp.insert(socket);
@@ -328,14 +328,14 @@ impl State {
         Ok(self.tcp_handle(id))
     }
 
-    fn tcp_handle(&mut self, id: Id) -> TcpStream {
+    fn tcp_handle(&mut self, id: SocketId) -> TcpStream {
         let socket = self.tcp.get(id);
         let (here, there) = (socket.here, socket.there);
         let (local, peer) = (self.topology.address(here), self.topology.address(there));
-        TcpStream { id, addresses: Box::new(Addresses { local, peer }) }
+        TcpStream { id, addresses: Box::new(SocketPair { local, peer }) }
     }
 
-    pub(super) fn tcp_arrived(&mut self, from: Port, to: Port, segment: Box<tcp::Segment>) {
+    pub(super) fn tcp_arrived(&mut self, from: NodePort, to: NodePort, segment: Box<tcp::Segment>) {
         match self.demux.tcp(to, from) {
             Some(slot) => {
                 let now = self.now;
@@ -348,7 +348,7 @@ impl State {
     }
 
     /// A segment for no connection: a SYN for a listener, or a segment to be answered by a reset.
-    fn tcp_unknown(&mut self, from: Port, to: Port, segment: &tcp::Segment) {
+    fn tcp_unknown(&mut self, from: NodePort, to: NodePort, segment: &tcp::Segment) {
         let Some(route) = self.topology.route(to.node, from.node) else { return };
         let host = self.topology.host_of(from.node, to.node);
         match self.demux.listener(host, to) {
@@ -356,8 +356,8 @@ impl State {
                 let config = self.topology.tcp_config(host, route);
                 let mut connection = tcp::Connection::accept(config, self.now, segment);
                 connection.draw_from(self.now, chances(to, from));
-                self.topology.recall(host, from, self.now, &mut connection);
-                let mut socket = Socket::new(host, [to, from], route, connection, self.now);
+                self.topology.seed_metrics(host, from, self.now, &mut connection);
+                let mut socket = TcpEnd::new(host, [to, from], route, connection, self.now);
                 self.trace.watch(&mut socket);
                 socket.listener = Some(listener);
                 let id = self.tcp.insert(socket);
@@ -366,7 +366,7 @@ impl State {
             }
             _ => {
                 if let Some(reset) = tcp::reset_for(segment) {
-                    self.send(Topology::packet(to, from, route, Body::Tcp(Box::new(reset))));
+                    self.send(Topology::packet(to, from, route, PacketBody::Tcp(Box::new(reset))));
                 }
             }
         }
@@ -391,9 +391,9 @@ impl State {
         self.tcp_flush(slot);
         let (generation, socket) = &mut self.tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
-        if let Some(lesson) = socket.connection.take_lesson() {
+        if let Some(saved) = socket.connection.take_saved_metrics() {
             let config = socket.connection.config();
-            self.topology.learn(socket.host, socket.there, self.now, config, &lesson);
+            self.topology.save_metrics(socket.host, socket.there, self.now, config, &saved);
         }
         let host = socket.host;
         let able = socket.able();
@@ -402,21 +402,21 @@ impl State {
             && socket.connection.is_established()
         {
             socket.listener = None;
-            let id = Id { slot, generation: *generation };
+            let id = SocketId { slot, generation: *generation };
             if let Some(listener) = &mut self.tcp.listeners[listener as usize] {
                 listener.backlog.push_back(id);
                 acceptor = listener.acceptor.take();
             }
         }
         for task in able.into_iter().chain([acceptor]).flatten() {
-            self.rouse(host, task);
+            self.schedule_wake(host, task);
         }
         self.tcp_reap(slot);
     }
 
     /// Sends the connection's segments, and schedules its next deadline.
     fn tcp_flush(&mut self, slot: u32) {
-        let State { now, agenda, topology, tcp, trace, .. } = self;
+        let SimState { now, agenda, topology, tcp, trace, .. } = self;
         let (generation, socket) = &mut tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
         while let Some(segment) = socket.connection.poll(*now) {
@@ -424,7 +424,7 @@ impl State {
                 socket.here,
                 socket.there,
                 socket.route,
-                Body::Tcp(Box::new(segment)),
+                PacketBody::Tcp(Box::new(segment)),
             );
             topology.forward(*now, agenda, trace, packet);
         }
@@ -432,7 +432,7 @@ impl State {
             && deadline < socket.armed
         {
             socket.armed = deadline.max(*now);
-            agenda.plan(socket.armed, Event::Tcp { slot, generation: *generation });
+            agenda.plan(socket.armed, SimEvent::Tcp { slot, generation: *generation });
         }
     }
 

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chance::Source;
-use net::{Link, LinkConfig, Radio, RadioConfig, Verdict, Way};
+use net::{Admission, Link, LinkConfig, Radio, RadioConfig, Way};
 use units::Time;
 
-use super::event::{Agenda, Event};
+use super::capture::WireTrace;
+use super::clock::{Agenda, SimEvent};
 use super::plan::{LinkId, NodeId};
-use super::trace::Trace;
 use crate::report::{LinkReport, RadioReport};
 
 /// An address and port, short enough to be a hash key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub(super) struct Port {
+pub(super) struct NodePort {
     pub(super) node: NodeId,
     pub(super) port: u16,
 }
@@ -24,25 +24,25 @@ pub(super) struct Port {
 /// A packet on its way.
 #[derive(Clone)]
 pub(super) struct Packet {
-    pub(super) from: Port,
-    pub(super) to: Port,
+    pub(super) from: NodePort,
+    pub(super) to: NodePort,
     /// Index of its route, and of the current or next link in the route.
     route: u32,
     hop: u32,
     /// Its number in the capture, if there is one.
     pub(super) serial: u64,
-    pub(super) body: Body,
+    pub(super) body: PacketBody,
 }
 
 #[derive(Clone)]
-pub(super) enum Body {
+pub(super) enum PacketBody {
     /// Boxed: a packet is moved a dozen times on its way, and a segment has 200 bytes.
     Tcp(Box<tcp::Segment>),
-    Udp(Datagram),
+    Udp(SimDatagram),
 }
 
 #[derive(Clone)]
-pub(super) struct Datagram {
+pub(super) struct SimDatagram {
     pub(super) data: Bytes,
     pub(super) ecn: tcp::Ecn,
 }
@@ -55,37 +55,37 @@ const TCP_HEADERS: u32 = 20 + 20 + 12;
 impl Packet {
     /// A hash of its ends (Fibonacci hashing: Knuth, volume 3, section 6.4).
     fn flow(&self) -> u32 {
-        let end = |port: Port| (u64::from(port.node.0) << 16) | u64::from(port.port);
+        let end = |port: NodePort| (u64::from(port.node.0) << 16) | u64::from(port.port);
         let words = (end(self.from) << 32) | end(self.to);
         (words.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
     }
 }
 
-impl Body {
+impl PacketBody {
     /// True if a congested queue may mark the packet instead of dropping it (RFC 3168).
     fn takes_marks(&self) -> bool {
         match self {
-            Body::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
-            Body::Udp(datagram) => datagram.ecn != tcp::Ecn::NotEct,
+            PacketBody::Tcp(segment) => segment.ecn != tcp::Ecn::NotEct,
+            PacketBody::Udp(datagram) => datagram.ecn != tcp::Ecn::NotEct,
         }
     }
 
     fn mark(&mut self) {
         match self {
-            Body::Tcp(segment) => segment.ecn = tcp::Ecn::Ce,
-            Body::Udp(datagram) => datagram.ecn = tcp::Ecn::Ce,
+            PacketBody::Tcp(segment) => segment.ecn = tcp::Ecn::Ce,
+            PacketBody::Udp(datagram) => datagram.ecn = tcp::Ecn::Ce,
         }
     }
 
     pub(super) fn wire_bytes(&self) -> u32 {
         match self {
-            Body::Tcp(segment) => segment.wire_bytes(),
-            Body::Udp(datagram) => UDP_HEADERS + datagram.data.len() as u32,
+            PacketBody::Tcp(segment) => segment.wire_bytes(),
+            PacketBody::Udp(datagram) => UDP_HEADERS + datagram.data.len() as u32,
         }
     }
 }
 
-struct Node {
+struct SimNode {
     address: IpAddr,
     tcp: Arc<tcp::Config>,
     /// Metrics that its connections learned of its peers; they outlive a visit.
@@ -96,7 +96,7 @@ struct Node {
     radio: Option<u32>,
 }
 
-struct Hop {
+struct WorldLink {
     name: String,
     config: LinkConfig,
     link: Link<Packet>,
@@ -107,7 +107,7 @@ struct Hop {
 }
 
 /// A device's radio, in front of two links, one per direction.
-struct Gate {
+struct RadioGate {
     name: String,
     config: RadioConfig,
     radio: Radio<Packet>,
@@ -118,10 +118,10 @@ struct Gate {
 
 #[derive(Default)]
 pub(super) struct Topology {
-    nodes: Vec<Node>,
+    nodes: Vec<SimNode>,
     by_address: BTreeMap<IpAddr, NodeId>,
-    links: Vec<Hop>,
-    radios: Vec<Gate>,
+    links: Vec<WorldLink>,
+    radios: Vec<RadioGate>,
     routes: Vec<Vec<u32>>,
     by_ends: BTreeMap<(NodeId, NodeId), u32>,
     /// Nodes that take over connections from one node to another, if any.
@@ -135,14 +135,14 @@ impl Topology {
         let before = self.by_address.insert(address, id);
         assert!(before.is_none(), "two nodes cannot share the address {address}");
         let metrics = tcp::MetricsCache::default();
-        self.nodes.push(Node { address, tcp, metrics, user: None, radio: None });
+        self.nodes.push(SimNode { address, tcp, metrics, user: None, radio: None });
         id
     }
 
     pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
         let link = Link::new(config.clone(), source, name);
         let (name, delivered_bytes) = (name.to_owned(), Vec::new());
-        self.links.push(Hop { name, config, link, armed: None, delivered_bytes });
+        self.links.push(WorldLink { name, config, link, armed: None, delivered_bytes });
         LinkId((self.links.len() - 1) as u32)
     }
 
@@ -162,7 +162,7 @@ impl Topology {
         let before = self.nodes[node.0 as usize].radio.replace(number);
         assert!(before.is_none(), "a node has one radio");
         let (name, radio) = (name.to_owned(), Radio::new(&config, source, name));
-        self.radios.push(Gate { name, config, radio, links: [up.0, down.0], armed: None });
+        self.radios.push(RadioGate { name, config, radio, links: [up.0, down.0], armed: None });
     }
 
     pub(super) fn add_route(&mut self, from: NodeId, to: NodeId, links: &[LinkId]) {
@@ -170,7 +170,7 @@ impl Topology {
         self.by_ends.insert((from, to), (self.routes.len() - 1) as u32);
     }
 
-    pub(super) fn add_taker(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
+    pub(super) fn add_redirect(&mut self, from: NodeId, to: NodeId, taker: NodeId) {
         self.takers.insert((from, to), taker);
     }
 
@@ -184,7 +184,7 @@ impl Topology {
         self.by_address.get(&address).copied()
     }
 
-    pub(super) fn address(&self, port: Port) -> SocketAddr {
+    pub(super) fn address(&self, port: NodePort) -> SocketAddr {
         SocketAddr::new(self.node_address(port.node), port.port)
     }
 
@@ -217,31 +217,31 @@ impl Topology {
     }
 
     /// Lets a new connection of a node start from the metrics of its earlier ones to the same peer.
-    pub(super) fn recall(
+    pub(super) fn seed_metrics(
         &self,
         host: NodeId,
-        there: Port,
+        there: NodePort,
         now: Time,
         connection: &mut tcp::Connection,
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
         let cache = &self.nodes[host.0 as usize].metrics;
-        if let Some(metrics) = cache.recall(now, peer, connection.config()) {
-            connection.recall(metrics);
+        if let Some(metrics) = cache.get(now, peer, connection.config()) {
+            connection.seed_metrics(metrics);
         }
     }
 
     /// Records the metrics of a node's connection that has ended.
-    pub(super) fn learn(
+    pub(super) fn save_metrics(
         &mut self,
         host: NodeId,
-        there: Port,
+        there: NodePort,
         now: Time,
         config: &tcp::Config,
-        lesson: &tcp::Lesson,
+        saved: &tcp::SavedMetrics,
     ) {
         let peer = self.nodes[there.node.0 as usize].address;
-        self.nodes[host.0 as usize].metrics.learn(now, peer, config, lesson);
+        self.nodes[host.0 as usize].metrics.update(now, peer, config, saved);
     }
 
     /// Forgets the metrics that `node` and all others have of each other.
@@ -251,7 +251,7 @@ impl Topology {
         self.nodes[node.0 as usize].metrics.flush();
     }
 
-    pub(super) fn packet(from: Port, to: Port, route: u32, body: Body) -> Packet {
+    pub(super) fn packet(from: NodePort, to: NodePort, route: u32, body: PacketBody) -> Packet {
         Packet { from, to, route, hop: 0, serial: 0, body }
     }
 
@@ -265,7 +265,7 @@ impl Topology {
         &mut self,
         now: Time,
         agenda: &mut Agenda,
-        trace: &mut Trace,
+        trace: &mut WireTrace,
         mut packet: Packet,
     ) {
         if packet.hop == 0
@@ -275,7 +275,7 @@ impl Topology {
         }
         let Some(&link) = self.routes[packet.route as usize].get(packet.hop as usize) else {
             self.local.push_back(packet);
-            agenda.plan(now, Event::Local);
+            agenda.plan(now, SimEvent::Local);
             return;
         };
         let ect = packet.body.takes_marks();
@@ -293,13 +293,13 @@ impl Topology {
 
     /// User of a packet: that of its end that is a client.
     fn user(&self, packet: &Packet) -> u32 {
-        let of = |end: Port| self.nodes[end.node.0 as usize].user;
+        let of = |end: NodePort| self.nodes[end.node.0 as usize].user;
         of(packet.from).or_else(|| of(packet.to)).unwrap_or(0)
     }
 
     /// The radio that a packet passes before it enters `link`, and the direction: that of the device which sends or receives it.
     fn gate(&self, link: u32, packet: &Packet) -> Option<(u32, Way)> {
-        let gate = |(end, way): (Port, Way)| {
+        let gate = |(end, way): (NodePort, Way)| {
             let radio = self.nodes[end.node.0 as usize].radio?;
             (self.radios[radio as usize].links[way as usize] == link).then_some((radio, way))
         };
@@ -307,7 +307,13 @@ impl Topology {
     }
 
     /// Moves packets that may leave a radio by `now` to its links, and schedules the next event.
-    pub(super) fn pass(&mut self, now: Time, agenda: &mut Agenda, trace: &mut Trace, radio: u32) {
+    pub(super) fn pass(
+        &mut self,
+        now: Time,
+        agenda: &mut Agenda,
+        trace: &mut WireTrace,
+        radio: u32,
+    ) {
         let index = radio as usize;
         while let Some(passed) = self.radios[index].radio.poll(now) {
             let link = self.radios[index].links[passed.way as usize];
@@ -318,7 +324,7 @@ impl Topology {
         // A later next event - each packet moves the end of a state - is found out when the scheduled one fires.
         if gate.armed.is_none_or(|armed| at < armed) {
             gate.armed = Some(at);
-            agenda.plan(at, Event::Radio(radio));
+            agenda.plan(at, SimEvent::Radio(radio));
         }
     }
 
@@ -327,7 +333,7 @@ impl Topology {
         &mut self,
         now: Time,
         agenda: &mut Agenda,
-        trace: &mut Trace,
+        trace: &mut WireTrace,
         radio: u32,
     ) {
         let gate = &mut self.radios[radio as usize];
@@ -341,16 +347,16 @@ impl Topology {
         &mut self,
         now: Time,
         agenda: &mut Agenda,
-        trace: &mut Trace,
+        trace: &mut WireTrace,
         link: u32,
         entering: net::Packet,
         packet: Packet,
     ) {
         let hop = &mut self.links[link as usize];
-        if let Verdict::Dropped(cause) = hop.link.handle(now, entering, packet) {
+        if let Admission::Dropped(cause) = hop.link.handle(now, entering, packet) {
             trace.dropped(now, link, entering.user, entering.wire_bytes, cause);
         }
-        self.note_fallen(link, trace);
+        self.note_drops(link, trace);
         let hop = &mut self.links[link as usize];
         // If packets may overtake each other, the next arrival can have come nearer.
         if hop.armed.is_none_or(|armed| hop.link.deadline().is_some_and(|at| at < armed)) {
@@ -363,10 +369,15 @@ impl Topology {
     }
 
     /// The next packet that has reached the far end of `link` by `now`.
-    pub(super) fn arrived(&mut self, now: Time, link: u32, trace: &mut Trace) -> Option<Packet> {
+    pub(super) fn arrived(
+        &mut self,
+        now: Time,
+        link: u32,
+        trace: &mut WireTrace,
+    ) -> Option<Packet> {
         let hop = &mut self.links[link as usize];
         let arrived = hop.link.poll(now);
-        self.note_fallen(link, trace);
+        self.note_drops(link, trace);
         let arrived = arrived?;
         trace.arrived(now, link, arrived.wire_bytes);
         let mut packet = arrived.body;
@@ -383,10 +394,10 @@ impl Topology {
         self.links[link as usize].armed == Some(now)
     }
 
-    fn note_fallen(&mut self, link: u32, trace: &mut Trace) {
-        while let Some(fallen) = self.links[link as usize].link.fallen() {
-            let user = self.user(&fallen.body);
-            trace.dropped(fallen.at, link, user, fallen.wire_bytes, fallen.cause);
+    fn note_drops(&mut self, link: u32, trace: &mut WireTrace) {
+        while let Some(dropped) = self.links[link as usize].link.poll_dropped() {
+            let user = self.user(&dropped.body);
+            trace.dropped(dropped.at, link, user, dropped.wire_bytes, dropped.cause);
         }
     }
 
@@ -406,16 +417,16 @@ impl Topology {
         Topology::arm(hop, link, agenda);
     }
 
-    fn arm(hop: &mut Hop, link: u32, agenda: &mut Agenda) {
+    fn arm(hop: &mut WorldLink, link: u32, agenda: &mut Agenda) {
         if let Some(at) = hop.link.deadline() {
             hop.armed = Some(at);
-            agenda.plan(at, Event::Link(link));
+            agenda.plan(at, SimEvent::Link(link));
         }
     }
 
     /// Every link's name and totals so far.
     pub(super) fn link_reports(&self) -> Vec<LinkReport> {
-        let report = |hop: &Hop| LinkReport {
+        let report = |hop: &WorldLink| LinkReport {
             name: hop.name.clone(),
             config: hop.config.clone(),
             stats: *hop.link.stats(),
@@ -426,7 +437,7 @@ impl Topology {
 
     /// Reports of all radios up to `now`.
     pub(super) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
-        let report = |gate: &Gate| RadioReport {
+        let report = |gate: &RadioGate| RadioReport {
             name: gate.name.clone(),
             config: gate.config.clone(),
             transitions: gate.radio.transitions().to_vec(),

@@ -11,8 +11,8 @@ use tcp::Ecn;
 use tokio::io::ReadBuf;
 
 use super::executor::current_node;
-use super::state::{self, State};
-use super::topology::{Body, Datagram, Port, Topology};
+use super::state::{self, SimState};
+use super::topology::{NodePort, PacketBody, SimDatagram, Topology};
 
 /// A handle: a slot, and the address for queries.
 #[derive(Debug)]
@@ -21,15 +21,15 @@ pub(crate) struct UdpSocket {
     local: SocketAddr,
 }
 
-struct Socket {
-    here: Port,
-    inbox: VecDeque<(Port, Datagram)>,
+struct BoundUdp {
+    here: NodePort,
+    inbox: VecDeque<(NodePort, SimDatagram)>,
     reader: Option<Waker>,
 }
 
 #[derive(Default)]
 pub(super) struct UdpSockets {
-    slots: Vec<Option<Socket>>,
+    slots: Vec<Option<BoundUdp>>,
 }
 
 impl UdpSocket {
@@ -40,7 +40,7 @@ impl UdpSocket {
             if !state.demux.add_udp(here, slot) {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
-            let socket = Socket { here, inbox: VecDeque::new(), reader: None };
+            let socket = BoundUdp { here, inbox: VecDeque::new(), reader: None };
             state.udp.slots.push(Some(socket));
             Ok(UdpSocket { slot, local: state.topology.address(here) })
         })
@@ -52,7 +52,7 @@ impl UdpSocket {
 
     pub(crate) fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
         let data = Bytes::copy_from_slice(data);
-        self.send(to, [Datagram { data, ecn: Ecn::NotEct }])
+        self.send(to, [SimDatagram { data, ecn: Ecn::NotEct }])
     }
 
     /// Sends the datagrams into which `transmit` is cut, one after the other.
@@ -62,10 +62,10 @@ impl UdpSocket {
         let ecn = if transmit.ecn.is_some() { Ecn::Ect0 } else { Ecn::NotEct };
         let cuts = (0..whole.len()).step_by(step);
         let pieces = cuts.map(|from| whole.slice(from..whole.len().min(from + step)));
-        self.send(transmit.destination, pieces.map(|data| Datagram { data, ecn }))
+        self.send(transmit.destination, pieces.map(|data| SimDatagram { data, ecn }))
     }
 
-    fn send(&self, to: SocketAddr, data: impl IntoIterator<Item = Datagram>) -> io::Result<()> {
+    fn send(&self, to: SocketAddr, data: impl IntoIterator<Item = SimDatagram>) -> io::Result<()> {
         state::with(|state| {
             let here = state.udp.get(self.slot).here;
             let there = state.remote_port(to)?;
@@ -74,7 +74,7 @@ impl UdpSocket {
                 .route(here.node, there.node)
                 .ok_or(io::ErrorKind::NetworkUnreachable)?;
             for datagram in data {
-                state.send(Topology::packet(here, there, route, Body::Udp(datagram)));
+                state.send(Topology::packet(here, there, route, PacketBody::Udp(datagram)));
             }
             Ok(())
         })
@@ -88,7 +88,7 @@ impl UdpSocket {
         state::with(|state| {
             let socket = state.udp.get(self.slot);
             match socket.inbox.pop_front() {
-                Some((from, Datagram { data, .. })) => {
+                Some((from, SimDatagram { data, .. })) => {
                     let fits = data.len().min(buf.remaining());
                     buf.put_slice(&data[..fits]);
                     Poll::Ready(state.topology.address(from))
@@ -109,11 +109,13 @@ impl UdpSocket {
         metas: &mut [RecvMeta],
     ) -> Poll<usize> {
         state::with(|state| {
-            let State { udp, topology, .. } = state;
+            let SimState { udp, topology, .. } = state;
             let socket = udp.get(self.slot);
             let mut received = 0;
             for (buf, meta) in bufs.iter_mut().zip(metas) {
-                let Some((from, Datagram { data, ecn })) = socket.inbox.pop_front() else { break };
+                let Some((from, SimDatagram { data, ecn })) = socket.inbox.pop_front() else {
+                    break;
+                };
                 let len = data.len().min(buf.len());
                 buf[..len].copy_from_slice(&data[..len]);
                 let (addr, ecn) = (topology.address(from), codepoint(ecn));
@@ -148,14 +150,14 @@ impl Drop for UdpSocket {
 }
 
 impl UdpSockets {
-    fn get(&mut self, slot: u32) -> &mut Socket {
+    fn get(&mut self, slot: u32) -> &mut BoundUdp {
         self.slots[slot as usize].as_mut().expect("a UDP socket lives as long as its handle")
     }
 }
 
-impl State {
+impl SimState {
     /// The port that `address` names on the current node.
-    pub(super) fn local_port(&mut self, address: SocketAddr) -> io::Result<Port> {
+    pub(super) fn local_port(&mut self, address: SocketAddr) -> io::Result<NodePort> {
         let node = if address.ip().is_unspecified() {
             current_node()
         } else {
@@ -163,27 +165,27 @@ impl State {
         };
         Ok(match address.port() {
             0 => self.demux.ephemeral(node),
-            port => Port { node, port },
+            port => NodePort { node, port },
         })
     }
 
     /// The port that `address` names, anywhere.
-    pub(super) fn remote_port(&self, address: SocketAddr) -> io::Result<Port> {
+    pub(super) fn remote_port(&self, address: SocketAddr) -> io::Result<NodePort> {
         let node = self.topology.node_at(address.ip()).ok_or_else(|| {
             io::Error::new(
                 io::ErrorKind::HostUnreachable,
-                format!("no node has the address {}", address.ip()),
+                format!("unknown node address {}", address.ip()),
             )
         })?;
-        Ok(Port { node, port: address.port() })
+        Ok(NodePort { node, port: address.port() })
     }
 
-    pub(super) fn udp_arrived(&mut self, from: Port, to: Port, datagram: Datagram) {
+    pub(super) fn udp_arrived(&mut self, from: NodePort, to: NodePort, datagram: SimDatagram) {
         let Some(slot) = self.demux.udp(to) else { return };
         let socket = self.udp.get(slot);
         socket.inbox.push_back((from, datagram));
         if let Some(reader) = socket.reader.take() {
-            self.rouse(to.node, reader);
+            self.schedule_wake(to.node, reader);
         }
     }
 }

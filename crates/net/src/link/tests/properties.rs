@@ -105,7 +105,7 @@ proptest! {
             && config.scheduler == Scheduler::Fifo
             && !matches!(config.management, Management::FqCodel(_));
         let mut link = Link::new(config, &Source::new(seed, 0), "test");
-        let (mut now, mut bodies, mut fallen) = (Time::ZERO, Vec::new(), 0);
+        let (mut now, mut bodies, mut dropped) = (Time::ZERO, Vec::new(), 0);
         for (body, offer) in offers.iter().enumerate() {
             now += Duration::from_nanos(offer.gap_ns);
             while let Some(packet) = link.poll(now) {
@@ -113,9 +113,9 @@ proptest! {
             }
             let Offer { bytes, flow, ect, user, .. } = *offer;
             let _ = link.handle(now, Packet { wire_bytes: bytes, flow, ect, user }, body);
-            while let Some(packet) = link.fallen() {
+            while let Some(packet) = link.poll_dropped() {
                 prop_assert!(packet.at <= now);
-                fallen += 1;
+                dropped += 1;
             }
             let stats = link.stats();
             prop_assert_eq!(
@@ -129,8 +129,8 @@ proptest! {
             while let Some(packet) = link.poll(now) {
                 bodies.push(packet.body);
             }
-            while link.fallen().is_some() {
-                fallen += 1;
+            while link.poll_dropped().is_some() {
+                dropped += 1;
             }
         }
         let stats = *link.stats();
@@ -140,7 +140,7 @@ proptest! {
             stats.offered_bytes + stats.duplicated_bytes,
             stats.delivered_bytes + stats.dropped_bytes
         );
-        prop_assert!(stats.managed_packets + stats.queue_full_packets + stats.lost_packets >= fallen);
+        prop_assert!(stats.managed_packets + stats.queue_full_packets + stats.lost_packets >= dropped);
         if keeps_order {
             prop_assert!(bodies.is_sorted(), "{:?}", bodies);
             prop_assert_eq!(stats.reordered_packets, 0);
