@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::h3::bare::Counts;
+use quic::bare::Counts;
 
 use crate::leg;
 

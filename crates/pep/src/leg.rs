@@ -21,8 +21,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_stack::h3::bare;
-pub use http_stack::h3::bare::{Fec, MOST_IN_GROUP};
+use quic::bare;
+pub use quic::bare::{Fec, MOST_IN_GROUP};
 use world::TcpStream;
 
 use self::channel::Channel;

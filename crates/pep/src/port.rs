@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use http_stack::h3::bare;
+use quic::bare;
 use world::{JoinHandle, TcpListener, TcpStream};
 
 use crate::ending::{Ending, Stage};

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use http_stack::h3::bare;
+use quic::bare;
 use world::TcpListener;
 
 use super::{Acceptor, Over, Settings};

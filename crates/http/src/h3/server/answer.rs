@@ -13,7 +13,7 @@ use http::header::{CONTENT_LENGTH, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
 use super::open::Open;
-use crate::h3::quic::{self, RecvStream, SendStream, SharedTally, Stop};
+use crate::h3::adapter::{self, RecvStream, SendStream, SharedTally, Stop};
 use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
@@ -41,7 +41,7 @@ impl<H: Handler> Answering<H> {
     /// Answers `request`.
     pub(super) async fn answer(
         &self,
-        request: RequestResolver<quic::Connection, Bytes>,
+        request: RequestResolver<adapter::Connection, Bytes>,
     ) -> Result<(), StreamError> {
         let (request, stream) = request.resolve_request().await?;
         let (mut sending, mut receiving) = stream.split();

@@ -1,60 +1,37 @@
 //! An incoming connection, from its handshake to its end.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use units::Time;
+use quic::{Account, ConnectionRequest, Handshake, local_addr};
 
 use super::Broken;
 use super::answer::Answering;
 use super::open::Open;
 use super::session;
-use crate::h3::account::{self, Account};
-use crate::h3::qlog::Log;
-use crate::h3::quic::{self, Tally};
+use crate::h3::adapter::{self, Tally};
 use crate::h3::settings;
 use crate::server::Common;
 use crate::{Handler, Scheduler};
 
 /// A connection request.
 pub struct Incoming {
-    pub(super) incoming: quinn::Incoming,
-    pub(super) config: quinn::ServerConfig,
+    pub(super) request: ConnectionRequest,
     pub(super) settings: Arc<settings::Server>,
-    pub(super) address: SocketAddr,
-    pub(super) asked_at: Time,
-    pub(super) shaking: Shaking,
-}
-
-/// One of a port's handshakes under way.
-pub(super) struct Shaking(Rc<Cell<usize>>);
-
-impl Shaking {
-    pub(super) fn count(all: &Rc<Cell<usize>>) -> Shaking {
-        all.set(all.get() + 1);
-        Shaking(Rc::clone(all))
-    }
-}
-
-impl Drop for Shaking {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
 }
 
 impl Incoming {
     /// The client's address.
     pub fn client(&self) -> SocketAddr {
-        self.incoming.remote_address()
+        self.request.client()
     }
 
     /// Refuses the client at once (CONNECTION_REFUSED, RFC 9000 section 20.1).
     pub fn refuse(self) {
-        self.incoming.refuse();
+        self.request.refuse();
     }
 
     /// Completes the handshake and serves the connection until the client closes it.
@@ -69,20 +46,13 @@ impl Incoming {
     ///
     /// # Errors
     /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
-    pub async fn serve_in<H: Handler>(
-        mut self,
-        common: &Common,
-        handler: Rc<H>,
-    ) -> Result<(), Broken> {
-        let watch = account::watch();
-        let mut transport = self.settings.transport.config(watch.clone());
-        let log = Log::open();
-        transport.qlog_stream(log.stream());
+    pub async fn serve_in<H: Handler>(self, common: &Common, handler: Rc<H>) -> Result<(), Broken> {
+        let (mut transport, recorder) = self.settings.transport.recorded();
         transport.max_concurrent_bidi_streams(self.settings.streams.into());
         transport.max_concurrent_uni_streams(self.settings.one_way_streams.into());
         transport.send_fairness(self.settings.scheduler != Scheduler::Fifo);
-        self.config.transport_config(Arc::new(transport));
-        let mut connecting = self.incoming.accept_with(Arc::new(self.config))?;
+        let Handshake { mut connecting, requested_at, listening, slot } =
+            self.request.accept(transport)?;
         let patience = common.patience.map(|patient| patient.accept_timeout);
         // A large ClientHello (Chromium's) comes in two packets: until it is complete the client's limits are unknown,
         // and quinn never wakes tasks that wait for a stream meanwhile.
@@ -91,20 +61,18 @@ impl Incoming {
         let (connection, complete) = connecting
             .into_0rtt()
             .expect("a server can send as soon as it has a client's first flight");
-        let local = SocketAddr::new(
-            connection.local_ip().unwrap_or(self.address.ip()),
-            self.address.port(),
-        );
+        let local = local_addr(&connection, listening);
         let tally = Tally::shared(self.settings.header_list_bytes);
-        let account = Account::open(&connection, local, self.asked_at, &tally, watch, log);
-        let (told, shaken, shaking) = (account.clone(), connection.clone(), self.shaking);
+        let account =
+            Account::open(&connection, local, requested_at, tally.borrow().counts(), recorder);
+        let (told, shaken) = (account.clone(), connection.clone());
         drop(world::spawn(async move {
             match within(patience, complete).await {
                 Some(true) => told.established(),
                 Some(false) => {}
                 None => session::close(&shaken, ::h3::error::Code::H3_EXCESSIVE_LOAD),
             }
-            drop(shaking);
+            drop(slot);
         }));
         let answering = Answering {
             handler,
@@ -114,7 +82,7 @@ impl Incoming {
             common: common.clone(),
             open: Rc::new(Open::default()),
         };
-        let streams = quic::Connection::new(&connection, &tally);
+        let streams = adapter::Connection::new(&connection, &tally);
         let ended = session::serve(streams, &self.settings, answering).await;
         account.close();
         match ended {

@@ -13,12 +13,12 @@ use quinn::VarInt;
 use super::answer::Answering;
 use super::open::Open;
 use crate::Handler;
-use crate::h3::{quic, settings};
+use crate::h3::{adapter, settings};
 use crate::server::{Standing, Verdict, Vigil};
 
 /// Serves a connection to its end.
 pub(super) async fn serve<H: Handler>(
-    connection: quic::Connection,
+    connection: adapter::Connection,
     settings: &settings::Server,
     answering: Answering<H>,
 ) -> Result<(), ConnectionError> {
@@ -79,7 +79,7 @@ pub(super) async fn serve<H: Handler>(
 /// The next step of a connection.
 #[expect(clippy::large_enum_variant, reason = "looked at once, where it is made")]
 enum Step {
-    Accepted(Result<Option<RequestResolver<quic::Connection, Bytes>>, ConnectionError>),
+    Accepted(Result<Option<RequestResolver<adapter::Connection, Bytes>>, ConnectionError>),
     Leave,
     End,
 }

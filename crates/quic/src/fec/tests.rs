@@ -2,10 +2,7 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use units::Time;
 
-use super::decoder::{Decoded, Decoder};
-use super::encoder::Encoder;
 use super::*;
 
 /// The frames for `datagrams`, a group: the datagrams, and their parity.
@@ -76,7 +73,7 @@ proptest! {
 
     #[test]
     fn frames_are_read_as_written(bytes in vec(any::<u8>(), 0..40)) {
-        if let Some(frame) = Frame::parse(&bytes) {
+        if let Some(frame) = FecFrame::parse(&bytes) {
             let mut written = Vec::new();
             frame.write(&mut written);
             prop_assert_eq!(written, bytes);
@@ -114,6 +111,6 @@ fn a_group_ends_when_it_is_full_or_has_waited() {
 #[test]
 fn quic_is_not_taken_for_it() {
     for first in [0x40u8, 0x7f, 0xc0, 0xff] {
-        assert_eq!(Frame::parse(&[first, 0, 0, 0, 0, 0, 0, 1, 2]), None);
+        assert_eq!(FecFrame::parse(&[first, 0, 0, 0, 0, 0, 0, 1, 2]), None);
     }
 }

@@ -9,9 +9,8 @@ use ::h3::error::Code;
 use ::h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 use bytes::{Buf, Bytes};
 
-use super::Both;
-use super::codes::{application_code, id, of_read, of_write, stream_id};
 use super::tally::{SharedTally, Tally, Watch, Way};
+use super::{Both, application_code, id, of_read, of_write, stream_id};
 use crate::h3::frames::Meter;
 
 /// A request's stream.

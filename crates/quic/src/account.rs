@@ -4,50 +4,81 @@
 //! except those made pointless by a reset. quinn does not report expiries of its probe timer, the variance of its
 //! round-trip time or the reasons for its waits: timeouts, variances and times under a limit are zero.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use quinn::{QlogConfig, QlogStream};
 use tcp::{CongestionState, Sample, State, Stats, Trigger};
 use units::Time;
 use world::report::{self, Endpoint, Keeping};
 
-use super::congestion::{Motion, Watch};
-use super::qlog::Log;
-use super::quic::SharedTally;
+use crate::controller::{WindowChange, WindowRecorder};
+
+/// Bytes that have passed on a connection's streams, as its user counts them.
+#[derive(Debug, Default)]
+pub struct ByteCounts {
+    sent: Cell<u64>,
+    received: Cell<u64>,
+}
+
+impl ByteCounts {
+    /// Counts bytes handed to QUIC.
+    pub fn add_sent(&self, bytes: usize) {
+        self.sent.set(self.sent.get() + bytes as u64);
+    }
+
+    /// Counts bytes received from QUIC, in order.
+    pub fn add_received(&self, bytes: usize) {
+        self.received.set(self.received.get() + bytes as u64);
+    }
+}
+
+/// Recorder of a connection's window changes and qlog, if this world keeps series.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    pub(crate) windows: WindowRecorder,
+    pub(crate) qlog: QlogText,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Recorder {
+        match report::keeping() {
+            Keeping::Series => Recorder {
+                windows: WindowRecorder::keeping(),
+                qlog: QlogText(Some(Arc::default())),
+            },
+            Keeping::Endpoints | Keeping::Nothing => {
+                Recorder { windows: WindowRecorder::default(), qlog: QlogText(None) }
+            }
+        }
+    }
+}
 
 /// The account of one connection at one of its ends.
 #[derive(Clone)]
-pub(super) struct Account(Rc<RefCell<Inner>>);
+pub struct Account(Rc<RefCell<Inner>>);
 
 struct Inner {
     endpoint: Endpoint,
     /// The connection, while it is open.
     connection: Option<quinn::Connection>,
     established_at: Option<Time>,
-    tally: SharedTally,
-    watch: Watch,
-    log: Log,
-}
-
-/// A recorder of window changes, if this world wants them.
-pub(super) fn watch() -> Watch {
-    match report::keeping() {
-        Keeping::Series => Watch::keeping(),
-        Keeping::Endpoints | Keeping::Nothing => Watch::default(),
-    }
+    counts: Rc<ByteCounts>,
+    recorder: Recorder,
 }
 
 impl Account {
     /// Starts the account of a connection requested at `opened_at`.
-    pub(super) fn open(
+    pub fn open(
         connection: &quinn::Connection,
         local: SocketAddr,
         opened_at: Time,
-        tally: &SharedTally,
-        watch: Watch,
-        log: Log,
+        counts: &Rc<ByteCounts>,
+        recorder: Recorder,
     ) -> Account {
         let endpoint = Endpoint {
             local,
@@ -66,9 +97,8 @@ impl Account {
             endpoint,
             connection: Some(connection.clone()),
             established_at: None,
-            tally: Rc::clone(tally),
-            watch,
-            log,
+            counts: Rc::clone(counts),
+            recorder,
         };
         let account = Account(Rc::new(RefCell::new(inner)));
         let told = account.clone();
@@ -77,12 +107,12 @@ impl Account {
     }
 
     /// Notes that the handshake is complete for this end.
-    pub(super) fn established(&self) {
+    pub fn established(&self) {
         self.0.borrow_mut().established_at = Some(world::now());
     }
 
     /// Notes that the connection is over; its account stays.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         let mut inner = self.0.borrow_mut();
         inner.endpoint = inner.tell();
         inner.endpoint.closed_at = Some(world::now());
@@ -95,18 +125,18 @@ impl Account {
 impl Inner {
     fn tell(&self) -> Endpoint {
         let Some(connection) = &self.connection else { return self.endpoint.clone() };
-        let series = self.watch.motions().iter().map(|motion| self.sample(motion)).collect();
+        let series =
+            self.recorder.windows.changes().iter().map(|change| self.sample(change)).collect();
         let stats = Some(self.stats(connection));
-        Endpoint { stats, series, qlog: self.log.text(), ..self.endpoint.clone() }
+        Endpoint { stats, series, qlog: self.recorder.qlog.text(), ..self.endpoint.clone() }
     }
 
     fn stats(&self, connection: &quinn::Connection) -> Stats {
         let stats = connection.stats();
         let packet_bytes = u64::from(stats.path.current_mtu).max(1);
-        let tally = self.tally.borrow();
         Stats {
-            bytes_sent: tally.sent_bytes,
-            bytes_received: tally.received_bytes,
+            bytes_sent: self.counts.sent.get(),
+            bytes_received: self.counts.received.get(),
             segments_sent: stats.path.sent_packets,
             segments_received: stats.udp_rx.datagrams,
             retransmitted_segments: stats.path.lost_packets,
@@ -119,24 +149,24 @@ impl Inner {
         }
     }
 
-    fn sample(&self, motion: &Motion) -> Sample {
-        let in_packets = |bytes| packets(bytes, motion.packet_bytes);
+    fn sample(&self, change: &WindowChange) -> Sample {
+        let in_packets = |bytes| packets(bytes, change.packet_bytes);
         let stats = Stats {
-            delivered_segments: motion.acknowledged_bytes / motion.packet_bytes.max(1),
-            srtt: motion.rtt.map(|(smoothed, _)| smoothed),
-            min_rtt: motion.rtt.map(|(_, smallest)| smallest),
-            cwnd: in_packets(motion.window_bytes),
-            ssthresh: motion.ssthresh_bytes.map(in_packets),
-            in_flight: in_packets(motion.in_flight_bytes),
-            congestion_state: match motion.recovering {
+            delivered_segments: change.acknowledged_bytes / change.packet_bytes.max(1),
+            srtt: change.rtt.map(|(smoothed, _)| smoothed),
+            min_rtt: change.rtt.map(|(_, smallest)| smallest),
+            cwnd: in_packets(change.window_bytes),
+            ssthresh: change.ssthresh_bytes.map(in_packets),
+            in_flight: in_packets(change.in_flight_bytes),
+            congestion_state: match change.recovering {
                 true => CongestionState::Recovery,
                 false => CongestionState::Open,
             },
             established_at: self.established_at,
-            unacknowledged_bytes: motion.in_flight_bytes,
+            unacknowledged_bytes: change.in_flight_bytes,
             ..blank()
         };
-        let at = world::from_instant(motion.at);
+        let at = world::from_instant(change.at);
         Sample { at, trigger: Trigger::Segment, state: State::Established, stats }
     }
 }
@@ -173,5 +203,40 @@ fn blank() -> Stats {
         busy: Duration::ZERO,
         rwnd_limited: Duration::ZERO,
         sndbuf_limited: Duration::ZERO,
+    }
+}
+
+/// A connection's qlog (draft-ietf-quic-qlog-main-schema) as quinn writes it: packets sent, received and lost and
+/// recovery's metrics, in JSON text sequences (RFC 7464); times are milliseconds since the world began. quinn does not
+/// know the names of connections nor, in the file's header, the vantage point: the code that writes files adds them.
+#[derive(Clone, Debug)]
+pub(crate) struct QlogText(Option<Arc<Mutex<Vec<u8>>>>);
+
+impl QlogText {
+    /// The stream to which quinn writes.
+    pub(crate) fn stream(&self) -> Option<QlogStream> {
+        let text = Arc::clone(self.0.as_ref()?);
+        let mut config = QlogConfig::default();
+        config.writer(Box::new(QlogWriter(text))).start_time(world::to_instant(Time::ZERO));
+        config.into_stream()
+    }
+
+    /// The text so far.
+    pub(crate) fn text(&self) -> String {
+        let Some(text) = &self.0 else { return String::new() };
+        let text = text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+struct QlogWriter(Arc<Mutex<Vec<u8>>>);
+
+impl Write for QlogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

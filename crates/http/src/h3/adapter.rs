@@ -2,7 +2,6 @@
 //!
 //! The crate `h3-quinn` does the same; ours also reports the size of each frame of a request and the bytes in total.
 
-mod codes;
 mod streams;
 mod tally;
 
@@ -10,13 +9,14 @@ use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ::h3::error::Code;
-use ::h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
+use ::h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId};
 use bytes::Bytes;
+use quinn::{ReadError, VarInt, WriteError};
 
-use self::codes::{application_code, id, lost, of_connection};
 pub(super) use self::streams::{BidiStream, RecvStream, SendStream};
 pub(super) use self::tally::{SharedTally, Stop, Tally};
 
@@ -203,5 +203,53 @@ impl quic::Connection<Bytes> for Connection {
 
     fn opener(&self) -> Opener {
         self.opener.clone()
+    }
+}
+
+// quinn's ids, codes and errors as h3's.
+
+fn id(stream: quinn::StreamId) -> u64 {
+    VarInt::from(stream).into_inner()
+}
+
+fn stream_id(stream: quinn::StreamId) -> StreamId {
+    StreamId::try_from(id(stream)).expect("quinn's stream ids are QUIC's")
+}
+
+fn application_code(code: u64) -> VarInt {
+    VarInt::from_u64(code).unwrap_or(VarInt::MAX)
+}
+
+fn lost(error: quinn::ConnectionError) -> ConnectionErrorIncoming {
+    match error {
+        quinn::ConnectionError::ApplicationClosed(close) => {
+            ConnectionErrorIncoming::ApplicationClose { error_code: close.error_code.into_inner() }
+        }
+        quinn::ConnectionError::TimedOut => ConnectionErrorIncoming::Timeout,
+        error => ConnectionErrorIncoming::Undefined(Arc::new(error)),
+    }
+}
+
+fn of_connection(error: quinn::ConnectionError) -> StreamErrorIncoming {
+    StreamErrorIncoming::ConnectionErrorIncoming { connection_error: lost(error) }
+}
+
+fn of_read(error: ReadError) -> StreamErrorIncoming {
+    match error {
+        ReadError::Reset(code) => {
+            StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
+        }
+        ReadError::ConnectionLost(error) => of_connection(error),
+        error => StreamErrorIncoming::Unknown(Box::new(error)),
+    }
+}
+
+fn of_write(error: WriteError) -> StreamErrorIncoming {
+    match error {
+        WriteError::Stopped(code) => {
+            StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
+        }
+        WriteError::ConnectionLost(error) => of_connection(error),
+        error => StreamErrorIncoming::Unknown(Box::new(error)),
     }
 }

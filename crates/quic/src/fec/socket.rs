@@ -15,10 +15,8 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 use units::Time;
 use world::Sleep;
 
-use super::Fec;
-use super::decoder::Decoder;
-use super::encoder::Encoder;
-use crate::h3::socket::Socket;
+use super::{Decoder, Encoder, Fec};
+use crate::runtime::Socket;
 
 /// Number of peers. A new peer beyond it evicts the one that was silent longest: its group goes without parity.
 const PEERS: usize = 64;
@@ -29,15 +27,15 @@ const BATCH: usize = 8;
 const RECEIVED_BYTES: usize = 2_048;
 
 /// A socket that sends and receives parity with its datagrams.
-pub(in crate::h3::bare) struct FecSocket {
+pub(crate) struct FecSocket {
     socket: Arc<Socket>,
     fec: Fec,
-    state: Mutex<State>,
+    state: Mutex<FecState>,
 }
 
 #[derive(Default)]
-struct State {
-    peers: BTreeMap<SocketAddr, Peer>,
+struct FecState {
+    peers: BTreeMap<SocketAddr, FecPeer>,
     /// Received datagrams that were not taken yet.
     came: VecDeque<Datagram>,
     /// Deadline for groups to be filled; it is set when the first begins.
@@ -51,7 +49,7 @@ struct State {
 }
 
 #[derive(Default)]
-struct Peer {
+struct FecPeer {
     encoder: Encoder,
     decoder: Decoder,
     used: Time,
@@ -65,18 +63,18 @@ struct Datagram {
 }
 
 impl FecSocket {
-    pub(in crate::h3::bare) fn new(socket: Socket, fec: &Fec) -> FecSocket {
+    pub(crate) fn new(socket: Socket, fec: &Fec) -> FecSocket {
         let (socket, fec) = (Arc::new(socket), fec.clone());
         FecSocket { socket, fec, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FecState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends the parity of a group that ends. If the socket does not accept it, it is lost, as it might be on its way.
-    fn send_parity(&self, state: &mut State, to: SocketAddr) {
-        let State { peers, scratch, .. } = state;
+    fn send_parity(&self, state: &mut FecState, to: SocketAddr) {
+        let FecState { peers, scratch, .. } = state;
         let Some(peer) = peers.get_mut(&to) else { return };
         scratch.clear();
         peer.encoder.end(scratch);
@@ -87,14 +85,14 @@ impl FecSocket {
     }
 
     /// Sends the parity of groups whose deadline has passed.
-    fn poll_flush(&self, state: &mut State, cx: &mut Context<'_>) {
+    fn poll_flush(&self, state: &mut FecState, cx: &mut Context<'_>) {
         while let Some((_, sleep)) = &mut state.flush {
             if Pin::new(sleep).poll(cx).is_pending() {
                 return;
             }
             state.flush = None;
             let now = world::now();
-            let is_due = |peer: &Peer| peer.encoder.deadline().is_some_and(|at| at <= now);
+            let is_due = |peer: &FecPeer| peer.encoder.deadline().is_some_and(|at| at <= now);
             let due: Vec<SocketAddr> =
                 state.peers.iter().filter(|(_, peer)| is_due(peer)).map(|(to, _)| *to).collect();
             due.into_iter().for_each(|to| self.send_parity(state, to));
@@ -104,7 +102,7 @@ impl FecSocket {
     }
 
     /// Receives from the socket.
-    fn poll_take(&self, state: &mut State, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_take(&self, state: &mut FecState, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let size = RECEIVED_BYTES * self.socket.max_receive_segments();
         let mut room = std::mem::take(&mut state.room);
         room.resize(BATCH * size, 0);
@@ -121,8 +119,8 @@ impl FecSocket {
         received.map_ok(drop)
     }
 
-    fn take(&self, state: &mut State, bytes: &[u8], meta: &RecvMeta) {
-        let State { peers, came, .. } = state;
+    fn take(&self, state: &mut FecState, bytes: &[u8], meta: &RecvMeta) {
+        let FecState { peers, came, .. } = state;
         let decoded = peer(peers, meta.addr).decoder.take(bytes);
         let datagram = |data, ecn| Datagram { data, from: meta.addr, to: meta.dst_ip, ecn };
         came.extend(decoded.carried.map(|data| datagram(data.to_vec(), meta.ecn)));
@@ -134,7 +132,7 @@ impl FecSocket {
 }
 
 /// The state of the peer at `address`, possibly new.
-fn peer(peers: &mut BTreeMap<SocketAddr, Peer>, address: SocketAddr) -> &mut Peer {
+fn peer(peers: &mut BTreeMap<SocketAddr, FecPeer>, address: SocketAddr) -> &mut FecPeer {
     if peers.len() >= PEERS && !peers.contains_key(&address) {
         let silent = peers.iter().min_by_key(|(_, peer)| peer.used).map(|(address, _)| *address);
         silent.and_then(|address| peers.remove(&address));
@@ -156,7 +154,7 @@ impl AsyncUdpSocket for FecSocket {
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let (now, to) = (world::now(), transmit.destination);
         let mut state = self.state();
-        let State { peers, scratch, .. } = &mut *state;
+        let FecState { peers, scratch, .. } = &mut *state;
         let peer = peer(peers, to);
         scratch.clear();
         peer.encoder.frame(transmit.contents, scratch);

@@ -1,23 +1,20 @@
-//! quinn's endpoints, and their source of random bytes.
+//! An endpoint's source of random bytes, and the date inside a world.
 //!
-//! QUIC draws connection ids, the keys of reset tokens, the packet numbers to skip, the order of transport parameters.
+//! QUIC draws connection IDs, the keys of reset tokens, the packet numbers to skip, the order of transport parameters.
 //! In the simulated world all of it comes from one stream per endpoint, named by its address; in the real world it
 //! comes from the system.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chance::Stream;
 use quinn::crypto::HandshakeTokenKey;
-use quinn::{AsyncUdpSocket, ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
+use quinn::{ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
 use ring::hmac;
-
-use super::runtime::WorldRuntime;
-use super::socket::Socket;
-use super::steering::{random, token_key};
 use tls::PLAN_START;
+
+use crate::steering::{random, token_key};
 
 /// The length that quinn uses by default.
 const ID_BYTES: usize = 8;
@@ -26,12 +23,12 @@ const ID_BYTES: usize = 8;
 const INITIAL_ID_BYTES: usize = 20;
 
 /// An endpoint's source of randomness.
-pub(super) struct Draws(Option<Stream>);
+pub(super) struct EndpointRandomness(Option<Stream>);
 
-impl Draws {
+impl EndpointRandomness {
     /// The source of the endpoint at `address`.
-    pub(super) fn at(address: SocketAddr) -> Draws {
-        Draws(world::is_virtual().then(|| world::stream(&format!("quic/{address}"))))
+    pub(super) fn at(address: SocketAddr) -> EndpointRandomness {
+        EndpointRandomness(world::is_virtual().then(|| world::stream(&format!("quic/{address}"))))
     }
 
     fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -53,7 +50,7 @@ impl Draws {
         let mut config =
             EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &reset_key)));
         config.rng_seed(seed);
-        let ids = Ids(self.stream("ids"));
+        let ids = RandomIds(self.stream("ids"));
         config.cid_generator(move || Box::new(ids.clone()));
         config
     }
@@ -71,9 +68,9 @@ impl Draws {
 
 /// Generator of connection ids.
 #[derive(Clone)]
-struct Ids(Stream);
+struct RandomIds(Stream);
 
-impl ConnectionIdGenerator for Ids {
+impl ConnectionIdGenerator for RandomIds {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut bytes = [0; ID_BYTES];
         self.0.fill(&mut bytes);
@@ -96,22 +93,4 @@ impl TimeSource for WorldDate {
     fn now(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + PLAN_START + world::now().since(units::Time::ZERO)
     }
-}
-
-/// An endpoint on `socket`; with `server`, it accepts connections.
-pub(super) fn open(
-    socket: Socket,
-    config: EndpointConfig,
-    server: Option<quinn::ServerConfig>,
-) -> io::Result<quinn::Endpoint> {
-    open_over(Arc::new(socket), config, server)
-}
-
-/// The same on any socket of datagrams.
-pub(super) fn open_over(
-    socket: Arc<dyn AsyncUdpSocket>,
-    config: EndpointConfig,
-    server: Option<quinn::ServerConfig>,
-) -> io::Result<quinn::Endpoint> {
-    quinn::Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(WorldRuntime))
 }

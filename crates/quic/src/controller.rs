@@ -1,6 +1,6 @@
 //! Congestion control for QUIC: quinn's own or our TCP's, with recording.
 //!
-//! [`Borrowed`] adapts a controller of the crate `congestion`, which counts segments and is driven by acknowledgements, to
+//! [`SegmentController`] adapts a controller of the crate `congestion`, which counts segments and is driven by acknowledgements, to
 //! quinn's trait, which counts bytes and is driven by packets. The reduction itself is RFC 9002's: one per round trip, at once.
 
 use std::any::Any;
@@ -12,65 +12,65 @@ use congestion::{Ack, Phase, Resume, Start, Timeout, Window};
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
-use super::settings::{AsTcp, Congestion, Transport};
+use crate::transport::{AsTcp, Congestion, Transport};
 
 /// The smallest window (RFC 9002 section 7.2).
 const LEAST_PACKETS: u32 = 2;
 
 /// A sender's state after an event changed its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Motion {
+pub(crate) struct WindowChange {
     /// Time of the event.
-    pub(super) at: Instant,
+    pub(crate) at: Instant,
     /// The window.
-    pub(super) window_bytes: u64,
+    pub(crate) window_bytes: u64,
     /// The slow start threshold; none before the first congestion.
-    pub(super) ssthresh_bytes: Option<u64>,
+    pub(crate) ssthresh_bytes: Option<u64>,
     /// Bytes in flight afterwards.
-    pub(super) in_flight_bytes: u64,
+    pub(crate) in_flight_bytes: u64,
     /// Bytes acknowledged so far.
-    pub(super) acknowledged_bytes: u64,
+    pub(crate) acknowledged_bytes: u64,
     /// Smoothed, and minimum, round-trip time.
-    pub(super) rtt: Option<(Duration, Duration)>,
+    pub(crate) rtt: Option<(Duration, Duration)>,
     /// True during loss recovery.
-    pub(super) recovering: bool,
+    pub(crate) recovering: bool,
     /// Capacity of a packet.
-    pub(super) packet_bytes: u64,
+    pub(crate) packet_bytes: u64,
 }
 
-/// Recorder of motions, if they are wanted.
+/// Recorder of changes, if they are wanted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch(Option<Arc<Mutex<Vec<Motion>>>>);
+pub(crate) struct WindowRecorder(Option<Arc<Mutex<Vec<WindowChange>>>>);
 
-impl Watch {
-    /// A recorder that keeps motions.
-    pub(super) fn keeping() -> Watch {
-        Watch(Some(Arc::default()))
+impl WindowRecorder {
+    /// A recorder that keeps changes.
+    pub(crate) fn keeping() -> WindowRecorder {
+        WindowRecorder(Some(Arc::default()))
     }
 
-    /// The motions recorded so far.
-    pub(super) fn motions(&self) -> Vec<Motion> {
+    /// The changes recorded so far.
+    pub(crate) fn changes(&self) -> Vec<WindowChange> {
         let Some(kept) = &self.0 else { return Vec::new() };
         kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn note(&self, motion: impl FnOnce() -> Motion) {
+    fn note(&self, change: impl FnOnce() -> WindowChange) {
         if let Some(kept) = &self.0 {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(motion());
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(change());
         }
     }
 }
 
 /// Creates the controllers of one connection: one for each path.
-pub(super) struct Factory {
+pub(crate) struct Factory {
     congestion: Congestion,
     initial_window_bytes: u64,
-    watch: Watch,
+    watch: WindowRecorder,
     chance: Stream,
 }
 
 impl Factory {
-    pub(super) fn new(transport: &Transport, watch: Watch) -> Factory {
+    pub(crate) fn new(transport: &Transport, watch: WindowRecorder) -> Factory {
         let Transport { congestion, initial_window_bytes, .. } = transport.clone();
         let chance = world::stream("quic/congestion");
         Factory { congestion, initial_window_bytes, watch, chance }
@@ -81,14 +81,14 @@ impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
         let inner: Box<dyn Controller> = match &self.congestion {
             Congestion::Quinn(quinn) => quinn.factory(self.initial_window_bytes).build(now, mtu),
-            Congestion::AsTcp(as_tcp) => Box::new(Borrowed::new(
+            Congestion::AsTcp(as_tcp) => Box::new(SegmentController::new(
                 as_tcp.clone(),
                 self.initial_window_bytes,
                 mtu,
                 self.chance.clone(),
             )),
         };
-        Box::new(Watched {
+        Box::new(RecordedController {
             inner,
             watch: self.watch.clone(),
             packet_bytes: mtu.into(),
@@ -100,10 +100,10 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// Any controller, with its motions recorded.
-struct Watched {
+/// Any controller, with its changes recorded.
+struct RecordedController {
     inner: Box<dyn Controller>,
-    watch: Watch,
+    watch: WindowRecorder,
     packet_bytes: u64,
     acknowledged_bytes: u64,
     in_flight_bytes: u64,
@@ -112,11 +112,11 @@ struct Watched {
     recovery: Option<Instant>,
 }
 
-impl Watched {
+impl RecordedController {
     fn note(&self, at: Instant) {
         self.watch.note(|| {
             let ControllerMetrics { congestion_window, ssthresh, .. } = self.inner.metrics();
-            Motion {
+            WindowChange {
                 at,
                 window_bytes: congestion_window,
                 ssthresh_bytes: ssthresh.filter(|bytes| *bytes != u64::MAX),
@@ -130,7 +130,7 @@ impl Watched {
     }
 }
 
-impl Controller for Watched {
+impl Controller for RecordedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
     }
@@ -184,7 +184,11 @@ impl Controller for Watched {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Watched { inner: self.inner.clone_box(), watch: self.watch.clone(), ..*self })
+        Box::new(RecordedController {
+            inner: self.inner.clone_box(),
+            watch: self.watch.clone(),
+            ..*self
+        })
     }
 
     fn initial_window(&self) -> u64 {
@@ -198,7 +202,7 @@ impl Controller for Watched {
 
 /// The sum over the packets of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
-struct Batch {
+struct AckedBytes {
     acknowledged_bytes: u64,
     /// The part of these that may grow the window.
     growth_bytes: u64,
@@ -209,16 +213,16 @@ struct Batch {
 }
 
 /// A TCP controller behind quinn's trait.
-struct Borrowed {
+struct SegmentController {
     as_tcp: AsTcp,
     chance: Stream,
     controller: Box<dyn congestion::Controller>,
     window: Window,
     initial_bytes: u64,
     packet_bytes: u64,
-    batch: Batch,
+    batch: AckedBytes,
     /// Acknowledged bytes short of a whole packet.
-    rest: Batch,
+    rest: AckedBytes,
     /// Time of the latest reduction.
     reduced: Option<Instant>,
     has_started: bool,
@@ -229,18 +233,18 @@ struct Borrowed {
     lost_packets: u64,
 }
 
-impl Borrowed {
-    fn new(as_tcp: AsTcp, initial_bytes: u64, mtu: u16, chance: Stream) -> Borrowed {
+impl SegmentController {
+    fn new(as_tcp: AsTcp, initial_bytes: u64, mtu: u16, chance: Stream) -> SegmentController {
         let packet_bytes = u64::from(mtu);
-        Borrowed {
+        SegmentController {
             controller: as_tcp.algorithm.controller(&as_tcp.settings, chance.clone()),
             as_tcp,
             chance,
             window: Window::new(in_packets(initial_bytes, packet_bytes)),
             initial_bytes,
             packet_bytes,
-            batch: Batch::default(),
-            rest: Batch::default(),
+            batch: AckedBytes::default(),
+            rest: AckedBytes::default(),
             reduced: None,
             has_started: false,
             smoothed_rtt: Duration::ZERO,
@@ -290,7 +294,7 @@ fn take_packets(bytes: &mut u64, packet_bytes: u64) -> u32 {
     u32::try_from(packets).unwrap_or(u32::MAX)
 }
 
-impl Controller for Borrowed {
+impl Controller for SegmentController {
     fn on_sent(&mut self, now: Instant, _bytes: u64, last_packet_number: u64) {
         if std::mem::replace(&mut self.is_idle, false)
             && let Some(last) = self.last_sent
@@ -387,10 +391,14 @@ impl Controller for Borrowed {
     /// window and its threshold are kept; the algorithm's other state (CUBIC's epoch, HyStart's round) starts anew.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mtu = u16::try_from(self.packet_bytes).unwrap_or(u16::MAX);
-        let fresh =
-            Borrowed::new(self.as_tcp.clone(), self.initial_bytes, mtu, self.chance.clone());
+        let fresh = SegmentController::new(
+            self.as_tcp.clone(),
+            self.initial_bytes,
+            mtu,
+            self.chance.clone(),
+        );
         let (window, smoothed_rtt) = (self.window, self.smoothed_rtt);
-        Box::new(Borrowed { window, smoothed_rtt, next_packet: self.next_packet, ..fresh })
+        Box::new(SegmentController { window, smoothed_rtt, next_packet: self.next_packet, ..fresh })
     }
 
     fn initial_window(&self) -> u64 {

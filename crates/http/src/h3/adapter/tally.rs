@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use ::h3::quic::StreamId;
+use quic::ByteCounts;
 
 use crate::h3::frames::{Meter, Passed};
 
@@ -15,10 +16,8 @@ pub(in crate::h3) type Stop = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Bytes that have passed on one connection, as seen by this end.
 pub(in crate::h3) struct Tally {
-    /// Bytes handed to QUIC, on all streams.
-    pub(in crate::h3) sent_bytes: u64,
-    /// Bytes received from QUIC, in order.
-    pub(in crate::h3) received_bytes: u64,
+    /// Bytes on all streams.
+    counts: Rc<ByteCounts>,
     /// Size limit of the frames that h3 buffers whole.
     most_gathered_bytes: u64,
     /// Bytes of requests and responses, both ways.
@@ -43,14 +42,18 @@ impl Tally {
     /// any announced size; encoded heads are no larger than decoded ones (RFC 9204 section 4.5: literals, static indices).
     pub(in crate::h3) fn shared(most_gathered_bytes: u64) -> SharedTally {
         Rc::new(RefCell::new(Tally {
-            sent_bytes: 0,
-            received_bytes: 0,
+            counts: Rc::default(),
             most_gathered_bytes,
             progress: 0,
             open: BTreeMap::new(),
             ranks: BTreeMap::new(),
             stops: BTreeMap::new(),
         }))
+    }
+
+    /// Bytes on all streams, requests' and others.
+    pub(in crate::h3) fn counts(&self) -> &Rc<ByteCounts> {
+        &self.counts
     }
 
     /// Bytes of requests and responses that have passed, both ways.
@@ -113,8 +116,8 @@ impl Tally {
     /// Counts the bytes of a stream; returns false if they exceed the limit.
     pub(super) fn feed(&mut self, stream: u64, way: Way, bytes: &[u8]) -> bool {
         match way {
-            Way::Sent => self.sent_bytes += bytes.len() as u64,
-            Way::Received => self.received_bytes += bytes.len() as u64,
+            Way::Sent => self.counts.add_sent(bytes.len()),
+            Way::Received => self.counts.add_received(bytes.len()),
         }
         let Some(meters) = self.open.get_mut(&stream) else { return true };
         self.progress += bytes.len() as u64;

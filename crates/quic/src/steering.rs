@@ -42,12 +42,12 @@ struct Shared {
     mask: HeaderProtectionKey,
     reset_key: Arc<hmac::Key>,
     token_key: Arc<dyn HandshakeTokenKey>,
-    lanes: Mutex<BTreeMap<(SocketAddr, u16), Sender<Stray>>>,
+    lanes: Mutex<BTreeMap<(SocketAddr, u16), Sender<Misrouted>>>,
     handed_over: AtomicU64,
 }
 
 /// A datagram that reached the wrong worker.
-struct Stray {
+struct Misrouted {
     data: Bytes,
     from: SocketAddr,
     to: Option<IpAddr>,
@@ -78,13 +78,13 @@ impl Steering {
     }
 
     /// The place of `worker` at the port `address`.
-    pub(super) fn berth(&self, address: SocketAddr, worker: u16) -> Berth {
+    pub(crate) fn seat(&self, address: SocketAddr, worker: u16) -> Seat {
         let (sender, inbox) = channel(WAITING);
         self.0.lanes().insert((address, worker), sender);
-        Berth { steering: self.clone(), address, worker, inbox: Mutex::new(inbox) }
+        Seat { steering: self.clone(), address, worker, inbox: Mutex::new(inbox) }
     }
 
-    pub(super) fn token_key(&self) -> Arc<dyn HandshakeTokenKey> {
+    pub(crate) fn token_key(&self) -> Arc<dyn HandshakeTokenKey> {
         Arc::clone(&self.0.token_key)
     }
 
@@ -105,7 +105,7 @@ impl Steering {
 }
 
 impl Shared {
-    fn lanes(&self) -> std::sync::MutexGuard<'_, BTreeMap<(SocketAddr, u16), Sender<Stray>>> {
+    fn lanes(&self) -> std::sync::MutexGuard<'_, BTreeMap<(SocketAddr, u16), Sender<Misrouted>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,36 +117,36 @@ impl fmt::Debug for Steering {
 }
 
 /// The key that seals address tokens, from a secret.
-pub(super) fn token_key(secret: &[u8]) -> Arc<dyn HandshakeTokenKey> {
+pub(crate) fn token_key(secret: &[u8]) -> Arc<dyn HandshakeTokenKey> {
     Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(secret))
 }
 
-pub(super) fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the system gives random bytes");
     bytes
 }
 
 /// One worker's place at one port.
-pub(super) struct Berth {
+pub(crate) struct Seat {
     steering: Steering,
     address: SocketAddr,
     worker: u16,
     /// Never contended: one task reads it.
-    inbox: Mutex<Receiver<Stray>>,
+    inbox: Mutex<Receiver<Misrouted>>,
 }
 
-impl Berth {
+impl Seat {
     /// The configuration of an endpoint whose connection IDs lead here.
-    pub(super) fn endpoint_config(&self) -> EndpointConfig {
-        let ids = Ids { steering: self.steering.clone(), worker: self.worker };
+    pub(crate) fn endpoint_config(&self) -> EndpointConfig {
+        let ids = SteeredIds { steering: self.steering.clone(), worker: self.worker };
         let mut config = EndpointConfig::new(Arc::clone(&self.steering.0.reset_key) as _);
         config.cid_generator(move || Box::new(ids.clone()));
         config
     }
 
     /// The datagrams that others have handed over.
-    pub(super) fn poll_strays(
+    pub(crate) fn poll_handed_over(
         &self,
         cx: &mut Context<'_>,
         bufs: &mut [IoSliceMut<'_>],
@@ -155,8 +155,8 @@ impl Berth {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = 0;
         for (buf, meta) in bufs.iter_mut().zip(metas) {
-            let Poll::Ready(Some(stray)) = inbox.poll_recv(cx) else { break };
-            let Stray { data, from, to, ecn } = stray;
+            let Poll::Ready(Some(misrouted)) = inbox.poll_recv(cx) else { break };
+            let Misrouted { data, from, to, ecn } = misrouted;
             let len = data.len().min(buf.len());
             buf[..len].copy_from_slice(&data[..len]);
             *meta = RecvMeta { addr: from, len, stride: len, ecn, dst_ip: to };
@@ -166,7 +166,7 @@ impl Berth {
     }
 
     /// Hands over datagrams received for others; the rest in `bufs` is for this worker.
-    pub(super) fn sort(&self, bufs: &mut [IoSliceMut<'_>], metas: &mut [RecvMeta]) {
+    pub(crate) fn sort(&self, bufs: &mut [IoSliceMut<'_>], metas: &mut [RecvMeta]) {
         if self.steering.0.workers == 1 {
             return;
         }
@@ -194,26 +194,26 @@ impl Berth {
 
     fn hand_over(&self, worker: u16, data: &[u8], meta: &RecvMeta) {
         let RecvMeta { addr: from, ecn, dst_ip: to, .. } = *meta;
-        let stray = Stray { data: Bytes::copy_from_slice(data), from, to, ecn };
+        let misrouted = Misrouted { data: Bytes::copy_from_slice(data), from, to, ecn };
         // A worker that is too busy, or has left the port, misses a packet as it would from its own socket.
         if let Some(lane) = self.steering.0.lanes().get(&(self.address, worker))
-            && lane.try_send(stray).is_ok()
+            && lane.try_send(misrouted).is_ok()
         {
             self.steering.0.handed_over.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Berth {
+impl Drop for Seat {
     fn drop(&mut self) {
         self.steering.0.lanes().remove(&(self.address, self.worker));
     }
 }
 
-impl fmt::Debug for Berth {
+impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Berth { address, worker, .. } = self;
-        f.debug_struct("Berth").field("address", address).field("worker", worker).finish()
+        let Seat { address, worker, .. } = self;
+        f.debug_struct("Seat").field("address", address).field("worker", worker).finish()
     }
 }
 
@@ -239,12 +239,12 @@ fn chosen_id(packet: &[u8]) -> Option<&[u8]> {
 
 /// Generator of connection IDs that encode their worker.
 #[derive(Clone)]
-struct Ids {
+struct SteeredIds {
     steering: Steering,
     worker: u16,
 }
 
-impl ConnectionIdGenerator for Ids {
+impl ConnectionIdGenerator for SteeredIds {
     fn generate_cid(&mut self) -> ConnectionId {
         let nonce = random::<NONCE_BYTES>();
         let worker = self.steering.masked(&nonce, self.worker).to_be_bytes();
@@ -273,8 +273,8 @@ mod tests {
 
     use super::*;
 
-    fn ids(steering: &Steering, worker: u16) -> Ids {
-        Ids { steering: steering.clone(), worker }
+    fn ids(steering: &Steering, worker: u16) -> SteeredIds {
+        SteeredIds { steering: steering.clone(), worker }
     }
 
     /// A packet with a short header.
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_packet_of_anothers_reaches_him_and_the_rest_stays() {
         let (steering, address) = (Steering::new(2), "127.0.0.1:443".parse().unwrap());
-        let (first, second) = (steering.berth(address, 0), steering.berth(address, 1));
+        let (first, second) = (steering.seat(address, 0), steering.seat(address, 1));
         let packets = [0, 1, 0]
             .map(|worker| short(&ids(&steering, worker).generate_cid(), &[worker as u8; 21]));
         let mut buffer = packets.concat();
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(buffer[..metas[0].len], [&packets[0][..], &packets[2]].concat());
         let (mut taken, mut cx) = ([0; 100], Context::from_waker(Waker::noop()));
         let mut bufs = [IoSliceMut::new(&mut taken)];
-        assert_eq!(second.poll_strays(&mut cx, &mut bufs, &mut metas), Poll::Ready(1));
+        assert_eq!(second.poll_handed_over(&mut cx, &mut bufs, &mut metas), Poll::Ready(1));
         assert_eq!((metas[0].addr, metas[0].len), (client, stride));
         assert_eq!(taken[..stride], packets[1]);
         assert_eq!(steering.handed_over(), 1);
