@@ -1,7 +1,7 @@
 //! Opening a connection of any protocol.
 
-pub(crate) mod hold;
-mod streamed;
+pub(crate) mod stream_limit;
+pub(crate) mod streamed;
 
 use std::io;
 use std::net::SocketAddr;

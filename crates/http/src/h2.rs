@@ -11,22 +11,15 @@
 //! h2 reads the machine's clock in one place: it forgets streams that this end reset after a while. Both ends are told
 //! to remember them for ever, so that the clock has no effect.
 
-mod backlog;
 pub mod client;
-mod flood;
-pub(crate) mod flow;
 pub mod frame;
-pub(crate) mod gate;
-mod gather;
-pub mod observer;
+pub(crate) mod metering;
 pub mod server;
 pub mod settings;
-mod sieve;
-mod signals;
-mod singly;
+mod wire;
 
-pub use client::dependencies::Shape;
-pub use client::groups::Group;
+pub use self::metering::FlowMeter;
+pub use client::priority_tree::Group;
+pub use client::priority_tree::Shape;
 pub use client::{Handle, Incoming, connect, connect_wanting};
-pub use flow::FlowMeter;
 pub use server::{serve, serve_in};

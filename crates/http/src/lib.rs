@@ -13,10 +13,9 @@ pub mod h1;
 pub mod h2;
 pub mod h3;
 pub mod message;
-mod push;
-mod relay;
 #[cfg(test)]
-mod reluctant;
+mod partial_writer;
+mod push;
 pub mod schedule;
 pub mod server;
 pub mod socks;

@@ -4,19 +4,17 @@
 //! asked for one chunk at a time, so that a more urgent response need not wait for queued data. SPDY's own schedule is
 //! the `spdy` crate's: [`Scheduler::spdy`] gives the corresponding policy.
 
-pub mod dependency;
-mod tree;
-mod turns;
-mod urgency;
-mod urgent;
-
+use std::collections::VecDeque;
 use std::fmt;
 
-pub use self::dependency::Dependency;
-use self::tree::Tree;
-use self::turns::{Order, Turns};
-pub use self::urgency::Urgency;
-use self::urgent::{Heed, Urgent};
+mod tree;
+mod urgency;
+
+use tree::Tree;
+use urgency::{Heed, Urgent};
+
+pub use tree::{DEPENDENCY_BYTES, Dependency};
+pub use urgency::Urgency;
 
 /// The sharing of a connection by a server's responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -99,6 +97,59 @@ pub trait Schedule: fmt::Debug {
     fn signal(&mut self, _stream: u32, _signal: Signal) {}
 }
 
+// Streams of equal rank: in turn, or one after the other.
+
+/// The unit of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// A chunk of each, in turn.
+    Chunks,
+    /// One response after the other.
+    Whole,
+}
+
+/// Streams in the order of their responses.
+#[derive(Debug)]
+struct Turns {
+    order: Order,
+    queue: VecDeque<u32>,
+}
+
+impl Turns {
+    fn new(order: Order) -> Turns {
+        Turns { order, queue: VecDeque::new() }
+    }
+}
+
+impl Schedule for Turns {
+    fn add(&mut self, stream: u32) {
+        self.queue.push_back(stream);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool {
+        for at in 0..self.queue.len() {
+            let stream = self.queue[at];
+            match serve(stream) {
+                Served::Blocked => continue,
+                Served::Chunk(_) if self.order == Order::Whole => {}
+                Served::Chunk(_) => {
+                    self.queue.remove(at);
+                    self.queue.push_back(stream);
+                }
+                Served::Done(_) => {
+                    self.queue.remove(at);
+                }
+            }
+            return true;
+        }
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +200,25 @@ mod tests {
     fn what_spdy_cannot_say_it_cannot_schedule_by() {
         assert_eq!(Scheduler::Strict.spdy(), Some(::spdy::Policy::Priority));
         assert_eq!([Scheduler::Tree, Scheduler::Rfc9218].map(Scheduler::spdy), [None, None]);
+    }
+
+    fn turns(order: Order, blocked: &[u32]) -> Vec<u32> {
+        order_of(&mut Turns::new(order), &[(1, 1), (2, 2), (3, 3)], blocked)
+    }
+
+    #[test]
+    fn equal_streams_take_turns() {
+        assert_eq!(turns(Order::Chunks, &[]), [1, 2, 3, 2, 3, 3]);
+    }
+
+    #[test]
+    fn in_order_finishes_one_before_the_next() {
+        assert_eq!(turns(Order::Whole, &[]), [1, 2, 2, 3, 3, 3]);
+    }
+
+    #[test]
+    fn a_blocked_stream_is_passed_over() {
+        assert_eq!(turns(Order::Whole, &[1]), [2, 2, 3, 3, 3]);
+        assert_eq!(turns(Order::Chunks, &[2]), [1, 3, 3, 3]);
     }
 }

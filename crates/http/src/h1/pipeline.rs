@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::Request;
 
 use super::client::Settings;
-use super::exchange::{Outgoing, Reading, Wire};
+use super::client::{Outgoing, Reading, Wire};
 use crate::{Failure, Priority, Progress, Transport};
 
 /// A connection to a server, over plain TCP or TLS. Clones share the connection.

@@ -3,7 +3,6 @@
 //! The crate `h3-quinn` does the same; ours also reports the size of each frame of a request and the bytes in total.
 
 mod streams;
-mod tally;
 
 use std::cell::Cell;
 use std::future::Future;
@@ -18,7 +17,7 @@ use bytes::Bytes;
 use quinn::{ReadError, VarInt, WriteError};
 
 pub(super) use self::streams::{BidiStream, RecvStream, SendStream};
-pub(super) use self::tally::{SharedTally, Stop, Tally};
+pub(super) use streams::{SharedTally, Stop, Tally};
 
 /// Both directions of a stream.
 type Both = (quinn::SendStream, quinn::RecvStream);

@@ -17,9 +17,8 @@ use units::Time;
 
 use super::adapter::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally, Tally};
 use super::settings;
+use crate::client::stream_limit::StreamLimit;
 use crate::client::{OpenError, Stage};
-use crate::h2::client::request;
-use crate::h2::gate::Gate;
 use crate::{Failure, Priority, Progress, alt_svc};
 use tls::ClientSessions;
 
@@ -87,15 +86,15 @@ async fn begin(
         .await
         .map_err(|error| of_connection(&error, false))?;
     // One request at a time opens its stream: requests beyond the server's limit wait here, the most urgent first.
-    let gate = Gate::new(1);
-    let closing = gate.clone();
+    let stream_limit = StreamLimit::new(1);
+    let closing = stream_limit.clone();
     drop(world::spawn(async move {
         // The reason is reported to the requests that fail with it.
         let _ = driver.wait_idle().await;
         closing.close();
         account.close();
     }));
-    Ok(Handle { requests, connection, local, tally, gate })
+    Ok(Handle { requests, connection, local, tally, stream_limit })
 }
 
 /// Sends requests on one connection. Clones share it.
@@ -105,7 +104,7 @@ pub struct Handle {
     connection: quinn::Connection,
     local: SocketAddr,
     tally: SharedTally,
-    gate: Gate,
+    stream_limit: StreamLimit,
 }
 
 impl Handle {
@@ -123,7 +122,7 @@ impl Handle {
 
     /// Returns true if the connection takes new requests.
     pub fn is_usable(&self) -> bool {
-        !self.gate.is_closed() && self.connection.close_reason().is_none()
+        !self.stream_limit.is_closed() && self.connection.close_reason().is_none()
     }
 
     /// The address of this end.
@@ -153,13 +152,13 @@ impl Handle {
         priority: Priority,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
-        let head = request::head(request)?;
-        let Ok(pass) = self.gate.pass(priority).await else {
+        let head = crate::message::head(request)?;
+        let Ok(permit) = self.stream_limit.acquire(priority).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
         let stream = requests.send_request(head).await.map_err(|e| of_stream(e, false))?;
-        drop(pass);
+        drop(permit);
         progress.admitted();
         let progress = RefCell::new(progress);
         Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await

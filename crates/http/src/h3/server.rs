@@ -4,8 +4,6 @@
 //! quinn serves streams of equal rank in turn, a packet each.
 
 mod answer;
-mod incoming;
-mod open;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -23,8 +21,8 @@ use quinn::crypto::rustls::QuicServerConfig;
 use thiserror::Error;
 use tls::CredentialError;
 
-pub use self::incoming::Incoming;
 use super::settings;
+pub use session::Incoming;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use world::TcpStream;
 
-use super::destination::Malformed;
+use super::Malformed;
 use super::{Code, Destination, method};
 use crate::Failure;
 

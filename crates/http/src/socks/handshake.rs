@@ -13,8 +13,8 @@
 
 use thiserror::Error;
 
-use super::destination::{Malformed, Name};
 use super::{Code, Destination, Host, Version, method, reply};
+use super::{Malformed, Name};
 
 /// CONNECT; BIND is 2, UDP ASSOCIATE 3.
 const CONNECT: u8 = 1;

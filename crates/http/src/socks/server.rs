@@ -15,8 +15,8 @@ use http::{HeaderMap, HeaderValue};
 use super::{Code, Destination, Event, Handshake, Refusal, Version, reply};
 use crate::h1::Buffer;
 use crate::h1::server::Core;
-use crate::relay::{Buffers, Joined, join};
 use crate::server::Watch;
+use crate::transport::{Buffers, Joined, join};
 use crate::wheel::Timer;
 use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 

@@ -1,7 +1,6 @@
 //! A SPDY client's connection: any number of concurrent requests.
 
 mod exchange;
-mod inbox;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -18,11 +17,10 @@ use bytes::Bytes;
 use http::Request;
 
 use self::exchange::Exchange;
-use self::inbox::{Closed, Inboxes};
-use super::fields;
-use super::wire::Wire;
-use crate::h2::gate::Gate;
+use super::Wire;
+use crate::client::stream_limit::StreamLimit;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+use exchange::{Closed, Inboxes};
 
 /// Starts SPDY on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
 /// completes when the connection has ended; this end closes it when the last handle is dropped.
@@ -47,7 +45,7 @@ pub fn connect_wanting<S: Transport>(
     let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
     let config = Config { streams, ..config };
     let session = Session::recalling(Role::Client, version, config, recall);
-    let gate = Gate::new(session.allowed_streams() as usize);
+    let stream_limit = StreamLimit::new(session.allowed_streams() as usize);
     let state = State {
         session,
         inboxes: Inboxes::default(),
@@ -56,8 +54,8 @@ pub fn connect_wanting<S: Transport>(
         heads: VecDeque::new(),
     };
     let shared = Rc::new(RefCell::new(state));
-    let handle = Handle { shared: Shared(Rc::clone(&shared)), gate: gate.clone() };
-    let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, gate };
+    let handle = Handle { shared: Shared(Rc::clone(&shared)), stream_limit: stream_limit.clone() };
+    let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, stream_limit };
     (handle, async move { poll_fn(|cx| driver.poll(cx)).await })
 }
 
@@ -88,7 +86,7 @@ impl State {
     /// Keeps a promise, or cancels it.
     fn on_promise(&mut self, request: StreamId, promise: Message) {
         let (version, stream) = (self.session.version(), promise.stream);
-        let uri = fields::promised(version, &promise.fields);
+        let uri = super::promised(version, &promise.fields);
         if let (Some(promises), Some(uri)) = (&mut self.promises, uri)
             && promises.takes(&uri, self.inboxes.authority(request))
         {
@@ -128,13 +126,13 @@ impl Drop for Shared {
 #[derive(Clone)]
 pub struct Handle {
     shared: Shared,
-    gate: Gate,
+    stream_limit: StreamLimit,
 }
 
 impl Handle {
     /// Returns true if the connection takes new requests: it is open and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
-        !self.gate.is_closed()
+        !self.stream_limit.is_closed()
     }
 
     /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
@@ -154,7 +152,7 @@ impl Handle {
             progress.sent(0, 0);
             return Exchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
         }
-        let Ok(_pass) = self.gate.pass(precedence.level).await else {
+        let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
@@ -174,7 +172,7 @@ impl Handle {
         precedence: Precedence,
     ) -> Result<(StreamId, u64), Failure> {
         let state = &mut *self.shared.0.borrow_mut();
-        let fields = fields::of_request(state.session.version(), request)?;
+        let fields = super::of_request(state.session.version(), request)?;
         let body = request.body();
         // Version 2 has 0 to 3; the frame's encoder clamps it.
         let priority = ::spdy::Priority::new(precedence.spdy);
@@ -203,14 +201,14 @@ fn unopened(error: OpenError) -> Failure {
 struct Driver<S> {
     wire: Wire<S>,
     shared: Rc<RefCell<State>>,
-    gate: Gate,
+    stream_limit: StreamLimit,
 }
 
 impl<S: Transport> Driver<S> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         let ended = self.poll_session(cx);
         if ended.is_ready() {
-            self.gate.close();
+            self.stream_limit.close();
             self.shared.borrow_mut().inboxes.close(Closed::Transport);
         }
         ended
@@ -229,9 +227,9 @@ impl<S: Transport> Driver<S> {
         let written = self.wire.poll_write(&mut state.session, cx);
         // The write may have sent a request's last byte.
         state.deliver();
-        self.gate.set_limit(state.session.allowed_streams() as usize);
+        self.stream_limit.set_limit(state.session.allowed_streams() as usize);
         if !state.session.is_open() {
-            self.gate.close();
+            self.stream_limit.close();
         }
         if let Poll::Ready(written) = written {
             written.map_err(Failure::Broken)?;

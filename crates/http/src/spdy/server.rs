@@ -4,7 +4,6 @@
 //! is spawned and every wake-up is the connection's own.
 
 mod bodies;
-mod pushes;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -22,10 +21,9 @@ use http::{Response as Head, StatusCode};
 use thiserror::Error;
 
 use self::bodies::Bodies;
-use super::fields;
-use super::wire::Wire;
+use super::Wire;
 use crate::h2::FlowMeter;
-use crate::h2::flow::Flow;
+use crate::h2::metering::SenderState;
 use crate::server::{
     Common, Fields as RequestFields, Later, Source, Standing, Verdict, Vigil, Watch, directions,
     feed, is_bodiless, refusal, strip_framing,
@@ -95,7 +93,7 @@ where
         answered: 0,
     };
     let ended = poll_fn(|cx| serving.poll(cx, meter)).await;
-    meter.enter(world::now(), Flow::Idle);
+    meter.enter(world::now(), SenderState::Idle);
     ended
 }
 
@@ -213,13 +211,13 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         self.vigil.poll(standing, cx)
     }
 
-    fn flow(&self, is_transport_full: bool) -> Flow {
+    fn flow(&self, is_transport_full: bool) -> SenderState {
         if is_transport_full {
-            Flow::Sending
+            SenderState::Sending
         } else if self.session.is_window_limited() {
-            Flow::Limited
+            SenderState::Limited
         } else {
-            Flow::Idle
+            SenderState::Idle
         }
     }
 
@@ -353,7 +351,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         match (response, exchange.tunnel.take()) {
             (Response::Whole(reply), tunnel) => self.answer(Exchange { tunnel, ..exchange }, reply),
             (Response::Tunnel(far), Some(body)) => {
-                let fields = fields::of_head(version, &Head::new(()), None);
+                let fields = super::of_head(version, &Head::new(()), None);
                 if self.begin(&exchange, &fields, false) {
                     let (down, up) = directions(far, body);
                     self.bodies.join(exchange.stream, Source::new(Box::new(down), None), up);
@@ -365,7 +363,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
                 strip_framing(&mut head);
                 let is_silent =
                     exchange.head_only || is_bodiless(head.status()) || length == Some(0);
-                let fields = fields::of_head(version, &head, length);
+                let fields = super::of_head(version, &head, length);
                 if self.begin(&exchange, &fields, is_silent) && !is_silent {
                     self.bodies.send(exchange.stream, Source::new(body, length));
                 }
@@ -380,7 +378,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
             return self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED));
         }
         let is_silent = exchange.head_only || reply.body.is_empty() || reply.head.is_bodiless();
-        let fields = fields::of_reply(self.session.version(), &reply);
+        let fields = super::of_reply(self.session.version(), &reply);
         if self.begin(&exchange, &fields, is_silent) && !is_silent {
             self.answered += reply.body.len() as u64;
             // A client that has reset the stream misses nothing.

@@ -16,9 +16,9 @@ use http::header::UPGRADE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 
 use super::Connection;
-use crate::client::hold::Hold;
+use super::Outgoing;
+use crate::client::streamed::Hold;
 use crate::h1::codec::{self, BodyLength, Event, encode};
-use crate::h1::exchange::Outgoing;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Transport};
 

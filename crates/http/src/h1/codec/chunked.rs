@@ -8,7 +8,7 @@
 //! size and the end of its line are accepted from servers, some of which pad their sizes; in a request they are a
 //! smuggling vector, and refused. Every line must end in CRLF: a lone CR or LF is refused everywhere.
 
-use super::body::Piece;
+use super::Piece;
 use super::{Error, Limits};
 
 /// A chunked body being decoded.

@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::body::{Body, Piece};
+use super::HeadScan;
+use super::MOST_FIELDS;
 use super::fields::Framing;
-use super::limits::MOST_FIELDS;
-use super::scan::HeadScan;
+use super::{Body, Piece};
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
 /// A response's head, borrowed from its buffer. Interim responses (1xx) are heads too.

@@ -9,12 +9,12 @@ use std::task::{Context, Poll, ready};
 use http::{Response, StatusCode};
 use world::sim::HeldNotes;
 
-use super::core::Core;
+use super::Core;
+use super::exchange::Outbox;
 use super::exchange::{Client, Exchange, Method, Pending, Persistence, Upload};
+use super::late::Framing;
 use super::late::{Cut, Late};
-use super::outbox::Outbox;
-use super::streaming::Framing;
-use crate::h1::buffer::Buffer;
+use crate::h1::Buffer;
 use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version, encode};
 use crate::server::{BodyError, RequestBody, Watch, feed, refusal};
 use crate::wheel::Timer;

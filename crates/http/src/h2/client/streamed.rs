@@ -13,10 +13,10 @@ use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{Request, Response, StatusCode};
 
-use super::tree::Branch;
-use super::{Handle, failure, request};
-use crate::client::hold::Hold;
-use crate::h2::gate::Pass;
+use super::priority_tree::Branch;
+use super::{Handle, failure};
+use crate::client::stream_limit::StreamPermit;
+use crate::client::streamed::Hold;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Precedence};
 
@@ -25,7 +25,7 @@ pub struct Incoming {
     body: RecvStream,
     upload: Upload,
     is_ended: bool,
-    _pass: Pass,
+    _permit: StreamPermit,
     _branch: Option<Branch>,
 }
 
@@ -54,8 +54,8 @@ impl Handle {
     ) -> Result<(Response<()>, Option<u64>, Incoming), Failure> {
         let precedence = precedence.into();
         let length = body.as_ref().map_or(Some(0), RequestBody::length);
-        let head = request::streamed_head(request, length)?;
-        let Ok(pass) = self.gate.pass(precedence.level).await else {
+        let head = crate::message::streamed_head(request, length)?;
+        let Ok(permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
@@ -93,7 +93,7 @@ impl Handle {
             parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let is_ended = body.is_end_stream();
         let length = if is_ended { Some(0) } else { told };
-        let incoming = Incoming { body, upload, is_ended, _pass: pass, _branch: branch };
+        let incoming = Incoming { body, upload, is_ended, _permit: permit, _branch: branch };
         Ok((Response::from_parts(parts, ()), length, incoming))
     }
 }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response as Head, StatusCode};
 
-use super::request::Demand;
-use crate::h2::backlog::{Backlog, Waiting};
+use super::Demand;
+use crate::h2::metering::{H2Backlog, Waiting};
 use crate::schedule::Served;
 use crate::server::{
     RequestBody, Source, Up, directions, interim, is_bodiless, refusal, strip_framing,
@@ -96,7 +96,7 @@ impl Exchange {
     }
 
     /// Sends the head of `reply`; returns the rest to send, if any. Nothing is sent on a stream that the client has reset.
-    pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
+    pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<H2Backlog>) -> Option<Sending> {
         if self.tunnel.take().is_some() && reply.head.parts.status().is_success() {
             // The client would treat it as a tunnel.
             return self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog);
@@ -110,7 +110,7 @@ impl Exchange {
     pub(super) fn respond(
         mut self,
         response: Response,
-        backlog: &Rc<Backlog>,
+        backlog: &Rc<H2Backlog>,
     ) -> (Option<Sending>, Option<Up>) {
         let nothing = Waiting::new(Bytes::new(), backlog);
         match (response, self.tunnel.take()) {

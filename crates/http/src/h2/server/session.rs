@@ -13,15 +13,15 @@ use ::h2::{Reason, RecvStream};
 use bytes::Bytes;
 use http::{Method, Request, Uri, request};
 
+use super::FrameRates;
 use super::reply::{Exchange, Respond, Sending, go_on};
-use super::request::{Demand, body_of};
-use crate::h2::backlog::Backlog;
-use crate::h2::flood::Floods;
-use crate::h2::flow::{Flow, FlowMeter};
-use crate::h2::gather::Gathered;
-use crate::h2::observer::{Observed, Observer, Shared};
+use super::{Demand, body_of};
+use crate::h2::metering::H2Backlog;
+use crate::h2::metering::{FlowMeter, SenderState};
 use crate::h2::settings;
-use crate::h2::sieve::Sieved;
+use crate::h2::wire::coalesce::CoalescedWriter;
+use crate::h2::wire::field_filter::FieldFiltered;
+use crate::h2::wire::observer::{Observed, Observer, Shared};
 use crate::message::expects_continue;
 use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
 use crate::server::{Body, BodyError, Common, Later, Standing, Up, Verdict, Vigil, Watch};
@@ -49,10 +49,10 @@ struct Carrying {
 }
 
 pub(super) struct Session<'a, S, H> {
-    connection: Connection<Sieved<Observed<Gathered<S>>>, Bytes>,
-    stream: Gathered<S>,
+    connection: Connection<FieldFiltered<Observed<CoalescedWriter<S>>>, Bytes>,
+    stream: CoalescedWriter<S>,
     observer: Shared,
-    backlog: Rc<Backlog>,
+    backlog: Rc<H2Backlog>,
     handler: Rc<H>,
     settings: settings::Server,
     peer: Option<SocketAddr>,
@@ -66,7 +66,7 @@ pub(super) struct Session<'a, S, H> {
     schedule: Box<dyn Schedule>,
     common: Common,
     drain: Watch,
-    floods: Floods,
+    floods: FrameRates,
     vigil: Vigil,
 }
 
@@ -87,12 +87,12 @@ where
             observer = observer.with_signals();
         }
         let observer = Rc::new(RefCell::new(observer));
-        let backlog = Backlog::new(stream.held(), &observer);
+        let backlog = H2Backlog::new(stream.held(), &observer);
         let peer = stream.peer();
         let scheme = if stream.is_secure() { "https" } else { "http" };
-        let stream = Gathered::new(stream);
+        let stream = CoalescedWriter::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
-        let connection = settings.builder().handshake(Sieved::of_client(observed)).await?;
+        let connection = settings.builder().handshake(FieldFiltered::of_client(observed)).await?;
         stream.begin();
         Ok(Session {
             connection,
@@ -111,7 +111,7 @@ where
             schedule: settings.scheduler.schedule(),
             common: common.clone(),
             drain: common.watch(),
-            floods: Floods::default(),
+            floods: FrameRates::default(),
             vigil: Vigil::over(common),
         })
     }
@@ -190,7 +190,7 @@ where
 
     /// Notes that nothing more will be sent.
     pub(super) fn end(&self) {
-        self.meter.enter(world::now(), Flow::Idle);
+        self.meter.enter(world::now(), SenderState::Idle);
     }
 
     /// Passes the client's new priority signals to the schedule.
@@ -410,19 +410,19 @@ where
     /// Hands h2 the next chunk if the transport has accepted all earlier ones; returns true if there was one.
     fn hand_over(&mut self, cx: &mut Context<'_>) -> bool {
         let flow = if self.observer.borrow().is_send_blocked() {
-            Flow::Sending
+            SenderState::Sending
         } else if self.schedule.is_empty() {
-            Flow::Idle
+            SenderState::Idle
         } else {
             let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
-            let mut flow = Flow::Idle;
+            let mut flow = SenderState::Idle;
             let moved = self.schedule.serve_one(&mut |id| {
                 let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
                 let served = stream.send(cx, chunk);
                 match served {
                     Served::Done(_) => drop(sending.remove(&id)),
                     // Otherwise it waits for its handler.
-                    Served::Blocked if stream.has_data() => flow = Flow::Limited,
+                    Served::Blocked if stream.has_data() => flow = SenderState::Limited,
                     _ => {}
                 }
                 served

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes};
 use http::header::{CONTENT_LENGTH, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
-use super::open::Open;
+use super::session::Open;
 use crate::h3::adapter::{self, RecvStream, SendStream, SharedTally, Stop};
 use crate::message::expects_continue;
 use crate::schedule::Urgency;

@@ -1,20 +1,28 @@
 //! A connection after its handshake: accepts requests until either end shuts down.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
-use ::h3::error::{Code, ConnectionError};
-use ::h3::server::RequestResolver;
 use bytes::Bytes;
+use h3::error::{Code, ConnectionError};
+use h3::server::RequestResolver;
+use quic::{Account, ConnectionRequest, Handshake, local_addr};
 use quinn::VarInt;
+use tokio::sync::Notify;
+use units::Time;
 
 use super::answer::Answering;
-use super::open::Open;
-use crate::Handler;
-use crate::h3::{adapter, settings};
-use crate::server::{Standing, Verdict, Vigil};
+use super::{Broken, session};
+use crate::h3::adapter::{self, Tally};
+use crate::h3::settings;
+use crate::server::{Common, Standing, Verdict, Vigil};
+use crate::{Handler, Scheduler};
 
 /// Serves a connection to its end.
 pub(super) async fn serve<H: Handler>(
@@ -98,4 +106,164 @@ impl<H> Answering<H> {
 pub(super) fn close(client: &quinn::Connection, code: Code) {
     let code = VarInt::from_u64(code.value()).expect("HTTP/3's codes are small");
     client.close(code, b"");
+}
+
+// An incoming connection, from its handshake to its end.
+
+/// A connection request.
+pub struct Incoming {
+    pub(super) request: ConnectionRequest,
+    pub(super) settings: Arc<settings::Server>,
+}
+
+impl Incoming {
+    /// The client's address.
+    pub fn client(&self) -> SocketAddr {
+        self.request.client()
+    }
+
+    /// Refuses the client at once (CONNECTION_REFUSED, RFC 9000 section 20.1).
+    pub fn refuse(self) {
+        self.request.refuse();
+    }
+
+    /// Completes the handshake and serves the connection until the client closes it.
+    ///
+    /// # Errors
+    /// If the handshake fails, the connection is lost or the client breaks the protocol.
+    pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), Broken> {
+        self.serve_in(&Common::default(), handler).await
+    }
+
+    /// The same, for a connection that shares `common`.
+    ///
+    /// # Errors
+    /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
+    pub async fn serve_in<H: Handler>(self, common: &Common, handler: Rc<H>) -> Result<(), Broken> {
+        let (mut transport, recorder) = self.settings.transport.recorded();
+        transport.max_concurrent_bidi_streams(self.settings.streams.into());
+        transport.max_concurrent_uni_streams(self.settings.one_way_streams.into());
+        transport.send_fairness(self.settings.scheduler != Scheduler::Fifo);
+        let Handshake { mut connecting, requested_at, listening, slot } =
+            self.request.accept(transport)?;
+        let patience = common.patience.map(|patient| patient.accept_timeout);
+        // A large ClientHello (Chromium's) comes in two packets: until it is complete the client's limits are unknown,
+        // and quinn never wakes tasks that wait for a stream meanwhile.
+        within(patience, connecting.handshake_data()).await.ok_or(Broken::Slow)??;
+        // Requests in the first flight are answered without waiting for the client's last.
+        let (connection, complete) = connecting
+            .into_0rtt()
+            .expect("a server can send as soon as it has a client's first flight");
+        let local = local_addr(&connection, listening);
+        let tally = Tally::shared(self.settings.header_list_bytes);
+        let account =
+            Account::open(&connection, local, requested_at, tally.borrow().counts(), recorder);
+        let (told, shaken) = (account.clone(), connection.clone());
+        drop(world::spawn(async move {
+            match within(patience, complete).await {
+                Some(true) => told.established(),
+                Some(false) => {}
+                None => session::close(&shaken, ::h3::error::Code::H3_EXCESSIVE_LOAD),
+            }
+            drop(slot);
+        }));
+        let answering = Answering {
+            handler,
+            scheduler: self.settings.scheduler,
+            client: connection.clone(),
+            tally: Rc::clone(&tally),
+            common: common.clone(),
+            open: Rc::new(Open::default()),
+        };
+        let streams = adapter::Connection::new(&connection, &tally);
+        let ended = session::serve(streams, &self.settings, answering).await;
+        account.close();
+        match ended {
+            Err(error) if !error.is_h3_no_error() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The output of `future`, unless it takes longer than `span`, if given.
+async fn within<T>(span: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match span {
+        None => Some(future.await),
+        Some(span) => world::timeout(span, future).await.ok(),
+    }
+}
+
+// A connection's requests in progress, and the side that each waits for.
+
+/// Time for a client to fetch the last of its responses on shutdown: a closed QUIC connection retransmits nothing.
+/// Enough for two losses in a row over a satellite.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// The requests in progress.
+#[derive(Default)]
+pub(super) struct Open {
+    requests: Cell<usize>,
+    /// The requests that wait for a handler.
+    ours: Cell<usize>,
+    tunnels: Cell<usize>,
+    last_end: Cell<Option<Time>>,
+    changed: Notify,
+}
+
+/// A counted part of them: a whole request, a handler's turn, or a tunnel, until dropped.
+pub(super) struct Task(Rc<Open>, fn(&Open) -> &Cell<usize>);
+
+impl Open {
+    /// Counts a request.
+    pub(super) fn request(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.requests)
+    }
+
+    /// Counts a wait for a handler.
+    pub(super) fn ours(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.ours)
+    }
+
+    /// Counts a tunnel.
+    pub(super) fn tunnel(self: &Rc<Open>) -> Task {
+        self.count(|open| &open.tunnels)
+    }
+
+    fn count(self: &Rc<Open>, which: fn(&Open) -> &Cell<usize>) -> Task {
+        which(self).set(which(self).get() + 1);
+        Task(Rc::clone(self), which)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.get() == 0
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours.get() > 0
+    }
+
+    pub(super) fn is_tunnelling(&self) -> bool {
+        self.tunnels.get() > 0
+    }
+
+    /// Waits until there is none, and until the client must have received the last.
+    pub(super) async fn over(self: Rc<Open>) {
+        while !self.is_empty() {
+            self.changed.notified().await;
+        }
+        if let Some(last) = self.last_end.get() {
+            world::sleep_until(last + LINGER).await;
+        }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        let Task(open, which) = self;
+        which(open).set(which(open).get() - 1);
+        if open.is_empty() {
+            open.last_end.set(Some(world::now()));
+            open.changed.notify_one();
+        }
+    }
 }

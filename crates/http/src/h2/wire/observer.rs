@@ -13,11 +13,11 @@ use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::frame::{
+use super::priority::PriorityReader;
+use crate::h2::frame::{
     CONTINUATION, DATA, FrameHead, Frames, GOAWAY, HEADERS, PING, PREFACE, PRIORITY,
     PRIORITY_UPDATE, RST_STREAM, SETTINGS,
 };
-use super::signals::SignalReader;
 use crate::schedule::Signal;
 
 /// Bytes that passed in one direction of a stream, or of all streams together.
@@ -44,14 +44,14 @@ impl Passed {
 
 /// Number of received frames that cost their sender nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Controls {
-    pub(super) resets: u32,
+pub(crate) struct Controls {
+    pub(crate) resets: u32,
     /// PING frames that require an acknowledgement.
-    pub(super) pings: u32,
+    pub(crate) pings: u32,
     /// SETTINGS frames that require an acknowledgement.
-    pub(super) settings: u32,
+    pub(crate) settings: u32,
     /// PRIORITY and PRIORITY_UPDATE.
-    pub(super) priorities: u32,
+    pub(crate) priorities: u32,
 }
 
 impl Controls {
@@ -116,7 +116,7 @@ pub struct Observer {
     waiting: BTreeMap<u32, Waker>,
     send_blocked: bool,
     /// The client's priority signals, if they are wanted.
-    signals: Option<SignalReader>,
+    signals: Option<PriorityReader>,
 }
 
 /// An account shared by the stream below h2 and the code above it.
@@ -145,13 +145,13 @@ impl Observer {
 
     /// The same, for the server's end, which also reads the client's priority signals.
     #[must_use]
-    pub(super) fn with_signals(self) -> Observer {
-        Observer { signals: Some(SignalReader::new()), ..self }
+    pub(crate) fn with_signals(self) -> Observer {
+        Observer { signals: Some(PriorityReader::new()), ..self }
     }
 
     /// The client's priority signals since the last call, in order.
-    pub(super) fn take_signals(&mut self) -> Vec<(u32, Signal)> {
-        self.signals.as_mut().map(SignalReader::take).unwrap_or_default()
+    pub(crate) fn take_signals(&mut self) -> Vec<(u32, Signal)> {
+        self.signals.as_mut().map(PriorityReader::take).unwrap_or_default()
     }
 
     /// Starts the account of `stream`, which is kept until [`Observer::forget`].
@@ -193,12 +193,12 @@ impl Observer {
     }
 
     /// Received frames that cost their sender nothing.
-    pub(super) fn controls(&self) -> Controls {
+    pub(crate) fn controls(&self) -> Controls {
         self.received.controls
     }
 
     /// Bytes of heads and bodies that have passed either way: the progress of the client's requests.
-    pub(super) fn progress(&self) -> u64 {
+    pub(crate) fn progress(&self) -> u64 {
         let (sent, received) = (self.sent.all, self.received.all);
         sent.head_bytes + self.passed_body_bytes() + received.head_bytes + received.body_bytes
     }
@@ -349,7 +349,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::reluctant::Reluctant;
+    use crate::partial_writer::PartialWriter;
 
     /// Runs a future that is ready at once.
     fn now<T>(future: impl Future<Output = T>) -> T {
@@ -378,7 +378,7 @@ mod tests {
         ) {
             let observer = Rc::new(RefCell::new(Observer::of_client()));
             observer.borrow_mut().watch(1);
-            let mut stream = Observed::new(Reluctant::taking(takes, 1), &observer);
+            let mut stream = Observed::new(PartialWriter::taking(takes, 1), &observer);
             let request = request(head, body);
             prop_assert_eq!(
                 now(poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, PREFACE))).unwrap(),

@@ -1,7 +1,7 @@
-//! Adds to HEADERS the dependency that h2 omits (RFC 7540 section 6.2).
+//! Parser of a client's priority signals, which h2 ignores.
 //!
-//! h2 writes frames without it, so they are completed on their way to the transport. Frames that would become too long
-//! stay without it, which means the default.
+//! These are the priority in HEADERS (RFC 7540 section 6.2), PRIORITY (6.3) and PRIORITY_UPDATE (RFC 9218 section 7.1).
+//! Protocol errors are left to h2; here they are no signal.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,23 +13,104 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::tree::Tree;
-use crate::h2::frame::{FrameHead, Frames, HEADERS, PREFACE, PRIORITY_FLAG};
+use crate::h2::client::priority_tree::Tree;
+use crate::h2::frame::{
+    FrameHead, Frames, HEADERS, PREFACE, PRIORITY, PRIORITY_FLAG, PRIORITY_UPDATE,
+};
 use crate::h2::settings::FRAME_BYTES;
-use crate::schedule::{Dependency, dependency};
+use crate::schedule::{DEPENDENCY_BYTES, Dependency, Signal, Urgency};
+
+/// Bytes of a payload that are examined: padding, a stream number and a field of sensible length.
+const LONGEST: usize = 256;
+
+/// The flag of HEADERS that begin with the length of their padding.
+const PADDED: u8 = 0x8;
+
+/// A client's signals, in the order of their arrival.
+#[derive(Debug)]
+pub(crate) struct PriorityReader {
+    frames: Frames,
+    payload: Vec<u8>,
+    found: Vec<(u32, Signal)>,
+}
+
+impl PriorityReader {
+    pub(crate) fn new() -> PriorityReader {
+        PriorityReader { frames: Frames::of_client(), payload: Vec::new(), found: Vec::new() }
+    }
+
+    /// The signals since the last call.
+    pub(crate) fn take(&mut self) -> Vec<(u32, Signal)> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Reads the next bytes.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
+        loop {
+            let is_payload = self.frames.current().is_some_and(says_something);
+            let (taken, ended) = self.frames.step(bytes);
+            if is_payload {
+                let wanted = taken.min(LONGEST - self.payload.len());
+                self.payload.extend_from_slice(&bytes[..wanted]);
+            }
+            bytes = &bytes[taken..];
+            match ended {
+                Some(frame) => {
+                    self.found.extend(signal(frame, &self.payload));
+                    self.payload.clear();
+                }
+                None if taken == 0 => return,
+                None => {}
+            }
+        }
+    }
+}
+
+fn says_something(frame: FrameHead) -> bool {
+    match frame.kind {
+        HEADERS => frame.flags & PRIORITY_FLAG != 0,
+        kind => matches!(kind, PRIORITY | PRIORITY_UPDATE),
+    }
+}
+
+/// The signal in `frame`, and its stream.
+fn signal(frame: FrameHead, payload: &[u8]) -> Option<(u32, Signal)> {
+    match frame.kind {
+        HEADERS if frame.flags & PRIORITY_FLAG != 0 => {
+            let padding = usize::from(frame.flags & PADDED != 0);
+            let bytes = payload.get(padding..)?.first_chunk::<{ DEPENDENCY_BYTES }>()?;
+            Some((frame.stream, Signal::Dependency(Dependency::parse(*bytes))))
+        }
+        PRIORITY => {
+            let bytes = <[u8; DEPENDENCY_BYTES]>::try_from(payload).ok()?;
+            Some((frame.stream, Signal::Dependency(Dependency::parse(bytes))))
+        }
+        PRIORITY_UPDATE if frame.stream == 0 => {
+            let (stream, field) = payload.split_first_chunk::<4>()?;
+            let stream = u32::from_be_bytes(*stream) & 0x7fff_ffff;
+            Some((stream, Signal::Update(Urgency::parse(field))))
+        }
+        _ => None,
+    }
+}
+
+// Adds to HEADERS the dependency that h2 omits (RFC 7540 section 6.2).
+//
+// h2 writes frames without it, so they are completed on their way to the transport. Frames that would become too long
+// stay without it, which means the default.
 
 /// Dependencies of streams whose HEADERS have not been written.
-pub(super) type Unsaid = Rc<RefCell<BTreeMap<u32, Dependency>>>;
+pub(crate) type PendingPriorities = Rc<RefCell<BTreeMap<u32, Dependency>>>;
 
 /// A client's stream that adds dependencies to HEADERS.
-pub(super) struct Prioritised<S> {
+pub(crate) struct PriorityWriter<S> {
     stream: S,
     completing: Option<Completing>,
 }
 
 /// Frames being completed.
 struct Completing {
-    unsaid: Unsaid,
+    pending: PendingPriorities,
     /// Frames to send before the first HEADERS.
     introduction: Vec<u8>,
     frames: Frames,
@@ -39,18 +120,18 @@ struct Completing {
     out: BytesMut,
 }
 
-impl<S> Prioritised<S> {
+impl<S> PriorityWriter<S> {
     /// Adds the tree's dependencies; without a tree, everything passes unchanged.
-    pub(super) fn new(stream: S, tree: Option<&Tree>) -> Prioritised<S> {
+    pub(crate) fn new(stream: S, tree: Option<&Tree>) -> PriorityWriter<S> {
         let completing = tree.map(|tree| Completing {
-            unsaid: Rc::clone(&tree.unsaid),
+            pending: Rc::clone(&tree.pending),
             introduction: tree.introduction(),
             // h2 writes the preface in a write of its own.
             frames: Frames::of_server(),
             head: BytesMut::new(),
             out: BytesMut::new(),
         });
-        Prioritised { stream, completing }
+        PriorityWriter { stream, completing }
     }
 }
 
@@ -75,8 +156,9 @@ impl Completing {
         if frame.kind == HEADERS {
             self.out.extend(self.introduction.drain(..));
         }
-        let said = self.unsaid.borrow_mut().remove(&frame.stream).filter(|_| frame.kind == HEADERS);
-        let longer = frame.length + dependency::WIRE_BYTES as u32;
+        let said =
+            self.pending.borrow_mut().remove(&frame.stream).filter(|_| frame.kind == HEADERS);
+        let longer = frame.length + DEPENDENCY_BYTES as u32;
         match said.filter(|_| longer <= FRAME_BYTES) {
             None => self.out.extend_from_slice(&self.head),
             Some(dependency) => {
@@ -90,7 +172,7 @@ impl Completing {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Prioritised<S> {
+impl<S: AsyncWrite + Unpin> PriorityWriter<S> {
     /// Ready when the stream has accepted all completed bytes.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(Completing { out, .. }) = &mut self.completing else { return Poll::Ready(Ok(())) };
@@ -105,7 +187,7 @@ impl<S: AsyncWrite + Unpin> Prioritised<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Prioritised<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PriorityWriter<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -115,7 +197,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prioritised<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Prioritised<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PriorityWriter<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -164,6 +246,59 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::h2::frame::{DATA, PREFACE};
+
+    fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+        let head = FrameHead { length: payload.len() as u32, kind, flags, stream };
+        [&head.encode(), payload].concat()
+    }
+
+    fn read(bytes: &[u8], step: usize) -> Vec<(u32, Signal)> {
+        let mut reader = PriorityReader::new();
+        bytes.chunks(step).for_each(|chunk| reader.feed(chunk));
+        reader.take()
+    }
+
+    #[test]
+    fn what_is_said_is_heard_however_it_is_cut() {
+        let said = Dependency { parent: 3, weight: 220, is_exclusive: true };
+        let update = [&[0, 0, 0, 9][..], b"u=1, i"].concat();
+        let padded = [&[2][..], &said.encode(), b"head", &[0, 0]].concat();
+        let bytes = [
+            PREFACE.to_vec(),
+            frame(4, 0, 0, &[0; 6]),
+            frame(HEADERS, 0x4, 1, b"nothing said"),
+            frame(HEADERS, PRIORITY_FLAG | PADDED | 0x4, 5, &padded),
+            frame(DATA, 0, 5, &[7; 1_000]),
+            frame(PRIORITY, 0, 7, &said.encode()),
+            frame(PRIORITY, 0, 7, b"much too long"),
+            frame(PRIORITY_UPDATE, 0, 0, &update),
+        ];
+        let urgency = Urgency { level: 1, is_incremental: true };
+        let expected = [
+            (5, Signal::Dependency(said)),
+            (7, Signal::Dependency(said)),
+            (9, Signal::Update(urgency)),
+        ];
+        for step in [1, 7, 10_000] {
+            assert_eq!(read(&bytes.concat(), step), expected, "in steps of {step}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
+            let all = [PREFACE.to_vec(), bytes].concat();
+            prop_assert_eq!(read(&all, 1), read(&all, all.len()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod prioritised_tests {
+    use proptest::prelude::*;
+
+    use super::*;
     use crate::h2::Shape;
     use crate::h2::frame::DATA;
 
@@ -173,19 +308,19 @@ mod tests {
     }
 
     /// The output when `bytes` are cut at `cuts`.
-    fn completed(bytes: &[u8], cuts: &[usize], unsaid: &[(u32, Dependency)]) -> Vec<u8> {
-        completed_in(Shape::Chain, bytes, cuts, unsaid)
+    fn completed(bytes: &[u8], cuts: &[usize], pending: &[(u32, Dependency)]) -> Vec<u8> {
+        completed_in(Shape::Chain, bytes, cuts, pending)
     }
 
     fn completed_in(
         shape: Shape,
         bytes: &[u8],
         cuts: &[usize],
-        unsaid: &[(u32, Dependency)],
+        pending: &[(u32, Dependency)],
     ) -> Vec<u8> {
         let tree = Tree::new(shape);
-        tree.unsaid.borrow_mut().extend(unsaid.iter().copied());
-        let mut stream = Prioritised::new((), Some(&tree));
+        tree.pending.borrow_mut().extend(pending.iter().copied());
+        let mut stream = PriorityWriter::new((), Some(&tree));
         let completing = stream.completing.as_mut().expect("there is something to say");
         let mut cuts = cuts.to_vec();
         cuts.extend([0, bytes.len()]);
@@ -220,7 +355,7 @@ mod tests {
     fn groups_are_made_before_the_first_request() {
         let frames = [frame(4, 0, &[0; 12]), frame(HEADERS, 15, b"a"), frame(HEADERS, 17, b"b")];
         let all = completed_in(Shape::Groups, &frames.concat(), &[5], &[]);
-        let groups = crate::h2::client::groups::frames();
+        let groups = crate::h2::client::priority_tree::frames();
         assert_eq!(all, [&frames[0], &groups, &frames[1], &frames[2]].map(Clone::clone).concat());
     }
 

@@ -4,8 +4,9 @@
 
 use std::collections::VecDeque;
 
+use http::{HeaderName, Method, StatusCode};
+
 use super::huffman;
-use super::line::{Kind, Line, Literal, Name, Reader, Unreadable};
 
 /// The initial size of the dynamic table in bytes (RFC 9113 section 6.5.2); only blocks change it.
 const INITIAL_BYTES: usize = 4_096;
@@ -48,7 +49,7 @@ impl Entry {
 
 /// The shape of a dynamic table.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The newest first.
     entries: VecDeque<Entry>,
     bytes: usize,
@@ -56,13 +57,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new() -> Table {
+    pub(crate) fn new() -> Table {
         Table { entries: VecDeque::new(), bytes: 0, most_bytes: INITIAL_BYTES }
     }
 
     /// Reads the next block. If a line of it is malformed, returns a block that has the same effect on h2's table and
     /// that h2 treats as a malformed message.
-    pub(super) fn read(&mut self, block: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
+    pub(crate) fn read(&mut self, block: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
         let mut rest = Reader(block);
         let mut instead: Option<Vec<u8>> = None;
         while !rest.0.is_empty() {
@@ -211,6 +212,155 @@ fn push_zeros(count: usize, out: &mut Vec<u8>) {
         out.push(length as u8);
     }
     huffman::push_zeros(count, out);
+}
+
+// The lines of a header block as encoded (RFC 7541 section 6), and validation of their strings.
+
+/// A block is unreadable, so that the table is no longer known.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
+/// The kind of a name, and the values that it allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Field,
+    Method,
+    Status,
+    /// The other pseudo-header fields: any text.
+    Part,
+    /// An invalid name.
+    Bad,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: usize,
+}
+
+/// A line of a block.
+pub(crate) enum Line<'b> {
+    Indexed(usize),
+    Literal(Literal<'b>),
+    Resize(usize),
+}
+
+pub(crate) struct Literal<'b> {
+    /// True if it is added to the table.
+    pub(crate) is_kept: bool,
+    /// 0 if the name is a string.
+    pub(crate) name_index: usize,
+    pub(crate) name: Option<Text<'b>>,
+    /// The bytes before the value.
+    pub(crate) name_part: &'b [u8],
+    pub(crate) value: Text<'b>,
+}
+
+/// A string as encoded in a block.
+pub(crate) struct Text<'b> {
+    is_coded: bool,
+    pub(crate) bytes: &'b [u8],
+}
+
+impl Text<'_> {
+    pub(crate) fn decoded_len(&self) -> Result<usize, Unreadable> {
+        self.with_decoded(<[u8]>::len)
+    }
+
+    fn with_decoded<T>(&self, see: impl FnOnce(&[u8]) -> T) -> Result<T, Unreadable> {
+        if !self.is_coded {
+            return Ok(see(self.bytes));
+        }
+        Ok(see(&huffman::decode(self.bytes).ok_or(Unreadable)?))
+    }
+
+    pub(crate) fn as_name(&self) -> Result<Name, Unreadable> {
+        self.with_decoded(|text| Name { kind: kind(text), bytes: text.len() })
+    }
+
+    /// Returns true if it is a valid value for a name of this kind.
+    pub(crate) fn is_value_of(&self, kind: Kind) -> Result<bool, Unreadable> {
+        let takes_plain = matches!(kind, Kind::Field | Kind::Part);
+        if takes_plain && self.is_coded && huffman::is_plain(self.bytes) {
+            return Ok(true);
+        }
+        match kind {
+            Kind::Field => self.with_decoded(|text| text.iter().copied().all(is_of_value)),
+            Kind::Method => self.with_decoded(|text| Method::from_bytes(text).is_ok()),
+            Kind::Status => self.with_decoded(|text| StatusCode::from_bytes(text).is_ok()),
+            Kind::Part => self.with_decoded(|text| std::str::from_utf8(text).is_ok()),
+            Kind::Bad => Ok(false),
+        }
+    }
+}
+
+/// RFC 9113 section 8.2.1, and RFC 9110 section 5.5: the bytes that `http` accepts, as h2 does.
+fn is_of_value(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+fn kind(name: &[u8]) -> Kind {
+    match name {
+        b":method" => Kind::Method,
+        b":status" => Kind::Status,
+        b":authority" | b":scheme" | b":path" | b":protocol" => Kind::Part,
+        _ if HeaderName::from_lowercase(name).is_ok() => Kind::Field,
+        _ => Kind::Bad,
+    }
+}
+
+/// The rest of a block.
+pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
+
+impl<'b> Reader<'b> {
+    pub(crate) fn line(&mut self) -> Result<Line<'b>, Unreadable> {
+        let first = *self.0.first().ok_or(Unreadable)?;
+        Ok(match first {
+            0x80.. => Line::Indexed(self.integer(7)?),
+            0x40..0x80 => Line::Literal(self.literal(true, 6)?),
+            0x20..0x40 => Line::Resize(self.integer(5)?),
+            _ => Line::Literal(self.literal(false, 4)?),
+        })
+    }
+
+    fn literal(&mut self, is_kept: bool, bits: u32) -> Result<Literal<'b>, Unreadable> {
+        let start = self.0;
+        let name_index = self.integer(bits)?;
+        let name = if name_index == 0 { Some(self.text()?) } else { None };
+        let name_part = &start[..start.len() - self.0.len()];
+        Ok(Literal { is_kept, name_index, name, name_part, value: self.text()? })
+    }
+
+    fn text(&mut self) -> Result<Text<'b>, Unreadable> {
+        let is_coded = self.0.first().ok_or(Unreadable)? & 0x80 != 0;
+        let length = self.integer(7)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Unreadable)?;
+        self.0 = rest;
+        Ok(Text { is_coded, bytes })
+    }
+
+    /// RFC 7541 section 5.1, for integers of up to as many bytes as h2 reads.
+    fn integer(&mut self, bits: u32) -> Result<usize, Unreadable> {
+        let most = usize::from(u8::MAX >> (8 - bits));
+        let mut value = usize::from(self.byte()?) & most;
+        if value < most {
+            return Ok(value);
+        }
+        for shift in [0, 7, 14, 21] {
+            let byte = self.byte()?;
+            value += usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Unreadable)
+    }
+
+    fn byte(&mut self) -> Result<u8, Unreadable> {
+        let (first, rest) = self.0.split_first().ok_or(Unreadable)?;
+        self.0 = rest;
+        Ok(*first)
+    }
 }
 
 #[cfg(test)]

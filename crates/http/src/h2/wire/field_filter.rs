@@ -6,9 +6,8 @@
 //! replaced by a block that keeps h2's table in step with the peer's, and that h2 treats as a malformed message. Errors
 //! of frames and of HPACK itself are left to h2, and end the connection.
 
-mod block;
+mod hpack;
 mod huffman;
-mod line;
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,12 +15,12 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use self::block::Table;
-use self::line::Unreadable;
-use super::frame::{
+use self::hpack::Table;
+use self::hpack::Unreadable;
+use crate::h2::frame::{
     CONTINUATION, FrameHead, HEAD_BYTES, HEADERS, PREFACE, PRIORITY_FLAG, PUSH_PROMISE,
 };
-use super::settings::FRAME_BYTES;
+use crate::h2::settings::FRAME_BYTES;
 
 /// Limit of bytes held back of an unfinished header block. Beyond it, this and all later blocks pass unchecked.
 const MOST_HELD_BYTES: usize = 64 << 10;
@@ -30,26 +29,26 @@ const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 
 /// A stream from which h2 reads no malformed fields.
-pub(super) struct Sieved<S> {
+pub(crate) struct FieldFiltered<S> {
     stream: S,
-    sieve: Sieve,
+    filter: FieldFilter,
 }
 
-impl<S> Sieved<S> {
+impl<S> FieldFiltered<S> {
     /// Reads a client's bytes.
-    pub(super) fn of_client(stream: S) -> Sieved<S> {
-        Sieved { stream, sieve: Sieve::new(PREFACE.len()) }
+    pub(crate) fn of_client(stream: S) -> FieldFiltered<S> {
+        FieldFiltered { stream, filter: FieldFilter::new(PREFACE.len()) }
     }
 
     /// Reads a server's bytes.
-    pub(super) fn of_server(stream: S) -> Sieved<S> {
-        Sieved { stream, sieve: Sieve::new(0) }
+    pub(crate) fn of_server(stream: S) -> FieldFiltered<S> {
+        FieldFiltered { stream, filter: FieldFilter::new(0) }
     }
 }
 
 /// Bytes held back between the stream and h2. No I/O.
 #[derive(Debug)]
-struct Sieve {
+struct FieldFilter {
     /// Outstanding bytes of a frame without fields, or of the preface.
     passing: usize,
     table: Table,
@@ -78,10 +77,10 @@ struct Split<'b> {
     rest: &'b [u8],
 }
 
-impl Sieve {
-    fn new(passing: usize) -> Sieve {
+impl FieldFilter {
+    fn new(passing: usize) -> FieldFilter {
         let (held, ready) = (Vec::new(), Vec::new());
-        Sieve { passing, table: Table::new(), held, ready, is_open: false }
+        FieldFilter { passing, table: Table::new(), held, ready, is_open: false }
     }
 
     /// Processes the next bytes. Returns the length of the prefix that may pass at once, before the ready bytes; the
@@ -243,29 +242,29 @@ fn framed(first: FrameHead, introduction: &[u8], block: &[u8]) -> Vec<u8> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Sieved<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FieldFiltered<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Sieved { stream, sieve } = self.get_mut();
+        let FieldFiltered { stream, filter } = self.get_mut();
         loop {
-            if !sieve.ready.is_empty() {
-                sieve.give(buf);
+            if !filter.ready.is_empty() {
+                filter.give(buf);
                 return Poll::Ready(Ok(()));
             }
             let before = buf.filled().len();
             ready!(Pin::new(&mut *stream).poll_read(cx, buf))?;
             let came = &buf.filled()[before..];
-            if came.is_empty() && sieve.held.is_empty() {
+            if came.is_empty() && filter.held.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if came.is_empty() {
-                sieve.open();
+                filter.open();
                 continue;
             }
-            let passed = sieve.take(came);
+            let passed = filter.take(came);
             buf.set_filled(before + passed);
             if passed > 0 {
                 return Poll::Ready(Ok(()));
@@ -274,7 +273,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Sieved<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Sieved<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for FieldFiltered<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -318,15 +317,15 @@ mod tests {
 
     /// The bytes that h2 reads of `bytes`, which arrive in pieces of `step`.
     fn read(bytes: &[u8], step: usize) -> Vec<u8> {
-        let mut sieve = Sieve::new(0);
+        let mut filter = FieldFilter::new(0);
         let mut out = Vec::new();
         for piece in bytes.chunks(step) {
-            let passed = sieve.take(piece);
+            let passed = filter.take(piece);
             out.extend_from_slice(&piece[..passed]);
-            out.append(&mut sieve.ready);
+            out.append(&mut filter.ready);
         }
-        sieve.open();
-        [out, sieve.ready].concat()
+        filter.open();
+        [out, filter.ready].concat()
     }
 
     #[test]
@@ -361,14 +360,14 @@ mod tests {
 
     #[test]
     fn a_block_without_end_is_let_go() {
-        let mut sieve = Sieve::new(0);
-        let mut passed = sieve.take(&frame(HEADERS, 0, &[]));
+        let mut filter = FieldFilter::new(0);
+        let mut passed = filter.take(&frame(HEADERS, 0, &[]));
         let more = frame(CONTINUATION, 0, &[0x82; 1_000]);
-        while passed == 0 && sieve.ready.is_empty() {
-            assert!(sieve.held.len() <= MOST_HELD_BYTES);
-            passed += sieve.take(&more);
+        while passed == 0 && filter.ready.is_empty() {
+            assert!(filter.held.len() <= MOST_HELD_BYTES);
+            passed += filter.take(&more);
         }
-        assert!(sieve.is_open && sieve.held.is_empty() && sieve.ready.len() > MOST_HELD_BYTES);
+        assert!(filter.is_open && filter.held.is_empty() && filter.ready.len() > MOST_HELD_BYTES);
     }
 
     prop_compose! {

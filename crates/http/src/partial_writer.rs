@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Records each write separately.
-pub(crate) struct Reluctant {
+pub(crate) struct PartialWriter {
     /// The most bytes accepted of each upcoming write, the last first. With 0 it is not ready.
     limits: Vec<usize>,
     /// The most accepted of each write after those.
@@ -16,19 +16,19 @@ pub(crate) struct Reluctant {
     pub(crate) writes: Vec<Vec<u8>>,
 }
 
-impl Reluctant {
+impl PartialWriter {
     /// Accepts as many bytes per write as `limits` say, from the last to the first, and then `then` per write.
-    pub(crate) fn taking(limits: Vec<usize>, then: usize) -> Reluctant {
-        Reluctant { limits, then, writes: Vec::new() }
+    pub(crate) fn taking(limits: Vec<usize>, then: usize) -> PartialWriter {
+        PartialWriter { limits, then, writes: Vec::new() }
     }
 
     /// Accepts everything.
-    pub(crate) fn eager() -> Reluctant {
-        Reluctant::taking(Vec::new(), usize::MAX)
+    pub(crate) fn eager() -> PartialWriter {
+        PartialWriter::taking(Vec::new(), usize::MAX)
     }
 }
 
-impl AsyncRead for Reluctant {
+impl AsyncRead for PartialWriter {
     fn poll_read(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -38,7 +38,7 @@ impl AsyncRead for Reluctant {
     }
 }
 
-impl AsyncWrite for Reluctant {
+impl AsyncWrite for PartialWriter {
     fn poll_write(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,

@@ -77,7 +77,7 @@ const fn find(window: u64, held: u32) -> (u16, u32) {
 }
 
 /// Decodes `coded`; `None` if it is invalid.
-pub(super) fn decode(coded: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode(coded: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(coded.len() * 8 / 5);
     let mut bytes = coded.iter();
     let (mut window, mut held) = (0_u64, 0);
@@ -101,7 +101,7 @@ pub(super) fn decode(coded: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns true only if a coded string consists of printable ASCII: the codes of all other bytes begin with ten ones.
-pub(super) fn is_plain(coded: &[u8]) -> bool {
+pub(crate) fn is_plain(coded: &[u8]) -> bool {
     let mut ones = 0;
     coded.iter().all(|byte| {
         let is_short = ones + byte.leading_ones() < 10;
@@ -111,7 +111,7 @@ pub(super) fn is_plain(coded: &[u8]) -> bool {
 }
 
 /// Appends the code of `count` `0`s, a shortest string of that length: five bits of 0 each.
-pub(super) fn push_zeros(count: usize, out: &mut Vec<u8>) {
+pub(crate) fn push_zeros(count: usize, out: &mut Vec<u8>) {
     let bits = count * 5;
     out.resize(out.len() + bits / 8, 0);
     if !bits.is_multiple_of(8) {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use crate::Priority;
 
 /// A place in the queue: urgency, then arrival.
-type Ticket = (Priority, u64);
+type QueueKey = (Priority, u64);
 
 #[derive(Debug)]
 struct Inner {
@@ -19,31 +19,34 @@ struct Inner {
     limit: usize,
     open: usize,
     arrived: u64,
-    waiting: BTreeMap<Ticket, Option<Waker>>,
+    waiting: BTreeMap<QueueKey, Option<Waker>>,
     closed: bool,
 }
 
-/// The gate of one connection. Clones share it.
+/// The limit of one connection, with its queue. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate(Rc<RefCell<Inner>>);
+pub(crate) struct StreamLimit(Rc<RefCell<Inner>>);
 
 /// The connection ended while a request waited for a stream.
 #[derive(Debug)]
-pub(crate) struct Closed;
+pub(crate) struct ConnectionClosed;
 
 /// The right to one stream, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Pass(Gate);
+pub(crate) struct StreamPermit(StreamLimit);
 
-impl Gate {
-    pub(crate) fn new(limit: usize) -> Gate {
+impl StreamLimit {
+    pub(crate) fn new(limit: usize) -> StreamLimit {
         let (waiting, closed) = (BTreeMap::new(), false);
-        Gate(Rc::new(RefCell::new(Inner { limit, open: 0, arrived: 0, waiting, closed })))
+        StreamLimit(Rc::new(RefCell::new(Inner { limit, open: 0, arrived: 0, waiting, closed })))
     }
 
     /// Waits for the right to open a stream.
-    pub(crate) async fn pass(&self, priority: Priority) -> Result<Pass, Closed> {
-        let place = Place::take(self, priority);
+    pub(crate) async fn acquire(
+        &self,
+        priority: Priority,
+    ) -> Result<StreamPermit, ConnectionClosed> {
+        let place = QueuePosition::take(self, priority);
         poll_fn(|cx| place.poll(cx)).await
     }
 
@@ -60,7 +63,7 @@ impl Gate {
         self.0.borrow().limit
     }
 
-    /// Closes the gate: no stream can be opened any more.
+    /// Ends waiting: no stream can be opened any more.
     pub(crate) fn close(&self) {
         let mut inner = self.0.borrow_mut();
         inner.closed = true;
@@ -87,7 +90,7 @@ impl Inner {
     }
 }
 
-impl Drop for Pass {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut inner = self.0.0.borrow_mut();
         inner.open -= 1;
@@ -96,39 +99,39 @@ impl Drop for Pass {
 }
 
 /// A place in the queue, given up when dropped.
-struct Place<'a> {
-    gate: &'a Gate,
-    ticket: Ticket,
+struct QueuePosition<'a> {
+    limit: &'a StreamLimit,
+    key: QueueKey,
 }
 
-impl Place<'_> {
-    fn take(gate: &Gate, priority: Priority) -> Place<'_> {
-        let mut inner = gate.0.borrow_mut();
+impl QueuePosition<'_> {
+    fn take(limit: &StreamLimit, priority: Priority) -> QueuePosition<'_> {
+        let mut inner = limit.0.borrow_mut();
         inner.arrived += 1;
-        let ticket = (priority, inner.arrived);
-        inner.waiting.insert(ticket, None);
-        Place { gate, ticket }
+        let key = (priority, inner.arrived);
+        inner.waiting.insert(key, None);
+        QueuePosition { limit, key }
     }
 
-    fn poll(&self, cx: &Context<'_>) -> Poll<Result<Pass, Closed>> {
-        let mut inner = self.gate.0.borrow_mut();
+    fn poll(&self, cx: &Context<'_>) -> Poll<Result<StreamPermit, ConnectionClosed>> {
+        let mut inner = self.limit.0.borrow_mut();
         if inner.closed {
-            return Poll::Ready(Err(Closed));
+            return Poll::Ready(Err(ConnectionClosed));
         }
-        let is_first = inner.waiting.first_key_value().is_some_and(|(t, _)| *t == self.ticket);
+        let is_first = inner.waiting.first_key_value().is_some_and(|(t, _)| *t == self.key);
         if is_first && inner.has_room() {
             inner.open += 1;
-            return Poll::Ready(Ok(Pass(self.gate.clone())));
+            return Poll::Ready(Ok(StreamPermit(self.limit.clone())));
         }
-        inner.waiting.insert(self.ticket, Some(cx.waker().clone()));
+        inner.waiting.insert(self.key, Some(cx.waker().clone()));
         Poll::Pending
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
-        let mut inner = self.gate.0.borrow_mut();
-        inner.waiting.remove(&self.ticket);
+        let mut inner = self.limit.0.borrow_mut();
+        inner.waiting.remove(&self.key);
         inner.wake_first();
     }
 }
@@ -155,10 +158,10 @@ mod tests {
 
     #[test]
     fn the_most_urgent_goes_first_when_there_is_room_again() {
-        let gate = Gate::new(1);
-        let held = now(gate.pass(Priority::Low)).expect("room").expect("open");
-        let mut low = pin!(gate.pass(Priority::Low));
-        let mut high = pin!(gate.pass(Priority::High));
+        let limit = StreamLimit::new(1);
+        let held = now(limit.acquire(Priority::Low)).expect("room").expect("open");
+        let mut low = pin!(limit.acquire(Priority::Low));
+        let mut high = pin!(limit.acquire(Priority::High));
         assert!(poll(low.as_mut()).is_none() && poll(high.as_mut()).is_none());
         drop(held);
         assert!(poll(low.as_mut()).is_none(), "a less urgent request must not overtake");
@@ -170,22 +173,22 @@ mod tests {
 
     #[test]
     fn who_gives_up_lets_the_next_go() {
-        let gate = Gate::new(0);
-        let mut first = Box::pin(gate.pass(Priority::High));
-        let mut second = pin!(gate.pass(Priority::Low));
+        let limit = StreamLimit::new(0);
+        let mut first = Box::pin(limit.acquire(Priority::High));
+        let mut second = pin!(limit.acquire(Priority::Low));
         assert!(poll(first.as_mut()).is_none() && poll(second.as_mut()).is_none());
-        gate.set_limit(1);
+        limit.set_limit(1);
         drop(first);
         assert!(poll(second.as_mut()).is_some());
     }
 
     #[test]
     fn a_closed_gate_turns_everybody_away() {
-        let gate = Gate::new(0);
-        let mut waiting = pin!(gate.pass(Priority::High));
+        let limit = StreamLimit::new(0);
+        let mut waiting = pin!(limit.acquire(Priority::High));
         assert!(poll(waiting.as_mut()).is_none());
-        gate.close();
-        assert!(matches!(poll(waiting.as_mut()), Some(Err(Closed))));
-        assert!(matches!(now(gate.pass(Priority::High)), Some(Err(Closed))));
+        limit.close();
+        assert!(matches!(poll(waiting.as_mut()), Some(Err(ConnectionClosed))));
+        assert!(matches!(now(limit.acquire(Priority::High)), Some(Err(ConnectionClosed))));
     }
 }
