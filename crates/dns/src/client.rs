@@ -11,16 +11,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
+use simple_dns::TYPE;
 use thiserror::Error;
 use tokio::sync::oneshot;
 use units::Time;
 use world::UdpSocket;
 
-use simple_dns::TYPE;
-
 use super::message::{Answer, MOST_BYTES, Questions, TTL_SECONDS, question, read_answer};
-use super::retry::Retry;
-use super::service::Service;
+use crate::message::Service;
 
 /// `UseDnsHttpsSvcbInsecureExtraTimePercent`, `...Min` and `...Max` (net/base/features.cc).
 const EXTRA_SHARE: u32 = 5;
@@ -305,5 +303,34 @@ impl Asking {
     fn found(&mut self) -> Option<Host> {
         let service = self.service.take();
         self.address.map(|address| Host { address, service })
+    }
+}
+
+/// A stub resolver's retransmission schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Retry {
+    /// Chromium's own client: 1 s (`kDnsDefaultFallbackPeriod`, net/dns/dns_config.h), 2 s for the second attempt of
+    /// two, and then the system's resolver, which is glibc's.
+    #[default]
+    Chrome,
+    /// glibc: 5 s, two attempts (`RES_TIMEOUT`, `RES_DFLRETRY`; resolv.conf(5)).
+    Glibc,
+}
+
+const CHROME: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(5),
+];
+const GLIBC: [Duration; 2] = [Duration::from_secs(5); 2];
+
+impl Retry {
+    /// Timeout of each attempt.
+    pub fn waits(self) -> &'static [Duration] {
+        match self {
+            Retry::Chrome => &CHROME,
+            Retry::Glibc => &GLIBC,
+        }
     }
 }

@@ -11,7 +11,7 @@ use units::Time;
 use world::UdpSocket;
 
 use super::message::{Asked, MOST_BYTES, Records, answer, read_question};
-use super::service::Service;
+use crate::message::Service;
 
 /// Names and their addresses.
 pub type Zone = BTreeMap<String, IpAddr>;

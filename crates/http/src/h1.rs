@@ -13,8 +13,6 @@ pub mod codec;
 pub mod pipeline;
 pub mod server;
 
-// A buffer of bytes that were read and not yet consumed.
-
 /// A buffer filled at its back and consumed at its front. Its memory is initialised once.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {

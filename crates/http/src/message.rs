@@ -109,8 +109,6 @@ pub enum Failure {
     Refused(String),
 }
 
-// A request's head in the form that HTTP/2 and HTTP/3 need.
-
 /// The head of `request`, whose URI must be absolute.
 pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
     streamed_head(request, Some(request.body().len() as u64))

@@ -97,8 +97,6 @@ pub trait Schedule: fmt::Debug {
     fn signal(&mut self, _stream: u32, _signal: Signal) {}
 }
 
-// Streams of equal rank: in turn, or one after the other.
-
 /// The unit of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {

@@ -73,8 +73,6 @@ impl Answer {
     }
 }
 
-// A request's head, as passed to handlers.
-
 /// A request's head, borrowed from the connection's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {

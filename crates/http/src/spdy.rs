@@ -34,8 +34,6 @@ pub mod server;
 pub use client::{Handle, connect, connect_wanting};
 pub use server::{serve, serve_in};
 
-// I/O between a session and the stream below it.
-
 /// The most bytes per read.
 const READ_BYTES: usize = 32 << 10;
 
@@ -122,8 +120,6 @@ impl<S: Transport> Wire<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
-
-// HTTP messages as SPDY header blocks.
 
 /// The block of `request`, whose URI must be absolute.
 fn of_request(version: Version, request: &Request<Bytes>) -> Result<Fields, Failure> {

@@ -5,31 +5,27 @@
 //! [`Policy`](crate::Policy), and [`Session::advance`] reports the bytes taken by the transport. Bytes in the
 //! output can no longer be reordered: produce little at a time.
 
-mod error;
 mod event;
-mod flood;
 mod receive;
-mod stream;
 mod streams;
-mod transmit;
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-pub use self::error::{CommandError, OpenError, SessionError};
 pub use self::event::{Event, Message};
-use self::flood::Floods;
-use self::stream::{Half, Stream};
 use self::streams::Streams;
+use crate::compress::Context;
 use crate::compress::{Deflater, Inflater};
-use crate::context::Context;
 use crate::frame::{self, Block, Reader, Setting, SettingId, Settings, SynStream};
 use crate::window::{INITIAL_WINDOW, ReceiveWindow, SendWindow};
 use crate::{
     CloseReason, Config, FieldError, Fields, Output, Priority, Recall, ResetReason, StreamId,
     Version,
 };
+pub use event::{CommandError, OpenError, SessionError};
+use receive::Floods;
+use streams::{Half, Stream};
 
 /// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,24 +2,23 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
 
 use rustls::ClientConfig;
 use rustls::client::ClientSessionMemoryCache;
+use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
-use super::clock::WorldClock;
 use super::model::{self, Modelled};
-use super::name::server_name;
-use super::provider::provider;
 use super::records::Records;
 use super::settings::{Protocol, Resumption, Settings, Version};
 use super::stream::Stream;
-use super::trust::FixedLeaves;
+use crate::determinism::WorldClock;
+use crate::determinism::provider;
+use crate::identity::FixedLeaves;
 
 /// Number of servers whose sessions a client remembers.
 const SESSIONS: usize = 256;
@@ -156,5 +155,50 @@ fn offered(protocol: Protocol) -> Vec<Protocol> {
         Protocol::H1 => vec![Protocol::H1],
         Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
         Protocol::H3 => vec![Protocol::H3],
+    }
+}
+
+/// The longest label in DNS, in bytes (RFC 1035, section 2.3.4).
+const LONGEST_LABEL: usize = 63;
+
+/// The server called `host`: a DNS name or an address, an IPv6 address with or without brackets.
+///
+/// # Errors
+/// If it is neither; the message gives the reason.
+pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
+    let name = ServerName::try_from(unbracketed(host)).map(|name| name.to_owned());
+    name.map_err(|_| {
+        let label = host.split('.').find(|label| label.len() > LONGEST_LABEL);
+        let message = match label {
+            Some(label) => format!(
+                "`{host}` is no host name: its label `{label}` has {} bytes, and DNS allows {LONGEST_LABEL}",
+                label.len()
+            ),
+            None => format!("`{host}` is neither a DNS name nor an address that TLS could ask for"),
+        };
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })
+}
+
+/// A host as TLS names it: without the brackets that a URL puts around an IPv6 address (RFC 3986, section 3.2.2).
+pub fn unbracketed(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_addresses() {
+        for host in ["a.test", "[2001:db8::7]", "2001:db8::7", "192.0.2.1", "a_b.test"] {
+            assert!(server_name(host).is_ok(), "{host}");
+        }
+        assert!(matches!(server_name("[::1]"), Ok(ServerName::IpAddress(_))));
+        let long = format!("{}.test", "a".repeat(64));
+        let error = server_name(&long).unwrap_err().to_string();
+        assert!(error.contains("has 64 bytes, and DNS allows 63"), "{error}");
+        assert!(server_name(&format!("{}.test", "a".repeat(63))).is_ok());
+        assert!(server_name("a b").is_err());
     }
 }

@@ -18,14 +18,14 @@ use rustls::{
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
-use super::clock::WorldClock;
-use super::name::server_name;
-use super::provider::{Randomness, provider};
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
 use super::settings::Protocol;
 use super::stream::Stream;
-use super::trust::FixedLeaves;
+use crate::client::server_name;
+use crate::determinism::WorldClock;
+use crate::determinism::{Randomness, provider};
+use crate::identity::FixedLeaves;
 
 /// The problem with certificates or keys.
 #[derive(Debug, thiserror::Error)]

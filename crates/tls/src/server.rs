@@ -11,15 +11,15 @@ use tokio::io::DuplexStream;
 use tokio_rustls::TlsAcceptor;
 use world::TcpStream;
 
-use super::clock::WorldClock;
 use super::early;
 use super::identity::{Chain, Identity};
 use super::model::{self, Modelled};
-use super::provider::provider;
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::settings::{Protocol, Resumption, Security, Settings, Version};
 use super::stream::Stream;
-use super::tickets::Tickets;
+use crate::determinism::Tickets;
+use crate::determinism::WorldClock;
+use crate::determinism::provider;
 
 /// Number of tickets that a TLS 1.3 server sends after its handshake: two, as OpenSSL and so most servers.
 const TICKETS: usize = 2;

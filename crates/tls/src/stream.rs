@@ -17,8 +17,8 @@ use world::sim::HeldNotes;
 use super::early::ServerStream;
 use super::model;
 use super::records::{Records, Sizer};
-use super::sealing::Sealing;
 use super::settings::Protocol;
+use crate::records::Sealing;
 
 /// Clear text or TLS over TCP, either end.
 ///

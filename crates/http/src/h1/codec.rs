@@ -49,8 +49,6 @@ impl Version {
     }
 }
 
-// Errors in messages.
-
 /// The reason that a message was refused. The connection is not usable afterwards: the start of the next message is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
@@ -121,8 +119,6 @@ impl From<httparse::Error> for Error {
         }
     }
 }
-
-// Limits on the memory that a peer can claim.
 
 /// Upper bound of a head's fields whatever [`Limits`] say: the room on the stack.
 const MOST_FIELDS: usize = 128;

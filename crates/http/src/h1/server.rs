@@ -32,8 +32,6 @@ use exchange::Outbox;
 
 pub use connection::{Ended, serve};
 
-// Shared state of all connections of one core.
-
 /// A server's policy. The timeouts are coarse: see [`crate::wheel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {

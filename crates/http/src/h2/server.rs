@@ -77,8 +77,6 @@ where
     }
 }
 
-// A request's body on its stream.
-
 /// The client's bytes on a stream. Consuming them opens the window again.
 struct Received {
     stream: RecvStream,

@@ -77,8 +77,6 @@ pub trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Duplex for S {}
 
-// The source of a streamed response's body.
-
 /// A body checked against its announced length: a client never takes one of another length for complete.
 pub(crate) struct Source {
     body: Box<dyn Body>,

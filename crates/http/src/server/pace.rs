@@ -62,8 +62,6 @@ impl Patience {
     }
 }
 
-// A request's body with a minimum rate.
-
 /// A body that fails as stalled if it comes too slowly. Time in which it is not awaited does not count.
 pub(crate) struct Paced {
     body: RequestBody,

@@ -158,8 +158,6 @@ pub(crate) fn is_bodiless(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-// A request's fields, in any protocol's representation.
-
 /// A request's fields, borrowed: as HTTP/1's lines, as the map of HTTP/2 and HTTP/3, as SPDY's block. Names are case-insensitive,
 /// several values of one name come one by one. Pseudo-header fields of HTTP/2 and SPDY (`:method`, ...) are excluded.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,11 +8,11 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::TcpStream;
 
-use super::hello::ServerHello;
+use super::handshake::ServerHello;
 use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
 use super::{Sessions, Version};
+use crate::records::Sealing;
 use crate::records::{MAX_RECORD_BYTES, Records, Sizer};
-use crate::sealing::Sealing;
 use crate::settings::Protocol;
 
 /// The end of the connection.

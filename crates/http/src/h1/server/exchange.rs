@@ -179,8 +179,6 @@ fn protocol(version: Version) -> Protocol {
     }
 }
 
-// Outgoing responses.
-
 /// Bodies up to this size are copied after their heads, so that the transport gets one piece: that costs less than the
 /// kernel's work on a second one.
 const COPIED: usize = 8 * 1024;

@@ -252,8 +252,6 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
-// A response's body, streamed into the outbox.
-
 /// Framing of the body's end (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {

@@ -208,8 +208,6 @@ impl quic::RecvStream for RecvStream {
     }
 }
 
-// Bytes that have passed on a connection, and on each of its request streams.
-
 /// Ready when the peer stops a stream, or the connection is lost.
 pub(in crate::h3) type Stop = Pin<Box<dyn Future<Output = ()>>>;
 

@@ -108,8 +108,6 @@ pub(super) fn close(client: &quinn::Connection, code: Code) {
     client.close(code, b"");
 }
 
-// An incoming connection, from its handshake to its end.
-
 /// A connection request.
 pub struct Incoming {
     pub(super) request: ConnectionRequest,
@@ -192,8 +190,6 @@ async fn within<T>(span: Option<Duration>, future: impl Future<Output = T>) -> O
         Some(span) => world::timeout(span, future).await.ok(),
     }
 }
-
-// A connection's requests in progress, and the side that each waits for.
 
 /// Time for a client to fetch the last of its responses on shutdown: a closed QUIC connection retransmits nothing.
 /// Enough for two losses in a row over a satellite.

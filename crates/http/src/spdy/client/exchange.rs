@@ -106,8 +106,6 @@ impl Drop for Exchange<'_> {
     }
 }
 
-// Events received for each request and not yet reported.
-
 /// An event of a request.
 pub(super) enum Part {
     /// The request's last byte has been handed to the transport.

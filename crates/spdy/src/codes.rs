@@ -103,3 +103,62 @@ impl fmt::Debug for CloseReason {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// A stream's priority: 0 is the most urgent, 7 the least (2.3.3).
+///
+/// Version 2 has 0 to 3. Its draft calls 0 the lowest, but Chrome, mod_spdy and spdylay all used 0 for the most
+/// urgent in that version, too, and so does this crate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The most urgent.
+    pub const HIGHEST: Priority = Priority(0);
+    /// The least urgent. A frame of version 2 carries it as 3.
+    pub const LOWEST: Priority = Priority(7);
+
+    /// The priority `level`; values above 7 count as 7.
+    pub fn new(level: u8) -> Priority {
+        Priority(level.min(Priority::LOWEST.0))
+    }
+
+    /// 0 to 7.
+    pub fn level(self) -> u8 {
+        self.0
+    }
+}
+
+/// Identifies a stream in its session: 31 bits, odd if the client opened it, even if the server did (2.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(u32);
+
+impl StreamId {
+    /// No stream; in a WINDOW_UPDATE of SPDY/3.1 the session.
+    pub const ZERO: StreamId = StreamId(0);
+
+    /// The stream with this number. The first bit is reserved and dropped.
+    pub fn new(number: u32) -> StreamId {
+        StreamId(number & 0x7fff_ffff)
+    }
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+
+    /// Returns true if it is one of the client's.
+    pub fn is_clients(self) -> bool {
+        self.0 % 2 == 1
+    }
+
+    /// Returns true if it is 0.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

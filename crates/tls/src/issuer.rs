@@ -10,10 +10,10 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rcgen::{
-    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair,
-    KeyUsagePurpose, PublicKeyData, SerialNumber, date_time_ymd,
-};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber, date_time_ymd};
+use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::crypto::ring::Ticketer;
 use rustls::crypto::ring::sign::any_supported_type;
@@ -31,7 +31,7 @@ use super::settings::Protocol;
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Validity of a leaf from its creation.
-const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const LEAF_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Number of hosts whose certificates are cached; the oldest is evicted.
 const MOST_HOSTS: usize = 1_000;
@@ -200,7 +200,7 @@ fn leaf(host: &str, now: Duration) -> Result<CertificateParams, IssuerError> {
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
-    validity(&mut params, now.saturating_sub(DAY), now + LIFETIME)?;
+    validity(&mut params, now.saturating_sub(DAY), now + LEAF_LIFETIME)?;
     Ok(params)
 }
 
@@ -221,10 +221,60 @@ pub(super) fn validity(
     Ok(())
 }
 
+/// Validity: a key that its operator forgets does not stay dangerous for long.
+const AUTHORITY_LIFETIME: Duration = Duration::from_secs(2 * 365 * 24 * 60 * 60);
+
+/// A new authority's files.
+pub struct NewAuthority {
+    /// Its certificate, PEM: clients must trust it.
+    pub certificate: String,
+    /// Its private key, PEM (PKCS#8, ECDSA with P-256): to be kept secret.
+    pub key: String,
+}
+
+impl NewAuthority {
+    /// Creates an authority, valid for two years from the date `now`, since 1970. It signs leaves only, no further authorities.
+    ///
+    /// # Errors
+    /// If the machine has no randomness.
+    pub fn new(now: Duration) -> Result<NewAuthority, IssuerError> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name(&key));
+        validity(&mut params, now.saturating_sub(DAY), now + AUTHORITY_LIFETIME)?;
+        let certificate = params.self_signed(&key)?;
+        Ok(NewAuthority {
+            certificate: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+        })
+    }
+}
+
+/// A unique name per authority, so that clients that know several can tell them apart.
+fn name(key: &KeyPair) -> String {
+    let hash = digest(&SHA256, key.der_bytes());
+    let [a, b, c, d, ..] = hash.as_ref() else { unreachable!("it has 32 bytes") };
+    format!("farlink interception {a:02x}{b:02x}{c:02x}{d:02x}")
+}
+
+/// PEM encoding (RFC 7468).
+fn pem(label: &str, der: &[u8]) -> String {
+    const LINE: usize = 64;
+    let text = STANDARD.encode(der);
+    let mut pem = format!("-----BEGIN {label}-----\n");
+    for start in (0..text.len()).step_by(LINE) {
+        pem.push_str(&text[start..text.len().min(start + LINE)]);
+        pem.push('\n');
+    }
+    pem + &format!("-----END {label}-----\n")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::new_authority::NewAuthority;
-    use super::*;
+    use super::{*, NewAuthority};
 
     const NOW: Duration = Duration::from_secs(1_790_000_000);
 
