@@ -10,8 +10,8 @@ use std::fmt;
 mod tree;
 mod urgency;
 
-use tree::Tree;
-use urgency::{Heed, Urgent};
+use tree::DependencyTree;
+use urgency::{Heed, UrgencySchedule};
 
 pub use tree::{DEPENDENCY_BYTES, Dependency};
 pub use urgency::Urgency;
@@ -46,11 +46,11 @@ impl Scheduler {
     /// An empty schedule of HTTP/2's streams.
     pub fn schedule(self) -> Box<dyn Schedule> {
         match self {
-            Scheduler::Fifo => Box::new(Turns::new(Order::Whole)),
-            Scheduler::RoundRobin => Box::new(Turns::new(Order::Chunks)),
-            Scheduler::Strict => Box::new(Urgent::new(Heed::Urgency)),
-            Scheduler::Tree => Box::new(Tree::default()),
-            Scheduler::Rfc9218 => Box::new(Urgent::new(Heed::Everything)),
+            Scheduler::Fifo => Box::new(TurnSchedule::new(TurnOrder::Whole)),
+            Scheduler::RoundRobin => Box::new(TurnSchedule::new(TurnOrder::Chunks)),
+            Scheduler::Strict => Box::new(UrgencySchedule::new(Heed::Urgency)),
+            Scheduler::Tree => Box::new(DependencyTree::default()),
+            Scheduler::Rfc9218 => Box::new(UrgencySchedule::new(Heed::Everything)),
         }
     }
 
@@ -62,7 +62,7 @@ impl Scheduler {
 
 /// The outcome of serving a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServeOutcome {
     /// It sent this many bytes and has more.
     Chunk(usize),
     /// It sent this many bytes, its last, or was reset.
@@ -91,7 +91,7 @@ pub trait Schedule: fmt::Debug {
     fn is_empty(&self) -> bool;
 
     /// Serves the next stream; if it is blocked, the one after it. Returns false if all are blocked.
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool;
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool;
 
     /// Notes a client's signal about a stream, open or future.
     fn signal(&mut self, _stream: u32, _signal: Signal) {}
@@ -99,7 +99,7 @@ pub trait Schedule: fmt::Debug {
 
 /// The unit of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum TurnOrder {
     /// A chunk of each, in turn.
     Chunks,
     /// One response after the other.
@@ -108,18 +108,18 @@ enum Order {
 
 /// Streams in the order of their responses.
 #[derive(Debug)]
-struct Turns {
-    order: Order,
+struct TurnSchedule {
+    order: TurnOrder,
     queue: VecDeque<u32>,
 }
 
-impl Turns {
-    fn new(order: Order) -> Turns {
-        Turns { order, queue: VecDeque::new() }
+impl TurnSchedule {
+    fn new(order: TurnOrder) -> TurnSchedule {
+        TurnSchedule { order, queue: VecDeque::new() }
     }
 }
 
-impl Schedule for Turns {
+impl Schedule for TurnSchedule {
     fn add(&mut self, stream: u32) {
         self.queue.push_back(stream);
     }
@@ -128,17 +128,17 @@ impl Schedule for Turns {
         self.queue.is_empty()
     }
 
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool {
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool {
         for at in 0..self.queue.len() {
             let stream = self.queue[at];
             match serve(stream) {
-                Served::Blocked => continue,
-                Served::Chunk(_) if self.order == Order::Whole => {}
-                Served::Chunk(_) => {
+                ServeOutcome::Blocked => continue,
+                ServeOutcome::Chunk(_) if self.order == TurnOrder::Whole => {}
+                ServeOutcome::Chunk(_) => {
                     self.queue.remove(at);
                     self.queue.push_back(stream);
                 }
-                Served::Done(_) => {
+                ServeOutcome::Done(_) => {
                     self.queue.remove(at);
                 }
             }
@@ -168,12 +168,12 @@ mod tests {
         let mut order = Vec::new();
         while schedule.serve_one(&mut |stream| {
             if blocked.contains(&stream) {
-                return Served::Blocked;
+                return ServeOutcome::Blocked;
             }
             order.push(stream);
             let left = left.get_mut(&stream).expect("only what was added is served");
             *left -= 1;
-            if *left == 0 { Served::Done(100) } else { Served::Chunk(100) }
+            if *left == 0 { ServeOutcome::Done(100) } else { ServeOutcome::Chunk(100) }
         }) {}
         assert_eq!(schedule.is_empty(), blocked.is_empty());
         order
@@ -200,23 +200,23 @@ mod tests {
         assert_eq!([Scheduler::Tree, Scheduler::Rfc9218].map(Scheduler::spdy), [None, None]);
     }
 
-    fn turns(order: Order, blocked: &[u32]) -> Vec<u32> {
-        order_of(&mut Turns::new(order), &[(1, 1), (2, 2), (3, 3)], blocked)
+    fn turns(order: TurnOrder, blocked: &[u32]) -> Vec<u32> {
+        order_of(&mut TurnSchedule::new(order), &[(1, 1), (2, 2), (3, 3)], blocked)
     }
 
     #[test]
     fn equal_streams_take_turns() {
-        assert_eq!(turns(Order::Chunks, &[]), [1, 2, 3, 2, 3, 3]);
+        assert_eq!(turns(TurnOrder::Chunks, &[]), [1, 2, 3, 2, 3, 3]);
     }
 
     #[test]
     fn in_order_finishes_one_before_the_next() {
-        assert_eq!(turns(Order::Whole, &[]), [1, 2, 2, 3, 3, 3]);
+        assert_eq!(turns(TurnOrder::Whole, &[]), [1, 2, 2, 3, 3, 3]);
     }
 
     #[test]
     fn a_blocked_stream_is_passed_over() {
-        assert_eq!(turns(Order::Whole, &[1]), [2, 2, 3, 3, 3]);
-        assert_eq!(turns(Order::Chunks, &[2]), [1, 3, 3, 3]);
+        assert_eq!(turns(TurnOrder::Whole, &[1]), [2, 2, 3, 3, 3]);
+        assert_eq!(turns(TurnOrder::Chunks, &[2]), [1, 3, 3, 3]);
     }
 }

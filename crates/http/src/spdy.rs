@@ -43,7 +43,7 @@ const LEAST_ROOM: usize = 4 << 10;
 /// Pieces of the output per vectored write.
 const SLICES: usize = 16;
 
-struct Wire<S> {
+struct SessionWire<S> {
     stream: S,
     buffer: BytesMut,
     /// DATA frames are added to the waiting output while it is smaller than this.
@@ -53,11 +53,11 @@ struct Wire<S> {
     ends: VecDeque<u64>,
 }
 
-impl<S: Transport> Wire<S> {
+impl<S: Transport> SessionWire<S> {
     /// `chunk_bytes` is the size of the session's DATA frames: one of at most half that size goes with the next.
-    fn new(stream: S, chunk_bytes: usize) -> Wire<S> {
+    fn new(stream: S, chunk_bytes: usize) -> SessionWire<S> {
         let notes = stream.held();
-        Wire {
+        SessionWire {
             stream,
             buffer: BytesMut::new(),
             fill_bytes: chunk_bytes.div_ceil(2),

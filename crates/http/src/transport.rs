@@ -75,7 +75,7 @@ impl Transport for Stream {
 // and SSH within it may still send). No buffer is held while nothing moves.
 
 /// A pool of buffers.
-pub(crate) trait Buffers {
+pub(crate) trait BufferPool {
     /// Lends an empty buffer.
     fn lend(&self) -> Buffer;
     /// Takes back an empty buffer.
@@ -93,7 +93,7 @@ pub(crate) struct Patience {
 
 /// The end of two joined streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joined {
+pub(crate) enum RelayEnd {
     /// Both have ended.
     Ended,
     /// Nothing passed for too long.
@@ -107,15 +107,15 @@ pub(crate) enum Joined {
 pub(crate) async fn join<N, F>(
     (near, far): (&mut N, &mut F),
     carried: Option<Buffer>,
-    buffers: &impl Buffers,
+    buffers: &impl BufferPool,
     timer: &Timer,
     patience: Patience,
-) -> io::Result<Joined>
+) -> io::Result<RelayEnd>
 where
     N: AsyncRead + AsyncWrite + Unpin,
     F: AsyncRead + AsyncWrite + Unpin + ?Sized,
 {
-    let (mut up, mut down) = (Way::carrying(carried), Way::default());
+    let (mut up, mut down) = (RelayDirection::carrying(carried), RelayDirection::default());
     timer.set(patience.open);
     poll_fn(|cx| {
         let mut moved = false;
@@ -126,21 +126,21 @@ where
             (Poll::Ready(Err(error)), _) | (_, Poll::Ready(Err(error))) => {
                 return Poll::Ready(Err(error));
             }
-            (Poll::Ready(Ok(())), Poll::Ready(Ok(()))) => return Poll::Ready(Ok(Joined::Ended)),
+            (Poll::Ready(Ok(())), Poll::Ready(Ok(()))) => return Poll::Ready(Ok(RelayEnd::Ended)),
             _ => {}
         }
         if moved {
             let is_half_closed = up.has_ended || down.has_ended;
             timer.set(if is_half_closed { patience.half_closed } else { patience.open });
         }
-        timer.poll_expired(cx).map(|()| Ok(Joined::Stalled))
+        timer.poll_expired(cx).map(|()| Ok(RelayEnd::Stalled))
     })
     .await
 }
 
 /// One direction.
 #[derive(Debug, Default)]
-struct Way {
+struct RelayDirection {
     /// Bytes being moved.
     carried: Option<Buffer>,
     is_unflushed: bool,
@@ -148,10 +148,10 @@ struct Way {
     is_done: bool,
 }
 
-impl Way {
+impl RelayDirection {
     /// A direction that already holds `carried`.
-    fn carrying(carried: Option<Buffer>) -> Way {
-        Way { carried, ..Way::default() }
+    fn carrying(carried: Option<Buffer>) -> RelayDirection {
+        RelayDirection { carried, ..RelayDirection::default() }
     }
 
     /// Moves as much as possible; ready when the end has been passed on. `moved` is set if anything was moved.
@@ -159,7 +159,7 @@ impl Way {
         &mut self,
         mut from: Pin<&mut (impl AsyncRead + ?Sized)>,
         mut to: Pin<&mut (impl AsyncWrite + ?Sized)>,
-        buffers: &impl Buffers,
+        buffers: &impl BufferPool,
         moved: &mut bool,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {

@@ -6,9 +6,9 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use chance::Stream;
 use ::ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ::ring::digest::{SHA256, digest};
+use chance::Stream;
 use rustls::crypto::ring::cipher_suite as suites;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,

@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber, date_time_ymd,
+};
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::crypto::ring::Ticketer;
@@ -274,7 +277,7 @@ fn pem(label: &str, der: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{*, NewAuthority};
+    use super::{NewAuthority, *};
 
     const NOW: Duration = Duration::from_secs(1_790_000_000);
 

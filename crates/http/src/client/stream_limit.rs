@@ -14,7 +14,7 @@ use crate::Priority;
 type QueueKey = (Priority, u64);
 
 #[derive(Debug)]
-struct Inner {
+struct LimitState {
     /// The server's limit of streams.
     limit: usize,
     open: usize,
@@ -25,7 +25,7 @@ struct Inner {
 
 /// The limit of one connection, with its queue. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamLimit(Rc<RefCell<Inner>>);
+pub(crate) struct StreamLimit(Rc<RefCell<LimitState>>);
 
 /// The connection ended while a request waited for a stream.
 #[derive(Debug)]
@@ -38,7 +38,13 @@ pub(crate) struct StreamPermit(StreamLimit);
 impl StreamLimit {
     pub(crate) fn new(limit: usize) -> StreamLimit {
         let (waiting, closed) = (BTreeMap::new(), false);
-        StreamLimit(Rc::new(RefCell::new(Inner { limit, open: 0, arrived: 0, waiting, closed })))
+        StreamLimit(Rc::new(RefCell::new(LimitState {
+            limit,
+            open: 0,
+            arrived: 0,
+            waiting,
+            closed,
+        })))
     }
 
     /// Waits for the right to open a stream.
@@ -75,7 +81,7 @@ impl StreamLimit {
     }
 }
 
-impl Inner {
+impl LimitState {
     fn has_room(&self) -> bool {
         self.open < self.limit
     }

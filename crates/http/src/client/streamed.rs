@@ -25,9 +25,9 @@ pub struct Incoming {
 }
 
 /// A response's body, as the server sends it.
-pub struct IncomingBody(Kind);
+pub struct IncomingBody(BodySource);
 
-enum Kind {
+enum BodySource {
     H1(Box<h1::client::Incoming<Stream>>),
     H2(Box<h2::Incoming>),
 }
@@ -59,12 +59,12 @@ impl Connection {
             Connection::H1(connection) => {
                 let exchange = connection.exchange_informed(request, body, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(Kind::H1(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodySource::H1(Box::new(body))) })
             }
             Connection::H2 { handle, .. } => {
                 let exchange = handle.exchange(request, body, Priority::Medium, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(Kind::H2(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodySource::H2(Box::new(body))) })
             }
             Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
                 let message = "bodies go piece by piece over HTTP/1.1 and HTTP/2 only";
@@ -78,27 +78,27 @@ impl IncomingBody {
     /// Returns true once the body has ended.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
-            Kind::H1(body) => body.is_ended(),
-            Kind::H2(body) => body.is_ended(),
+            BodySource::H1(body) => body.is_ended(),
+            BodySource::H2(body) => body.is_ended(),
         }
     }
 
     /// The stream in the protocol that the server has switched to, after it has answered 101.
     pub fn into_switched(self) -> Option<Stream> {
         match self.0 {
-            Kind::H1(body) => {
+            BodySource::H1(body) => {
                 let (stream, ahead) = body.into_switched();
                 Some(stream.after(ahead))
             }
-            Kind::H2(_) => None,
+            BodySource::H2(_) => None,
         }
     }
 
     /// The HTTP/1 connection, if it is reusable now that this body has ended.
     pub fn into_connection(self) -> Option<Connection> {
         match self.0 {
-            Kind::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
-            Kind::H2(_) => None,
+            BodySource::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
+            BodySource::H2(_) => None,
         }
     }
 }
@@ -106,8 +106,8 @@ impl IncomingBody {
 impl Body for IncomingBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &mut self.0 {
-            Kind::H1(body) => body.poll_next(cx),
-            Kind::H2(body) => body.poll_next(cx),
+            BodySource::H1(body) => body.poll_next(cx),
+            BodySource::H2(body) => body.poll_next(cx),
         }
     }
 }
@@ -119,18 +119,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The wait that holds a body back.
 #[derive(Default)]
-pub(crate) struct Hold(Option<Pin<Box<dyn Future<Output = ()>>>>);
+pub(crate) struct ContinueWait(Option<Pin<Box<dyn Future<Output = ()>>>>);
 
-impl Hold {
+impl ContinueWait {
     /// The hold of a body whose head has these fields.
-    pub(crate) fn of(fields: &HeaderMap) -> Hold {
-        Hold(expects_continue(fields).then(|| Box::pin(world::sleep(PATIENCE)) as _))
+    pub(crate) fn of(fields: &HeaderMap) -> ContinueWait {
+        ContinueWait(expects_continue(fields).then(|| Box::pin(world::sleep(PATIENCE)) as _))
     }
 
     /// Ready once the body may go.
     pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(hold) = &mut self.0 {
-            ready!(hold.as_mut().poll(cx));
+        if let Some(continue_wait) = &mut self.0 {
+            ready!(continue_wait.as_mut().poll(cx));
             self.0 = None;
         }
         Poll::Ready(())

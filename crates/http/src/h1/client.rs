@@ -42,15 +42,19 @@ impl Default for Settings {
 /// A connection to a server, over plain TCP or TLS.
 #[derive(Debug)]
 pub struct Connection<S> {
-    wire: Wire<S>,
-    out: Outgoing,
+    wire: ClientWire<S>,
+    out: RequestOutput,
     reusable: bool,
 }
 
 impl<S: Transport> Connection<S> {
     /// Wraps a stream on which nothing has been sent.
     pub fn new(stream: S, settings: Settings) -> Connection<S> {
-        Connection { wire: Wire::new(stream, settings), out: Outgoing::default(), reusable: true }
+        Connection {
+            wire: ClientWire::new(stream, settings),
+            out: RequestOutput::default(),
+            reusable: true,
+        }
     }
 
     /// The stream below.
@@ -60,7 +64,7 @@ impl<S: Transport> Connection<S> {
 
     /// The stream below, for another protocol, and the bytes received after the last response.
     fn into_stream(self) -> (S, Bytes) {
-        let Wire { stream, input, .. } = self.wire;
+        let ClientWire { stream, input, .. } = self.wire;
         (stream, Bytes::copy_from_slice(input.filled()))
     }
 
@@ -89,13 +93,13 @@ impl<S: Transport> Connection<S> {
         let sent = self.send(request, progress).await;
         // A server may answer, and close, before it has read the whole request: RFC 9112 section 9.5.
         let (wire, unsent) = (&mut self.wire, sent.as_ref().err());
-        let mut reading = Reading::default();
+        let mut reading = ResponseInput::default();
         let persistent =
             poll_fn(|cx| wire.poll_response(cx, request.method(), &mut reading, progress, unsent))
                 .await?;
         self.reusable = persistent
             && request.version() != Version::HTTP_10
-            && matches!(sent, Ok(Sent::Whole))
+            && matches!(sent, Ok(SendOutcome::Whole))
             && self.wire.input.is_empty();
         Ok(())
     }
@@ -104,36 +108,36 @@ impl<S: Transport> Connection<S> {
         &mut self,
         request: &Request<Bytes>,
         progress: &mut dyn Progress,
-    ) -> io::Result<Sent> {
+    ) -> io::Result<SendOutcome> {
         let Connection { wire, out, .. } = self;
         out.fill(request);
         while !out.is_sent() {
             let step = poll_fn(|cx| {
                 if let Poll::Ready(written) = wire.poll_write(cx, out) {
-                    return Poll::Ready(written.map(|()| Step::Wrote));
+                    return Poll::Ready(written.map(|()| SendStep::Wrote));
                 }
                 // RFC 9112 section 9.5: watch for a response that makes the rest of the body pointless.
-                wire.poll_fill(cx).map(|_| Ok(Step::Answered))
+                wire.poll_fill(cx).map(|_| Ok(SendStep::Answered))
             });
-            if let Step::Answered = step.await? {
-                return Ok(Sent::Part);
+            if let SendStep::Answered = step.await? {
+                return Ok(SendOutcome::Part);
             }
         }
         poll_fn(|cx| wire.poll_flush(cx)).await?;
         progress.sent(out.head.len() as u64, out.body.len() as u64);
-        Ok(Sent::Whole)
+        Ok(SendOutcome::Whole)
     }
 }
 
 /// The part of a request that was sent.
-enum Sent {
+enum SendOutcome {
     Whole,
     /// The server answered first.
     Part,
 }
 
 /// An event while sending.
-enum Step {
+enum SendStep {
     Wrote,
     /// The server sent something, or closed its direction.
     Answered,
@@ -145,7 +149,7 @@ enum Step {
 
 /// A stream to a server, and the bytes read of its responses.
 #[derive(Debug)]
-pub(super) struct Wire<S> {
+pub(super) struct ClientWire<S> {
     pub(super) stream: S,
     pub(super) decoder: ResponseDecoder,
     pub(super) input: Buffer,
@@ -155,7 +159,7 @@ pub(super) struct Wire<S> {
 
 /// A request's outgoing bytes.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct RequestOutput {
     pub(super) head: Vec<u8>,
     pub(super) body: Bytes,
     at: usize,
@@ -165,13 +169,13 @@ pub(super) struct Outgoing {
 
 /// Progress of reading one response.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ResponseInput {
     /// True if a byte of it has arrived.
     begun: bool,
     persistent: bool,
 }
 
-impl Outgoing {
+impl RequestOutput {
     /// Sets the bytes of `request`, none of them sent, reusing the memory.
     pub(super) fn fill(&mut self, request: &Request<Bytes>) {
         self.head.clear();
@@ -196,9 +200,9 @@ impl Outgoing {
     }
 }
 
-impl<S: Transport> Wire<S> {
-    pub(super) fn new(stream: S, settings: Settings) -> Wire<S> {
-        Wire {
+impl<S: Transport> ClientWire<S> {
+    pub(super) fn new(stream: S, settings: Settings) -> ClientWire<S> {
+        ClientWire {
             held: stream.held(),
             stream,
             decoder: ResponseDecoder::new(settings.limits),
@@ -210,9 +214,9 @@ impl<S: Transport> Wire<S> {
     pub(super) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
-        out: &mut Outgoing,
+        out: &mut RequestOutput,
     ) -> Poll<io::Result<()>> {
-        let Outgoing { head, body, at, .. } = &*out;
+        let RequestOutput { head, body, at, .. } = &*out;
         let parts = [
             IoSlice::new(&head[(*at).min(head.len())..]),
             IoSlice::new(&body[at.saturating_sub(head.len())..]),
@@ -246,7 +250,7 @@ impl<S: Transport> Wire<S> {
         &mut self,
         cx: &mut Context<'_>,
         method: &Method,
-        reading: &mut Reading,
+        reading: &mut ResponseInput,
         progress: &mut dyn Progress,
         unsent: Option<&io::Error>,
     ) -> Poll<Result<bool, Failure>> {
@@ -286,7 +290,7 @@ impl<S: Transport> Wire<S> {
     }
 
     /// Handles the server's close: the end of a body delimited by it, or a premature end.
-    fn ended(&mut self, reading: Reading, unsent: Option<&io::Error>) -> Result<(), Failure> {
+    fn ended(&mut self, reading: ResponseInput, unsent: Option<&io::Error>) -> Result<(), Failure> {
         match self.decoder.end() {
             Ok(()) => Ok(()),
             Err(error) if reading.begun => {

@@ -19,7 +19,7 @@ use http::{Response, StatusCode};
 use crate::h1::Buffer;
 use crate::h1::codec::{Limits, encode};
 use crate::server::{Drain, Pace};
-use crate::transport::{Buffers, Joined, Patience, join};
+use crate::transport::{BufferPool, Patience, RelayEnd, join};
 use crate::wheel::{Timer, Wheel};
 use crate::{Duplex, Transport};
 
@@ -27,7 +27,7 @@ mod connection;
 mod exchange;
 mod late;
 
-use connection::Connection;
+use connection::ServerConnection;
 use exchange::Outbox;
 
 pub use connection::{Ended, serve};
@@ -150,7 +150,7 @@ fn keep<T>(spares: &mut Vec<T>, spare: T) {
 
 // A connection that has become a tunnel (RFC 9110 section 9.3.6), or has switched protocols (section 7.8).
 
-impl<S: Transport> Connection<'_, S> {
+impl<S: Transport> ServerConnection<'_, S> {
     /// Grants the tunnel, joins the connection to `far`, and returns how that ended. Bytes that the client sent ahead go first.
     async fn tunnel(&mut self, far: Box<dyn Duplex>) -> Ended {
         // No framing field: everything after it belongs to the tunnel.
@@ -174,14 +174,14 @@ impl<S: Transport> Connection<'_, S> {
         let (carried, patience) = (self.input.take(), self.core.patience());
         let ends = (&mut self.stream, &mut *far);
         match join(ends, carried, self.core, &self.timer, patience).await {
-            Ok(Joined::Ended) => Ended::Orderly,
-            Ok(Joined::Stalled) => Ended::Stalled,
+            Ok(RelayEnd::Ended) => Ended::Orderly,
+            Ok(RelayEnd::Stalled) => Ended::Stalled,
             Err(error) => Ended::Broken(error),
         }
     }
 }
 
-impl Buffers for Core {
+impl BufferPool for Core {
     fn lend(&self) -> Buffer {
         self.input()
     }

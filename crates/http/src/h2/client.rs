@@ -14,17 +14,17 @@ use ::h2::client::SendRequest;
 use bytes::Bytes;
 use http::Request;
 
-use self::exchange::{Exchange, Watch};
-use self::priority_tree::Tree;
-use super::metering::{H2Backlog, Waiting};
+use self::exchange::{H2Exchange, StreamWatch};
+use self::priority_tree::PriorityTree;
+use super::metering::{H2Backlog, UnsentBody};
 use super::settings;
 use super::wire::coalesce::HeadPerWrite;
 use super::wire::field_filter::FieldFiltered;
-use super::wire::observer::{Observed, Observer, Shared};
+use super::wire::observer::{Observed, Observer, SharedObserver};
 use super::wire::priority::PriorityWriter;
 use crate::client::stream_limit::StreamLimit;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
-use exchange::{Promising, Pushed};
+use exchange::{PromiseReceiver, Pushed};
 
 pub use self::streamed::Incoming;
 
@@ -58,7 +58,7 @@ where
     let observer = Rc::new(RefCell::new(Observer::of_client()));
     let backlog = H2Backlog::new(stream.held(), &observer);
     let stream = FieldFiltered::of_server(Observed::new(HeadPerWrite::new(stream), &observer));
-    let tree = settings.dependencies.map(Tree::new);
+    let tree = settings.dependencies.map(PriorityTree::new);
     let stream = PriorityWriter::new(stream, tree.as_ref());
     let mut builder = settings.builder();
     builder.enable_push(wanted.is_some());
@@ -87,10 +87,10 @@ where
 #[derive(Clone)]
 pub struct Handle {
     requests: SendRequest<Bytes>,
-    observer: Shared,
+    observer: SharedObserver,
     backlog: Rc<H2Backlog>,
     stream_limit: StreamLimit,
-    tree: Option<Tree>,
+    tree: Option<PriorityTree>,
     /// Pushed responses, if they are accepted.
     promises: Option<Rc<RefCell<Promises<Pushed>>>>,
 }
@@ -107,7 +107,7 @@ impl Handle {
     }
 
     /// The frame account of the connection.
-    pub fn observer(&self) -> &Shared {
+    pub fn observer(&self) -> &SharedObserver {
         &self.observer
     }
 
@@ -132,7 +132,7 @@ impl Handle {
             }
         }
         let head = crate::message::head(request)?;
-        let body = Waiting::new(request.body().clone(), &self.backlog);
+        let body = UnsentBody::new(request.body().clone(), &self.backlog);
         self.backlog.note(0);
         let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
@@ -146,10 +146,10 @@ impl Handle {
         // Its HEADERS are written when the driver next runs.
         let _branch = self.tree.as_ref().map(|tree| tree.open(stream, precedence));
         let promising = self.promises.as_ref().map(|promises| {
-            Promising::new(response.push_promises(), request.uri(), promises, &self.observer)
+            PromiseReceiver::new(response.push_promises(), request.uri(), promises, &self.observer)
         });
-        let watch = Watch::new(&self.observer, stream);
-        Exchange { watch, upload, body, sent: false, promising, progress }.run(response).await
+        let watch = StreamWatch::new(&self.observer, stream);
+        H2Exchange { watch, upload, body, sent: false, promising, progress }.run(response).await
     }
 
     /// The pushed response to `request`, if there is one.

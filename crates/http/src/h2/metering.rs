@@ -1,4 +1,4 @@
-//! Time that a sender had data to send, and time that only flow control held it back.
+//! Data that waits to be sent: its bytes, and the time that it waits, for flow control or the transport.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use units::Time;
 use world::sim::HeldNotes;
 
-use super::wire::observer::Shared;
+use super::wire::observer::SharedObserver;
 
 /// The state of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl FlowMeter {
     }
 }
 
-// H2Backlog of message bodies: bytes that are ready and have not left h2, for the record of buffered bytes per layer.
+// The backlog of message bodies: bytes that are ready and have not left h2, for the record of buffered bytes per layer.
 //
 // A body waits above h2 until the scheduler and the windows release it, then in h2 until the stream below accepts it.
 // h2 does not report the bytes that it holds; they are the bytes handed to it less those that the observer saw leave.
@@ -66,7 +66,7 @@ impl FlowMeter {
 #[derive(Debug)]
 pub(super) struct H2Backlog {
     notes: Option<HeldNotes>,
-    observer: Shared,
+    observer: SharedObserver,
     /// Bytes of bodies above h2.
     waiting: Cell<u64>,
     /// Bytes of bodies handed to h2 so far, less those that it dropped with their stream.
@@ -74,7 +74,7 @@ pub(super) struct H2Backlog {
 }
 
 impl H2Backlog {
-    pub(super) fn new(notes: Option<HeldNotes>, observer: &Shared) -> Rc<H2Backlog> {
+    pub(super) fn new(notes: Option<HeldNotes>, observer: &SharedObserver) -> Rc<H2Backlog> {
         let (waiting, handed) = (Cell::default(), Cell::default());
         Rc::new(H2Backlog { notes, observer: Rc::clone(observer), waiting, handed })
     }
@@ -102,15 +102,15 @@ impl H2Backlog {
 
 /// The part of one body that waits above h2.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct UnsentBody {
     left: Bytes,
     backlog: Rc<H2Backlog>,
 }
 
-impl Waiting {
-    pub(super) fn new(body: Bytes, backlog: &Rc<H2Backlog>) -> Waiting {
+impl UnsentBody {
+    pub(super) fn new(body: Bytes, backlog: &Rc<H2Backlog>) -> UnsentBody {
         backlog.waiting.set(backlog.waiting.get() + body.len() as u64);
-        Waiting { left: body, backlog: Rc::clone(backlog) }
+        UnsentBody { left: body, backlog: Rc::clone(backlog) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -145,7 +145,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for UnsentBody {
     fn drop(&mut self) {
         self.give_up();
     }

@@ -20,7 +20,7 @@ use units::Time;
 
 use super::metering::FlowMeter;
 use super::settings;
-use super::wire::observer::Controls;
+use super::wire::observer::ControlFrames;
 use crate::server::{Body, BodyError, Common, RequestBody};
 use crate::{Handler, Transport};
 
@@ -78,25 +78,25 @@ where
 }
 
 /// The client's bytes on a stream. Consuming them opens the window again.
-struct Received {
+struct H2RequestBody {
     stream: RecvStream,
-    demand: Demand,
+    demand: BodyWanted,
 }
 
 /// True once a body is wanted.
-type Demand = Rc<Cell<bool>>;
+type BodyWanted = Rc<Cell<bool>>;
 
 /// The body that follows `head`; it notes in `demand` that it is wanted.
-fn body_of(head: &Parts, stream: RecvStream, demand: &Demand) -> RequestBody {
+fn body_of(head: &Parts, stream: RecvStream, demand: &BodyWanted) -> RequestBody {
     let length =
         head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let demand = Rc::clone(demand);
-    RequestBody::new(Box::new(Received { stream, demand }), length)
+    RequestBody::new(Box::new(H2RequestBody { stream, demand }), length)
 }
 
-impl Body for Received {
+impl Body for H2RequestBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let Received { stream, demand } = self;
+        let H2RequestBody { stream, demand } = self;
         let next = stream.poll_data(cx);
         if next.is_pending() {
             demand.set(true);
@@ -163,7 +163,7 @@ pub(super) struct FrameRates {
     settings: RateLimit,
     /// Chromium sends one or two for each picture that the user scrolls to, Firefox five with each connection.
     priorities: RateLimit,
-    counted: Controls,
+    counted: ControlFrames,
 }
 
 impl Default for FrameRates {
@@ -173,14 +173,14 @@ impl Default for FrameRates {
             pings: RateLimit::new(100),
             settings: RateLimit::new(40),
             priorities: RateLimit::new(1_000),
-            counted: Controls::default(),
+            counted: ControlFrames::default(),
         }
     }
 }
 
 impl FrameRates {
     /// Returns true if the frames received so far exceed any legitimate use.
-    pub(super) fn is_flood(&mut self, received: Controls, now: impl FnOnce() -> Time) -> bool {
+    pub(super) fn is_flood(&mut self, received: ControlFrames, now: impl FnOnce() -> Time) -> bool {
         let before = std::mem::replace(&mut self.counted, received);
         if before == received {
             return false;
@@ -201,18 +201,18 @@ mod tests {
     #[test]
     fn a_bucket_takes_its_limit_at_once_and_a_quarter_a_second() {
         let mut floods = FrameRates::default();
-        let resets = |resets| Controls { resets, ..Controls::default() };
+        let resets = |resets| ControlFrames { resets, ..ControlFrames::default() };
         let at = Time::from_millis;
         assert!(!floods.is_flood(resets(200), || at(10_000)));
         assert!(!floods.is_flood(resets(250), || at(11_000)));
         assert!(!floods.is_flood(resets(250), || at(11_100)));
         assert!(floods.is_flood(resets(260), || at(11_100)));
         let mut floods = FrameRates::default();
-        let full = Controls { pings: 100, settings: 40, resets: 0, priorities: 1_000 };
+        let full = ControlFrames { pings: 100, settings: 40, resets: 0, priorities: 1_000 };
         assert!(!floods.is_flood(full, || at(0)));
-        assert!(floods.is_flood(Controls { settings: 41, ..full }, || at(0)));
+        assert!(floods.is_flood(ControlFrames { settings: 41, ..full }, || at(0)));
         let mut floods = FrameRates::default();
         assert!(!floods.is_flood(full, || at(0)));
-        assert!(floods.is_flood(Controls { priorities: 1_001, ..full }, || at(0)));
+        assert!(floods.is_flood(ControlFrames { priorities: 1_001, ..full }, || at(0)));
     }
 }

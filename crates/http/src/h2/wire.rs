@@ -1,15 +1,14 @@
-//! The layers between TLS and the `h2` crate.
+//! The layers between the `h2` crate and TLS.
 //!
-//! h2 is used unmodified. It does not say, write or check all that browsers, servers and this project's accounts need;
-//! its bytes are read, and on two occasions changed, on their way. Every layer finds frames with
-//! [`Frames`](super::frame::Frames) and leaves the rest of them alone. From h2 down to TLS:
+//! h2 is used unmodified, and leaves some of the protocol to its users that only its bytes show or can change. From h2
+//! down to TLS, each layer a stream over the next:
 //!
-//! | layer | ends | h2 lacks |
+//! | layer | end | adds |
 //! |---|---|---|
-//! | [`field_filter`] | both | checks of malformed fields (RFC 9113 section 8.2.1): it panics or passes them on |
-//! | [`priority`] | client writes, server reads | priority signals: PRIORITY, PRIORITY_UPDATE, the priority in HEADERS |
-//! | [`observer`] | both | a head's size on the wire, the time at which a stream's last byte leaves, counts of control frames |
-//! | [`coalesce`] | server, client | writes cut as servers (whole segments) and browsers (a head each) cut them |
+//! | [`priority`] | client | the priority in HEADERS (RFC 7540 section 6.2), which h2 does not send |
+//! | [`field_filter`] | both | a malformed field ends its stream, where h2 ends the connection (RFC 9113 section 8.1.1) |
+//! | [`observer`] | both | accounts of frames: heads' sizes on the wire, the end of a stream's sending, control frames; at the server also the client's priority signals, which h2 ignores |
+//! | [`coalesce`] | both | the segments of real ends: a server's frames in whole records, each of a client's heads alone |
 
 pub(crate) mod coalesce;
 pub(crate) mod field_filter;

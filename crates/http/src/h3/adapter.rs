@@ -17,23 +17,23 @@ use bytes::Bytes;
 use quinn::{ReadError, VarInt, WriteError};
 
 pub(super) use self::streams::{BidiStream, RecvStream, SendStream};
-pub(super) use streams::{SharedTally, Stop, Tally};
+pub(super) use streams::{ConnectionMeters, SharedMeters, StopFuture};
 
 /// Both directions of a stream.
-type Both = (quinn::SendStream, quinn::RecvStream);
+type BidiHalves = (quinn::SendStream, quinn::RecvStream);
 
 /// A future of quinn's.
-type Pending<T> = Pin<Box<dyn Future<Output = Result<T, quinn::ConnectionError>>>>;
+type PendingStream<T> = Pin<Box<dyn Future<Output = Result<T, quinn::ConnectionError>>>>;
 
 /// Streams of one kind, in sequence.
-struct Streams<T> {
-    next: fn(quinn::Connection) -> Pending<T>,
-    pending: Option<Pending<T>>,
+struct StreamQueue<T> {
+    next: fn(quinn::Connection) -> PendingStream<T>,
+    pending: Option<PendingStream<T>>,
 }
 
-impl<T> Streams<T> {
-    const fn of(next: fn(quinn::Connection) -> Pending<T>) -> Streams<T> {
-        Streams { next, pending: None }
+impl<T> StreamQueue<T> {
+    const fn of(next: fn(quinn::Connection) -> PendingStream<T>) -> StreamQueue<T> {
+        StreamQueue { next, pending: None }
     }
 
     fn poll(
@@ -49,31 +49,31 @@ impl<T> Streams<T> {
 }
 
 /// Opens streams.
-pub(super) struct Opener {
+pub(super) struct StreamOpener {
     connection: quinn::Connection,
-    tally: SharedTally,
-    both: Streams<Both>,
-    one: Streams<quinn::SendStream>,
+    tally: SharedMeters,
+    both: StreamQueue<BidiHalves>,
+    one: StreamQueue<quinn::SendStream>,
 }
 
-impl Clone for Opener {
-    fn clone(&self) -> Opener {
-        Opener::new(&self.connection, &self.tally)
+impl Clone for StreamOpener {
+    fn clone(&self) -> StreamOpener {
+        StreamOpener::new(&self.connection, &self.tally)
     }
 }
 
-impl Opener {
-    fn new(connection: &quinn::Connection, tally: &SharedTally) -> Opener {
-        Opener {
+impl StreamOpener {
+    fn new(connection: &quinn::Connection, tally: &SharedMeters) -> StreamOpener {
+        StreamOpener {
             connection: connection.clone(),
             tally: Rc::clone(tally),
-            both: Streams::of(|connection| Box::pin(async move { connection.open_bi().await })),
-            one: Streams::of(|connection| Box::pin(async move { connection.open_uni().await })),
+            both: StreamQueue::of(|connection| Box::pin(async move { connection.open_bi().await })),
+            one: StreamQueue::of(|connection| Box::pin(async move { connection.open_uni().await })),
         }
     }
 }
 
-impl quic::OpenStreams<Bytes> for Opener {
+impl quic::OpenStreams<Bytes> for StreamOpener {
     type BidiStream = BidiStream;
     type SendStream = SendStream;
 
@@ -100,17 +100,17 @@ impl quic::OpenStreams<Bytes> for Opener {
 
 /// A connection.
 pub(super) struct Connection {
-    opener: Opener,
-    requests: Requests,
-    both: Streams<Both>,
-    one: Streams<quinn::RecvStream>,
+    opener: StreamOpener,
+    requests: RequestAdmission,
+    both: StreamQueue<BidiHalves>,
+    one: StreamQueue<quinn::RecvStream>,
 }
 
 /// Admission of requests. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Requests(Rc<Cell<(u64, Option<u64>)>>);
+pub(super) struct RequestAdmission(Rc<Cell<(u64, Option<u64>)>>);
 
-impl Requests {
+impl RequestAdmission {
     /// Refuses later requests, as h3's GOAWAY announces: h3 itself admits the one that it names.
     pub(super) fn refuse(&self) {
         let (next, _) = self.0.get();
@@ -131,16 +131,20 @@ impl Requests {
 
 impl Connection {
     /// The admission of requests.
-    pub(super) fn requests(&self) -> Requests {
+    pub(super) fn requests(&self) -> RequestAdmission {
         self.requests.clone()
     }
 
-    pub(super) fn new(connection: &quinn::Connection, tally: &SharedTally) -> Connection {
+    pub(super) fn new(connection: &quinn::Connection, tally: &SharedMeters) -> Connection {
         Connection {
-            opener: Opener::new(connection, tally),
-            requests: Requests::default(),
-            both: Streams::of(|connection| Box::pin(async move { connection.accept_bi().await })),
-            one: Streams::of(|connection| Box::pin(async move { connection.accept_uni().await })),
+            opener: StreamOpener::new(connection, tally),
+            requests: RequestAdmission::default(),
+            both: StreamQueue::of(|connection| {
+                Box::pin(async move { connection.accept_bi().await })
+            }),
+            one: StreamQueue::of(|connection| {
+                Box::pin(async move { connection.accept_uni().await })
+            }),
         }
     }
 }
@@ -170,7 +174,7 @@ impl quic::OpenStreams<Bytes> for Connection {
 
 impl quic::Connection<Bytes> for Connection {
     type RecvStream = RecvStream;
-    type OpenStreams = Opener;
+    type OpenStreams = StreamOpener;
 
     fn poll_accept_recv(
         &mut self,
@@ -200,7 +204,7 @@ impl quic::Connection<Bytes> for Connection {
         }
     }
 
-    fn opener(&self) -> Opener {
+    fn opener(&self) -> StreamOpener {
         self.opener.clone()
     }
 }

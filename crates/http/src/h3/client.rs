@@ -15,7 +15,9 @@ use http::Request;
 use quic::{Account, ClientEndpoint, Recorder};
 use units::Time;
 
-use super::adapter::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally, Tally};
+use super::adapter::{
+    self, BidiStream, ConnectionMeters, RecvStream, SendStream, SharedMeters, StreamOpener,
+};
 use super::settings;
 use crate::client::stream_limit::StreamLimit;
 use crate::client::{OpenError, Stage};
@@ -76,7 +78,7 @@ async fn begin(
     recorder: Recorder,
     settings: &settings::Client,
 ) -> Result<Handle, Failure> {
-    let tally = Tally::shared(settings.header_list_bytes);
+    let tally = ConnectionMeters::shared(settings.header_list_bytes);
     let account = Account::open(&connection, local, opened_at, tally.borrow().counts(), recorder);
     account.established();
     let (mut driver, requests) = ::h3::client::builder()
@@ -100,10 +102,10 @@ async fn begin(
 /// Sends requests on one connection. Clones share it.
 #[derive(Clone)]
 pub struct Handle {
-    requests: SendRequest<Opener, Bytes>,
+    requests: SendRequest<StreamOpener, Bytes>,
     connection: quinn::Connection,
     local: SocketAddr,
-    tally: SharedTally,
+    tally: SharedMeters,
     stream_limit: StreamLimit,
 }
 
@@ -116,7 +118,7 @@ impl Handle {
 
     /// HTTP/3's own handle, for callers that need more of a response.
     #[cfg(test)]
-    pub(super) fn requests(&self) -> SendRequest<Opener, Bytes> {
+    pub(super) fn requests(&self) -> SendRequest<StreamOpener, Bytes> {
         self.requests.clone()
     }
 
@@ -161,17 +163,17 @@ impl Handle {
         drop(permit);
         progress.admitted();
         let progress = RefCell::new(progress);
-        Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await
+        H3Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await
     }
 }
 
 /// One request and its response.
-struct Exchange<'a> {
-    tally: &'a SharedTally,
+struct H3Exchange<'a> {
+    tally: &'a SharedMeters,
     progress: RefCell<&'a mut dyn Progress>,
 }
 
-impl Exchange<'_> {
+impl H3Exchange<'_> {
     async fn run(
         &self,
         stream: RequestStream<BidiStream, Bytes>,

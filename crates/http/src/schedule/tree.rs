@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Schedule, Served, Signal};
+use super::{Schedule, ServeOutcome, Signal};
 
 /// Number of nodes kept; a page has a few hundred objects.
 const MOST: usize = 1_024;
@@ -46,17 +46,17 @@ impl Node {
 }
 
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct DependencyTree {
     nodes: BTreeMap<u32, Node>,
 }
 
-impl Default for Tree {
-    fn default() -> Tree {
-        Tree { nodes: BTreeMap::from([(ROOT, Node::new(Dependency::default()))]) }
+impl Default for DependencyTree {
+    fn default() -> DependencyTree {
+        DependencyTree { nodes: BTreeMap::from([(ROOT, Node::new(Dependency::default()))]) }
     }
 }
 
-impl Schedule for Tree {
+impl Schedule for DependencyTree {
     fn add(&mut self, stream: u32) {
         self.grow(stream);
         self.set_ready(stream, true);
@@ -66,7 +66,7 @@ impl Schedule for Tree {
         self.node(ROOT).active == 0
     }
 
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool {
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool {
         self.serve_below(ROOT, serve).is_some()
     }
 
@@ -85,7 +85,7 @@ impl Schedule for Tree {
     }
 }
 
-impl Tree {
+impl DependencyTree {
     fn node(&self, stream: u32) -> &Node {
         self.nodes.get(&stream).expect("a node's kin are in the tree")
     }
@@ -198,15 +198,19 @@ impl Tree {
     }
 
     /// Serves `stream`, or, if it has nothing to send or is blocked, one of its dependents; returns the number of bytes sent.
-    fn serve_below(&mut self, stream: u32, serve: &mut dyn FnMut(u32) -> Served) -> Option<usize> {
+    fn serve_below(
+        &mut self,
+        stream: u32,
+        serve: &mut dyn FnMut(u32) -> ServeOutcome,
+    ) -> Option<usize> {
         if self.node(stream).is_ready {
             match serve(stream) {
-                Served::Chunk(bytes) => return Some(bytes),
-                Served::Done(bytes) => {
+                ServeOutcome::Chunk(bytes) => return Some(bytes),
+                ServeOutcome::Done(bytes) => {
                     self.set_ready(stream, false);
                     return Some(bytes);
                 }
-                Served::Blocked => {}
+                ServeOutcome::Blocked => {}
             }
         }
         let children = self.node(stream).children.iter();
@@ -300,15 +304,15 @@ mod tests {
         Signal::Dependency(Dependency { parent, weight, is_exclusive })
     }
 
-    fn tree(signals: &[(u32, Signal)]) -> Tree {
-        let mut tree = Tree::default();
+    fn tree(signals: &[(u32, Signal)]) -> DependencyTree {
+        let mut tree = DependencyTree::default();
         signals.iter().for_each(|(stream, signal)| tree.signal(*stream, *signal));
         tree
     }
 
     #[test]
     fn equal_streams_take_turns() {
-        let served = order(&mut Tree::default(), &[(1, 1), (3, 2), (5, 3)]);
+        let served = order(&mut DependencyTree::default(), &[(1, 1), (3, 2), (5, 3)]);
         assert_eq!(served, [1, 3, 5, 3, 5, 5]);
     }
 
@@ -353,7 +357,8 @@ mod tests {
             .extend([(b, a), (c, a), (d, c), (e, c), (f, d)].map(|(s, p)| (s, on(p, 16, false))));
         let mut plain = tree(&signals);
         plain.signal(a, on(d, 16, false));
-        let parents = |tree: &Tree| [a, b, c, d, e, f].map(|stream| tree.node(stream).parent);
+        let parents =
+            |tree: &DependencyTree| [a, b, c, d, e, f].map(|stream| tree.node(stream).parent);
         assert_eq!(parents(&plain), [d, a, a, 0, c, d]);
         let mut exclusive = tree(&signals);
         exclusive.signal(a, on(d, 16, true));
@@ -370,15 +375,15 @@ mod tests {
 
     #[test]
     fn who_comes_late_has_no_claim_to_what_went_before() {
-        let mut tree = Tree::default();
+        let mut tree = DependencyTree::default();
         tree.add(1);
-        (0..50).for_each(|_| assert!(tree.serve_one(&mut |_| Served::Chunk(100))));
+        (0..50).for_each(|_| assert!(tree.serve_one(&mut |_| ServeOutcome::Chunk(100))));
         tree.add(3);
         let mut served = Vec::new();
         (0..4).for_each(|_| {
             tree.serve_one(&mut |stream| {
                 served.push(stream);
-                Served::Chunk(100)
+                ServeOutcome::Chunk(100)
             });
         });
         served.sort_unstable();
@@ -392,7 +397,7 @@ mod tests {
             signals in prop::collection::vec((1u32..3_000, 0u32..3_000, 1u16..=256, any::<bool>()), 0..2_500),
             ready in prop::collection::btree_set(1u32..3_000, 0..20),
         ) {
-            let mut tree = Tree::default();
+            let mut tree = DependencyTree::default();
             for (stream, parent, weight, is_exclusive) in signals {
                 // Among few streams, so that a tree results.
                 tree.signal(stream, on(parent % 40, weight, is_exclusive));

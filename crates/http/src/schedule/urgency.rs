@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use super::{Schedule, Served, Signal};
+use super::{Schedule, ServeOutcome, Signal};
 
 /// The urgency of a response, and whether it is incremental.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) enum Heed {
 
 /// The signals about a stream.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct StreamSignal {
     urgency: Urgency,
     /// Set by a frame, which no field overrides.
     by_update: bool,
@@ -82,7 +82,7 @@ struct Said {
 
 /// A participant in the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seat {
+enum UrgencySlot {
     /// The first of the non-incremental responses.
     Wholes,
     /// A stream that takes turns.
@@ -90,22 +90,27 @@ enum Seat {
 }
 
 #[derive(Debug, Default)]
-struct Level {
-    seats: VecDeque<Seat>,
+struct UrgencyLevel {
+    seats: VecDeque<UrgencySlot>,
     wholes: BTreeSet<u32>,
 }
 
 #[derive(Debug)]
-pub(super) struct Urgent {
+pub(super) struct UrgencySchedule {
     heed: Heed,
-    said: BTreeMap<u32, Said>,
+    said: BTreeMap<u32, StreamSignal>,
     ready: BTreeSet<u32>,
-    levels: [Level; Urgency::LEAST as usize + 1],
+    levels: [UrgencyLevel; Urgency::LEAST as usize + 1],
 }
 
-impl Urgent {
-    pub(super) fn new(heed: Heed) -> Urgent {
-        Urgent { heed, said: BTreeMap::new(), ready: BTreeSet::new(), levels: Default::default() }
+impl UrgencySchedule {
+    pub(super) fn new(heed: Heed) -> UrgencySchedule {
+        UrgencySchedule {
+            heed,
+            said: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            levels: Default::default(),
+        }
     }
 
     fn urgency(&self, stream: u32) -> Urgency {
@@ -138,7 +143,7 @@ impl Urgent {
     }
 }
 
-impl Schedule for Urgent {
+impl Schedule for UrgencySchedule {
     fn add(&mut self, stream: u32) {
         self.ready.insert(stream);
         self.insert(stream);
@@ -148,13 +153,13 @@ impl Schedule for Urgent {
         self.ready.is_empty()
     }
 
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool {
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool {
         let Some((stream, served)) =
             self.levels.iter_mut().find_map(|level| level.serve_one(serve))
         else {
             return false;
         };
-        if let Served::Done(_) = served {
+        if let ServeOutcome::Done(_) = served {
             self.remove(stream);
             self.ready.remove(&stream);
             self.said.remove(&stream);
@@ -166,8 +171,8 @@ impl Schedule for Urgent {
         let said = match signal {
             Signal::Dependency(_) => return,
             Signal::Field(_) if self.said.get(&stream).is_some_and(|said| said.by_update) => return,
-            Signal::Field(urgency) => Said { urgency, by_update: false },
-            Signal::Update(urgency) => Said { urgency, by_update: true },
+            Signal::Field(urgency) => StreamSignal { urgency, by_update: false },
+            Signal::Update(urgency) => StreamSignal { urgency, by_update: true },
         };
         let is_ready = self.ready.contains(&stream);
         if is_ready {
@@ -181,38 +186,41 @@ impl Schedule for Urgent {
     }
 }
 
-impl Level {
+impl UrgencyLevel {
     fn insert(&mut self, stream: u32, is_incremental: bool) {
         if is_incremental {
-            self.seats.push_back(Seat::Part(stream));
+            self.seats.push_back(UrgencySlot::Part(stream));
             return;
         }
         if self.wholes.is_empty() {
-            self.seats.push_back(Seat::Wholes);
+            self.seats.push_back(UrgencySlot::Wholes);
         }
         self.wholes.insert(stream);
     }
 
     fn remove(&mut self, stream: u32) {
         let was_whole = self.wholes.remove(&stream);
-        let is_gone = |seat: Seat| match seat {
-            Seat::Part(part) => part == stream,
-            Seat::Wholes => was_whole && self.wholes.is_empty(),
+        let is_gone = |seat: UrgencySlot| match seat {
+            UrgencySlot::Part(part) => part == stream,
+            UrgencySlot::Wholes => was_whole && self.wholes.is_empty(),
         };
         self.seats.retain(|seat| !is_gone(*seat));
     }
 
     /// Serves the first that is not blocked, which then waits until the others have had their turns.
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> Option<(u32, Served)> {
+    fn serve_one(
+        &mut self,
+        serve: &mut dyn FnMut(u32) -> ServeOutcome,
+    ) -> Option<(u32, ServeOutcome)> {
         for at in 0..self.seats.len() {
             let seat = self.seats[at];
             let mut sent = |stream| match serve(stream) {
-                Served::Blocked => None,
+                ServeOutcome::Blocked => None,
                 served => Some((stream, served)),
             };
             let found = match seat {
-                Seat::Part(stream) => sent(stream),
-                Seat::Wholes => self.wholes.iter().copied().find_map(sent),
+                UrgencySlot::Part(stream) => sent(stream),
+                UrgencySlot::Wholes => self.wholes.iter().copied().find_map(sent),
             };
             if found.is_some() {
                 self.seats.remove(at);
@@ -256,8 +264,8 @@ mod tests {
         Signal::Field(Urgency::parse(text.as_bytes()))
     }
 
-    fn urgent(heed: Heed, fields: &[(u32, &str)]) -> Urgent {
-        let mut urgent = Urgent::new(heed);
+    fn urgent(heed: Heed, fields: &[(u32, &str)]) -> UrgencySchedule {
+        let mut urgent = UrgencySchedule::new(heed);
         fields.iter().for_each(|(stream, text)| urgent.signal(*stream, field(text)));
         urgent
     }
@@ -284,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_frame_overrides_the_field_and_moves_what_is_ready() {
-        let mut schedule = Urgent::new(Heed::Everything);
+        let mut schedule = UrgencySchedule::new(Heed::Everything);
         schedule.signal(3, Signal::Update(Urgency { level: 1, is_incremental: false }));
         schedule.signal(3, field("u=7"));
         schedule.add(1);
@@ -294,7 +302,7 @@ mod tests {
         schedule.add(3);
         assert!(schedule.serve_one(&mut |stream| {
             first = stream;
-            Served::Done(1)
+            ServeOutcome::Done(1)
         }));
         assert_eq!(first, 1);
     }
@@ -307,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_updates_is_forgotten() {
-        let mut schedule = Urgent::new(Heed::Everything);
+        let mut schedule = UrgencySchedule::new(Heed::Everything);
         (0..10_000).for_each(|stream| schedule.signal(stream, field("u=1")));
         assert_eq!(schedule.said.len(), REMEMBERED);
     }

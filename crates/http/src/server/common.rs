@@ -51,7 +51,7 @@ impl Default for Patient {
 }
 
 impl Common {
-    pub(crate) fn watch(&self) -> Watch {
+    pub(crate) fn watch(&self) -> DrainWatch {
         self.drain.watch()
     }
 
@@ -76,10 +76,10 @@ impl Common {
 
 /// The shutdown signal of a core's connections. Clones share it.
 #[derive(Clone, Default)]
-pub struct Drain(Rc<State>);
+pub struct Drain(Rc<DrainState>);
 
 #[derive(Default)]
-struct State {
+struct DrainState {
     has_begun: Cell<bool>,
     next: Cell<u64>,
     waiting: RefCell<BTreeMap<u64, Waker>>,
@@ -99,15 +99,15 @@ impl Drain {
     }
 
     /// The signal for one connection.
-    pub(crate) fn watch(&self) -> Watch {
+    pub(crate) fn watch(&self) -> DrainWatch {
         let number = self.0.next.get();
         self.0.next.set(number + 1);
-        Watch { drain: self.clone(), number, is_told: false, waker: None }
+        DrainWatch { drain: self.clone(), number, is_told: false, waker: None }
     }
 }
 
 /// A connection's receiver of the signal.
-pub(crate) struct Watch {
+pub(crate) struct DrainWatch {
     drain: Drain,
     number: u64,
     is_told: bool,
@@ -115,7 +115,7 @@ pub(crate) struct Watch {
     waker: Option<Waker>,
 }
 
-impl Watch {
+impl DrainWatch {
     /// Returns true once it has begun.
     pub(crate) fn has_begun(&self) -> bool {
         self.drain.has_begun()
@@ -135,7 +135,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for DrainWatch {
     fn drop(&mut self) {
         if self.waker.is_some() {
             self.drain.0.waiting.borrow_mut().remove(&self.number);

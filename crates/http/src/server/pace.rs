@@ -114,7 +114,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// The action to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum StallVerdict {
     /// Go on.
     Wait,
     /// Shut down.
@@ -125,7 +125,7 @@ pub(crate) enum Verdict {
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct RequestProgress {
     /// Bytes of heads and bodies that have passed so far.
     pub(crate) progress: u64,
     /// A handler is at work.
@@ -135,39 +135,43 @@ pub(crate) struct Standing {
 }
 
 /// The progress timeout of one connection.
-pub(crate) struct Vigil {
+pub(crate) struct StallWatch {
     timer: Option<(Timer, Patient)>,
     progress: u64,
     has_left: bool,
 }
 
-impl Vigil {
-    pub(crate) fn over(common: &Common) -> Vigil {
+impl StallWatch {
+    pub(crate) fn over(common: &Common) -> StallWatch {
         let timer = common.timer();
         if let Some((timer, patient)) = &timer {
             timer.set(patient.idle_timeout);
         }
-        Vigil { timer, progress: 0, has_left: false }
+        StallWatch { timer, progress: 0, has_left: false }
     }
 
     /// The action to take now.
     pub(crate) fn poll(
         &mut self,
-        standing: impl FnOnce() -> Standing,
+        standing: impl FnOnce() -> RequestProgress,
         cx: &mut Context<'_>,
-    ) -> Verdict {
-        let Some((timer, patient)) = &self.timer else { return Verdict::Wait };
-        let Standing { progress, is_ours, is_tunnelling } = standing();
+    ) -> StallVerdict {
+        let Some((timer, patient)) = &self.timer else { return StallVerdict::Wait };
+        let RequestProgress { progress, is_ours, is_tunnelling } = standing();
         let moved = std::mem::replace(&mut self.progress, progress) != progress;
         if !self.has_left && (moved || is_ours) {
             let Patient { idle_timeout, tunnel_timeout, .. } = *patient;
             timer.set(if is_tunnelling { tunnel_timeout } else { idle_timeout });
         }
         if timer.poll_expired(cx).is_pending() {
-            return Verdict::Wait;
+            return StallVerdict::Wait;
         }
         timer.set(LINGER);
-        if std::mem::replace(&mut self.has_left, true) { Verdict::End } else { Verdict::Leave }
+        if std::mem::replace(&mut self.has_left, true) {
+            StallVerdict::End
+        } else {
+            StallVerdict::Leave
+        }
     }
 
     /// Notes that the connection is over, except for the remaining output.

@@ -161,10 +161,10 @@ pub(crate) fn is_bodiless(status: StatusCode) -> bool {
 /// A request's fields, borrowed: as HTTP/1's lines, as the map of HTTP/2 and HTTP/3, as SPDY's block. Names are case-insensitive,
 /// several values of one name come one by one. Pseudo-header fields of HTTP/2 and SPDY (`:method`, ...) are excluded.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fields<'a>(Kind<'a>);
+pub struct Fields<'a>(FieldSource<'a>);
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Kind<'a> {
+enum FieldSource<'a> {
     #[default]
     None,
     Lines(codec::Fields<'a>),
@@ -175,16 +175,16 @@ enum Kind<'a> {
 impl<'a> Fields<'a> {
     /// The fields of a SPDY block.
     pub(crate) fn of_block(version: Version, block: &'a ::spdy::Fields) -> Fields<'a> {
-        Fields(Kind::Block(version, block))
+        Fields(FieldSource::Block(version, block))
     }
 
     /// The first field called `name`, which is in lower case.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
         match self.0 {
-            Kind::None => None,
-            Kind::Lines(lines) => lines.get(name),
-            Kind::Map(map) => map.get(name).map(|value| value.as_bytes()),
-            Kind::Block(..) => self.get_all(name).next(),
+            FieldSource::None => None,
+            FieldSource::Lines(lines) => lines.get(name),
+            FieldSource::Map(map) => map.get(name).map(|value| value.as_bytes()),
+            FieldSource::Block(..) => self.get_all(name).next(),
         }
     }
 
@@ -198,10 +198,10 @@ impl<'a> Fields<'a> {
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let (mut lines, mut map, mut block) = (None, None, None);
         match self.0 {
-            Kind::None => {}
-            Kind::Lines(its) => lines = Some(its.iter()),
-            Kind::Map(its) => map = Some(its.iter()),
-            Kind::Block(version, its) => block = Some(of_block(version, its)),
+            FieldSource::None => {}
+            FieldSource::Lines(its) => lines = Some(its.iter()),
+            FieldSource::Map(its) => map = Some(its.iter()),
+            FieldSource::Block(version, its) => block = Some(of_block(version, its)),
         }
         let map = map.into_iter().flatten().map(|(name, value)| (name.as_str(), value.as_bytes()));
         lines.into_iter().flatten().chain(map).chain(block.into_iter().flatten())
@@ -217,13 +217,13 @@ fn of_block(version: Version, block: &::spdy::Fields) -> impl Iterator<Item = (&
 
 impl<'a> From<codec::Fields<'a>> for Fields<'a> {
     fn from(lines: codec::Fields<'a>) -> Fields<'a> {
-        Fields(Kind::Lines(lines))
+        Fields(FieldSource::Lines(lines))
     }
 }
 
 impl<'a> From<&'a HeaderMap> for Fields<'a> {
     fn from(map: &'a HeaderMap) -> Fields<'a> {
-        Fields(Kind::Map(map))
+        Fields(FieldSource::Map(map))
     }
 }
 

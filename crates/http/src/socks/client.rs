@@ -18,11 +18,11 @@ use crate::Failure;
 #[derive(Debug)]
 pub struct Handshake {
     destination: Destination,
-    state: State,
+    state: ClientState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClientState {
     Start,
     Greeted,
     Asked,
@@ -32,12 +32,12 @@ enum State {
 impl Handshake {
     /// A handshake for a connection to `destination`.
     pub fn new(destination: Destination) -> Handshake {
-        Handshake { destination, state: State::Start }
+        Handshake { destination, state: ClientState::Start }
     }
 
     /// Returns true once the connection is established.
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ClientState::Done
     }
 
     /// Consumes as much as possible of `input`, which is everything received and not consumed; returns the number of
@@ -47,16 +47,16 @@ impl Handshake {
     /// If the proxy refuses, or does not speak SOCKS5.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Failure> {
         match self.state {
-            State::Start => {
+            ClientState::Start => {
                 out.extend([5, 1, method::NONE]);
-                self.state = State::Greeted;
+                self.state = ClientState::Greeted;
                 Ok(0)
             }
-            State::Greeted => match input {
+            ClientState::Greeted => match input {
                 [5, method::NONE, ..] => {
                     out.extend([5, 1, 0]);
                     self.destination.write(out);
-                    self.state = State::Asked;
+                    self.state = ClientState::Asked;
                     Ok(2)
                 }
                 [5, method::UNACCEPTABLE, ..] => {
@@ -65,8 +65,8 @@ impl Handshake {
                 [] | [5] => Ok(0),
                 _ => Err(foreign("its choice of a method")),
             },
-            State::Asked => self.answer(input),
-            State::Done => Ok(0),
+            ClientState::Asked => self.answer(input),
+            ClientState::Done => Ok(0),
         }
     }
 
@@ -81,7 +81,7 @@ impl Handshake {
         }
         match Destination::read(rest) {
             Ok(Some((_, bytes))) => {
-                self.state = State::Done;
+                self.state = ClientState::Done;
                 Ok(head.len() + bytes)
             }
             Ok(None) => Ok(0),

@@ -16,11 +16,11 @@ use ::spdy::{
 use bytes::Bytes;
 use http::Request;
 
-use self::exchange::Exchange;
-use super::Wire;
+use self::exchange::SpdyExchange;
+use super::SessionWire;
 use crate::client::stream_limit::StreamLimit;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
-use exchange::{Closed, Inboxes};
+use exchange::{Inboxes, SpdyClosure};
 
 /// Starts SPDY on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
 /// completes when the connection has ended; this end closes it when the last handle is dropped.
@@ -46,7 +46,7 @@ pub fn connect_wanting<S: Transport>(
     let config = Config { streams, ..config };
     let session = Session::recalling(Role::Client, version, config, recall);
     let stream_limit = StreamLimit::new(session.allowed_streams() as usize);
-    let state = State {
+    let state = SpdyClientState {
         session,
         inboxes: Inboxes::default(),
         promises,
@@ -54,13 +54,17 @@ pub fn connect_wanting<S: Transport>(
         heads: VecDeque::new(),
     };
     let shared = Rc::new(RefCell::new(state));
-    let handle = Handle { shared: Shared(Rc::clone(&shared)), stream_limit: stream_limit.clone() };
-    let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, stream_limit };
+    let handle = Handle {
+        shared: SharedClientState(Rc::clone(&shared)),
+        stream_limit: stream_limit.clone(),
+    };
+    let mut driver =
+        Driver { wire: SessionWire::new(stream, config.chunk_bytes), shared, stream_limit };
     (handle, async move { poll_fn(|cx| driver.poll(cx)).await })
 }
 
 /// The shared state of requests and the driver.
-struct State {
+struct SpdyClientState {
     session: Session,
     inboxes: Inboxes,
     /// Pushed streams, if they are accepted.
@@ -70,7 +74,7 @@ struct State {
     heads: VecDeque<u64>,
 }
 
-impl State {
+impl SpdyClientState {
     /// Delivers events to the requests.
     fn deliver(&mut self) {
         while let Some(event) = self.session.poll_event() {
@@ -114,9 +118,9 @@ impl State {
 
 /// A reference to the connection. The driver notices when the last is dropped.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<State>>);
+struct SharedClientState(Rc<RefCell<SpdyClientState>>);
 
-impl Drop for Shared {
+impl Drop for SharedClientState {
     fn drop(&mut self) {
         self.0.borrow_mut().wake_driver();
     }
@@ -125,7 +129,7 @@ impl Drop for Shared {
 /// Sends requests on one connection. Clones share it.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Shared,
+    shared: SharedClientState,
     stream_limit: StreamLimit,
 }
 
@@ -150,7 +154,7 @@ impl Handle {
         if let Some(stream) = self.claim(request) {
             progress.admitted();
             progress.sent(0, 0);
-            return Exchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
+            return SpdyExchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
         }
         let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
@@ -158,7 +162,7 @@ impl Handle {
         progress.admitted();
         let (stream, head_bytes) = self.open(request, precedence)?;
         let body_bytes = request.body().len() as u64;
-        Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
+        SpdyExchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
     }
 
     /// The pushed response to `request`, if there is one.
@@ -199,8 +203,8 @@ fn unopened(error: OpenError) -> Failure {
 
 /// Drives the connection for all its requests.
 struct Driver<S> {
-    wire: Wire<S>,
-    shared: Rc<RefCell<State>>,
+    wire: SessionWire<S>,
+    shared: Rc<RefCell<SpdyClientState>>,
     stream_limit: StreamLimit,
 }
 
@@ -209,7 +213,7 @@ impl<S: Transport> Driver<S> {
         let ended = self.poll_session(cx);
         if ended.is_ready() {
             self.stream_limit.close();
-            self.shared.borrow_mut().inboxes.close(Closed::Transport);
+            self.shared.borrow_mut().inboxes.close(SpdyClosure::Transport);
         }
         ended
     }

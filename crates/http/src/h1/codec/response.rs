@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::HeadScan;
 use super::MOST_FIELDS;
-use super::fields::Framing;
+use super::fields::FramingFields;
 use super::{Body, Piece};
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
@@ -133,7 +133,7 @@ fn parse<'b>(
     let version = Version::from_minor(parsed.version);
     let status = parsed.code.filter(|code| *code >= 100);
     let status = status.ok_or(Error::Syntax(httparse::Error::Status))?;
-    let mut framing = Framing::default();
+    let mut framing = FramingFields::default();
     for field in parsed.headers.iter() {
         framing.field(field.name, field.value)?;
     }

@@ -19,14 +19,14 @@ use crate::wheel::Timer;
 
 /// The client's address, and whether its connection is secured.
 #[derive(Clone, Copy)]
-pub(super) struct Client {
+pub(super) struct ClientInfo {
     pub(super) peer: Option<SocketAddr>,
     pub(super) is_secure: bool,
 }
 
 /// The properties of a request that determine the form of its response.
 #[derive(Clone, Copy)]
-pub(super) struct Exchange {
+pub(super) struct AnswerContext {
     pub(super) version: Version,
     pub(super) persistent: bool,
     pub(super) method: Method,
@@ -58,18 +58,18 @@ impl Persistence {
 }
 
 /// A request's head, kept until its body has arrived.
-pub(super) struct Pending {
+pub(super) struct PendingRequest {
     method: String,
     authority: String,
     target: String,
     fields: Vec<u8>,
-    pub(super) exchange: Exchange,
+    pub(super) exchange: AnswerContext,
     pub(super) body_bytes: u64,
     pub(super) patience: Patience,
 }
 
 /// A request's body, streamed to the handler that reads it.
-pub(super) struct Upload {
+pub(super) struct BodyUpload {
     pub(super) feed: Feed,
     pub(super) patience: Patience,
     pub(super) timer: Timer,
@@ -81,8 +81,8 @@ pub(super) struct Upload {
     is_waiting: bool,
 }
 
-impl Exchange {
-    pub(super) fn of(request: &Request<'_>) -> Exchange {
+impl AnswerContext {
+    pub(super) fn of(request: &Request<'_>) -> AnswerContext {
         let method = match request.method {
             "HEAD" => Method::Head,
             "CONNECT" => Method::Connect,
@@ -94,24 +94,24 @@ impl Exchange {
         let switches = request.version == Version::V11
             && request.body == BodyLength::None
             && request.fields.get("upgrade").is_some();
-        Exchange { version: request.version, persistent, method, switches }
+        AnswerContext { version: request.version, persistent, method, switches }
     }
 }
 
-impl Pending {
-    pub(super) fn of(request: &Request<'_>) -> Pending {
-        Pending {
+impl PendingRequest {
+    pub(super) fn of(request: &Request<'_>) -> PendingRequest {
+        PendingRequest {
             method: request.method.to_owned(),
             authority: request.authority.to_owned(),
             target: request.target.to_owned(),
             fields: request.fields.text().to_owned(),
-            exchange: Exchange::of(request),
+            exchange: AnswerContext::of(request),
             body_bytes: 0,
             patience: Patience::default(),
         }
     }
 
-    pub(super) fn head(&self, client: Client) -> RequestHead<'_> {
+    pub(super) fn head(&self, client: ClientInfo) -> RequestHead<'_> {
         RequestHead {
             scheme: client.scheme(&self.method, &self.target),
             protocol: protocol(self.exchange.version),
@@ -123,9 +123,9 @@ impl Pending {
     }
 }
 
-impl Upload {
-    pub(super) fn new(feed: Feed, timer: Timer, expects_continue: bool) -> Upload {
-        Upload {
+impl BodyUpload {
+    pub(super) fn new(feed: Feed, timer: Timer, expects_continue: bool) -> BodyUpload {
+        BodyUpload {
             feed,
             patience: Patience::default(),
             timer,
@@ -150,7 +150,7 @@ impl Upload {
     }
 }
 
-impl Client {
+impl ClientInfo {
     pub(super) fn head<'b>(self, request: &Request<'b>) -> RequestHead<'b> {
         RequestHead {
             scheme: self.scheme(request.method, request.target),

@@ -7,44 +7,49 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
-use super::connection::{Connection, Ended};
+use super::connection::{Ended, ServerConnection};
 use super::exchange::Outbox;
-use super::exchange::{Exchange, Method, Persistence, Upload};
+use super::exchange::{AnswerContext, BodyUpload, Method, Persistence};
 use crate::h1::codec::{Event, Version, encode};
 use crate::server::{
-    Body, BodyError, Demand, Later, Source, interim, is_bodiless, refusal, strip_framing,
+    Body, BodyError, FeedDemand, Later, Source, interim, is_bodiless, refusal, strip_framing,
 };
 use crate::{Answer, Response, Transport};
 
 /// A delayed answer, or one whose request has not all arrived.
-pub(super) struct Late {
+pub(super) struct DelayedAnswer {
     pub(super) answer: Answer,
-    pub(super) exchange: Exchange,
-    pub(super) upload: Option<Upload>,
+    pub(super) exchange: AnswerContext,
+    pub(super) upload: Option<BodyUpload>,
 }
 
 /// The reason that an answer was cut off.
-pub(super) enum Cut {
+pub(super) enum AbortedAnswer {
     /// The client made an error or timed out, and the response has not begun.
     Refusable(Ended),
     /// The response has begun, or the client is gone.
     Ended(Ended),
 }
 
-impl<S: Transport> Connection<'_, S> {
+impl<S: Transport> ServerConnection<'_, S> {
     /// Awaits and sends an answer.
-    pub(super) async fn finish(&mut self, late: Late) -> Result<Persistence, Cut> {
-        self.send().await.map_err(Cut::Ended)?;
-        let Late { answer, mut exchange, mut upload } = late;
+    pub(super) async fn finish(
+        &mut self,
+        late: DelayedAnswer,
+    ) -> Result<Persistence, AbortedAnswer> {
+        self.send().await.map_err(AbortedAnswer::Ended)?;
+        let DelayedAnswer { answer, mut exchange, mut upload } = late;
         let response = match answer {
             Answer::Ready(reply) => Response::Whole(reply),
             Answer::Later(answer) => self.awaited(answer, exchange, &mut upload).await?,
         };
         let is_connect = exchange.method == Method::Connect;
         match response {
-            Response::Tunnel(far) if is_connect => Err(Cut::Ended(self.tunnel(far).await)),
+            Response::Tunnel(far) if is_connect => {
+                Err(AbortedAnswer::Ended(self.tunnel(far).await))
+            }
             Response::Switched { head, far } if exchange.switches && upload.is_none() => {
-                Err(Cut::Ended(self.switch(&head, far).await))
+                Err(AbortedAnswer::Ended(self.switch(&head, far).await))
             }
             Response::Tunnel(_) | Response::Switched { .. } | Response::Interim { .. } => {
                 exchange.persistent &= self.has_all_of(&mut upload);
@@ -59,11 +64,11 @@ impl<S: Transport> Connection<'_, S> {
             }
             Response::Streamed { mut head, length, body } => {
                 strip_framing(&mut head);
-                let framing = Framing::of(&head, length, exchange);
+                let framing = EndFraming::of(&head, length, exchange);
                 exchange.persistent &=
-                    framing != Framing::UntilClose && !self.is_unread(&mut upload);
+                    framing != EndFraming::UntilClose && !self.is_unread(&mut upload);
                 let persistence = self.begin(&head, length, framing, exchange);
-                self.stream(Streaming::new(body, length, framing), &mut upload).await?;
+                self.stream(StreamedAnswer::new(body, length, framing), &mut upload).await?;
                 let is_clean = self.has_all_of(&mut upload);
                 Ok(Persistence::of(is_clean && persistence == Persistence::Persists))
             }
@@ -74,9 +79,9 @@ impl<S: Transport> Connection<'_, S> {
     async fn awaited(
         &mut self,
         mut answer: Later,
-        exchange: Exchange,
-        upload: &mut Option<Upload>,
-    ) -> Result<Response, Cut> {
+        exchange: AnswerContext,
+        upload: &mut Option<BodyUpload>,
+    ) -> Result<Response, AbortedAnswer> {
         loop {
             let response = poll_fn(|cx| match self.poll_upload(upload, cx) {
                 Poll::Ready(cut) => Poll::Ready(Err(cut)),
@@ -98,7 +103,7 @@ impl<S: Transport> Connection<'_, S> {
                     encode::open_head(text, head.status(), head.headers());
                     text.extend_from_slice(b"\r\n");
                 });
-                self.send().await.map_err(Cut::Ended)?;
+                self.send().await.map_err(AbortedAnswer::Ended)?;
             }
         }
     }
@@ -106,15 +111,15 @@ impl<S: Transport> Connection<'_, S> {
     /// Sends a body to its end.
     async fn stream(
         &mut self,
-        mut streaming: Streaming,
-        upload: &mut Option<Upload>,
-    ) -> Result<(), Cut> {
+        mut streaming: StreamedAnswer,
+        upload: &mut Option<BodyUpload>,
+    ) -> Result<(), AbortedAnswer> {
         let sent = poll_fn(|cx| {
             if let Poll::Ready(cut) = self.poll_upload(upload, cx) {
                 return Poll::Ready(Err(cut));
             }
             match self.poll_stream(&mut streaming, cx) {
-                Poll::Ready(sent) => Poll::Ready(sent.map_err(Cut::Ended)),
+                Poll::Ready(sent) => Poll::Ready(sent.map_err(AbortedAnswer::Ended)),
                 Poll::Pending => self.poll_gone(upload, cx).map(Err),
             }
         });
@@ -124,12 +129,14 @@ impl<S: Transport> Connection<'_, S> {
             self.stream.abort();
         }
         // The response has begun: another is impossible.
-        sent.map_err(|(Cut::Refusable(ended) | Cut::Ended(ended))| Cut::Ended(ended))
+        sent.map_err(|(AbortedAnswer::Refusable(ended) | AbortedAnswer::Ended(ended))| {
+            AbortedAnswer::Ended(ended)
+        })
     }
 
     fn poll_stream(
         &mut self,
-        streaming: &mut Streaming,
+        streaming: &mut StreamedAnswer,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Ended>> {
         loop {
@@ -138,21 +145,25 @@ impl<S: Transport> Connection<'_, S> {
             ready!(self.poll_send_any(cx))?;
             match (filled, streaming.take_broken()) {
                 (_, Some(error)) => return Poll::Ready(Err(Ended::BrokeOff(error))),
-                (Filled::Ended, None) => return Poll::Ready(Ok(())),
-                (Filled::Waits, None) => return Poll::Pending,
-                (Filled::Full, None) => {}
+                (OutboxFill::Ended, None) => return Poll::Ready(Ok(())),
+                (OutboxFill::Waits, None) => return Poll::Pending,
+                (OutboxFill::Full, None) => {}
             }
         }
     }
 
     /// Receives the request's body, as far as its reader wants it. Ready if that cannot go on.
-    fn poll_upload(&mut self, upload: &mut Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
+    fn poll_upload(
+        &mut self,
+        upload: &mut Option<BodyUpload>,
+        cx: &mut Context<'_>,
+    ) -> Poll<AbortedAnswer> {
         let Some(upload) = upload.as_mut().filter(|upload| !upload.is_over) else {
             return Poll::Pending;
         };
         loop {
             let demand = upload.feed.demand(cx);
-            if matches!(demand, Demand::Full | Demand::Gone) {
+            if matches!(demand, FeedDemand::Full | FeedDemand::Gone) {
                 return Poll::Pending;
             }
             match self.take_in(upload) {
@@ -160,28 +171,30 @@ impl<S: Transport> Connection<'_, S> {
                 Ok(false) => {}
                 Err(error) => {
                     upload.feed.end(Err(BodyError::Malformed(error.to_string())));
-                    return Poll::Ready(Cut::Refusable(Ended::Refused(error)));
+                    return Poll::Ready(AbortedAnswer::Refusable(Ended::Refused(error)));
                 }
             }
-            if upload.feed.demand(cx) == Demand::Waiting && self.is_untold(upload) {
+            if upload.feed.demand(cx) == FeedDemand::Waiting && self.is_untold(upload) {
                 // RFC 9110 section 10.1.1: once the body is wanted, and not if it is already coming.
                 self.outbox.text(b"HTTP/1.1 100 Continue\r\n\r\n");
                 self.begin_sending();
             }
             if let Poll::Ready(Err(ended)) = self.poll_send_any(cx) {
-                return Poll::Ready(Cut::Ended(ended));
+                return Poll::Ready(AbortedAnswer::Ended(ended));
             }
             upload.wait(&self.core.settings);
             match self.poll_fill(cx) {
                 Poll::Ready(Ok(1..)) => upload.end_wait(),
                 Poll::Ready(Ok(0)) => {
                     let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-                    return Poll::Ready(Cut::Ended(Ended::Broken(error)));
+                    return Poll::Ready(AbortedAnswer::Ended(Ended::Broken(error)));
                 }
-                Poll::Ready(Err(error)) => return Poll::Ready(Cut::Ended(Ended::Broken(error))),
+                Poll::Ready(Err(error)) => {
+                    return Poll::Ready(AbortedAnswer::Ended(Ended::Broken(error)));
+                }
                 Poll::Pending if upload.timer.poll_expired(cx).is_ready() => {
                     upload.feed.end(Err(BodyError::Stalled));
-                    return Poll::Ready(Cut::Refusable(Ended::Stalled));
+                    return Poll::Ready(AbortedAnswer::Refusable(Ended::Stalled));
                 }
                 Poll::Pending => return Poll::Pending,
             }
@@ -189,7 +202,11 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Ready if the client leaves while the server's answer is due. Bytes that it sends ahead wait, up to one buffer.
-    fn poll_gone(&mut self, upload: &Option<Upload>, cx: &mut Context<'_>) -> Poll<Cut> {
+    fn poll_gone(
+        &mut self,
+        upload: &Option<BodyUpload>,
+        cx: &mut Context<'_>,
+    ) -> Poll<AbortedAnswer> {
         let settings = &self.core.settings;
         if settings.half_closed_clients || upload.as_ref().is_some_and(|upload| !upload.is_over) {
             return Poll::Pending;
@@ -200,18 +217,18 @@ impl<S: Transport> Connection<'_, S> {
                 Ok(0) => io::ErrorKind::UnexpectedEof.into(),
                 Err(error) => error,
             };
-            return Poll::Ready(Cut::Ended(Ended::Broken(error)));
+            return Poll::Ready(AbortedAnswer::Ended(Ended::Broken(error)));
         }
         Poll::Pending
     }
 
     /// Returns true, once, if 100 (Continue) must be sent.
-    fn is_untold(&self, upload: &mut Upload) -> bool {
+    fn is_untold(&self, upload: &mut BodyUpload) -> bool {
         std::mem::take(&mut upload.expects_continue) && self.input.is_none()
     }
 
     /// Hands over the input; returns true at the body's end.
-    fn take_in(&mut self, upload: &mut Upload) -> Result<bool, crate::h1::codec::Error> {
+    fn take_in(&mut self, upload: &mut BodyUpload) -> Result<bool, crate::h1::codec::Error> {
         let Some(mut input) = self.input.take() else { return Ok(false) };
         let whole = loop {
             match self.decoder.next(input.filled()) {
@@ -242,19 +259,19 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Returns true if the request's body has all arrived, unwanted input included.
-    fn has_all_of(&mut self, upload: &mut Option<Upload>) -> bool {
+    fn has_all_of(&mut self, upload: &mut Option<BodyUpload>) -> bool {
         upload.as_mut().is_none_or(|upload| upload.is_over || self.take_in(upload).unwrap_or(false))
     }
 
     /// Returns true if more of the request's body is due and will not be read.
-    fn is_unread(&mut self, upload: &mut Option<Upload>) -> bool {
+    fn is_unread(&mut self, upload: &mut Option<BodyUpload>) -> bool {
         upload.as_ref().is_some_and(|upload| upload.feed.is_gone()) && !self.has_all_of(upload)
     }
 }
 
 /// Framing of the body's end (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(super) enum EndFraming {
     /// No body.
     Bodiless,
     /// By its length.
@@ -265,49 +282,55 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-impl Framing {
+impl EndFraming {
     /// The framing of a response to the request of `exchange`.
     pub(super) fn of(
         head: &http::Response<()>,
         length: Option<u64>,
-        exchange: Exchange,
-    ) -> Framing {
+        exchange: AnswerContext,
+    ) -> EndFraming {
         match length {
-            _ if exchange.method == Method::Head || is_bodiless(head.status()) => Framing::Bodiless,
-            Some(_) => Framing::Counted,
-            None if exchange.version == Version::V11 => Framing::Chunked,
-            None => Framing::UntilClose,
+            _ if exchange.method == Method::Head || is_bodiless(head.status()) => {
+                EndFraming::Bodiless
+            }
+            Some(_) => EndFraming::Counted,
+            None if exchange.version == Version::V11 => EndFraming::Chunked,
+            None => EndFraming::UntilClose,
         }
     }
 }
 
 /// Progress of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filled {
+pub(super) enum OutboxFill {
     /// All of it is in the outbox.
     Ended,
     /// The next piece is not available.
     Waits,
-    /// The outbox is full, or the body ended early: see [`Streaming::take_broken`].
+    /// The outbox is full, or the body ended early: see [`StreamedAnswer::take_broken`].
     Full,
 }
 
 /// A body being sent.
-pub(super) struct Streaming {
+pub(super) struct StreamedAnswer {
     source: Source,
-    framing: Framing,
+    framing: EndFraming,
     /// The error that ended it early.
     broken: Option<BodyError>,
 }
 
-impl Streaming {
-    pub(super) fn new(body: Box<dyn Body>, length: Option<u64>, framing: Framing) -> Streaming {
-        Streaming { source: Source::new(body, length), framing, broken: None }
+impl StreamedAnswer {
+    pub(super) fn new(
+        body: Box<dyn Body>,
+        length: Option<u64>,
+        framing: EndFraming,
+    ) -> StreamedAnswer {
+        StreamedAnswer { source: Source::new(body, length), framing, broken: None }
     }
 
     /// Returns true if the connection's close delimits the body, so that an early end looks like a complete body.
     pub(super) fn ends_with_connection(&self) -> bool {
-        self.framing == Framing::UntilClose
+        self.framing == EndFraming::UntilClose
     }
 
     /// The error that ended it early, if any.
@@ -316,27 +339,27 @@ impl Streaming {
     }
 
     /// Puts available pieces into `outbox`.
-    pub(super) fn fill(&mut self, outbox: &mut Outbox, cx: &mut Context<'_>) -> Filled {
-        if self.framing == Framing::Bodiless {
-            return Filled::Ended;
+    pub(super) fn fill(&mut self, outbox: &mut Outbox, cx: &mut Context<'_>) -> OutboxFill {
+        if self.framing == EndFraming::Bodiless {
+            return OutboxFill::Ended;
         }
         while !outbox.is_full() && self.broken.is_none() {
             match self.source.poll_next(cx) {
-                Poll::Pending => return Filled::Waits,
+                Poll::Pending => return OutboxFill::Waits,
                 Poll::Ready(Ok(Some(piece))) => self.put(&piece, outbox),
                 Poll::Ready(Ok(None)) => {
                     self.end(outbox);
-                    return Filled::Ended;
+                    return OutboxFill::Ended;
                 }
                 Poll::Ready(Err(error)) => self.broken = Some(error),
             }
         }
-        Filled::Full
+        OutboxFill::Full
     }
 
     /// Appends a non-empty piece: an empty chunk would be the last.
     fn put(&self, piece: &Bytes, outbox: &mut Outbox) {
-        if self.framing == Framing::Chunked {
+        if self.framing == EndFraming::Chunked {
             outbox.with_text(|text| encode::chunk_size(text, piece.len()));
             outbox.body(piece);
             outbox.text(encode::CHUNK_END);
@@ -346,7 +369,7 @@ impl Streaming {
     }
 
     fn end(&self, outbox: &mut Outbox) {
-        if self.framing == Framing::Chunked {
+        if self.framing == EndFraming::Chunked {
             outbox.with_text(|text| encode::last_chunk(text, &HeaderMap::new()));
         }
     }

@@ -12,16 +12,16 @@ use crate::schedule::{DEPENDENCY_BYTES, Dependency};
 
 /// The dependencies of requests. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Tree {
+pub(crate) struct PriorityTree {
     shape: Shape,
     dependencies: Rc<RefCell<Dependencies>>,
     pub(crate) pending: PendingPriorities,
 }
 
-impl Tree {
-    pub(crate) fn new(shape: Shape) -> Tree {
+impl PriorityTree {
+    pub(crate) fn new(shape: Shape) -> PriorityTree {
         let dependencies = Rc::new(RefCell::new(Dependencies::new(shape)));
-        Tree { shape, dependencies, pending: Rc::default() }
+        PriorityTree { shape, dependencies, pending: Rc::default() }
     }
 
     /// The frames to send before the first request.
@@ -33,20 +33,20 @@ impl Tree {
     }
 
     /// Adds the request on `stream`; it keeps its place in the tree until the returned branch is dropped.
-    pub(crate) fn open(&self, stream: u32, precedence: Precedence) -> Branch {
+    pub(crate) fn open(&self, stream: u32, precedence: Precedence) -> PriorityNode {
         let dependency = self.dependencies.borrow_mut().open(stream, precedence);
         self.pending.borrow_mut().insert(stream, dependency);
-        Branch { tree: self.clone(), stream }
+        PriorityNode { tree: self.clone(), stream }
     }
 }
 
 /// A request's place in the tree.
-pub(crate) struct Branch {
-    tree: Tree,
+pub(crate) struct PriorityNode {
+    tree: PriorityTree,
     stream: u32,
 }
 
-impl Drop for Branch {
+impl Drop for PriorityNode {
     fn drop(&mut self) {
         self.tree.dependencies.borrow_mut().close(self.stream);
         self.tree.pending.borrow_mut().remove(&self.stream);

@@ -1,8 +1,11 @@
-//! Gathers a server's small frames into full segments.
+//! Writes cut into segments as servers and browsers cut them.
 //!
-//! h2 writes each DATA frame by itself, and with Nagle's algorithm off each write ends in a segment of its own, full or not.
-//! Servers gather the output of one turn of their loop into one write (H2O's and nghttp2's output buffers); so does this:
-//! writes are kept until they fill a TLS record or until the turn ends, when [`CoalescedWriter::poll_pass_on`] passes them on.
+//! With Nagle's algorithm off each write ends in a segment of its own, full or not, and h2 writes each DATA frame of a
+//! server by itself, and all requests of a client since its last poll together.
+//!
+//! Servers gather the output of one turn of their loop into one write (H2O's and nghttp2's output buffers); so does
+//! [`CoalescedWriter`]: writes are kept until they fill a TLS record or until the turn ends, when
+//! [`CoalescedWriter::poll_pass_on`] passes them on. Browsers write a frame at a time; so does [`HeadPerWrite`].
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -20,9 +23,9 @@ const FULL_BYTES: usize = 16_384;
 
 /// A stream whose writes are gathered. Clones share the stream: one for h2, one for the owner of the loop, which knows
 /// when a turn ends.
-pub(crate) struct CoalescedWriter<S>(Rc<RefCell<Inner<S>>>);
+pub(crate) struct CoalescedWriter<S>(Rc<RefCell<CoalescerState<S>>>);
 
-struct Inner<S> {
+struct CoalescerState<S> {
     stream: S,
     /// Without memory while it is empty: most connections are idle most of the time.
     gathered: BytesMut,
@@ -39,7 +42,7 @@ impl<S> Clone for CoalescedWriter<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> CoalescedWriter<S> {
     /// Passes writes through until [`CoalescedWriter::begin`].
     pub(crate) fn new(stream: S) -> CoalescedWriter<S> {
-        CoalescedWriter(Rc::new(RefCell::new(Inner {
+        CoalescedWriter(Rc::new(RefCell::new(CoalescerState {
             stream,
             gathered: BytesMut::new(),
             turning: false,
@@ -64,7 +67,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> CoalescedWriter<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Inner<S> {
+impl<S: AsyncWrite + Unpin> CoalescerState<S> {
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.gathered.is_empty() {
             let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.gathered))?;

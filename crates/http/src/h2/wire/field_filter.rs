@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use self::hpack::Table;
+use self::hpack::TableShape;
 use self::hpack::Unreadable;
 use crate::h2::frame::{
     CONTINUATION, FrameHead, HEAD_BYTES, HEADERS, PREFACE, PRIORITY_FLAG, PUSH_PROMISE,
@@ -51,7 +51,7 @@ impl<S> FieldFiltered<S> {
 struct FieldFilter {
     /// Outstanding bytes of a frame without fields, or of the preface.
     passing: usize,
-    table: Table,
+    table: TableShape,
     /// A partial frame head or header block.
     held: Vec<u8>,
     /// Bytes ready for h2.
@@ -71,7 +71,7 @@ enum Next {
 }
 
 /// A frame, and the bytes after it.
-struct Split<'b> {
+struct SplitFrame<'b> {
     head: FrameHead,
     payload: &'b [u8],
     rest: &'b [u8],
@@ -80,7 +80,7 @@ struct Split<'b> {
 impl FieldFilter {
     fn new(passing: usize) -> FieldFilter {
         let (held, ready) = (Vec::new(), Vec::new());
-        FieldFilter { passing, table: Table::new(), held, ready, is_open: false }
+        FieldFilter { passing, table: TableShape::new(), held, ready, is_open: false }
     }
 
     /// Processes the next bytes. Returns the length of the prefix that may pass at once, before the ready bytes; the
@@ -143,7 +143,7 @@ impl FieldFilter {
 
     /// Reads the header block at the start of `bytes`, if it is complete.
     fn read(&mut self, bytes: &[u8]) -> Result<Next, Unreadable> {
-        let Some(Split { head: first, payload, mut rest }) = split(bytes)? else {
+        let Some(SplitFrame { head: first, payload, mut rest }) = split(bytes)? else {
             return Ok(Next::Nothing);
         };
         let (introduction, fragment) = split_fragment(first, payload)?;
@@ -156,7 +156,7 @@ impl FieldFilter {
         }
         let mut fragments = vec![fragment];
         loop {
-            let Some(Split { head, payload, rest: behind }) = split(rest)? else {
+            let Some(SplitFrame { head, payload, rest: behind }) = split(rest)? else {
                 return Ok(Next::Nothing);
             };
             if head.kind != CONTINUATION || head.stream != first.stream {
@@ -197,13 +197,13 @@ fn carries_fields(head: FrameHead) -> bool {
 }
 
 /// Splits off the frame at the start of `bytes`.
-fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, Unreadable> {
+fn split(bytes: &[u8]) -> Result<Option<SplitFrame<'_>>, Unreadable> {
     let Some(head) = FrameHead::of(bytes) else { return Ok(None) };
     if head.length > FRAME_BYTES {
         return Err(Unreadable);
     }
     let parts = bytes[HEAD_BYTES..].split_at_checked(head.length as usize);
-    Ok(parts.map(|(payload, rest)| Split { head, payload, rest }))
+    Ok(parts.map(|(payload, rest)| SplitFrame { head, payload, rest }))
 }
 
 /// The bytes before the fields - a priority, a promised stream - and the fields, without padding.

@@ -22,7 +22,7 @@ use crate::schedule::Signal;
 
 /// Bytes that passed in one direction of a stream, or of all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct StreamTraffic {
     /// HEADERS and CONTINUATION frames, whole.
     pub head_bytes: u64,
     /// Payload of DATA frames.
@@ -31,7 +31,7 @@ pub struct Passed {
     pub ended: bool,
 }
 
-impl Passed {
+impl StreamTraffic {
     fn count(&mut self, frame: FrameHead) {
         match frame.kind {
             HEADERS | CONTINUATION => self.head_bytes += frame.wire_bytes(),
@@ -44,7 +44,7 @@ impl Passed {
 
 /// Number of received frames that cost their sender nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Controls {
+pub(crate) struct ControlFrames {
     pub(crate) resets: u32,
     /// PING frames that require an acknowledgement.
     pub(crate) pings: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Controls {
     pub(crate) priorities: u32,
 }
 
-impl Controls {
+impl ControlFrames {
     fn count(&mut self, frame: FrameHead) {
         match frame.kind {
             RST_STREAM => self.resets = self.resets.saturating_add(1),
@@ -68,23 +68,29 @@ impl Controls {
 
 /// One direction of a connection.
 #[derive(Debug)]
-struct Direction {
+struct DirectionFrames {
     frames: Frames,
-    all: Passed,
-    streams: BTreeMap<u32, Passed>,
-    controls: Controls,
+    all: StreamTraffic,
+    streams: BTreeMap<u32, StreamTraffic>,
+    controls: ControlFrames,
     going_away: bool,
 }
 
-impl Direction {
-    fn new(frames: Frames) -> Direction {
-        let (all, streams) = (Passed::default(), BTreeMap::new());
-        Direction { frames, all, streams, controls: Controls::default(), going_away: false }
+impl DirectionFrames {
+    fn new(frames: Frames) -> DirectionFrames {
+        let (all, streams) = (StreamTraffic::default(), BTreeMap::new());
+        DirectionFrames {
+            frames,
+            all,
+            streams,
+            controls: ControlFrames::default(),
+            going_away: false,
+        }
     }
 
     /// Processes the next bytes; reports each stream that its sender has ended.
     fn feed(&mut self, bytes: &[u8], mut ended: impl FnMut(u32)) {
-        let Direction { frames, all, streams, controls, going_away } = self;
+        let DirectionFrames { frames, all, streams, controls, going_away } = self;
         frames.feed(bytes, |frame| {
             all.count(frame);
             controls.count(frame);
@@ -110,8 +116,8 @@ fn is_pushed(frame: FrameHead) -> bool {
 /// The frame account of one connection, as seen by one of its ends.
 #[derive(Debug)]
 pub struct Observer {
-    sent: Direction,
-    received: Direction,
+    sent: DirectionFrames,
+    received: DirectionFrames,
     /// Wakers of tasks that wait until a stream is sent.
     waiting: BTreeMap<u32, Waker>,
     send_blocked: bool,
@@ -120,7 +126,7 @@ pub struct Observer {
 }
 
 /// An account shared by the stream below h2 and the code above it.
-pub type Shared = Rc<RefCell<Observer>>;
+pub type SharedObserver = Rc<RefCell<Observer>>;
 
 impl Observer {
     /// For the client's end.
@@ -135,8 +141,8 @@ impl Observer {
 
     fn new(sent: Frames, received: Frames) -> Observer {
         Observer {
-            sent: Direction::new(sent),
-            received: Direction::new(received),
+            sent: DirectionFrames::new(sent),
+            received: DirectionFrames::new(received),
             waiting: BTreeMap::new(),
             send_blocked: false,
             signals: None,
@@ -168,22 +174,22 @@ impl Observer {
     }
 
     /// Bytes that this end has sent on a watched stream.
-    pub fn sent(&self, stream: u32) -> Passed {
+    pub fn sent(&self, stream: u32) -> StreamTraffic {
         self.sent.streams.get(&stream).copied().unwrap_or_default()
     }
 
     /// Bytes that this end has received on a watched stream.
-    pub fn received(&self, stream: u32) -> Passed {
+    pub fn received(&self, stream: u32) -> StreamTraffic {
         self.received.streams.get(&stream).copied().unwrap_or_default()
     }
 
     /// Bytes that this end has sent on all streams.
-    pub fn sent_in_all(&self) -> Passed {
+    pub fn sent_in_all(&self) -> StreamTraffic {
         self.sent.all
     }
 
     /// Bytes that this end has received on all streams.
-    pub fn received_in_all(&self) -> Passed {
+    pub fn received_in_all(&self) -> StreamTraffic {
         self.received.all
     }
 
@@ -193,7 +199,7 @@ impl Observer {
     }
 
     /// Received frames that cost their sender nothing.
-    pub(crate) fn controls(&self) -> Controls {
+    pub(crate) fn controls(&self) -> ControlFrames {
         self.received.controls
     }
 
@@ -215,7 +221,7 @@ impl Observer {
     }
 
     /// Ready when the last byte on a watched stream has been handed to the transport.
-    pub fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<Passed> {
+    pub fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<StreamTraffic> {
         let passed = self.sent(stream);
         if passed.ended {
             return Poll::Ready(passed);
@@ -247,13 +253,13 @@ impl Observer {
 /// (and TLS record) with their SETTINGS and first requests.
 pub struct Observed<S> {
     stream: S,
-    observer: Shared,
+    observer: SharedObserver,
     held: &'static [u8],
 }
 
 impl<S> Observed<S> {
     /// Counts the frames that pass through `stream`.
-    pub fn new(stream: S, observer: &Shared) -> Observed<S> {
+    pub fn new(stream: S, observer: &SharedObserver) -> Observed<S> {
         Observed { stream, observer: Rc::clone(observer), held: &[] }
     }
 }
@@ -396,7 +402,7 @@ mod tests {
                 prop_assert_eq!(observer.borrow().sent(1).ended, left.is_empty());
             }
             prop_assert_eq!(stream.stream.writes.concat(), [&PREFACE[..], &request].concat());
-            let sent = Passed {
+            let sent = StreamTraffic {
                 head_bytes: 9 + u64::from(head),
                 body_bytes: u64::from(body),
                 ended: true,

@@ -1,4 +1,4 @@
-//! Parser of a client's priority signals, which h2 ignores.
+//! Priority signals, which h2 neither writes nor reports: written by a client into its HEADERS, read by a server.
 //!
 //! These are the priority in HEADERS (RFC 7540 section 6.2), PRIORITY (6.3) and PRIORITY_UPDATE (RFC 9218 section 7.1).
 //! Protocol errors are left to h2; here they are no signal.
@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::h2::client::priority_tree::Tree;
+use crate::h2::client::priority_tree::PriorityTree;
 use crate::h2::frame::{
     FrameHead, Frames, HEADERS, PREFACE, PRIORITY, PRIORITY_FLAG, PRIORITY_UPDATE,
 };
@@ -122,7 +122,7 @@ struct Completing {
 
 impl<S> PriorityWriter<S> {
     /// Adds the tree's dependencies; without a tree, everything passes unchanged.
-    pub(crate) fn new(stream: S, tree: Option<&Tree>) -> PriorityWriter<S> {
+    pub(crate) fn new(stream: S, tree: Option<&PriorityTree>) -> PriorityWriter<S> {
         let completing = tree.map(|tree| Completing {
             pending: Rc::clone(&tree.pending),
             introduction: tree.introduction(),
@@ -318,7 +318,7 @@ mod prioritised_tests {
         cuts: &[usize],
         pending: &[(u32, Dependency)],
     ) -> Vec<u8> {
-        let tree = Tree::new(shape);
+        let tree = PriorityTree::new(shape);
         tree.pending.borrow_mut().extend(pending.iter().copied());
         let mut stream = PriorityWriter::new((), Some(&tree));
         let completing = stream.completing.as_mut().expect("there is something to say");

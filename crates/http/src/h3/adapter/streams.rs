@@ -12,8 +12,8 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 
-use super::{Both, application_code, id, of_read, of_write, stream_id};
-use crate::h3::frames::{Meter, Passed};
+use super::{BidiHalves, application_code, id, of_read, of_write, stream_id};
+use crate::h3::frames::{FrameBytes, FrameMeter};
 
 /// A request's stream.
 pub(in crate::h3) struct BidiStream {
@@ -22,14 +22,14 @@ pub(in crate::h3) struct BidiStream {
 }
 
 impl BidiStream {
-    pub(super) fn new((send, receive): Both, tally: &SharedTally) -> BidiStream {
-        let watch = Tally::open(tally, id(send.id()));
+    pub(super) fn new((send, receive): BidiHalves, tally: &SharedMeters) -> BidiStream {
+        let watch = ConnectionMeters::open(tally, id(send.id()));
         BidiStream {
             send: SendStream::new(send, tally, Some(Rc::clone(&watch))),
             receive: RecvStream {
                 stream: receive,
                 tally: Rc::clone(tally),
-                kind: Kind::Request(watch),
+                kind: StreamKind::Request(watch),
             },
         }
     }
@@ -89,15 +89,15 @@ impl quic::RecvStream for BidiStream {
 pub(in crate::h3) struct SendStream {
     stream: quinn::SendStream,
     writing: Option<WriteBuf<Bytes>>,
-    tally: SharedTally,
-    _watch: Option<Rc<Watch>>,
+    tally: SharedMeters,
+    _watch: Option<Rc<MeterGuard>>,
 }
 
 impl SendStream {
     pub(super) fn new(
         stream: quinn::SendStream,
-        tally: &SharedTally,
-        watch: Option<Rc<Watch>>,
+        tally: &SharedMeters,
+        watch: Option<Rc<MeterGuard>>,
     ) -> SendStream {
         SendStream { stream, writing: None, tally: Rc::clone(tally), _watch: watch }
     }
@@ -109,7 +109,7 @@ impl quic::SendStream<Bytes> for SendStream {
             let stream = Pin::new(&mut self.stream);
             let written = ready!(stream.poll_write(cx, data.chunk())).map_err(of_write)?;
             let mut tally = self.tally.borrow_mut();
-            tally.feed(id(self.stream.id()), Way::Sent, &data.chunk()[..written]);
+            tally.feed(id(self.stream.id()), StreamDirection::Sent, &data.chunk()[..written]);
             data.advance(written);
         }
         self.writing = None;
@@ -145,31 +145,35 @@ impl quic::SendStream<Bytes> for SendStream {
 /// The receiving direction of a stream.
 pub(in crate::h3) struct RecvStream {
     stream: quinn::RecvStream,
-    tally: SharedTally,
-    kind: Kind,
+    tally: SharedMeters,
+    kind: StreamKind,
 }
 
 /// The use of a stream.
-enum Kind {
+enum StreamKind {
     /// A request, whose meters are in the tally.
-    Request(#[expect(dead_code, reason = "kept for its end")] Rc<Watch>),
+    Request(#[expect(dead_code, reason = "kept for its end")] Rc<MeterGuard>),
     /// A unidirectional stream.
-    OneWay(Meter),
+    OneWay(FrameMeter),
 }
 
 impl RecvStream {
     /// A unidirectional stream.
-    pub(super) fn one_way(stream: quinn::RecvStream, tally: &SharedTally) -> RecvStream {
-        RecvStream { stream, tally: Rc::clone(tally), kind: Kind::OneWay(Meter::one_way()) }
+    pub(super) fn one_way(stream: quinn::RecvStream, tally: &SharedMeters) -> RecvStream {
+        RecvStream {
+            stream,
+            tally: Rc::clone(tally),
+            kind: StreamKind::OneWay(FrameMeter::one_way()),
+        }
     }
 
     /// Counts `bytes`; returns false if they begin a frame above the limit.
     fn take(&mut self, stream: u64, bytes: &[u8]) -> bool {
         let mut tally = self.tally.borrow_mut();
-        let takes = tally.feed(stream, Way::Received, bytes);
+        let takes = tally.feed(stream, StreamDirection::Received, bytes);
         match &mut self.kind {
-            Kind::Request(_) => takes,
-            Kind::OneWay(meter) => {
+            StreamKind::Request(_) => takes,
+            StreamKind::OneWay(meter) => {
                 meter.feed(bytes);
                 tally.takes(meter)
             }
@@ -209,10 +213,10 @@ impl quic::RecvStream for RecvStream {
 }
 
 /// Ready when the peer stops a stream, or the connection is lost.
-pub(in crate::h3) type Stop = Pin<Box<dyn Future<Output = ()>>>;
+pub(in crate::h3) type StopFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Bytes that have passed on one connection, as seen by this end.
-pub(in crate::h3) struct Tally {
+pub(in crate::h3) struct ConnectionMeters {
     /// Bytes on all streams.
     counts: Rc<ByteCounts>,
     /// Size limit of the frames that h3 buffers whole.
@@ -220,25 +224,25 @@ pub(in crate::h3) struct Tally {
     /// Bytes of requests and responses, both ways.
     progress: u64,
     /// Open request streams.
-    open: BTreeMap<u64, [Meter; 2]>,
+    open: BTreeMap<u64, [FrameMeter; 2]>,
     /// Ranks of streams that have sent nothing yet.
     ranks: BTreeMap<u64, i32>,
     /// Stop futures of request streams that are not awaited yet.
-    stops: BTreeMap<u64, Stop>,
+    stops: BTreeMap<u64, StopFuture>,
 }
 
 /// The direction of a stream's meter.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum StreamDirection {
     Sent,
     Received,
 }
 
-impl Tally {
+impl ConnectionMeters {
     /// A new tally of a connection whose peer's heads may have this many bytes. h3 itself buffers an incomplete frame of
     /// any announced size; encoded heads are no larger than decoded ones (RFC 9204 section 4.5: literals, static indices).
-    pub(in crate::h3) fn shared(most_gathered_bytes: u64) -> SharedTally {
-        Rc::new(RefCell::new(Tally {
+    pub(in crate::h3) fn shared(most_gathered_bytes: u64) -> SharedMeters {
+        Rc::new(RefCell::new(ConnectionMeters {
             counts: Rc::default(),
             most_gathered_bytes,
             progress: 0,
@@ -259,24 +263,24 @@ impl Tally {
     }
 
     /// Returns true if a stream's frames are within the limit.
-    pub(super) fn takes(&self, meter: &Meter) -> bool {
+    pub(super) fn takes(&self, meter: &FrameMeter) -> bool {
         meter.gathered_bytes() <= self.most_gathered_bytes
     }
 
     /// Bytes that this end has sent on a request's stream.
-    pub(in crate::h3) fn sent(&self, stream: StreamId) -> Passed {
-        self.passed(stream, Way::Sent)
+    pub(in crate::h3) fn sent(&self, stream: StreamId) -> FrameBytes {
+        self.passed(stream, StreamDirection::Sent)
     }
 
     /// Bytes that this end has received on a request's stream.
-    pub(in crate::h3) fn received(&self, stream: StreamId) -> Passed {
-        self.passed(stream, Way::Received)
+    pub(in crate::h3) fn received(&self, stream: StreamId) -> FrameBytes {
+        self.passed(stream, StreamDirection::Received)
     }
 
     /// Returns true if the data received on a request's stream repeats pseudo-header fields, or has them after fields.
     pub(in crate::h3) fn is_malformed(&self, stream: StreamId) -> bool {
         let meters = self.open.get(&stream.into_inner());
-        meters.is_some_and(|meters| meters[Way::Received as usize].is_malformed())
+        meters.is_some_and(|meters| meters[StreamDirection::Received as usize].is_malformed())
     }
 
     /// Sets the rank of `stream`: its data goes before that of lower ranks; the default is 0.
@@ -285,18 +289,18 @@ impl Tally {
     }
 
     /// Notes that a request's stream is open.
-    pub(super) fn open(shared: &SharedTally, stream: u64) -> Rc<Watch> {
+    pub(super) fn open(shared: &SharedMeters, stream: u64) -> Rc<MeterGuard> {
         shared.borrow_mut().open.insert(stream, Default::default());
-        Rc::new(Watch { tally: Rc::clone(shared), stream })
+        Rc::new(MeterGuard { tally: Rc::clone(shared), stream })
     }
 
     /// Stores the future that is ready when the peer stops `stream`.
-    pub(super) fn note_stop(&mut self, stream: u64, stop: Stop) {
+    pub(super) fn note_stop(&mut self, stream: u64, stop: StopFuture) {
         self.stops.insert(stream, stop);
     }
 
     /// The future that is ready when the peer stops the request stream `stream`; once.
-    pub(in crate::h3) fn take_stop(&mut self, stream: StreamId) -> Option<Stop> {
+    pub(in crate::h3) fn take_stop(&mut self, stream: StreamId) -> Option<StopFuture> {
         self.stops.remove(&stream.into_inner())
     }
 
@@ -305,35 +309,35 @@ impl Tally {
         self.ranks.remove(&stream)
     }
 
-    fn passed(&self, stream: StreamId, way: Way) -> Passed {
+    fn passed(&self, stream: StreamId, way: StreamDirection) -> FrameBytes {
         let meters = self.open.get(&stream.into_inner());
-        meters.map_or_else(Passed::default, |meters| meters[way as usize].passed())
+        meters.map_or_else(FrameBytes::default, |meters| meters[way as usize].passed())
     }
 
     /// Counts the bytes of a stream; returns false if they exceed the limit.
-    pub(super) fn feed(&mut self, stream: u64, way: Way, bytes: &[u8]) -> bool {
+    pub(super) fn feed(&mut self, stream: u64, way: StreamDirection, bytes: &[u8]) -> bool {
         match way {
-            Way::Sent => self.counts.add_sent(bytes.len()),
-            Way::Received => self.counts.add_received(bytes.len()),
+            StreamDirection::Sent => self.counts.add_sent(bytes.len()),
+            StreamDirection::Received => self.counts.add_received(bytes.len()),
         }
         let Some(meters) = self.open.get_mut(&stream) else { return true };
         self.progress += bytes.len() as u64;
         let meter = &mut meters[way as usize];
         meter.feed(bytes);
-        matches!(way, Way::Sent) || meter.gathered_bytes() <= self.most_gathered_bytes
+        matches!(way, StreamDirection::Sent) || meter.gathered_bytes() <= self.most_gathered_bytes
     }
 }
 
 /// A tally shared by all streams of a connection.
-pub(in crate::h3) type SharedTally = Rc<RefCell<Tally>>;
+pub(in crate::h3) type SharedMeters = Rc<RefCell<ConnectionMeters>>;
 
 /// Keeps a stream's meters as long as one of its directions is open.
-pub(super) struct Watch {
-    tally: SharedTally,
+pub(super) struct MeterGuard {
+    tally: SharedMeters,
     stream: u64,
 }
 
-impl Drop for Watch {
+impl Drop for MeterGuard {
     fn drop(&mut self) {
         let mut tally = self.tally.borrow_mut();
         tally.open.remove(&self.stream);

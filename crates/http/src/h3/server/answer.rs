@@ -12,8 +12,8 @@ use bytes::{Buf, Bytes};
 use http::header::{CONTENT_LENGTH, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
-use super::session::Open;
-use crate::h3::adapter::{self, RecvStream, SendStream, SharedTally, Stop};
+use super::session::OpenRequests;
+use crate::h3::adapter::{self, RecvStream, SendStream, SharedMeters, StopFuture};
 use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
@@ -24,20 +24,20 @@ use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, 
 use tls::Protocol;
 
 /// Shared state of a connection's answers.
-pub(super) struct Answering<H> {
+pub(super) struct Responder<H> {
     pub(super) handler: Rc<H>,
     pub(super) scheduler: Scheduler,
     /// The connection, for its client's address, which may change.
     pub(super) client: quinn::Connection,
-    pub(super) tally: SharedTally,
+    pub(super) tally: SharedMeters,
     pub(super) common: Common,
-    pub(super) open: Rc<Open>,
+    pub(super) open: Rc<OpenRequests>,
 }
 
-type Sending = RequestStream<SendStream, Bytes>;
-type Receiving = RequestStream<RecvStream, Bytes>;
+type ResponseSender = RequestStream<SendStream, Bytes>;
+type RequestReceiver = RequestStream<RecvStream, Bytes>;
 
-impl<H: Handler> Answering<H> {
+impl<H: Handler> Responder<H> {
     /// Answers `request`.
     pub(super) async fn answer(
         &self,
@@ -65,7 +65,7 @@ impl<H: Handler> Answering<H> {
             // Only its arrival shows whether a request has a body.
             false => poll_fn(|cx| poll_piece(&mut receiving, cx)).await?,
         };
-        let demand = Demand::default();
+        let demand = BodyWanted::default();
         let invites = expects.then(|| Rc::clone(&demand));
         let answer = match first {
             None if length(&request).is_some_and(|bytes| bytes > 0) => {
@@ -113,12 +113,12 @@ impl<H: Handler> Answering<H> {
         &self,
         request: &Request<()>,
         first: Bytes,
-        stream: Receiving,
-        demand: Demand,
+        stream: RequestReceiver,
+        demand: BodyWanted,
     ) -> Result<Answer, RequestBody> {
         let length = length(request);
         let first = Some(first).filter(|first| !first.is_empty());
-        let received = Received { first, stream, demand, is_over: false };
+        let received = H3RequestBody { first, stream, demand, is_over: false };
         let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
         self.handler.receive(self.head(request, 0), self.common.paced(body))
     }
@@ -127,9 +127,9 @@ impl<H: Handler> Answering<H> {
     async fn connect(
         &self,
         request: &Request<()>,
-        mut sending: Sending,
-        stream: Receiving,
-        stop: Option<Stop>,
+        mut sending: ResponseSender,
+        stream: RequestReceiver,
+        stop: Option<StopFuture>,
     ) -> Result<(), StreamError> {
         let mut wait = Wait { open: &self.open, stop, invites: None };
         let response = match self.handler.handle(self.head(request, 0)) {
@@ -205,7 +205,11 @@ fn length(request: &Request<()>) -> Option<u64> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten()
 }
 
-async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(), StreamError> {
+async fn send(
+    stream: &mut ResponseSender,
+    reply: Reply,
+    head_only: bool,
+) -> Result<(), StreamError> {
     let silent = head_only || reply.head.is_bodiless();
     stream.send_response(reply.head.parts.clone()).await?;
     if !silent && !reply.body.is_empty() {
@@ -216,17 +220,17 @@ async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(),
 
 /// A client's wait for a handler, which the client may abandon.
 struct Wait<'a> {
-    open: &'a Rc<Open>,
-    stop: Option<Stop>,
+    open: &'a Rc<OpenRequests>,
+    stop: Option<StopFuture>,
     /// The demand for a body that the client holds back until it gets 100 (Continue).
-    invites: Option<Demand>,
+    invites: Option<BodyWanted>,
 }
 
 /// True once a body is wanted.
-type Demand = Rc<Cell<bool>>;
+type BodyWanted = Rc<Cell<bool>>;
 
 /// Sends 100 (Continue).
-async fn go_on(stream: &mut Sending) -> Result<(), StreamError> {
+async fn go_on(stream: &mut ResponseSender) -> Result<(), StreamError> {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     stream.send_response(head).await
@@ -257,7 +261,7 @@ impl Wait<'_> {
     /// The final response, once the interim ones before it have been sent; none if the client abandons the request.
     async fn proper(
         &mut self,
-        stream: &mut Sending,
+        stream: &mut ResponseSender,
         mut making: Later,
     ) -> Result<Option<Response>, StreamError> {
         loop {
@@ -293,7 +297,7 @@ impl Wait<'_> {
     /// Sends a body piece by piece; QUIC accepts the next when it has room.
     async fn stream_out(
         mut self,
-        stream: &mut Sending,
+        stream: &mut ResponseSender,
         mut head: Head<()>,
         length: Option<u64>,
         body: Box<dyn Body>,
@@ -320,7 +324,7 @@ impl Wait<'_> {
 
 /// Sends a piece of a body; returns false at its end. If the body ends early the stream is reset with `code`, never ended cleanly.
 async fn pass(
-    stream: &mut Sending,
+    stream: &mut ResponseSender,
     piece: Result<Option<Bytes>, BodyError>,
     code: Code,
 ) -> Result<bool, StreamError> {
@@ -336,7 +340,7 @@ async fn pass(
 }
 
 /// Sends the data from a tunnel's far end.
-async fn pump(stream: &mut Sending, mut source: Source) -> Result<(), StreamError> {
+async fn pump(stream: &mut ResponseSender, mut source: Source) -> Result<(), StreamError> {
     loop {
         let piece = poll_fn(|cx| source.poll_next(cx)).await;
         if !pass(stream, piece, Code::H3_CONNECT_ERROR).await? {
@@ -346,12 +350,13 @@ async fn pump(stream: &mut Sending, mut source: Source) -> Result<(), StreamErro
 }
 
 async fn tunnel(
-    sending: &mut Sending,
-    stream: Receiving,
+    sending: &mut ResponseSender,
+    stream: RequestReceiver,
     far: Box<dyn Duplex>,
 ) -> Result<(), StreamError> {
     sending.send_response(Head::new(())).await?;
-    let received = Received { first: None, stream, demand: Demand::default(), is_over: false };
+    let received =
+        H3RequestBody { first: None, stream, demand: BodyWanted::default(), is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
         let down = pump(sending, Source::new(Box::new(down), None));
@@ -381,14 +386,14 @@ async fn tunnel(
 }
 
 /// The client's bytes on a stream. Consuming them opens the window again.
-struct Received {
+struct H3RequestBody {
     first: Option<Bytes>,
-    stream: Receiving,
-    demand: Demand,
+    stream: RequestReceiver,
+    demand: BodyWanted,
     is_over: bool,
 }
 
-impl Body for Received {
+impl Body for H3RequestBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
@@ -403,7 +408,7 @@ impl Body for Received {
     }
 }
 
-impl Drop for Received {
+impl Drop for H3RequestBody {
     /// RFC 9114 section 4.1: "the server MAY request that the client stop sending".
     fn drop(&mut self) {
         if !self.is_over {
@@ -413,7 +418,7 @@ impl Drop for Received {
 }
 
 fn poll_piece(
-    stream: &mut Receiving,
+    stream: &mut RequestReceiver,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Option<Bytes>, StreamError>> {
     let piece = ready!(stream.poll_recv_data(cx))?;

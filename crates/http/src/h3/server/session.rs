@@ -17,18 +17,18 @@ use quinn::VarInt;
 use tokio::sync::Notify;
 use units::Time;
 
-use super::answer::Answering;
+use super::answer::Responder;
 use super::{Broken, session};
-use crate::h3::adapter::{self, Tally};
+use crate::h3::adapter::{self, ConnectionMeters};
 use crate::h3::settings;
-use crate::server::{Common, Standing, Verdict, Vigil};
+use crate::server::{Common, RequestProgress, StallVerdict, StallWatch};
 use crate::{Handler, Scheduler};
 
 /// Serves a connection to its end.
 pub(super) async fn serve<H: Handler>(
     connection: adapter::Connection,
     settings: &settings::Server,
-    answering: Answering<H>,
+    answering: Responder<H>,
 ) -> Result<(), ConnectionError> {
     let requests = connection.requests();
     let mut connection = ::h3::server::builder()
@@ -37,7 +37,7 @@ pub(super) async fn serve<H: Handler>(
         .build(connection)
         .await?;
     let mut drain = answering.common.watch();
-    let mut vigil = Vigil::over(&answering.common);
+    let mut stall_watch = StallWatch::over(&answering.common);
     let answering = Rc::new(answering);
     let mut leaving: Option<Pin<Box<dyn Future<Output = ()>>>> = None;
     loop {
@@ -45,35 +45,36 @@ pub(super) async fn serve<H: Handler>(
             let mut accept = pin!(connection.accept());
             poll_fn(|cx| {
                 if drain.poll_begun(cx).is_ready() {
-                    return Poll::Ready(Step::Leave);
+                    return Poll::Ready(SessionStep::Leave);
                 }
-                match vigil.poll(|| answering.standing(), cx) {
-                    Verdict::Wait => {}
-                    Verdict::Leave => return Poll::Ready(Step::Leave),
-                    Verdict::End => return Poll::Ready(Step::End),
+                match stall_watch.poll(|| answering.standing(), cx) {
+                    StallVerdict::Wait => {}
+                    StallVerdict::Leave => return Poll::Ready(SessionStep::Leave),
+                    StallVerdict::End => return Poll::Ready(SessionStep::End),
                 }
                 match leaving.as_mut().map(|leaving| leaving.as_mut().poll(cx)) {
-                    Some(Poll::Ready(())) => Poll::Ready(Step::Accepted(Ok(None))),
-                    _ => accept.as_mut().poll(cx).map(Step::Accepted),
+                    Some(Poll::Ready(())) => Poll::Ready(SessionStep::Accepted(Ok(None))),
+                    _ => accept.as_mut().poll(cx).map(SessionStep::Accepted),
                 }
             })
             .await
         };
         match step {
-            Step::Leave => {
+            SessionStep::Leave => {
                 // Later requests are refused, so that the client may send them elsewhere (RFC 9114 section 5.2).
                 requests.refuse();
                 connection.shutdown(1).await?;
                 leaving = Some(Box::pin(Rc::clone(&answering.open).over()));
             }
-            Step::End => {
+            SessionStep::End => {
                 // It was told to leave, and still neither reads nor sends.
                 close(&answering.client, Code::H3_EXCESSIVE_LOAD);
                 return Ok(());
             }
-            Step::Accepted(request) => {
+            SessionStep::Accepted(request) => {
                 let Some(request) = request? else { return Ok(()) };
-                let (answering, task) = (Rc::clone(&answering), Open::request(&answering.open));
+                let (answering, task) =
+                    (Rc::clone(&answering), OpenRequests::request(&answering.open));
                 drop(world::spawn(async move {
                     // An aborted request is its client's to notice.
                     let _ = answering.answer(request).await;
@@ -86,15 +87,15 @@ pub(super) async fn serve<H: Handler>(
 
 /// The next step of a connection.
 #[expect(clippy::large_enum_variant, reason = "looked at once, where it is made")]
-enum Step {
+enum SessionStep {
     Accepted(Result<Option<RequestResolver<adapter::Connection, Bytes>>, ConnectionError>),
     Leave,
     End,
 }
 
-impl<H> Answering<H> {
-    fn standing(&self) -> Standing {
-        Standing {
+impl<H> Responder<H> {
+    fn standing(&self) -> RequestProgress {
+        RequestProgress {
             progress: self.tally.borrow().progress(),
             is_ours: self.open.is_ours(),
             is_tunnelling: self.open.is_tunnelling(),
@@ -153,7 +154,7 @@ impl Incoming {
             .into_0rtt()
             .expect("a server can send as soon as it has a client's first flight");
         let local = local_addr(&connection, listening);
-        let tally = Tally::shared(self.settings.header_list_bytes);
+        let tally = ConnectionMeters::shared(self.settings.header_list_bytes);
         let account =
             Account::open(&connection, local, requested_at, tally.borrow().counts(), recorder);
         let (told, shaken) = (account.clone(), connection.clone());
@@ -165,13 +166,13 @@ impl Incoming {
             }
             drop(slot);
         }));
-        let answering = Answering {
+        let answering = Responder {
             handler,
             scheduler: self.settings.scheduler,
             client: connection.clone(),
             tally: Rc::clone(&tally),
             common: common.clone(),
-            open: Rc::new(Open::default()),
+            open: Rc::new(OpenRequests::default()),
         };
         let streams = adapter::Connection::new(&connection, &tally);
         let ended = session::serve(streams, &self.settings, answering).await;
@@ -197,7 +198,7 @@ const LINGER: Duration = Duration::from_secs(5);
 
 /// The requests in progress.
 #[derive(Default)]
-pub(super) struct Open {
+pub(super) struct OpenRequests {
     requests: Cell<usize>,
     /// The requests that wait for a handler.
     ours: Cell<usize>,
@@ -207,27 +208,27 @@ pub(super) struct Open {
 }
 
 /// A counted part of them: a whole request, a handler's turn, or a tunnel, until dropped.
-pub(super) struct Task(Rc<Open>, fn(&Open) -> &Cell<usize>);
+pub(super) struct RequestGuard(Rc<OpenRequests>, fn(&OpenRequests) -> &Cell<usize>);
 
-impl Open {
+impl OpenRequests {
     /// Counts a request.
-    pub(super) fn request(self: &Rc<Open>) -> Task {
+    pub(super) fn request(self: &Rc<OpenRequests>) -> RequestGuard {
         self.count(|open| &open.requests)
     }
 
     /// Counts a wait for a handler.
-    pub(super) fn ours(self: &Rc<Open>) -> Task {
+    pub(super) fn ours(self: &Rc<OpenRequests>) -> RequestGuard {
         self.count(|open| &open.ours)
     }
 
     /// Counts a tunnel.
-    pub(super) fn tunnel(self: &Rc<Open>) -> Task {
+    pub(super) fn tunnel(self: &Rc<OpenRequests>) -> RequestGuard {
         self.count(|open| &open.tunnels)
     }
 
-    fn count(self: &Rc<Open>, which: fn(&Open) -> &Cell<usize>) -> Task {
+    fn count(self: &Rc<OpenRequests>, which: fn(&OpenRequests) -> &Cell<usize>) -> RequestGuard {
         which(self).set(which(self).get() + 1);
-        Task(Rc::clone(self), which)
+        RequestGuard(Rc::clone(self), which)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -243,7 +244,7 @@ impl Open {
     }
 
     /// Waits until there is none, and until the client must have received the last.
-    pub(super) async fn over(self: Rc<Open>) {
+    pub(super) async fn over(self: Rc<OpenRequests>) {
         while !self.is_empty() {
             self.changed.notified().await;
         }
@@ -253,9 +254,9 @@ impl Open {
     }
 }
 
-impl Drop for Task {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let Task(open, which) = self;
+        let RequestGuard(open, which) = self;
         which(open).set(which(open).get() - 1);
         if open.is_empty() {
             open.last_end.set(Some(world::now()));

@@ -11,11 +11,11 @@ use bytes::Bytes;
 use http::uri::Authority;
 use spdy::{Event, Message, ResetReason, Session, SessionError, StreamId, message};
 
-use super::State;
+use super::SpdyClientState;
 use crate::{Failure, Progress};
 
-pub(super) struct Exchange<'a> {
-    shared: &'a Rc<RefCell<State>>,
+pub(super) struct SpdyExchange<'a> {
+    shared: &'a Rc<RefCell<SpdyClientState>>,
     stream: StreamId,
     /// The sizes of the request's head and body.
     bytes: (u64, u64),
@@ -24,14 +24,14 @@ pub(super) struct Exchange<'a> {
     progress: &'a mut dyn Progress,
 }
 
-impl<'a> Exchange<'a> {
+impl<'a> SpdyExchange<'a> {
     pub(super) fn new(
-        shared: &'a Rc<RefCell<State>>,
+        shared: &'a Rc<RefCell<SpdyClientState>>,
         stream: StreamId,
         bytes: (u64, u64),
         progress: &'a mut dyn Progress,
-    ) -> Exchange<'a> {
-        Exchange { shared, stream, bytes, has_begun: false, progress }
+    ) -> SpdyExchange<'a> {
+        SpdyExchange { shared, stream, bytes, has_begun: false, progress }
     }
 
     pub(super) async fn run(mut self) -> Result<(), Failure> {
@@ -46,13 +46,13 @@ impl<'a> Exchange<'a> {
     }
 
     /// Reports `part`; returns true if it is the response's last.
-    fn on_part(&mut self, part: Part) -> Result<bool, Failure> {
+    fn on_part(&mut self, part: ResponsePart) -> Result<bool, Failure> {
         match part {
-            Part::Sent => {
+            ResponsePart::Sent => {
                 self.progress.sent(self.bytes.0, self.bytes.1);
                 Ok(false)
             }
-            Part::Head(head) => {
+            ResponsePart::Head(head) => {
                 let version = self.shared.borrow().session.version();
                 // "If a client receives a SYN_REPLY without a status or without a version header, the client must reply with a
                 // RST_STREAM frame indicating a PROTOCOL ERROR" (3.2.2).
@@ -64,27 +64,27 @@ impl<'a> Exchange<'a> {
                 self.progress.head(status, head.wire_bytes as u64);
                 Ok(head.fin)
             }
-            Part::Data { payload, fin } => {
+            ResponsePart::Data { payload, fin } => {
                 self.progress.data(&payload);
                 let state = &mut *self.shared.borrow_mut();
                 state.session.consume(self.stream, payload.len());
                 state.send_queued();
                 Ok(fin)
             }
-            Part::Trailers { fin } => Ok(fin),
-            Part::Refused(reason) => Err(Failure::Refused(reason.to_string())),
-            Part::Broken(reason) => {
+            ResponsePart::Trailers { fin } => Ok(fin),
+            ResponsePart::Refused(reason) => Err(Failure::Refused(reason.to_string())),
+            ResponsePart::Broken(reason) => {
                 Err(Failure::Protocol(format!("its stream was reset with {reason}")))
             }
         }
     }
 
-    fn failure(&self, closed: Closed) -> Failure {
+    fn failure(&self, closed: SpdyClosure) -> Failure {
         let aborted = io::Error::from(io::ErrorKind::ConnectionAborted);
         match closed {
-            Closed::Protocol(error) => Failure::Protocol(error.to_string()),
-            Closed::Transport if self.has_begun => Failure::Broken(aborted),
-            Closed::Transport => Failure::Unanswered(aborted),
+            SpdyClosure::Protocol(error) => Failure::Protocol(error.to_string()),
+            SpdyClosure::Transport if self.has_begun => Failure::Broken(aborted),
+            SpdyClosure::Transport => Failure::Unanswered(aborted),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-impl Drop for Exchange<'_> {
+impl Drop for SpdyExchange<'_> {
     /// Cancels an unwanted response, unless it is over.
     fn drop(&mut self) {
         let state = &mut *self.shared.borrow_mut();
@@ -107,7 +107,7 @@ impl Drop for Exchange<'_> {
 }
 
 /// An event of a request.
-pub(super) enum Part {
+pub(super) enum ResponsePart {
     /// The request's last byte has been handed to the transport.
     Sent,
     Head(Message),
@@ -127,7 +127,7 @@ pub(super) enum Part {
 
 #[derive(Default)]
 struct Inbox {
-    parts: VecDeque<Part>,
+    parts: VecDeque<ResponsePart>,
     reader: Option<Waker>,
     /// The authority of the request.
     authority: Option<Authority>,
@@ -139,12 +139,12 @@ struct Inbox {
 #[derive(Default)]
 pub(super) struct Inboxes {
     open: BTreeMap<StreamId, Inbox>,
-    closed: Option<Closed>,
+    closed: Option<SpdyClosure>,
 }
 
 /// The reason that nothing more comes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Closed {
+pub(super) enum SpdyClosure {
     /// The transport is gone.
     Transport,
     /// The server broke the protocol.
@@ -164,19 +164,20 @@ impl Inboxes {
     /// Opens a promised stream, possibly answered at once by `head`.
     pub(super) fn open_pushed(&mut self, stream: StreamId, head: Option<Message>) {
         let awaits_head = head.is_none();
-        let parts = head.map(Part::Head).into_iter().collect();
+        let parts = head.map(ResponsePart::Head).into_iter().collect();
         self.open.insert(stream, Inbox { awaits_head, parts, ..Inbox::default() });
     }
 
     /// Drops a request's inbox; returns the number of unreported bytes of data.
     pub(super) fn forget(&mut self, stream: StreamId) -> usize {
-        let bytes =
-            |part: &Part| if let Part::Data { payload, .. } = part { payload.len() } else { 0 };
+        let bytes = |part: &ResponsePart| {
+            if let ResponsePart::Data { payload, .. } = part { payload.len() } else { 0 }
+        };
         self.open.remove(&stream).map_or(0, |inbox| inbox.parts.iter().map(bytes).sum())
     }
 
     /// Closes all inboxes; the first reason counts.
-    pub(super) fn close(&mut self, closed: Closed) {
+    pub(super) fn close(&mut self, closed: SpdyClosure) {
         self.closed.get_or_insert(closed);
         let readers = self.open.values_mut().filter_map(|inbox| inbox.reader.take());
         readers.for_each(Waker::wake);
@@ -187,7 +188,7 @@ impl Inboxes {
         &mut self,
         stream: StreamId,
         cx: &Context<'_>,
-    ) -> Poll<Result<Part, Closed>> {
+    ) -> Poll<Result<ResponsePart, SpdyClosure>> {
         let inbox = self.open.get_mut(&stream).expect("a request's inbox is open while it reads");
         if let Some(part) = inbox.parts.pop_front() {
             return Poll::Ready(Ok(part));
@@ -207,19 +208,21 @@ impl Inboxes {
     /// Puts `event` into its inbox. Unwanted data is consumed.
     pub(super) fn deliver(&mut self, event: Event, session: &mut Session) {
         let (stream, part) = match event {
-            Event::Sent { stream } => (stream, Part::Sent),
-            Event::Replied(message) => (message.stream, Part::Head(message)),
+            Event::Sent { stream } => (stream, ResponsePart::Sent),
+            Event::Replied(message) => (message.stream, ResponsePart::Head(message)),
             Event::Headers(message) if self.takes_head(message.stream) => {
-                (message.stream, Part::Head(message))
+                (message.stream, ResponsePart::Head(message))
             }
-            Event::Headers(message) => (message.stream, Part::Trailers { fin: message.fin }),
-            Event::Data { stream, payload, fin } => (stream, Part::Data { payload, fin }),
-            Event::Reset { stream, reason } => (stream, Part::Refused(reason)),
-            Event::Broken { stream, reason } => (stream, Part::Broken(reason)),
+            Event::Headers(message) => {
+                (message.stream, ResponsePart::Trailers { fin: message.fin })
+            }
+            Event::Data { stream, payload, fin } => (stream, ResponsePart::Data { payload, fin }),
+            Event::Reset { stream, reason } => (stream, ResponsePart::Refused(reason)),
+            Event::Broken { stream, reason } => (stream, ResponsePart::Broken(reason)),
             // Promises are handled by the connection.
             Event::Opened { .. } => return,
             Event::Pong(_) | Event::Settings(_) | Event::GoAway { .. } => return,
-            Event::Failed(error) => return self.close(Closed::Protocol(error)),
+            Event::Failed(error) => return self.close(SpdyClosure::Protocol(error)),
         };
         match (self.open.get_mut(&stream), part) {
             (Some(inbox), part) => {
@@ -228,7 +231,7 @@ impl Inboxes {
                     reader.wake();
                 }
             }
-            (None, Part::Data { payload, .. }) => session.consume(stream, payload.len()),
+            (None, ResponsePart::Data { payload, .. }) => session.consume(stream, payload.len()),
             (None, _) => {}
         }
     }

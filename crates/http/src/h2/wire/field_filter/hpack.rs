@@ -33,15 +33,15 @@ const STATIC_NAMES: [&str; 61] = [
 const MALFORMED_FIELD: &[u8; 13] = b"\x10\x0aconnection\0";
 
 #[derive(Debug)]
-struct Entry {
-    kind: Kind,
+struct TableEntry {
+    kind: NameKind,
     name_bytes: u32,
     value_bytes: u32,
     /// True if it makes a message malformed.
     is_bad: bool,
 }
 
-impl Entry {
+impl TableEntry {
     fn bytes(&self) -> usize {
         ENTRY_BYTES + self.name_bytes as usize + self.value_bytes as usize
     }
@@ -49,22 +49,22 @@ impl Entry {
 
 /// The shape of a dynamic table.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TableShape {
     /// The newest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<TableEntry>,
     bytes: usize,
     most_bytes: usize,
 }
 
-impl Table {
-    pub(crate) fn new() -> Table {
-        Table { entries: VecDeque::new(), bytes: 0, most_bytes: INITIAL_BYTES }
+impl TableShape {
+    pub(crate) fn new() -> TableShape {
+        TableShape { entries: VecDeque::new(), bytes: 0, most_bytes: INITIAL_BYTES }
     }
 
     /// Reads the next block. If a line of it is malformed, returns a block that has the same effect on h2's table and
     /// that h2 treats as a malformed message.
     pub(crate) fn read(&mut self, block: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
-        let mut rest = Reader(block);
+        let mut rest = LineReader(block);
         let mut instead: Option<Vec<u8>> = None;
         while !rest.0.is_empty() {
             let start = rest.0;
@@ -73,7 +73,7 @@ impl Table {
                 && !self.is_bad(usize::from(first & 0x7f))?
             {
                 instead.iter_mut().for_each(|instead| instead.push(*first));
-                rest = Reader(behind);
+                rest = LineReader(behind);
                 continue;
             }
             let line = rest.line()?;
@@ -91,15 +91,15 @@ impl Table {
     }
 
     /// Processes a line; if it is malformed, returns a replacement that has the same effect on h2's table.
-    fn take(&mut self, line: &Line<'_>) -> Result<Option<Vec<u8>>, Unreadable> {
+    fn take(&mut self, line: &FieldLine<'_>) -> Result<Option<Vec<u8>>, Unreadable> {
         match line {
-            Line::Resize(most) => {
+            FieldLine::Resize(most) => {
                 self.most_bytes = *most;
                 self.shrink_to(*most);
                 Ok(None)
             }
-            Line::Indexed(index) => Ok(self.is_bad(*index)?.then(Vec::new)),
-            Line::Literal(literal) => self.take_literal(literal),
+            FieldLine::Indexed(index) => Ok(self.is_bad(*index)?.then(Vec::new)),
+            FieldLine::Literal(literal) => self.take_literal(literal),
         }
     }
 
@@ -127,23 +127,23 @@ impl Table {
             }
         };
         let [name_bytes, value_bytes] = [name.bytes, value_bytes].map(|bytes| bytes as u32);
-        self.insert(Entry { kind, name_bytes, value_bytes, is_bad });
+        self.insert(TableEntry { kind, name_bytes, value_bytes, is_bad });
         Ok(substitute)
     }
 
-    fn name(&self, line: &Literal<'_>) -> Result<Name, Unreadable> {
+    fn name(&self, line: &Literal<'_>) -> Result<FieldName, Unreadable> {
         match (&line.name, line.name_index.checked_sub(STATIC_LINES + 1)) {
             (Some(name), _) => name.as_name(),
             (None, None) => Ok(static_name(line.name_index)),
             (None, Some(place)) => {
                 let entry = self.entries.get(place).ok_or(Unreadable)?;
-                Ok(Name { kind: entry.kind, bytes: entry.name_bytes as usize })
+                Ok(FieldName { kind: entry.kind, bytes: entry.name_bytes as usize })
             }
         }
     }
 
     /// RFC 7541 section 4.4.
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: TableEntry) {
         let bytes = entry.bytes();
         self.shrink_to(self.most_bytes.saturating_sub(bytes));
         if bytes <= self.most_bytes {
@@ -160,27 +160,27 @@ impl Table {
     }
 }
 
-fn static_name(index: usize) -> Name {
+fn static_name(index: usize) -> FieldName {
     let kind = match index {
-        2 | 3 => Kind::Method,
-        8..=14 => Kind::Status,
-        1..8 => Kind::Part,
-        _ => Kind::Field,
+        2 | 3 => NameKind::Method,
+        8..=14 => NameKind::Status,
+        1..8 => NameKind::Part,
+        _ => NameKind::Field,
     };
-    Name { kind, bytes: STATIC_NAMES[index - 1].len() }
+    FieldName { kind, bytes: STATIC_NAMES[index - 1].len() }
 }
 
 /// A line that creates an entry of the same size, with the same name if that is valid; also returns the entry's kind.
 fn substitute(
     line: &Literal<'_>,
-    name: Name,
+    name: FieldName,
     value_bytes: usize,
-) -> Result<(Kind, Vec<u8>), Unreadable> {
+) -> Result<(NameKind, Vec<u8>), Unreadable> {
     let keeps_name = match name.kind {
-        Kind::Field | Kind::Part => true,
+        NameKind::Field | NameKind::Part => true,
         // Zeros are a valid method unless empty, and never a valid status.
-        Kind::Method => value_bytes > 0,
-        Kind::Status | Kind::Bad => false,
+        NameKind::Method => value_bytes > 0,
+        NameKind::Status | NameKind::Bad => false,
     };
     let mut out = Vec::new();
     if keeps_name {
@@ -194,7 +194,7 @@ fn substitute(
     out.push(0x40);
     push_zeros(name_bytes, &mut out);
     push_zeros(value_bytes, &mut out);
-    Ok((Kind::Bad, out))
+    Ok((NameKind::Bad, out))
 }
 
 /// Appends a string of `count` zeros.
@@ -222,7 +222,7 @@ pub(crate) struct Unreadable;
 
 /// The kind of a name, and the values that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NameKind {
     Field,
     Method,
     Status,
@@ -233,13 +233,13 @@ pub(crate) enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
-    pub(crate) kind: Kind,
+pub(crate) struct FieldName {
+    pub(crate) kind: NameKind,
     pub(crate) bytes: usize,
 }
 
 /// A line of a block.
-pub(crate) enum Line<'b> {
+pub(crate) enum FieldLine<'b> {
     Indexed(usize),
     Literal(Literal<'b>),
     Resize(usize),
@@ -250,19 +250,19 @@ pub(crate) struct Literal<'b> {
     pub(crate) is_kept: bool,
     /// 0 if the name is a string.
     pub(crate) name_index: usize,
-    pub(crate) name: Option<Text<'b>>,
+    pub(crate) name: Option<HpackString<'b>>,
     /// The bytes before the value.
     pub(crate) name_part: &'b [u8],
-    pub(crate) value: Text<'b>,
+    pub(crate) value: HpackString<'b>,
 }
 
 /// A string as encoded in a block.
-pub(crate) struct Text<'b> {
+pub(crate) struct HpackString<'b> {
     is_coded: bool,
     pub(crate) bytes: &'b [u8],
 }
 
-impl Text<'_> {
+impl HpackString<'_> {
     pub(crate) fn decoded_len(&self) -> Result<usize, Unreadable> {
         self.with_decoded(<[u8]>::len)
     }
@@ -274,22 +274,22 @@ impl Text<'_> {
         Ok(see(&huffman::decode(self.bytes).ok_or(Unreadable)?))
     }
 
-    pub(crate) fn as_name(&self) -> Result<Name, Unreadable> {
-        self.with_decoded(|text| Name { kind: kind(text), bytes: text.len() })
+    pub(crate) fn as_name(&self) -> Result<FieldName, Unreadable> {
+        self.with_decoded(|text| FieldName { kind: kind(text), bytes: text.len() })
     }
 
     /// Returns true if it is a valid value for a name of this kind.
-    pub(crate) fn is_value_of(&self, kind: Kind) -> Result<bool, Unreadable> {
-        let takes_plain = matches!(kind, Kind::Field | Kind::Part);
+    pub(crate) fn is_value_of(&self, kind: NameKind) -> Result<bool, Unreadable> {
+        let takes_plain = matches!(kind, NameKind::Field | NameKind::Part);
         if takes_plain && self.is_coded && huffman::is_plain(self.bytes) {
             return Ok(true);
         }
         match kind {
-            Kind::Field => self.with_decoded(|text| text.iter().copied().all(is_of_value)),
-            Kind::Method => self.with_decoded(|text| Method::from_bytes(text).is_ok()),
-            Kind::Status => self.with_decoded(|text| StatusCode::from_bytes(text).is_ok()),
-            Kind::Part => self.with_decoded(|text| std::str::from_utf8(text).is_ok()),
-            Kind::Bad => Ok(false),
+            NameKind::Field => self.with_decoded(|text| text.iter().copied().all(is_of_value)),
+            NameKind::Method => self.with_decoded(|text| Method::from_bytes(text).is_ok()),
+            NameKind::Status => self.with_decoded(|text| StatusCode::from_bytes(text).is_ok()),
+            NameKind::Part => self.with_decoded(|text| std::str::from_utf8(text).is_ok()),
+            NameKind::Bad => Ok(false),
         }
     }
 }
@@ -299,27 +299,27 @@ fn is_of_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-fn kind(name: &[u8]) -> Kind {
+fn kind(name: &[u8]) -> NameKind {
     match name {
-        b":method" => Kind::Method,
-        b":status" => Kind::Status,
-        b":authority" | b":scheme" | b":path" | b":protocol" => Kind::Part,
-        _ if HeaderName::from_lowercase(name).is_ok() => Kind::Field,
-        _ => Kind::Bad,
+        b":method" => NameKind::Method,
+        b":status" => NameKind::Status,
+        b":authority" | b":scheme" | b":path" | b":protocol" => NameKind::Part,
+        _ if HeaderName::from_lowercase(name).is_ok() => NameKind::Field,
+        _ => NameKind::Bad,
     }
 }
 
 /// The rest of a block.
-pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
+pub(crate) struct LineReader<'b>(pub(crate) &'b [u8]);
 
-impl<'b> Reader<'b> {
-    pub(crate) fn line(&mut self) -> Result<Line<'b>, Unreadable> {
+impl<'b> LineReader<'b> {
+    pub(crate) fn line(&mut self) -> Result<FieldLine<'b>, Unreadable> {
         let first = *self.0.first().ok_or(Unreadable)?;
         Ok(match first {
-            0x80.. => Line::Indexed(self.integer(7)?),
-            0x40..0x80 => Line::Literal(self.literal(true, 6)?),
-            0x20..0x40 => Line::Resize(self.integer(5)?),
-            _ => Line::Literal(self.literal(false, 4)?),
+            0x80.. => FieldLine::Indexed(self.integer(7)?),
+            0x40..0x80 => FieldLine::Literal(self.literal(true, 6)?),
+            0x20..0x40 => FieldLine::Resize(self.integer(5)?),
+            _ => FieldLine::Literal(self.literal(false, 4)?),
         })
     }
 
@@ -331,12 +331,12 @@ impl<'b> Reader<'b> {
         Ok(Literal { is_kept, name_index, name, name_part, value: self.text()? })
     }
 
-    fn text(&mut self) -> Result<Text<'b>, Unreadable> {
+    fn text(&mut self) -> Result<HpackString<'b>, Unreadable> {
         let is_coded = self.0.first().ok_or(Unreadable)? & 0x80 != 0;
         let length = self.integer(7)?;
         let (bytes, rest) = self.0.split_at_checked(length).ok_or(Unreadable)?;
         self.0 = rest;
-        Ok(Text { is_coded, bytes })
+        Ok(HpackString { is_coded, bytes })
     }
 
     /// RFC 7541 section 5.1, for integers of up to as many bytes as h2 reads.
@@ -391,7 +391,7 @@ mod tests {
              dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07",
         ];
         for blocks in [plain, coded] {
-            let mut table = Table::new();
+            let mut table = TableShape::new();
             assert_eq!(table.read(&bytes("3fe101")), Ok(None), "256 bytes");
             let sizes = blocks.map(|block| {
                 assert_eq!(table.read(&bytes(block)), Ok(None), "{block}");
@@ -415,11 +415,12 @@ mod tests {
             b"\x48\x0220",
             b"\xbe",
         ];
-        let (mut ours, mut of_h2) = (Table::new(), Table::new());
+        let (mut ours, mut of_h2) = (TableShape::new(), TableShape::new());
         let instead = ours.read(&lines.concat()).unwrap().expect("it is malformed");
         assert!(instead.starts_with(b"\x82\x10\x0aconnection\0"), "{instead:x?}");
         assert_eq!(of_h2.read(&instead), Ok(None), "{instead:x?}");
-        let sizes = |table: &Table| table.entries.iter().map(Entry::bytes).collect::<Vec<_>>();
+        let sizes =
+            |table: &TableShape| table.entries.iter().map(TableEntry::bytes).collect::<Vec<_>>();
         assert_eq!(sizes(&of_h2), sizes(&ours));
         assert_eq!(sizes(&ours), [41, 39, 42, 36, 35, 36]);
     }
@@ -429,7 +430,7 @@ mod tests {
         for block in
             [&b"\x80"[..], b"\xbe", b"\x40", b"\x40\x02a", b"\xff\xff\xff\xff\xff", b"\x40\0\0"]
         {
-            assert_eq!(Table::new().read(block), Err(Unreadable), "{block:x?}");
+            assert_eq!(TableShape::new().read(block), Err(Unreadable), "{block:x?}");
         }
     }
 }
