@@ -60,9 +60,9 @@ impl Recorder {
 
 /// The account of one connection at one of its ends.
 #[derive(Clone)]
-pub struct Account(Rc<RefCell<Inner>>);
+pub struct Account(Rc<RefCell<AccountState>>);
 
-struct Inner {
+struct AccountState {
     endpoint: Endpoint,
     /// The connection, while it is open.
     connection: Option<quinn::Connection>,
@@ -93,7 +93,7 @@ impl Account {
             held: Vec::new(),
             qlog: String::new(),
         };
-        let inner = Inner {
+        let inner = AccountState {
             endpoint,
             connection: Some(connection.clone()),
             established_at: None,
@@ -122,7 +122,7 @@ impl Account {
     }
 }
 
-impl Inner {
+impl AccountState {
     fn tell(&self) -> Endpoint {
         let Some(connection) = &self.connection else { return self.endpoint.clone() };
         let series =

@@ -23,7 +23,7 @@ use crate::endpoint::{
 };
 pub use crate::fec::{Counts, Fec, MOST as MOST_IN_GROUP};
 use crate::fec::{FecSocket, OVERHEAD_BYTES};
-use crate::runtime::Socket;
+use crate::runtime::WorldSocket;
 use crate::transport::Transport;
 
 /// Limit of unsent bytes behind those in flight.
@@ -83,7 +83,7 @@ impl Settings {
     }
 
     /// The socket below QUIC.
-    fn layered(&self, socket: Socket) -> Layered {
+    fn layered(&self, socket: WorldSocket) -> Layered {
         match &self.fec {
             None => Arc::new(socket),
             Some(fec) => Arc::new(FecSocket::new(socket, fec)),
@@ -183,10 +183,10 @@ impl Incoming {
 
 /// A connection. Clones share it; when the last is dropped and no stream is left, it is closed.
 #[derive(Clone)]
-pub struct Connection(Rc<Session>);
+pub struct Connection(Rc<ConnectionState>);
 
 /// The state that a connection's streams share.
-struct Session {
+struct ConnectionState {
     quic: quinn::Connection,
     counts: Rc<ByteCounts>,
 }
@@ -207,7 +207,7 @@ impl Connection {
             over.closed().await;
             account.close();
         }));
-        Connection(Rc::new(Session { quic, counts }))
+        Connection(Rc::new(ConnectionState { quic, counts }))
     }
 
     /// Opens a stream; none if the connection is lost, or the peer's stream limit is reached.
@@ -233,7 +233,7 @@ impl Connection {
     }
 }
 
-impl Session {
+impl ConnectionState {
     /// Limits streams' writes to the congestion window and a small backlog.
     fn make_room(&self) {
         let in_flight = self.quic.stats().path.cwnd;
@@ -241,7 +241,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ConnectionState {
     fn drop(&mut self) {
         self.quic.close(OVER, b"");
     }
@@ -255,13 +255,13 @@ pub struct Stream {
     send: quinn::SendStream,
     receive: quinn::RecvStream,
     ended: Option<Acknowledged>,
-    connection: Rc<Session>,
+    connection: Rc<ConnectionState>,
 }
 
 impl Stream {
     fn new(
         (send, receive): (quinn::SendStream, quinn::RecvStream),
-        connection: Rc<Session>,
+        connection: Rc<ConnectionState>,
     ) -> Stream {
         Stream { send, receive, ended: None, connection }
     }

@@ -15,7 +15,7 @@ use units::Time;
 use world::BatchSocket;
 
 use self::randomness::{EndpointRandomness, WorldDate};
-use crate::runtime::{Socket, WorldRuntime};
+use crate::runtime::{WorldRuntime, WorldSocket};
 use crate::steering::Steering;
 
 /// A socket below QUIC, possibly with a layer on it.
@@ -41,13 +41,13 @@ impl ClientEndpoint {
     /// The same with a layer on the socket.
     pub(crate) fn open_over(
         peer: SocketAddr,
-        layer: impl FnOnce(Socket) -> Layered,
+        layer: impl FnOnce(WorldSocket) -> Layered,
     ) -> io::Result<ClientEndpoint> {
         let socket = BatchSocket::connect(peer)?;
         let local = socket.local_addr()?;
         let mut randomness = EndpointRandomness::at(local);
         let config = randomness.endpoint_config();
-        let endpoint = endpoint(layer(Socket::own(socket)), config, None)?;
+        let endpoint = endpoint(layer(WorldSocket::own(socket)), config, None)?;
         Ok(ClientEndpoint { endpoint, randomness, local, peer })
     }
 
@@ -97,7 +97,7 @@ impl ClientEndpoint {
         }
         // A client that gets no other address keeps its own.
         if let Ok(socket) = BatchSocket::connect(self.peer) {
-            let _ = self.endpoint.rebind_abstract(Arc::new(Socket::own(socket)));
+            let _ = self.endpoint.rebind_abstract(Arc::new(WorldSocket::own(socket)));
         }
     }
 }
@@ -132,13 +132,13 @@ impl ServerEndpoint {
         address: SocketAddr,
         crypto: Arc<QuicServerConfig>,
         unproven: Option<usize>,
-        layer: impl FnOnce(Socket) -> Layered,
+        layer: impl FnOnce(WorldSocket) -> Layered,
     ) -> io::Result<ServerEndpoint> {
         let socket = BatchSocket::bind(address)?;
         let address = socket.local_addr()?;
         let mut randomness = EndpointRandomness::at(address);
         let config = server_config(crypto, randomness.token_key());
-        let (socket, own) = (layer(Socket::own(socket)), randomness.endpoint_config());
+        let (socket, own) = (layer(WorldSocket::own(socket)), randomness.endpoint_config());
         let endpoint = endpoint(socket, own, Some(config.clone()))?;
         Ok(ServerEndpoint::new(endpoint, config, address, unproven))
     }
@@ -158,7 +158,7 @@ impl ServerEndpoint {
         let seat = steering.seat(address, worker);
         let config = server_config(crypto, steering.token_key());
         let ids = seat.endpoint_config();
-        let socket = Arc::new(Socket::shared(socket, seat));
+        let socket = Arc::new(WorldSocket::shared(socket, seat));
         let endpoint = endpoint(socket, ids, Some(config.clone()))?;
         Ok(ServerEndpoint::new(endpoint, config, address, unproven))
     }

@@ -145,14 +145,14 @@ impl XorSum {
 
 /// The sender of one direction: numbers the datagrams to one address and sums them up.
 #[derive(Debug, Default)]
-struct Encoder {
+struct FecEncoder {
     group: u32,
     count: u8,
     sum: XorSum,
     last: Option<Time>,
 }
 
-impl Encoder {
+impl FecEncoder {
     /// Writes `data` as the next datagram of its group into `out`. It counts when it is [noted](Encoder::note) as sent.
     fn frame(&self, data: &[u8], out: &mut Vec<u8>) {
         FecFrame::Datagram { group: self.group, index: self.count, data }.write(out);
@@ -189,13 +189,13 @@ const GROUPS: usize = 8;
 
 /// The receiver of one direction: sums up the datagrams from one address, and restores the only missing one of a group.
 #[derive(Debug, Default)]
-struct Decoder {
-    groups: VecDeque<Group>,
+struct FecDecoder {
+    groups: VecDeque<FecGroup>,
 }
 
 /// A group, as far as received.
 #[derive(Debug)]
-struct Group {
+struct FecGroup {
     number: u32,
     /// Bitmap of the datagrams received.
     came: u64,
@@ -215,7 +215,7 @@ struct Decoded<'a> {
     restored: Option<Vec<u8>>,
 }
 
-impl Decoder {
+impl FecDecoder {
     /// Decodes received bytes; invalid frames are dropped.
     fn take<'a>(&mut self, bytes: &'a [u8]) -> Decoded<'a> {
         match FecFrame::parse(bytes) {
@@ -232,21 +232,21 @@ impl Decoder {
     }
 
     /// The group of this number; a new one evicts the oldest.
-    fn group(&mut self, number: u32) -> &mut Group {
+    fn group(&mut self, number: u32) -> &mut FecGroup {
         let found = self.groups.iter().rposition(|group| group.number == number);
         let at = found.unwrap_or_else(|| {
             if self.groups.len() == GROUPS {
                 self.groups.pop_front();
             }
             let sum = XorSum::default();
-            self.groups.push_back(Group { number, came: 0, count: None, sum, is_done: false });
+            self.groups.push_back(FecGroup { number, came: 0, count: None, sum, is_done: false });
             self.groups.len() - 1
         });
         &mut self.groups[at]
     }
 }
 
-impl Group {
+impl FecGroup {
     fn datagram(&mut self, index: u8, data: &[u8]) -> Option<Vec<u8>> {
         let bit = 1 << index;
         if self.is_done || self.came & bit != 0 {

@@ -15,7 +15,7 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, UdpPoller};
 use units::Time;
 use world::{BatchSocket, Sleep, Writable};
 
-use crate::steering::Seat;
+use crate::steering::WorkerSeat;
 
 /// The world of the current thread.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct WorldRuntime;
 
 impl Runtime for WorldRuntime {
     fn new_timer(&self, at: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        Box::pin(Timer::new(world::from_instant(at)))
+        Box::pin(WorldTimer::new(world::from_instant(at)))
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
@@ -41,24 +41,24 @@ impl Runtime for WorldRuntime {
 
 /// A timer that is moved with every packet, almost always to a later time: it sleeps until the earliest deadline set
 /// and then checks whether that still holds.
-struct Timer {
+struct WorldTimer {
     deadline: Time,
     /// End of the current `sleep`.
     wakes: Time,
     sleep: Sleep,
 }
 
-impl Timer {
-    fn new(at: Time) -> Timer {
-        Timer { deadline: at, wakes: at, sleep: world::sleep_until(at) }
+impl WorldTimer {
+    fn new(at: Time) -> WorldTimer {
+        WorldTimer { deadline: at, wakes: at, sleep: world::sleep_until(at) }
     }
 }
 
-impl AsyncTimer for Timer {
+impl AsyncTimer for WorldTimer {
     fn reset(mut self: Pin<&mut Self>, at: Instant) {
         let at = world::from_instant(at);
         if at < self.wakes {
-            *self = Timer::new(at);
+            *self = WorldTimer::new(at);
         } else {
             self.deadline = at;
         }
@@ -70,12 +70,12 @@ impl AsyncTimer for Timer {
             if self.wakes == self.deadline {
                 return Poll::Ready(());
             }
-            *self = Timer::new(self.deadline);
+            *self = WorldTimer::new(self.deadline);
         }
     }
 }
 
-impl fmt::Debug for Timer {
+impl fmt::Debug for WorldTimer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timer").field("deadline", &self.deadline).finish_non_exhaustive()
     }
@@ -83,24 +83,24 @@ impl fmt::Debug for Timer {
 
 /// A socket of the world.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub(crate) struct WorldSocket {
     socket: BatchSocket,
-    seat: Option<Seat>,
+    seat: Option<WorkerSeat>,
 }
 
-impl Socket {
+impl WorldSocket {
     /// A socket used by one endpoint alone.
-    pub(crate) fn own(socket: BatchSocket) -> Socket {
-        Socket { socket, seat: None }
+    pub(crate) fn own(socket: BatchSocket) -> WorldSocket {
+        WorldSocket { socket, seat: None }
     }
 
     /// One of the sockets of a port shared by several workers.
-    pub(crate) fn shared(socket: BatchSocket, seat: Seat) -> Socket {
-        Socket { socket, seat: Some(seat) }
+    pub(crate) fn shared(socket: BatchSocket, seat: WorkerSeat) -> WorldSocket {
+        WorldSocket { socket, seat: Some(seat) }
     }
 }
 
-impl AsyncUdpSocket for Socket {
+impl AsyncUdpSocket for WorldSocket {
     fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
         Box::pin(Poller { socket: self, waiting: None })
     }
@@ -143,7 +143,7 @@ impl AsyncUdpSocket for Socket {
 
 /// One connection's wait for a shared socket.
 struct Poller {
-    socket: Arc<Socket>,
+    socket: Arc<WorldSocket>,
     waiting: Option<Writable>,
 }
 

@@ -35,9 +35,9 @@ const WAITING: usize = 256;
 
 /// Shared state of the workers behind a server's UDP ports. Clones share it.
 #[derive(Clone)]
-pub struct Steering(Arc<Shared>);
+pub struct Steering(Arc<SteeringState>);
 
-struct Shared {
+struct SteeringState {
     workers: u16,
     mask: HeaderProtectionKey,
     reset_key: Arc<hmac::Key>,
@@ -62,7 +62,7 @@ impl Steering {
     pub fn new(workers: u16) -> Steering {
         let mask = HeaderProtectionKey::new(&AES_128, &random::<16>());
         let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &random::<64>());
-        Steering(Arc::new(Shared {
+        Steering(Arc::new(SteeringState {
             workers,
             mask: mask.expect("a key of this cipher has 16 bytes"),
             reset_key: Arc::new(reset_key),
@@ -78,10 +78,10 @@ impl Steering {
     }
 
     /// The place of `worker` at the port `address`.
-    pub(crate) fn seat(&self, address: SocketAddr, worker: u16) -> Seat {
+    pub(crate) fn seat(&self, address: SocketAddr, worker: u16) -> WorkerSeat {
         let (sender, inbox) = channel(WAITING);
         self.0.lanes().insert((address, worker), sender);
-        Seat { steering: self.clone(), address, worker, inbox: Mutex::new(inbox) }
+        WorkerSeat { steering: self.clone(), address, worker, inbox: Mutex::new(inbox) }
     }
 
     pub(crate) fn token_key(&self) -> Arc<dyn HandshakeTokenKey> {
@@ -104,7 +104,7 @@ impl Steering {
     }
 }
 
-impl Shared {
+impl SteeringState {
     fn lanes(&self) -> std::sync::MutexGuard<'_, BTreeMap<(SocketAddr, u16), Sender<Misrouted>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 }
 
 /// One worker's place at one port.
-pub(crate) struct Seat {
+pub(crate) struct WorkerSeat {
     steering: Steering,
     address: SocketAddr,
     worker: u16,
@@ -136,7 +136,7 @@ pub(crate) struct Seat {
     inbox: Mutex<Receiver<Misrouted>>,
 }
 
-impl Seat {
+impl WorkerSeat {
     /// The configuration of an endpoint whose connection IDs lead here.
     pub(crate) fn endpoint_config(&self) -> EndpointConfig {
         let ids = SteeredIds { steering: self.steering.clone(), worker: self.worker };
@@ -204,15 +204,15 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for WorkerSeat {
     fn drop(&mut self) {
         self.steering.0.lanes().remove(&(self.address, self.worker));
     }
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for WorkerSeat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seat { address, worker, .. } = self;
+        let WorkerSeat { address, worker, .. } = self;
         f.debug_struct("Seat").field("address", address).field("worker", worker).finish()
     }
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status};
 
 use crate::Version;
-use crate::recall::{Beginning, Place, Recall};
+use crate::recall::{Beginning, Recall, RecallPosition};
 
 /// Compression of header blocks. The peer inflates either kind without being told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -205,9 +205,9 @@ impl Coder for Inflater {
 }
 
 /// A context.
-pub(crate) struct Context<C: Coder>(State<C>);
+pub(crate) struct Context<C: Coder>(ContextState<C>);
 
-enum State<C: Coder> {
+enum ContextState<C: Coder> {
     Computing(Computing<C>),
     Recalling(Recalling<C>),
 }
@@ -215,13 +215,13 @@ enum State<C: Coder> {
 /// The coder at work; others may learn its results.
 struct Computing<C> {
     coder: C,
-    place: Option<Place>,
+    place: Option<RecallPosition>,
 }
 
 /// Recall only: all blocks so far were known, and nothing has been computed.
 struct Recalling<C: Coder> {
     setup: C::Setup,
-    place: Place,
+    place: RecallPosition,
     history: Vec<Bytes>,
 }
 
@@ -229,10 +229,10 @@ impl<C: Coder> Context<C> {
     /// Creates a context, which recalls results from `recall` if given.
     pub(crate) fn new(setup: C::Setup, recall: Option<&Recall>) -> Context<C> {
         Context(match recall {
-            None => State::Computing(Computing { coder: C::begin(setup), place: None }),
+            None => ContextState::Computing(Computing { coder: C::begin(setup), place: None }),
             Some(recall) => {
                 let place = recall.begin(C::beginning(setup));
-                State::Recalling(Recalling { setup, place, history: Vec::new() })
+                ContextState::Recalling(Recalling { setup, place, history: Vec::new() })
             }
         })
     }
@@ -240,14 +240,14 @@ impl<C: Coder> Context<C> {
     /// Replaces the contents of `out` with the result of `block`.
     pub(crate) fn code(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), C::Error> {
         match &mut self.0 {
-            State::Computing(computing) => computing.code(block, out),
-            State::Recalling(recalling) => {
+            ContextState::Computing(computing) => computing.code(block, out),
+            ContextState::Recalling(recalling) => {
                 if recalling.recall(block, out) {
                     return Ok(());
                 }
                 let mut computing = recalling.wake();
                 let coded = computing.code(block, out);
-                self.0 = State::Computing(computing);
+                self.0 = ContextState::Computing(computing);
                 coded
             }
         }

@@ -16,11 +16,11 @@ use crate::Version;
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     text: Vec<u8>,
-    pairs: Vec<Pair>,
+    pairs: Vec<FieldPair>,
 }
 
 #[derive(Clone, Debug)]
-struct Pair {
+struct FieldPair {
     name: Range<usize>,
     value: Range<usize>,
 }
@@ -83,7 +83,7 @@ impl Fields {
             }
             self.text.extend_from_slice(value.as_ref());
         }
-        self.pairs.push(Pair { name, value: start..self.text.len() });
+        self.pairs.push(FieldPair { name, value: start..self.text.len() });
     }
 
     fn append(&mut self, text: &[u8]) -> Range<usize> {
@@ -162,14 +162,14 @@ impl Fields {
     /// # Errors
     /// See [`FieldError`].
     pub fn read(version: Version, block: &[u8], limit: usize) -> Result<Fields, FieldError> {
-        let mut reader = Reader { width: Width::of(version), block, at: 0 };
+        let mut reader = BlockReader { width: Width::of(version), block, at: 0 };
         let count = reader.number()?;
         if count > limit {
             return Err(FieldError::TooMany { limit });
         }
         let mut pairs = Vec::with_capacity(count);
         for _ in 0..count {
-            pairs.push(Pair { name: reader.text()?, value: reader.text()? });
+            pairs.push(FieldPair { name: reader.text()?, value: reader.text()? });
         }
         if reader.at != block.len() {
             return Err(FieldError::Framing);
@@ -243,13 +243,13 @@ impl Width {
     }
 }
 
-struct Reader<'a> {
+struct BlockReader<'a> {
     width: Width,
     block: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn take(&mut self, bytes: usize) -> Result<Range<usize>, FieldError> {
         let end = self.at.checked_add(bytes).filter(|end| *end <= self.block.len());
         let start = std::mem::replace(&mut self.at, end.ok_or(FieldError::Framing)?);

@@ -130,7 +130,7 @@ pub enum FrameError {
 
 /// The types of control frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FrameType {
     SynStream = 1,
     SynReply = 2,
     RstStream = 3,
@@ -143,26 +143,26 @@ enum Kind {
     Credential = 10,
 }
 
-impl Kind {
-    const ALL: [Kind; 10] = [
-        Kind::SynStream,
-        Kind::SynReply,
-        Kind::RstStream,
-        Kind::Settings,
-        Kind::Noop,
-        Kind::Ping,
-        Kind::GoAway,
-        Kind::Headers,
-        Kind::WindowUpdate,
-        Kind::Credential,
+impl FrameType {
+    const ALL: [FrameType; 10] = [
+        FrameType::SynStream,
+        FrameType::SynReply,
+        FrameType::RstStream,
+        FrameType::Settings,
+        FrameType::Noop,
+        FrameType::Ping,
+        FrameType::GoAway,
+        FrameType::Headers,
+        FrameType::WindowUpdate,
+        FrameType::Credential,
     ];
 
     /// The type with this number, if `version` has it.
-    fn find(number: u16, version: Version) -> Option<Kind> {
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u16 == number)?;
+    fn find(number: u16, version: Version) -> Option<FrameType> {
+        let kind = FrameType::ALL.into_iter().find(|kind| *kind as u16 == number)?;
         let exists = match kind {
-            Kind::Noop => version == Version::V2,
-            Kind::WindowUpdate | Kind::Credential => version != Version::V2,
+            FrameType::Noop => version == Version::V2,
+            FrameType::WindowUpdate | FrameType::Credential => version != Version::V2,
             _ => true,
         };
         exists.then_some(kind)
@@ -170,16 +170,16 @@ impl Kind {
 
     fn name(self) -> &'static str {
         match self {
-            Kind::SynStream => "SYN_STREAM",
-            Kind::SynReply => "SYN_REPLY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::Noop => "NOOP",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::Headers => "HEADERS",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Credential => "CREDENTIAL",
+            FrameType::SynStream => "SYN_STREAM",
+            FrameType::SynReply => "SYN_REPLY",
+            FrameType::RstStream => "RST_STREAM",
+            FrameType::Settings => "SETTINGS",
+            FrameType::Noop => "NOOP",
+            FrameType::Ping => "PING",
+            FrameType::GoAway => "GOAWAY",
+            FrameType::Headers => "HEADERS",
+            FrameType::WindowUpdate => "WINDOW_UPDATE",
+            FrameType::Credential => "CREDENTIAL",
         }
     }
 }

@@ -16,7 +16,7 @@ use super::model::{self, Modelled};
 use super::records::Records;
 use super::settings::{Protocol, Resumption, Settings, Version};
 use super::stream::Stream;
-use crate::determinism::WorldClock;
+use crate::determinism::TlsClock;
 use crate::determinism::provider;
 use crate::identity::FixedLeaves;
 
@@ -26,9 +26,9 @@ const SESSIONS: usize = 256;
 /// A client's settings and the sessions that it may resume. Clones share both: a journey makes one
 /// and keeps it, so that its later visits resume; a fresh one has no sessions.
 #[derive(Clone)]
-pub struct ClientSessions(Rc<Inner>);
+pub struct ClientSessions(Rc<SessionsInner>);
 
-struct Inner {
+struct SessionsInner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
     /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
@@ -56,7 +56,7 @@ impl ClientSessions {
         let [store, quic_store] =
             [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
         let (modelled, configs) = Default::default();
-        ClientSessions(Rc::new(Inner { settings, store, quic_store, modelled, configs }))
+        ClientSessions(Rc::new(SessionsInner { settings, store, quic_store, modelled, configs }))
     }
 
     /// A client with the same settings that has no sessions.
@@ -99,7 +99,7 @@ impl ClientSessions {
         modelled: Modelled,
         protocol: Protocol,
     ) -> io::Result<Stream> {
-        let Inner { settings, modelled: sessions, .. } = &*self.0;
+        let SessionsInner { settings, modelled: sessions, .. } = &*self.0;
         let offered = offered(protocol);
         let stream = model::connect(tcp, host, modelled, offered, settings, sessions).await?;
         Ok(Stream::modelled(stream))
@@ -112,13 +112,13 @@ impl ClientSessions {
     }
 }
 
-impl Inner {
+impl SessionsInner {
     fn config(&self, version: Version, protocol: Protocol) -> ClientConfig {
         static TRUST: OnceLock<Arc<FixedLeaves>> = OnceLock::new();
         let provider = provider(&self.settings.randomness);
         let algorithms = provider.signature_verification_algorithms;
         let trust = TRUST.get_or_init(|| Arc::new(FixedLeaves { algorithms }));
-        let clock = Arc::new(WorldClock { start: self.settings.start });
+        let clock = Arc::new(TlsClock { start: self.settings.start });
         let mut config = ClientConfig::builder_with_details(provider, clock)
             .with_protocol_versions(&version.only())
             .expect("ring's suites cover both versions")

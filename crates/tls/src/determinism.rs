@@ -99,7 +99,7 @@ impl SupportedKxGroup for X25519 {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let mut private = [0; 32];
         self.0.fill(&mut private)?;
-        Ok(Box::new(Exchange { private, public: x25519(private, X25519_BASEPOINT_BYTES) }))
+        Ok(Box::new(SeededExchange { private, public: x25519(private, X25519_BASEPOINT_BYTES) }))
     }
 
     fn name(&self) -> NamedGroup {
@@ -107,12 +107,12 @@ impl SupportedKxGroup for X25519 {
     }
 }
 
-struct Exchange {
+struct SeededExchange {
     private: [u8; 32],
     public: [u8; 32],
 }
 
-impl ActiveKeyExchange for Exchange {
+impl ActiveKeyExchange for SeededExchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
         let peer: [u8; 32] = peer.try_into().map_err(|_| PeerMisbehaved::InvalidKeyShare)?;
         let secret = x25519(self.private, peer);
@@ -193,11 +193,11 @@ pub const PLAN_START: Duration = Duration::from_secs(1_767_225_600);
 
 /// Tells rustls the date.
 #[derive(Debug)]
-pub(super) struct WorldClock {
+pub(super) struct TlsClock {
     pub(super) start: Duration,
 }
 
-impl TimeProvider for WorldClock {
+impl TimeProvider for TlsClock {
     fn current_time(&self) -> Option<UnixTime> {
         Some(UnixTime::since_unix_epoch(self.start + world::now().since(Time::ZERO)))
     }

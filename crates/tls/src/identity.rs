@@ -103,8 +103,8 @@ impl Identity {
 
     /// A generated chain, cached for the process.
     fn kept_chain(self, bytes: usize) -> Vec<CertificateDer<'static>> {
-        type Kept = Mutex<BTreeMap<(Identity, usize), Vec<CertificateDer<'static>>>>;
-        static KEPT: Kept = Mutex::new(BTreeMap::new());
+        type ChainCache = Mutex<BTreeMap<(Identity, usize), Vec<CertificateDer<'static>>>>;
+        static KEPT: ChainCache = Mutex::new(BTreeMap::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         kept.entry((self, bytes)).or_insert_with(|| self.made_chain(bytes)).clone()
     }

@@ -88,11 +88,11 @@ pub struct Issuer {
     leaf_signer: Arc<dyn SigningKey>,
     ticketer: Arc<dyn ProducesTickets>,
     protocols: Vec<Protocol>,
-    kept: Mutex<BTreeMap<String, Kept>>,
+    kept: Mutex<BTreeMap<String, CachedCertificate>>,
 }
 
 /// A host's cached certificate.
-struct Kept {
+struct CachedCertificate {
     server: Server,
     made: Duration,
 }
@@ -159,7 +159,7 @@ impl Issuer {
             let oldest = oldest.clone();
             kept.remove(&oldest);
         }
-        kept.insert(host.to_owned(), Kept { server: server.clone(), made: now });
+        kept.insert(host.to_owned(), CachedCertificate { server: server.clone(), made: now });
         Ok(server)
     }
 

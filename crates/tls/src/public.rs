@@ -23,7 +23,7 @@ use super::server::Server;
 use super::settings::Protocol;
 use super::stream::Stream;
 use crate::client::server_name;
-use crate::determinism::WorldClock;
+use crate::determinism::TlsClock;
 use crate::determinism::{Randomness, provider};
 use crate::identity::FixedLeaves;
 
@@ -211,7 +211,7 @@ impl PublicClient {
         start: std::time::Duration,
     ) -> Result<PublicClient, CredentialError> {
         let config = |protocols: &[Protocol]| -> Result<Arc<ClientConfig>, CredentialError> {
-            let clock = Arc::new(WorldClock { start });
+            let clock = Arc::new(TlsClock { start });
             let mut config =
                 ClientConfig::builder_with_details(provider(&Randomness::System), clock)
                     .with_safe_default_protocol_versions()?

@@ -24,8 +24,8 @@ use crate::wheel::{Timer, Wheel};
 use crate::{Duplex, Transport};
 
 mod connection;
+mod delayed;
 mod exchange;
-mod late;
 
 use connection::ServerConnection;
 use exchange::Outbox;

@@ -15,8 +15,8 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 use units::Time;
 use world::Sleep;
 
-use super::{Decoder, Encoder, Fec};
-use crate::runtime::Socket;
+use super::{Fec, FecDecoder, FecEncoder};
+use crate::runtime::WorldSocket;
 
 /// Number of peers. A new peer beyond it evicts the one that was silent longest: its group goes without parity.
 const PEERS: usize = 64;
@@ -28,7 +28,7 @@ const RECEIVED_BYTES: usize = 2_048;
 
 /// A socket that sends and receives parity with its datagrams.
 pub(crate) struct FecSocket {
-    socket: Arc<Socket>,
+    socket: Arc<WorldSocket>,
     fec: Fec,
     state: Mutex<FecState>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct FecSocket {
 struct FecState {
     peers: BTreeMap<SocketAddr, FecPeer>,
     /// Received datagrams that were not taken yet.
-    came: VecDeque<Datagram>,
+    came: VecDeque<ReceivedDatagram>,
     /// Deadline for groups to be filled; it is set when the first begins.
     flush: Option<(Time, Sleep)>,
     /// Waker of the receiving task.
@@ -50,12 +50,12 @@ struct FecState {
 
 #[derive(Default)]
 struct FecPeer {
-    encoder: Encoder,
-    decoder: Decoder,
+    encoder: FecEncoder,
+    decoder: FecDecoder,
     used: Time,
 }
 
-struct Datagram {
+struct ReceivedDatagram {
     data: Vec<u8>,
     from: SocketAddr,
     to: Option<IpAddr>,
@@ -63,7 +63,7 @@ struct Datagram {
 }
 
 impl FecSocket {
-    pub(crate) fn new(socket: Socket, fec: &Fec) -> FecSocket {
+    pub(crate) fn new(socket: WorldSocket, fec: &Fec) -> FecSocket {
         let (socket, fec) = (Arc::new(socket), fec.clone());
         FecSocket { socket, fec, state: Mutex::default() }
     }
@@ -122,7 +122,7 @@ impl FecSocket {
     fn take(&self, state: &mut FecState, bytes: &[u8], meta: &RecvMeta) {
         let FecState { peers, came, .. } = state;
         let decoded = peer(peers, meta.addr).decoder.take(bytes);
-        let datagram = |data, ecn| Datagram { data, from: meta.addr, to: meta.dst_ip, ecn };
+        let datagram = |data, ecn| ReceivedDatagram { data, from: meta.addr, to: meta.dst_ip, ecn };
         came.extend(decoded.carried.map(|data| datagram(data.to_vec(), meta.ecn)));
         if let Some(data) = decoded.restored {
             self.fec.counts.restored.fetch_add(1, Ordering::Relaxed);
@@ -190,7 +190,9 @@ impl AsyncUdpSocket for FecSocket {
         }
         let mut given = 0;
         for (buf, meta) in bufs.iter_mut().zip(metas) {
-            let Some(Datagram { data, from, to, ecn }) = state.came.pop_front() else { break };
+            let Some(ReceivedDatagram { data, from, to, ecn }) = state.came.pop_front() else {
+                break;
+            };
             // QUIC accepts none longer than it announced (max_udp_payload_size).
             let len = data.len().min(buf.len());
             buf[..len].copy_from_slice(&data[..len]);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// The frames for `datagrams`, a group: the datagrams, and their parity.
-fn group(encoder: &mut Encoder, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn group(encoder: &mut FecEncoder, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for data in datagrams {
         let mut frame = Vec::new();
@@ -27,7 +27,7 @@ fn datagrams() -> impl Strategy<Value = Vec<Vec<u8>>> {
 proptest! {
     #[test]
     fn any_one_of_a_group_is_restored(sent in datagrams(), lost: prop::sample::Index, before in 0u32..9) {
-        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        let (mut encoder, mut decoder) = (FecEncoder::default(), FecDecoder::default());
         for _ in 0..before {
             group(&mut encoder, &sent);
         }
@@ -54,8 +54,8 @@ proptest! {
         sent in datagrams(),
         order in vec(any::<prop::sample::Index>(), 0..200),
     ) {
-        let frames = group(&mut Encoder::default(), &sent);
-        let mut decoder = Decoder::default();
+        let frames = group(&mut FecEncoder::default(), &sent);
+        let mut decoder = FecDecoder::default();
         for frame in order {
             let Decoded { carried, restored } = decoder.take(&frames[frame.index(frames.len())]);
             prop_assert!(carried.is_none_or(|data| sent.iter().any(|one| one == data)));
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn anything_may_come(frames in vec(vec(any::<u8>(), 0..30), 0..300)) {
-        let mut decoder = Decoder::default();
+        let mut decoder = FecDecoder::default();
         for frame in &frames {
             decoder.take(frame);
         }
@@ -83,8 +83,8 @@ proptest! {
 
 #[test]
 fn two_of_a_group_stay_lost() {
-    let frames = group(&mut Encoder::default(), &[vec![1; 9], vec![2; 5], vec![3; 7]]);
-    let mut decoder = Decoder::default();
+    let frames = group(&mut FecEncoder::default(), &[vec![1; 9], vec![2; 5], vec![3; 7]]);
+    let mut decoder = FecDecoder::default();
     assert_eq!(decoder.take(&frames[1]).restored, None);
     assert_eq!(decoder.take(&frames[3]).restored, None);
     // Late, it helps to restore the other one.
@@ -93,7 +93,7 @@ fn two_of_a_group_stay_lost() {
 
 #[test]
 fn a_group_ends_when_it_is_full_or_has_waited() {
-    let mut encoder = Encoder::default();
+    let mut encoder = FecEncoder::default();
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     assert_eq!(encoder.deadline(), None);
     assert!(!encoder.note(at(10), b"a", 2));

@@ -4,8 +4,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::{
     Block, ENTRY_BYTES, FLAG_CLEAR_SETTINGS, FLAG_FIN, FLAG_UNIDIRECTIONAL, Frame, FrameError,
-    HEAD_BYTES, Kind, MAX_LENGTH, SYN_STREAM_FIXED, Setting, Settings, SynStream, block_offset,
-    flag,
+    FrameType, HEAD_BYTES, MAX_LENGTH, SYN_STREAM_FIXED, Setting, Settings, SynStream,
+    block_offset, flag,
 };
 use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
 
@@ -100,9 +100,9 @@ impl Reader {
         let [v0, v1, k0, k1, flags, ..] = head;
         let is_ours = u16::from_be_bytes([v0 & 0x7f, v1]) == self.version.number();
         let number = u16::from_be_bytes([k0, k1]);
-        let kind = Kind::find(number, self.version);
+        let kind = FrameType::find(number, self.version);
         if length > self.limit {
-            let kind = kind.map_or("control", Kind::name);
+            let kind = kind.map_or("control", FrameType::name);
             return Err(FrameError::TooLarge { kind, length, limit: self.limit });
         }
         let whole = HEAD_BYTES + length;
@@ -117,7 +117,7 @@ impl Reader {
         };
         match kind {
             Some(kind) if is_ours => control(self.version, kind, flags, payload).map(Some),
-            Some(Kind::SynStream) => Ok(Some(other_version(payload))),
+            Some(FrameType::SynStream) => Ok(Some(other_version(payload))),
             _ => Ok(Some(Frame::Unknown)),
         }
     }
@@ -132,7 +132,7 @@ mod tests;
 /// Parses the `payload` of a frame of this `kind`.
 pub(super) fn control(
     version: Version,
-    kind: Kind,
+    kind: FrameType,
     flags: u8,
     mut payload: Bytes,
 ) -> Result<Frame, FrameError> {
@@ -141,7 +141,7 @@ pub(super) fn control(
     let demand = |is_right: bool| if is_right { Ok(()) } else { Err(wrong) };
     let fin = flags & FLAG_FIN != 0;
     Ok(match kind {
-        Kind::SynStream => {
+        FrameType::SynStream => {
             demand(length >= SYN_STREAM_FIXED)?;
             Frame::SynStream(SynStream {
                 stream: stream(&mut payload),
@@ -153,19 +153,19 @@ pub(super) fn control(
                 block: payload,
             })
         }
-        Kind::SynReply | Kind::Headers => {
+        FrameType::SynReply | FrameType::Headers => {
             demand(length >= block_offset(version))?;
             let id = stream(&mut payload);
             payload.advance(block_offset(version) - 4);
             let block = Block { stream: id, fin, block: payload };
-            if kind == Kind::SynReply { Frame::SynReply(block) } else { Frame::Headers(block) }
+            if kind == FrameType::SynReply { Frame::SynReply(block) } else { Frame::Headers(block) }
         }
-        Kind::RstStream => {
+        FrameType::RstStream => {
             demand(length == 8)?;
             let stream = stream(&mut payload);
             Frame::RstStream { stream, reason: ResetReason(payload.get_u32()) }
         }
-        Kind::Settings => {
+        FrameType::Settings => {
             demand(length >= 4)?;
             let count = payload.get_u32() as usize;
             demand(Some(payload.len()) == count.checked_mul(ENTRY_BYTES))?;
@@ -174,27 +174,27 @@ pub(super) fn control(
             let entries = entries.iter().map(|entry| Setting::parse(*entry, is_v2)).collect();
             Frame::Settings(Settings { clear: flags & FLAG_CLEAR_SETTINGS != 0, entries })
         }
-        Kind::Noop => {
+        FrameType::Noop => {
             demand(length == 0)?;
             Frame::Noop
         }
-        Kind::Ping => {
+        FrameType::Ping => {
             demand(length == 4)?;
             Frame::Ping(payload.get_u32())
         }
-        Kind::GoAway => {
+        FrameType::GoAway => {
             let has_reason = version != Version::V2;
             demand(length == if has_reason { 8 } else { 4 })?;
             let last = stream(&mut payload);
             let reason = if has_reason { CloseReason(payload.get_u32()) } else { CloseReason::OK };
             Frame::GoAway { last, reason }
         }
-        Kind::WindowUpdate => {
+        FrameType::WindowUpdate => {
             demand(length == 8)?;
             let stream = stream(&mut payload);
             Frame::WindowUpdate { stream, delta: payload.get_u32() & 0x7fff_ffff }
         }
-        Kind::Credential => Frame::Credential,
+        FrameType::Credential => Frame::Credential,
     })
 }
 
@@ -213,7 +213,7 @@ fn priority(byte: u8, version: Version) -> Priority {
 
 // Encoding of frames. Each function appends one frame of a version to a buffer.
 
-fn control_head(out: &mut BytesMut, version: Version, kind: Kind, flags: u8, length: usize) {
+fn control_head(out: &mut BytesMut, version: Version, kind: FrameType, flags: u8, length: usize) {
     out.put_u16(0x8000 | version.number());
     out.put_u16(kind as u16);
     flags_and_length(out, flags, length);
@@ -234,7 +234,7 @@ pub fn data_head(out: &mut BytesMut, stream: StreamId, fin: bool, length: usize)
 pub fn syn_stream(out: &mut BytesMut, version: Version, frame: &SynStream) {
     let flags = flag(FLAG_FIN, frame.fin) | flag(FLAG_UNIDIRECTIONAL, frame.unidirectional);
     let length = SYN_STREAM_FIXED + frame.block.len();
-    control_head(out, version, Kind::SynStream, flags, length);
+    control_head(out, version, FrameType::SynStream, flags, length);
     out.put_u32(frame.stream.get());
     out.put_u32(frame.associated.get());
     let level = frame.priority.level().min(version.lowest_priority());
@@ -246,15 +246,15 @@ pub fn syn_stream(out: &mut BytesMut, version: Version, frame: &SynStream) {
 
 /// A SYN_REPLY.
 pub fn syn_reply(out: &mut BytesMut, version: Version, frame: &Block) {
-    block(out, version, Kind::SynReply, frame);
+    block(out, version, FrameType::SynReply, frame);
 }
 
 /// A HEADERS frame.
 pub fn headers(out: &mut BytesMut, version: Version, frame: &Block) {
-    block(out, version, Kind::Headers, frame);
+    block(out, version, FrameType::Headers, frame);
 }
 
-fn block(out: &mut BytesMut, version: Version, kind: Kind, frame: &Block) {
+fn block(out: &mut BytesMut, version: Version, kind: FrameType, frame: &Block) {
     let offset = block_offset(version);
     let flags = flag(FLAG_FIN, frame.fin);
     control_head(out, version, kind, flags, offset + frame.block.len());
@@ -265,7 +265,7 @@ fn block(out: &mut BytesMut, version: Version, kind: Kind, frame: &Block) {
 
 /// A RST_STREAM.
 pub fn rst_stream(out: &mut BytesMut, version: Version, stream: StreamId, reason: ResetReason) {
-    control_head(out, version, Kind::RstStream, 0, 8);
+    control_head(out, version, FrameType::RstStream, 0, 8);
     out.put_u32(stream.get());
     out.put_u32(reason.in_version(version).0);
 }
@@ -274,7 +274,7 @@ pub fn rst_stream(out: &mut BytesMut, version: Version, stream: StreamId, reason
 pub fn settings(out: &mut BytesMut, version: Version, settings: &Settings) {
     let flags = flag(FLAG_CLEAR_SETTINGS, settings.clear);
     let entries = &settings.entries;
-    control_head(out, version, Kind::Settings, flags, 4 + entries.len() * ENTRY_BYTES);
+    control_head(out, version, FrameType::Settings, flags, 4 + entries.len() * ENTRY_BYTES);
     out.put_u32(entries.len() as u32);
     for entry in entries {
         out.put_slice(&entry.key(version == Version::V2));
@@ -284,19 +284,19 @@ pub fn settings(out: &mut BytesMut, version: Version, settings: &Settings) {
 
 /// A NOOP, which only version 2 has.
 pub fn noop(out: &mut BytesMut) {
-    control_head(out, Version::V2, Kind::Noop, 0, 0);
+    control_head(out, Version::V2, FrameType::Noop, 0, 0);
 }
 
 /// A PING.
 pub fn ping(out: &mut BytesMut, version: Version, id: u32) {
-    control_head(out, version, Kind::Ping, 0, 4);
+    control_head(out, version, FrameType::Ping, 0, 4);
     out.put_u32(id);
 }
 
 /// A GOAWAY. In version 2 it has no status code.
 pub fn go_away(out: &mut BytesMut, version: Version, last: StreamId, reason: CloseReason) {
     let has_reason = version != Version::V2;
-    control_head(out, version, Kind::GoAway, 0, if has_reason { 8 } else { 4 });
+    control_head(out, version, FrameType::GoAway, 0, if has_reason { 8 } else { 4 });
     out.put_u32(last.get());
     if has_reason {
         out.put_u32(reason.0);
@@ -305,7 +305,7 @@ pub fn go_away(out: &mut BytesMut, version: Version, last: StreamId, reason: Clo
 
 /// A WINDOW_UPDATE, which version 2 lacks.
 pub fn window_update(out: &mut BytesMut, version: Version, stream: StreamId, delta: u32) {
-    control_head(out, version, Kind::WindowUpdate, 0, 8);
+    control_head(out, version, FrameType::WindowUpdate, 0, 8);
     out.put_u32(stream.get());
     out.put_u32(delta);
 }

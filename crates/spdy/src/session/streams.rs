@@ -6,7 +6,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use super::{Event, Role, Session};
-use crate::schedule::{Place, Schedule};
+use crate::schedule::{DataSchedule, TurnPosition};
 use crate::window::{ReceiveWindow, SendWindow};
 use crate::{Policy, Priority, StreamId, frame};
 
@@ -17,7 +17,7 @@ const REMEMBERED: usize = 256;
 pub(super) struct Streams {
     role: Role,
     open: BTreeMap<StreamId, Stream>,
-    schedule: Schedule,
+    schedule: DataSchedule,
     /// Number of open streams opened by this end.
     ours: usize,
     next: u32,
@@ -30,7 +30,7 @@ impl Streams {
         Streams {
             role,
             open: BTreeMap::new(),
-            schedule: Schedule::new(policy),
+            schedule: DataSchedule::new(policy),
             ours: 0,
             next: if role == Role::Client { 1 } else { 2 },
             last_received: StreamId::ZERO,
@@ -77,7 +77,7 @@ impl Streams {
         self.last_received = stream;
     }
 
-    pub(super) fn place(&mut self, stream: StreamId, priority: Priority) -> Place {
+    pub(super) fn place(&mut self, stream: StreamId, priority: Priority) -> TurnPosition {
         self.schedule.place(stream, priority)
     }
 
@@ -116,7 +116,7 @@ impl Streams {
     /// Closes the peer's half of `stream`.
     pub(super) fn end_receiving(&mut self, stream: StreamId) {
         if let Some(state) = self.open.get_mut(&stream) {
-            state.receiving = Half::Closed;
+            state.receiving = HalfState::Closed;
         }
         self.settle(stream);
     }
@@ -204,7 +204,7 @@ impl Streams {
 
 /// One direction of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Half {
+pub(super) enum HalfState {
     Open,
     /// FLAG_FIN was sent, or the half was closed from the start.
     Closed,
@@ -212,8 +212,8 @@ pub(super) enum Half {
 
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) sending: Half,
-    pub(super) receiving: Half,
+    pub(super) sending: HalfState,
+    pub(super) receiving: HalfState,
     /// The request that this pushed stream belongs to; 0 for none.
     pub(super) associated: StreamId,
     /// True after a SYN_REPLY, or if none will come.
@@ -221,7 +221,7 @@ pub(super) struct Stream {
     /// None in version 2.
     pub(super) send_window: Option<SendWindow>,
     pub(super) receive_window: Option<ReceiveWindow>,
-    pub(super) place: Place,
+    pub(super) place: TurnPosition,
     queue: VecDeque<Bytes>,
     queued: usize,
     /// True if the queue's end is the stream's end.
@@ -230,13 +230,13 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn new(
-        place: Place,
+        place: TurnPosition,
         send_window: Option<SendWindow>,
         receive_window: Option<ReceiveWindow>,
     ) -> Stream {
         Stream {
-            sending: Half::Open,
-            receiving: Half::Open,
+            sending: HalfState::Open,
+            receiving: HalfState::Open,
             associated: StreamId::ZERO,
             is_replied: false,
             send_window,
@@ -259,7 +259,7 @@ impl Stream {
 
     /// Returns true if more may be queued.
     pub(super) fn takes_data(&self) -> bool {
-        self.sending == Half::Open && !self.is_ending
+        self.sending == HalfState::Open && !self.is_ending
     }
 
     /// Number of queued bytes.
@@ -300,14 +300,14 @@ impl Stream {
             window.spend(bytes);
         }
         if is_last {
-            self.sending = Half::Closed;
+            self.sending = HalfState::Closed;
             self.is_ending = false;
         }
     }
 
     /// Returns true if both halves are closed.
     pub(super) fn is_over(&self) -> bool {
-        self.sending == Half::Closed && self.receiving == Half::Closed
+        self.sending == HalfState::Closed && self.receiving == HalfState::Closed
     }
 }
 

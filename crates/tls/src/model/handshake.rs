@@ -14,9 +14,9 @@ use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
-use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
-use super::record::{Flight, MESSAGE_HEADER, Message};
-use super::stream::{Side, Stream};
+use super::record::{self, ContentType, HEADER_BYTES, Protection, invalid};
+use super::record::{FlightWriter, HandshakeMessage, MESSAGE_HEADER};
+use super::stream::{EndRole, Stream};
 use super::{Modelled, Start, Version};
 use crate::settings::{Protocol, Resumption, Settings};
 
@@ -33,31 +33,31 @@ pub(crate) async fn connect(
     sessions: &Sessions,
 ) -> io::Result<Stream> {
     let version = modelled.version;
-    let mut wire = Wire::new(tcp, version);
+    let mut wire = HandshakeIo::new(tcp, version);
     let negotiates = version == Version::Tls10 && protocols.len() > 1;
     let resumes = settings.resumption != Resumption::Off && sessions.holds(host);
     let hello = ClientHello { resumes, protocols }.write(version, host);
-    wire.send(Flight::new(version).message(Message::ClientHello, &hello)).await?;
-    let answer = ServerHello::read(&wire.expect(Message::ServerHello).await?)?;
-    let finish = |flight: Flight| match negotiates {
+    wire.send(FlightWriter::new(version).message(HandshakeMessage::ClientHello, &hello)).await?;
+    let answer = ServerHello::read(&wire.expect(HandshakeMessage::ServerHello).await?)?;
+    let finish = |flight: FlightWriter| match negotiates {
         true => flight.next_protocol().finished(),
         false => flight.finished(),
     };
     if answer.resumes {
-        wire.until(Message::Finished).await?;
-        wire.send(finish(Flight::new(version).change_cipher_spec())).await?;
-        return Ok(wire.into_stream(Side::Client, answer, settings));
+        wire.until(HandshakeMessage::Finished).await?;
+        wire.send(finish(FlightWriter::new(version).change_cipher_spec())).await?;
+        return Ok(wire.into_stream(EndRole::Client, answer, settings));
     }
-    wire.until(Message::ServerHelloDone).await?;
-    let flight = Flight::new(version).client_key_exchange().change_cipher_spec();
+    wire.until(HandshakeMessage::ServerHelloDone).await?;
+    let flight = FlightWriter::new(version).client_key_exchange().change_cipher_spec();
     wire.send(finish(flight)).await?;
     if modelled.start == Start::False {
-        let stream = wire.into_stream(Side::Client, answer, settings);
+        let stream = wire.into_stream(EndRole::Client, answer, settings);
         return Ok(stream.before_the_servers_finished(sessions.clone(), host));
     }
-    wire.until(Message::Finished).await?;
+    wire.until(HandshakeMessage::Finished).await?;
     sessions.keep(host);
-    Ok(wire.into_stream(Side::Client, answer, settings))
+    Ok(wire.into_stream(EndRole::Client, answer, settings))
 }
 
 /// A server's handshake.
@@ -69,18 +69,18 @@ pub(crate) async fn accept(
     version: Version,
     settings: &Settings,
 ) -> io::Result<Stream> {
-    let mut wire = Wire::new(tcp, version);
-    let hello = ClientHello::read(&wire.expect(Message::ClientHello).await?)?;
+    let mut wire = HandshakeIo::new(tcp, version);
+    let hello = ClientHello::read(&wire.expect(HandshakeMessage::ClientHello).await?)?;
     let common = |protocol: &&Protocol| hello.protocols.contains(protocol);
     let answer = ServerHello {
         resumes: hello.resumes && settings.resumption != Resumption::Off,
         protocol: settings.protocols.iter().find(common).copied(),
     };
     let body = answer.write(version, &settings.protocols);
-    let flight = Flight::new(version).message(Message::ServerHello, &body);
+    let flight = FlightWriter::new(version).message(HandshakeMessage::ServerHello, &body);
     if answer.resumes {
         wire.send(flight.change_cipher_spec().finished()).await?;
-        wire.until(Message::Finished).await?;
+        wire.until(HandshakeMessage::Finished).await?;
     } else {
         let chain = settings.identity.chain(settings.chain);
         let flight = flight
@@ -89,32 +89,32 @@ pub(crate) async fn accept(
             .server_key_exchange(settings.identity.signature_bytes())
             .server_hello_done();
         wire.send(flight).await?;
-        wire.until(Message::Finished).await?;
+        wire.until(HandshakeMessage::Finished).await?;
         let flight = match settings.resumption {
-            Resumption::Off => Flight::new(version),
+            Resumption::Off => FlightWriter::new(version),
             Resumption::Tickets | Resumption::EarlyData => {
-                Flight::new(version).new_session_ticket()
+                FlightWriter::new(version).new_session_ticket()
             }
         };
         wire.send(flight.change_cipher_spec().finished()).await?;
     }
-    Ok(wire.into_stream(Side::Server, answer, settings))
+    Ok(wire.into_stream(EndRole::Server, answer, settings))
 }
 
 /// The transport during the handshake.
-struct Wire {
+struct HandshakeIo {
     tcp: TcpStream,
     version: Version,
     /// Protection of incoming records.
     incoming: Protection,
 }
 
-impl Wire {
-    fn new(tcp: TcpStream, version: Version) -> Wire {
-        Wire { tcp, version, incoming: Protection::Clear }
+impl HandshakeIo {
+    fn new(tcp: TcpStream, version: Version) -> HandshakeIo {
+        HandshakeIo { tcp, version, incoming: Protection::Clear }
     }
 
-    async fn send(&mut self, flight: Flight) -> io::Result<()> {
+    async fn send(&mut self, flight: FlightWriter) -> io::Result<()> {
         self.tcp.write_all(&flight.into_bytes()).await
     }
 
@@ -127,22 +127,22 @@ impl Wire {
             let mut body = vec![0; length];
             self.tcp.read_exact(&mut body).await?;
             match content {
-                Content::Handshake => {
+                ContentType::Handshake => {
                     let message = record::content(&body, self.incoming)?;
                     let (header, body) = message
                         .split_at_checked(MESSAGE_HEADER)
                         .ok_or_else(|| invalid("a handshake message has no header".to_owned()))?;
                     return Ok((header[0], body.to_vec()));
                 }
-                Content::ChangeCipherSpec => self.incoming = Protection::Sealed(self.version),
-                Content::Alert | Content::Application => {
+                ContentType::ChangeCipherSpec => self.incoming = Protection::Sealed(self.version),
+                ContentType::Alert | ContentType::Application => {
                     return Err(invalid(format!("{content:?} in the middle of a handshake")));
                 }
             }
         }
     }
 
-    async fn expect(&mut self, message: Message) -> io::Result<Vec<u8>> {
+    async fn expect(&mut self, message: HandshakeMessage) -> io::Result<Vec<u8>> {
         match self.message().await? {
             (kind, body) if kind == message as u8 => Ok(body),
             (kind, _) => Err(invalid(format!("message {kind} came where {message:?} was due"))),
@@ -150,12 +150,12 @@ impl Wire {
     }
 
     /// Reads all messages up to `last`.
-    async fn until(&mut self, last: Message) -> io::Result<()> {
+    async fn until(&mut self, last: HandshakeMessage) -> io::Result<()> {
         while self.message().await?.0 != last as u8 {}
         Ok(())
     }
 
-    fn into_stream(self, side: Side, answer: ServerHello, settings: &Settings) -> Stream {
+    fn into_stream(self, side: EndRole, answer: ServerHello, settings: &Settings) -> Stream {
         Stream::new(self.tcp, self.version, side, answer, settings.records)
     }
 }

@@ -11,7 +11,7 @@ use super::{Version, record};
 
 /// A record's content type (RFC 5246 section 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ContentType {
     ChangeCipherSpec = 20,
     Alert = 21,
     Handshake = 22,
@@ -51,7 +51,7 @@ pub(super) fn write<'a>(
     out: &mut Vec<u8>,
     version: Version,
     protection: Protection,
-    content: Content,
+    content: ContentType,
     parts: impl Iterator<Item = &'a [u8]> + Clone,
 ) {
     let content_bytes = parts.clone().map(<[u8]>::len).sum();
@@ -79,13 +79,13 @@ pub(super) fn write<'a>(
 }
 
 /// A record's header: its content type and the length of its body.
-pub(super) fn header(bytes: [u8; HEADER_BYTES]) -> io::Result<(Content, usize)> {
+pub(super) fn header(bytes: [u8; HEADER_BYTES]) -> io::Result<(ContentType, usize)> {
     let [kind, major, _, high, low] = bytes;
     let content = match kind {
-        20 => Content::ChangeCipherSpec,
-        21 => Content::Alert,
-        22 => Content::Handshake,
-        23 => Content::Application,
+        20 => ContentType::ChangeCipherSpec,
+        21 => ContentType::Alert,
+        22 => ContentType::Handshake,
+        23 => ContentType::Application,
         other => return Err(invalid(format!("a record of the unknown type {other}"))),
     };
     let length = usize::from(u16::from_be_bytes([high, low]));
@@ -116,7 +116,7 @@ pub(super) fn invalid(what: String) -> io::Error {
 
 /// A handshake message (RFC 5246 section 7.4, RFC 6066 section 8, the draft of NPN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum HandshakeMessage {
     ClientHello = 1,
     ServerHello = 2,
     NewSessionTicket = 4,
@@ -146,84 +146,90 @@ const ECDHE_CLIENT: usize = 1 + 65;
 const ECDHE_SERVER: usize = 3 + 1 + 65 + 2 + 2;
 
 /// A flight under construction.
-pub(super) struct Flight {
+pub(super) struct FlightWriter {
     version: Version,
     protection: Protection,
     bytes: Vec<u8>,
 }
 
-impl Flight {
-    pub(super) fn new(version: Version) -> Flight {
-        Flight { version, protection: Protection::Clear, bytes: Vec::new() }
+impl FlightWriter {
+    pub(super) fn new(version: Version) -> FlightWriter {
+        FlightWriter { version, protection: Protection::Clear, bytes: Vec::new() }
     }
 
-    pub(super) fn message(mut self, message: Message, body: &[u8]) -> Flight {
+    pub(super) fn message(mut self, message: HandshakeMessage, body: &[u8]) -> FlightWriter {
         let [_, a, b, c] = (body.len() as u32).to_be_bytes();
         let header = [message as u8, a, b, c];
         let parts = [&header[..], body].into_iter();
-        record::write(&mut self.bytes, self.version, self.protection, Content::Handshake, parts);
+        record::write(
+            &mut self.bytes,
+            self.version,
+            self.protection,
+            ContentType::Handshake,
+            parts,
+        );
         self
     }
 
-    fn filler(self, message: Message, bytes: usize) -> Flight {
+    fn filler(self, message: HandshakeMessage, bytes: usize) -> FlightWriter {
         self.message(message, &vec![0; bytes])
     }
 
     /// The chain, each certificate after its length (RFC 5246 section 7.4.2).
-    pub(super) fn certificate(self, chain: impl Iterator<Item = usize>) -> Flight {
+    pub(super) fn certificate(self, chain: impl Iterator<Item = usize>) -> FlightWriter {
         let bytes: usize = chain.map(|certificate| 3 + certificate).sum();
-        self.filler(Message::Certificate, 3 + bytes)
+        self.filler(HandshakeMessage::Certificate, 3 + bytes)
     }
 
     /// The OCSP response after its type and length, if there is one.
-    pub(super) fn certificate_status(self, staple_bytes: usize) -> Flight {
+    pub(super) fn certificate_status(self, staple_bytes: usize) -> FlightWriter {
         match staple_bytes {
             0 => self,
-            _ => self.filler(Message::CertificateStatus, 1 + 3 + staple_bytes),
+            _ => self.filler(HandshakeMessage::CertificateStatus, 1 + 3 + staple_bytes),
         }
     }
 
     /// With ECDHE the server signs its share; RSA key exchange lacks this message.
-    pub(super) fn server_key_exchange(self, signature_bytes: usize) -> Flight {
+    pub(super) fn server_key_exchange(self, signature_bytes: usize) -> FlightWriter {
         match self.version {
             Version::Tls10 => self,
             Version::Tls12 => {
-                self.filler(Message::ServerKeyExchange, ECDHE_SERVER + signature_bytes)
+                self.filler(HandshakeMessage::ServerKeyExchange, ECDHE_SERVER + signature_bytes)
             }
         }
     }
 
-    pub(super) fn server_hello_done(self) -> Flight {
-        self.filler(Message::ServerHelloDone, 0)
+    pub(super) fn server_hello_done(self) -> FlightWriter {
+        self.filler(HandshakeMessage::ServerHelloDone, 0)
     }
 
-    pub(super) fn client_key_exchange(self) -> Flight {
+    pub(super) fn client_key_exchange(self) -> FlightWriter {
         let bytes = match self.version {
             Version::Tls10 => RSA_KEY_EXCHANGE,
             Version::Tls12 => ECDHE_CLIENT,
         };
-        self.filler(Message::ClientKeyExchange, bytes)
+        self.filler(HandshakeMessage::ClientKeyExchange, bytes)
     }
 
-    pub(super) fn new_session_ticket(self) -> Flight {
-        self.filler(Message::NewSessionTicket, NEW_SESSION_TICKET)
+    pub(super) fn new_session_ticket(self) -> FlightWriter {
+        self.filler(HandshakeMessage::NewSessionTicket, NEW_SESSION_TICKET)
     }
 
     /// From here on records have the length of encrypted ones.
-    pub(super) fn change_cipher_spec(mut self) -> Flight {
+    pub(super) fn change_cipher_spec(mut self) -> FlightWriter {
         let parts = std::iter::once(&[1][..]);
-        let content = Content::ChangeCipherSpec;
+        let content = ContentType::ChangeCipherSpec;
         record::write(&mut self.bytes, self.version, self.protection, content, parts);
         self.protection = Protection::Sealed(self.version);
         self
     }
 
-    pub(super) fn next_protocol(self) -> Flight {
-        self.filler(Message::NextProtocol, NEXT_PROTOCOL)
+    pub(super) fn next_protocol(self) -> FlightWriter {
+        self.filler(HandshakeMessage::NextProtocol, NEXT_PROTOCOL)
     }
 
-    pub(super) fn finished(self) -> Flight {
-        self.filler(Message::Finished, FINISHED)
+    pub(super) fn finished(self) -> FlightWriter {
+        self.filler(HandshakeMessage::Finished, FINISHED)
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
@@ -240,7 +246,7 @@ mod tests {
     fn sealed(version: Version, content: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let parts = std::iter::once(content);
-        write(&mut out, version, Protection::Sealed(version), Content::Application, parts);
+        write(&mut out, version, Protection::Sealed(version), ContentType::Application, parts);
         out
     }
 
@@ -259,7 +265,7 @@ mod tests {
             let version = if old { Version::Tls10 } else { Version::Tls12 };
             let record = sealed(version, &bytes);
             let (kind, length) = header(record[..5].try_into().unwrap()).unwrap();
-            prop_assert_eq!((kind, length), (Content::Application, record.len() - 5));
+            prop_assert_eq!((kind, length), (ContentType::Application, record.len() - 5));
             prop_assert_eq!(content(&record[5..], Protection::Sealed(version)).unwrap(), &bytes[..]);
         }
 
@@ -274,17 +280,17 @@ mod tests {
     #[test]
     fn flights_have_the_sizes_of_the_era() {
         let client = |version| {
-            let flight = Flight::new(version).client_key_exchange().change_cipher_spec();
+            let flight = FlightWriter::new(version).client_key_exchange().change_cipher_spec();
             flight.finished().into_bytes().len()
         };
         // RSA: 267 + 6 + 53, ECDHE with GCM: 75 + 6 + 45.
         assert_eq!(client(Version::Tls10), 326);
         assert_eq!(client(Version::Tls12), 126);
-        let exchange = Flight::new(Version::Tls12).server_key_exchange(256).into_bytes();
+        let exchange = FlightWriter::new(Version::Tls12).server_key_exchange(256).into_bytes();
         assert_eq!(exchange.len(), 5 + 333);
-        let server = Flight::new(Version::Tls10).new_session_ticket().change_cipher_spec();
+        let server = FlightWriter::new(Version::Tls10).new_session_ticket().change_cipher_spec();
         assert_eq!(server.finished().into_bytes().len(), 207 + 6 + 53);
-        let certificate = Flight::new(Version::Tls10).certificate([600].into_iter());
+        let certificate = FlightWriter::new(Version::Tls10).certificate([600].into_iter());
         assert_eq!(certificate.into_bytes().len(), 5 + 4 + 3 + 3 + 600);
     }
 }

@@ -10,10 +10,10 @@ use http::{Response, StatusCode};
 use world::sim::HeldNotes;
 
 use super::Core;
+use super::delayed::EndFraming;
+use super::delayed::{AbortedAnswer, DelayedAnswer};
 use super::exchange::Outbox;
 use super::exchange::{AnswerContext, BodyUpload, ClientInfo, Method, PendingRequest, Persistence};
-use super::late::EndFraming;
-use super::late::{AbortedAnswer, DelayedAnswer};
 use crate::h1::Buffer;
 use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version, encode};
 use crate::server::{BodyError, DrainWatch, RequestBody, feed, refusal};
