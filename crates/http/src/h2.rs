@@ -17,7 +17,8 @@ pub mod server;
 pub mod settings;
 mod wire;
 
+pub(crate) use client::connect_wanting;
 pub use client::priority_tree::{Group, Shape};
-pub use client::{Handle, Incoming, connect, connect_wanting};
+pub use client::{Handle, Incoming, connect};
 pub use metering::FlowMeter;
 pub use server::{serve, serve_in};

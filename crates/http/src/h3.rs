@@ -19,4 +19,4 @@ pub mod settings;
 pub use client::Handle;
 pub(crate) use client::connect;
 pub use quic::Steering;
-pub use server::{Acceptor, Broken, Incoming, Listener};
+pub use server::{Acceptor, H3ServerError, Incoming, Listener};

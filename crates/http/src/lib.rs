@@ -24,7 +24,8 @@ mod transport;
 pub mod wheel;
 
 pub use message::{Failure, Precedence, Priority, Progress};
-pub use push::{Promises, Wanted};
+pub(crate) use push::Promises;
+pub use push::Wanted;
 pub use schedule::Scheduler;
 pub use server::{
     Answer, Body, BodyError, Duplex, Fields, Handler, Head, Push, Reply, RequestBody, RequestHead,

@@ -13,7 +13,8 @@ mod urgency;
 use tree::DependencyTree;
 use urgency::{Heed, UrgencySchedule};
 
-pub use tree::{DEPENDENCY_BYTES, Dependency};
+pub(crate) use tree::DEPENDENCY_BYTES;
+pub use tree::Dependency;
 pub use urgency::Urgency;
 
 /// The sharing of a connection by a server's responses.
@@ -55,7 +56,7 @@ impl Scheduler {
     }
 
     /// Returns true if it uses clients' signals about their requests.
-    pub fn reads_signals(self) -> bool {
+    pub(crate) fn reads_signals(self) -> bool {
         matches!(self, Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
     }
 }

@@ -39,7 +39,7 @@ impl Version {
     }
 
     /// The version whose messages begin with this byte.
-    pub fn of_first_byte(byte: u8) -> Option<Version> {
+    pub(crate) fn of_first_byte(byte: u8) -> Option<Version> {
         match byte {
             4 => Some(Version::V4),
             5 => Some(Version::V5),

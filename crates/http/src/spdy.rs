@@ -31,7 +31,8 @@ pub use spdy::{Compression, Config, Limits, Policy, PushedHead, Recall, Version}
 pub mod client;
 pub mod server;
 
-pub use client::{Handle, connect, connect_wanting};
+pub(crate) use client::connect_wanting;
+pub use client::{Handle, connect};
 pub use server::{serve, serve_in};
 
 /// The most bytes per read.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use units::Time;
 
 /// Time between two ticks: an error of 0.2 s is insignificant for a timeout of seconds, as are ten wake-ups a second for a core.
-pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_A_SECOND);
+pub(crate) const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_A_SECOND);
 
 const TICKS_A_SECOND: u64 = 10;
 

@@ -147,7 +147,7 @@ impl StreamId {
     }
 
     /// Returns true if it is one of the client's.
-    pub fn is_clients(self) -> bool {
+    pub(crate) fn is_clients(self) -> bool {
         self.0 % 2 == 1
     }
 

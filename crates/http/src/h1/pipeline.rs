@@ -83,7 +83,7 @@ impl<S: Transport> Pipeline<S> {
     }
 
     /// Applies `act` to the stream below.
-    pub fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
+    pub(crate) fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
         act(&self.0.borrow().wire.stream)
     }
 

@@ -47,7 +47,7 @@ where
 ///
 /// # Errors
 /// If the stream fails.
-pub async fn connect_wanting<S>(
+pub(crate) async fn connect_wanting<S>(
     stream: S,
     settings: &settings::Client,
     wanted: Option<Wanted>,
@@ -102,13 +102,8 @@ impl Handle {
     }
 
     /// The server's limit of concurrent streams.
-    pub fn most_streams(&self) -> usize {
+    pub(crate) fn most_streams(&self) -> usize {
         self.stream_limit.limit()
-    }
-
-    /// The frame account of the connection.
-    pub fn observer(&self) -> &SharedObserver {
-        &self.observer
     }
 
     /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most

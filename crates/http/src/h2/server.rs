@@ -32,7 +32,7 @@ use session::Session;
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
 #[error("the HTTP/2 connection failed: {0}")]
-pub struct Broken(#[from] ::h2::Error);
+pub struct H2ServerError(#[from] ::h2::Error);
 
 /// Serves the connection on `stream` until the client closes it. `meter` tells, at any time, how long flow control limited it.
 ///
@@ -43,7 +43,7 @@ pub async fn serve<S, H>(
     handler: Rc<H>,
     settings: &settings::Server,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> Result<(), H2ServerError>
 where
     S: Transport,
     H: Handler,
@@ -61,7 +61,7 @@ pub fn serve_in<S, H>(
     handler: Rc<H>,
     settings: &settings::Server,
     meter: &FlowMeter,
-) -> impl Future<Output = Result<(), Broken>>
+) -> impl Future<Output = Result<(), H2ServerError>>
 where
     S: Transport,
     H: Handler,

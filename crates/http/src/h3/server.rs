@@ -26,7 +26,7 @@ pub use session::Incoming;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
-pub enum Broken {
+pub enum H3ServerError {
     /// QUIC's handshake failed.
     #[error("the QUIC handshake failed: {0}")]
     Handshake(#[from] quinn::ConnectionError),

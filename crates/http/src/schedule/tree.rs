@@ -249,7 +249,7 @@ impl DependencyTree {
 // RFC 7540's stream dependencies (section 5.3), which RFC 9113 has deprecated.
 
 /// Bytes of a dependency in a frame.
-pub const DEPENDENCY_BYTES: usize = 5;
+pub(crate) const DEPENDENCY_BYTES: usize = 5;
 
 /// The first bit.
 const EXCLUSIVE: u32 = 1 << 31;

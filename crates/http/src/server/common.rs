@@ -94,7 +94,7 @@ impl Drain {
     }
 
     /// Returns true once it has begun.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.0.has_begun.get()
     }
 

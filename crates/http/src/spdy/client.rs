@@ -33,7 +33,7 @@ pub fn connect<S: Transport>(
 }
 
 /// The same, with the pushed streams that are `wanted`, by default none, and header blocks cached in `recall`.
-pub fn connect_wanting<S: Transport>(
+pub(crate) fn connect_wanting<S: Transport>(
     stream: S,
     version: Version,
     config: Config,

@@ -33,7 +33,7 @@ use tls::Protocol;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
-pub enum Broken {
+pub enum SpdyServerError {
     /// The transport failed.
     #[error("the SPDY connection failed: {0}")]
     Transport(#[from] io::Error),
@@ -52,7 +52,7 @@ pub async fn serve<S, H>(
     version: Version,
     config: Config,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> Result<(), SpdyServerError>
 where
     S: Transport,
     H: Handler,
@@ -71,7 +71,7 @@ pub async fn serve_in<S, H>(
     version: Version,
     config: Config,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> Result<(), SpdyServerError>
 where
     S: Transport,
     H: Handler,
@@ -161,7 +161,11 @@ struct SpdyServer<S, H> {
 
 impl<S: Transport, H: Handler> SpdyServer<S, H> {
     /// Does all possible work; ready when the connection has ended.
-    fn poll(&mut self, cx: &mut Context<'_>, meter: &FlowMeter) -> Poll<Result<(), Broken>> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &FlowMeter,
+    ) -> Poll<Result<(), SpdyServerError>> {
         if self.drain.poll_begun(cx).is_ready() {
             self.leave();
         }
@@ -193,10 +197,10 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
                 return Poll::Ready(Err(error.into()));
             }
             if self.is_leaving && self.session.open_streams() == 0 {
-                return self.wire.poll_shutdown(cx).map_err(Broken::Transport);
+                return self.wire.poll_shutdown(cx).map_err(SpdyServerError::Transport);
             }
         }
-        read.map_err(Broken::Transport)
+        read.map_err(SpdyServerError::Transport)
     }
 
     /// Takes no new requests and ends when the open ones have been answered.

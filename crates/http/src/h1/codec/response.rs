@@ -25,7 +25,7 @@ pub struct Response<'b> {
 
 impl Response<'_> {
     /// Returns true if the final response is still to come (RFC 9110 section 15.2).
-    pub fn is_interim(&self) -> bool {
+    pub(crate) fn is_interim(&self) -> bool {
         self.status < 200 && self.status != 101
     }
 }
@@ -47,7 +47,7 @@ impl ResponseDecoder {
     }
 
     /// Notes that the request offers to switch protocols: 101 may answer it.
-    pub fn may_switch(&mut self) {
+    pub(crate) fn may_switch(&mut self) {
         self.may_switch = true;
     }
 

@@ -177,14 +177,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CoalescedWriter<S> {
 // congestion window is full. This does the same for frames that carry heads; others go with the frames after them.
 
 /// A client's stream that writes at most one request's head at a time.
-pub struct HeadPerWrite<S> {
+pub(crate) struct HeadPerWrite<S> {
     stream: S,
     written: Frames,
 }
 
 impl<S> HeadPerWrite<S> {
     /// Writes to `stream`.
-    pub fn new(stream: S) -> HeadPerWrite<S> {
+    pub(crate) fn new(stream: S) -> HeadPerWrite<S> {
         HeadPerWrite { stream, written: Frames::of_client() }
     }
 

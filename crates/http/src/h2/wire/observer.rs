@@ -22,13 +22,13 @@ use crate::schedule::Signal;
 
 /// Bytes that passed in one direction of a stream, or of all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamTraffic {
+pub(crate) struct StreamTraffic {
     /// HEADERS and CONTINUATION frames, whole.
-    pub head_bytes: u64,
+    pub(crate) head_bytes: u64,
     /// Payload of DATA frames.
-    pub body_bytes: u64,
+    pub(crate) body_bytes: u64,
     /// True once the sender has ended the stream.
-    pub ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl StreamTraffic {
@@ -115,7 +115,7 @@ fn is_pushed(frame: FrameHead) -> bool {
 
 /// The frame account of one connection, as seen by one of its ends.
 #[derive(Debug)]
-pub struct Observer {
+pub(crate) struct Observer {
     sent: DirectionFrames,
     received: DirectionFrames,
     /// Wakers of tasks that wait until a stream is sent.
@@ -126,16 +126,16 @@ pub struct Observer {
 }
 
 /// An account shared by the stream below h2 and the code above it.
-pub type SharedObserver = Rc<RefCell<Observer>>;
+pub(crate) type SharedObserver = Rc<RefCell<Observer>>;
 
 impl Observer {
     /// For the client's end.
-    pub fn of_client() -> Observer {
+    pub(crate) fn of_client() -> Observer {
         Observer::new(Frames::of_client(), Frames::of_server())
     }
 
     /// For the server's end.
-    pub fn of_server() -> Observer {
+    pub(crate) fn of_server() -> Observer {
         Observer::new(Frames::of_server(), Frames::of_client())
     }
 
@@ -161,40 +161,30 @@ impl Observer {
     }
 
     /// Starts the account of `stream`, which is kept until [`Observer::forget`].
-    pub fn watch(&mut self, stream: u32) {
+    pub(crate) fn watch(&mut self, stream: u32) {
         self.sent.streams.entry(stream).or_default();
         self.received.streams.entry(stream).or_default();
     }
 
     /// Drops the account of `stream`.
-    pub fn forget(&mut self, stream: u32) {
+    pub(crate) fn forget(&mut self, stream: u32) {
         self.sent.streams.remove(&stream);
         self.received.streams.remove(&stream);
         self.waiting.remove(&stream);
     }
 
     /// Bytes that this end has sent on a watched stream.
-    pub fn sent(&self, stream: u32) -> StreamTraffic {
+    pub(crate) fn sent(&self, stream: u32) -> StreamTraffic {
         self.sent.streams.get(&stream).copied().unwrap_or_default()
     }
 
     /// Bytes that this end has received on a watched stream.
-    pub fn received(&self, stream: u32) -> StreamTraffic {
+    pub(crate) fn received(&self, stream: u32) -> StreamTraffic {
         self.received.streams.get(&stream).copied().unwrap_or_default()
     }
 
-    /// Bytes that this end has sent on all streams.
-    pub fn sent_in_all(&self) -> StreamTraffic {
-        self.sent.all
-    }
-
-    /// Bytes that this end has received on all streams.
-    pub fn received_in_all(&self) -> StreamTraffic {
-        self.received.all
-    }
-
     /// Payload of DATA frames that this end has handed to the transport, including unfinished frames.
-    pub fn passed_body_bytes(&self) -> u64 {
+    pub(crate) fn passed_body_bytes(&self) -> u64 {
         self.sent.all.body_bytes + self.sent.frames.unfinished_data_bytes()
     }
 
@@ -211,17 +201,17 @@ impl Observer {
 
     /// Returns true if the transport had no room for h2's last write. If it had, h2 has nothing queued that flow
     /// control would release.
-    pub fn is_send_blocked(&self) -> bool {
+    pub(crate) fn is_send_blocked(&self) -> bool {
         self.send_blocked
     }
 
     /// Returns true if the peer takes no new streams (GOAWAY).
-    pub fn is_going_away(&self) -> bool {
+    pub(crate) fn is_going_away(&self) -> bool {
         self.received.going_away
     }
 
     /// Ready when the last byte on a watched stream has been handed to the transport.
-    pub fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<StreamTraffic> {
+    pub(crate) fn poll_sent(&mut self, stream: u32, cx: &mut Context<'_>) -> Poll<StreamTraffic> {
         let passed = self.sent(stream);
         if passed.ended {
             return Poll::Ready(passed);
@@ -251,7 +241,7 @@ impl Observer {
 ///
 /// It holds back the client's preface, which h2 writes alone, until the next write: browsers send it in one segment
 /// (and TLS record) with their SETTINGS and first requests.
-pub struct Observed<S> {
+pub(crate) struct Observed<S> {
     stream: S,
     observer: SharedObserver,
     held: &'static [u8],
@@ -259,7 +249,7 @@ pub struct Observed<S> {
 
 impl<S> Observed<S> {
     /// Counts the frames that pass through `stream`.
-    pub fn new(stream: S, observer: &SharedObserver) -> Observed<S> {
+    pub(crate) fn new(stream: S, observer: &SharedObserver) -> Observed<S> {
         Observed { stream, observer: Rc::clone(observer), held: &[] }
     }
 }
@@ -408,7 +398,7 @@ mod tests {
                 ended: true,
             };
             prop_assert_eq!(observer.borrow().sent(1), sent);
-            prop_assert_eq!(observer.borrow().sent_in_all(), sent);
+            prop_assert_eq!(observer.borrow().sent.all, sent);
         }
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use units::Time;
 
 use super::answer::Responder;
-use super::{Broken, session};
+use super::{H3ServerError, session};
 use crate::h3::adapter::{self, ConnectionMeters};
 use crate::h3::settings;
 use crate::server::{Common, RequestProgress, StallVerdict, StallWatch};
@@ -130,7 +130,7 @@ impl Incoming {
     ///
     /// # Errors
     /// If the handshake fails, the connection is lost or the client breaks the protocol.
-    pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), Broken> {
+    pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), H3ServerError> {
         self.serve_in(&Common::default(), handler).await
     }
 
@@ -138,7 +138,11 @@ impl Incoming {
     ///
     /// # Errors
     /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
-    pub async fn serve_in<H: Handler>(self, common: &Common, handler: Rc<H>) -> Result<(), Broken> {
+    pub async fn serve_in<H: Handler>(
+        self,
+        common: &Common,
+        handler: Rc<H>,
+    ) -> Result<(), H3ServerError> {
         let (mut transport, recorder) = self.settings.transport.recorded();
         transport.max_concurrent_bidi_streams(self.settings.streams.into());
         transport.max_concurrent_uni_streams(self.settings.one_way_streams.into());
@@ -148,7 +152,7 @@ impl Incoming {
         let patience = common.patience.map(|patient| patient.accept_timeout);
         // A large ClientHello (Chromium's) comes in two packets: until it is complete the client's limits are unknown,
         // and quinn never wakes tasks that wait for a stream meanwhile.
-        within(patience, connecting.handshake_data()).await.ok_or(Broken::Slow)??;
+        within(patience, connecting.handshake_data()).await.ok_or(H3ServerError::Slow)??;
         // Requests in the first flight are answered without waiting for the client's last.
         let (connection, complete) = connecting
             .into_0rtt()
