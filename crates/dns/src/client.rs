@@ -40,19 +40,19 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LookupError {
     /// The name is invalid.
-    #[error("`{host}` is no name that DNS could be asked for")]
+    #[error("`{host}` is not a valid DNS name")]
     NotAName {
         /// The name.
         host: String,
     },
     /// The resolver says that the name does not exist or has no address.
-    #[error("DNS knows no address of `{host}`")]
+    #[error("no DNS address for `{host}`")]
     Unknown {
         /// The name.
         host: String,
     },
     /// The resolver did not answer.
-    #[error("DNS did not answer for `{host}` in {attempts} attempts")]
+    #[error("DNS query for `{host}` timed out after {attempts} attempts")]
     Unanswered {
         /// The name.
         host: String,
@@ -60,7 +60,7 @@ pub enum LookupError {
         attempts: usize,
     },
     /// The query could not be sent.
-    #[error("DNS could not be asked for `{host}`: {reason}")]
+    #[error("DNS query for `{host}` failed: {reason}")]
     Unreachable {
         /// The name.
         host: String,

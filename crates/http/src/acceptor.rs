@@ -193,7 +193,7 @@ impl Acceptor {
             }
             Protocol::H3 => Served::Unaccepted(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
+                "ALPN negotiated HTTP/3 over TCP: an acceptor of TCP must not offer it",
             )),
         }
     }

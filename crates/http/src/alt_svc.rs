@@ -56,7 +56,7 @@ pub(crate) fn tell(fields: &HeaderMap, progress: &mut dyn Progress) {
 
 /// A malformed field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{field}` is not what Alt-Svc can be: {expected} was expected at byte {at}")]
+#[error("invalid Alt-Svc value `{field}`: expected {expected} at byte {at}")]
 pub struct AltSvcError {
     field: String,
     at: usize,

@@ -34,7 +34,7 @@ pub enum PacError {
         error: io::Error,
     },
     /// The file is larger than browsers accept.
-    #[error("the PAC file {name} is larger than 1 MiB, which is as much as browsers read")]
+    #[error("the PAC file {name} exceeds browsers' limit of 1 MiB")]
     TooLarge {
         /// Its path.
         name: String,

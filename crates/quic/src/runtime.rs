@@ -31,7 +31,7 @@ impl Runtime for WorldRuntime {
     }
 
     fn wrap_udp_socket(&self, _: std::net::UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "a world's sockets are made by the world"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "sockets are created by the world"))
     }
 
     fn now(&self) -> Instant {

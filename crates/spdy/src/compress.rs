@@ -86,7 +86,7 @@ impl fmt::Debug for Deflater {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InflateError {
     /// The block is not a zlib stream, or uses another dictionary.
-    #[error("the header block is not compressed as the protocol says")]
+    #[error("the header block's compression is invalid")]
     Corrupt,
     /// The block inflates to more than this end's limit.
     #[error("the header block inflates to more than {limit} bytes")]

@@ -29,7 +29,7 @@ struct FieldPair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
     /// The lengths in the block do not add up to its size.
-    #[error("the header block's lengths do not fit its size")]
+    #[error("the header block's lengths do not match its size")]
     Framing,
     /// The block has more pairs than this end's limit.
     #[error("the header block has more than {limit} fields")]
@@ -41,13 +41,13 @@ pub enum FieldError {
     #[error("a name in the header block is empty or not lower-case ASCII")]
     Name,
     /// A name occurs twice.
-    #[error("a name stands twice in the header block")]
+    #[error("the header block repeats a name")]
     Duplicate,
     /// A value is empty where this is not allowed: beside another value, or at all in version 2.
     #[error("a value in the header block is empty")]
     EmptyValue,
     /// A name or value is too long for the version's lengths.
-    #[error("a name or value is longer than the version can say")]
+    #[error("a name or value is too long for the version's length field")]
     TooLong,
 }
 

@@ -109,7 +109,7 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// A control frame is larger than this end's limit.
-    #[error("a {kind} frame has {length} bytes; at most {limit} are taken")]
+    #[error("{kind} frame of {length} bytes exceeds the limit of {limit}")]
     TooLarge {
         /// Type of the frame.
         kind: &'static str,
@@ -119,7 +119,7 @@ pub enum FrameError {
         limit: usize,
     },
     /// A control frame's length is wrong for its type.
-    #[error("a {kind} frame has {length} bytes, which cannot be")]
+    #[error("invalid length of a {kind} frame: {length} bytes")]
     Length {
         /// Type of the frame.
         kind: &'static str,

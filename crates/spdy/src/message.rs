@@ -55,7 +55,7 @@ const HTTP: &str = "HTTP/1.1";
 
 /// A mandatory field of a block is missing or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the header block has no (valid) `{0}`")]
+#[error("the header block lacks a valid `{0}`")]
 pub struct Missing(pub &'static str);
 
 /// The beginning of a request's block; the other fields are to be pushed after it.

@@ -46,27 +46,27 @@ const MOST_COMMON_NAME: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
     /// The text holds no certificate.
-    #[error("there is no certificate in it that can be read (PEM, `-----BEGIN CERTIFICATE-----`)")]
+    #[error("no readable certificate found (PEM, `-----BEGIN CERTIFICATE-----`)")]
     NoCertificate,
     /// The certificate is not an authority's.
-    #[error("its first certificate is none of an authority: {0}")]
+    #[error("the first certificate is not an authority's: {0}")]
     NoAuthority(&'static str),
     /// The text holds no key.
     #[error(
-        "there is no private key in it that signs certificates (PEM, PKCS#8, not encrypted: ECDSA, RSA or Ed25519)"
+        "no private key found that signs certificates (PEM, PKCS#8, not encrypted: ECDSA, RSA or Ed25519)"
     )]
     NoKey,
     /// The certificate and the key do not match.
     #[error("the key is not that of the authority's certificate")]
     OtherKey,
     /// The machine has no randomness.
-    #[error("this machine has no randomness")]
+    #[error("the system's random number generator failed")]
     NoRandomness,
     /// The certificate cannot be created.
-    #[error("no certificate can be made: {0}")]
+    #[error("cannot create the certificate: {0}")]
     Unmade(#[from] rcgen::Error),
     /// TLS rejects the certificate.
-    #[error("TLS does not take what was made: {0}")]
+    #[error("TLS rejects the created certificate: {0}")]
     Refused(#[from] rustls::Error),
 }
 

@@ -31,16 +31,16 @@ use crate::identity::FixedLeaves;
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// The text holds no certificate.
-    #[error("there is no certificate in it (PEM, `-----BEGIN CERTIFICATE-----`)")]
+    #[error("no certificate found (PEM, `-----BEGIN CERTIFICATE-----`)")]
     NoCertificate,
     /// The text holds no key.
-    #[error("there is no private key in it (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
+    #[error("no private key found (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
     NoKey,
     /// The system's authorities are unavailable.
-    #[error("the machine's certificate authorities cannot be read: {0}")]
+    #[error("cannot read the system's certificate authorities: {0}")]
     NoAuthorities(String),
     /// TLS rejects them.
-    #[error("the certificate and the key are of no use: {0}")]
+    #[error("the certificate and the key are unusable: {0}")]
     Refused(#[from] Error),
 }
 

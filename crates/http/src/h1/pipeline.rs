@@ -195,7 +195,7 @@ impl<S: Transport> PipelineState<S> {
         if self.closed {
             let gone = io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "the connection ended with a response before it",
+                "the connection ended with an earlier response",
             );
             return Poll::Ready(Err(Failure::Unanswered(gone)));
         }

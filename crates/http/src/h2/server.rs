@@ -119,7 +119,7 @@ fn broken(error: ::h2::Error) -> BodyError {
     }
     match error.into_io() {
         Some(error) => BodyError::Broken(error),
-        None => BodyError::Malformed("it breaks HTTP/2's rules".to_owned()),
+        None => BodyError::Malformed("HTTP/2 protocol violation".to_owned()),
     }
 }
 

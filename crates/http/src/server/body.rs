@@ -23,10 +23,10 @@ pub trait Body {
 #[derive(Debug, Error)]
 pub enum BodyError {
     /// Its source failed or closed.
-    #[error("the body broke off: {0}")]
+    #[error("the body ended early: {0}")]
     Broken(#[from] io::Error),
     /// Its sender reset it (RST_STREAM, RESET_STREAM), or its receiver is gone.
-    #[error("the body was given up: {0}")]
+    #[error("the body was abandoned: {0}")]
     GivenUp(String),
     /// Its sender was too slow.
     #[error("the body stalled")]

@@ -100,7 +100,7 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.end(Err(BodyError::GivenUp("its connection ended".to_owned())));
+        self.end(Err(BodyError::GivenUp("the connection ended".to_owned())));
     }
 }
 

@@ -116,7 +116,7 @@ pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<Tcp
     }
     match input.is_empty() {
         true => Ok(tcp),
-        false => Err(Failure::Protocol("something came behind its answer".to_owned())),
+        false => Err(Failure::Protocol("the proxy sent data behind its reply".to_owned())),
     }
 }
 

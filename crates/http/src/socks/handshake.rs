@@ -60,10 +60,10 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// Its first byte is not a version of SOCKS.
-    #[error("{0} is no version of SOCKS: there are 4 and 5")]
+    #[error("unknown SOCKS version {0}: supported are 4 and 5")]
     Version(u8),
     /// It offers no accepted method.
-    #[error("the client offers no method of authentication that is taken here")]
+    #[error("the client offers no supported authentication method")]
     Method,
     /// Its name and password violate the framing of RFC 1929.
     #[error("the client's name and password are malformed")]
@@ -72,13 +72,13 @@ pub enum Refusal {
     #[error("the client's name and password are wrong")]
     User,
     /// SOCKS4 has no passwords.
-    #[error("a name and a password are asked for, which SOCKS4 does not have")]
+    #[error("SOCKS4 cannot carry the required name and password")]
     NoPassword,
     /// The command is not CONNECT.
-    #[error("the command {0} is not known here: CONNECT is 1")]
+    #[error("unsupported command {0}: only CONNECT (1) is supported")]
     Command(u8),
     /// The address is neither IPv4, IPv6 nor a name.
-    #[error("the type of address {0} is not known: there are 1, 3 and 4")]
+    #[error("unknown address type {0}: supported are 1, 3 and 4")]
     AddressType(u8),
     /// The request is malformed.
     #[error("the request is malformed")]

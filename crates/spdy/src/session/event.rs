@@ -97,7 +97,7 @@ pub enum SessionError {
     #[error(transparent)]
     Inflate(#[from] InflateError),
     /// It opened a stream with a number that is not allowed (2.3.2).
-    #[error("it opened stream {stream}, after {last}, which its role and order forbid")]
+    #[error("the peer opened stream {stream} after {last}, out of order or of the wrong parity")]
     StreamId {
         /// The number.
         stream: StreamId,
@@ -105,27 +105,25 @@ pub enum SessionError {
         last: StreamId,
     },
     /// A server pushed a stream without an associated one (3.3.2).
-    #[error("it pushed stream {0}, which belongs to no request")]
+    #[error("the peer pushed stream {0} without an associated request")]
     Unassociated(StreamId),
     /// In version 2: DATA before the reply to its stream.
-    #[error("it sent data on stream {0} before its reply")]
+    #[error("the peer sent data on stream {0} before its SYN_REPLY")]
     DataBeforeReply(StreamId),
     /// It exceeded the session's window.
-    #[error("it sent more than the session's window")]
+    #[error("the peer exceeded the session's window")]
     Overrun,
     /// It would have increased a window beyond 2^31 - 1.
-    #[error("it would have made a window greater than 2^31 - 1")]
+    #[error("the peer enlarged a window beyond 2^31 - 1")]
     WindowOverflow,
     /// It sent a WINDOW_UPDATE of 0 for the session.
-    #[error("it moved the session's window by nothing")]
+    #[error("the peer sent a WINDOW_UPDATE of 0 for the session")]
     EmptyUpdate,
     /// It presented a client certificate, which is refused.
-    #[error(
-        "it presented a client certificate in a CREDENTIAL frame, which this end does not take"
-    )]
+    #[error("the peer sent a CREDENTIAL frame, which is unsupported")]
     Credential,
     /// It sent an excessive number of frames of some kind.
-    #[error("it floods this end with {0}")]
+    #[error("the peer floods the session with {0}")]
     Flood(&'static str),
 }
 
@@ -145,16 +143,16 @@ impl SessionError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// The session is over, or one of its ends has announced its end.
-    #[error("the session takes no new streams")]
+    #[error("the session accepts no new streams")]
     Closed,
     /// The peer's limit of streams is reached: wait until one has ended.
     #[error("the peer allows {0} streams at once")]
     Full(u32),
     /// All 2^30 numbers are used.
-    #[error("the session has used all its stream numbers")]
+    #[error("the session has used up its stream numbers")]
     Exhausted,
     /// A pushed stream's request is not open (any more).
-    #[error("stream {0} is not open: nothing can be pushed for it")]
+    #[error("cannot push: stream {0} is not open")]
     Associated(StreamId),
     /// Its fields violate a rule.
     #[error(transparent)]
@@ -165,7 +163,7 @@ pub enum OpenError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// The stream is gone, or this end's half is closed: the peer may have reset it.
-    #[error("nothing can be sent on stream {0} any more")]
+    #[error("cannot send on stream {0}: this end has closed it")]
     Closed(StreamId),
     /// The fields violate a rule.
     #[error(transparent)]
