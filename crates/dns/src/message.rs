@@ -1,4 +1,4 @@
-//! Queries and answers on the wire (RFC 1035 section 4).
+//! Queries and answers on the wire (RFC 1035 section 4), and the content of HTTPS records (RFC 9460).
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,4 +1,4 @@
-//! A client's request, and the progress reports of its response.
+//! A client's request, its head in the form of HTTP/2 and HTTP/3, and the progress reports of its response.
 //!
 //! Requests are `http::Request<Bytes>`: the body is known before it is sent.
 

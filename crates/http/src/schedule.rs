@@ -11,7 +11,7 @@ mod tree;
 mod urgency;
 
 use tree::DependencyTree;
-use urgency::{Heed, UrgencySchedule};
+use urgency::{PriorityUse, UrgencySchedule};
 
 pub(crate) use tree::DEPENDENCY_BYTES;
 pub use tree::Dependency;
@@ -49,9 +49,9 @@ impl Scheduler {
         match self {
             Scheduler::Fifo => Box::new(TurnSchedule::new(TurnOrder::Whole)),
             Scheduler::RoundRobin => Box::new(TurnSchedule::new(TurnOrder::Chunks)),
-            Scheduler::Strict => Box::new(UrgencySchedule::new(Heed::Urgency)),
+            Scheduler::Strict => Box::new(UrgencySchedule::new(PriorityUse::Urgency)),
             Scheduler::Tree => Box::new(DependencyTree::default()),
-            Scheduler::Rfc9218 => Box::new(UrgencySchedule::new(Heed::Everything)),
+            Scheduler::Rfc9218 => Box::new(UrgencySchedule::new(PriorityUse::Everything)),
         }
     }
 

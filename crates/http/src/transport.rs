@@ -1,4 +1,4 @@
-//! The transport below HTTP.
+//! The transport below HTTP, and the relay that joins two of them.
 
 use std::future::poll_fn;
 use std::io;

@@ -1,4 +1,4 @@
-//! A PAC file's text.
+//! A PAC file's text, and the URLs that it sees.
 
 use std::fs::File;
 use std::io::Read;

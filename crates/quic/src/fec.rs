@@ -198,7 +198,7 @@ struct FecDecoder {
 struct FecGroup {
     number: u32,
     /// Bitmap of the datagrams received.
-    came: u64,
+    received: u64,
     /// Number of datagrams, known once the parity has come.
     count: Option<u8>,
     sum: XorSum,
@@ -239,7 +239,13 @@ impl FecDecoder {
                 self.groups.pop_front();
             }
             let sum = XorSum::default();
-            self.groups.push_back(FecGroup { number, came: 0, count: None, sum, is_done: false });
+            self.groups.push_back(FecGroup {
+                number,
+                received: 0,
+                count: None,
+                sum,
+                is_done: false,
+            });
             self.groups.len() - 1
         });
         &mut self.groups[at]
@@ -249,10 +255,10 @@ impl FecDecoder {
 impl FecGroup {
     fn datagram(&mut self, index: u8, data: &[u8]) -> Option<Vec<u8>> {
         let bit = 1 << index;
-        if self.is_done || self.came & bit != 0 {
+        if self.is_done || self.received & bit != 0 {
             return None;
         }
-        self.came |= bit;
+        self.received |= bit;
         self.sum.add(data);
         self.restore()
     }
@@ -269,12 +275,12 @@ impl FecGroup {
     /// The rest of the sum once all datagrams but one have been removed.
     fn restore(&mut self) -> Option<Vec<u8>> {
         let count = u32::from(self.count?);
-        let came = self.came.count_ones();
-        if came + 1 < count {
+        let received = self.received.count_ones();
+        if received + 1 < count {
             return None;
         }
         self.is_done = true;
-        let restored = self.sum.single().filter(|_| came + 1 == count).map(<[u8]>::to_vec);
+        let restored = self.sum.single().filter(|_| received + 1 == count).map(<[u8]>::to_vec);
         self.sum = XorSum::default();
         restored
     }

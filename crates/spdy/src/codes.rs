@@ -1,4 +1,4 @@
-//! Status codes of resets of streams and ends of sessions.
+//! The protocol's numbers: stream ids, priorities, status codes of resets of streams and ends of sessions.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The fixed identities that servers present.
+//! The fixed identities that servers present, their certificate chains, and trust in them.
 //!
 //! Their keys are public (see `assets/README.md`): they identify a server to farlink's clients and to a browser that was
 //! told to trust them, and protect nothing. A chain is a leaf and an intermediate, as on real sites, of the same size for

@@ -1,4 +1,4 @@
-//! RFC 9218's urgency of a response: the `priority` field and the payload of PRIORITY_UPDATE.
+//! RFC 9218: the urgency of a response (the `priority` field and the payload of PRIORITY_UPDATE), and the schedule by it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -65,7 +65,7 @@ const REMEMBERED: usize = 256;
 
 /// The part of a signal that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heed {
+pub(super) enum PriorityUse {
     /// The level alone: all of a level take turns.
     Urgency,
     /// The level, and whether a response takes turns.
@@ -84,40 +84,40 @@ struct StreamSignal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UrgencySlot {
     /// The first of the non-incremental responses.
-    Wholes,
+    Sequential,
     /// A stream that takes turns.
-    Part(u32),
+    Incremental(u32),
 }
 
 #[derive(Debug, Default)]
 struct UrgencyLevel {
-    seats: VecDeque<UrgencySlot>,
-    wholes: BTreeSet<u32>,
+    slots: VecDeque<UrgencySlot>,
+    sequential: BTreeSet<u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct UrgencySchedule {
-    heed: Heed,
-    said: BTreeMap<u32, StreamSignal>,
+    priority_use: PriorityUse,
+    signals: BTreeMap<u32, StreamSignal>,
     ready: BTreeSet<u32>,
     levels: [UrgencyLevel; Urgency::LEAST as usize + 1],
 }
 
 impl UrgencySchedule {
-    pub(super) fn new(heed: Heed) -> UrgencySchedule {
+    pub(super) fn new(priority_use: PriorityUse) -> UrgencySchedule {
         UrgencySchedule {
-            heed,
-            said: BTreeMap::new(),
+            priority_use,
+            signals: BTreeMap::new(),
             ready: BTreeSet::new(),
             levels: Default::default(),
         }
     }
 
     fn urgency(&self, stream: u32) -> Urgency {
-        let urgency = self.said.get(&stream).copied().unwrap_or_default().urgency;
-        match self.heed {
-            Heed::Everything => urgency,
-            Heed::Urgency => Urgency { is_incremental: true, ..urgency },
+        let urgency = self.signals.get(&stream).copied().unwrap_or_default().urgency;
+        match self.priority_use {
+            PriorityUse::Everything => urgency,
+            PriorityUse::Urgency => Urgency { is_incremental: true, ..urgency },
         }
     }
 
@@ -133,12 +133,12 @@ impl UrgencySchedule {
 
     /// Bounds the memory of signals about streams that are not ready, before a signal about `stream` is added.
     fn make_room(&mut self, stream: u32) {
-        if self.said.len() >= REMEMBERED
-            && !self.said.contains_key(&stream)
-            && let Some(oldest) = self.said.keys().find(|stream| !self.ready.contains(stream))
+        if self.signals.len() >= REMEMBERED
+            && !self.signals.contains_key(&stream)
+            && let Some(oldest) = self.signals.keys().find(|stream| !self.ready.contains(stream))
         {
             let oldest = *oldest;
-            self.said.remove(&oldest);
+            self.signals.remove(&oldest);
         }
     }
 }
@@ -162,15 +162,19 @@ impl Schedule for UrgencySchedule {
         if let ServeOutcome::Done(_) = served {
             self.remove(stream);
             self.ready.remove(&stream);
-            self.said.remove(&stream);
+            self.signals.remove(&stream);
         }
         true
     }
 
     fn signal(&mut self, stream: u32, signal: Signal) {
-        let said = match signal {
+        let signals = match signal {
             Signal::Dependency(_) => return,
-            Signal::Field(_) if self.said.get(&stream).is_some_and(|said| said.by_update) => return,
+            Signal::Field(_)
+                if self.signals.get(&stream).is_some_and(|signals| signals.by_update) =>
+            {
+                return;
+            }
             Signal::Field(urgency) => StreamSignal { urgency, by_update: false },
             Signal::Update(urgency) => StreamSignal { urgency, by_update: true },
         };
@@ -179,7 +183,7 @@ impl Schedule for UrgencySchedule {
             self.remove(stream);
         }
         self.make_room(stream);
-        self.said.insert(stream, said);
+        self.signals.insert(stream, signals);
         if is_ready {
             self.insert(stream);
         }
@@ -189,22 +193,22 @@ impl Schedule for UrgencySchedule {
 impl UrgencyLevel {
     fn insert(&mut self, stream: u32, is_incremental: bool) {
         if is_incremental {
-            self.seats.push_back(UrgencySlot::Part(stream));
+            self.slots.push_back(UrgencySlot::Incremental(stream));
             return;
         }
-        if self.wholes.is_empty() {
-            self.seats.push_back(UrgencySlot::Wholes);
+        if self.sequential.is_empty() {
+            self.slots.push_back(UrgencySlot::Sequential);
         }
-        self.wholes.insert(stream);
+        self.sequential.insert(stream);
     }
 
     fn remove(&mut self, stream: u32) {
-        let was_whole = self.wholes.remove(&stream);
+        let was_whole = self.sequential.remove(&stream);
         let is_gone = |seat: UrgencySlot| match seat {
-            UrgencySlot::Part(part) => part == stream,
-            UrgencySlot::Wholes => was_whole && self.wholes.is_empty(),
+            UrgencySlot::Incremental(part) => part == stream,
+            UrgencySlot::Sequential => was_whole && self.sequential.is_empty(),
         };
-        self.seats.retain(|seat| !is_gone(*seat));
+        self.slots.retain(|seat| !is_gone(*seat));
     }
 
     /// Serves the first that is not blocked, which then waits until the others have had their turns.
@@ -212,19 +216,19 @@ impl UrgencyLevel {
         &mut self,
         serve: &mut dyn FnMut(u32) -> ServeOutcome,
     ) -> Option<(u32, ServeOutcome)> {
-        for at in 0..self.seats.len() {
-            let seat = self.seats[at];
+        for at in 0..self.slots.len() {
+            let seat = self.slots[at];
             let mut sent = |stream| match serve(stream) {
                 ServeOutcome::Blocked => None,
                 served => Some((stream, served)),
             };
             let found = match seat {
-                UrgencySlot::Part(stream) => sent(stream),
-                UrgencySlot::Wholes => self.wholes.iter().copied().find_map(sent),
+                UrgencySlot::Incremental(stream) => sent(stream),
+                UrgencySlot::Sequential => self.sequential.iter().copied().find_map(sent),
             };
             if found.is_some() {
-                self.seats.remove(at);
-                self.seats.push_back(seat);
+                self.slots.remove(at);
+                self.slots.push_back(seat);
                 return found;
             }
         }
@@ -264,35 +268,35 @@ mod tests {
         Signal::Field(Urgency::parse(text.as_bytes()))
     }
 
-    fn urgent(heed: Heed, fields: &[(u32, &str)]) -> UrgencySchedule {
-        let mut urgent = UrgencySchedule::new(heed);
+    fn urgent(priority_use: PriorityUse, fields: &[(u32, &str)]) -> UrgencySchedule {
+        let mut urgent = UrgencySchedule::new(priority_use);
         fields.iter().for_each(|(stream, text)| urgent.signal(*stream, field(text)));
         urgent
     }
 
     #[test]
     fn the_most_urgent_goes_first() {
-        let mut schedule = urgent(Heed::Everything, &[(1, "u=5"), (3, "u=0"), (5, "")]);
+        let mut schedule = urgent(PriorityUse::Everything, &[(1, "u=5"), (3, "u=0"), (5, "")]);
         assert_eq!(order(&mut schedule, &[(1, 2), (3, 2), (5, 1)]), [3, 3, 5, 1, 1]);
     }
 
     #[test]
     fn wholes_come_by_number_and_parts_in_turn() {
-        let said = [(1, "u=2"), (3, "u=2"), (5, "u=2, i"), (7, "u=2, i")];
-        let mut schedule = urgent(Heed::Everything, &said);
+        let signals = [(1, "u=2"), (3, "u=2"), (5, "u=2, i"), (7, "u=2, i")];
+        let mut schedule = urgent(PriorityUse::Everything, &signals);
         let served = order(&mut schedule, &[(3, 2), (5, 2), (7, 1), (1, 1)]);
         assert_eq!(served, [1, 5, 7, 3, 5, 3]);
     }
 
     #[test]
     fn strictly_by_level_all_of_one_take_turns() {
-        let mut schedule = urgent(Heed::Urgency, &[(1, "u=2"), (3, "u=2"), (5, "u=1")]);
+        let mut schedule = urgent(PriorityUse::Urgency, &[(1, "u=2"), (3, "u=2"), (5, "u=1")]);
         assert_eq!(order(&mut schedule, &[(1, 2), (3, 2), (5, 1)]), [5, 1, 3, 1, 3]);
     }
 
     #[test]
     fn a_frame_overrides_the_field_and_moves_what_is_ready() {
-        let mut schedule = UrgencySchedule::new(Heed::Everything);
+        let mut schedule = UrgencySchedule::new(PriorityUse::Everything);
         schedule.signal(3, Signal::Update(Urgency { level: 1, is_incremental: false }));
         schedule.signal(3, field("u=7"));
         schedule.add(1);
@@ -309,14 +313,15 @@ mod tests {
 
     #[test]
     fn a_blocked_stream_is_passed_over() {
-        let mut schedule = urgent(Heed::Everything, &[(1, "u=0"), (3, "u=0"), (5, "u=6, i")]);
+        let mut schedule =
+            urgent(PriorityUse::Everything, &[(1, "u=0"), (3, "u=0"), (5, "u=6, i")]);
         assert_eq!(order_of(&mut schedule, &[(1, 1), (3, 2), (5, 1)], &[1]), [3, 3, 5]);
     }
 
     #[test]
     fn a_flood_of_updates_is_forgotten() {
-        let mut schedule = UrgencySchedule::new(Heed::Everything);
+        let mut schedule = UrgencySchedule::new(PriorityUse::Everything);
         (0..10_000).for_each(|stream| schedule.signal(stream, field("u=1")));
-        assert_eq!(schedule.said.len(), REMEMBERED);
+        assert_eq!(schedule.signals.len(), REMEMBERED);
     }
 }

@@ -1,4 +1,4 @@
-//! Common state of a core's connections, of any protocol.
+//! Common state of a core's connections, of any protocol, and their graceful shutdown.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Minimum rate of request bodies.
+//! Timeouts against slow clients: a minimum rate of request bodies, and progress of whole connections.
 //!
 //! A client that sends a byte now and then is never idle and holds its connection indefinitely ("slowloris"). So a body
 //! has a time allowance, to which every byte adds; only time in which the server waits for the client is counted.
@@ -129,7 +129,7 @@ pub(crate) struct RequestProgress {
     /// Bytes of heads and bodies that have passed so far.
     pub(crate) progress: u64,
     /// A handler is at work.
-    pub(crate) is_ours: bool,
+    pub(crate) awaits_handler: bool,
     /// Tunnels are open.
     pub(crate) is_tunnelling: bool,
 }
@@ -157,9 +157,9 @@ impl StallWatch {
         cx: &mut Context<'_>,
     ) -> StallVerdict {
         let Some((timer, patient)) = &self.timer else { return StallVerdict::Wait };
-        let RequestProgress { progress, is_ours, is_tunnelling } = standing();
+        let RequestProgress { progress, awaits_handler, is_tunnelling } = standing();
         let moved = std::mem::replace(&mut self.progress, progress) != progress;
-        if !self.has_left && (moved || is_ours) {
+        if !self.has_left && (moved || awaits_handler) {
             let Patient { idle_timeout, tunnel_timeout, .. } = *patient;
             timer.set(if is_tunnelling { tunnel_timeout } else { idle_timeout });
         }

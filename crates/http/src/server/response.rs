@@ -1,4 +1,4 @@
-//! A handler's response.
+//! A handler's response, and the fields of a request in any protocol's representation.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ impl Handshake {
                     Err(Failure::Refused("it asks for another authentication than none".to_owned()))
                 }
                 [] | [5] => Ok(0),
-                _ => Err(foreign("its choice of a method")),
+                _ => Err(unexpected("its choice of a method")),
             },
             ClientState::Asked => self.answer(input),
             ClientState::Done => Ok(0),
@@ -73,11 +73,11 @@ impl Handshake {
     /// RFC 1928 section 6.
     fn answer(&mut self, input: &[u8]) -> Result<usize, Failure> {
         let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(0) };
-        let [5, code, 0] = *head else { return Err(foreign("its answer")) };
+        let [5, code, 0] = *head else { return Err(unexpected("its answer")) };
         match Code::new(code) {
             Some(Code::Succeeded) => {}
             Some(code) => return Err(Failure::Refused(format!("it answered: {code}"))),
-            None => return Err(foreign("its answer's code")),
+            None => return Err(unexpected("its answer's code")),
         }
         match Destination::read(rest) {
             Ok(Some((_, bytes))) => {
@@ -85,12 +85,12 @@ impl Handshake {
                 Ok(head.len() + bytes)
             }
             Ok(None) => Ok(0),
-            Err(Malformed::Type(_) | Malformed::Name) => Err(foreign("its answer's address")),
+            Err(Malformed::Type(_) | Malformed::Name) => Err(unexpected("its answer's address")),
         }
     }
 }
 
-fn foreign(what: &str) -> Failure {
+fn unexpected(what: &str) -> Failure {
     Failure::Protocol(format!("{what} is not SOCKS5"))
 }
 

@@ -214,7 +214,7 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
         let given = self.answered + self.bodies.given();
         let standing = || RequestProgress {
             progress: self.received + given.saturating_sub(self.session.queued() as u64),
-            is_ours: !self.pending.is_empty() || self.bodies.waits_for_handlers(),
+            awaits_handler: !self.pending.is_empty() || self.bodies.waits_for_handlers(),
             is_tunnelling: self.bodies.has_tunnels(),
         };
         self.stall_watch.poll(standing, cx)

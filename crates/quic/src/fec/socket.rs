@@ -37,7 +37,7 @@ pub(crate) struct FecSocket {
 struct FecState {
     peers: BTreeMap<SocketAddr, FecPeer>,
     /// Received datagrams that were not taken yet.
-    came: VecDeque<ReceivedDatagram>,
+    received: VecDeque<ReceivedDatagram>,
     /// Deadline for groups to be filled; it is set when the first begins.
     flush: Option<(Time, Sleep)>,
     /// Waker of the receiving task.
@@ -120,13 +120,13 @@ impl FecSocket {
     }
 
     fn take(&self, state: &mut FecState, bytes: &[u8], meta: &RecvMeta) {
-        let FecState { peers, came, .. } = state;
+        let FecState { peers, received, .. } = state;
         let decoded = peer(peers, meta.addr).decoder.take(bytes);
         let datagram = |data, ecn| ReceivedDatagram { data, from: meta.addr, to: meta.dst_ip, ecn };
-        came.extend(decoded.carried.map(|data| datagram(data.to_vec(), meta.ecn)));
+        received.extend(decoded.carried.map(|data| datagram(data.to_vec(), meta.ecn)));
         if let Some(data) = decoded.restored {
             self.fec.counts.restored.fetch_add(1, Ordering::Relaxed);
-            came.push_back(datagram(data, None));
+            received.push_back(datagram(data, None));
         }
     }
 }
@@ -182,7 +182,7 @@ impl AsyncUdpSocket for FecSocket {
     ) -> Poll<io::Result<usize>> {
         let mut state = self.state();
         self.poll_flush(&mut state, cx);
-        while state.came.is_empty() {
+        while state.received.is_empty() {
             if self.poll_take(&mut state, cx)?.is_pending() {
                 state.receiver = Some(cx.waker().clone());
                 return Poll::Pending;
@@ -190,7 +190,7 @@ impl AsyncUdpSocket for FecSocket {
         }
         let mut given = 0;
         for (buf, meta) in bufs.iter_mut().zip(metas) {
-            let Some(ReceivedDatagram { data, from, to, ecn }) = state.came.pop_front() else {
+            let Some(ReceivedDatagram { data, from, to, ecn }) = state.received.pop_front() else {
                 break;
             };
             // QUIC accepts none longer than it announced (max_udp_payload_size).

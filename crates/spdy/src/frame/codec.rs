@@ -1,4 +1,4 @@
-//! Frames from a stream of bytes, with any segmentation.
+//! Frames from a stream of bytes, with any segmentation, and their encoding.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 

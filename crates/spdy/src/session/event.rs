@@ -1,4 +1,4 @@
-//! Events of a session for its owner.
+//! Events and errors of a session for its owner.
 
 use bytes::Bytes;
 use thiserror::Error;

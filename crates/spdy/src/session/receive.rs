@@ -1,4 +1,4 @@
-//! Received frames, and the answers to invalid ones.
+//! Received frames, the answers to invalid ones, and rate limits on frames that cost their sender nothing.
 
 use std::time::Duration;
 

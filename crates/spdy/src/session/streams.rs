@@ -1,4 +1,4 @@
-//! The streams of a session: open streams, used numbers, and turns to send.
+//! The streams of a session - their states, windows and queued data - and the order in which they send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;

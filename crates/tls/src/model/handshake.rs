@@ -1,4 +1,4 @@
-//! The two ends' handshakes: full, resumed, and with False Start.
+//! The two ends' handshakes - full, resumed, and with False Start - and their hellos.
 //!
 //! ```text
 //! full        hello ->   <- hello, certificate .. done   key, ccs, finished ->   <- ticket, ccs, finished   (RFC 5246 section 7.3)

@@ -1,4 +1,4 @@
-//! Records: the framing of each version, without cryptography.
+//! Records: the framing of each version, without cryptography; and flights of handshake messages in them.
 //!
 //! ```text
 //! TLS 1.0  | type 1 | version 2 | length 2 | content | MAC 20 | padding | padding length 1 |   to a multiple of 16 (RFC 2246 section 6.2.3.2)

@@ -174,7 +174,7 @@ impl<S: Transport> ServerConnection<'_, S> {
                     return Poll::Ready(AbortedAnswer::Refusable(Ended::Refused(error)));
                 }
             }
-            if upload.feed.demand(cx) == FeedDemand::Waiting && self.is_untold(upload) {
+            if upload.feed.demand(cx) == FeedDemand::Waiting && self.awaits_continue(upload) {
                 // RFC 9110 section 10.1.1: once the body is wanted, and not if it is already coming.
                 self.outbox.text(b"HTTP/1.1 100 Continue\r\n\r\n");
                 self.begin_sending();
@@ -223,7 +223,7 @@ impl<S: Transport> ServerConnection<'_, S> {
     }
 
     /// Returns true, once, if 100 (Continue) must be sent.
-    fn is_untold(&self, upload: &mut BodyUpload) -> bool {
+    fn awaits_continue(&self, upload: &mut BodyUpload) -> bool {
         std::mem::take(&mut upload.expects_continue) && self.input.is_none()
     }
 

@@ -1,4 +1,5 @@
-//! The properties of a request that determine its answer, and the part kept until its body has arrived.
+//! The properties of a request that determine its answer, the part kept until its body has arrived, and the outbox of
+//! responses.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -1,4 +1,4 @@
-//! One request and its response.
+//! One request and its response, and the responses that the server pushes with it.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};

@@ -1,4 +1,4 @@
-//! The dependency tree of a connection's requests, and its part that has not been sent.
+//! The dependency tree of a connection's requests (RFC 7540 section 5.3) as browsers build it, and its unsent part.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;

@@ -35,7 +35,7 @@ impl Respond {
 }
 
 /// Sends 100 (Continue).
-pub(super) fn go_on(respond: &mut SendResponse<Bytes>) {
+pub(super) fn send_continue(respond: &mut SendResponse<Bytes>) {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     // A client that has reset the stream misses nothing.
@@ -75,7 +75,7 @@ impl H2Responder {
         if self.invites.take_if(|demand| demand.get()).is_some()
             && let Respond::Asked(respond) = &mut self.respond
         {
-            go_on(respond);
+            send_continue(respond);
         }
     }
 

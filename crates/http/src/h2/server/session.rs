@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http::{Method, Request, Uri, request};
 
 use super::FrameRates;
-use super::reply::{H2BodySender, H2Responder, Respond, go_on};
+use super::reply::{H2BodySender, H2Responder, Respond, send_continue};
 use super::{BodyWanted, body_of};
 use crate::h2::metering::H2Backlog;
 use crate::h2::metering::{FlowMeter, SenderState};
@@ -236,7 +236,7 @@ where
             }
             Err(body) => {
                 if invites.is_some() {
-                    go_on(&mut respond);
+                    send_continue(&mut respond);
                 }
                 self.arriving.push(ArrivingH2Request { head, body, body_bytes, respond });
             }
@@ -392,7 +392,7 @@ where
     fn look_out(&mut self, cx: &mut Context<'_>) -> Result<bool, ::h2::Error> {
         let standing = || RequestProgress {
             progress: self.observer.borrow().progress(),
-            is_ours: !self.pending.is_empty()
+            awaits_handler: !self.pending.is_empty()
                 || self.sending.values().any(|it| !it.has_data() && !it.is_tunnel()),
             is_tunnelling: !self.carrying.is_empty(),
         };

@@ -87,7 +87,7 @@ impl FieldFilter {
     /// rest is kept here.
     fn take(&mut self, bytes: &[u8]) -> usize {
         let (passed, next) = match self.held.is_empty() {
-            true => self.judge(bytes),
+            true => self.inspect(bytes),
             false => (0, Next::Nothing),
         };
         if passed < bytes.len() {
@@ -96,17 +96,17 @@ impl FieldFilter {
                 self.held.drain(..length);
                 self.ready.extend(instead);
             }
-            self.sift();
+            self.release();
         }
         passed
     }
 
     /// Moves held bytes that may pass to the ready ones.
-    fn sift(&mut self) {
+    fn release(&mut self) {
         let mut held = std::mem::take(&mut self.held);
         let mut at = 0;
         loop {
-            let (passed, next) = self.judge(&held[at..]);
+            let (passed, next) = self.inspect(&held[at..]);
             self.ready.extend_from_slice(&held[at..at + passed]);
             at += passed;
             let Next::Replaced(length, instead) = next else { break };
@@ -120,7 +120,7 @@ impl FieldFilter {
     }
 
     /// The number of leading `bytes` that may pass, and the item after them.
-    fn judge(&mut self, bytes: &[u8]) -> (usize, Next) {
+    fn inspect(&mut self, bytes: &[u8]) -> (usize, Next) {
         let mut at = 0;
         while !self.is_open {
             let skipped = self.passing.min(bytes.len() - at);

@@ -1,4 +1,4 @@
-//! quinn's streams, with every byte counted.
+//! quinn's streams, with every byte counted, and the meters that count them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

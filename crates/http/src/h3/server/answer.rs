@@ -77,9 +77,9 @@ impl<H: Handler> Responder<H> {
                 Ok(answer) => answer,
                 Err(body) => {
                     if expects {
-                        go_on(&mut sending).await?;
+                        send_continue(&mut sending).await?;
                     }
-                    match count(body).await {
+                    match drain_body(body).await {
                         Ok(bytes) => self.handler.handle(self.head(&request, bytes)),
                         Err(_) => {
                             // RFC 9114 section 4.1.2.
@@ -94,7 +94,7 @@ impl<H: Handler> Responder<H> {
             Answer::Ready(reply) => send(&mut sending, reply, head_only).await,
             Answer::Later(response) => {
                 let mut wait = Wait { open: &self.open, stop, invites };
-                match wait.proper(&mut sending, response).await? {
+                match wait.final_response(&mut sending, response).await? {
                     None => Ok(()),
                     Some(Response::Whole(reply)) => send(&mut sending, reply, head_only).await,
                     Some(Response::Streamed { head, length, body }) => {
@@ -134,7 +134,7 @@ impl<H: Handler> Responder<H> {
         let mut wait = Wait { open: &self.open, stop, invites: None };
         let response = match self.handler.handle(self.head(request, 0)) {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(response) => match wait.proper(&mut sending, response).await? {
+            Answer::Later(response) => match wait.final_response(&mut sending, response).await? {
                 Some(response) => response,
                 None => return Ok(()),
             },
@@ -230,14 +230,14 @@ struct Wait<'a> {
 type BodyWanted = Rc<Cell<bool>>;
 
 /// Sends 100 (Continue).
-async fn go_on(stream: &mut ResponseSender) -> Result<(), StreamError> {
+async fn send_continue(stream: &mut ResponseSender) -> Result<(), StreamError> {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     stream.send_response(head).await
 }
 
 /// The size of an unwanted body.
-async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
+async fn drain_body(mut body: RequestBody) -> Result<u64, BodyError> {
     let mut bytes = 0;
     while let Some(piece) = body.next().await {
         bytes += piece?.len() as u64;
@@ -247,8 +247,8 @@ async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
 
 impl Wait<'_> {
     /// The output of `making`; none if the client abandons the request.
-    async fn made<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
-        let _ours = self.open.ours();
+    async fn unless_stopped<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
+        let _handler = self.open.handlers();
         let mut making = pin!(making);
         poll_fn(|cx| match (making.as_mut().poll(cx), &mut self.stop) {
             (Poll::Ready(made), _) => Poll::Ready(Some(made)),
@@ -259,14 +259,14 @@ impl Wait<'_> {
     }
 
     /// The final response, once the interim ones before it have been sent; none if the client abandons the request.
-    async fn proper(
+    async fn final_response(
         &mut self,
         stream: &mut ResponseSender,
         mut making: Later,
     ) -> Result<Option<Response>, StreamError> {
         loop {
             let mut invites = self.invites.take();
-            let made = self.made(poll_fn(|cx| match making.as_mut().poll(cx) {
+            let made = self.unless_stopped(poll_fn(|cx| match making.as_mut().poll(cx) {
                 Poll::Ready(response) => Poll::Ready(Some(response)),
                 // RFC 9110 section 10.1.1: once the body is wanted.
                 Poll::Pending => match invites.take_if(|demand| demand.get()) {
@@ -279,14 +279,14 @@ impl Wait<'_> {
             let head = match made {
                 None => return Ok(None),
                 Some(None) => {
-                    go_on(stream).await?;
+                    send_continue(stream).await?;
                     continue;
                 }
                 Some(Some(Response::Interim { head, then })) => {
                     making = then;
                     head
                 }
-                Some(proper) => return Ok(proper),
+                Some(response) => return Ok(response),
             };
             if let Some(head) = interim(head) {
                 stream.send_response(head).await?;
@@ -313,8 +313,8 @@ impl Wait<'_> {
             return stream.finish().await;
         }
         let mut source = Source::new(body, length);
-        while let Some(piece) = self.made(poll_fn(|cx| source.poll_next(cx))).await {
-            if !pass(stream, piece, Code::H3_INTERNAL_ERROR).await? {
+        while let Some(piece) = self.unless_stopped(poll_fn(|cx| source.poll_next(cx))).await {
+            if !send_piece(stream, piece, Code::H3_INTERNAL_ERROR).await? {
                 break;
             }
         }
@@ -323,7 +323,7 @@ impl Wait<'_> {
 }
 
 /// Sends a piece of a body; returns false at its end. If the body ends early the stream is reset with `code`, never ended cleanly.
-async fn pass(
+async fn send_piece(
     stream: &mut ResponseSender,
     piece: Result<Option<Bytes>, BodyError>,
     code: Code,
@@ -340,10 +340,13 @@ async fn pass(
 }
 
 /// Sends the data from a tunnel's far end.
-async fn pump(stream: &mut ResponseSender, mut source: Source) -> Result<(), StreamError> {
+async fn send_tunnel_data(
+    stream: &mut ResponseSender,
+    mut source: Source,
+) -> Result<(), StreamError> {
     loop {
         let piece = poll_fn(|cx| source.poll_next(cx)).await;
-        if !pass(stream, piece, Code::H3_CONNECT_ERROR).await? {
+        if !send_piece(stream, piece, Code::H3_CONNECT_ERROR).await? {
             return Ok(());
         }
     }
@@ -359,7 +362,7 @@ async fn tunnel(
         H3RequestBody { first: None, stream, demand: BodyWanted::default(), is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
-        let down = pump(sending, Source::new(Box::new(down), None));
+        let down = send_tunnel_data(sending, Source::new(Box::new(down), None));
         let (mut down, mut up) = (pin!(down), pin!(up.carry()));
         let (mut is_down, mut is_up) = (false, false);
         poll_fn(|cx| {

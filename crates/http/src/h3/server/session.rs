@@ -1,4 +1,4 @@
-//! A connection after its handshake: accepts requests until either end shuts down.
+//! A connection from its handshake to its end: accepts requests until either end shuts down.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -97,7 +97,7 @@ impl<H> Responder<H> {
     fn standing(&self) -> RequestProgress {
         RequestProgress {
             progress: self.tally.borrow().progress(),
-            is_ours: self.open.is_ours(),
+            awaits_handler: self.open.awaits_handler(),
             is_tunnelling: self.open.is_tunnelling(),
         }
     }
@@ -205,7 +205,7 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(super) struct OpenRequests {
     requests: Cell<usize>,
     /// The requests that wait for a handler.
-    ours: Cell<usize>,
+    handlers: Cell<usize>,
     tunnels: Cell<usize>,
     last_end: Cell<Option<Time>>,
     changed: Notify,
@@ -221,8 +221,8 @@ impl OpenRequests {
     }
 
     /// Counts a wait for a handler.
-    pub(super) fn ours(self: &Rc<OpenRequests>) -> RequestGuard {
-        self.count(|open| &open.ours)
+    pub(super) fn handlers(self: &Rc<OpenRequests>) -> RequestGuard {
+        self.count(|open| &open.handlers)
     }
 
     /// Counts a tunnel.
@@ -239,8 +239,8 @@ impl OpenRequests {
         self.requests.get() == 0
     }
 
-    pub(super) fn is_ours(&self) -> bool {
-        self.ours.get() > 0
+    pub(super) fn awaits_handler(&self) -> bool {
+        self.handlers.get() > 0
     }
 
     pub(super) fn is_tunnelling(&self) -> bool {

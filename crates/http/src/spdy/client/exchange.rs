@@ -1,4 +1,4 @@
-//! One request and its response.
+//! One request and its response, and the inbox of its events.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
