@@ -18,7 +18,7 @@ mod feed;
 mod pace;
 mod response;
 
-pub(crate) use body::Source;
+pub(crate) use body::CheckedBody;
 pub use body::{Body, BodyError, Duplex, RequestBody};
 pub(crate) use body::{Up, directions};
 pub use common::Drain;

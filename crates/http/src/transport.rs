@@ -84,7 +84,7 @@ pub(crate) trait BufferPool {
 
 /// Idle timeouts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RelayTimeout {
     /// While both directions are open.
     pub(crate) open: Duration,
     /// When one has ended.
@@ -109,7 +109,7 @@ pub(crate) async fn join<N, F>(
     carried: Option<Buffer>,
     buffers: &impl BufferPool,
     timer: &Timer,
-    patience: Patience,
+    patience: RelayTimeout,
 ) -> io::Result<RelayEnd>
 where
     N: AsyncRead + AsyncWrite + Unpin,

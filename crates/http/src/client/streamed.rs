@@ -25,9 +25,9 @@ pub struct Incoming {
 }
 
 /// A response's body, as the server sends it.
-pub struct IncomingBody(BodySource);
+pub struct IncomingBody(BodyProtocol);
 
-enum BodySource {
+enum BodyProtocol {
     H1(Box<h1::client::Incoming<Stream>>),
     H2(Box<h2::Incoming>),
 }
@@ -59,12 +59,12 @@ impl Connection {
             Connection::H1(connection) => {
                 let exchange = connection.exchange_informed(request, body, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(BodySource::H1(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H1(Box::new(body))) })
             }
             Connection::H2 { handle, .. } => {
                 let exchange = handle.exchange(request, body, Priority::Medium, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(BodySource::H2(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H2(Box::new(body))) })
             }
             Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
                 let message = "bodies go piece by piece over HTTP/1.1 and HTTP/2 only";
@@ -78,27 +78,27 @@ impl IncomingBody {
     /// Returns true once the body has ended.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
-            BodySource::H1(body) => body.is_ended(),
-            BodySource::H2(body) => body.is_ended(),
+            BodyProtocol::H1(body) => body.is_ended(),
+            BodyProtocol::H2(body) => body.is_ended(),
         }
     }
 
     /// The stream in the protocol that the server has switched to, after it has answered 101.
     pub fn into_switched(self) -> Option<Stream> {
         match self.0 {
-            BodySource::H1(body) => {
+            BodyProtocol::H1(body) => {
                 let (stream, ahead) = body.into_switched();
                 Some(stream.after(ahead))
             }
-            BodySource::H2(_) => None,
+            BodyProtocol::H2(_) => None,
         }
     }
 
     /// The HTTP/1 connection, if it is reusable now that this body has ended.
     pub fn into_connection(self) -> Option<Connection> {
         match self.0 {
-            BodySource::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
-            BodySource::H2(_) => None,
+            BodyProtocol::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
+            BodyProtocol::H2(_) => None,
         }
     }
 }
@@ -106,8 +106,8 @@ impl IncomingBody {
 impl Body for IncomingBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &mut self.0 {
-            BodySource::H1(body) => body.poll_next(cx),
-            BodySource::H2(body) => body.poll_next(cx),
+            BodyProtocol::H1(body) => body.poll_next(cx),
+            BodyProtocol::H2(body) => body.poll_next(cx),
         }
     }
 }

@@ -34,20 +34,20 @@ struct PipelineState<S> {
     wire: ClientWire<S>,
     /// Number of requests that have joined.
     joined: u64,
-    sending: Queue,
-    receiving: Queue,
+    sending: TurnQueue,
+    receiving: TurnQueue,
     /// The server will answer no further request, or the connection is unusable.
     closed: bool,
 }
 
 /// The turns of requests, in the order of joining.
 #[derive(Debug, Default)]
-struct Queue {
+struct TurnQueue {
     turn: u64,
     waiting: BTreeMap<u64, Waker>,
 }
 
-impl Queue {
+impl TurnQueue {
     fn poll_turn(&mut self, cx: &mut Context<'_>, place: u64) -> Poll<()> {
         if self.turn == place {
             return Poll::Ready(());
@@ -76,8 +76,8 @@ impl<S: Transport> Pipeline<S> {
         Pipeline(Rc::new(RefCell::new(PipelineState {
             wire: ClientWire::new(stream, settings),
             joined: 0,
-            sending: Queue::default(),
-            receiving: Queue::default(),
+            sending: TurnQueue::default(),
+            receiving: TurnQueue::default(),
             closed: false,
         })))
     }
@@ -190,7 +190,7 @@ impl<S: Transport> PipelineState<S> {
         &mut self,
         cx: &mut Context<'_>,
         place: u64,
-        queue: impl FnOnce(&mut PipelineState<S>) -> &mut Queue,
+        queue: impl FnOnce(&mut PipelineState<S>) -> &mut TurnQueue,
     ) -> Poll<Result<(), Failure>> {
         if self.closed {
             let gone = io::Error::new(

@@ -19,7 +19,7 @@ use http::{Response, StatusCode};
 use crate::h1::Buffer;
 use crate::h1::codec::{Limits, encode};
 use crate::server::{Drain, Pace};
-use crate::transport::{BufferPool, Patience, RelayEnd, join};
+use crate::transport::{BufferPool, RelayEnd, RelayTimeout, join};
 use crate::wheel::{Timer, Wheel};
 use crate::{Duplex, Transport};
 
@@ -108,9 +108,9 @@ impl Core {
     }
 
     /// Idle timeouts of a tunnel.
-    pub(crate) fn patience(&self) -> Patience {
+    pub(crate) fn patience(&self) -> RelayTimeout {
         let Settings { tunnel_timeout, idle_timeout, .. } = self.settings;
-        Patience { open: tunnel_timeout, half_closed: idle_timeout }
+        RelayTimeout { open: tunnel_timeout, half_closed: idle_timeout }
     }
 
     /// A timer of its wheel.

@@ -12,7 +12,7 @@ use super::wire::observer::SharedObserver;
 
 /// The state of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SenderState {
+pub(crate) enum FlowState {
     /// Nothing waits to be sent.
     #[default]
     Idle,
@@ -26,7 +26,7 @@ pub(crate) enum SenderState {
 /// been handed to the transport; the effects of TCP's windows are left to TCP's account.
 #[derive(Debug, Default)]
 pub struct FlowMeter {
-    flow: Cell<SenderState>,
+    flow: Cell<FlowState>,
     since: Cell<Time>,
     busy: Cell<Duration>,
     limited: Cell<Duration>,
@@ -34,7 +34,7 @@ pub struct FlowMeter {
 
 impl FlowMeter {
     /// Sets the sender's state from `now` on.
-    pub(crate) fn enter(&self, now: Time, flow: SenderState) {
+    pub(crate) fn enter(&self, now: Time, flow: FlowState) {
         self.busy.set(self.busy(now));
         self.limited.set(self.limited(now));
         self.since.set(now);
@@ -47,12 +47,12 @@ impl FlowMeter {
 
     /// Time that data waited to be sent, until `now`.
     pub fn busy(&self, now: Time) -> Duration {
-        self.busy.get() + self.current(now, self.flow.get() != SenderState::Idle)
+        self.busy.get() + self.current(now, self.flow.get() != FlowState::Idle)
     }
 
     /// The part of it in which only HTTP/2's windows held the data back.
     pub fn limited(&self, now: Time) -> Duration {
-        self.limited.get() + self.current(now, self.flow.get() == SenderState::Limited)
+        self.limited.get() + self.current(now, self.flow.get() == FlowState::Limited)
     }
 }
 
@@ -159,11 +159,11 @@ mod tests {
     fn busy_includes_limited_and_the_present() {
         let meter = FlowMeter::default();
         let at = Time::from_millis;
-        meter.enter(at(10), SenderState::Sending);
-        meter.enter(at(30), SenderState::Limited);
-        meter.enter(at(35), SenderState::Sending);
+        meter.enter(at(10), FlowState::Sending);
+        meter.enter(at(30), FlowState::Limited);
+        meter.enter(at(35), FlowState::Sending);
         assert_eq!(meter.busy(at(40)), Duration::from_millis(30));
-        meter.enter(at(50), SenderState::Idle);
+        meter.enter(at(50), FlowState::Idle);
         assert_eq!(meter.busy(at(100)), Duration::from_millis(40));
         assert_eq!(meter.limited(at(100)), Duration::from_millis(5));
     }

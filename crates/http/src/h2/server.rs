@@ -27,7 +27,7 @@ use crate::{Handler, Transport};
 mod reply;
 mod session;
 
-use session::Session;
+use session::H2Session;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
@@ -67,7 +67,7 @@ where
     H: Handler,
 {
     // Boxed here, so that the connection does not keep the memory of its setup for its whole life.
-    let begun = Box::pin(Session::begin(common, stream, handler, settings, meter));
+    let begun = Box::pin(H2Session::begin(common, stream, handler, settings, meter));
     async move {
         let mut session = begun.await?;
         let ended = std::future::poll_fn(|cx| session.poll(cx)).await;

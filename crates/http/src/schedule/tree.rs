@@ -17,7 +17,7 @@ const MOST: usize = 1_024;
 const ROOT: u32 = 0;
 
 #[derive(Debug)]
-struct Node {
+struct TreeNode {
     parent: u32,
     weight: u16,
     children: Vec<u32>,
@@ -31,9 +31,9 @@ struct Node {
     now: u64,
 }
 
-impl Node {
-    fn new(dependency: Dependency) -> Node {
-        Node {
+impl TreeNode {
+    fn new(dependency: Dependency) -> TreeNode {
+        TreeNode {
             parent: dependency.parent,
             weight: dependency.weight,
             children: Vec::new(),
@@ -47,12 +47,12 @@ impl Node {
 
 #[derive(Debug)]
 pub(super) struct DependencyTree {
-    nodes: BTreeMap<u32, Node>,
+    nodes: BTreeMap<u32, TreeNode>,
 }
 
 impl Default for DependencyTree {
     fn default() -> DependencyTree {
-        DependencyTree { nodes: BTreeMap::from([(ROOT, Node::new(Dependency::default()))]) }
+        DependencyTree { nodes: BTreeMap::from([(ROOT, TreeNode::new(Dependency::default()))]) }
     }
 }
 
@@ -86,11 +86,11 @@ impl Schedule for DependencyTree {
 }
 
 impl DependencyTree {
-    fn node(&self, stream: u32) -> &Node {
+    fn node(&self, stream: u32) -> &TreeNode {
         self.nodes.get(&stream).expect("a node's kin are in the tree")
     }
 
-    fn node_mut(&mut self, stream: u32) -> &mut Node {
+    fn node_mut(&mut self, stream: u32) -> &mut TreeNode {
         self.nodes.get_mut(&stream).expect("a node's kin are in the tree")
     }
 
@@ -102,7 +102,7 @@ impl DependencyTree {
         if self.nodes.len() >= MOST {
             self.prune();
         }
-        self.nodes.insert(stream, Node::new(Dependency::default()));
+        self.nodes.insert(stream, TreeNode::new(Dependency::default()));
         self.attach(stream, ROOT);
     }
 
@@ -176,7 +176,7 @@ impl DependencyTree {
     }
 
     /// Calls `change` on each node from `stream` to the root, with its parent's time.
-    fn on_path(&mut self, stream: u32, mut change: impl FnMut(&mut Node, u64)) {
+    fn on_path(&mut self, stream: u32, mut change: impl FnMut(&mut TreeNode, u64)) {
         let mut at = stream;
         loop {
             let now = self.node(self.node(at).parent).now;

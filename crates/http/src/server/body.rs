@@ -78,14 +78,14 @@ pub trait Duplex: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Duplex for S {}
 
 /// A body checked against its announced length: a client never takes one of another length for complete.
-pub(crate) struct Source {
+pub(crate) struct CheckedBody {
     body: Box<dyn Body>,
     left: Option<u64>,
 }
 
-impl Source {
-    pub(crate) fn new(body: Box<dyn Body>, length: Option<u64>) -> Source {
-        Source { body, left: length }
+impl CheckedBody {
+    pub(crate) fn new(body: Box<dyn Body>, length: Option<u64>) -> CheckedBody {
+        CheckedBody { body, left: length }
     }
 
     /// Returns true if the end is known without polling.
@@ -121,9 +121,9 @@ impl Source {
     }
 }
 
-impl Body for Source {
+impl Body for CheckedBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        Source::poll_next(self, cx).map(Result::transpose)
+        CheckedBody::poll_next(self, cx).map(Result::transpose)
     }
 }
 
@@ -222,11 +222,11 @@ mod tests {
     }
 
     fn drawn(bytes: u64, length: Option<u64>) -> Result<u64, BodyError> {
-        let mut source = Source::new(Box::new(Ones(bytes)), length);
+        let mut source = CheckedBody::new(Box::new(Ones(bytes)), length);
         let mut cx = Context::from_waker(Waker::noop());
         let mut drawn = 0;
         loop {
-            match Source::poll_next(&mut source, &mut cx) {
+            match CheckedBody::poll_next(&mut source, &mut cx) {
                 Poll::Pending => panic!("it never waits"),
                 Poll::Ready(Ok(None)) => return Ok(drawn),
                 Poll::Ready(Ok(Some(piece))) => drawn += piece.len() as u64,

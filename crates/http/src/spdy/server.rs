@@ -23,9 +23,9 @@ use thiserror::Error;
 use self::bodies::SpdyBodies;
 use super::SessionWire;
 use crate::h2::FlowMeter;
-use crate::h2::metering::SenderState;
+use crate::h2::metering::FlowState;
 use crate::server::{
-    Common, DrainWatch, Fields as RequestFields, Later, RequestProgress, Source, StallVerdict,
+    CheckedBody, Common, DrainWatch, Fields as RequestFields, Later, RequestProgress, StallVerdict,
     StallWatch, directions, feed, is_bodiless, refusal, strip_framing,
 };
 use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
@@ -93,7 +93,7 @@ where
         answered: 0,
     };
     let ended = poll_fn(|cx| serving.poll(cx, meter)).await;
-    meter.enter(world::now(), SenderState::Idle);
+    meter.enter(world::now(), FlowState::Idle);
     ended
 }
 
@@ -105,12 +105,12 @@ struct ArrivingSpdyRequest {
 
 /// A request whose reply is delayed.
 struct PendingSpdyAnswer {
-    exchange: SpdyExchange,
+    exchange: SpdyResponder,
     reply: Later,
 }
 
 /// A stream whose request has arrived.
-struct SpdyExchange {
+struct SpdyResponder {
     stream: StreamId,
     /// A HEAD request: its reply's body is not sent.
     head_only: bool,
@@ -119,9 +119,9 @@ struct SpdyExchange {
     tunnel: Option<RequestBody>,
 }
 
-impl SpdyExchange {
-    fn of(stream: StreamId, head: RequestHead<'_>, tunnel: Option<RequestBody>) -> SpdyExchange {
-        SpdyExchange {
+impl SpdyResponder {
+    fn of(stream: StreamId, head: RequestHead<'_>, tunnel: Option<RequestBody>) -> SpdyResponder {
+        SpdyResponder {
             stream,
             head_only: head.method == "HEAD",
             origin: StreamOrigin::Asked,
@@ -220,13 +220,13 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
         self.stall_watch.poll(standing, cx)
     }
 
-    fn flow(&self, is_transport_full: bool) -> SenderState {
+    fn flow(&self, is_transport_full: bool) -> FlowState {
         if is_transport_full {
-            SenderState::Sending
+            FlowState::Sending
         } else if self.session.is_window_limited() {
-            SenderState::Limited
+            FlowState::Limited
         } else {
-            SenderState::Idle
+            FlowState::Idle
         }
     }
 
@@ -280,19 +280,19 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
                 }
                 let tunnel = RequestBody::new(Box::new(fed), None);
                 let answer = self.handler.handle(head);
-                self.work(SpdyExchange::of(stream, head, Some(tunnel)), answer);
+                self.work(SpdyResponder::of(stream, head, Some(tunnel)), answer);
             }
             _ if fin => self.ask(stream, &request),
             Some(head) => {
                 let (feed, fed) = feed();
                 let length = head.fields.get("content-length");
                 let length = length.and_then(|value| str::from_utf8(value).ok()?.parse().ok());
-                let body = Source::new(Box::new(fed), length);
+                let body = CheckedBody::new(Box::new(fed), length);
                 let body = self.common.paced(RequestBody::new(Box::new(body), length));
                 match self.handler.receive(head, body) {
                     Ok(answer) => {
                         self.bodies.receive(stream, feed);
-                        self.work(SpdyExchange::of(stream, head, None), answer);
+                        self.work(SpdyResponder::of(stream, head, None), answer);
                     }
                     Err(_) => drop(self.arriving.insert(stream, request)),
                 }
@@ -318,7 +318,7 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
         let Some(head) = self.head(request) else {
             // "If a client sends a SYN_STREAM without all of the method, host, path, scheme, and version headers, the
             // server MUST reply with a HTTP 400 Bad Request reply" (3.2.1).
-            let exchange = SpdyExchange {
+            let exchange = SpdyResponder {
                 stream,
                 head_only: false,
                 origin: StreamOrigin::Asked,
@@ -330,13 +330,13 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
         // content which could allow the client to discover the pushed resource" (3.3.1).
         let promised = self.promise(stream, head);
         let answer = self.handler.handle(head);
-        self.work(SpdyExchange::of(stream, head, None), answer);
+        self.work(SpdyResponder::of(stream, head, None), answer);
         for promised in promised {
             self.keep(promised, head);
         }
     }
 
-    fn work(&mut self, exchange: SpdyExchange, answer: Answer) {
+    fn work(&mut self, exchange: SpdyResponder, answer: Answer) {
         match answer {
             Answer::Ready(reply) => self.answer(exchange, reply),
             Answer::Later(reply) => self.pending.push(PendingSpdyAnswer { exchange, reply }),
@@ -359,17 +359,17 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
         }
     }
 
-    fn respond(&mut self, mut exchange: SpdyExchange, response: Response) {
+    fn respond(&mut self, mut exchange: SpdyResponder, response: Response) {
         let version = self.session.version();
         match (response, exchange.tunnel.take()) {
             (Response::Whole(reply), tunnel) => {
-                self.answer(SpdyExchange { tunnel, ..exchange }, reply)
+                self.answer(SpdyResponder { tunnel, ..exchange }, reply)
             }
             (Response::Tunnel(far), Some(body)) => {
                 let fields = super::of_head(version, &Head::new(()), None);
                 if self.begin(&exchange, &fields, false) {
                     let (down, up) = directions(far, body);
-                    self.bodies.join(exchange.stream, Source::new(Box::new(down), None), up);
+                    self.bodies.join(exchange.stream, CheckedBody::new(Box::new(down), None), up);
                 }
             }
             (Response::Streamed { mut head, length, body }, tunnel)
@@ -380,14 +380,14 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
                     exchange.head_only || is_bodiless(head.status()) || length == Some(0);
                 let fields = super::of_head(version, &head, length);
                 if self.begin(&exchange, &fields, is_silent) && !is_silent {
-                    self.bodies.send(exchange.stream, Source::new(body, length));
+                    self.bodies.send(exchange.stream, CheckedBody::new(body, length));
                 }
             }
             _ => self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED)),
         }
     }
 
-    fn answer(&mut self, mut exchange: SpdyExchange, reply: Reply) {
+    fn answer(&mut self, mut exchange: SpdyResponder, reply: Reply) {
         if exchange.tunnel.take().is_some() && reply.head.parts.status().is_success() {
             // The client would treat it as a tunnel.
             return self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED));
@@ -402,7 +402,7 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
     }
 
     /// Sends the head of a response, which is all of it if it `is_silent`; returns false if that fails.
-    fn begin(&mut self, exchange: &SpdyExchange, fields: &Fields, is_silent: bool) -> bool {
+    fn begin(&mut self, exchange: &SpdyResponder, fields: &Fields, is_silent: bool) -> bool {
         let stream = exchange.stream;
         let begun = match exchange.origin {
             StreamOrigin::Asked => self.session.reply(stream, fields, is_silent),

@@ -12,7 +12,7 @@ use super::exchange::Outbox;
 use super::exchange::{AnswerContext, BodyUpload, Method, Persistence};
 use crate::h1::codec::{Event, Version, encode};
 use crate::server::{
-    Body, BodyError, FeedDemand, Later, Source, interim, is_bodiless, refusal, strip_framing,
+    Body, BodyError, CheckedBody, FeedDemand, Later, interim, is_bodiless, refusal, strip_framing,
 };
 use crate::{Answer, Response, Transport};
 
@@ -313,7 +313,7 @@ pub(super) enum OutboxFill {
 
 /// A body being sent.
 pub(super) struct StreamedAnswer {
-    source: Source,
+    source: CheckedBody,
     framing: EndFraming,
     /// The error that ended it early.
     broken: Option<BodyError>,
@@ -325,7 +325,7 @@ impl StreamedAnswer {
         length: Option<u64>,
         framing: EndFraming,
     ) -> StreamedAnswer {
-        StreamedAnswer { source: Source::new(body, length), framing, broken: None }
+        StreamedAnswer { source: CheckedBody::new(body, length), framing, broken: None }
     }
 
     /// Returns true if the connection's close delimits the body, so that an early end looks like a complete body.

@@ -13,7 +13,7 @@ use super::BodyWanted;
 use crate::h2::metering::{H2Backlog, UnsentBody};
 use crate::schedule::ServeOutcome;
 use crate::server::{
-    RequestBody, Source, Up, directions, interim, is_bodiless, refusal, strip_framing,
+    CheckedBody, RequestBody, Up, directions, interim, is_bodiless, refusal, strip_framing,
 };
 use crate::{Reply, Response};
 
@@ -58,7 +58,7 @@ pub(super) struct H2BodySender {
     stream: SendStream<Bytes>,
     left: UnsentBody,
     /// The source of the rest.
-    source: Option<Source>,
+    source: Option<CheckedBody>,
     /// The reset code if the source ends early.
     break_off: Reason,
     is_broken: bool,
@@ -123,7 +123,7 @@ impl H2Responder {
                     return (None, None);
                 };
                 let (down, up) = directions(far, body);
-                let source = Source::new(Box::new(down), None);
+                let source = CheckedBody::new(Box::new(down), None);
                 let mut sending = H2BodySender::new(stream, nothing, Some(source));
                 sending.break_off = Reason::CONNECT_ERROR;
                 (Some(sending), Some(up))
@@ -138,7 +138,7 @@ impl H2Responder {
                 }
                 let silent = self.head_only || is_bodiless || length == Some(0);
                 let Ok(stream) = self.respond.send(head, silent) else { return (None, None) };
-                let source = Source::new(body, length);
+                let source = CheckedBody::new(body, length);
                 ((!silent).then(|| H2BodySender::new(stream, nothing, Some(source))), None)
             }
             _ => (self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog), None),
@@ -147,7 +147,11 @@ impl H2Responder {
 }
 
 impl H2BodySender {
-    fn new(stream: SendStream<Bytes>, left: UnsentBody, source: Option<Source>) -> H2BodySender {
+    fn new(
+        stream: SendStream<Bytes>,
+        left: UnsentBody,
+        source: Option<CheckedBody>,
+    ) -> H2BodySender {
         H2BodySender { stream, left, source, break_off: Reason::INTERNAL_ERROR, is_broken: false }
     }
 
@@ -185,7 +189,7 @@ impl H2BodySender {
             return if given_up { ServeOutcome::Done(0) } else { ServeOutcome::Blocked };
         }
         let piece = self.left.hand_over(granted);
-        let last = self.left.is_empty() && self.source.as_ref().is_none_or(Source::has_ended);
+        let last = self.left.is_empty() && self.source.as_ref().is_none_or(CheckedBody::has_ended);
         match self.stream.send_data(piece, last) {
             Ok(()) if !last => ServeOutcome::Chunk(granted),
             _ => ServeOutcome::Done(granted),

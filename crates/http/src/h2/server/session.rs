@@ -17,7 +17,7 @@ use super::FrameRates;
 use super::reply::{H2BodySender, H2Responder, Respond, send_continue};
 use super::{BodyWanted, body_of};
 use crate::h2::metering::H2Backlog;
-use crate::h2::metering::{FlowMeter, SenderState};
+use crate::h2::metering::{FlowMeter, FlowState};
 use crate::h2::settings;
 use crate::h2::wire::coalesce::CoalescedWriter;
 use crate::h2::wire::field_filter::FieldFiltered;
@@ -50,7 +50,7 @@ struct Carrying {
     up: Pin<Box<dyn Future<Output = Result<(), BodyError>>>>,
 }
 
-pub(super) struct Session<'a, S, H> {
+pub(super) struct H2Session<'a, S, H> {
     connection: Connection<FieldFiltered<Observed<CoalescedWriter<S>>>, Bytes>,
     stream: CoalescedWriter<S>,
     observer: SharedObserver,
@@ -72,7 +72,7 @@ pub(super) struct Session<'a, S, H> {
     stall_watch: StallWatch,
 }
 
-impl<'a, S, H> Session<'a, S, H>
+impl<'a, S, H> H2Session<'a, S, H>
 where
     S: Transport,
     H: Handler,
@@ -96,7 +96,7 @@ where
         let observed = Observed::new(stream.clone(), &observer);
         let connection = settings.builder().handshake(FieldFiltered::of_client(observed)).await?;
         stream.begin();
-        Ok(Session {
+        Ok(H2Session {
             connection,
             stream,
             observer,
@@ -192,7 +192,7 @@ where
 
     /// Notes that nothing more will be sent.
     pub(super) fn end(&self) {
-        self.meter.enter(world::now(), SenderState::Idle);
+        self.meter.enter(world::now(), FlowState::Idle);
     }
 
     /// Passes the client's new priority signals to the schedule.
@@ -413,19 +413,19 @@ where
     /// Hands h2 the next chunk if the transport has accepted all earlier ones; returns true if there was one.
     fn hand_over(&mut self, cx: &mut Context<'_>) -> bool {
         let flow = if self.observer.borrow().is_send_blocked() {
-            SenderState::Sending
+            FlowState::Sending
         } else if self.schedule.is_empty() {
-            SenderState::Idle
+            FlowState::Idle
         } else {
             let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
-            let mut flow = SenderState::Idle;
+            let mut flow = FlowState::Idle;
             let moved = self.schedule.serve_one(&mut |id| {
                 let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
                 let served = stream.send(cx, chunk);
                 match served {
                     ServeOutcome::Done(_) => drop(sending.remove(&id)),
                     // Otherwise it waits for its handler.
-                    ServeOutcome::Blocked if stream.has_data() => flow = SenderState::Limited,
+                    ServeOutcome::Blocked if stream.has_data() => flow = FlowState::Limited,
                     _ => {}
                 }
                 served

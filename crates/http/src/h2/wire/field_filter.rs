@@ -61,7 +61,7 @@ struct FieldFilter {
 }
 
 /// The first item of some bytes.
-enum Next {
+enum FilterStep {
     /// Nothing, or an incomplete item.
     Nothing,
     /// A valid header block of this length, including its frames' heads.
@@ -88,11 +88,11 @@ impl FieldFilter {
     fn take(&mut self, bytes: &[u8]) -> usize {
         let (passed, next) = match self.held.is_empty() {
             true => self.inspect(bytes),
-            false => (0, Next::Nothing),
+            false => (0, FilterStep::Nothing),
         };
         if passed < bytes.len() {
             self.held.extend_from_slice(&bytes[passed..]);
-            if let Next::Replaced(length, instead) = next {
+            if let FilterStep::Replaced(length, instead) = next {
                 self.held.drain(..length);
                 self.ready.extend(instead);
             }
@@ -109,7 +109,7 @@ impl FieldFilter {
             let (passed, next) = self.inspect(&held[at..]);
             self.ready.extend_from_slice(&held[at..at + passed]);
             at += passed;
-            let Next::Replaced(length, instead) = next else { break };
+            let FilterStep::Replaced(length, instead) = next else { break };
             self.ready.extend(instead);
             at += length;
         }
@@ -120,44 +120,44 @@ impl FieldFilter {
     }
 
     /// The number of leading `bytes` that may pass, and the item after them.
-    fn inspect(&mut self, bytes: &[u8]) -> (usize, Next) {
+    fn inspect(&mut self, bytes: &[u8]) -> (usize, FilterStep) {
         let mut at = 0;
         while !self.is_open {
             let skipped = self.passing.min(bytes.len() - at);
             (at, self.passing) = (at + skipped, self.passing - skipped);
             let rest = &bytes[at..];
-            let Some(head) = FrameHead::of(rest) else { return (at, Next::Nothing) };
+            let Some(head) = FrameHead::of(rest) else { return (at, FilterStep::Nothing) };
             if !carries_fields(head) {
                 self.passing = HEAD_BYTES + head.length as usize;
                 continue;
             }
             match self.read(rest) {
-                Ok(Next::Good(length)) => at += length,
-                Ok(Next::Nothing) if rest.len() > MOST_HELD_BYTES => self.is_open = true,
+                Ok(FilterStep::Good(length)) => at += length,
+                Ok(FilterStep::Nothing) if rest.len() > MOST_HELD_BYTES => self.is_open = true,
                 Ok(next) => return (at, next),
                 Err(Unreadable) => self.is_open = true,
             }
         }
-        (bytes.len(), Next::Nothing)
+        (bytes.len(), FilterStep::Nothing)
     }
 
     /// Reads the header block at the start of `bytes`, if it is complete.
-    fn read(&mut self, bytes: &[u8]) -> Result<Next, Unreadable> {
+    fn read(&mut self, bytes: &[u8]) -> Result<FilterStep, Unreadable> {
         let Some(SplitFrame { head: first, payload, mut rest }) = split(bytes)? else {
-            return Ok(Next::Nothing);
+            return Ok(FilterStep::Nothing);
         };
         let (introduction, fragment) = split_fragment(first, payload)?;
         if first.flags & END_HEADERS != 0 {
             let length = bytes.len() - rest.len();
             return Ok(match self.table.read(fragment)? {
-                None => Next::Good(length),
-                Some(block) => Next::Replaced(length, framed(first, introduction, &block)),
+                None => FilterStep::Good(length),
+                Some(block) => FilterStep::Replaced(length, framed(first, introduction, &block)),
             });
         }
         let mut fragments = vec![fragment];
         loop {
             let Some(SplitFrame { head, payload, rest: behind }) = split(rest)? else {
-                return Ok(Next::Nothing);
+                return Ok(FilterStep::Nothing);
             };
             if head.kind != CONTINUATION || head.stream != first.stream {
                 return Err(Unreadable);
@@ -171,7 +171,7 @@ impl FieldFilter {
         let block = fragments.concat();
         // h2 treats a malformed block with continuations as a connection error. In as few frames as possible, it rarely has any.
         let block = self.table.read(&block)?.unwrap_or(block);
-        Ok(Next::Replaced(bytes.len() - rest.len(), framed(first, introduction, &block)))
+        Ok(FilterStep::Replaced(bytes.len() - rest.len(), framed(first, introduction, &block)))
     }
 
     /// Releases everything held, and stops checking.

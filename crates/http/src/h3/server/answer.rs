@@ -17,7 +17,7 @@ use crate::h3::adapter::{self, RecvStream, SendStream, SharedMeters, StopFuture}
 use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
-    Body, BodyError, Common, Later, Source, directions, interim, is_bodiless, refusal,
+    Body, BodyError, CheckedBody, Common, Later, directions, interim, is_bodiless, refusal,
     strip_framing,
 };
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
@@ -119,7 +119,7 @@ impl<H: Handler> Responder<H> {
         let length = length(request);
         let first = Some(first).filter(|first| !first.is_empty());
         let received = H3RequestBody { first, stream, demand, is_over: false };
-        let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
+        let body = RequestBody::new(Box::new(CheckedBody::new(Box::new(received), length)), length);
         self.handler.receive(self.head(request, 0), self.common.paced(body))
     }
 
@@ -312,7 +312,7 @@ impl Wait<'_> {
         if head_only || is_bodiless {
             return stream.finish().await;
         }
-        let mut source = Source::new(body, length);
+        let mut source = CheckedBody::new(body, length);
         while let Some(piece) = self.unless_stopped(poll_fn(|cx| source.poll_next(cx))).await {
             if !send_piece(stream, piece, Code::H3_INTERNAL_ERROR).await? {
                 break;
@@ -342,7 +342,7 @@ async fn send_piece(
 /// Sends the data from a tunnel's far end.
 async fn send_tunnel_data(
     stream: &mut ResponseSender,
-    mut source: Source,
+    mut source: CheckedBody,
 ) -> Result<(), StreamError> {
     loop {
         let piece = poll_fn(|cx| source.poll_next(cx)).await;
@@ -362,7 +362,7 @@ async fn tunnel(
         H3RequestBody { first: None, stream, demand: BodyWanted::default(), is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
-        let down = send_tunnel_data(sending, Source::new(Box::new(down), None));
+        let down = send_tunnel_data(sending, CheckedBody::new(Box::new(down), None));
         let (mut down, mut up) = (pin!(down), pin!(up.carry()));
         let (mut is_down, mut is_up) = (false, false);
         poll_fn(|cx| {

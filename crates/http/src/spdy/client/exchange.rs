@@ -126,7 +126,7 @@ pub(super) enum ResponsePart {
 }
 
 #[derive(Default)]
-struct Inbox {
+struct ResponseInbox {
     parts: VecDeque<ResponsePart>,
     reader: Option<Waker>,
     /// The authority of the request.
@@ -138,7 +138,7 @@ struct Inbox {
 /// The inboxes of a connection.
 #[derive(Default)]
 pub(super) struct Inboxes {
-    open: BTreeMap<StreamId, Inbox>,
+    open: BTreeMap<StreamId, ResponseInbox>,
     closed: Option<SpdyClosure>,
 }
 
@@ -153,7 +153,7 @@ pub(super) enum SpdyClosure {
 
 impl Inboxes {
     pub(super) fn open(&mut self, stream: StreamId, authority: Option<Authority>) {
-        self.open.insert(stream, Inbox { authority, ..Inbox::default() });
+        self.open.insert(stream, ResponseInbox { authority, ..ResponseInbox::default() });
     }
 
     /// The authority of the request on `stream`.
@@ -165,7 +165,7 @@ impl Inboxes {
     pub(super) fn open_pushed(&mut self, stream: StreamId, head: Option<Message>) {
         let awaits_head = head.is_none();
         let parts = head.map(ResponsePart::Head).into_iter().collect();
-        self.open.insert(stream, Inbox { awaits_head, parts, ..Inbox::default() });
+        self.open.insert(stream, ResponseInbox { awaits_head, parts, ..ResponseInbox::default() });
     }
 
     /// Drops a request's inbox; returns the number of unreported bytes of data.

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use spdy::{PushedHead, ResetReason, Session, StreamId};
 
-use super::{SpdyExchange, SpdyServer, StreamOrigin};
-use crate::server::{BodyError, Feed, FeedDemand, Source, Up};
+use super::{SpdyResponder, SpdyServer, StreamOrigin};
+use crate::server::{BodyError, CheckedBody, Feed, FeedDemand, Up};
 use crate::{Answer, Handler, Precedence, Push, Reply, RequestHead, Transport};
 
 /// Limit of one response's bytes in the session: more would not improve reordering.
@@ -25,7 +25,7 @@ struct SpdyUpload {
 
 /// A response's body produced by a handler.
 struct SpdyDownload {
-    source: Source,
+    source: CheckedBody,
     is_tunnel: bool,
     /// True if the session has sent everything available.
     is_waiting: bool,
@@ -51,12 +51,12 @@ impl SpdyBodies {
     }
 
     /// Directs the data of `source` to `stream`.
-    pub(super) fn send(&mut self, stream: StreamId, source: Source) {
+    pub(super) fn send(&mut self, stream: StreamId, source: CheckedBody) {
         self.downloads.insert(stream, SpdyDownload { source, is_tunnel: false, is_waiting: false });
     }
 
     /// The same for both directions of a tunnel.
-    pub(super) fn join(&mut self, stream: StreamId, source: Source, up: Up) {
+    pub(super) fn join(&mut self, stream: StreamId, source: CheckedBody, up: Up) {
         self.downloads.insert(stream, SpdyDownload { source, is_tunnel: true, is_waiting: false });
         self.carried.push((stream, Box::pin(up.carry())));
     }
@@ -179,7 +179,7 @@ impl SpdyDownload {
 // Server push (3.3.1).
 
 /// A pushed stream that has been promised.
-pub(super) struct Promised {
+pub(super) struct PromisedPush {
     stream: StreamId,
     path: String,
     /// The answer, if the promise waited for it.
@@ -188,7 +188,11 @@ pub(super) struct Promised {
 
 impl<S: Transport, H: Handler> SpdyServer<S, H> {
     /// Promises the responses that the handler pushes with the answer to `request` on `stream`, as far as the client accepts them.
-    pub(super) fn promise(&mut self, stream: StreamId, request: RequestHead<'_>) -> Vec<Promised> {
+    pub(super) fn promise(
+        &mut self,
+        stream: StreamId,
+        request: RequestHead<'_>,
+    ) -> Vec<PromisedPush> {
         let mut promised = Vec::new();
         for Push { path, priority } in self.handler.pushes(request) {
             let answer = match self.session.config().pushed_head {
@@ -206,16 +210,16 @@ impl<S: Transport, H: Handler> SpdyServer<S, H> {
             let priority = ::spdy::Priority::new(Precedence::from(priority).spdy);
             // A client that accepts no (more) pushed streams refuses the others too.
             let Ok(opened) = self.session.push(stream, &fields, priority) else { break };
-            promised.push(Promised { stream: opened.stream, path, answer });
+            promised.push(PromisedPush { stream: opened.stream, path, answer });
         }
         promised
     }
 
     /// Answers the promise made with `request`.
-    pub(super) fn keep(&mut self, promised: Promised, request: RequestHead<'_>) {
-        let Promised { stream, path, answer } = promised;
+    pub(super) fn keep(&mut self, promised: PromisedPush, request: RequestHead<'_>) {
+        let PromisedPush { stream, path, answer } = promised;
         let exchange =
-            SpdyExchange { stream, head_only: false, origin: StreamOrigin::Pushed, tunnel: None };
+            SpdyResponder { stream, head_only: false, origin: StreamOrigin::Pushed, tunnel: None };
         match answer {
             Some(Answer::Ready(reply)) => self.complete(stream, reply),
             Some(later) => self.work(exchange, later),

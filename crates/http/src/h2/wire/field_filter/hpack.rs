@@ -131,13 +131,13 @@ impl TableShape {
         Ok(substitute)
     }
 
-    fn name(&self, line: &Literal<'_>) -> Result<FieldName, Unreadable> {
+    fn name(&self, line: &Literal<'_>) -> Result<HpackName, Unreadable> {
         match (&line.name, line.name_index.checked_sub(STATIC_LINES + 1)) {
             (Some(name), _) => name.as_name(),
             (None, None) => Ok(static_name(line.name_index)),
             (None, Some(place)) => {
                 let entry = self.entries.get(place).ok_or(Unreadable)?;
-                Ok(FieldName { kind: entry.kind, bytes: entry.name_bytes as usize })
+                Ok(HpackName { kind: entry.kind, bytes: entry.name_bytes as usize })
             }
         }
     }
@@ -160,20 +160,20 @@ impl TableShape {
     }
 }
 
-fn static_name(index: usize) -> FieldName {
+fn static_name(index: usize) -> HpackName {
     let kind = match index {
         2 | 3 => NameKind::Method,
         8..=14 => NameKind::Status,
         1..8 => NameKind::Part,
         _ => NameKind::Field,
     };
-    FieldName { kind, bytes: STATIC_NAMES[index - 1].len() }
+    HpackName { kind, bytes: STATIC_NAMES[index - 1].len() }
 }
 
 /// A line that creates an entry of the same size, with the same name if that is valid; also returns the entry's kind.
 fn substitute(
     line: &Literal<'_>,
-    name: FieldName,
+    name: HpackName,
     value_bytes: usize,
 ) -> Result<(NameKind, Vec<u8>), Unreadable> {
     let keeps_name = match name.kind {
@@ -233,7 +233,7 @@ pub(crate) enum NameKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FieldName {
+pub(crate) struct HpackName {
     pub(crate) kind: NameKind,
     pub(crate) bytes: usize,
 }
@@ -274,8 +274,8 @@ impl HpackString<'_> {
         Ok(see(&huffman::decode(self.bytes).ok_or(Unreadable)?))
     }
 
-    pub(crate) fn as_name(&self) -> Result<FieldName, Unreadable> {
-        self.with_decoded(|text| FieldName { kind: kind(text), bytes: text.len() })
+    pub(crate) fn as_name(&self) -> Result<HpackName, Unreadable> {
+        self.with_decoded(|text| HpackName { kind: kind(text), bytes: text.len() })
     }
 
     /// Returns true if it is a valid value for a name of this kind.
