@@ -189,7 +189,7 @@ fn signing_key(pem: &[u8]) -> Arc<dyn rustls::sign::SigningKey> {
 // They are real certificates (RFC 5280): a leaf for the identity's key and as many intermediates as real chains of that size
 // have, each signed by the public test key for RSA-2048, as today's public CAs sign. A private extension pads them in place
 // of the fields of public certificates that they lack (policies, timestamps, names), so that the chain has the chosen size
-// to the byte. The chain is not verified up to a root: farlink's clients look at the leaf's key (see [`crate::identity`]).
+// to the byte. The chain is not verified up to a root: farlink's clients look at the leaf's key (below).
 
 /// The smallest chain: a leaf with an RSA-2048 key and signature has about 0.8 KB.
 pub const LEAST_CHAIN_BYTES: usize = 1_000;

@@ -63,7 +63,7 @@ pub enum Shape {
     Chain,
     /// No dependencies: all share by their weights. Safari.
     Flat,
-    /// Each depends on the stream of its [group](super::priority_tree). Firefox.
+    /// Each depends on the stream of its [group](Group). Firefox.
     Groups,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! h2 decodes a header block into valid names and values, and cannot recover from an invalid one: it treats an
 //! upper-case name or a NUL as an HPACK error. Here each block is read first: for its lines' shapes, with a separate
-//! account of the dynamic table ([`block`]). Blocks without malformed lines, nearly all, pass unchanged. Others are
+//! account of the dynamic table ([`hpack`]). Blocks without malformed lines, nearly all, pass unchanged. Others are
 //! replaced by a block that keeps h2's table in step with the peer's, and that h2 treats as a malformed message. Errors
 //! of frames and of HPACK itself are left to h2, and end the connection.
 
