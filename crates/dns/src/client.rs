@@ -11,16 +11,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
+use simple_dns::TYPE;
 use thiserror::Error;
 use tokio::sync::oneshot;
 use units::Time;
 use world::UdpSocket;
 
-use simple_dns::TYPE;
-
-use super::message::{Answer, MOST_BYTES, Questions, TTL_SECONDS, question, read_answer};
-use super::retry::Retry;
-use super::service::Service;
+use super::message::{DnsAnswer, MOST_BYTES, Questions, TTL_SECONDS, question, read_answer};
+use crate::message::Service;
 
 /// `UseDnsHttpsSvcbInsecureExtraTimePercent`, `...Min` and `...Max` (net/base/features.cc).
 const EXTRA_SHARE: u32 = 5;
@@ -42,19 +40,19 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LookupError {
     /// The name is invalid.
-    #[error("`{host}` is no name that DNS could be asked for")]
+    #[error("`{host}` is not a valid DNS name")]
     NotAName {
         /// The name.
         host: String,
     },
     /// The resolver says that the name does not exist or has no address.
-    #[error("DNS knows no address of `{host}`")]
+    #[error("no DNS address for `{host}`")]
     Unknown {
         /// The name.
         host: String,
     },
     /// The resolver did not answer.
-    #[error("DNS did not answer for `{host}` in {attempts} attempts")]
+    #[error("DNS query for `{host}` timed out after {attempts} attempts")]
     Unanswered {
         /// The name.
         host: String,
@@ -62,7 +60,7 @@ pub enum LookupError {
         attempts: usize,
     },
     /// The query could not be sent.
-    #[error("DNS could not be asked for `{host}`: {reason}")]
+    #[error("DNS query for `{host}` failed: {reason}")]
     Unreachable {
         /// The name.
         host: String,
@@ -80,29 +78,29 @@ pub struct Host {
     pub service: Option<Service>,
 }
 
-type Found = Result<Host, LookupError>;
+type LookupResult = Result<Host, LookupError>;
 
 /// A stub resolver. Clones share its cache.
 #[derive(Clone)]
-pub struct Resolver(Rc<Inner>);
+pub struct Resolver(Rc<ResolverInner>);
 
-struct Inner {
+struct ResolverInner {
     settings: Settings,
-    names: RefCell<BTreeMap<String, Name>>,
+    names: RefCell<BTreeMap<String, NameState>>,
 }
 
 /// The state of a name.
-enum Name {
+enum NameState {
     /// Resolved, and valid until this time.
     Known(Host, Time),
     /// Being looked up; the channels of the waiting callers.
-    Asked(Vec<oneshot::Sender<Found>>),
+    Asked(Vec<oneshot::Sender<LookupResult>>),
 }
 
 impl Resolver {
     /// A resolver with an empty cache.
     pub fn new(settings: Settings) -> Resolver {
-        Resolver(Rc::new(Inner { settings, names: RefCell::default() }))
+        Resolver(Rc::new(ResolverInner { settings, names: RefCell::default() }))
     }
 
     /// The address of `host`: at once if `host` is an address or cached.
@@ -138,7 +136,7 @@ impl Resolver {
 
     /// Empties the cache. Callers that wait for an answer still get it.
     pub fn forget(&self) {
-        self.0.names.borrow_mut().retain(|_, name| matches!(name, Name::Asked(_)));
+        self.0.names.borrow_mut().retain(|_, name| matches!(name, NameState::Asked(_)));
     }
 
     fn known(&self, host: &str) -> Option<Host> {
@@ -146,19 +144,19 @@ impl Resolver {
             return Some(Host { address, service: None });
         }
         match self.0.names.borrow().get(host) {
-            Some(Name::Known(known, until)) if world::now() < *until => Some(known.clone()),
+            Some(NameState::Known(known, until)) if world::now() < *until => Some(known.clone()),
             _ => None,
         }
     }
 
     /// Starts a lookup unless one is under way; `found` receives its result.
-    fn ask(&self, host: &str, found: Option<oneshot::Sender<Found>>) {
+    fn ask(&self, host: &str, found: Option<oneshot::Sender<LookupResult>>) {
         let mut names = self.0.names.borrow_mut();
-        if let Some(Name::Asked(waiting)) = names.get_mut(host) {
+        if let Some(NameState::Asked(waiting)) = names.get_mut(host) {
             waiting.extend(found);
             return;
         }
-        names.insert(host.to_owned(), Name::Asked(found.into_iter().collect()));
+        names.insert(host.to_owned(), NameState::Asked(found.into_iter().collect()));
         let (resolver, host) = (self.clone(), host.to_owned());
         world::spawn(async move {
             let answer = lookup(&host, resolver.0.settings).await;
@@ -166,16 +164,16 @@ impl Resolver {
         });
     }
 
-    fn tell(&self, host: &str, answer: &Found) {
+    fn tell(&self, host: &str, answer: &LookupResult) {
         let mut names = self.0.names.borrow_mut();
         let before = match answer {
             Ok(found) => {
                 let until = world::now() + Duration::from_secs(u64::from(TTL_SECONDS));
-                names.insert(host.to_owned(), Name::Known(found.clone(), until))
+                names.insert(host.to_owned(), NameState::Known(found.clone(), until))
             }
             Err(_) => names.remove(host),
         };
-        let Some(Name::Asked(waiting)) = before else { return };
+        let Some(NameState::Asked(waiting)) = before else { return };
         for one in waiting {
             // The caller may have given up.
             let _ = one.send(answer.clone());
@@ -185,19 +183,19 @@ impl Resolver {
 
 /// Queries a name until all questions are answered or the attempts are used up. All attempts share one port; an answer
 /// to any of them counts.
-async fn lookup(host: &str, settings: Settings) -> Found {
+async fn lookup(host: &str, settings: Settings) -> LookupResult {
     let unreachable = |error: io::Error| LookupError::Unreachable {
         host: host.to_owned(),
         reason: error.to_string(),
     };
-    let mut asking = Asking::begin(host, settings).map_err(|problem| match problem {
-        Problem::NotAName => LookupError::NotAName { host: host.to_owned() },
-        Problem::Socket(error) => unreachable(error),
+    let mut asking = PendingLookup::begin(host, settings).map_err(|problem| match problem {
+        LookupProblem::NotAName => LookupError::NotAName { host: host.to_owned() },
+        LookupProblem::Socket(error) => unreachable(error),
     })?;
     let began = world::now();
     for wait in settings.retry.waits() {
         asking.ask().await.map_err(unreachable)?;
-        match world::timeout(*wait, asking.hear(Asking::lacks_addresses)).await {
+        match world::timeout(*wait, asking.hear(PendingLookup::lacks_addresses)).await {
             Ok(heard) => {
                 heard.map_err(unreachable)?;
                 asking.wait_for_service(world::now().since(began)).await.map_err(unreachable)?;
@@ -214,13 +212,13 @@ async fn lookup(host: &str, settings: Settings) -> Found {
 }
 
 /// The reason that a lookup cannot begin.
-enum Problem {
+enum LookupProblem {
     NotAName,
     Socket(io::Error),
 }
 
 /// A lookup under way.
-struct Asking {
+struct PendingLookup {
     socket: UdpSocket,
     server: SocketAddr,
     /// Questions without an answer so far.
@@ -236,17 +234,18 @@ struct Open {
     bytes: Vec<u8>,
 }
 
-impl Asking {
-    fn begin(host: &str, settings: Settings) -> Result<Asking, Problem> {
+impl PendingLookup {
+    fn begin(host: &str, settings: Settings) -> Result<PendingLookup, LookupProblem> {
         let mut ids = world::stream(&format!("dns/{host}"));
         let asked = settings.questions.types().iter().zip(0..).map(|(kind, nth)| {
             // Distinct ids, whatever is drawn.
             let id = ((ids.below(1 << 15) as u16) << 1).wrapping_add(nth);
             question(id, host, *kind).map(|bytes| Open { id, kind: *kind, bytes })
         });
-        let open = asked.collect::<Result<_, _>>().map_err(|_| Problem::NotAName)?;
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0).into()).map_err(Problem::Socket)?;
-        Ok(Asking { socket, server: settings.server, open, address: None, service: None })
+        let open = asked.collect::<Result<_, _>>().map_err(|_| LookupProblem::NotAName)?;
+        let socket =
+            UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0).into()).map_err(LookupProblem::Socket)?;
+        Ok(PendingLookup { socket, server: settings.server, open, address: None, service: None })
     }
 
     async fn ask(&self) -> io::Result<()> {
@@ -273,11 +272,11 @@ impl Asking {
         }
         let extra = (took / EXTRA_SHARE).clamp(LEAST_EXTRA, MOST_EXTRA);
         // An answer that has not come by then counts as missing.
-        world::timeout(extra, self.hear(Asking::lacks_any)).await.unwrap_or(Ok(()))
+        world::timeout(extra, self.hear(PendingLookup::lacks_any)).await.unwrap_or(Ok(()))
     }
 
     /// Receives answers while something `lacks`.
-    async fn hear(&mut self, lacks: fn(&Asking) -> bool) -> io::Result<()> {
+    async fn hear(&mut self, lacks: fn(&PendingLookup) -> bool) -> io::Result<()> {
         let mut datagram = [0; MOST_BYTES];
         while lacks(self) {
             let (bytes, from) = self.socket.recv_from(&mut datagram).await?;
@@ -290,14 +289,14 @@ impl Asking {
         Ok(())
     }
 
-    fn take(&mut self, id: u16, answer: Answer) {
+    fn take(&mut self, id: u16, answer: DnsAnswer) {
         let Some(at) = self.open.iter().position(|question| question.id == id) else { return };
         let asked = self.open.remove(at);
         match answer {
-            Answer::Address(found) if asked.kind != TYPE::HTTPS => {
+            DnsAnswer::Address(found) if asked.kind != TYPE::HTTPS => {
                 self.address = Some(found.into())
             }
-            Answer::Service(found) if asked.kind == TYPE::HTTPS => self.service = Some(found),
+            DnsAnswer::Service(found) if asked.kind == TYPE::HTTPS => self.service = Some(found),
             _ => {}
         }
     }
@@ -305,5 +304,34 @@ impl Asking {
     fn found(&mut self) -> Option<Host> {
         let service = self.service.take();
         self.address.map(|address| Host { address, service })
+    }
+}
+
+/// A stub resolver's retransmission schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Retry {
+    /// Chromium's own client: 1 s (`kDnsDefaultFallbackPeriod`, net/dns/dns_config.h), 2 s for the second attempt of
+    /// two, and then the system's resolver, which is glibc's.
+    #[default]
+    Chrome,
+    /// glibc: 5 s, two attempts (`RES_TIMEOUT`, `RES_DFLRETRY`; resolv.conf(5)).
+    Glibc,
+}
+
+const CHROME: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(5),
+];
+const GLIBC: [Duration; 2] = [Duration::from_secs(5); 2];
+
+impl Retry {
+    /// Timeout of each attempt.
+    pub fn waits(self) -> &'static [Duration] {
+        match self {
+            Retry::Chrome => &CHROME,
+            Retry::Glibc => &GLIBC,
+        }
     }
 }

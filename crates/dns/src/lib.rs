@@ -8,15 +8,13 @@
 
 mod client;
 mod message;
-mod retry;
 mod server;
-mod service;
 
+pub use client::Retry;
 pub use client::{Host, LookupError, Resolver, Settings};
 pub use message::Questions;
-pub use retry::Retry;
+pub use message::Service;
 pub use server::{Recursive, Zone};
-pub use service::Service;
 
 /// The port of DNS servers.
 pub const PORT: u16 = 53;

@@ -1,14 +1,12 @@
-//! Queries and answers on the wire (RFC 1035 section 4).
+//! Queries and answers on the wire (RFC 1035 section 4), and the content of HTTPS records (RFC 9460).
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use simple_dns::rdata::{A, RData, SOA};
+use simple_dns::rdata::{A, HTTPS, RData, SOA, SVCB, SVCParam};
 use simple_dns::{
-    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, ResourceRecord,
-    SimpleDnsError, TYPE,
+    CLASS, CharacterString, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE,
+    ResourceRecord, SimpleDnsError, TYPE,
 };
-
-use super::service::Service;
 
 /// The record types that a client queries for each name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,7 +66,7 @@ pub(super) fn question(id: u16, name: &str, kind: TYPE) -> Result<Vec<u8>, Simpl
 
 /// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum DnsAnswer {
     /// An address.
     Address(Ipv4Addr),
     /// An HTTPS record.
@@ -80,41 +78,45 @@ pub(super) enum Answer {
 }
 
 /// Parses an answer: the id of its query, and its content. `None` if it is not an answer.
-pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, Answer)> {
+pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, DnsAnswer)> {
     let packet =
         Packet::parse(bytes).ok().filter(|packet| packet.has_flags(PacketFlag::RESPONSE))?;
     let said = packet.answers.iter().find_map(|record| match &record.rdata {
-        RData::A(a) => Some(Answer::Address(Ipv4Addr::from(a.address))),
-        RData::HTTPS(https) => Service::read(https).map(Answer::Service),
+        RData::A(a) => Some(DnsAnswer::Address(Ipv4Addr::from(a.address))),
+        RData::HTTPS(https) => Service::read(https).map(DnsAnswer::Service),
         _ => None,
     });
     let answer = match packet.rcode() {
-        RCODE::NameError => Answer::NoName,
-        _ => said.unwrap_or(Answer::Nothing),
+        RCODE::NameError => DnsAnswer::NoName,
+        _ => said.unwrap_or(DnsAnswer::Nothing),
     };
     Some((packet.id(), answer))
 }
 
 /// A parsed query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct DnsQuestion {
     pub(super) id: u16,
     pub(super) name: String,
     pub(super) kind: TYPE,
 }
 
 /// Parses a query. `None` if it is not one.
-pub(super) fn read_question(bytes: &[u8]) -> Option<Asked> {
+pub(super) fn read_question(bytes: &[u8]) -> Option<DnsQuestion> {
     let packet =
         Packet::parse(bytes).ok().filter(|packet| !packet.has_flags(PacketFlag::RESPONSE))?;
     let question = packet.questions.first()?;
     let QTYPE::TYPE(kind) = question.qtype else { return None };
-    Some(Asked { id: packet.id(), name: question.qname.to_string().to_ascii_lowercase(), kind })
+    Some(DnsQuestion {
+        id: packet.id(),
+        name: question.qname.to_string().to_ascii_lowercase(),
+        kind,
+    })
 }
 
 /// A resolver's records of a name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Records<'a> {
+pub(super) struct HostRecords<'a> {
     pub(super) address: IpAddr,
     pub(super) service: Option<&'a Service>,
 }
@@ -124,7 +126,10 @@ pub(super) struct Records<'a> {
 ///
 /// # Errors
 /// If the name is invalid, which a parsed query rules out.
-pub(super) fn answer(asked: &Asked, known: Option<Records<'_>>) -> Result<Vec<u8>, SimpleDnsError> {
+pub(super) fn answer(
+    asked: &DnsQuestion,
+    known: Option<HostRecords<'_>>,
+) -> Result<Vec<u8>, SimpleDnsError> {
     let name = Name::new(&asked.name)?;
     let mut packet = Packet::new_reply(asked.id);
     packet.set_flags(PacketFlag::RECURSION_DESIRED | PacketFlag::RECURSION_AVAILABLE);
@@ -146,7 +151,7 @@ pub(super) fn answer(asked: &Asked, known: Option<Records<'_>>) -> Result<Vec<u8
 }
 
 /// The record of one type, if there is one.
-fn data<'a>(kind: TYPE, known: Records<'a>) -> Result<Option<RData<'a>>, SimpleDnsError> {
+fn data<'a>(kind: TYPE, known: HostRecords<'a>) -> Result<Option<RData<'a>>, SimpleDnsError> {
     Ok(match (kind, known.address, known.service) {
         (TYPE::A, IpAddr::V4(address), _) => Some(RData::A(A { address: address.into() })),
         (TYPE::HTTPS, _, Some(service)) => Some(RData::HTTPS(service.record()?)),
@@ -167,14 +172,73 @@ fn authority() -> Result<SOA<'static>, SimpleDnsError> {
     })
 }
 
+// HTTPS records (RFC 9460): a host's protocols, resolved beside its address.
+//
+// Only `alpn` is used, and only from a record for the host itself at its usual port. Left out: alias mode, other
+// targets and ports, address hints (the address is queried beside it) and Encrypted ClientHello.
+
+/// The supported keys (RFC 9460 section 14.3.2): `alpn`, and `no-default-alpn`, which changes nothing for clients that
+/// want HTTP/3. A record with any other mandatory key must not be used (section 8).
+const UNDERSTOOD: [u16; 2] = [1, 2];
+
+/// The content of a host's HTTPS record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// The host's protocols, by their ALPN names.
+    pub protocols: Vec<String>,
+}
+
+impl Service {
+    /// The record of a host with HTTP/3, and HTTP/2 for clients that cannot reach it over QUIC.
+    pub fn h3() -> Service {
+        Service { protocols: vec!["h3".to_owned(), "h2".to_owned()] }
+    }
+
+    /// Returns true if the host speaks `protocol`.
+    pub fn speaks(&self, protocol: &str) -> bool {
+        self.protocols.iter().any(|spoken| spoken == protocol)
+    }
+
+    /// The record for the wire.
+    pub(super) fn record(&self) -> Result<HTTPS<'_>, SimpleDnsError> {
+        // "For HTTPS records in ServiceMode, `.` means the owner name" (section 2.5.2).
+        let mut record = SVCB::new(1, Name::new(".")?);
+        let names = self.protocols.iter().map(|name| CharacterString::new(name.as_bytes()));
+        record.set_alpn(&names.collect::<Result<Vec<_>, _>>()?);
+        Ok(HTTPS(record))
+    }
+
+    /// The content of a record, if it is usable here.
+    pub(super) fn read(HTTPS(record): &HTTPS<'_>) -> Option<Service> {
+        let is_alias = record.priority == 0;
+        if is_alias || !record.target.get_labels().is_empty() {
+            return None;
+        }
+        let mut service = Service::default();
+        for param in record.iter_params() {
+            match param {
+                SVCParam::Mandatory(keys) if !keys.iter().all(|key| UNDERSTOOD.contains(key)) => {
+                    return None;
+                }
+                SVCParam::Port(_) => return None,
+                SVCParam::Alpn(names) => {
+                    service.protocols = names.iter().map(ToString::to_string).collect();
+                }
+                _ => {}
+            }
+        }
+        Some(service)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn at(address: Ipv4Addr) -> Records<'static> {
-        Records { address: address.into(), service: None }
+    fn at(address: Ipv4Addr) -> HostRecords<'static> {
+        HostRecords { address: address.into(), service: None }
     }
 
     #[test]
@@ -182,13 +246,13 @@ mod tests {
         let bytes = question(9, "www.example.test", TYPE::HTTPS).unwrap();
         let asked = read_question(&bytes).unwrap();
         let service = Service::h3();
-        let known = Records { service: Some(&service), ..at(Ipv4Addr::LOCALHOST) };
+        let known = HostRecords { service: Some(&service), ..at(Ipv4Addr::LOCALHOST) };
         let reply = answer(&asked, Some(known)).unwrap();
         // A pointer to the name, type, class, TTL, length; priority, the root, key and length, `h3` and `h2` with a byte of length each.
         assert_eq!(reply.len(), bytes.len() + 12 + 2 + 1 + 4 + 6);
-        assert_eq!(read_answer(&reply), Some((9, Answer::Service(service))));
+        assert_eq!(read_answer(&reply), Some((9, DnsAnswer::Service(service))));
         let none = answer(&asked, Some(at(Ipv4Addr::LOCALHOST))).unwrap();
-        assert_eq!(read_answer(&none), Some((9, Answer::Nothing)));
+        assert_eq!(read_answer(&none), Some((9, DnsAnswer::Nothing)));
     }
 
     #[test]
@@ -197,12 +261,15 @@ mod tests {
         // Header 12, the name 18, type and class 4.
         assert_eq!(bytes.len(), 34);
         let asked = read_question(&bytes).unwrap();
-        assert_eq!(asked, Asked { id: 7, name: "www.example.test".to_owned(), kind: TYPE::A });
+        assert_eq!(
+            asked,
+            DnsQuestion { id: 7, name: "www.example.test".to_owned(), kind: TYPE::A }
+        );
         let address = Ipv4Addr::new(10, 1, 0, 1);
         let reply = answer(&asked, Some(at(address))).unwrap();
         // A pointer to the name, type, class, TTL, length, address.
         assert_eq!(reply.len(), 34 + 16);
-        assert_eq!(read_answer(&reply), Some((7, Answer::Address(address))));
+        assert_eq!(read_answer(&reply), Some((7, DnsAnswer::Address(address))));
         assert_eq!(read_answer(&bytes), None, "a question is no answer");
     }
 
@@ -211,9 +278,9 @@ mod tests {
         let bytes = question(8, "www.example.test", TYPE::AAAA).unwrap();
         let asked = read_question(&bytes).unwrap();
         let known = answer(&asked, Some(at(Ipv4Addr::LOCALHOST))).unwrap();
-        assert_eq!(read_answer(&known), Some((8, Answer::Nothing)));
+        assert_eq!(read_answer(&known), Some((8, DnsAnswer::Nothing)));
         let unknown = answer(&asked, None).unwrap();
-        assert_eq!(read_answer(&unknown), Some((8, Answer::NoName)));
+        assert_eq!(read_answer(&unknown), Some((8, DnsAnswer::NoName)));
         assert!(unknown.len() <= MOST_BYTES);
     }
 
@@ -227,7 +294,41 @@ mod tests {
         fn names_survive(labels in proptest::collection::vec("[a-z0-9]{1,20}", 1..5), id: u16) {
             let name = labels.join(".");
             let asked = read_question(&question(id, &name, TYPE::A).unwrap()).unwrap();
-            prop_assert_eq!(asked, Asked { id, name, kind: TYPE::A });
+            prop_assert_eq!(asked, DnsQuestion { id, name, kind: TYPE::A });
         }
+    }
+
+    fn read(record: SVCB<'_>) -> Option<Service> {
+        Service::read(&HTTPS(record))
+    }
+
+    fn at_home<'a>() -> SVCB<'a> {
+        let mut record = SVCB::new(1, Name::new(".").unwrap());
+        record.set_alpn(&["h3".try_into().unwrap()]);
+        record
+    }
+
+    #[test]
+    fn what_can_be_used_is_read() {
+        let spoken = read(at_home()).unwrap();
+        assert!(spoken.speaks("h3") && !spoken.speaks("h2"));
+        let mut record = at_home();
+        record.set_no_default_alpn();
+        record.set_mandatory([1, 2].into_iter());
+        record.set_ipv4hint(&[1]);
+        assert!(read(record).is_some_and(|service| service.speaks("h3")));
+        assert_eq!(read(SVCB::new(1, Name::new(".").unwrap())), Some(Service::default()));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_or_is_not_understood_is_not_used() {
+        assert_eq!(read(SVCB::new(0, Name::new("a.test").unwrap())), None);
+        assert_eq!(read(SVCB::new(1, Name::new("a.test").unwrap())), None);
+        let mut ported = at_home();
+        ported.set_port(8443);
+        assert_eq!(read(ported), None);
+        let mut mandatory = at_home();
+        mandatory.set_mandatory([5].into_iter());
+        assert_eq!(read(mandatory), None);
     }
 }

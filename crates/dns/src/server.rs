@@ -10,8 +10,8 @@ use simple_dns::TYPE;
 use units::Time;
 use world::UdpSocket;
 
-use super::message::{Asked, MOST_BYTES, Records, answer, read_question};
-use super::service::Service;
+use super::message::{DnsQuestion, HostRecords, MOST_BYTES, answer, read_question};
+use crate::message::Service;
 
 /// Names and their addresses.
 pub type Zone = BTreeMap<String, IpAddr>;
@@ -73,10 +73,10 @@ impl Listening {
         }
     }
 
-    fn answer(&self, asked: &Asked, to: SocketAddr, since: Time) {
+    fn answer(&self, asked: &DnsQuestion, to: SocketAddr, since: Time) {
         let service = self.server.service.as_ref();
         let known = self.server.zone.get(&asked.name);
-        let known = known.map(|address| Records { address: *address, service });
+        let known = known.map(|address| HostRecords { address: *address, service });
         let Ok(reply) = answer(asked, known) else { return };
         let ready = since.max(world::now()) + self.server.think;
         let socket = Rc::clone(&self.socket);

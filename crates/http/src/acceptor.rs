@@ -78,9 +78,9 @@ pub enum Served {
     /// An HTTP/1 connection ended.
     H1(h1::server::Ended),
     /// An HTTP/2 connection ended: orderly, or broken.
-    H2(Result<(), h2::server::Broken>),
+    H2(Result<(), h2::server::H2ServerError>),
     /// A SPDY connection ended: orderly, or broken.
-    Spdy(Result<(), spdy::server::Broken>),
+    Spdy(Result<(), spdy::server::SpdyServerError>),
     /// A connection through this server, requested by SOCKS, ended.
     Socks(socks::server::Ended),
 }
@@ -193,7 +193,7 @@ impl Acceptor {
             }
             Protocol::H3 => Served::Unaccepted(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "HTTP/3 was agreed on over TCP: an acceptor of TCP must not offer it",
+                "ALPN negotiated HTTP/3 over TCP: an acceptor of TCP must not offer it",
             )),
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn tell(fields: &HeaderMap, progress: &mut dyn Progress) {
 
 /// A malformed field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{field}` is not what Alt-Svc can be: {expected} was expected at byte {at}")]
+#[error("invalid Alt-Svc value `{field}`: expected {expected} at byte {at}")]
 pub struct AltSvcError {
     field: String,
     at: usize,
@@ -71,7 +71,7 @@ impl FromStr for AltSvc {
         if field.trim_matches(is_blank) == "clear" {
             return Ok(AltSvc::Clear);
         }
-        let mut reader = Reader { field, at: 0 };
+        let mut reader = FieldReader { field, at: 0 };
         let mut services = Vec::new();
         loop {
             reader.skip_blanks();
@@ -133,12 +133,12 @@ fn is_token(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(letter)
 }
 
-struct Reader<'a> {
+struct FieldReader<'a> {
     field: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FieldReader<'a> {
     fn rest(&self) -> &'a str {
         &self.field[self.at..]
     }

@@ -1,7 +1,7 @@
 //! Opening a connection of any protocol.
 
-pub(crate) mod hold;
-mod streamed;
+pub(crate) mod stream_limit;
+pub(crate) mod streamed;
 
 use std::io;
 use std::net::SocketAddr;
@@ -103,9 +103,7 @@ impl Tunnel {
             TunnelBy::Connect => h1::client::through(tcp, &format!("{host}:{port}")).await,
             TunnelBy::Socks => {
                 let destination = socks::Destination::new(host, *port).ok_or_else(|| {
-                    Failure::Unsendable(format!(
-                        "`{host}` is no host's name that SOCKS could carry"
-                    ))
+                    Failure::Unsendable(format!("SOCKS cannot carry the host name `{host}`"))
                 })?;
                 socks::client::through(tcp, destination).await
             }
@@ -136,7 +134,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The proxy refused the tunnel.
-    #[error("the proxy at {proxy} leads no tunnel to {}:{}: {source}", tunnel.host, tunnel.port)]
+    #[error("the proxy at {proxy} refused CONNECT to {}:{}: {source}", tunnel.host, tunnel.port)]
     Tunnel {
         /// The proxy.
         proxy: SocketAddr,

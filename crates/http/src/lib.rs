@@ -13,10 +13,9 @@ pub mod h1;
 pub mod h2;
 pub mod h3;
 pub mod message;
-mod push;
-mod relay;
 #[cfg(test)]
-mod reluctant;
+mod partial_writer;
+mod push;
 pub mod schedule;
 pub mod server;
 pub mod socks;
@@ -25,7 +24,8 @@ mod transport;
 pub mod wheel;
 
 pub use message::{Failure, Precedence, Priority, Progress};
-pub use push::{Promises, Wanted};
+pub(crate) use push::Promises;
+pub use push::Wanted;
 pub use schedule::Scheduler;
 pub use server::{
     Answer, Body, BodyError, Duplex, Fields, Handler, Head, Push, Reply, RequestBody, RequestHead,

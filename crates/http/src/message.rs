@@ -1,11 +1,15 @@
-//! A client's request, and the progress reports of its response.
+//! A client's request, its head in the form of HTTP/2 and HTTP/3, and the progress reports of its response.
 //!
 //! Requests are `http::Request<Bytes>`: the body is known before it is sent.
 
 use std::io;
 
-use http::HeaderMap;
-use http::header::{CONNECTION, EXPECT, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+    UPGRADE,
+};
+use http::{HeaderMap, Method, Request};
 use thiserror::Error;
 
 use crate::h2::Group;
@@ -103,4 +107,60 @@ pub enum Failure {
     /// The peer refused this request only (HTTP/2's RST_STREAM, GOAWAY).
     #[error("the server refused the request: {0}")]
     Refused(String),
+}
+
+/// The head of `request`, whose URI must be absolute.
+pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
+    streamed_head(request, Some(request.body().len() as u64))
+}
+
+/// The same for a request with a streamed body; `bytes` is its size, if known.
+pub(crate) fn streamed_head<T>(
+    request: &Request<T>,
+    bytes: Option<u64>,
+) -> Result<Request<()>, Failure> {
+    let uri = request.uri();
+    if uri.scheme().is_none() || uri.authority().is_none() {
+        return Err(Failure::Unsendable(format!(
+            "HTTP/2 and HTTP/3 need an absolute URI with scheme and host, this one is `{uri}`"
+        )));
+    }
+    let mut head = Request::new(());
+    *head.method_mut() = request.method().clone();
+    *head.uri_mut() = uri.clone();
+    let fields = head.headers_mut();
+    fields.clone_from(request.headers());
+    for name in &HTTP1_ONLY {
+        fields.remove(name);
+    }
+    match bytes {
+        None => drop(fields.remove(CONTENT_LENGTH)),
+        Some(0) if ![Method::POST, Method::PUT, Method::PATCH].contains(request.method()) => {}
+        Some(bytes) => drop(fields.insert(CONTENT_LENGTH, HeaderValue::from(bytes))),
+    }
+    Ok(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(uri: &str, body: &'static [u8]) -> Request<Bytes> {
+        let builder = Request::builder().uri(uri).method("POST");
+        let builder = builder.header("host", "a.test").header("connection", "keep-alive");
+        builder.header("accept", "*/*").body(Bytes::from_static(body)).expect("a request")
+    }
+
+    #[test]
+    fn fields_of_http1_are_left_out_and_the_length_is_told() {
+        let head = head(&request("https://a.test/x", b"12345")).expect("sendable");
+        let fields: Vec<_> = head.headers().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(fields, ["accept", "content-length"]);
+        assert_eq!(head.headers()[CONTENT_LENGTH], "5");
+    }
+
+    #[test]
+    fn a_relative_uri_is_refused() {
+        assert!(matches!(head(&request("/x", b"")), Err(Failure::Unsendable(_))));
+    }
 }

@@ -34,7 +34,7 @@ impl fmt::Debug for Wanted {
 
 /// A connection's unclaimed promises.
 #[derive(Debug)]
-pub struct Promises<T> {
+pub(crate) struct Promises<T> {
     wanted: Wanted,
     waiting: BTreeMap<String, T>,
 }

@@ -4,19 +4,18 @@
 //! asked for one chunk at a time, so that a more urgent response need not wait for queued data. SPDY's own schedule is
 //! the `spdy` crate's: [`Scheduler::spdy`] gives the corresponding policy.
 
-pub mod dependency;
-mod tree;
-mod turns;
-mod urgency;
-mod urgent;
-
+use std::collections::VecDeque;
 use std::fmt;
 
-pub use self::dependency::Dependency;
-use self::tree::Tree;
-use self::turns::{Order, Turns};
-pub use self::urgency::Urgency;
-use self::urgent::{Heed, Urgent};
+mod tree;
+mod urgency;
+
+use tree::DependencyTree;
+use urgency::{PriorityUse, UrgencySchedule};
+
+pub(crate) use tree::DEPENDENCY_BYTES;
+pub use tree::Dependency;
+pub use urgency::Urgency;
 
 /// The sharing of a connection by a server's responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,23 +47,23 @@ impl Scheduler {
     /// An empty schedule of HTTP/2's streams.
     pub fn schedule(self) -> Box<dyn Schedule> {
         match self {
-            Scheduler::Fifo => Box::new(Turns::new(Order::Whole)),
-            Scheduler::RoundRobin => Box::new(Turns::new(Order::Chunks)),
-            Scheduler::Strict => Box::new(Urgent::new(Heed::Urgency)),
-            Scheduler::Tree => Box::new(Tree::default()),
-            Scheduler::Rfc9218 => Box::new(Urgent::new(Heed::Everything)),
+            Scheduler::Fifo => Box::new(TurnSchedule::new(TurnOrder::Whole)),
+            Scheduler::RoundRobin => Box::new(TurnSchedule::new(TurnOrder::Chunks)),
+            Scheduler::Strict => Box::new(UrgencySchedule::new(PriorityUse::Urgency)),
+            Scheduler::Tree => Box::new(DependencyTree::default()),
+            Scheduler::Rfc9218 => Box::new(UrgencySchedule::new(PriorityUse::Everything)),
         }
     }
 
     /// Returns true if it uses clients' signals about their requests.
-    pub fn reads_signals(self) -> bool {
+    pub(crate) fn reads_signals(self) -> bool {
         matches!(self, Scheduler::Strict | Scheduler::Tree | Scheduler::Rfc9218)
     }
 }
 
 /// The outcome of serving a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServeOutcome {
     /// It sent this many bytes and has more.
     Chunk(usize),
     /// It sent this many bytes, its last, or was reset.
@@ -93,10 +92,61 @@ pub trait Schedule: fmt::Debug {
     fn is_empty(&self) -> bool;
 
     /// Serves the next stream; if it is blocked, the one after it. Returns false if all are blocked.
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool;
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool;
 
     /// Notes a client's signal about a stream, open or future.
     fn signal(&mut self, _stream: u32, _signal: Signal) {}
+}
+
+/// The unit of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TurnOrder {
+    /// A chunk of each, in turn.
+    Chunks,
+    /// One response after the other.
+    Whole,
+}
+
+/// Streams in the order of their responses.
+#[derive(Debug)]
+struct TurnSchedule {
+    order: TurnOrder,
+    queue: VecDeque<u32>,
+}
+
+impl TurnSchedule {
+    fn new(order: TurnOrder) -> TurnSchedule {
+        TurnSchedule { order, queue: VecDeque::new() }
+    }
+}
+
+impl Schedule for TurnSchedule {
+    fn add(&mut self, stream: u32) {
+        self.queue.push_back(stream);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool {
+        for at in 0..self.queue.len() {
+            let stream = self.queue[at];
+            match serve(stream) {
+                ServeOutcome::Blocked => continue,
+                ServeOutcome::Chunk(_) if self.order == TurnOrder::Whole => {}
+                ServeOutcome::Chunk(_) => {
+                    self.queue.remove(at);
+                    self.queue.push_back(stream);
+                }
+                ServeOutcome::Done(_) => {
+                    self.queue.remove(at);
+                }
+            }
+            return true;
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -119,12 +169,12 @@ mod tests {
         let mut order = Vec::new();
         while schedule.serve_one(&mut |stream| {
             if blocked.contains(&stream) {
-                return Served::Blocked;
+                return ServeOutcome::Blocked;
             }
             order.push(stream);
             let left = left.get_mut(&stream).expect("only what was added is served");
             *left -= 1;
-            if *left == 0 { Served::Done(100) } else { Served::Chunk(100) }
+            if *left == 0 { ServeOutcome::Done(100) } else { ServeOutcome::Chunk(100) }
         }) {}
         assert_eq!(schedule.is_empty(), blocked.is_empty());
         order
@@ -149,5 +199,25 @@ mod tests {
     fn what_spdy_cannot_say_it_cannot_schedule_by() {
         assert_eq!(Scheduler::Strict.spdy(), Some(::spdy::Policy::Priority));
         assert_eq!([Scheduler::Tree, Scheduler::Rfc9218].map(Scheduler::spdy), [None, None]);
+    }
+
+    fn turns(order: TurnOrder, blocked: &[u32]) -> Vec<u32> {
+        order_of(&mut TurnSchedule::new(order), &[(1, 1), (2, 2), (3, 3)], blocked)
+    }
+
+    #[test]
+    fn equal_streams_take_turns() {
+        assert_eq!(turns(TurnOrder::Chunks, &[]), [1, 2, 3, 2, 3, 3]);
+    }
+
+    #[test]
+    fn in_order_finishes_one_before_the_next() {
+        assert_eq!(turns(TurnOrder::Whole, &[]), [1, 2, 2, 3, 3, 3]);
+    }
+
+    #[test]
+    fn a_blocked_stream_is_passed_over() {
+        assert_eq!(turns(TurnOrder::Whole, &[1]), [2, 2, 3, 3, 3]);
+        assert_eq!(turns(TurnOrder::Chunks, &[2]), [1, 3, 3, 3]);
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use units::Time;
 
 /// Time between two ticks: an error of 0.2 s is insignificant for a timeout of seconds, as are ten wake-ups a second for a core.
-pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_A_SECOND);
+pub(crate) const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_A_SECOND);
 
 const TICKS_A_SECOND: u64 = 10;
 
@@ -27,18 +27,18 @@ const NEVER: u64 = u64::MAX;
 
 /// The wheel. Clones share it.
 #[derive(Clone)]
-pub struct Wheel(Rc<Inner>);
+pub struct Wheel(Rc<WheelInner>);
 
-struct Inner {
+struct WheelInner {
     /// Ticks since the wheel was created, as far as it was turned.
     now: Cell<u64>,
-    slots: RefCell<Vec<Vec<Rc<Entry>>>>,
+    slots: RefCell<Vec<Vec<Rc<TimerEntry>>>>,
     /// Number of entries in slots.
     linked: Cell<usize>,
     turning: Cell<bool>,
 }
 
-struct Entry {
+struct TimerEntry {
     /// Its expiry, in ticks.
     deadline: Cell<u64>,
     /// The tick of its slot; [`NEVER`] if in none.
@@ -58,7 +58,7 @@ impl Default for Wheel {
 impl Wheel {
     /// A wheel without timers.
     pub fn new() -> Wheel {
-        Wheel(Rc::new(Inner {
+        Wheel(Rc::new(WheelInner {
             now: Cell::new(0),
             slots: RefCell::new((0..SLOTS).map(|_| Vec::new()).collect()),
             linked: Cell::new(0),
@@ -68,7 +68,7 @@ impl Wheel {
 
     /// A timer that is not set.
     pub fn timer(&self) -> Timer {
-        let entry = Entry {
+        let entry = TimerEntry {
             deadline: Cell::new(NEVER),
             due: Cell::new(NEVER),
             index: Cell::new(0),
@@ -81,8 +81,8 @@ impl Wheel {
 
 /// A reusable timeout.
 pub struct Timer {
-    wheel: Rc<Inner>,
-    entry: Rc<Entry>,
+    wheel: Rc<WheelInner>,
+    entry: Rc<TimerEntry>,
 }
 
 impl Timer {
@@ -96,8 +96,8 @@ impl Timer {
         self.entry.deadline.set(deadline);
         self.entry.expired.set(false);
         if deadline < self.entry.due.get() {
-            Inner::unlink(&self.wheel, &self.entry);
-            Inner::link(&self.wheel, Rc::clone(&self.entry));
+            WheelInner::unlink(&self.wheel, &self.entry);
+            WheelInner::link(&self.wheel, Rc::clone(&self.entry));
         }
     }
 
@@ -122,12 +122,12 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        Inner::unlink(&self.wheel, &self.entry);
+        WheelInner::unlink(&self.wheel, &self.entry);
     }
 }
 
-impl Inner {
-    fn link(self: &Rc<Self>, entry: Rc<Entry>) {
+impl WheelInner {
+    fn link(self: &Rc<Self>, entry: Rc<TimerEntry>) {
         let due = entry.deadline.get().min(self.now.get() + SLOTS as u64 - 1);
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[slot_of(due)];
@@ -140,7 +140,7 @@ impl Inner {
         }
     }
 
-    fn unlink(&self, entry: &Entry) {
+    fn unlink(&self, entry: &TimerEntry) {
         let due = entry.due.replace(NEVER);
         if due == NEVER {
             return;
@@ -176,7 +176,7 @@ impl Inner {
     }
 }
 
-fn expire(entry: &Entry) {
+fn expire(entry: &TimerEntry) {
     entry.expired.set(true);
     if let Some(waker) = entry.waker.borrow_mut().take() {
         waker.wake();
@@ -194,7 +194,7 @@ fn slot_of(tick: u64) -> usize {
 }
 
 /// Turns the wheel by the world's clock, until it is empty or gone.
-async fn turn(wheel: Weak<Inner>) {
+async fn turn(wheel: Weak<WheelInner>) {
     let mut next: Time = world::now() + TICK;
     loop {
         world::sleep_until(next).await;

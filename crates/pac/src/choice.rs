@@ -70,7 +70,7 @@ impl Choice {
             }
             _ => {
                 return Err(format!(
-                    "`{entry}` begins with a word that is unknown: there are PROXY, HTTPS and DIRECT"
+                    "`{entry}` begins with an unknown keyword: supported are PROXY, HTTPS and DIRECT"
                 ));
             }
         };
@@ -121,7 +121,7 @@ mod tests {
     fn what_is_no_proxy_of_http_is_refused_by_name() {
         for (answer, says) in [
             ("SOCKS5 s.test:1080; DIRECT", "`SOCKS5 s.test:1080` names a proxy of SOCKS"),
-            ("QUIC q.test:443", "`QUIC q.test:443` begins with a word that is unknown"),
+            ("QUIC q.test:443", "`QUIC q.test:443` begins with an unknown keyword"),
             ("PROXY", "`PROXY` names no host"),
             ("PROXY p:0", "`PROXY p:0` names no host and port"),
             ("PROXY p:70000", "no host and port"),

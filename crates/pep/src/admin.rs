@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
-use http_stack::h3::bare::Counts;
+use quic::bare::Counts;
 use http_stack::server::Acceptor;
 use http_stack::{Answer, Handler, Reply, RequestHead};
 use tls::Security;

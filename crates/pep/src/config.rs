@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_stack::h3::settings::Transport;
 use ipnet::IpNet;
+use quic::Transport;
 use serde::Deserialize;
 use thiserror::Error;
 use units::parse;

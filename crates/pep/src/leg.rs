@@ -18,10 +18,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_stack::h3::bare;
+use quic::bare;
 use world::{TcpListener, TcpStream};
 
-pub use http_stack::h3::bare::{Fec, MOST_IN_GROUP};
+pub use quic::bare::{Fec, MOST_IN_GROUP};
 
 use self::channel::LegChannel;
 pub(crate) use self::channel::{SharedStream, StreamLease};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http_stack::h3::bare;
+use quic::bare;
 use tokio::sync::{Notify, watch};
 use world::{JoinHandle, TcpListener, TcpStream};
 

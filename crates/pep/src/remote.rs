@@ -12,7 +12,7 @@ use ::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use http_stack::h3::bare;
+use quic::bare;
 use ipnet::IpNet;
 use tokio::io::{AsyncRead, AsyncWrite};
 use world::TcpStream;

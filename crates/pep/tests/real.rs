@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use farlink_pep::leg::{Fec, Over, Quic};
 use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
-use http_stack::h3::settings::Transport;
+use quic::Transport;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
 

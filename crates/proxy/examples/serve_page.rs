@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use farlink_proxy::{Listen, Meters, Site, UdpPort, VirtualHosts, Workers, origin};
 use http_stack::h3;
-use http_stack::h3::settings::{Congestion, Quinn, Server, Transport};
+use http_stack::h3::settings::Server;
 use http_stack::server::Acceptor;
+use quic::{Congestion, Quinn, Transport};
 use tls::{Chain, Identity, Protocol, Security};
 
 fn main() -> Result<(), Box<dyn Error>> {

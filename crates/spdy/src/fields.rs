@@ -16,11 +16,11 @@ use crate::Version;
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     text: Vec<u8>,
-    pairs: Vec<Pair>,
+    pairs: Vec<FieldPair>,
 }
 
 #[derive(Clone, Debug)]
-struct Pair {
+struct FieldPair {
     name: Range<usize>,
     value: Range<usize>,
 }
@@ -29,7 +29,7 @@ struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
     /// The lengths in the block do not add up to its size.
-    #[error("the header block's lengths do not fit its size")]
+    #[error("the header block's lengths do not match its size")]
     Framing,
     /// The block has more pairs than this end's limit.
     #[error("the header block has more than {limit} fields")]
@@ -41,13 +41,13 @@ pub enum FieldError {
     #[error("a name in the header block is empty or not lower-case ASCII")]
     Name,
     /// A name occurs twice.
-    #[error("a name stands twice in the header block")]
+    #[error("the header block repeats a name")]
     Duplicate,
     /// A value is empty where this is not allowed: beside another value, or at all in version 2.
     #[error("a value in the header block is empty")]
     EmptyValue,
     /// A name or value is too long for the version's lengths.
-    #[error("a name or value is longer than the version can say")]
+    #[error("a name or value is too long for the version's length field")]
     TooLong,
 }
 
@@ -83,7 +83,7 @@ impl Fields {
             }
             self.text.extend_from_slice(value.as_ref());
         }
-        self.pairs.push(Pair { name, value: start..self.text.len() });
+        self.pairs.push(FieldPair { name, value: start..self.text.len() });
     }
 
     fn append(&mut self, text: &[u8]) -> Range<usize> {
@@ -162,14 +162,14 @@ impl Fields {
     /// # Errors
     /// See [`FieldError`].
     pub fn read(version: Version, block: &[u8], limit: usize) -> Result<Fields, FieldError> {
-        let mut reader = Reader { width: Width::of(version), block, at: 0 };
+        let mut reader = BlockReader { width: Width::of(version), block, at: 0 };
         let count = reader.number()?;
         if count > limit {
             return Err(FieldError::TooMany { limit });
         }
         let mut pairs = Vec::with_capacity(count);
         for _ in 0..count {
-            pairs.push(Pair { name: reader.text()?, value: reader.text()? });
+            pairs.push(FieldPair { name: reader.text()?, value: reader.text()? });
         }
         if reader.at != block.len() {
             return Err(FieldError::Framing);
@@ -243,13 +243,13 @@ impl Width {
     }
 }
 
-struct Reader<'a> {
+struct BlockReader<'a> {
     width: Width,
     block: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn take(&mut self, bytes: usize) -> Result<Range<usize>, FieldError> {
         let end = self.at.checked_add(bytes).filter(|end| *end <= self.block.len());
         let start = std::mem::replace(&mut self.at, end.ok_or(FieldError::Framing)?);

@@ -2,22 +2,18 @@
 //!
 //! Header blocks stay compressed here: frames can be parsed without the state of a session.
 
-mod parse;
-mod reader;
-mod settings;
-mod write;
-
 use bytes::Bytes;
 use thiserror::Error;
 
-pub use self::reader::Reader;
-pub use self::settings::{Setting, SettingId, Settings};
-pub use self::write::{
+use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
+
+mod codec;
+
+pub use self::codec::Reader;
+pub use self::codec::{
     data_head, go_away, headers, noop, ping, rst_stream, settings, syn_reply, syn_stream,
     window_update,
 };
-
-use crate::{CloseReason, Priority, ResetReason, StreamId, Version};
 
 /// Size of every frame's head.
 pub const HEAD_BYTES: usize = 8;
@@ -113,7 +109,7 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// A control frame is larger than this end's limit.
-    #[error("a {kind} frame has {length} bytes; at most {limit} are taken")]
+    #[error("{kind} frame of {length} bytes exceeds the limit of {limit}")]
     TooLarge {
         /// Type of the frame.
         kind: &'static str,
@@ -123,7 +119,7 @@ pub enum FrameError {
         limit: usize,
     },
     /// A control frame's length is wrong for its type.
-    #[error("a {kind} frame has {length} bytes, which cannot be")]
+    #[error("invalid length of a {kind} frame: {length} bytes")]
     Length {
         /// Type of the frame.
         kind: &'static str,
@@ -134,7 +130,7 @@ pub enum FrameError {
 
 /// The types of control frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FrameType {
     SynStream = 1,
     SynReply = 2,
     RstStream = 3,
@@ -147,26 +143,26 @@ enum Kind {
     Credential = 10,
 }
 
-impl Kind {
-    const ALL: [Kind; 10] = [
-        Kind::SynStream,
-        Kind::SynReply,
-        Kind::RstStream,
-        Kind::Settings,
-        Kind::Noop,
-        Kind::Ping,
-        Kind::GoAway,
-        Kind::Headers,
-        Kind::WindowUpdate,
-        Kind::Credential,
+impl FrameType {
+    const ALL: [FrameType; 10] = [
+        FrameType::SynStream,
+        FrameType::SynReply,
+        FrameType::RstStream,
+        FrameType::Settings,
+        FrameType::Noop,
+        FrameType::Ping,
+        FrameType::GoAway,
+        FrameType::Headers,
+        FrameType::WindowUpdate,
+        FrameType::Credential,
     ];
 
     /// The type with this number, if `version` has it.
-    fn find(number: u16, version: Version) -> Option<Kind> {
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u16 == number)?;
+    fn find(number: u16, version: Version) -> Option<FrameType> {
+        let kind = FrameType::ALL.into_iter().find(|kind| *kind as u16 == number)?;
         let exists = match kind {
-            Kind::Noop => version == Version::V2,
-            Kind::WindowUpdate | Kind::Credential => version != Version::V2,
+            FrameType::Noop => version == Version::V2,
+            FrameType::WindowUpdate | FrameType::Credential => version != Version::V2,
             _ => true,
         };
         exists.then_some(kind)
@@ -174,16 +170,16 @@ impl Kind {
 
     fn name(self) -> &'static str {
         match self {
-            Kind::SynStream => "SYN_STREAM",
-            Kind::SynReply => "SYN_REPLY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::Noop => "NOOP",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::Headers => "HEADERS",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Credential => "CREDENTIAL",
+            FrameType::SynStream => "SYN_STREAM",
+            FrameType::SynReply => "SYN_REPLY",
+            FrameType::RstStream => "RST_STREAM",
+            FrameType::Settings => "SETTINGS",
+            FrameType::Noop => "NOOP",
+            FrameType::Ping => "PING",
+            FrameType::GoAway => "GOAWAY",
+            FrameType::Headers => "HEADERS",
+            FrameType::WindowUpdate => "WINDOW_UPDATE",
+            FrameType::Credential => "CREDENTIAL",
         }
     }
 }
@@ -216,5 +212,92 @@ impl Block {
     /// The frame's size on the wire.
     pub fn wire_bytes(&self, version: Version) -> usize {
         HEAD_BYTES + block_offset(version) + self.block.len()
+    }
+}
+
+// The entries of a SETTINGS frame (2.6.4).
+
+/// Id of a setting, of 24 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SettingId(pub u32);
+
+impl SettingId {
+    /// The sender's estimate of the uplink bandwidth, in kB/s.
+    pub const UPLOAD_BANDWIDTH: SettingId = SettingId(1);
+    /// The sender's estimate of the downlink bandwidth, in kB/s.
+    pub const DOWNLOAD_BANDWIDTH: SettingId = SettingId(2);
+    /// The sender's estimate of the round-trip time, in ms.
+    pub const ROUND_TRIP_TIME: SettingId = SettingId(3);
+    /// Maximum streams that the recipient may have open.
+    pub const MAX_CONCURRENT_STREAMS: SettingId = SettingId(4);
+    /// The sender's congestion window, in packets.
+    pub const CURRENT_CWND: SettingId = SettingId(5);
+    /// The sender's rate of retransmissions.
+    pub const DOWNLOAD_RETRANS_RATE: SettingId = SettingId(6);
+    /// The initial window of each stream at the sender, in bytes.
+    pub const INITIAL_WINDOW_SIZE: SettingId = SettingId(7);
+    /// Number of client certificates that the sender keeps. In version 3 only.
+    pub const CLIENT_CERTIFICATE_VECTOR_SIZE: SettingId = SettingId(8);
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its id.
+    pub id: SettingId,
+    /// Its value.
+    pub value: u32,
+    /// True if the server asks the client to keep it for later sessions (FLAG_SETTINGS_PERSIST_VALUE).
+    pub persist: bool,
+    /// True if the client returns a value kept from an earlier session of this server (FLAG_SETTINGS_PERSISTED).
+    pub persisted: bool,
+}
+
+impl Setting {
+    /// A setting for this session alone.
+    pub fn new(id: SettingId, value: u32) -> Setting {
+        Setting { id, value, persist: false, persisted: false }
+    }
+}
+
+/// All entries of a frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// True if the client must forget all kept values (FLAG_SETTINGS_CLEAR_SETTINGS).
+    pub clear: bool,
+    /// The entries, in order.
+    pub entries: Vec<Setting>,
+}
+
+impl Settings {
+    /// The value of `id`: the first one of several entries.
+    pub fn get(&self, id: SettingId) -> Option<u32> {
+        self.entries.iter().find(|entry| entry.id == id).map(|entry| entry.value)
+    }
+}
+
+const ENTRY_BYTES: usize = 8;
+
+const PERSIST: u8 = 0x1;
+const PERSISTED: u8 = 0x2;
+
+impl Setting {
+    /// Flags and id. `is_v2`: the id comes first and in little-endian order, a mistake of the first implementation
+    /// that draft 2 made the rule.
+    fn key(self, is_v2: bool) -> [u8; 4] {
+        let flags = flag(PERSIST, self.persist) | flag(PERSISTED, self.persisted);
+        let [_, high, middle, low] = self.id.0.to_be_bytes();
+        if is_v2 { [low, middle, high, flags] } else { [flags, high, middle, low] }
+    }
+
+    fn parse(entry: [u8; ENTRY_BYTES], is_v2: bool) -> Setting {
+        let [a, b, c, d, value @ ..] = entry;
+        let (flags, id) = if is_v2 { (d, [0, c, b, a]) } else { (a, [0, b, c, d]) };
+        Setting {
+            id: SettingId(u32::from_be_bytes(id)),
+            value: u32::from_be_bytes(value),
+            persist: flags & PERSIST != 0,
+            persisted: flags & PERSISTED != 0,
+        }
     }
 }

@@ -14,30 +14,27 @@
 
 #![forbid(unsafe_code)]
 
+mod codes;
 mod compress;
 mod config;
-mod context;
 mod fields;
 pub mod frame;
 pub mod message;
 mod output;
-mod priority;
-mod reason;
 mod recall;
 mod schedule;
 mod session;
-mod stream_id;
 mod version;
 mod window;
 
+pub use crate::codes::Priority;
+pub use crate::codes::StreamId;
+pub use crate::codes::{CloseReason, ResetReason};
 pub use compress::{Compression, Deflater, InflateError, Inflater};
 pub use config::{Config, Limits, PushedHead};
 pub use fields::{FieldError, Fields};
 pub use output::Output;
-pub use priority::Priority;
-pub use reason::{CloseReason, ResetReason};
 pub use recall::Recall;
 pub use schedule::Policy;
 pub use session::{CommandError, Event, Message, OpenError, Opened, Role, Session, SessionError};
-pub use stream_id::StreamId;
 pub use version::Version;

@@ -20,7 +20,7 @@ pub struct RequestLine<'a> {
 }
 
 /// The names of one version.
-struct Names {
+struct HeaderNames {
     method: &'static str,
     scheme: &'static str,
     host: &'static str,
@@ -29,7 +29,7 @@ struct Names {
     status: &'static str,
 }
 
-const NAMES_2: Names = Names {
+const NAMES_2: HeaderNames = HeaderNames {
     method: "method",
     scheme: "scheme",
     host: "host",
@@ -38,7 +38,7 @@ const NAMES_2: Names = Names {
     status: "status",
 };
 
-const NAMES_3: Names = Names {
+const NAMES_3: HeaderNames = HeaderNames {
     method: ":method",
     scheme: ":scheme",
     host: ":host",
@@ -47,7 +47,7 @@ const NAMES_3: Names = Names {
     status: ":status",
 };
 
-fn names(version: Version) -> &'static Names {
+fn names(version: Version) -> &'static HeaderNames {
     if version == Version::V2 { &NAMES_2 } else { &NAMES_3 }
 }
 
@@ -55,7 +55,7 @@ const HTTP: &str = "HTTP/1.1";
 
 /// A mandatory field of a block is missing or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the header block has no (valid) `{0}`")]
+#[error("the header block lacks a valid `{0}`")]
 pub struct Missing(pub &'static str);
 
 /// The beginning of a request's block; the other fields are to be pushed after it.

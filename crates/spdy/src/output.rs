@@ -10,13 +10,13 @@ use bytes::{Buf, Bytes, BytesMut};
 #[derive(Debug, Default)]
 pub struct Output {
     small: BytesMut,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<OutputPiece>,
     remaining: usize,
     passed: u64,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum OutputPiece {
     /// Number of bytes in the buffer of small pieces.
     Small(usize),
     Body(Bytes),
@@ -42,12 +42,12 @@ impl Output {
                 break;
             }
             let piece = match piece {
-                Piece::Small(bytes) => {
+                OutputPiece::Small(bytes) => {
                     let (piece, rest) = small.split_at(*bytes);
                     small = rest;
                     piece
                 }
-                Piece::Body(body) => body,
+                OutputPiece::Body(body) => body,
             };
             let taken = piece.len().min(left);
             *slot = IoSlice::new(&piece[..taken]);
@@ -81,15 +81,15 @@ impl Output {
         let bytes = self.small.len() - before;
         self.remaining += bytes;
         match self.pieces.back_mut() {
-            Some(Piece::Small(last)) => *last += bytes,
-            _ => self.pieces.push_back(Piece::Small(bytes)),
+            Some(OutputPiece::Small(last)) => *last += bytes,
+            _ => self.pieces.push_back(OutputPiece::Small(bytes)),
         }
     }
 
     /// Queues a piece of a body.
     pub(crate) fn share(&mut self, body: Bytes) {
         self.remaining += body.len();
-        self.pieces.push_back(Piece::Body(body));
+        self.pieces.push_back(OutputPiece::Body(body));
     }
 
     /// Removes the first `bytes`, which the transport has taken.
@@ -104,13 +104,13 @@ impl Output {
         while left > 0 {
             let front = self.pieces.front_mut().expect("what remains lies in pieces");
             let (taken, is_done) = match front {
-                Piece::Small(size) => {
+                OutputPiece::Small(size) => {
                     let taken = left.min(*size);
                     *size -= taken;
                     self.small.advance(taken);
                     (taken, *size == 0)
                 }
-                Piece::Body(body) => {
+                OutputPiece::Body(body) => {
                     let taken = left.min(body.len());
                     body.advance(taken);
                     (taken, body.is_empty())

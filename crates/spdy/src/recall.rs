@@ -15,23 +15,23 @@ use crate::{Compression, Version};
 
 /// Results of contexts, up to a total size. Clones share it.
 #[derive(Clone)]
-pub struct Recall(Arc<Mutex<Tree>>);
+pub struct Recall(Arc<Mutex<RecallTree>>);
 
 impl Recall {
     /// Creates one of about `limit` bytes: when full it forgets everything, and contexts compute from then on.
     pub fn new(limit: usize) -> Recall {
         let (nodes, roots) = (Vec::new(), Vec::new());
-        Recall(Arc::new(Mutex::new(Tree { nodes, roots, bytes: 0, limit, generation: 0 })))
+        Recall(Arc::new(Mutex::new(RecallTree { nodes, roots, bytes: 0, limit, generation: 0 })))
     }
 
     /// The position of a new context.
-    pub(crate) fn begin(&self, beginning: Beginning) -> Place {
+    pub(crate) fn begin(&self, beginning: Beginning) -> RecallPosition {
         let mut tree = self.tree();
         let node = tree.root(beginning);
-        Place { recall: self.clone(), generation: tree.generation, node }
+        RecallPosition { recall: self.clone(), generation: tree.generation, node }
     }
 
-    fn tree(&self) -> MutexGuard<'_, Tree> {
+    fn tree(&self) -> MutexGuard<'_, RecallTree> {
         self.0.lock().expect("nothing panics while it looks or adds")
     }
 }
@@ -53,14 +53,14 @@ pub(crate) enum Beginning {
 
 /// Position of a context: after the blocks so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RecallPosition {
     recall: Recall,
     /// Generation of the tree at that time: a position in a forgotten tree is invalid.
     generation: u64,
     node: usize,
 }
 
-impl Place {
+impl RecallPosition {
     /// Advances over `block`, if that is known here: replaces the contents of `out` with its result, and returns
     /// the block.
     pub(crate) fn recall(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Bytes> {
@@ -74,17 +74,17 @@ impl Place {
     }
 
     /// Advances over `block` with its `result`; `None` if there is no space for it.
-    pub(crate) fn learn(self, block: &[u8], result: &[u8]) -> Option<Place> {
+    pub(crate) fn learn(self, block: &[u8], result: &[u8]) -> Option<RecallPosition> {
         let node = self.recall.tree().learn(&self, block, result)?;
-        Some(Place { node, ..self })
+        Some(RecallPosition { node, ..self })
     }
 }
 
 /// Approximate overhead of a node: itself, its entry in another, the allocator's.
 const NODE_BYTES: usize = 160;
 
-struct Tree {
-    nodes: Vec<Node>,
+struct RecallTree {
+    nodes: Vec<RecallNode>,
     /// Initial parameters, each with its node.
     roots: Vec<(Beginning, usize)>,
     /// Size of the nodes.
@@ -94,7 +94,7 @@ struct Tree {
     generation: u64,
 }
 
-struct Node {
+struct RecallNode {
     /// The block that leads here, and its result.
     block: Bytes,
     result: Box<[u8]>,
@@ -102,7 +102,7 @@ struct Node {
     next: Vec<usize>,
 }
 
-impl Tree {
+impl RecallTree {
     fn root(&mut self, beginning: Beginning) -> usize {
         if let Some((_, node)) = self.roots.iter().find(|(of, _)| *of == beginning) {
             return *node;
@@ -114,12 +114,12 @@ impl Tree {
 
     fn add(&mut self, block: Bytes, result: &[u8]) -> usize {
         self.bytes += NODE_BYTES + block.len() + result.len();
-        self.nodes.push(Node { block, result: result.into(), next: Vec::new() });
+        self.nodes.push(RecallNode { block, result: result.into(), next: Vec::new() });
         self.nodes.len() - 1
     }
 
     /// The node that `block` leads to from `place`.
-    fn follow(&self, place: &Place, block: &[u8]) -> Option<usize> {
+    fn follow(&self, place: &RecallPosition, block: &[u8]) -> Option<usize> {
         let is_current = place.generation == self.generation;
         is_current.then(|| self.position(place.node, block).ok()).flatten()
     }
@@ -131,7 +131,7 @@ impl Tree {
         found.map(|at| next[at])
     }
 
-    fn learn(&mut self, place: &Place, block: &[u8], result: &[u8]) -> Option<usize> {
+    fn learn(&mut self, place: &RecallPosition, block: &[u8], result: &[u8]) -> Option<usize> {
         if place.generation != self.generation {
             return None;
         }
@@ -185,7 +185,7 @@ mod tests {
         let place = recall.begin(BEGINNING).learn(b"one", b"1").unwrap();
         assert!(place.learn(&[0; NODE_BYTES], b"").is_none());
         let mut out = Vec::new();
-        let mut stale = Place { recall: recall.clone(), generation: 0, node: 0 };
+        let mut stale = RecallPosition { recall: recall.clone(), generation: 0, node: 0 };
         assert_eq!(stale.recall(b"one", &mut out), None);
         assert_eq!(recall.begin(BEGINNING).recall(b"one", &mut out), None);
         assert!(stale.learn(b"one", b"1").is_none());

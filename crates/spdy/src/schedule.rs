@@ -33,7 +33,7 @@ impl Policy {
 
 /// A stream's position in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TurnPosition {
     level: u8,
     turn: u64,
     stream: StreamId,
@@ -41,40 +41,40 @@ pub(crate) struct Place {
 
 /// The streams that may send.
 #[derive(Debug)]
-pub(crate) struct Schedule {
+pub(crate) struct DataSchedule {
     policy: Policy,
-    ready: BTreeSet<Place>,
+    ready: BTreeSet<TurnPosition>,
     turns: u64,
 }
 
-impl Schedule {
-    pub(crate) fn new(policy: Policy) -> Schedule {
-        Schedule { policy, ready: BTreeSet::new(), turns: 0 }
+impl DataSchedule {
+    pub(crate) fn new(policy: Policy) -> DataSchedule {
+        DataSchedule { policy, ready: BTreeSet::new(), turns: 0 }
     }
 
     /// A position after all others of its level, for a stream's whole life.
-    pub(crate) fn place(&mut self, stream: StreamId, priority: Priority) -> Place {
+    pub(crate) fn place(&mut self, stream: StreamId, priority: Priority) -> TurnPosition {
         self.turns += 1;
-        Place { level: self.policy.level(priority), turn: self.turns, stream }
+        TurnPosition { level: self.policy.level(priority), turn: self.turns, stream }
     }
 
     /// Adds the stream of this position, which may send.
-    pub(crate) fn insert(&mut self, place: Place) {
+    pub(crate) fn insert(&mut self, place: TurnPosition) {
         self.ready.insert(place);
     }
 
     /// Removes the stream of this position, which has nothing (more) to send, or may not.
-    pub(crate) fn remove(&mut self, place: Place) {
+    pub(crate) fn remove(&mut self, place: TurnPosition) {
         self.ready.remove(&place);
     }
 
     /// Moves the stream after a sent frame; returns its next position.
-    pub(crate) fn after_turn(&mut self, place: Place) -> Place {
+    pub(crate) fn after_turn(&mut self, place: TurnPosition) -> TurnPosition {
         if !self.policy.takes_turns() {
             return place;
         }
         self.turns += 1;
-        Place { turn: self.turns, ..place }
+        TurnPosition { turn: self.turns, ..place }
     }
 
     /// The streams that may send, the next first.
@@ -93,7 +93,7 @@ mod tests {
 
     /// The order in which streams 1 (low), 3 (high) and 5 (high) send two frames each.
     fn order(policy: Policy) -> Vec<u32> {
-        let mut schedule = Schedule::new(policy);
+        let mut schedule = DataSchedule::new(policy);
         for (stream, level) in [(1, 7), (3, 0), (5, 0)] {
             let place = schedule.place(StreamId::new(stream), Priority::new(level));
             schedule.insert(place);

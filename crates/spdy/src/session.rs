@@ -5,31 +5,27 @@
 //! [`Policy`](crate::Policy), and [`Session::advance`] reports the bytes taken by the transport. Bytes in the
 //! output can no longer be reordered: produce little at a time.
 
-mod error;
 mod event;
-mod flood;
 mod receive;
-mod stream;
 mod streams;
-mod transmit;
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-pub use self::error::{CommandError, OpenError, SessionError};
 pub use self::event::{Event, Message};
-use self::flood::Floods;
-use self::stream::{Half, Stream};
 use self::streams::Streams;
+use crate::compress::Context;
 use crate::compress::{Deflater, Inflater};
-use crate::context::Context;
 use crate::frame::{self, Block, Reader, Setting, SettingId, Settings, SynStream};
 use crate::window::{INITIAL_WINDOW, ReceiveWindow, SendWindow};
 use crate::{
     CloseReason, Config, FieldError, Fields, Output, Priority, Recall, ResetReason, StreamId,
     Version,
 };
+pub use event::{CommandError, OpenError, SessionError};
+use receive::SessionRateLimits;
+use streams::{HalfState, Stream};
 
 /// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +64,7 @@ pub struct Session {
     /// Maximum streams opened by this end.
     allowed_streams: u32,
     pings: Pings,
-    floods: Floods,
+    floods: SessionRateLimits,
     life: Life,
     events: VecDeque<Event>,
     output: Output,
@@ -127,7 +123,7 @@ impl Session {
                 next: if role == Role::Client { 1 } else { 2 },
                 unanswered: VecDeque::new(),
             },
-            floods: Floods::new(limits),
+            floods: SessionRateLimits::new(limits),
             life: Life::default(),
             events: VecDeque::new(),
             output: Output::default(),
@@ -208,7 +204,7 @@ impl Session {
         let stream = self.next_stream()?;
         let mut state = self.new_stream(stream, priority);
         if fin {
-            state.sending = Half::Closed;
+            state.sending = HalfState::Closed;
         }
         let syn = SynStream {
             stream,
@@ -237,7 +233,7 @@ impl Session {
         request.filter(|it| it.takes_data()).ok_or(OpenError::Associated(associated))?;
         let stream = self.next_stream()?;
         let mut state = self.new_stream(stream, priority);
-        state.receiving = Half::Closed;
+        state.receiving = HalfState::Closed;
         state.is_replied = true;
         state.associated = associated;
         let block = self.compress(fields)?;
@@ -318,7 +314,7 @@ impl Session {
         let state = self.streams.get_mut(stream).expect("it was found a moment ago");
         state.is_replied = true;
         if fin {
-            state.sending = Half::Closed;
+            state.sending = HalfState::Closed;
             self.note_ending(stream);
             self.streams.settle(stream);
         }
@@ -339,7 +335,7 @@ impl Session {
     /// Releases `bytes` of a stream's data, which the owner has used: the peer may send as many more.
     pub fn consume(&mut self, stream: StreamId, bytes: usize) {
         if let Some(state) = self.streams.get_mut(stream)
-            && state.receiving == Half::Open
+            && state.receiving == HalfState::Open
             && let Some(delta) = state.receive_window.as_mut().and_then(|w| w.consume(bytes))
         {
             self.update_window(stream, delta);

@@ -36,17 +36,17 @@ impl Version {
     }
 
     /// Returns true if each stream has a flow-control window.
-    pub fn has_stream_windows(self) -> bool {
+    pub(crate) fn has_stream_windows(self) -> bool {
         self != Version::V2
     }
 
     /// Returns true if the session has a flow-control window.
-    pub fn has_session_window(self) -> bool {
+    pub(crate) fn has_session_window(self) -> bool {
         self == Version::V31
     }
 
     /// The least urgent priority: 7, of 3 bits; in version 2 only 3, of 2 bits.
-    pub fn lowest_priority(self) -> u8 {
+    pub(crate) fn lowest_priority(self) -> u8 {
         match self {
             Version::V2 => 3,
             Version::V3 | Version::V31 => 7,
@@ -54,7 +54,7 @@ impl Version {
     }
 
     /// The dictionary of header compression (2.6.10.1).
-    pub fn dictionary(self) -> &'static [u8] {
+    pub(crate) fn dictionary(self) -> &'static [u8] {
         match self {
             Version::V2 => include_bytes!("../data/dictionary-2.bin"),
             Version::V3 | Version::V31 => include_bytes!("../data/dictionary-3.bin"),

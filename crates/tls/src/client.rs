@@ -2,24 +2,23 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
 
 use rustls::ClientConfig;
 use rustls::client::ClientSessionMemoryCache;
+use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
-use super::clock::WorldClock;
 use super::model::{self, Modelled};
-use super::name::server_name;
-use super::provider::provider;
 use super::records::Records;
 use super::settings::{Protocol, Resumption, Settings, Version};
 use super::stream::Stream;
-use super::trust::FixedLeaves;
+use crate::determinism::TlsClock;
+use crate::determinism::provider;
+use crate::identity::FixedLeaves;
 
 /// Number of servers whose sessions a client remembers.
 const SESSIONS: usize = 256;
@@ -27,9 +26,9 @@ const SESSIONS: usize = 256;
 /// A client's settings and the sessions that it may resume. Clones share both: a journey makes one
 /// and keeps it, so that its later visits resume; a fresh one has no sessions.
 #[derive(Clone)]
-pub struct ClientSessions(Rc<Inner>);
+pub struct ClientSessions(Rc<SessionsInner>);
 
-struct Inner {
+struct SessionsInner {
     settings: Settings,
     store: Arc<ClientSessionMemoryCache>,
     /// QUIC's sessions: they hold the server's transport parameters, too, and are of no use over TCP.
@@ -57,7 +56,7 @@ impl ClientSessions {
         let [store, quic_store] =
             [(); 2].map(|()| Arc::new(ClientSessionMemoryCache::new(SESSIONS)));
         let (modelled, configs) = Default::default();
-        ClientSessions(Rc::new(Inner { settings, store, quic_store, modelled, configs }))
+        ClientSessions(Rc::new(SessionsInner { settings, store, quic_store, modelled, configs }))
     }
 
     /// A client with the same settings that has no sessions.
@@ -100,7 +99,7 @@ impl ClientSessions {
         modelled: Modelled,
         protocol: Protocol,
     ) -> io::Result<Stream> {
-        let Inner { settings, modelled: sessions, .. } = &*self.0;
+        let SessionsInner { settings, modelled: sessions, .. } = &*self.0;
         let offered = offered(protocol);
         let stream = model::connect(tcp, host, modelled, offered, settings, sessions).await?;
         Ok(Stream::modelled(stream))
@@ -113,13 +112,13 @@ impl ClientSessions {
     }
 }
 
-impl Inner {
+impl SessionsInner {
     fn config(&self, version: Version, protocol: Protocol) -> ClientConfig {
         static TRUST: OnceLock<Arc<FixedLeaves>> = OnceLock::new();
         let provider = provider(&self.settings.randomness);
         let algorithms = provider.signature_verification_algorithms;
         let trust = TRUST.get_or_init(|| Arc::new(FixedLeaves { algorithms }));
-        let clock = Arc::new(WorldClock { start: self.settings.start });
+        let clock = Arc::new(TlsClock { start: self.settings.start });
         let mut config = ClientConfig::builder_with_details(provider, clock)
             .with_protocol_versions(&version.only())
             .expect("ring's suites cover both versions")
@@ -156,5 +155,50 @@ fn offered(protocol: Protocol) -> Vec<Protocol> {
         Protocol::H1 => vec![Protocol::H1],
         Protocol::H2 | Protocol::Spdy(_) => vec![protocol, Protocol::H1],
         Protocol::H3 => vec![Protocol::H3],
+    }
+}
+
+/// The longest label in DNS, in bytes (RFC 1035, section 2.3.4).
+const LONGEST_LABEL: usize = 63;
+
+/// The server called `host`: a DNS name or an address, an IPv6 address with or without brackets.
+///
+/// # Errors
+/// If it is neither; the message gives the reason.
+pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
+    let name = ServerName::try_from(unbracketed(host)).map(|name| name.to_owned());
+    name.map_err(|_| {
+        let label = host.split('.').find(|label| label.len() > LONGEST_LABEL);
+        let message = match label {
+            Some(label) => format!(
+                "`{host}` is no host name: its label `{label}` has {} bytes, and DNS allows {LONGEST_LABEL}",
+                label.len()
+            ),
+            None => format!("`{host}` is neither a DNS name nor an address that TLS could ask for"),
+        };
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })
+}
+
+/// A host as TLS names it: without the brackets that a URL puts around an IPv6 address (RFC 3986, section 3.2.2).
+pub fn unbracketed(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_addresses() {
+        for host in ["a.test", "[2001:db8::7]", "2001:db8::7", "192.0.2.1", "a_b.test"] {
+            assert!(server_name(host).is_ok(), "{host}");
+        }
+        assert!(matches!(server_name("[::1]"), Ok(ServerName::IpAddress(_))));
+        let long = format!("{}.test", "a".repeat(64));
+        let error = server_name(&long).unwrap_err().to_string();
+        assert!(error.contains("has 64 bytes, and DNS allows 63"), "{error}");
+        assert!(server_name(&format!("{}.test", "a".repeat(63))).is_ok());
+        assert!(server_name("a b").is_err());
     }
 }

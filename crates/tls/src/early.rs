@@ -13,7 +13,7 @@ use rustls::{ServerConfig, ServerConnection};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::TcpStream;
 
-use super::sealing::Sealing;
+use crate::records::Sealing;
 
 /// A connection whose handshake may still be under way.
 pub(super) struct ServerStream {

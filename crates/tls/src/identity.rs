@@ -1,4 +1,4 @@
-//! The fixed identities that servers present.
+//! The fixed identities that servers present, their certificate chains, and trust in them.
 //!
 //! Their keys are public (see `assets/README.md`): they identify a server to farlink's clients and to a browser that was
 //! told to trust them, and protect nothing. A chain is a leaf and an intermediate, as on real sites, of the same size for
@@ -7,15 +7,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rcgen::KeyPair;
+use rcgen::{
+    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, IsCa, Issuer,
+    KeyPair, PublicKeyData, SerialNumber, date_time_ymd,
+};
 use ring::digest::{SHA256, digest};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::sign::any_supported_type;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-use super::chain;
-use super::ecdsa::EvenSignatures;
+use crate::determinism::EvenSignatures;
 
 /// A server's fixed identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,13 +98,13 @@ impl Identity {
     }
 
     fn made_chain(self, bytes: usize) -> Vec<CertificateDer<'static>> {
-        chain::chain(&self.key_pair(), &Identity::Rsa2048.key_pair(), bytes)
+        chain(&self.key_pair(), &Identity::Rsa2048.key_pair(), bytes)
     }
 
     /// A generated chain, cached for the process.
     fn kept_chain(self, bytes: usize) -> Vec<CertificateDer<'static>> {
-        type Kept = Mutex<BTreeMap<(Identity, usize), Vec<CertificateDer<'static>>>>;
-        static KEPT: Kept = Mutex::new(BTreeMap::new());
+        type ChainCache = Mutex<BTreeMap<(Identity, usize), Vec<CertificateDer<'static>>>>;
+        static KEPT: ChainCache = Mutex::new(BTreeMap::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         kept.entry((self, bytes)).or_insert_with(|| self.made_chain(bytes)).clone()
     }
@@ -114,7 +120,7 @@ impl Identity {
         match self {
             Identity::Ed25519 => 64,
             Identity::Rsa2048 => 256,
-            Identity::EcdsaP256 => super::ecdsa::SIGNATURE_BYTES,
+            Identity::EcdsaP256 => crate::determinism::SIGNATURE_BYTES,
         }
     }
 
@@ -178,9 +184,154 @@ fn signing_key(pem: &[u8]) -> Arc<dyn rustls::sign::SigningKey> {
     any_supported_type(&private_key(pem)).expect("the committed key is Ed25519, RSA or ECDSA")
 }
 
+// Certificate chains of a chosen size.
+//
+// They are real certificates (RFC 5280): a leaf for the identity's key and as many intermediates as real chains of that size
+// have, each signed by the public test key for RSA-2048, as today's public CAs sign. A private extension pads them in place
+// of the fields of public certificates that they lack (policies, timestamps, names), so that the chain has the chosen size
+// to the byte. The chain is not verified up to a root: farlink's clients look at the leaf's key (below).
+
+/// The smallest chain: a leaf with an RSA-2048 key and signature has about 0.8 KB.
+pub const LEAST_CHAIN_BYTES: usize = 1_000;
+/// The largest: beyond any chain of public CAs, and the certificate message still fits one record.
+pub const MOST_CHAIN_BYTES: usize = 12_000;
+
+/// A certificate of usual size; a chain has as many of these as fit.
+const USUAL_CERTIFICATE_BYTES: usize = 1_600;
+
+/// The extension that holds the filler: 2.25 is the arc for anybody (ITU-T X.667), as in `assets/generate.sh`.
+const FILLER: [u64; 3] = [2, 25, 102_976];
+
+/// A chain of `bytes` for the public key `subject`, the leaf first; `issuer_key` signs all of it.
+///
+/// # Panics
+/// If a certificate cannot be made, which means that our own keys are broken.
+pub(super) fn chain(
+    subject: &impl PublicKeyData,
+    issuer_key: &KeyPair,
+    bytes: usize,
+) -> Vec<CertificateDer<'static>> {
+    let bytes = bytes.clamp(LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES);
+    let count = bytes.div_ceil(USUAL_CERTIFICATE_BYTES);
+    let share = bytes / count;
+    (0..count)
+        .map(|depth| {
+            // The leaf takes the remainder.
+            let size = if depth == 0 { bytes - share * (count - 1) } else { share };
+            match depth {
+                0 => certificate(subject, issuer_key, depth, size),
+                _ => certificate(issuer_key, issuer_key, depth, size),
+            }
+        })
+        .collect()
+}
+
+/// One certificate of exactly `size` bytes.
+fn certificate(
+    subject: &impl PublicKeyData,
+    issuer_key: &KeyPair,
+    depth: usize,
+    size: usize,
+) -> CertificateDer<'static> {
+    let above = named(depth + 1, 0);
+    let issuer = Issuer::from_params(&above, issuer_key);
+    // DER's length fields grow with their values: the filler converges on the size, and a longer name reaches a size that it skips.
+    for slack in 0..8 {
+        let mut filler = 0;
+        for _ in 0..4 {
+            let mut params = named(depth, slack);
+            let content = vec![0; filler];
+            params.custom_extensions.push(CustomExtension::from_oid_content(&FILLER, content));
+            let made = params.signed_by(subject, &issuer).expect("our own keys sign");
+            if made.der().len() == size {
+                return made.der().clone();
+            }
+            filler = (filler + size).saturating_sub(made.der().len());
+        }
+    }
+    panic!("no certificate of {size} bytes can be made for a key of this size");
+}
+
+/// The subject at this depth of the chain, 0 being the leaf; `slack` letters pad its name.
+fn named(depth: usize, slack: usize) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    let name = match depth {
+        0 => "farlink.test".to_owned(),
+        _ => format!("farlink test intermediate {depth}"),
+    };
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name + &"x".repeat(slack));
+    params.not_before = date_time_ymd(2000, 1, 1);
+    params.not_after = date_time_ymd(2100, 1, 1);
+    params.serial_number = Some(SerialNumber::from(depth as u64 + 1));
+    if depth > 0 {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    }
+    params
+}
+
+// Trust in the fixed identities, by their keys, under any name.
+//
+// A simulated visit goes to whatever hosts its page names, all served by us; so the name in the certificate says nothing,
+// and a chain of signatures up to our own root would prove nothing beyond the comparison of the leaf's key. The handshake's
+// signature is verified, so that a server must hold the key. Not for third-party servers: their certificates are refused.
+
+/// Trusts any leaf that holds the key of an [`Identity`].
+#[derive(Debug)]
+pub(super) struct FixedLeaves {
+    pub(super) algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for FixedLeaves {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let known = Identity::ALL.iter().any(|identity| identity.leaf() == leaf);
+        if known || holds_our_key(leaf)? {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Returns true if the leaf of a generated chain is for one of our keys.
+fn holds_our_key(leaf: &CertificateDer<'_>) -> Result<bool, Error> {
+    let key = ParsedCertificate::try_from(leaf)?.subject_public_key_info();
+    Ok(Identity::ALL.iter().any(|identity| identity.public_key() == key.as_ref()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Identity;
 
     #[test]
     fn chains_have_the_documented_size() {
@@ -207,6 +358,21 @@ mod tests {
         for identity in Identity::ALL {
             for chain in [Chain::Whole, Chain::OfBytes(1_000)] {
                 identity.certified(chain).keys_match().expect("the key belongs to the leaf");
+            }
+        }
+    }
+
+    #[test]
+    fn chains_have_the_chosen_size_for_every_key() {
+        let issuer = Identity::Rsa2048.key_pair();
+        for identity in Identity::ALL {
+            let key = identity.key_pair();
+            for (bytes, count) in
+                [(1_000, 1), (1_013, 1), (1_601, 2), (2_656, 2), (4_000, 3), (6_000, 4)]
+            {
+                let chain = chain(&key, &issuer, bytes);
+                assert_eq!(chain.iter().map(|one| one.len()).sum::<usize>(), bytes);
+                assert_eq!(chain.len(), count, "{bytes}");
             }
         }
     }

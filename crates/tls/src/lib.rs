@@ -8,36 +8,27 @@
 //! [`model`] has the flights of eras that rustls does not speak. Not supported: hybrid key exchange and browsers'
 //! padding (our ClientHello has about 250 bytes, today's Chrome 1.8 KB), certificate compression.
 
-mod chain;
 mod client;
-mod clock;
+mod determinism;
 mod early;
-mod ecdsa;
 mod identity;
-mod issuing;
+mod issuer;
 pub mod model;
-mod name;
-mod new_authority;
-mod provider;
 mod public;
 mod records;
-mod sealing;
-mod seeded;
 mod server;
 mod settings;
 mod stream;
-mod tickets;
-mod trust;
 
-pub use chain::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
+pub use crate::determinism::PLAN_START;
+pub use crate::determinism::Randomness;
+pub use crate::issuer::{Issuer, IssuerError};
 pub use client::ClientSessions;
-pub use clock::PLAN_START;
+pub use client::server_name;
+pub use client::unbracketed;
 pub use identity::{Chain, Identity};
-pub use issuing::{Issuer, IssuerError};
-pub use name::server_name;
-pub use name::unbracketed;
-pub use new_authority::NewAuthority;
-pub use provider::Randomness;
+pub use identity::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
+pub use issuer::NewAuthority;
 pub use public::operators_quic_config;
 pub use public::{Authorities, CredentialError, PublicClient};
 pub use records::Records;

@@ -13,15 +13,12 @@
 //! 7301 (ALPN), the draft of NPN (agl-tls-nextprotoneg-04). Chrome 26 with Apache 2.2 is reported to have had a
 //! ClientHello of 180 to 300 bytes and a ServerHello of 80 to 100; no capture was available.
 
-mod flight;
 mod handshake;
-mod hello;
 mod record;
-mod sessions;
 mod stream;
 
+pub(crate) use handshake::Sessions;
 pub(crate) use handshake::{accept, connect};
-pub(crate) use sessions::Sessions;
 pub(crate) use stream::Stream;
 
 /// The modelled TLS: version and start.

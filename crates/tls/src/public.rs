@@ -18,29 +18,29 @@ use rustls::{
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
 
-use super::clock::WorldClock;
-use super::name::server_name;
-use super::provider::{Randomness, provider};
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
 use super::settings::Protocol;
 use super::stream::Stream;
-use super::trust::FixedLeaves;
+use crate::client::server_name;
+use crate::determinism::TlsClock;
+use crate::determinism::{Randomness, provider};
+use crate::identity::FixedLeaves;
 
 /// The problem with certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// The text holds no certificate.
-    #[error("there is no certificate in it (PEM, `-----BEGIN CERTIFICATE-----`)")]
+    #[error("no certificate found (PEM, `-----BEGIN CERTIFICATE-----`)")]
     NoCertificate,
     /// The text holds no key.
-    #[error("there is no private key in it (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
+    #[error("no private key found (PEM, PKCS#8, PKCS#1 or SEC1, not encrypted)")]
     NoKey,
     /// The system's authorities are unavailable.
-    #[error("the machine's certificate authorities cannot be read: {0}")]
+    #[error("cannot read the system's certificate authorities: {0}")]
     NoAuthorities(String),
     /// TLS rejects them.
-    #[error("the certificate and the key are of no use: {0}")]
+    #[error("the certificate and the key are unusable: {0}")]
     Refused(#[from] Error),
 }
 
@@ -211,7 +211,7 @@ impl PublicClient {
         start: std::time::Duration,
     ) -> Result<PublicClient, CredentialError> {
         let config = |protocols: &[Protocol]| -> Result<Arc<ClientConfig>, CredentialError> {
-            let clock = Arc::new(WorldClock { start });
+            let clock = Arc::new(TlsClock { start });
             let mut config =
                 ClientConfig::builder_with_details(provider(&Randomness::System), clock)
                     .with_safe_default_protocol_versions()?

@@ -3,9 +3,14 @@
 //! A receiver cannot use any of a record before its last byte arrives. A large record therefore waits for several
 //! packets, and a small one costs its header and tag (29 bytes in TLS 1.2, 22 in 1.3) more often.
 
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use tokio::io::AsyncWrite;
 use units::Time;
+use world::TcpStream;
 
 /// The most plaintext in a record (RFC 8446 section 5.1).
 pub(super) const MAX_RECORD_BYTES: usize = 16_384;
@@ -74,6 +79,49 @@ impl Sizer {
     pub(super) fn wrote(&mut self, now: Time) {
         self.records = self.records.saturating_add(1);
         self.last = now;
+    }
+}
+
+/// A stream that puts writes into records and hands them to TCP. No record is made before the transport has accepted
+/// all earlier ones.
+pub(super) trait Sealing {
+    /// Makes records of `parts` or a prefix of them; returns the number of bytes.
+    fn seal(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Makes the record that ends the stream.
+    fn seal_end(&mut self);
+
+    /// Hands all records to the transport.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// The transport.
+    fn transport(&mut self) -> &mut TcpStream;
+
+    /// Seals as much of `parts` as there is room for, whether or not the transport accepts all of it now.
+    fn poll_seal(
+        &mut self,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_drain(cx))?;
+        let sealed = self.seal(parts)?;
+        match self.poll_drain(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            _ => Poll::Ready(Ok(sealed)),
+        }
+    }
+
+    /// Ready when the transport has accepted everything.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        Pin::new(self.transport()).poll_flush(cx)
+    }
+
+    /// Ends the stream.
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.seal_end();
+        ready!(self.poll_drain(cx))?;
+        Pin::new(self.transport()).poll_shutdown(cx)
     }
 }
 

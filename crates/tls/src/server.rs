@@ -11,15 +11,15 @@ use tokio::io::DuplexStream;
 use tokio_rustls::TlsAcceptor;
 use world::TcpStream;
 
-use super::clock::WorldClock;
 use super::early;
 use super::identity::{Chain, Identity};
 use super::model::{self, Modelled};
-use super::provider::provider;
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::settings::{Protocol, Resumption, Security, Settings, Version};
 use super::stream::Stream;
-use super::tickets::Tickets;
+use crate::determinism::Tickets;
+use crate::determinism::TlsClock;
+use crate::determinism::provider;
 
 /// Number of tickets that a TLS 1.3 server sends after its handshake: two, as OpenSSL and so most servers.
 const TICKETS: usize = 2;
@@ -32,10 +32,10 @@ const EARLY_DATA_BYTES: u32 = 16_384;
 
 /// A server's configuration. Connections do not change it: any number of journeys may share it.
 #[derive(Clone, Debug)]
-pub struct Server(Kind);
+pub struct Server(Handshaker);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Handshaker {
     Real { config: Arc<ServerConfig>, buffer_bytes: usize, records: Records },
     Modelled { version: model::Version, settings: Box<Settings> },
 }
@@ -49,7 +49,7 @@ impl Server {
             Security::Tls13 => Version::Tls13,
             Security::Modelled(Modelled { version, .. }) => {
                 let settings = Box::new(settings.clone());
-                return Some(Server(Kind::Modelled { version, settings }));
+                return Some(Server(Handshaker::Modelled { version, settings }));
             }
         };
         let Settings { identity, chain, protocols, .. } = settings;
@@ -82,13 +82,13 @@ impl Server {
             }
         }
         let Settings { buffer_bytes, records, .. } = *settings;
-        Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
+        Server(Handshaker::Real { config: Arc::new(config), buffer_bytes, records })
     }
 
     /// A server with `config`.
     pub(super) fn configured(config: ServerConfig) -> Server {
         let (buffer_bytes, records) = (MAX_RECORD_BYTES, Records::default());
-        Server(Kind::Real { config: Arc::new(config), buffer_bytes, records })
+        Server(Handshaker::Real { config: Arc::new(config), buffer_bytes, records })
     }
 
     /// Performs the handshake on `tcp`.
@@ -97,8 +97,8 @@ impl Server {
     /// If the transport or the handshake fails.
     pub async fn accept(&self, tcp: TcpStream) -> io::Result<Stream> {
         let (config, buffer_bytes, records) = match &self.0 {
-            Kind::Real { config, buffer_bytes, records } => (config, *buffer_bytes, *records),
-            Kind::Modelled { version, settings } => {
+            Handshaker::Real { config, buffer_bytes, records } => (config, *buffer_bytes, *records),
+            Handshaker::Modelled { version, settings } => {
                 return Ok(Stream::modelled(model::accept(tcp, *version, settings).await?));
             }
         };
@@ -124,7 +124,7 @@ impl Server {
         pipe: DuplexStream,
         client: Option<SocketAddr>,
     ) -> io::Result<Stream> {
-        let Kind::Real { config, buffer_bytes, records } = &self.0 else {
+        let Handshaker::Real { config, buffer_bytes, records } = &self.0 else {
             let message = "a modelled TLS runs over TCP alone";
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         };
@@ -156,7 +156,7 @@ fn config(
     let mut certified = identity.certified(chain);
     certified.ocsp = (settings.staple_bytes > 0).then(|| vec![0; settings.staple_bytes]);
     let certificate: Arc<dyn ResolvesServerCert> = Arc::new(SingleCertAndKey::from(certified));
-    let clock = Arc::new(WorldClock { start: settings.start });
+    let clock = Arc::new(TlsClock { start: settings.start });
     let mut config = ServerConfig::builder_with_details(provider(&settings.randomness), clock)
         .with_protocol_versions(&version.only())
         .expect("ring's suites cover both versions")

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::clock::PLAN_START;
 use super::identity::{Chain, Identity};
 use super::model::Modelled;
-use super::provider::Randomness;
 use super::records::{MAX_RECORD_BYTES, Records};
+use crate::determinism::PLAN_START;
+use crate::determinism::Randomness;
 
 /// The security of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

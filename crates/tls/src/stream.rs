@@ -17,15 +17,15 @@ use world::sim::HeldNotes;
 use super::early::ServerStream;
 use super::model;
 use super::records::{Records, Sizer};
-use super::sealing::Sealing;
 use super::settings::Protocol;
+use crate::records::Sealing;
 
 /// Clear text or TLS over TCP, either end.
 ///
 /// With TLS nothing is encrypted before the transport has accepted everything encrypted earlier: so at most one write
 /// waits between HTTP and TCP, and a record is never cut short because the one before it was still waiting.
 pub struct Stream {
-    transport: Transport,
+    transport: StreamLayer,
     /// Cuts what a server writes where the TLS library cannot be told to.
     sizer: Sizer,
     /// The client's handshake is under way, and its writes meanwhile are early data.
@@ -37,16 +37,16 @@ pub struct Stream {
     held: Option<HeldNotes>,
 }
 
-enum Transport {
+enum StreamLayer {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
     Early(Box<ServerStream>),
     Modelled(Box<model::Stream>),
-    Inside(Box<Inside>),
+    Inside(Box<TunnelledTls>),
 }
 
 /// TLS in a tunnel that ends in this process.
-struct Inside {
+struct TunnelledTls {
     tls: server::TlsStream<DuplexStream>,
     /// The client at the tunnel's other end.
     client: Option<SocketAddr>,
@@ -74,7 +74,7 @@ impl Meter {
 impl Stream {
     /// Clear text on `tcp`.
     pub fn plain(tcp: TcpStream) -> Stream {
-        Stream::new(Transport::Plain(tcp), Bytes::new())
+        Stream::new(StreamLayer::Plain(tcp), Bytes::new())
     }
 
     /// The same stream; its next reads return `ahead` first, which was read from it before.
@@ -86,22 +86,22 @@ impl Stream {
 
     /// Clear text on `tcp`, of which `sniffed` has already been read.
     pub fn sniffed(tcp: TcpStream, sniffed: Bytes) -> Stream {
-        Stream::new(Transport::Plain(tcp), sniffed)
+        Stream::new(StreamLayer::Plain(tcp), sniffed)
     }
 
     pub(super) fn tls(tls: TlsStream<TcpStream>, records: Records) -> Stream {
         let is_early = tls.get_ref().1.is_handshaking();
-        let stream = Stream::new(Transport::Tls(Box::new(tls)), Bytes::new());
+        let stream = Stream::new(StreamLayer::Tls(Box::new(tls)), Bytes::new());
         Stream { sizer: Sizer::new(records), is_early, ..stream }.watched()
     }
 
     pub(super) fn early(stream: ServerStream, records: Records) -> Stream {
-        let stream = Stream::new(Transport::Early(Box::new(stream)), Bytes::new());
+        let stream = Stream::new(StreamLayer::Early(Box::new(stream)), Bytes::new());
         Stream { sizer: Sizer::new(records), ..stream }.watched()
     }
 
     pub(crate) fn modelled(stream: model::Stream) -> Stream {
-        Stream::new(Transport::Modelled(Box::new(stream)), Bytes::new()).watched()
+        Stream::new(StreamLayer::Modelled(Box::new(stream)), Bytes::new()).watched()
     }
 
     pub(super) fn inside(
@@ -109,11 +109,12 @@ impl Stream {
         client: Option<SocketAddr>,
         records: Records,
     ) -> Stream {
-        let stream = Stream::new(Transport::Inside(Box::new(Inside { tls, client })), Bytes::new());
+        let stream =
+            Stream::new(StreamLayer::Inside(Box::new(TunnelledTls { tls, client })), Bytes::new());
         Stream { sizer: Sizer::new(records), ..stream }
     }
 
-    fn new(transport: Transport, sniffed: Bytes) -> Stream {
+    fn new(transport: StreamLayer, sniffed: Bytes) -> Stream {
         let sizer = Sizer::new(Records::default());
         Stream { transport, sizer, is_early: false, sniffed, meter: Rc::default(), held: None }
     }
@@ -129,10 +130,10 @@ impl Stream {
     fn note_held(&mut self) {
         let Some(held) = &self.held else { return };
         match &mut self.transport {
-            Transport::Plain(_) | Transport::Inside(_) => {}
-            Transport::Tls(tls) => held.tls(unsent_records(tls)),
-            Transport::Early(stream) => held.tls(stream.unsent()),
-            Transport::Modelled(stream) => held.tls(stream.unsent()),
+            StreamLayer::Plain(_) | StreamLayer::Inside(_) => {}
+            StreamLayer::Tls(tls) => held.tls(unsent_records(tls)),
+            StreamLayer::Early(stream) => held.tls(stream.unsent()),
+            StreamLayer::Modelled(stream) => held.tls(stream.unsent()),
         }
     }
 
@@ -155,18 +156,18 @@ impl Stream {
     /// The transport below; none in a tunnel that ends in this process.
     pub fn tcp(&self) -> Option<&TcpStream> {
         match &self.transport {
-            Transport::Plain(tcp) => Some(tcp),
-            Transport::Tls(tls) => Some(tls.get_ref().0),
-            Transport::Early(stream) => Some(stream.tcp()),
-            Transport::Modelled(stream) => Some(stream.tcp()),
-            Transport::Inside(_) => None,
+            StreamLayer::Plain(tcp) => Some(tcp),
+            StreamLayer::Tls(tls) => Some(tls.get_ref().0),
+            StreamLayer::Early(stream) => Some(stream.tcp()),
+            StreamLayer::Modelled(stream) => Some(stream.tcp()),
+            StreamLayer::Inside(_) => None,
         }
     }
 
     /// The address of the other end, if it is known.
     pub fn peer(&self) -> Option<SocketAddr> {
         match &self.transport {
-            Transport::Inside(inside) => inside.client,
+            StreamLayer::Inside(inside) => inside.client,
             _ => self.tcp()?.peer_addr().ok(),
         }
     }
@@ -187,11 +188,11 @@ impl Stream {
     /// The protocol that ALPN chose, if there is TLS and it chose one.
     pub fn protocol(&self) -> Option<Protocol> {
         match &self.transport {
-            Transport::Plain(_) => None,
-            Transport::Tls(tls) => Protocol::from_alpn(tls.get_ref().1.alpn_protocol()?),
-            Transport::Early(stream) => Protocol::from_alpn(stream.session().alpn_protocol()?),
-            Transport::Modelled(stream) => stream.protocol(),
-            Transport::Inside(inside) => {
+            StreamLayer::Plain(_) => None,
+            StreamLayer::Tls(tls) => Protocol::from_alpn(tls.get_ref().1.alpn_protocol()?),
+            StreamLayer::Early(stream) => Protocol::from_alpn(stream.session().alpn_protocol()?),
+            StreamLayer::Modelled(stream) => stream.protocol(),
+            StreamLayer::Inside(inside) => {
                 Protocol::from_alpn(inside.tls.get_ref().1.alpn_protocol()?)
             }
         }
@@ -199,17 +200,17 @@ impl Stream {
 
     /// Returns true for TLS, modelled TLS included.
     pub fn is_secure(&self) -> bool {
-        !matches!(self.transport, Transport::Plain(_))
+        !matches!(self.transport, StreamLayer::Plain(_))
     }
 
     /// Returns true if TLS resumed an earlier session.
     pub fn is_resumed(&self) -> bool {
         let kind = match &self.transport {
-            Transport::Plain(_) => None,
-            Transport::Tls(tls) => tls.get_ref().1.handshake_kind(),
-            Transport::Early(stream) => stream.session().handshake_kind(),
-            Transport::Modelled(stream) => return stream.is_resumed(),
-            Transport::Inside(inside) => inside.tls.get_ref().1.handshake_kind(),
+            StreamLayer::Plain(_) => None,
+            StreamLayer::Tls(tls) => tls.get_ref().1.handshake_kind(),
+            StreamLayer::Early(stream) => stream.session().handshake_kind(),
+            StreamLayer::Modelled(stream) => return stream.is_resumed(),
+            StreamLayer::Inside(inside) => inside.tls.get_ref().1.handshake_kind(),
         };
         kind == Some(HandshakeKind::Resumed)
     }
@@ -226,36 +227,36 @@ fn unsent_records(tls: &mut TlsStream<TcpStream>) -> u64 {
     state.map_or(0, |state| state.tls_bytes_to_write() as u64)
 }
 
-impl Transport {
+impl StreamLayer {
     fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match self {
-            Transport::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
-            Transport::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, parts),
-            Transport::Early(stream) => stream.poll_seal(cx, parts),
-            Transport::Modelled(stream) => stream.poll_seal(cx, parts),
-            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_write_vectored(cx, parts),
+            StreamLayer::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, parts),
+            StreamLayer::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, parts),
+            StreamLayer::Early(stream) => stream.poll_seal(cx, parts),
+            StreamLayer::Modelled(stream) => stream.poll_seal(cx, parts),
+            StreamLayer::Inside(inside) => Pin::new(&mut inside.tls).poll_write_vectored(cx, parts),
         }
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Transport::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Transport::Tls(tls) => Pin::new(tls).poll_flush(cx),
-            Transport::Early(stream) => stream.poll_flush(cx),
-            Transport::Modelled(stream) => stream.poll_flush(cx),
-            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_flush(cx),
+            StreamLayer::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            StreamLayer::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            StreamLayer::Early(stream) => stream.poll_flush(cx),
+            StreamLayer::Modelled(stream) => stream.poll_flush(cx),
+            StreamLayer::Inside(inside) => Pin::new(&mut inside.tls).poll_flush(cx),
         }
     }
 
     /// Returns true if records wait for TCP.
     fn wants_write(&self) -> bool {
         match self {
-            Transport::Tls(tls) => tls.get_ref().1.wants_write(),
-            Transport::Inside(inside) => inside.tls.get_ref().1.wants_write(),
+            StreamLayer::Tls(tls) => tls.get_ref().1.wants_write(),
+            StreamLayer::Inside(inside) => inside.tls.get_ref().1.wants_write(),
             _ => false,
         }
     }
@@ -291,11 +292,11 @@ impl AsyncRead for Stream {
                 this.is_early = false;
             }
             ready!(match &mut this.transport {
-                Transport::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
-                Transport::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
-                Transport::Early(stream) => Pin::new(stream).poll_read(cx, buf),
-                Transport::Modelled(stream) => Pin::new(stream).poll_read(cx, buf),
-                Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_read(cx, buf),
+                StreamLayer::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+                StreamLayer::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+                StreamLayer::Early(stream) => Pin::new(stream).poll_read(cx, buf),
+                StreamLayer::Modelled(stream) => Pin::new(stream).poll_read(cx, buf),
+                StreamLayer::Inside(inside) => Pin::new(&mut inside.tls).poll_read(cx, buf),
             })?;
         }
         let n = (buf.filled().len() - before) as u64;
@@ -310,7 +311,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let Transport::Plain(tcp) = &mut self.transport else {
+        let StreamLayer::Plain(tcp) = &mut self.transport else {
             return self.poll_write_vectored(cx, &[IoSlice::new(data)]);
         };
         // A write of one piece is faster in the kernel than a vectored write of one.
@@ -356,11 +357,11 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = match &mut self.transport {
-            Transport::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Transport::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-            Transport::Early(stream) => stream.poll_shutdown(cx),
-            Transport::Modelled(stream) => stream.poll_shutdown(cx),
-            Transport::Inside(inside) => Pin::new(&mut inside.tls).poll_shutdown(cx),
+            StreamLayer::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            StreamLayer::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            StreamLayer::Early(stream) => stream.poll_shutdown(cx),
+            StreamLayer::Modelled(stream) => stream.poll_shutdown(cx),
+            StreamLayer::Inside(inside) => Pin::new(&mut inside.tls).poll_shutdown(cx),
         };
         self.note_held();
         shut

@@ -1,14 +1,18 @@
 //! Exchanges with streamed bodies, over HTTP/1.1 and HTTP/2.
 
-use std::task::{Context, Poll};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
+use tls::Stream;
 
 use super::Connection;
+use crate::message::expects_continue;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Priority, h1, h2};
-use tls::Stream;
 
 /// A response whose head has come.
 pub struct Incoming {
@@ -21,9 +25,9 @@ pub struct Incoming {
 }
 
 /// A response's body, as the server sends it.
-pub struct IncomingBody(Kind);
+pub struct IncomingBody(BodyProtocol);
 
-enum Kind {
+enum BodyProtocol {
     H1(Box<h1::client::Incoming<Stream>>),
     H2(Box<h2::Incoming>),
 }
@@ -55,12 +59,12 @@ impl Connection {
             Connection::H1(connection) => {
                 let exchange = connection.exchange_informed(request, body, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(Kind::H1(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H1(Box::new(body))) })
             }
             Connection::H2 { handle, .. } => {
                 let exchange = handle.exchange(request, body, Priority::Medium, inform);
                 let (head, length, body) = exchange.await?;
-                Ok(Incoming { head, length, body: IncomingBody(Kind::H2(Box::new(body))) })
+                Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H2(Box::new(body))) })
             }
             Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
                 let message = "bodies go piece by piece over HTTP/1.1 and HTTP/2 only";
@@ -74,27 +78,27 @@ impl IncomingBody {
     /// Returns true once the body has ended.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
-            Kind::H1(body) => body.is_ended(),
-            Kind::H2(body) => body.is_ended(),
+            BodyProtocol::H1(body) => body.is_ended(),
+            BodyProtocol::H2(body) => body.is_ended(),
         }
     }
 
     /// The stream in the protocol that the server has switched to, after it has answered 101.
     pub fn into_switched(self) -> Option<Stream> {
         match self.0 {
-            Kind::H1(body) => {
+            BodyProtocol::H1(body) => {
                 let (stream, ahead) = body.into_switched();
                 Some(stream.after(ahead))
             }
-            Kind::H2(_) => None,
+            BodyProtocol::H2(_) => None,
         }
     }
 
     /// The HTTP/1 connection, if it is reusable now that this body has ended.
     pub fn into_connection(self) -> Option<Connection> {
         match self.0 {
-            Kind::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
-            Kind::H2(_) => None,
+            BodyProtocol::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
+            BodyProtocol::H2(_) => None,
         }
     }
 }
@@ -102,8 +106,38 @@ impl IncomingBody {
 impl Body for IncomingBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &mut self.0 {
-            Kind::H1(body) => body.poll_next(cx),
-            Kind::H2(body) => body.poll_next(cx),
+            BodyProtocol::H1(body) => body.poll_next(cx),
+            BodyProtocol::H2(body) => body.poll_next(cx),
         }
+    }
+}
+
+// Request bodies held back until the server wants them (RFC 9110 section 10.1.1).
+
+/// Timeout of the wait for 100 (Continue), as in curl: many servers do not know it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The wait that holds a body back.
+#[derive(Default)]
+pub(crate) struct ContinueWait(Option<Pin<Box<dyn Future<Output = ()>>>>);
+
+impl ContinueWait {
+    /// The hold of a body whose head has these fields.
+    pub(crate) fn of(fields: &HeaderMap) -> ContinueWait {
+        ContinueWait(expects_continue(fields).then(|| Box::pin(world::sleep(PATIENCE)) as _))
+    }
+
+    /// Ready once the body may go.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(continue_wait) = &mut self.0 {
+            ready!(continue_wait.as_mut().poll(cx));
+            self.0 = None;
+        }
+        Poll::Ready(())
+    }
+
+    /// Ends the hold because the server has answered; returns true if the body was held until now.
+    pub(crate) fn end(&mut self) -> bool {
+        self.0.take().is_some()
     }
 }

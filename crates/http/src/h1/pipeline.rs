@@ -16,12 +16,12 @@ use bytes::Bytes;
 use http::Request;
 
 use super::client::Settings;
-use super::exchange::{Outgoing, Reading, Wire};
+use super::client::{ClientWire, RequestOutput, ResponseInput};
 use crate::{Failure, Priority, Progress, Transport};
 
 /// A connection to a server, over plain TCP or TLS. Clones share the connection.
 #[derive(Debug)]
-pub struct Pipeline<S: Transport>(Rc<RefCell<Shared<S>>>);
+pub struct Pipeline<S: Transport>(Rc<RefCell<PipelineState<S>>>);
 
 impl<S: Transport> Clone for Pipeline<S> {
     fn clone(&self) -> Self {
@@ -30,24 +30,24 @@ impl<S: Transport> Clone for Pipeline<S> {
 }
 
 #[derive(Debug)]
-struct Shared<S> {
-    wire: Wire<S>,
+struct PipelineState<S> {
+    wire: ClientWire<S>,
     /// Number of requests that have joined.
     joined: u64,
-    sending: Queue,
-    receiving: Queue,
+    sending: TurnQueue,
+    receiving: TurnQueue,
     /// The server will answer no further request, or the connection is unusable.
     closed: bool,
 }
 
 /// The turns of requests, in the order of joining.
 #[derive(Debug, Default)]
-struct Queue {
+struct TurnQueue {
     turn: u64,
     waiting: BTreeMap<u64, Waker>,
 }
 
-impl Queue {
+impl TurnQueue {
     fn poll_turn(&mut self, cx: &mut Context<'_>, place: u64) -> Poll<()> {
         if self.turn == place {
             return Poll::Ready(());
@@ -73,17 +73,17 @@ impl Queue {
 impl<S: Transport> Pipeline<S> {
     /// Wraps a stream on which nothing has been sent.
     pub fn new(stream: S, settings: Settings) -> Pipeline<S> {
-        Pipeline(Rc::new(RefCell::new(Shared {
-            wire: Wire::new(stream, settings),
+        Pipeline(Rc::new(RefCell::new(PipelineState {
+            wire: ClientWire::new(stream, settings),
             joined: 0,
-            sending: Queue::default(),
-            receiving: Queue::default(),
+            sending: TurnQueue::default(),
+            receiving: TurnQueue::default(),
             closed: false,
         })))
     }
 
     /// Applies `act` to the stream below.
-    pub fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
+    pub(crate) fn with_stream<T>(&self, act: impl FnOnce(&S) -> T) -> T {
         act(&self.0.borrow().wire.stream)
     }
 
@@ -110,7 +110,7 @@ impl<S: Transport> Pipeline<S> {
         _priority: Priority,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
-        let mut ticket = Ticket::join(&self.0);
+        let mut ticket = PipelinePosition::join(&self.0);
         progress.admitted();
         ticket.send(request, progress).await?;
         ticket.receive(request, progress).await
@@ -118,17 +118,17 @@ impl<S: Transport> Pipeline<S> {
 }
 
 /// A request's place in the pipeline. Dropping it early closes the connection to others.
-struct Ticket<'p, S: Transport> {
-    shared: &'p RefCell<Shared<S>>,
+struct PipelinePosition<'p, S: Transport> {
+    shared: &'p RefCell<PipelineState<S>>,
     place: u64,
     is_done: bool,
 }
 
-impl<'p, S: Transport> Ticket<'p, S> {
-    fn join(shared: &'p RefCell<Shared<S>>) -> Ticket<'p, S> {
+impl<'p, S: Transport> PipelinePosition<'p, S> {
+    fn join(shared: &'p RefCell<PipelineState<S>>) -> PipelinePosition<'p, S> {
         let place = shared.borrow().joined;
         shared.borrow_mut().joined += 1;
-        Ticket { shared, place, is_done: false }
+        PipelinePosition { shared, place, is_done: false }
     }
 
     async fn send(
@@ -138,7 +138,7 @@ impl<'p, S: Transport> Ticket<'p, S> {
     ) -> Result<(), Failure> {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.sending))
             .await?;
-        let mut out = Outgoing::default();
+        let mut out = RequestOutput::default();
         out.fill(request);
         while !out.is_sent() {
             poll_fn(|cx| self.shared.borrow_mut().wire.poll_write(cx, &mut out))
@@ -160,7 +160,7 @@ impl<'p, S: Transport> Ticket<'p, S> {
     ) -> Result<(), Failure> {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.receiving))
             .await?;
-        let mut reading = Reading::default();
+        let mut reading = ResponseInput::default();
         let persistent = poll_fn(|cx| {
             let wire = &mut self.shared.borrow_mut().wire;
             wire.poll_response(cx, request.method(), &mut reading, progress, None)
@@ -176,7 +176,7 @@ impl<'p, S: Transport> Ticket<'p, S> {
     }
 }
 
-impl<S: Transport> Drop for Ticket<'_, S> {
+impl<S: Transport> Drop for PipelinePosition<'_, S> {
     fn drop(&mut self) {
         if !self.is_done {
             self.shared.borrow_mut().close();
@@ -184,18 +184,18 @@ impl<S: Transport> Drop for Ticket<'_, S> {
     }
 }
 
-impl<S: Transport> Shared<S> {
+impl<S: Transport> PipelineState<S> {
     /// Waits for the request's turn, unless it will never come.
     fn poll_turn(
         &mut self,
         cx: &mut Context<'_>,
         place: u64,
-        queue: impl FnOnce(&mut Shared<S>) -> &mut Queue,
+        queue: impl FnOnce(&mut PipelineState<S>) -> &mut TurnQueue,
     ) -> Poll<Result<(), Failure>> {
         if self.closed {
             let gone = io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "the connection ended with a response before it",
+                "the connection ended with an earlier response",
             );
             return Poll::Ready(Err(Failure::Unanswered(gone)));
         }

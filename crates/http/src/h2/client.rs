@@ -1,13 +1,8 @@
 //! An HTTP/2 client's connection: any number of concurrent requests.
 
-pub(super) mod dependencies;
 mod exchange;
-pub(super) mod groups;
-mod prioritised;
-mod pushed;
-pub(crate) mod request;
+pub(super) mod priority_tree;
 mod streamed;
-mod tree;
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -19,17 +14,17 @@ use ::h2::client::SendRequest;
 use bytes::Bytes;
 use http::Request;
 
-use self::exchange::{Exchange, Watch};
-use self::prioritised::Prioritised;
-use self::pushed::{Promising, Pushed};
-use self::tree::Tree;
-use super::backlog::{Backlog, Waiting};
-use super::gate::Gate;
-use super::observer::{Observed, Observer, Shared};
+use self::exchange::{H2Exchange, StreamWatch};
+use self::priority_tree::PriorityTree;
+use super::metering::{H2Backlog, UnsentBody};
 use super::settings;
-use super::sieve::Sieved;
-use super::singly::Singly;
+use super::wire::coalesce::HeadPerWrite;
+use super::wire::field_filter::FieldFiltered;
+use super::wire::observer::{Observed, Observer, SharedObserver};
+use super::wire::priority::PriorityWriter;
+use crate::client::stream_limit::StreamLimit;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+use exchange::{PromiseReceiver, Pushed};
 
 pub use self::streamed::Incoming;
 
@@ -52,7 +47,7 @@ where
 ///
 /// # Errors
 /// If the stream fails.
-pub async fn connect_wanting<S>(
+pub(crate) async fn connect_wanting<S>(
     stream: S,
     settings: &settings::Client,
     wanted: Option<Wanted>,
@@ -61,27 +56,28 @@ where
     S: Transport,
 {
     let observer = Rc::new(RefCell::new(Observer::of_client()));
-    let backlog = Backlog::new(stream.held(), &observer);
-    let stream = Sieved::of_server(Observed::new(Singly::new(stream), &observer));
-    let tree = settings.dependencies.map(Tree::new);
-    let stream = Prioritised::new(stream, tree.as_ref());
+    let backlog = H2Backlog::new(stream.held(), &observer);
+    let stream = FieldFiltered::of_server(Observed::new(HeadPerWrite::new(stream), &observer));
+    let tree = settings.dependencies.map(PriorityTree::new);
+    let stream = PriorityWriter::new(stream, tree.as_ref());
     let mut builder = settings.builder();
     builder.enable_push(wanted.is_some());
     let (requests, mut connection) =
         builder.handshake(stream).await.map_err(|e| failure(e, false))?;
-    let gate = Gate::new(requests.current_max_send_streams());
+    let stream_limit = StreamLimit::new(requests.current_max_send_streams());
     let promises = wanted.map(|wanted| Rc::new(RefCell::new(Promises::new(wanted))));
-    let (told, gated) = (Rc::clone(&backlog), gate.clone());
-    let handle = Handle { requests, observer, backlog: told, gate: gated, tree, promises };
+    let (told, shared_limit) = (Rc::clone(&backlog), stream_limit.clone());
+    let handle =
+        Handle { requests, observer, backlog: told, stream_limit: shared_limit, tree, promises };
     let driver = async move {
         let ended = poll_fn(|cx| {
             let ended = Pin::new(&mut connection).poll(cx);
-            gate.set_limit(connection.max_concurrent_send_streams());
+            stream_limit.set_limit(connection.max_concurrent_send_streams());
             backlog.note_written(0);
             ended
         })
         .await;
-        gate.close();
+        stream_limit.close();
         ended.map_err(|error| failure(error, true))
     };
     Ok((handle, driver))
@@ -91,10 +87,10 @@ where
 #[derive(Clone)]
 pub struct Handle {
     requests: SendRequest<Bytes>,
-    observer: Shared,
-    backlog: Rc<Backlog>,
-    gate: Gate,
-    tree: Option<Tree>,
+    observer: SharedObserver,
+    backlog: Rc<H2Backlog>,
+    stream_limit: StreamLimit,
+    tree: Option<PriorityTree>,
     /// Pushed responses, if they are accepted.
     promises: Option<Rc<RefCell<Promises<Pushed>>>>,
 }
@@ -102,17 +98,12 @@ pub struct Handle {
 impl Handle {
     /// Returns true if the connection takes new requests: it is open and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
-        !self.gate.is_closed() && !self.observer.borrow().is_going_away()
+        !self.stream_limit.is_closed() && !self.observer.borrow().is_going_away()
     }
 
     /// The server's limit of concurrent streams.
-    pub fn most_streams(&self) -> usize {
-        self.gate.limit()
-    }
-
-    /// The frame account of the connection.
-    pub fn observer(&self) -> &Shared {
-        &self.observer
+    pub(crate) fn most_streams(&self) -> usize {
+        self.stream_limit.limit()
     }
 
     /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
@@ -135,10 +126,10 @@ impl Handle {
                 return begun.run(progress).await;
             }
         }
-        let head = request::head(request)?;
-        let body = Waiting::new(request.body().clone(), &self.backlog);
+        let head = crate::message::head(request)?;
+        let body = UnsentBody::new(request.body().clone(), &self.backlog);
         self.backlog.note(0);
-        let Ok(_pass) = self.gate.pass(precedence.level).await else {
+        let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
@@ -150,10 +141,10 @@ impl Handle {
         // Its HEADERS are written when the driver next runs.
         let _branch = self.tree.as_ref().map(|tree| tree.open(stream, precedence));
         let promising = self.promises.as_ref().map(|promises| {
-            Promising::new(response.push_promises(), request.uri(), promises, &self.observer)
+            PromiseReceiver::new(response.push_promises(), request.uri(), promises, &self.observer)
         });
-        let watch = Watch::new(&self.observer, stream);
-        Exchange { watch, upload, body, sent: false, promising, progress }.run(response).await
+        let watch = StreamWatch::new(&self.observer, stream);
+        H2Exchange { watch, upload, body, sent: false, promising, progress }.run(response).await
     }
 
     /// The pushed response to `request`, if there is one.

@@ -22,7 +22,7 @@ pub const CONTINUATION: u8 = 0x9;
 pub const PRIORITY_UPDATE: u8 = 0x10;
 
 /// The flag of HEADERS that begin with priority fields (RFC 7540 section 6.2).
-pub const PRIORITY_FLAG: u8 = 0x20;
+pub(crate) const PRIORITY_FLAG: u8 = 0x20;
 
 /// The size of a frame's head: 9 bytes.
 pub const HEAD_BYTES: usize = 9;
@@ -76,13 +76,13 @@ impl FrameHead {
     }
 
     /// Returns true for a SETTINGS or PING frame that requires an acknowledgement.
-    pub fn wants_answer(&self) -> bool {
+    pub(crate) fn wants_answer(&self) -> bool {
         matches!(self.kind, SETTINGS | PING) && self.flags & ACK == 0
     }
 
     /// Returns true for the last frame of its sender on its stream (a head that continues in CONTINUATION frames
     /// carries the flag at its beginning).
-    pub fn ends_stream(&self) -> bool {
+    pub(crate) fn ends_stream(&self) -> bool {
         matches!(self.kind, DATA | HEADERS) && self.flags & END_STREAM != 0
     }
 }
@@ -114,7 +114,7 @@ impl Frames {
     }
 
     /// Bytes received so far of an unfinished DATA frame's payload.
-    pub fn unfinished_data_bytes(&self) -> u64 {
+    pub(crate) fn unfinished_data_bytes(&self) -> u64 {
         match self.current {
             Some(FrameHead { kind: DATA, length, .. }) => u64::from(length) - self.left as u64,
             _ => 0,

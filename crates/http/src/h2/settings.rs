@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::client::dependencies::Shape;
+use super::client::priority_tree::Shape;
 use super::frame::HEAD_BYTES;
 use crate::Scheduler;
 

@@ -5,7 +5,6 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ::h3::client::{RequestStream, SendRequest};
@@ -13,21 +12,15 @@ use ::h3::error::{ConnectionError, StreamError};
 use ::h3::quic::StreamId;
 use bytes::{Buf, Bytes};
 use http::Request;
-use quinn::crypto::rustls::QuicClientConfig;
+use quic::{Account, ClientEndpoint, Recorder};
 use units::Time;
-use world::BatchSocket;
 
-use super::account::{self, Account};
-use super::congestion::Watch;
-use super::endpoint::{self, Draws};
-use super::migration::migrate;
-use super::qlog::Log;
-use super::quic::{self, BidiStream, Opener, RecvStream, SendStream, SharedTally, Tally};
+use super::adapter::{
+    self, BidiStream, ConnectionMeters, RecvStream, SendStream, SharedMeters, StreamOpener,
+};
 use super::settings;
-use super::socket::Socket;
+use crate::client::stream_limit::StreamLimit;
 use crate::client::{OpenError, Stage};
-use crate::h2::client::request;
-use crate::h2::gate::Gate;
 use crate::{Failure, Priority, Progress, alt_svc};
 use tls::ClientSessions;
 
@@ -45,29 +38,21 @@ pub(crate) async fn connect(
 ) -> Result<Handle, OpenError> {
     let opened_at = world::now();
     let unreachable = |source| OpenError::Connect { address, source };
-    let socket = BatchSocket::connect(address).map_err(unreachable)?;
-    let local = socket.local_addr().map_err(unreachable)?;
-    let mut draws = Draws::at(local);
-    let endpoint =
-        endpoint::open(Socket::own(socket), draws.endpoint_config(), None).map_err(unreachable)?;
-    let (watch, log) = (account::watch(), Log::open());
-    let mut transport = settings.transport.config(watch.clone());
-    transport.qlog_stream(log.stream());
-    let config = config(sessions, transport, &mut draws);
-    let connecting =
-        endpoint.connect_with(config, address, tls::unbracketed(host)).map_err(|error| {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, error);
-            OpenError::Secure { host: host.to_owned(), source }
-        })?;
+    let mut endpoint = ClientEndpoint::open(address).map_err(unreachable)?;
+    let local = endpoint.local_addr();
+    let (transport, recorder) = settings.transport.recorded();
+    let connecting = endpoint.connect(host, sessions.quic(), transport).map_err(|error| {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, error);
+        OpenError::Secure { host: host.to_owned(), source }
+    })?;
     let shaken = shake_hands(connecting, settings.early_data).await;
     let connection = shaken.map_err(|error| of_opening(address, host, error))?;
     observe(Stage::Connected);
     observe(Stage::Secured);
     if let Some(at) = settings.migrate_at {
-        drop(world::spawn(migrate(endpoint, connection.clone(), address, at)));
+        drop(world::spawn(endpoint.migrate(connection.clone(), at)));
     }
-    let opening = Opening { connection, local, opened_at, watch, log };
-    begin(opening, settings).await.map_err(OpenError::Begin)
+    begin(connection, local, opened_at, recorder, settings).await.map_err(OpenError::Begin)
 }
 
 /// Waits for the handshake, unless a session is resumed and early data is allowed.
@@ -85,61 +70,43 @@ async fn shake_hands(
     connection.close_reason().map_or(Ok(connection), Err)
 }
 
-/// A connection before its first bytes.
-struct Opening {
+/// Begins HTTP/3 on a connection before its first bytes.
+async fn begin(
     connection: quinn::Connection,
     local: SocketAddr,
     opened_at: Time,
-    watch: Watch,
-    log: Log,
-}
-
-fn config(
-    sessions: &ClientSessions,
-    transport: quinn::TransportConfig,
-    draws: &mut Draws,
-) -> quinn::ClientConfig {
-    let crypto = QuicClientConfig::try_from(sessions.quic())
-        .expect("our providers have the suite of QUIC's first packets");
-    let mut config = quinn::ClientConfig::new(Arc::new(crypto));
-    config.transport_config(Arc::new(transport)).token_store(Arc::new(quinn::NoneTokenStore));
-    if let Some(id) = draws.initial_id() {
-        config.initial_dst_cid_provider(Arc::new(move || id));
-    }
-    config
-}
-
-async fn begin(opening: Opening, settings: &settings::Client) -> Result<Handle, Failure> {
-    let Opening { connection, local, opened_at, watch, log } = opening;
-    let tally = Tally::shared(settings.header_list_bytes);
-    let account = Account::open(&connection, local, opened_at, &tally, watch, log);
+    recorder: Recorder,
+    settings: &settings::Client,
+) -> Result<Handle, Failure> {
+    let tally = ConnectionMeters::shared(settings.header_list_bytes);
+    let account = Account::open(&connection, local, opened_at, tally.borrow().counts(), recorder);
     account.established();
     let (mut driver, requests) = ::h3::client::builder()
         .max_field_section_size(settings.header_list_bytes)
         .send_grease(false)
-        .build(quic::Connection::new(&connection, &tally))
+        .build(adapter::Connection::new(&connection, &tally))
         .await
         .map_err(|error| of_connection(&error, false))?;
     // One request at a time opens its stream: requests beyond the server's limit wait here, the most urgent first.
-    let gate = Gate::new(1);
-    let closing = gate.clone();
+    let stream_limit = StreamLimit::new(1);
+    let closing = stream_limit.clone();
     drop(world::spawn(async move {
         // The reason is reported to the requests that fail with it.
         let _ = driver.wait_idle().await;
         closing.close();
         account.close();
     }));
-    Ok(Handle { requests, connection, local, tally, gate })
+    Ok(Handle { requests, connection, local, tally, stream_limit })
 }
 
 /// Sends requests on one connection. Clones share it.
 #[derive(Clone)]
 pub struct Handle {
-    requests: SendRequest<Opener, Bytes>,
+    requests: SendRequest<StreamOpener, Bytes>,
     connection: quinn::Connection,
     local: SocketAddr,
-    tally: SharedTally,
-    gate: Gate,
+    tally: SharedMeters,
+    stream_limit: StreamLimit,
 }
 
 impl Handle {
@@ -151,13 +118,13 @@ impl Handle {
 
     /// HTTP/3's own handle, for callers that need more of a response.
     #[cfg(test)]
-    pub(super) fn requests(&self) -> SendRequest<Opener, Bytes> {
+    pub(super) fn requests(&self) -> SendRequest<StreamOpener, Bytes> {
         self.requests.clone()
     }
 
     /// Returns true if the connection takes new requests.
     pub fn is_usable(&self) -> bool {
-        !self.gate.is_closed() && self.connection.close_reason().is_none()
+        !self.stream_limit.is_closed() && self.connection.close_reason().is_none()
     }
 
     /// The address of this end.
@@ -187,26 +154,26 @@ impl Handle {
         priority: Priority,
         progress: &mut dyn Progress,
     ) -> Result<(), Failure> {
-        let head = request::head(request)?;
-        let Ok(pass) = self.gate.pass(priority).await else {
+        let head = crate::message::head(request)?;
+        let Ok(permit) = self.stream_limit.acquire(priority).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
         let stream = requests.send_request(head).await.map_err(|e| of_stream(e, false))?;
-        drop(pass);
+        drop(permit);
         progress.admitted();
         let progress = RefCell::new(progress);
-        Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await
+        H3Exchange { tally: &self.tally, progress }.run(stream, request.body().clone()).await
     }
 }
 
 /// One request and its response.
-struct Exchange<'a> {
-    tally: &'a SharedTally,
+struct H3Exchange<'a> {
+    tally: &'a SharedMeters,
     progress: RefCell<&'a mut dyn Progress>,
 }
 
-impl Exchange<'_> {
+impl H3Exchange<'_> {
     async fn run(
         &self,
         stream: RequestStream<BidiStream, Bytes>,

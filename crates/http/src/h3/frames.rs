@@ -12,7 +12,7 @@ const CONTROL: u64 = 0x0;
 
 /// Bytes of each kind that have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct FrameBytes {
     /// Whole HEADERS frames, including their type and length.
     pub(super) head_bytes: u64,
     /// Payload of DATA frames.
@@ -21,7 +21,7 @@ pub(super) struct Passed {
 
 /// The position of the stream within a frame.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum FramePosition {
     /// In the type at the start of a unidirectional stream.
     Kind(Varint),
     /// In a unidirectional stream without HTTP/3 frames.
@@ -59,35 +59,35 @@ impl Varint {
 
 /// Counts one direction of a request's stream, or a unidirectional stream.
 #[derive(Debug)]
-pub(super) struct Meter {
-    place: Place,
+pub(super) struct FrameMeter {
+    place: FramePosition,
     /// Bytes of the current frame's type and length.
     prefix_bytes: u64,
-    passed: Passed,
+    passed: FrameBytes,
     gathered_bytes: u64,
     heads: PseudoScan,
 }
 
-impl Default for Meter {
-    fn default() -> Meter {
-        Meter::at(Place::Type(Varint::default()))
+impl Default for FrameMeter {
+    fn default() -> FrameMeter {
+        FrameMeter::at(FramePosition::Type(Varint::default()))
     }
 }
 
-impl Meter {
-    fn at(place: Place) -> Meter {
-        Meter {
+impl FrameMeter {
+    fn at(place: FramePosition) -> FrameMeter {
+        FrameMeter {
             place,
             prefix_bytes: 0,
-            passed: Passed::default(),
+            passed: FrameBytes::default(),
             gathered_bytes: 0,
             heads: PseudoScan::default(),
         }
     }
 
     /// The meter of a unidirectional stream.
-    pub(super) fn one_way() -> Meter {
-        Meter::at(Place::Kind(Varint::default()))
+    pub(super) fn one_way() -> FrameMeter {
+        FrameMeter::at(FramePosition::Kind(Varint::default()))
     }
 
     /// The length of the largest frame so far that h3 buffers whole before it looks at it, of known or unknown type: all but DATA.
@@ -101,7 +101,7 @@ impl Meter {
     }
 
     /// Bytes that have passed so far.
-    pub(super) fn passed(&self) -> Passed {
+    pub(super) fn passed(&self) -> FrameBytes {
         self.passed
     }
 
@@ -109,24 +109,24 @@ impl Meter {
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(first) = bytes.first().copied() {
             let taken = match &mut self.place {
-                Place::Kind(varint) => {
+                FramePosition::Kind(varint) => {
                     match varint.take(first) {
                         None => {}
-                        Some(CONTROL) => self.place = Place::Type(Varint::default()),
-                        Some(_) => self.place = Place::Elsewhere,
+                        Some(CONTROL) => self.place = FramePosition::Type(Varint::default()),
+                        Some(_) => self.place = FramePosition::Elsewhere,
                     }
                     1
                 }
-                Place::Elsewhere => return,
-                Place::Type(varint) => {
+                FramePosition::Elsewhere => return,
+                FramePosition::Type(varint) => {
                     let kind = varint.take(first);
                     self.prefix_bytes += 1;
                     if let Some(kind) = kind {
-                        self.place = Place::Length(kind, Varint::default());
+                        self.place = FramePosition::Length(kind, Varint::default());
                     }
                     1
                 }
-                Place::Length(kind, varint) => {
+                FramePosition::Length(kind, varint) => {
                     let (kind, length) = (*kind, varint.take(first));
                     self.prefix_bytes += 1;
                     if let Some(length) = length {
@@ -134,14 +134,14 @@ impl Meter {
                     }
                     1
                 }
-                Place::Payload(kind, left) => {
+                FramePosition::Payload(kind, left) => {
                     let taken = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                     let (kind, left) = (*kind, *left - taken as u64);
                     self.count(kind, taken as u64);
                     if kind == HEADERS {
                         self.heads.feed(&bytes[..taken]);
                     }
-                    self.place = Place::Payload(kind, left);
+                    self.place = FramePosition::Payload(kind, left);
                     self.end_if_whole();
                     taken
                 }
@@ -159,7 +159,7 @@ impl Meter {
             self.gathered_bytes = self.gathered_bytes.max(length);
         }
         self.prefix_bytes = 0;
-        self.place = Place::Payload(kind, length);
+        self.place = FramePosition::Payload(kind, length);
         self.end_if_whole();
     }
 
@@ -172,8 +172,8 @@ impl Meter {
     }
 
     fn end_if_whole(&mut self) {
-        if let Place::Payload(_, 0) = self.place {
-            self.place = Place::Type(Varint::default());
+        if let FramePosition::Payload(_, 0) = self.place {
+            self.place = FramePosition::Type(Varint::default());
         }
     }
 }
@@ -198,8 +198,8 @@ mod tests {
         [varint(kind), varint(payload as u64), vec![0xee; payload]].concat()
     }
 
-    fn measure(bytes: &[u8], piece: usize) -> Passed {
-        let mut meter = Meter::default();
+    fn measure(bytes: &[u8], piece: usize) -> FrameBytes {
+        let mut meter = FrameMeter::default();
         bytes.chunks(piece).for_each(|piece| meter.feed(piece));
         meter.passed()
     }
@@ -208,7 +208,7 @@ mod tests {
     fn heads_count_whole_and_bodies_by_what_they_hold() {
         let unknown = 0x21 + 0x1f * 0x0123_4567_89ab;
         let frames = [frame(HEADERS, 100), frame(unknown, 30), frame(DATA, 0), frame(DATA, 20_000)];
-        let passed = Passed { head_bytes: 1 + 2 + 100, body_bytes: 20_000 };
+        let passed = FrameBytes { head_bytes: 1 + 2 + 100, body_bytes: 20_000 };
         assert_eq!(measure(&frames.concat(), usize::MAX), passed);
         assert_eq!(measure(&frames.concat(), 1), passed);
     }
@@ -216,19 +216,19 @@ mod tests {
     #[test]
     fn what_a_frame_will_have_gathered_is_known_by_its_length() {
         let announced = |kind, length| [varint(kind), varint(length)].concat();
-        let gathered = |mut meter: Meter, bytes: &[u8]| {
+        let gathered = |mut meter: FrameMeter, bytes: &[u8]| {
             bytes.chunks(1).for_each(|byte| meter.feed(byte));
             meter.gathered_bytes()
         };
-        assert_eq!(gathered(Meter::default(), &announced(HEADERS, 1 << 40)), 1 << 40);
-        assert_eq!(gathered(Meter::default(), &announced(0x21, 70_000)), 70_000);
-        assert_eq!(gathered(Meter::default(), &announced(DATA, 1 << 40)), 0);
+        assert_eq!(gathered(FrameMeter::default(), &announced(HEADERS, 1 << 40)), 1 << 40);
+        assert_eq!(gathered(FrameMeter::default(), &announced(0x21, 70_000)), 70_000);
+        assert_eq!(gathered(FrameMeter::default(), &announced(DATA, 1 << 40)), 0);
         let both = [frame(HEADERS, 300), frame(DATA, 50), frame(HEADERS, 20)].concat();
-        assert_eq!(gathered(Meter::default(), &both), 300);
+        assert_eq!(gathered(FrameMeter::default(), &both), 300);
         // A control stream, and a QPACK stream.
         let on = |kind| [varint(kind), announced(0x4, 90_000)].concat();
-        assert_eq!(gathered(Meter::one_way(), &on(CONTROL)), 90_000);
-        assert_eq!(gathered(Meter::one_way(), &on(0x2)), 0);
+        assert_eq!(gathered(FrameMeter::one_way(), &on(CONTROL)), 90_000);
+        assert_eq!(gathered(FrameMeter::one_way(), &on(0x2)), 0);
     }
 
     proptest! {
@@ -241,7 +241,7 @@ mod tests {
         fn the_sizes_of_frames_are_told(sizes in prop::collection::vec(0..70_000usize, 0..6), piece in 1..5000usize) {
             let frames: Vec<u8> = sizes.iter().flat_map(|size| frame(DATA, *size)).collect();
             let all = sizes.iter().sum::<usize>() as u64;
-            prop_assert_eq!(measure(&frames, piece), Passed { head_bytes: 0, body_bytes: all });
+            prop_assert_eq!(measure(&frames, piece), FrameBytes { head_bytes: 0, body_bytes: all });
         }
     }
 }

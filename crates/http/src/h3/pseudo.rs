@@ -20,7 +20,7 @@ const KEPT_BYTES: usize = 16;
 /// Scanner of a message's field sections.
 #[derive(Debug, Default)]
 pub(super) struct PseudoScan {
-    at: At,
+    at: QpackPosition,
     name: Vec<u8>,
     seen: u8,
     has_fields: bool,
@@ -29,7 +29,7 @@ pub(super) struct PseudoScan {
 
 /// The position of the scan in a field section.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum QpackPosition {
     /// In the prefix, with this many integers still to come.
     Prefix(u8, Integer),
     Line,
@@ -45,9 +45,9 @@ enum At {
     Value(u64),
 }
 
-impl Default for At {
-    fn default() -> At {
-        At::Prefix(2, Integer::default())
+impl Default for QpackPosition {
+    fn default() -> QpackPosition {
+        QpackPosition::Prefix(2, Integer::default())
     }
 }
 
@@ -84,17 +84,18 @@ impl PseudoScan {
 
     /// Starts another field section.
     pub(super) fn begin(&mut self) {
-        self.at = At::default();
+        self.at = QpackPosition::default();
     }
 
     /// Processes the next bytes of the section.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(&first) = bytes.first() {
             bytes = match self.at {
-                At::Name(is_coded, left) => self.name(is_coded, left, bytes),
-                At::Value(left) => {
+                QpackPosition::Name(is_coded, left) => self.name(is_coded, left, bytes),
+                QpackPosition::Value(left) => {
                     let (taken, left) = taken(left, bytes);
-                    self.at = if left == 0 { At::Line } else { At::Value(left) };
+                    self.at =
+                        if left == 0 { QpackPosition::Line } else { QpackPosition::Value(left) };
                     &bytes[taken..]
                 }
                 _ => {
@@ -105,59 +106,77 @@ impl PseudoScan {
         }
     }
 
-    fn framing(&mut self, byte: u8) -> At {
+    fn framing(&mut self, byte: u8) -> QpackPosition {
         match self.at {
-            At::Prefix(left, mut integer) => {
+            QpackPosition::Prefix(left, mut integer) => {
                 // The first has eight bits, the second a sign before seven.
                 match (integer.take(byte, if left == 2 { 8 } else { 7 }), left) {
-                    (None, _) => At::Prefix(left, integer),
-                    (Some(_), 2) => At::Prefix(1, Integer::default()),
-                    (Some(_), _) => At::Line,
+                    (None, _) => QpackPosition::Prefix(left, integer),
+                    (Some(_), 2) => QpackPosition::Prefix(1, Integer::default()),
+                    (Some(_), _) => QpackPosition::Line,
                 }
             }
-            At::Line => match byte {
+            QpackPosition::Line => match byte {
                 0x80.. => self.indexed(byte & 0x40 != 0, Integer::default(), byte, 6),
                 0x40..0x80 => self.name_index(byte & 0x10 != 0, Integer::default(), byte, 4),
                 0x20..0x40 => self.name_length(byte & 0x08 != 0, Integer::default(), byte),
                 0x10..0x20 => self.indexed(false, Integer::default(), byte, 4),
                 _ => self.name_index(false, Integer::default(), byte, 3),
             },
-            At::Indexed(is_static, integer) => self.indexed(is_static, integer, byte, 0),
-            At::NameIndex(is_static, integer) => self.name_index(is_static, integer, byte, 0),
-            At::NameLength(is_coded, integer) => self.name_length(is_coded, integer, byte),
-            At::ValueStart => value_length(Integer::default(), byte),
-            At::ValueLength(integer) => value_length(integer, byte),
-            At::Name(..) | At::Value(_) => unreachable!("their bytes are taken together"),
-        }
-    }
-
-    fn indexed(&mut self, is_static: bool, mut integer: Integer, byte: u8, bits: u32) -> At {
-        match integer.take(byte, bits) {
-            None => At::Indexed(is_static, integer),
-            Some(index) => {
-                self.note(part_of(is_static, index));
-                At::Line
+            QpackPosition::Indexed(is_static, integer) => self.indexed(is_static, integer, byte, 0),
+            QpackPosition::NameIndex(is_static, integer) => {
+                self.name_index(is_static, integer, byte, 0)
+            }
+            QpackPosition::NameLength(is_coded, integer) => {
+                self.name_length(is_coded, integer, byte)
+            }
+            QpackPosition::ValueStart => value_length(Integer::default(), byte),
+            QpackPosition::ValueLength(integer) => value_length(integer, byte),
+            QpackPosition::Name(..) | QpackPosition::Value(_) => {
+                unreachable!("their bytes are taken together")
             }
         }
     }
 
-    fn name_index(&mut self, is_static: bool, mut integer: Integer, byte: u8, bits: u32) -> At {
+    fn indexed(
+        &mut self,
+        is_static: bool,
+        mut integer: Integer,
+        byte: u8,
+        bits: u32,
+    ) -> QpackPosition {
         match integer.take(byte, bits) {
-            None => At::NameIndex(is_static, integer),
+            None => QpackPosition::Indexed(is_static, integer),
             Some(index) => {
                 self.note(part_of(is_static, index));
-                At::ValueStart
+                QpackPosition::Line
             }
         }
     }
 
-    fn name_length(&mut self, is_coded: bool, mut integer: Integer, byte: u8) -> At {
+    fn name_index(
+        &mut self,
+        is_static: bool,
+        mut integer: Integer,
+        byte: u8,
+        bits: u32,
+    ) -> QpackPosition {
+        match integer.take(byte, bits) {
+            None => QpackPosition::NameIndex(is_static, integer),
+            Some(index) => {
+                self.note(part_of(is_static, index));
+                QpackPosition::ValueStart
+            }
+        }
+    }
+
+    fn name_length(&mut self, is_coded: bool, mut integer: Integer, byte: u8) -> QpackPosition {
         self.name.clear();
         match integer.take(byte, 3) {
-            None => At::NameLength(is_coded, integer),
+            None => QpackPosition::NameLength(is_coded, integer),
             // Not a name: h3 reports it.
-            Some(0) => At::ValueStart,
-            Some(length) => At::Name(is_coded, length),
+            Some(0) => QpackPosition::ValueStart,
+            Some(length) => QpackPosition::Name(is_coded, length),
         }
     }
 
@@ -166,7 +185,7 @@ impl PseudoScan {
         let (taken, left) = taken(left, bytes);
         let room = KEPT_BYTES - self.name.len();
         self.name.extend_from_slice(&bytes[..taken.min(room)]);
-        self.at = At::Name(is_coded, left);
+        self.at = QpackPosition::Name(is_coded, left);
         if left == 0 {
             let is = |name: &[u8]| match is_coded {
                 true => coded(name) == self.name,
@@ -174,7 +193,7 @@ impl PseudoScan {
             };
             let part = NAMES.iter().find(|(name, _)| is(name)).map_or(0, |(_, part)| *part);
             self.note(part);
-            self.at = At::ValueStart;
+            self.at = QpackPosition::ValueStart;
         }
         &bytes[taken..]
     }
@@ -193,11 +212,11 @@ fn taken(left: u64, bytes: &[u8]) -> (usize, u64) {
     (taken, left - taken as u64)
 }
 
-fn value_length(mut integer: Integer, byte: u8) -> At {
+fn value_length(mut integer: Integer, byte: u8) -> QpackPosition {
     match integer.take(byte, 7) {
-        None => At::ValueLength(integer),
-        Some(0) => At::Line,
-        Some(length) => At::Value(length),
+        None => QpackPosition::ValueLength(integer),
+        Some(0) => QpackPosition::Line,
+        Some(length) => QpackPosition::Value(length),
     }
 }
 

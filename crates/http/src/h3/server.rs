@@ -4,36 +4,29 @@
 //! quinn serves streams of equal rank in turn, a packet each.
 
 mod answer;
-mod incoming;
-mod open;
 mod session;
 #[cfg(test)]
 mod tests;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use ::h3::error::{Code, ConnectionError};
+use quic::{ServerEndpoint, Steering};
 use quinn::VarInt;
 use quinn::crypto::rustls::QuicServerConfig;
 use thiserror::Error;
-use world::BatchSocket;
-
-pub use self::incoming::Incoming;
-use self::incoming::Shaking;
-use super::endpoint::{self, Draws, WorldDate};
-use super::settings;
-use super::socket::Socket;
-use super::steering::Steering;
 use tls::CredentialError;
+
+use super::settings;
+pub use session::Incoming;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
-pub enum Broken {
+pub enum H3ServerError {
     /// QUIC's handshake failed.
     #[error("the QUIC handshake failed: {0}")]
     Handshake(#[from] quinn::ConnectionError),
@@ -86,11 +79,8 @@ impl fmt::Debug for Acceptor {
 
 /// A UDP port that accepts QUIC connections.
 pub struct Listener {
-    endpoint: quinn::Endpoint,
-    config: RefCell<quinn::ServerConfig>,
+    endpoint: ServerEndpoint,
     settings: RefCell<Arc<settings::Server>>,
-    address: SocketAddr,
-    shaking: Rc<Cell<usize>>,
 }
 
 impl Listener {
@@ -99,13 +89,9 @@ impl Listener {
     /// # Errors
     /// If the address is taken or not ours.
     pub fn bind(address: SocketAddr, acceptor: &Acceptor) -> io::Result<Listener> {
-        let socket = BatchSocket::bind(address)?;
-        let address = socket.local_addr()?;
-        let mut draws = Draws::at(address);
-        let config = server_config(acceptor, draws.token_key());
-        let (socket, own) = (Socket::own(socket), draws.endpoint_config());
-        let endpoint = endpoint::open(socket, own, Some(config.clone()))?;
-        Ok(Listener::new(endpoint, config, acceptor, address))
+        let Acceptor { crypto, settings } = acceptor;
+        let endpoint = ServerEndpoint::bind(address, Arc::clone(crypto), settings.unproven)?;
+        Ok(Listener { endpoint, settings: RefCell::new(Arc::clone(settings)) })
     }
 
     /// Listens at `address` as one `worker` of `steering`, numbered from 0: each does so, on a thread of its own.
@@ -115,81 +101,39 @@ impl Listener {
     pub fn join(
         address: SocketAddr,
         acceptor: &Acceptor,
-        (steering, worker): (&Steering, u16),
+        seat: (&Steering, u16),
     ) -> io::Result<Listener> {
-        let socket = BatchSocket::bind_shared(address)?;
-        let address = socket.local_addr()?;
-        let berth = steering.berth(address, worker);
-        let config = server_config(acceptor, steering.token_key());
-        let ids = berth.endpoint_config();
-        let endpoint = endpoint::open(Socket::shared(socket, berth), ids, Some(config.clone()))?;
-        Ok(Listener::new(endpoint, config, acceptor, address))
-    }
-
-    fn new(
-        endpoint: quinn::Endpoint,
-        config: quinn::ServerConfig,
-        acceptor: &Acceptor,
-        address: SocketAddr,
-    ) -> Listener {
-        let settings = RefCell::new(Arc::clone(&acceptor.settings));
-        let config = RefCell::new(config);
-        Listener { endpoint, config, settings, address, shaking: Rc::default() }
+        let Acceptor { crypto, settings } = acceptor;
+        let endpoint = ServerEndpoint::join(address, Arc::clone(crypto), settings.unproven, seat)?;
+        Ok(Listener { endpoint, settings: RefCell::new(Arc::clone(settings)) })
     }
 
     /// The listening address.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.endpoint.local_addr()
     }
 
     /// Uses `acceptor` for connections from now on.
     pub fn take_by(&self, acceptor: &Acceptor) {
-        self.config.borrow_mut().crypto = Arc::clone(&acceptor.crypto) as _;
-        self.settings.replace(Arc::clone(&acceptor.settings));
+        let Acceptor { crypto, settings } = acceptor;
+        self.endpoint.reconfigure(Arc::clone(crypto), settings.unproven);
+        self.settings.replace(Arc::clone(settings));
     }
 
     /// The next connection request; none if the socket has failed.
     pub async fn accept(&self) -> Option<Incoming> {
-        loop {
-            let incoming = self.endpoint.accept().await?;
-            let settings = Arc::clone(&self.settings.borrow());
-            let is_proven = incoming.remote_address_validated();
-            let is_crowded = settings.unproven.is_some_and(|most| self.shaking.get() >= most);
-            if is_crowded && !is_proven {
-                // A client that is really there comes back with a token (RFC 9000 section 8.1.2); no state is kept for others.
-                let _ = incoming.retry();
-                continue;
-            }
-            return Some(Incoming {
-                incoming,
-                config: self.config.borrow().clone(),
-                settings,
-                address: self.address,
-                asked_at: world::now(),
-                shaking: Shaking::count(&self.shaking),
-            });
-        }
+        let request = self.endpoint.accept().await?;
+        Some(Incoming { request, settings: Arc::clone(&self.settings.borrow()) })
     }
 
     /// Waits until all connections are closed.
     pub async fn idle(&self) {
-        self.endpoint.wait_idle().await;
+        self.endpoint.idle().await;
     }
 
     /// Closes all connections without an error, and waits until the clients are told.
     pub async fn close(&self) {
         let code = u32::try_from(Code::H3_NO_ERROR.value()).expect("HTTP/3's codes are small");
-        self.endpoint.close(VarInt::from_u32(code), b"");
-        self.endpoint.wait_idle().await;
+        self.endpoint.close(VarInt::from_u32(code)).await;
     }
-}
-
-fn server_config(
-    acceptor: &Acceptor,
-    token_key: Arc<dyn quinn::crypto::HandshakeTokenKey>,
-) -> quinn::ServerConfig {
-    let crypto: Arc<QuicServerConfig> = Arc::clone(&acceptor.crypto);
-    let mut config = quinn::ServerConfig::new(crypto, token_key);
-    config.time_source(Arc::new(WorldDate));
-    config
 }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dependency, Schedule, Served, Signal};
+use super::{Schedule, ServeOutcome, Signal};
 
 /// Number of nodes kept; a page has a few hundred objects.
 const MOST: usize = 1_024;
@@ -17,7 +17,7 @@ const MOST: usize = 1_024;
 const ROOT: u32 = 0;
 
 #[derive(Debug)]
-struct Node {
+struct TreeNode {
     parent: u32,
     weight: u16,
     children: Vec<u32>,
@@ -31,9 +31,9 @@ struct Node {
     now: u64,
 }
 
-impl Node {
-    fn new(dependency: Dependency) -> Node {
-        Node {
+impl TreeNode {
+    fn new(dependency: Dependency) -> TreeNode {
+        TreeNode {
             parent: dependency.parent,
             weight: dependency.weight,
             children: Vec::new(),
@@ -46,17 +46,17 @@ impl Node {
 }
 
 #[derive(Debug)]
-pub(super) struct Tree {
-    nodes: BTreeMap<u32, Node>,
+pub(super) struct DependencyTree {
+    nodes: BTreeMap<u32, TreeNode>,
 }
 
-impl Default for Tree {
-    fn default() -> Tree {
-        Tree { nodes: BTreeMap::from([(ROOT, Node::new(Dependency::default()))]) }
+impl Default for DependencyTree {
+    fn default() -> DependencyTree {
+        DependencyTree { nodes: BTreeMap::from([(ROOT, TreeNode::new(Dependency::default()))]) }
     }
 }
 
-impl Schedule for Tree {
+impl Schedule for DependencyTree {
     fn add(&mut self, stream: u32) {
         self.grow(stream);
         self.set_ready(stream, true);
@@ -66,7 +66,7 @@ impl Schedule for Tree {
         self.node(ROOT).active == 0
     }
 
-    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> Served) -> bool {
+    fn serve_one(&mut self, serve: &mut dyn FnMut(u32) -> ServeOutcome) -> bool {
         self.serve_below(ROOT, serve).is_some()
     }
 
@@ -85,12 +85,12 @@ impl Schedule for Tree {
     }
 }
 
-impl Tree {
-    fn node(&self, stream: u32) -> &Node {
+impl DependencyTree {
+    fn node(&self, stream: u32) -> &TreeNode {
         self.nodes.get(&stream).expect("a node's kin are in the tree")
     }
 
-    fn node_mut(&mut self, stream: u32) -> &mut Node {
+    fn node_mut(&mut self, stream: u32) -> &mut TreeNode {
         self.nodes.get_mut(&stream).expect("a node's kin are in the tree")
     }
 
@@ -102,7 +102,7 @@ impl Tree {
         if self.nodes.len() >= MOST {
             self.prune();
         }
-        self.nodes.insert(stream, Node::new(Dependency::default()));
+        self.nodes.insert(stream, TreeNode::new(Dependency::default()));
         self.attach(stream, ROOT);
     }
 
@@ -176,7 +176,7 @@ impl Tree {
     }
 
     /// Calls `change` on each node from `stream` to the root, with its parent's time.
-    fn on_path(&mut self, stream: u32, mut change: impl FnMut(&mut Node, u64)) {
+    fn on_path(&mut self, stream: u32, mut change: impl FnMut(&mut TreeNode, u64)) {
         let mut at = stream;
         loop {
             let now = self.node(self.node(at).parent).now;
@@ -198,15 +198,19 @@ impl Tree {
     }
 
     /// Serves `stream`, or, if it has nothing to send or is blocked, one of its dependents; returns the number of bytes sent.
-    fn serve_below(&mut self, stream: u32, serve: &mut dyn FnMut(u32) -> Served) -> Option<usize> {
+    fn serve_below(
+        &mut self,
+        stream: u32,
+        serve: &mut dyn FnMut(u32) -> ServeOutcome,
+    ) -> Option<usize> {
         if self.node(stream).is_ready {
             match serve(stream) {
-                Served::Chunk(bytes) => return Some(bytes),
-                Served::Done(bytes) => {
+                ServeOutcome::Chunk(bytes) => return Some(bytes),
+                ServeOutcome::Done(bytes) => {
                     self.set_ready(stream, false);
                     return Some(bytes);
                 }
-                Served::Blocked => {}
+                ServeOutcome::Blocked => {}
             }
         }
         let children = self.node(stream).children.iter();
@@ -242,6 +246,53 @@ impl Tree {
     }
 }
 
+// RFC 7540's stream dependencies (section 5.3), which RFC 9113 has deprecated.
+
+/// Bytes of a dependency in a frame.
+pub(crate) const DEPENDENCY_BYTES: usize = 5;
+
+/// The first bit.
+const EXCLUSIVE: u32 = 1 << 31;
+
+/// A stream's parent, and its share beside siblings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// The parent stream; 0 is none.
+    pub parent: u32,
+    /// 1 to 256.
+    pub weight: u16,
+    /// True if the parent's former dependents become this stream's.
+    pub is_exclusive: bool,
+}
+
+/// The default priority (section 5.3.5).
+impl Default for Dependency {
+    fn default() -> Dependency {
+        Dependency { parent: 0, weight: 16, is_exclusive: false }
+    }
+}
+
+impl Dependency {
+    /// Parses the five bytes of a frame.
+    pub fn parse(bytes: [u8; DEPENDENCY_BYTES]) -> Dependency {
+        let [a, b, c, d, weight] = bytes;
+        let word = u32::from_be_bytes([a, b, c, d]);
+        Dependency {
+            parent: word & !EXCLUSIVE,
+            weight: u16::from(weight) + 1,
+            is_exclusive: word & EXCLUSIVE != 0,
+        }
+    }
+
+    /// Its encoding in a frame.
+    pub fn encode(self) -> [u8; DEPENDENCY_BYTES] {
+        let exclusive = if self.is_exclusive { EXCLUSIVE } else { 0 };
+        let [a, b, c, d] = (self.parent | exclusive).to_be_bytes();
+        let weight = (self.weight.clamp(1, 256) - 1) as u8;
+        [a, b, c, d, weight]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -253,15 +304,15 @@ mod tests {
         Signal::Dependency(Dependency { parent, weight, is_exclusive })
     }
 
-    fn tree(signals: &[(u32, Signal)]) -> Tree {
-        let mut tree = Tree::default();
+    fn tree(signals: &[(u32, Signal)]) -> DependencyTree {
+        let mut tree = DependencyTree::default();
         signals.iter().for_each(|(stream, signal)| tree.signal(*stream, *signal));
         tree
     }
 
     #[test]
     fn equal_streams_take_turns() {
-        let served = order(&mut Tree::default(), &[(1, 1), (3, 2), (5, 3)]);
+        let served = order(&mut DependencyTree::default(), &[(1, 1), (3, 2), (5, 3)]);
         assert_eq!(served, [1, 3, 5, 3, 5, 5]);
     }
 
@@ -306,7 +357,8 @@ mod tests {
             .extend([(b, a), (c, a), (d, c), (e, c), (f, d)].map(|(s, p)| (s, on(p, 16, false))));
         let mut plain = tree(&signals);
         plain.signal(a, on(d, 16, false));
-        let parents = |tree: &Tree| [a, b, c, d, e, f].map(|stream| tree.node(stream).parent);
+        let parents =
+            |tree: &DependencyTree| [a, b, c, d, e, f].map(|stream| tree.node(stream).parent);
         assert_eq!(parents(&plain), [d, a, a, 0, c, d]);
         let mut exclusive = tree(&signals);
         exclusive.signal(a, on(d, 16, true));
@@ -323,15 +375,15 @@ mod tests {
 
     #[test]
     fn who_comes_late_has_no_claim_to_what_went_before() {
-        let mut tree = Tree::default();
+        let mut tree = DependencyTree::default();
         tree.add(1);
-        (0..50).for_each(|_| assert!(tree.serve_one(&mut |_| Served::Chunk(100))));
+        (0..50).for_each(|_| assert!(tree.serve_one(&mut |_| ServeOutcome::Chunk(100))));
         tree.add(3);
         let mut served = Vec::new();
         (0..4).for_each(|_| {
             tree.serve_one(&mut |stream| {
                 served.push(stream);
-                Served::Chunk(100)
+                ServeOutcome::Chunk(100)
             });
         });
         served.sort_unstable();
@@ -345,7 +397,7 @@ mod tests {
             signals in prop::collection::vec((1u32..3_000, 0u32..3_000, 1u16..=256, any::<bool>()), 0..2_500),
             ready in prop::collection::btree_set(1u32..3_000, 0..20),
         ) {
-            let mut tree = Tree::default();
+            let mut tree = DependencyTree::default();
             for (stream, parent, weight, is_exclusive) in signals {
                 // Among few streams, so that a tree results.
                 tree.signal(stream, on(parent % 40, weight, is_exclusive));
@@ -357,5 +409,18 @@ mod tests {
             let chunks: Vec<(u32, usize)> = ready.iter().map(|stream| (*stream, 2)).collect();
             prop_assert_eq!(order(&mut tree, &chunks).len(), 2 * chunks.len());
         }
+    }
+
+    proptest! {
+        #[test]
+        fn any_five_bytes_read_back(bytes: [u8; DEPENDENCY_BYTES]) {
+            prop_assert_eq!(Dependency::parse(bytes).encode(), bytes);
+        }
+    }
+
+    #[test]
+    fn the_weight_on_the_wire_is_one_less() {
+        let dependency = Dependency { parent: 11, weight: 256, is_exclusive: true };
+        assert_eq!(dependency.encode(), [0x80, 0, 0, 11, 255]);
     }
 }

@@ -17,7 +17,7 @@ const FULL_BYTES: usize = 64 << 10;
 
 /// The reader's demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub(crate) enum FeedDemand {
     /// It waits for the next piece.
     Waiting,
     /// There is room for more.
@@ -29,7 +29,7 @@ pub(crate) enum Demand {
 }
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     pieces: VecDeque<Bytes>,
     bytes: usize,
     /// Bytes taken since the connection last asked.
@@ -42,29 +42,29 @@ struct State {
 }
 
 /// The connection's side.
-pub(crate) struct Feed(Rc<RefCell<State>>);
+pub(crate) struct Feed(Rc<RefCell<FeedState>>);
 
 /// The reader's side.
-pub(crate) struct Fed(Rc<RefCell<State>>);
+pub(crate) struct Fed(Rc<RefCell<FeedState>>);
 
 /// Both sides of a body.
 pub(crate) fn feed() -> (Feed, Fed) {
-    let state = Rc::new(RefCell::new(State::default()));
+    let state = Rc::new(RefCell::new(FeedState::default()));
     (Feed(Rc::clone(&state)), Fed(state))
 }
 
 impl Feed {
     /// The reader's demand; `cx`'s task is woken when it changes.
-    pub(crate) fn demand(&self, cx: &Context<'_>) -> Demand {
+    pub(crate) fn demand(&self, cx: &Context<'_>) -> FeedDemand {
         let mut state = self.0.borrow_mut();
         if !state.feeder.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             state.feeder = Some(cx.waker().clone());
         }
         match &*state {
-            State { is_gone: true, .. } => Demand::Gone,
-            State { bytes: FULL_BYTES.., .. } => Demand::Full,
-            State { is_waiting: true, .. } => Demand::Waiting,
-            _ => Demand::Room,
+            FeedState { is_gone: true, .. } => FeedDemand::Gone,
+            FeedState { bytes: FULL_BYTES.., .. } => FeedDemand::Full,
+            FeedState { is_waiting: true, .. } => FeedDemand::Waiting,
+            _ => FeedDemand::Room,
         }
     }
 
@@ -100,11 +100,11 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.end(Err(BodyError::GivenUp("its connection ended".to_owned())));
+        self.end(Err(BodyError::GivenUp("the connection ended".to_owned())));
     }
 }
 
-impl State {
+impl FeedState {
     fn wake_reader(&mut self) {
         self.is_waiting = false;
         if let Some(waker) = self.reader.take() {
@@ -169,18 +169,18 @@ mod tests {
     #[test]
     fn pieces_come_in_order_and_no_faster_than_they_are_taken() {
         let (feed, mut fed) = feed();
-        assert_eq!(feed.demand(&cx()), Demand::Room);
+        assert_eq!(feed.demand(&cx()), FeedDemand::Room);
         assert!(next(&mut fed).is_pending());
-        assert_eq!(feed.demand(&cx()), Demand::Waiting);
+        assert_eq!(feed.demand(&cx()), FeedDemand::Waiting);
         feed.push(Bytes::from(vec![1; 10]));
         feed.push(Bytes::from(vec![2; FULL_BYTES]));
-        assert_eq!(feed.demand(&cx()), Demand::Full);
+        assert_eq!(feed.demand(&cx()), FeedDemand::Full);
         assert!(matches!(next(&mut fed), Poll::Ready(Some(Ok(piece))) if piece == vec![1; 10]));
         assert_eq!((feed.taken(), feed.taken()), (10, 0));
         assert!(
             matches!(next(&mut fed), Poll::Ready(Some(Ok(piece))) if piece.len() == FULL_BYTES)
         );
-        assert_eq!(feed.demand(&cx()), Demand::Room);
+        assert_eq!(feed.demand(&cx()), FeedDemand::Room);
         feed.end(Ok(()));
         assert!(matches!(next(&mut fed), Poll::Ready(None)));
         assert!(matches!(next(&mut fed), Poll::Ready(None)));
@@ -201,7 +201,7 @@ mod tests {
         let (feed, fed) = feed();
         feed.push(Bytes::from_static(b"abc"));
         drop(fed);
-        assert_eq!(feed.demand(&cx()), Demand::Gone);
+        assert_eq!(feed.demand(&cx()), FeedDemand::Gone);
         feed.push(Bytes::from_static(b"de"));
         assert_eq!(feed.taken(), 5);
     }

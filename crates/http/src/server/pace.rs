@@ -1,11 +1,16 @@
-//! Minimum rate of request bodies.
+//! Timeouts against slow clients: a minimum rate of request bodies, and progress of whole connections.
 //!
 //! A client that sends a byte now and then is never idle and holds its connection indefinitely ("slowloris"). So a body
 //! has a time allowance, to which every byte adds; only time in which the server waits for the client is counted.
 
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use units::Time;
+
+use super::{Body, BodyError, Common, Patient, RequestBody};
+use crate::wheel::Timer;
 
 /// The lowest rate of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +58,135 @@ impl Patience {
     fn stop(&mut self, now: Time) {
         if let Some(since) = self.since.take() {
             self.waited += now.since(since);
+        }
+    }
+}
+
+/// A body that fails as stalled if it comes too slowly. Time in which it is not awaited does not count.
+pub(crate) struct Paced {
+    body: RequestBody,
+    timer: Timer,
+    patient: Patient,
+    patience: Patience,
+    is_waiting: bool,
+}
+
+impl Paced {
+    pub(crate) fn body(body: RequestBody, timer: Timer, patient: Patient) -> RequestBody {
+        let length = body.length();
+        let patience = Patience::default();
+        RequestBody::new(
+            Box::new(Paced { body, timer, patient, patience, is_waiting: false }),
+            length,
+        )
+    }
+}
+
+impl Body for Paced {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        let next = self.body.poll_next(cx);
+        match &next {
+            Poll::Ready(Some(Ok(piece))) => self.patience.took(world::now(), piece.len()),
+            Poll::Ready(_) => {}
+            Poll::Pending => {
+                if !self.is_waiting {
+                    let Patient { idle_timeout, body_pace, .. } = self.patient;
+                    let left = self.patience.wait(world::now(), Some(body_pace), idle_timeout);
+                    self.timer.set(left);
+                    self.is_waiting = true;
+                }
+                ready!(self.timer.poll_expired(cx));
+                return Poll::Ready(Some(Err(BodyError::Stalled)));
+            }
+        }
+        self.is_waiting = false;
+        next
+    }
+}
+
+// Progress timeout of an HTTP/2, SPDY or HTTP/3 connection.
+//
+// Heads and bodies count as progress, either way; PING, SETTINGS and WINDOW_UPDATE do not: a client that sends only
+// those is stalling. While a handler works, the server is responsible for the delay.
+
+/// Time for a client to read the final messages of a connection.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// The action to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StallVerdict {
+    /// Go on.
+    Wait,
+    /// Shut down.
+    Leave,
+    /// The shutdown timed out: close.
+    End,
+}
+
+/// The state of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestProgress {
+    /// Bytes of heads and bodies that have passed so far.
+    pub(crate) progress: u64,
+    /// A handler is at work.
+    pub(crate) awaits_handler: bool,
+    /// Tunnels are open.
+    pub(crate) is_tunnelling: bool,
+}
+
+/// The progress timeout of one connection.
+pub(crate) struct StallWatch {
+    timer: Option<(Timer, Patient)>,
+    progress: u64,
+    has_left: bool,
+}
+
+impl StallWatch {
+    pub(crate) fn over(common: &Common) -> StallWatch {
+        let timer = common.timer();
+        if let Some((timer, patient)) = &timer {
+            timer.set(patient.idle_timeout);
+        }
+        StallWatch { timer, progress: 0, has_left: false }
+    }
+
+    /// The action to take now.
+    pub(crate) fn poll(
+        &mut self,
+        standing: impl FnOnce() -> RequestProgress,
+        cx: &mut Context<'_>,
+    ) -> StallVerdict {
+        let Some((timer, patient)) = &self.timer else { return StallVerdict::Wait };
+        let RequestProgress { progress, awaits_handler, is_tunnelling } = standing();
+        let moved = std::mem::replace(&mut self.progress, progress) != progress;
+        if !self.has_left && (moved || awaits_handler) {
+            let Patient { idle_timeout, tunnel_timeout, .. } = *patient;
+            timer.set(if is_tunnelling { tunnel_timeout } else { idle_timeout });
+        }
+        if timer.poll_expired(cx).is_pending() {
+            return StallVerdict::Wait;
+        }
+        timer.set(LINGER);
+        if std::mem::replace(&mut self.has_left, true) {
+            StallVerdict::End
+        } else {
+            StallVerdict::Leave
+        }
+    }
+
+    /// Notes that the connection is over, except for the remaining output.
+    pub(crate) fn linger(&mut self) {
+        self.has_left = true;
+        if let Some((timer, _)) = &self.timer {
+            timer.set(LINGER);
+        }
+    }
+
+    /// Ready when that has taken too long.
+    pub(crate) fn poll_end(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match &self.timer {
+            Some((timer, _)) => timer.poll_expired(cx),
+            None => Poll::Pending,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use world::TcpStream;
 
-use super::destination::Malformed;
+use super::Malformed;
 use super::{Code, Destination, method};
 use crate::Failure;
 
@@ -18,11 +18,11 @@ use crate::Failure;
 #[derive(Debug)]
 pub struct Handshake {
     destination: Destination,
-    state: State,
+    state: ClientState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClientState {
     Start,
     Greeted,
     Asked,
@@ -32,12 +32,12 @@ enum State {
 impl Handshake {
     /// A handshake for a connection to `destination`.
     pub fn new(destination: Destination) -> Handshake {
-        Handshake { destination, state: State::Start }
+        Handshake { destination, state: ClientState::Start }
     }
 
     /// Returns true once the connection is established.
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ClientState::Done
     }
 
     /// Consumes as much as possible of `input`, which is everything received and not consumed; returns the number of
@@ -47,50 +47,50 @@ impl Handshake {
     /// If the proxy refuses, or does not speak SOCKS5.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Failure> {
         match self.state {
-            State::Start => {
+            ClientState::Start => {
                 out.extend([5, 1, method::NONE]);
-                self.state = State::Greeted;
+                self.state = ClientState::Greeted;
                 Ok(0)
             }
-            State::Greeted => match input {
+            ClientState::Greeted => match input {
                 [5, method::NONE, ..] => {
                     out.extend([5, 1, 0]);
                     self.destination.write(out);
-                    self.state = State::Asked;
+                    self.state = ClientState::Asked;
                     Ok(2)
                 }
                 [5, method::UNACCEPTABLE, ..] => {
                     Err(Failure::Refused("it asks for another authentication than none".to_owned()))
                 }
                 [] | [5] => Ok(0),
-                _ => Err(foreign("its choice of a method")),
+                _ => Err(unexpected("its choice of a method")),
             },
-            State::Asked => self.answer(input),
-            State::Done => Ok(0),
+            ClientState::Asked => self.answer(input),
+            ClientState::Done => Ok(0),
         }
     }
 
     /// RFC 1928 section 6.
     fn answer(&mut self, input: &[u8]) -> Result<usize, Failure> {
         let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(0) };
-        let [5, code, 0] = *head else { return Err(foreign("its answer")) };
+        let [5, code, 0] = *head else { return Err(unexpected("its answer")) };
         match Code::new(code) {
             Some(Code::Succeeded) => {}
             Some(code) => return Err(Failure::Refused(format!("it answered: {code}"))),
-            None => return Err(foreign("its answer's code")),
+            None => return Err(unexpected("its answer's code")),
         }
         match Destination::read(rest) {
             Ok(Some((_, bytes))) => {
-                self.state = State::Done;
+                self.state = ClientState::Done;
                 Ok(head.len() + bytes)
             }
             Ok(None) => Ok(0),
-            Err(Malformed::Type(_) | Malformed::Name) => Err(foreign("its answer's address")),
+            Err(Malformed::Type(_) | Malformed::Name) => Err(unexpected("its answer's address")),
         }
     }
 }
 
-fn foreign(what: &str) -> Failure {
+fn unexpected(what: &str) -> Failure {
     Failure::Protocol(format!("{what} is not SOCKS5"))
 }
 
@@ -116,7 +116,7 @@ pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<Tcp
     }
     match input.is_empty() {
         true => Ok(tcp),
-        false => Err(Failure::Protocol("something came behind its answer".to_owned())),
+        false => Err(Failure::Protocol("the proxy sent data behind its reply".to_owned())),
     }
 }
 

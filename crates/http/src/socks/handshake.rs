@@ -13,8 +13,8 @@
 
 use thiserror::Error;
 
-use super::destination::{Malformed, Name};
 use super::{Code, Destination, Host, Version, method, reply};
+use super::{Malformed, Name};
 
 /// CONNECT; BIND is 2, UDP ASSOCIATE 3.
 const CONNECT: u8 = 1;
@@ -26,12 +26,12 @@ const TEXT_BYTES: usize = 255;
 /// A server's side of a handshake.
 #[derive(Debug)]
 pub struct Handshake {
-    state: State,
+    state: HandshakeState,
     asks_password: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum HandshakeState {
     Version,
     Methods,
     User,
@@ -60,10 +60,10 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// Its first byte is not a version of SOCKS.
-    #[error("{0} is no version of SOCKS: there are 4 and 5")]
+    #[error("unknown SOCKS version {0}: supported are 4 and 5")]
     Version(u8),
     /// It offers no accepted method.
-    #[error("the client offers no method of authentication that is taken here")]
+    #[error("the client offers no supported authentication method")]
     Method,
     /// Its name and password violate the framing of RFC 1929.
     #[error("the client's name and password are malformed")]
@@ -72,25 +72,25 @@ pub enum Refusal {
     #[error("the client's name and password are wrong")]
     User,
     /// SOCKS4 has no passwords.
-    #[error("a name and a password are asked for, which SOCKS4 does not have")]
+    #[error("SOCKS4 cannot carry the required name and password")]
     NoPassword,
     /// The command is not CONNECT.
-    #[error("the command {0} is not known here: CONNECT is 1")]
+    #[error("unsupported command {0}: only CONNECT (1) is supported")]
     Command(u8),
     /// The address is neither IPv4, IPv6 nor a name.
-    #[error("the type of address {0} is not known: there are 1, 3 and 4")]
+    #[error("unknown address type {0}: supported are 1, 3 and 4")]
     AddressType(u8),
     /// The request is malformed.
     #[error("the request is malformed")]
     Request,
 }
 
-type Step = Result<Option<(usize, Event)>, Refusal>;
+type StepResult = Result<Option<(usize, Event)>, Refusal>;
 
 impl Handshake {
     /// A new handshake; `asks_password` requires a name and a password.
     pub fn new(asks_password: bool) -> Handshake {
-        Handshake { state: State::Version, asks_password }
+        Handshake { state: HandshakeState::Version, asks_password }
     }
 
     /// Consumes as much as possible of `input`, which is everything received and not consumed; returns the number of
@@ -103,12 +103,12 @@ impl Handshake {
         loop {
             let rest = &input[used..];
             let step = match self.state {
-                State::Version => self.version(rest)?,
-                State::Methods => self.methods(rest, out)?,
-                State::User => self.user(rest, out)?,
-                State::Request4 => self.request4(rest, out)?,
-                State::Request => self.request(rest, out)?,
-                State::Done => None,
+                HandshakeState::Version => self.version(rest)?,
+                HandshakeState::Methods => self.methods(rest, out)?,
+                HandshakeState::User => self.user(rest, out)?,
+                HandshakeState::Request4 => self.request4(rest, out)?,
+                HandshakeState::Request => self.request(rest, out)?,
+                HandshakeState::Done => None,
             };
             match step {
                 None => return Ok((used, Event::More)),
@@ -130,22 +130,22 @@ impl Handshake {
         }
     }
 
-    fn version(&mut self, input: &[u8]) -> Step {
+    fn version(&mut self, input: &[u8]) -> StepResult {
         let Some(first) = input.first() else { return Ok(None) };
         self.state = match Version::of_first_byte(*first) {
-            Some(Version::V5) => State::Methods,
-            Some(Version::V4) => State::Request4,
+            Some(Version::V5) => HandshakeState::Methods,
+            Some(Version::V4) => HandshakeState::Request4,
             None => return Err(Refusal::Version(*first)),
         };
         Ok(Some((1, Event::More)))
     }
 
     /// RFC 1928 section 3, after the version.
-    fn methods(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+    fn methods(&mut self, input: &[u8], out: &mut Vec<u8>) -> StepResult {
         let Some((offered, rest)) = counted(input) else { return Ok(None) };
         let (taken, next) = match self.asks_password {
-            true => (method::PASSWORD, State::User),
-            false => (method::NONE, State::Request),
+            true => (method::PASSWORD, HandshakeState::User),
+            false => (method::NONE, HandshakeState::Request),
         };
         if !offered.contains(&taken) {
             out.extend([5, method::UNACCEPTABLE]);
@@ -157,7 +157,7 @@ impl Handshake {
     }
 
     /// RFC 1929 section 2.
-    fn user(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+    fn user(&mut self, input: &[u8], out: &mut Vec<u8>) -> StepResult {
         let Some((version, rest)) = input.split_first() else { return Ok(None) };
         if *version != PASSWORD_VERSION {
             out.extend([PASSWORD_VERSION, 1]);
@@ -165,13 +165,13 @@ impl Handshake {
         }
         let Some((name, rest)) = counted(rest) else { return Ok(None) };
         let Some((password, rest)) = counted(rest) else { return Ok(None) };
-        self.state = State::Request;
+        self.state = HandshakeState::Request;
         let event = Event::User { name: name.to_owned(), password: password.to_owned() };
         Ok(Some((input.len() - rest.len(), event)))
     }
 
     /// RFC 1928 section 4.
-    fn request(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+    fn request(&mut self, input: &[u8], out: &mut Vec<u8>) -> StepResult {
         let mut refuse = |code, refusal| {
             reply(Version::V5, code, out);
             Err(refusal)
@@ -190,7 +190,7 @@ impl Handshake {
                 refuse(Code::Failed, Refusal::Request)
             }
             Ok(Some((destination, bytes))) => {
-                self.state = State::Done;
+                self.state = HandshakeState::Done;
                 Ok(Some((head.len() + bytes, Event::Connect(Version::V5, destination))))
             }
             Err(Malformed::Type(kind)) => refuse(Code::AddressType, Refusal::AddressType(kind)),
@@ -198,7 +198,7 @@ impl Handshake {
     }
 
     /// SOCKS4's request, after the version.
-    fn request4(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+    fn request4(&mut self, input: &[u8], out: &mut Vec<u8>) -> StepResult {
         let mut refuse = |refusal| {
             reply(Version::V4, Code::Failed, out);
             Err(refusal)
@@ -229,23 +229,23 @@ impl Handshake {
         if port == 0 {
             return refuse(Refusal::Request);
         }
-        self.state = State::Done;
+        self.state = HandshakeState::Done;
         let event = Event::Connect(Version::V4, Destination { host, port });
         Ok(Some((input.len() - rest.len(), event)))
     }
 }
 
 /// A string, and the bytes after it.
-type Split<'a> = (&'a [u8], &'a [u8]);
+type SplitString<'a> = (&'a [u8], &'a [u8]);
 
 /// A string after its length, and the bytes after it.
-fn counted(input: &[u8]) -> Option<Split<'_>> {
+fn counted(input: &[u8]) -> Option<SplitString<'_>> {
     let (length, rest) = input.split_first()?;
     rest.split_at_checked(usize::from(*length))
 }
 
 /// A zero-terminated string, and the bytes after it; `None` if the zero has not come yet, an error if it should have.
-fn ended(input: &[u8]) -> Result<Option<Split<'_>>, ()> {
+fn ended(input: &[u8]) -> Result<Option<SplitString<'_>>, ()> {
     match input.iter().take(TEXT_BYTES + 1).position(|byte| *byte == 0) {
         Some(end) => Ok(Some((&input[..end], &input[end + 1..]))),
         None if input.len() > TEXT_BYTES => Err(()),

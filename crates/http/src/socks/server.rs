@@ -15,8 +15,8 @@ use http::{HeaderMap, HeaderValue};
 use super::{Code, Destination, Event, Handshake, Refusal, Version, reply};
 use crate::h1::Buffer;
 use crate::h1::server::Core;
-use crate::relay::{Buffers, Joined, join};
-use crate::server::Watch;
+use crate::server::DrainWatch;
+use crate::transport::{BufferPool, RelayEnd, join};
 use crate::wheel::Timer;
 use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 
@@ -73,7 +73,7 @@ where
         Entry::Guarded(guard) => Some(guard),
         Entry::None | Entry::Open => None,
     };
-    let mut connection = Connection {
+    let mut connection = SocksConnection {
         stream,
         core,
         timer: core.timer(),
@@ -88,17 +88,17 @@ where
     }
 }
 
-struct Connection<'c, S> {
+struct SocksConnection<'c, S> {
     stream: S,
     core: &'c Core,
     timer: Timer,
-    drain: Watch,
+    drain: DrainWatch,
     input: Buffer,
     /// The client's credentials, if they were requested and are right.
     claim: Option<HeaderValue>,
 }
 
-impl<S: Transport> Connection<'_, S> {
+impl<S: Transport> SocksConnection<'_, S> {
     /// Gets the client's tunnel, and reports it.
     async fn begin<H: Handler>(
         &mut self,
@@ -197,10 +197,10 @@ impl<S: Transport> Connection<'_, S> {
 
     /// Joins the client to `far`. Bytes that it sent ahead go first.
     async fn pass(self, mut far: Box<dyn Duplex>) -> Ended {
-        let Connection { mut stream, core, timer, input, .. } = self;
+        let SocksConnection { mut stream, core, timer, input, .. } = self;
         match join((&mut stream, &mut *far), Some(input), core, &timer, core.patience()).await {
-            Ok(Joined::Ended) => Ended::Orderly,
-            Ok(Joined::Stalled) => Ended::Stalled,
+            Ok(RelayEnd::Ended) => Ended::Orderly,
+            Ok(RelayEnd::Stalled) => Ended::Stalled,
             Err(error) => Ended::Broken(error),
         }
     }
@@ -243,7 +243,7 @@ impl<S: Transport> Connection<'_, S> {
 
     /// Reads once and appends to the input.
     async fn read(&mut self) -> Result<(), Ended> {
-        let Connection { stream, core, timer, drain, input, .. } = self;
+        let SocksConnection { stream, core, timer, drain, input, .. } = self;
         let read = poll_fn(|cx| match input.poll_fill(stream, cx) {
             Poll::Ready(read) => Poll::Ready(read.map_err(Ended::Broken)),
             Poll::Pending => {
@@ -263,7 +263,7 @@ impl<S: Transport> Connection<'_, S> {
     /// TCP reset the connection, and the answer might be lost.
     async fn linger(&mut self) {
         self.timer.set(self.core.settings.linger_timeout);
-        let Connection { stream, timer, input, .. } = self;
+        let SocksConnection { stream, timer, input, .. } = self;
         poll_fn(|cx| {
             if Pin::new(&mut *stream).poll_shutdown(cx).is_pending() {
                 return timer.poll_expired(cx);

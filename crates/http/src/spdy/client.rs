@@ -1,7 +1,6 @@
 //! A SPDY client's connection: any number of concurrent requests.
 
 mod exchange;
-mod inbox;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,12 +16,11 @@ use ::spdy::{
 use bytes::Bytes;
 use http::Request;
 
-use self::exchange::Exchange;
-use self::inbox::{Closed, Inboxes};
-use super::fields;
-use super::wire::Wire;
-use crate::h2::gate::Gate;
+use self::exchange::SpdyExchange;
+use super::SessionWire;
+use crate::client::stream_limit::StreamLimit;
 use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+use exchange::{Inboxes, SpdyClosure};
 
 /// Starts SPDY on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
 /// completes when the connection has ended; this end closes it when the last handle is dropped.
@@ -35,7 +33,7 @@ pub fn connect<S: Transport>(
 }
 
 /// The same, with the pushed streams that are `wanted`, by default none, and header blocks cached in `recall`.
-pub fn connect_wanting<S: Transport>(
+pub(crate) fn connect_wanting<S: Transport>(
     stream: S,
     version: Version,
     config: Config,
@@ -47,8 +45,8 @@ pub fn connect_wanting<S: Transport>(
     let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
     let config = Config { streams, ..config };
     let session = Session::recalling(Role::Client, version, config, recall);
-    let gate = Gate::new(session.allowed_streams() as usize);
-    let state = State {
+    let stream_limit = StreamLimit::new(session.allowed_streams() as usize);
+    let state = SpdyClientState {
         session,
         inboxes: Inboxes::default(),
         promises,
@@ -56,13 +54,17 @@ pub fn connect_wanting<S: Transport>(
         heads: VecDeque::new(),
     };
     let shared = Rc::new(RefCell::new(state));
-    let handle = Handle { shared: Shared(Rc::clone(&shared)), gate: gate.clone() };
-    let mut driver = Driver { wire: Wire::new(stream, config.chunk_bytes), shared, gate };
+    let handle = Handle {
+        shared: SharedClientState(Rc::clone(&shared)),
+        stream_limit: stream_limit.clone(),
+    };
+    let mut driver =
+        Driver { wire: SessionWire::new(stream, config.chunk_bytes), shared, stream_limit };
     (handle, async move { poll_fn(|cx| driver.poll(cx)).await })
 }
 
 /// The shared state of requests and the driver.
-struct State {
+struct SpdyClientState {
     session: Session,
     inboxes: Inboxes,
     /// Pushed streams, if they are accepted.
@@ -72,7 +74,7 @@ struct State {
     heads: VecDeque<u64>,
 }
 
-impl State {
+impl SpdyClientState {
     /// Delivers events to the requests.
     fn deliver(&mut self) {
         while let Some(event) = self.session.poll_event() {
@@ -88,7 +90,7 @@ impl State {
     /// Keeps a promise, or cancels it.
     fn on_promise(&mut self, request: StreamId, promise: Message) {
         let (version, stream) = (self.session.version(), promise.stream);
-        let uri = fields::promised(version, &promise.fields);
+        let uri = super::promised(version, &promise.fields);
         if let (Some(promises), Some(uri)) = (&mut self.promises, uri)
             && promises.takes(&uri, self.inboxes.authority(request))
         {
@@ -116,9 +118,9 @@ impl State {
 
 /// A reference to the connection. The driver notices when the last is dropped.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<State>>);
+struct SharedClientState(Rc<RefCell<SpdyClientState>>);
 
-impl Drop for Shared {
+impl Drop for SharedClientState {
     fn drop(&mut self) {
         self.0.borrow_mut().wake_driver();
     }
@@ -127,14 +129,14 @@ impl Drop for Shared {
 /// Sends requests on one connection. Clones share it.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Shared,
-    gate: Gate,
+    shared: SharedClientState,
+    stream_limit: StreamLimit,
 }
 
 impl Handle {
     /// Returns true if the connection takes new requests: it is open and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
-        !self.gate.is_closed()
+        !self.stream_limit.is_closed()
     }
 
     /// Sends `request` and reports its response to `progress`. At the server's stream limit the request waits, the most
@@ -152,15 +154,15 @@ impl Handle {
         if let Some(stream) = self.claim(request) {
             progress.admitted();
             progress.sent(0, 0);
-            return Exchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
+            return SpdyExchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
         }
-        let Ok(_pass) = self.gate.pass(precedence.level).await else {
+        let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
         let (stream, head_bytes) = self.open(request, precedence)?;
         let body_bytes = request.body().len() as u64;
-        Exchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
+        SpdyExchange::new(&self.shared.0, stream, (head_bytes, body_bytes), progress).run().await
     }
 
     /// The pushed response to `request`, if there is one.
@@ -174,7 +176,7 @@ impl Handle {
         precedence: Precedence,
     ) -> Result<(StreamId, u64), Failure> {
         let state = &mut *self.shared.0.borrow_mut();
-        let fields = fields::of_request(state.session.version(), request)?;
+        let fields = super::of_request(state.session.version(), request)?;
         let body = request.body();
         // Version 2 has 0 to 3; the frame's encoder clamps it.
         let priority = ::spdy::Priority::new(precedence.spdy);
@@ -201,17 +203,17 @@ fn unopened(error: OpenError) -> Failure {
 
 /// Drives the connection for all its requests.
 struct Driver<S> {
-    wire: Wire<S>,
-    shared: Rc<RefCell<State>>,
-    gate: Gate,
+    wire: SessionWire<S>,
+    shared: Rc<RefCell<SpdyClientState>>,
+    stream_limit: StreamLimit,
 }
 
 impl<S: Transport> Driver<S> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         let ended = self.poll_session(cx);
         if ended.is_ready() {
-            self.gate.close();
-            self.shared.borrow_mut().inboxes.close(Closed::Transport);
+            self.stream_limit.close();
+            self.shared.borrow_mut().inboxes.close(SpdyClosure::Transport);
         }
         ended
     }
@@ -229,9 +231,9 @@ impl<S: Transport> Driver<S> {
         let written = self.wire.poll_write(&mut state.session, cx);
         // The write may have sent a request's last byte.
         state.deliver();
-        self.gate.set_limit(state.session.allowed_streams() as usize);
+        self.stream_limit.set_limit(state.session.allowed_streams() as usize);
         if !state.session.is_open() {
-            self.gate.close();
+            self.stream_limit.close();
         }
         if let Poll::Ready(written) = written {
             written.map_err(Failure::Broken)?;

@@ -4,7 +4,6 @@
 //! is spawned and every wake-up is the connection's own.
 
 mod bodies;
-mod pushes;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -21,21 +20,20 @@ use ::spdy::{
 use http::{Response as Head, StatusCode};
 use thiserror::Error;
 
-use self::bodies::Bodies;
-use super::fields;
-use super::wire::Wire;
+use self::bodies::SpdyBodies;
+use super::SessionWire;
 use crate::h2::FlowMeter;
-use crate::h2::flow::Flow;
+use crate::h2::metering::FlowState;
 use crate::server::{
-    Common, Fields as RequestFields, Later, Source, Standing, Verdict, Vigil, Watch, directions,
-    feed, is_bodiless, refusal, strip_framing,
+    CheckedBody, Common, DrainWatch, Fields as RequestFields, Later, RequestProgress, StallVerdict,
+    StallWatch, directions, feed, is_bodiless, refusal, strip_framing,
 };
 use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
 use tls::Protocol;
 
 /// The reason that a connection ended prematurely.
 #[derive(Debug, Error)]
-pub enum Broken {
+pub enum SpdyServerError {
     /// The transport failed.
     #[error("the SPDY connection failed: {0}")]
     Transport(#[from] io::Error),
@@ -54,7 +52,7 @@ pub async fn serve<S, H>(
     version: Version,
     config: Config,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> Result<(), SpdyServerError>
 where
     S: Transport,
     H: Handler,
@@ -73,92 +71,101 @@ pub async fn serve_in<S, H>(
     version: Version,
     config: Config,
     meter: &FlowMeter,
-) -> Result<(), Broken>
+) -> Result<(), SpdyServerError>
 where
     S: Transport,
     H: Handler,
 {
-    let mut serving = Serving {
+    let mut serving = SpdyServer {
         peer: stream.peer(),
-        wire: Wire::new(stream, config.chunk_bytes),
+        wire: SessionWire::new(stream, config.chunk_bytes),
         session: Session::recalling(Role::Server, version, config, common.recall.as_ref()),
         handler,
         arriving: BTreeMap::new(),
         pending: Vec::new(),
-        bodies: Bodies::default(),
+        bodies: SpdyBodies::default(),
         failed: None,
         common: common.clone(),
         drain: common.watch(),
         is_leaving: false,
-        vigil: Vigil::over(common),
+        stall_watch: StallWatch::over(common),
         received: 0,
         answered: 0,
     };
     let ended = poll_fn(|cx| serving.poll(cx, meter)).await;
-    meter.enter(world::now(), Flow::Idle);
+    meter.enter(world::now(), FlowState::Idle);
     ended
 }
 
 /// A request whose body is still arriving.
-struct Arriving {
+struct ArrivingSpdyRequest {
     fields: Fields,
     body_bytes: u64,
 }
 
 /// A request whose reply is delayed.
-struct Pending {
-    exchange: Exchange,
+struct PendingSpdyAnswer {
+    exchange: SpdyResponder,
     reply: Later,
 }
 
 /// A stream whose request has arrived.
-struct Exchange {
+struct SpdyResponder {
     stream: StreamId,
     /// A HEAD request: its reply's body is not sent.
     head_only: bool,
-    origin: Origin,
+    origin: StreamOrigin,
     /// The client's data in the tunnel that it requested by `CONNECT`.
     tunnel: Option<RequestBody>,
 }
 
-impl Exchange {
-    fn of(stream: StreamId, head: RequestHead<'_>, tunnel: Option<RequestBody>) -> Exchange {
-        Exchange { stream, head_only: head.method == "HEAD", origin: Origin::Asked, tunnel }
+impl SpdyResponder {
+    fn of(stream: StreamId, head: RequestHead<'_>, tunnel: Option<RequestBody>) -> SpdyResponder {
+        SpdyResponder {
+            stream,
+            head_only: head.method == "HEAD",
+            origin: StreamOrigin::Asked,
+            tunnel,
+        }
     }
 }
 
 /// The origin of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum StreamOrigin {
     /// A client's request.
     Asked,
     /// A promise.
     Pushed,
 }
 
-struct Serving<S, H> {
+struct SpdyServer<S, H> {
     peer: Option<SocketAddr>,
-    wire: Wire<S>,
+    wire: SessionWire<S>,
     session: Session,
     handler: Rc<H>,
-    arriving: BTreeMap<StreamId, Arriving>,
-    pending: Vec<Pending>,
-    bodies: Bodies,
+    arriving: BTreeMap<StreamId, ArrivingSpdyRequest>,
+    pending: Vec<PendingSpdyAnswer>,
+    bodies: SpdyBodies,
     failed: Option<SessionError>,
     common: Common,
-    drain: Watch,
+    drain: DrainWatch,
     /// True if the session ends when nothing is open any more.
     is_leaving: bool,
-    vigil: Vigil,
+    stall_watch: StallWatch,
     /// Bytes of heads and bodies received.
     received: u64,
     /// Bytes of complete bodies handed to the session.
     answered: u64,
 }
 
-impl<S: Transport, H: Handler> Serving<S, H> {
+impl<S: Transport, H: Handler> SpdyServer<S, H> {
     /// Does all possible work; ready when the connection has ended.
-    fn poll(&mut self, cx: &mut Context<'_>, meter: &FlowMeter) -> Poll<Result<(), Broken>> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &FlowMeter,
+    ) -> Poll<Result<(), SpdyServerError>> {
         if self.drain.poll_begun(cx).is_ready() {
             self.leave();
         }
@@ -168,9 +175,9 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
         self.poll_pending(cx);
         match self.look_out(cx) {
-            Verdict::Wait => {}
-            Verdict::Leave => self.leave(),
-            Verdict::End => {
+            StallVerdict::Wait => {}
+            StallVerdict::Leave => self.leave(),
+            StallVerdict::End => {
                 return Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut).into()));
             }
         }
@@ -190,10 +197,10 @@ impl<S: Transport, H: Handler> Serving<S, H> {
                 return Poll::Ready(Err(error.into()));
             }
             if self.is_leaving && self.session.open_streams() == 0 {
-                return self.wire.poll_shutdown(cx).map_err(Broken::Transport);
+                return self.wire.poll_shutdown(cx).map_err(SpdyServerError::Transport);
             }
         }
-        read.map_err(Broken::Transport)
+        read.map_err(SpdyServerError::Transport)
     }
 
     /// Takes no new requests and ends when the open ones have been answered.
@@ -203,23 +210,23 @@ impl<S: Transport, H: Handler> Serving<S, H> {
     }
 
     /// Checks the client's timeouts.
-    fn look_out(&mut self, cx: &mut Context<'_>) -> Verdict {
+    fn look_out(&mut self, cx: &mut Context<'_>) -> StallVerdict {
         let given = self.answered + self.bodies.given();
-        let standing = || Standing {
+        let standing = || RequestProgress {
             progress: self.received + given.saturating_sub(self.session.queued() as u64),
-            is_ours: !self.pending.is_empty() || self.bodies.waits_for_handlers(),
+            awaits_handler: !self.pending.is_empty() || self.bodies.waits_for_handlers(),
             is_tunnelling: self.bodies.has_tunnels(),
         };
-        self.vigil.poll(standing, cx)
+        self.stall_watch.poll(standing, cx)
     }
 
-    fn flow(&self, is_transport_full: bool) -> Flow {
+    fn flow(&self, is_transport_full: bool) -> FlowState {
         if is_transport_full {
-            Flow::Sending
+            FlowState::Sending
         } else if self.session.is_window_limited() {
-            Flow::Limited
+            FlowState::Limited
         } else {
-            Flow::Idle
+            FlowState::Idle
         }
     }
 
@@ -227,7 +234,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         match event {
             Event::Opened { stream, fields, fin, wire_bytes, .. } => {
                 self.received += wire_bytes as u64;
-                self.on_opened(stream, Arriving { fields, body_bytes: 0 }, fin);
+                self.on_opened(stream, ArrivingSpdyRequest { fields, body_bytes: 0 }, fin);
             }
             Event::Data { stream, payload, fin } => {
                 self.received += payload.len() as u64;
@@ -262,7 +269,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    fn on_opened(&mut self, stream: StreamId, request: Arriving, fin: bool) {
+    fn on_opened(&mut self, stream: StreamId, request: ArrivingSpdyRequest, fin: bool) {
         match self.head(&request) {
             Some(head) if head.is_connect() => {
                 // The following data belongs to the tunnel.
@@ -273,19 +280,19 @@ impl<S: Transport, H: Handler> Serving<S, H> {
                 }
                 let tunnel = RequestBody::new(Box::new(fed), None);
                 let answer = self.handler.handle(head);
-                self.work(Exchange::of(stream, head, Some(tunnel)), answer);
+                self.work(SpdyResponder::of(stream, head, Some(tunnel)), answer);
             }
             _ if fin => self.ask(stream, &request),
             Some(head) => {
                 let (feed, fed) = feed();
                 let length = head.fields.get("content-length");
                 let length = length.and_then(|value| str::from_utf8(value).ok()?.parse().ok());
-                let body = Source::new(Box::new(fed), length);
+                let body = CheckedBody::new(Box::new(fed), length);
                 let body = self.common.paced(RequestBody::new(Box::new(body), length));
                 match self.handler.receive(head, body) {
                     Ok(answer) => {
                         self.bodies.receive(stream, feed);
-                        self.work(Exchange::of(stream, head, None), answer);
+                        self.work(SpdyResponder::of(stream, head, None), answer);
                     }
                     Err(_) => drop(self.arriving.insert(stream, request)),
                 }
@@ -294,7 +301,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    fn head<'r>(&self, request: &'r Arriving) -> Option<RequestHead<'r>> {
+    fn head<'r>(&self, request: &'r ArrivingSpdyRequest) -> Option<RequestHead<'r>> {
         let head = request_head(self.session.version(), request)?;
         Some(RequestHead { peer: self.peer, ..head })
     }
@@ -307,28 +314,32 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    fn ask(&mut self, stream: StreamId, request: &Arriving) {
+    fn ask(&mut self, stream: StreamId, request: &ArrivingSpdyRequest) {
         let Some(head) = self.head(request) else {
             // "If a client sends a SYN_STREAM without all of the method, host, path, scheme, and version headers, the
             // server MUST reply with a HTTP 400 Bad Request reply" (3.2.1).
-            let exchange =
-                Exchange { stream, head_only: false, origin: Origin::Asked, tunnel: None };
+            let exchange = SpdyResponder {
+                stream,
+                head_only: false,
+                origin: StreamOrigin::Asked,
+                tunnel: None,
+            };
             return self.answer(exchange, refusal(StatusCode::BAD_REQUEST));
         };
         // "To minimize race conditions with the client, the SYN_STREAM for the pushed resources MUST be sent prior to sending any
         // content which could allow the client to discover the pushed resource" (3.3.1).
         let promised = self.promise(stream, head);
         let answer = self.handler.handle(head);
-        self.work(Exchange::of(stream, head, None), answer);
+        self.work(SpdyResponder::of(stream, head, None), answer);
         for promised in promised {
             self.keep(promised, head);
         }
     }
 
-    fn work(&mut self, exchange: Exchange, answer: Answer) {
+    fn work(&mut self, exchange: SpdyResponder, answer: Answer) {
         match answer {
             Answer::Ready(reply) => self.answer(exchange, reply),
-            Answer::Later(reply) => self.pending.push(Pending { exchange, reply }),
+            Answer::Later(reply) => self.pending.push(PendingSpdyAnswer { exchange, reply }),
         }
     }
 
@@ -348,15 +359,17 @@ impl<S: Transport, H: Handler> Serving<S, H> {
         }
     }
 
-    fn respond(&mut self, mut exchange: Exchange, response: Response) {
+    fn respond(&mut self, mut exchange: SpdyResponder, response: Response) {
         let version = self.session.version();
         match (response, exchange.tunnel.take()) {
-            (Response::Whole(reply), tunnel) => self.answer(Exchange { tunnel, ..exchange }, reply),
+            (Response::Whole(reply), tunnel) => {
+                self.answer(SpdyResponder { tunnel, ..exchange }, reply)
+            }
             (Response::Tunnel(far), Some(body)) => {
-                let fields = fields::of_head(version, &Head::new(()), None);
+                let fields = super::of_head(version, &Head::new(()), None);
                 if self.begin(&exchange, &fields, false) {
                     let (down, up) = directions(far, body);
-                    self.bodies.join(exchange.stream, Source::new(Box::new(down), None), up);
+                    self.bodies.join(exchange.stream, CheckedBody::new(Box::new(down), None), up);
                 }
             }
             (Response::Streamed { mut head, length, body }, tunnel)
@@ -365,22 +378,22 @@ impl<S: Transport, H: Handler> Serving<S, H> {
                 strip_framing(&mut head);
                 let is_silent =
                     exchange.head_only || is_bodiless(head.status()) || length == Some(0);
-                let fields = fields::of_head(version, &head, length);
+                let fields = super::of_head(version, &head, length);
                 if self.begin(&exchange, &fields, is_silent) && !is_silent {
-                    self.bodies.send(exchange.stream, Source::new(body, length));
+                    self.bodies.send(exchange.stream, CheckedBody::new(body, length));
                 }
             }
             _ => self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED)),
         }
     }
 
-    fn answer(&mut self, mut exchange: Exchange, reply: Reply) {
+    fn answer(&mut self, mut exchange: SpdyResponder, reply: Reply) {
         if exchange.tunnel.take().is_some() && reply.head.parts.status().is_success() {
             // The client would treat it as a tunnel.
             return self.answer(exchange, refusal(StatusCode::NOT_IMPLEMENTED));
         }
         let is_silent = exchange.head_only || reply.body.is_empty() || reply.head.is_bodiless();
-        let fields = fields::of_reply(self.session.version(), &reply);
+        let fields = super::of_reply(self.session.version(), &reply);
         if self.begin(&exchange, &fields, is_silent) && !is_silent {
             self.answered += reply.body.len() as u64;
             // A client that has reset the stream misses nothing.
@@ -389,12 +402,12 @@ impl<S: Transport, H: Handler> Serving<S, H> {
     }
 
     /// Sends the head of a response, which is all of it if it `is_silent`; returns false if that fails.
-    fn begin(&mut self, exchange: &Exchange, fields: &Fields, is_silent: bool) -> bool {
+    fn begin(&mut self, exchange: &SpdyResponder, fields: &Fields, is_silent: bool) -> bool {
         let stream = exchange.stream;
         let begun = match exchange.origin {
-            Origin::Asked => self.session.reply(stream, fields, is_silent),
+            StreamOrigin::Asked => self.session.reply(stream, fields, is_silent),
             // The SYN_STREAM was the promise; the answer is in HEADERS (3.3.1).
-            Origin::Pushed => self.session.headers(stream, fields, is_silent),
+            StreamOrigin::Pushed => self.session.headers(stream, fields, is_silent),
         };
         if let Err(CommandError::Fields(_)) = begun {
             self.session.reset(stream, ResetReason::INTERNAL_ERROR);
@@ -403,7 +416,7 @@ impl<S: Transport, H: Handler> Serving<S, H> {
     }
 }
 
-fn request_head(version: Version, request: &Arriving) -> Option<RequestHead<'_>> {
+fn request_head(version: Version, request: &ArrivingSpdyRequest) -> Option<RequestHead<'_>> {
     let line = message::read_request(version, &request.fields).ok()?;
     let text = |part| str::from_utf8(part).ok();
     Some(RequestHead {

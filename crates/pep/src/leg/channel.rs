@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Ping, PingPong};
-use http_stack::h3::bare;
+use quic::bare;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use world::TcpStream;

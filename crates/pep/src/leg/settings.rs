@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use http_stack::h3::bare::{self, Fec};
-use http_stack::h3::settings::Transport;
+use quic::Transport;
+use quic::bare::{self, Fec};
 
 /// The largest frame: the size that every peer accepts (RFC 9113 section 6.5.2).
 pub(crate) const FRAME_BYTES: u32 = 16_384;

@@ -11,9 +11,9 @@ use std::time::Duration;
 use chance::Source;
 use farlink_pep::leg::{Fec, LegPort, Over, Quic};
 use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
-use http_stack::h3::bare::Counts;
-use http_stack::h3::settings::Transport;
 use net::Network;
+use quic::Transport;
+use quic::bare::Counts;
 use world::TcpListener;
 use world::sim::{LinkId, NodeId, Plan};
 

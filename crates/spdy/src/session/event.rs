@@ -1,10 +1,11 @@
-//! Events of a session for its owner.
+//! Events and errors of a session for its owner.
 
 use bytes::Bytes;
+use thiserror::Error;
 
-use super::SessionError;
-use crate::frame::Settings;
-use crate::{CloseReason, Fields, Priority, ResetReason, StreamId};
+use crate::compress::InflateError;
+use crate::frame::{FrameError, Settings};
+use crate::{CloseReason, FieldError, Fields, Priority, ResetReason, StreamId};
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,4 +85,87 @@ pub struct Message {
     pub fin: bool,
     /// The frame's size on the wire.
     pub wire_bytes: usize,
+}
+
+/// Violation by the peer that ends the session (2.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SessionError {
+    /// Its bytes are not valid frames.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// Its header blocks cannot be inflated, nor can any later one.
+    #[error(transparent)]
+    Inflate(#[from] InflateError),
+    /// It opened a stream with a number that is not allowed (2.3.2).
+    #[error("the peer opened stream {stream} after {last}, out of order or of the wrong parity")]
+    StreamId {
+        /// The number.
+        stream: StreamId,
+        /// The last number that it had used.
+        last: StreamId,
+    },
+    /// A server pushed a stream without an associated one (3.3.2).
+    #[error("the peer pushed stream {0} without an associated request")]
+    Unassociated(StreamId),
+    /// In version 2: DATA before the reply to its stream.
+    #[error("the peer sent data on stream {0} before its SYN_REPLY")]
+    DataBeforeReply(StreamId),
+    /// It exceeded the session's window.
+    #[error("the peer exceeded the session's window")]
+    Overrun,
+    /// It would have increased a window beyond 2^31 - 1.
+    #[error("the peer enlarged a window beyond 2^31 - 1")]
+    WindowOverflow,
+    /// It sent a WINDOW_UPDATE of 0 for the session.
+    #[error("the peer sent a WINDOW_UPDATE of 0 for the session")]
+    EmptyUpdate,
+    /// It presented a client certificate, which is refused.
+    #[error("the peer sent a CREDENTIAL frame, which is unsupported")]
+    Credential,
+    /// It sent an excessive number of frames of some kind.
+    #[error("the peer floods the session with {0}")]
+    Flood(&'static str),
+}
+
+impl SessionError {
+    /// The status code for the peer.
+    pub fn reason(&self) -> CloseReason {
+        match self {
+            SessionError::Overrun | SessionError::WindowOverflow | SessionError::EmptyUpdate => {
+                CloseReason::FLOW_CONTROL_ERROR
+            }
+            _ => CloseReason::PROTOCOL_ERROR,
+        }
+    }
+}
+
+/// Reason for not opening a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum OpenError {
+    /// The session is over, or one of its ends has announced its end.
+    #[error("the session accepts no new streams")]
+    Closed,
+    /// The peer's limit of streams is reached: wait until one has ended.
+    #[error("the peer allows {0} streams at once")]
+    Full(u32),
+    /// All 2^30 numbers are used.
+    #[error("the session has used up its stream numbers")]
+    Exhausted,
+    /// A pushed stream's request is not open (any more).
+    #[error("cannot push: stream {0} is not open")]
+    Associated(StreamId),
+    /// Its fields violate a rule.
+    #[error(transparent)]
+    Fields(#[from] FieldError),
+}
+
+/// Reason for refusing a stream's command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CommandError {
+    /// The stream is gone, or this end's half is closed: the peer may have reset it.
+    #[error("cannot send on stream {0}: this end has closed it")]
+    Closed(StreamId),
+    /// The fields violate a rule.
+    #[error(transparent)]
+    Fields(#[from] FieldError),
 }

@@ -1,30 +1,30 @@
-//! Received frames, and the answers to invalid ones.
+//! Received frames, the answers to invalid ones, and rate limits on frames that cost their sender nothing.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::event::Message;
-use super::stream::Half;
+use super::streams::HalfState;
 use super::{Event, Role, Session, SessionError};
 use crate::frame::{self, Block, Frame, SettingId, Settings, SynStream};
-use crate::{Fields, Priority, ResetReason, StreamId, Version};
+use crate::{Fields, Limits, Priority, ResetReason, StreamId, Version};
 
 /// Error in a frame.
-enum Fault {
+enum FrameFault {
     /// Its stream is reset (2.4.2).
     Stream(StreamId, ResetReason),
     /// The session ends (2.4.1).
     Session(SessionError),
 }
 
-impl<E: Into<SessionError>> From<E> for Fault {
-    fn from(error: E) -> Fault {
-        Fault::Session(error.into())
+impl<E: Into<SessionError>> From<E> for FrameFault {
+    fn from(error: E) -> FrameFault {
+        FrameFault::Session(error.into())
     }
 }
 
-type Verdict = Result<(), Fault>;
+type FrameVerdict = Result<(), FrameFault>;
 
 impl Session {
     /// Processes `bytes` received from the peer. `now` is the time since any fixed instant.
@@ -43,10 +43,10 @@ impl Session {
         }
     }
 
-    fn answer(&mut self, fault: Fault) {
+    fn answer(&mut self, fault: FrameFault) {
         match fault {
-            Fault::Session(error) => self.fail(error),
-            Fault::Stream(stream, reason) => {
+            FrameFault::Session(error) => self.fail(error),
+            FrameFault::Stream(stream, reason) => {
                 if self.streams.remove(stream).is_some() {
                     self.events.push_back(Event::Broken { stream, reason });
                 } else if let Err(error) = self.floods.idle_frame() {
@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    fn accept(&mut self, frame: Frame) -> Verdict {
+    fn accept(&mut self, frame: Frame) -> FrameVerdict {
         match frame {
             Frame::Data { stream, payload, fin } => self.on_data(stream, payload, fin),
             Frame::SynStream(frame) => self.on_syn_stream(frame),
@@ -77,7 +77,7 @@ impl Session {
             Frame::WindowUpdate { stream, delta } => self.on_window_update(stream, delta),
             Frame::Credential => Err(SessionError::Credential.into()),
             Frame::OtherVersion(stream) => {
-                Err(Fault::Stream(stream, ResetReason::UNSUPPORTED_VERSION))
+                Err(FrameFault::Stream(stream, ResetReason::UNSUPPORTED_VERSION))
             }
             Frame::Noop | Frame::Unknown => Ok(self.floods.idle_frame()?),
         }
@@ -90,7 +90,7 @@ impl Session {
         Ok(fields.map_err(|_| ResetReason::PROTOCOL_ERROR))
     }
 
-    fn on_syn_stream(&mut self, frame: SynStream) -> Verdict {
+    fn on_syn_stream(&mut self, frame: SynStream) -> FrameVerdict {
         let fields = self.inflate(&frame.block)?;
         let wire_bytes = frame.wire_bytes();
         let SynStream { stream, associated, priority, fin, .. } = frame;
@@ -99,14 +99,14 @@ impl Session {
             return Err(SessionError::StreamId { stream, last }.into());
         }
         if stream == last {
-            return Err(Fault::Stream(stream, ResetReason::PROTOCOL_ERROR));
+            return Err(FrameFault::Stream(stream, ResetReason::PROTOCOL_ERROR));
         }
         self.streams.note_received(stream);
         if self.life.this_goes {
             // "After sending a GOAWAY message, the sender must ignore all SYN_STREAM frames for new streams."
             return Ok(self.floods.idle_frame()?);
         }
-        let refuse = |reason| Fault::Stream(stream, reason);
+        let refuse = |reason| FrameFault::Stream(stream, reason);
         match self.role {
             Role::Server => self.check_request(&frame).map_err(refuse)?,
             Role::Client => self.check_pushed(&frame)?,
@@ -138,8 +138,8 @@ impl Session {
 
     /// A pushed stream belongs to an open request (3.3). It is treated as unidirectional even if the flag is
     /// missing, as in npm's spdy-transport; Chrome did not check either.
-    fn check_pushed(&self, frame: &SynStream) -> Verdict {
-        let refuse = |reason| Err(Fault::Stream(frame.stream, reason));
+    fn check_pushed(&self, frame: &SynStream) -> FrameVerdict {
+        let refuse = |reason| Err(FrameFault::Stream(frame.stream, reason));
         if frame.associated.is_zero() {
             return match self.version {
                 Version::V2 => refuse(ResetReason::INVALID_STREAM),
@@ -147,7 +147,7 @@ impl Session {
             };
         }
         match self.streams.get(frame.associated) {
-            Some(request) if request.receiving == Half::Open => Ok(()),
+            Some(request) if request.receiving == HalfState::Open => Ok(()),
             _ => refuse(ResetReason::INVALID_STREAM),
         }
     }
@@ -156,23 +156,23 @@ impl Session {
         let mut state = self.new_stream(stream, priority);
         state.associated = frame.associated;
         if frame.unidirectional || self.role == Role::Client {
-            state.sending = Half::Closed;
+            state.sending = HalfState::Closed;
             state.is_replied = true;
         }
         if frame.fin {
-            state.receiving = Half::Closed;
+            state.receiving = HalfState::Closed;
         }
         self.streams.insert(stream, state);
         self.streams.settle(stream);
     }
 
-    fn on_syn_reply(&mut self, frame: Block) -> Verdict {
+    fn on_syn_reply(&mut self, frame: Block) -> FrameVerdict {
         let fields = self.inflate(&frame.block)?;
         let stream = frame.stream;
-        let refuse = |reason| Fault::Stream(stream, reason);
+        let refuse = |reason| FrameFault::Stream(stream, reason);
         let is_ours = self.streams.is_ours(stream);
         let Some(state) = self.streams.get_mut(stream) else { return self.stray(stream) };
-        if state.receiving == Half::Closed {
+        if state.receiving == HalfState::Closed {
             return Err(refuse(ResetReason::STREAM_ALREADY_CLOSED));
         }
         if !is_ours {
@@ -186,12 +186,12 @@ impl Session {
         Ok(())
     }
 
-    fn on_headers(&mut self, frame: Block) -> Verdict {
+    fn on_headers(&mut self, frame: Block) -> FrameVerdict {
         let fields = self.inflate(&frame.block)?;
         let stream = frame.stream;
-        let refuse = |reason| Fault::Stream(stream, reason);
+        let refuse = |reason| FrameFault::Stream(stream, reason);
         let Some(state) = self.streams.get(stream) else { return self.stray(stream) };
-        if state.receiving == Half::Closed {
+        if state.receiving == HalfState::Closed {
             return Err(refuse(ResetReason::STREAM_ALREADY_CLOSED));
         }
         self.floods.idle_frame()?;
@@ -209,7 +209,7 @@ impl Session {
         Message { stream, fields, fin, wire_bytes }
     }
 
-    fn on_data(&mut self, stream: StreamId, payload: Bytes, fin: bool) -> Verdict {
+    fn on_data(&mut self, stream: StreamId, payload: Bytes, fin: bool) -> FrameVerdict {
         // Counted even if the frame is invalid: its sender has counted it (2.6.8).
         if let Some(window) = &mut self.receive_window {
             window.receive(payload.len()).map_err(|_| SessionError::Overrun)?;
@@ -227,15 +227,20 @@ impl Session {
     }
 
     /// Returns true if the data are wanted.
-    fn check_data(&mut self, stream: StreamId, bytes: usize, fin: bool) -> Result<bool, Fault> {
+    fn check_data(
+        &mut self,
+        stream: StreamId,
+        bytes: usize,
+        fin: bool,
+    ) -> Result<bool, FrameFault> {
         if bytes == 0 && !fin {
             self.floods.idle_frame()?;
         }
-        let refuse = |reason| Err(Fault::Stream(stream, reason));
+        let refuse = |reason| Err(FrameFault::Stream(stream, reason));
         let Some(state) = self.streams.get_mut(stream) else {
             return self.stray(stream).map(|()| false);
         };
-        if state.receiving == Half::Closed {
+        if state.receiving == HalfState::Closed {
             return refuse(ResetReason::STREAM_ALREADY_CLOSED);
         }
         let is_answer = self.role == Role::Client && stream.is_clients();
@@ -250,21 +255,21 @@ impl Session {
     }
 
     /// A frame for a stream that is not open.
-    fn stray(&mut self, stream: StreamId) -> Verdict {
+    fn stray(&mut self, stream: StreamId) -> FrameVerdict {
         if self.streams.was_reset(stream) {
             return Ok(());
         }
         if self.streams.is_unused(stream) {
-            return Err(Fault::Stream(stream, ResetReason::INVALID_STREAM));
+            return Err(FrameFault::Stream(stream, ResetReason::INVALID_STREAM));
         }
         match self.version {
             // "It must ignore the data received after the teardown" (draft 2, "Stream close").
             Version::V2 => Ok(self.floods.idle_frame()?),
-            _ => Err(Fault::Stream(stream, ResetReason::PROTOCOL_ERROR)),
+            _ => Err(FrameFault::Stream(stream, ResetReason::PROTOCOL_ERROR)),
         }
     }
 
-    fn on_reset(&mut self, stream: StreamId, reason: ResetReason) -> Verdict {
+    fn on_reset(&mut self, stream: StreamId, reason: ResetReason) -> FrameVerdict {
         // Never answered, so that no two ends reset each other for ever (2.4.2).
         if self.streams.get(stream).is_none() {
             return Ok(self.floods.idle_frame()?);
@@ -287,7 +292,7 @@ impl Session {
         self.events.push_back(Event::Reset { stream, reason });
     }
 
-    fn on_settings(&mut self, settings: Settings) -> Verdict {
+    fn on_settings(&mut self, settings: Settings) -> FrameVerdict {
         self.floods.settings()?;
         if let Some(streams) = settings.get(SettingId::MAX_CONCURRENT_STREAMS) {
             self.allowed_streams = streams;
@@ -318,7 +323,7 @@ impl Session {
         Ok(())
     }
 
-    fn on_ping(&mut self, id: u32) -> Verdict {
+    fn on_ping(&mut self, id: u32) -> FrameVerdict {
         let is_ours = (id % 2 == 1) == (self.role == Role::Client);
         if !is_ours {
             self.floods.ping()?;
@@ -336,7 +341,7 @@ impl Session {
         }
     }
 
-    fn on_window_update(&mut self, stream: StreamId, delta: u32) -> Verdict {
+    fn on_window_update(&mut self, stream: StreamId, delta: u32) -> FrameVerdict {
         if stream.is_zero() {
             // Version 3 has no session window: the frame is for a nonexistent stream.
             let Some(window) = &mut self.send_window else { return Ok(()) };
@@ -349,9 +354,98 @@ impl Session {
         let Some(state) = self.streams.get_mut(stream) else { return Ok(()) };
         let window = state.send_window.as_mut().expect("versions with WINDOW_UPDATE have windows");
         if delta == 0 || window.shift(delta.into()).is_err() {
-            return Err(Fault::Stream(stream, ResetReason::FLOW_CONTROL_ERROR));
+            return Err(FrameFault::Stream(stream, ResetReason::FLOW_CONTROL_ERROR));
         }
         self.streams.reschedule(stream);
         Ok(())
+    }
+}
+
+/// Time for an empty bucket to refill.
+const REFILL: Duration = Duration::from_secs(4);
+
+/// A burst, then a constant rate (the generic cell rate algorithm).
+#[derive(Debug)]
+struct FrameRateLimit {
+    /// Time per unit.
+    interval: Duration,
+    /// Time at which the bucket will be full.
+    full_at: Duration,
+    what: &'static str,
+}
+
+impl FrameRateLimit {
+    fn new(limit: u32, what: &'static str) -> FrameRateLimit {
+        FrameRateLimit { interval: REFILL / limit.max(1), full_at: Duration::ZERO, what }
+    }
+
+    fn draw(&mut self, now: Duration) -> Result<(), SessionError> {
+        self.full_at = self.full_at.max(now) + self.interval;
+        if self.full_at - now > REFILL { Err(SessionError::Flood(self.what)) } else { Ok(()) }
+    }
+}
+
+/// The buckets of one session.
+#[derive(Debug)]
+pub(super) struct SessionRateLimits {
+    now: Duration,
+    resets: FrameRateLimit,
+    pings: FrameRateLimit,
+    settings: FrameRateLimit,
+    idle_frames: FrameRateLimit,
+}
+
+impl SessionRateLimits {
+    pub(super) fn new(limits: &Limits) -> SessionRateLimits {
+        SessionRateLimits {
+            now: Duration::ZERO,
+            resets: FrameRateLimit::new(limits.resets, "resets"),
+            pings: FrameRateLimit::new(limits.pings, "PINGs"),
+            settings: FrameRateLimit::new(limits.settings, "SETTINGS"),
+            idle_frames: FrameRateLimit::new(limits.idle_frames, "frames that say nothing"),
+        }
+    }
+
+    /// Sets the current time.
+    pub(super) fn tell(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+    }
+
+    /// Counts a reset of a stream that was not over.
+    pub(super) fn reset(&mut self) -> Result<(), SessionError> {
+        self.resets.draw(self.now)
+    }
+
+    /// Counts a PING that asks for an answer.
+    pub(super) fn ping(&mut self) -> Result<(), SessionError> {
+        self.pings.draw(self.now)
+    }
+
+    /// Counts a SETTINGS frame.
+    pub(super) fn settings(&mut self) -> Result<(), SessionError> {
+        self.settings.draw(self.now)
+    }
+
+    /// Counts a frame that carries nothing, or is for no stream.
+    pub(super) fn idle_frame(&mut self) -> Result<(), SessionError> {
+        self.idle_frames.draw(self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_takes_its_limit_at_once_and_a_quarter_a_second() {
+        let mut bucket = FrameRateLimit::new(40, "pings");
+        let mut drawn = |at: u64, times: usize| -> usize {
+            let now = Duration::from_millis(at);
+            (0..times).take_while(|_| bucket.draw(now).is_ok()).count()
+        };
+        assert_eq!(drawn(0, 100), 40);
+        // The refused one was counted, too.
+        assert_eq!(drawn(1_100, 100), 10);
+        assert_eq!(drawn(3_600_000, 100), 40);
     }
 }

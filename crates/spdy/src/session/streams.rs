@@ -1,12 +1,14 @@
-//! The streams of a session: open streams, used numbers, and turns to send.
+//! The streams of a session - their states, windows and queued data - and the order in which they send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
-use super::Role;
-use super::stream::{Half, Stream};
-use crate::schedule::{Place, Schedule};
-use crate::{Policy, Priority, StreamId};
+use bytes::Bytes;
+
+use super::{Event, Role, Session};
+use crate::schedule::{DataSchedule, TurnPosition};
+use crate::window::{ReceiveWindow, SendWindow};
+use crate::{Policy, Priority, StreamId, frame};
 
 /// Number of remembered streams that this end has reset: frames that the peer sent before it knew are silently ignored.
 const REMEMBERED: usize = 256;
@@ -15,7 +17,7 @@ const REMEMBERED: usize = 256;
 pub(super) struct Streams {
     role: Role,
     open: BTreeMap<StreamId, Stream>,
-    schedule: Schedule,
+    schedule: DataSchedule,
     /// Number of open streams opened by this end.
     ours: usize,
     next: u32,
@@ -28,7 +30,7 @@ impl Streams {
         Streams {
             role,
             open: BTreeMap::new(),
-            schedule: Schedule::new(policy),
+            schedule: DataSchedule::new(policy),
             ours: 0,
             next: if role == Role::Client { 1 } else { 2 },
             last_received: StreamId::ZERO,
@@ -75,7 +77,7 @@ impl Streams {
         self.last_received = stream;
     }
 
-    pub(super) fn place(&mut self, stream: StreamId, priority: Priority) -> Place {
+    pub(super) fn place(&mut self, stream: StreamId, priority: Priority) -> TurnPosition {
         self.schedule.place(stream, priority)
     }
 
@@ -114,7 +116,7 @@ impl Streams {
     /// Closes the peer's half of `stream`.
     pub(super) fn end_receiving(&mut self, stream: StreamId) {
         if let Some(state) = self.open.get_mut(&stream) {
-            state.receiving = Half::Closed;
+            state.receiving = HalfState::Closed;
         }
         self.settle(stream);
     }
@@ -182,5 +184,186 @@ impl Streams {
         self.open.clear();
         self.schedule.clear();
         self.ours = 0;
+    }
+}
+
+// One stream: its halves, its windows and its queued data.
+//
+// ```text
+// SYN_STREAM
+// |
+// FIN received    v     FIN sent
+// +------------- [ open ] ----------+
+// v                 |               v
+// half-closed         | RST     half-closed
+// (remote)            | either  (local)
+// |   FIN sent      v     FIN       |
+// +-----------> [ gone ] <----------+
+// ```
+// FLAG_UNIDIRECTIONAL opens a stream with the recipient's half closed. State of a gone stream is dropped.
+
+/// One direction of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HalfState {
+    Open,
+    /// FLAG_FIN was sent, or the half was closed from the start.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) sending: HalfState,
+    pub(super) receiving: HalfState,
+    /// The request that this pushed stream belongs to; 0 for none.
+    pub(super) associated: StreamId,
+    /// True after a SYN_REPLY, or if none will come.
+    pub(super) is_replied: bool,
+    /// None in version 2.
+    pub(super) send_window: Option<SendWindow>,
+    pub(super) receive_window: Option<ReceiveWindow>,
+    pub(super) place: TurnPosition,
+    queue: VecDeque<Bytes>,
+    queued: usize,
+    /// True if the queue's end is the stream's end.
+    is_ending: bool,
+}
+
+impl Stream {
+    pub(super) fn new(
+        place: TurnPosition,
+        send_window: Option<SendWindow>,
+        receive_window: Option<ReceiveWindow>,
+    ) -> Stream {
+        Stream {
+            sending: HalfState::Open,
+            receiving: HalfState::Open,
+            associated: StreamId::ZERO,
+            is_replied: false,
+            send_window,
+            receive_window,
+            place,
+            queue: VecDeque::new(),
+            queued: 0,
+            is_ending: false,
+        }
+    }
+
+    /// Queues `data`; with `fin` nothing can be queued after it.
+    pub(super) fn queue(&mut self, data: Bytes, fin: bool) {
+        self.queued += data.len();
+        if !data.is_empty() {
+            self.queue.push_back(data);
+        }
+        self.is_ending |= fin;
+    }
+
+    /// Returns true if more may be queued.
+    pub(super) fn takes_data(&self) -> bool {
+        self.sending == HalfState::Open && !self.is_ending
+    }
+
+    /// Number of queued bytes.
+    pub(super) fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Number of bytes that may be sent now if the session has `room`; `None` if nothing is queued or allowed. 0 is
+    /// an empty frame that ends the stream, which needs no window.
+    pub(super) fn sendable(&self, room: usize) -> Option<usize> {
+        if self.queued == 0 {
+            return self.is_ending.then_some(0);
+        }
+        let window = self.send_window.map_or(usize::MAX, SendWindow::available);
+        Some(self.queued.min(window).min(room)).filter(|bytes| *bytes > 0)
+    }
+
+    /// Returns true if the next `bytes` are the stream's last.
+    pub(super) fn is_last(&self, bytes: usize) -> bool {
+        self.is_ending && self.queued == bytes
+    }
+
+    /// Removes the next `bytes` from the queue, piece by piece, and deducts them from the window.
+    pub(super) fn take(&mut self, bytes: usize, mut piece: impl FnMut(Bytes)) {
+        let is_last = self.is_last(bytes);
+        let mut left = bytes;
+        while left > 0 {
+            let front = self.queue.front_mut().expect("no more is taken than is queued");
+            if front.len() > left {
+                piece(front.split_to(left));
+                break;
+            }
+            left -= front.len();
+            piece(self.queue.pop_front().expect("it has a front"));
+        }
+        self.queued -= bytes;
+        if let Some(window) = &mut self.send_window {
+            window.spend(bytes);
+        }
+        if is_last {
+            self.sending = HalfState::Closed;
+            self.is_ending = false;
+        }
+    }
+
+    /// Returns true if both halves are closed.
+    pub(super) fn is_over(&self) -> bool {
+        self.sending == HalfState::Closed && self.receiving == HalfState::Closed
+    }
+}
+
+impl Session {
+    /// Fills the output with DATA frames until `bytes` are queued or nothing may be sent.
+    pub fn produce(&mut self, bytes: usize) {
+        while self.output.len() < bytes && self.send_one() {}
+    }
+
+    fn send_one(&mut self) -> bool {
+        let Some((stream, allowed)) = self.streams.turn(self.room()) else { return false };
+        let bytes = allowed.min(self.config.chunk_bytes);
+        if let Some(window) = &mut self.send_window {
+            window.spend(bytes);
+        }
+        let state = self.streams.get_mut(stream).expect("a scheduled stream is open");
+        let is_last = state.is_last(bytes);
+        let output = &mut self.output;
+        output.write(|out| frame::data_head(out, stream, is_last, bytes));
+        state.take(bytes, |piece| output.share(piece));
+        if is_last {
+            self.note_ending(stream);
+        }
+        self.streams.end_turn(stream);
+        true
+    }
+
+    /// Available session window.
+    fn room(&self) -> usize {
+        self.send_window.map_or(usize::MAX, SendWindow::available)
+    }
+
+    /// Bytes of bodies that are queued and not in the output.
+    pub fn queued(&self) -> usize {
+        self.streams.queued()
+    }
+
+    /// Bytes that are queued on `stream` and not in the output; `None` if it accepts no more: it has ended, or is gone.
+    pub fn waiting(&self, stream: StreamId) -> Option<usize> {
+        self.streams.get(stream).filter(|state| state.takes_data()).map(Stream::queued)
+    }
+
+    /// Returns true if bodies are queued and only the peer's windows keep them from the output.
+    pub fn is_window_limited(&self) -> bool {
+        self.queued() > 0 && self.streams.turn(self.room()).is_none()
+    }
+
+    /// Removes the first `bytes` of the output, which the transport has taken.
+    ///
+    /// # Panics
+    /// If fewer were queued.
+    pub fn advance(&mut self, bytes: usize) {
+        self.output.advance(bytes);
+        let passed = self.output.passed();
+        while let Some((_, stream)) = self.endings.pop_front_if(|(end, _)| *end <= passed) {
+            self.events.push_back(Event::Sent { stream });
+        }
     }
 }

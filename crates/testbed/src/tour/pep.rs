@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser::Arm;
-use http_stack::h3::settings::Transport;
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
 use page::Page;
 use pep::http::{Compression, Settings as Fetching};
 use pep::leg::{Fec, Over, Quic};
 use pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use quic::Transport;
 use record::{Carried, Event, EventKind};
 use units::{BitsPerSec, Time};
 use world::TcpListener;

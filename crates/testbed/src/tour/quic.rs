@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use congestion::Algorithm;
-use http_stack::h3::settings::{Client, Congestion, Quinn, Server, Transport};
+use http_stack::h3::settings::{Client, Server};
+use quic::{Congestion, Quinn, Transport};
 use tcp::Config;
 use units::Time;
 

@@ -8,16 +8,16 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::TcpStream;
 
-use super::hello::ServerHello;
-use super::record::{self, Content, HEADER_BYTES, Protection, invalid};
+use super::handshake::ServerHello;
+use super::record::{self, ContentType, HEADER_BYTES, Protection, invalid};
 use super::{Sessions, Version};
+use crate::records::Sealing;
 use crate::records::{MAX_RECORD_BYTES, Records, Sizer};
-use crate::sealing::Sealing;
 use crate::settings::Protocol;
 
 /// The end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum EndRole {
     Client,
     Server,
 }
@@ -30,7 +30,7 @@ const CLOSE_NOTIFY: [u8; 2] = [1, 0];
 pub(crate) struct Stream {
     tcp: TcpStream,
     version: Version,
-    side: Side,
+    side: EndRole,
     protocol: Option<Protocol>,
     resumed: bool,
     sizer: Sizer,
@@ -47,7 +47,7 @@ impl Stream {
     pub(super) fn new(
         tcp: TcpStream,
         version: Version,
-        side: Side,
+        side: EndRole,
         answer: ServerHello,
         records: Records,
     ) -> Stream {
@@ -89,7 +89,7 @@ impl Stream {
         self.out.len() as u64
     }
 
-    fn push(&mut self, content: Content, data: &[u8]) {
+    fn push(&mut self, content: ContentType, data: &[u8]) {
         let mut record = Vec::with_capacity(data.len() + 64);
         let protection = Protection::Sealed(self.version);
         record::write(&mut record, self.version, protection, content, std::iter::once(data));
@@ -100,21 +100,22 @@ impl Stream {
     /// IV of the rest (Chrome 16, Firefox 10: CVE-2011-3389); Apache's OpenSSL was told not to (`SSL_OP_ALL`).
     fn push_application(&mut self, data: &[u8]) {
         let now = world::now();
-        let splits = self.version == Version::Tls10 && self.side == Side::Client && data.len() > 1;
+        let splits =
+            self.version == Version::Tls10 && self.side == EndRole::Client && data.len() > 1;
         let (first, mut rest) = data.split_at(usize::from(splits));
         if splits {
-            self.push(Content::Application, first);
+            self.push(ContentType::Application, first);
         }
         while !rest.is_empty() {
             let (record, later) = rest.split_at(self.sizer.limit(now).min(rest.len()));
-            self.push(Content::Application, record);
+            self.push(ContentType::Application, record);
             self.sizer.wrote(now);
             rest = later;
         }
     }
 
     /// Takes one record from the inbox, if a whole one is there.
-    fn take_record(&mut self) -> io::Result<Option<(Content, Bytes)>> {
+    fn take_record(&mut self) -> io::Result<Option<(ContentType, Bytes)>> {
         let Some(header) = self.inbox.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let (content, length) = record::header(*header)?;
         if self.inbox.len() < HEADER_BYTES + length {
@@ -123,7 +124,7 @@ impl Stream {
         self.inbox.advance(HEADER_BYTES);
         let body = self.inbox.split_to(length).freeze();
         let inner = match content {
-            Content::ChangeCipherSpec => body,
+            ContentType::ChangeCipherSpec => body,
             _ => body.slice_ref(record::content(&body, self.incoming)?),
         };
         Ok(Some((content, inner)))
@@ -134,14 +135,14 @@ impl Stream {
         while self.plain.is_empty() {
             match self.take_record()? {
                 None => return Ok(true),
-                Some((Content::Alert, _)) => return Ok(false),
-                Some((Content::Application, data)) if self.unfinished.is_none() => {
+                Some((ContentType::Alert, _)) => return Ok(false),
+                Some((ContentType::Application, data)) if self.unfinished.is_none() => {
                     self.plain = data;
                 }
-                Some((Content::ChangeCipherSpec, _)) if self.unfinished.is_some() => {
+                Some((ContentType::ChangeCipherSpec, _)) if self.unfinished.is_some() => {
                     self.incoming = Protection::Sealed(self.version);
                 }
-                Some((Content::Handshake, _)) => match self.incoming {
+                Some((ContentType::Handshake, _)) => match self.incoming {
                     // The ticket; the server's Finished follows ChangeCipherSpec.
                     Protection::Clear => {}
                     Protection::Sealed(_) => self.finish()?,
@@ -205,7 +206,7 @@ impl Sealing for Stream {
 
     fn seal_end(&mut self) {
         if self.unfinished.is_none() {
-            self.push(Content::Alert, &CLOSE_NOTIFY);
+            self.push(ContentType::Alert, &CLOSE_NOTIFY);
         }
     }
 

@@ -16,9 +16,9 @@ use http::header::UPGRADE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 
 use super::Connection;
-use crate::client::hold::Hold;
+use super::RequestOutput;
+use crate::client::streamed::ContinueWait;
 use crate::h1::codec::{self, BodyLength, Event, encode};
-use crate::h1::exchange::Outgoing;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Transport};
 
@@ -26,8 +26,8 @@ use crate::{Failure, Transport};
 pub struct Incoming<S> {
     connection: Connection<S>,
     method: Method,
-    upload: Upload,
-    download: Download,
+    upload: RequestUpload,
+    download: DownloadState,
     /// True if the server keeps the connection.
     persistent: bool,
     /// True if any byte of the response has come.
@@ -36,20 +36,20 @@ pub struct Incoming<S> {
 
 /// Progress of the response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Download {
+enum DownloadState {
     Coming,
     Ended,
     Failed,
 }
 
 /// Progress of the request.
-struct Upload {
+struct RequestUpload {
     /// The rest of the body, if the request has one that has not ended.
     body: Option<RequestBody>,
     framing: encode::Framing,
     /// True if the transport has accepted all of it.
     is_flushed: bool,
-    hold: Hold,
+    continue_wait: ContinueWait,
 }
 
 impl<S: Transport> Connection<S> {
@@ -84,12 +84,13 @@ impl<S: Transport> Connection<S> {
         if request.headers().contains_key(UPGRADE) {
             self.wire.decoder.may_switch();
         }
-        let hold = body.as_ref().map(|_| Hold::of(request.headers())).unwrap_or_default();
+        let continue_wait =
+            body.as_ref().map(|_| ContinueWait::of(request.headers())).unwrap_or_default();
         let mut exchange = Incoming {
             connection: self,
             method: request.method().clone(),
-            upload: Upload { body, framing, is_flushed: false, hold },
-            download: Download::Coming,
+            upload: RequestUpload { body, framing, is_flushed: false, continue_wait },
+            download: DownloadState::Coming,
             persistent: is_persistent,
             is_begun: false,
         };
@@ -101,13 +102,13 @@ impl<S: Transport> Connection<S> {
 impl<S: Transport> Incoming<S> {
     /// Returns true once the response has ended.
     pub fn is_ended(&self) -> bool {
-        self.download != Download::Coming
+        self.download != DownloadState::Coming
     }
 
     /// The connection, if it is reusable now that this response has ended.
     pub fn into_connection(self) -> Option<Connection<S>> {
         let Incoming { mut connection, upload, download, persistent, .. } = self;
-        let is_done = download == Download::Ended && upload.is_done() && persistent;
+        let is_done = download == DownloadState::Ended && upload.is_done() && persistent;
         connection.reusable = is_done && connection.wire.input.is_empty();
         connection.reusable.then_some(connection)
     }
@@ -140,7 +141,7 @@ impl<S: Transport> Incoming<S> {
             let head = match event {
                 Event::Head(head) if head.is_interim() => {
                     match head.status {
-                        100 => drop(self.upload.hold.end()),
+                        100 => drop(self.upload.continue_wait.end()),
                         _ => inform(response(&head)?),
                     }
                     wire.input.consume(used);
@@ -149,14 +150,14 @@ impl<S: Transport> Incoming<S> {
                     return Poll::Pending;
                 }
                 Event::Head(head) => {
-                    if self.upload.hold.end() {
+                    if self.upload.continue_wait.end() {
                         // The server does not want the body, and still waits for it.
                         self.upload.body = None;
                         self.persistent = false;
                     }
                     self.persistent &= head.persistent && head.status != 101;
                     if head.body == BodyLength::None {
-                        self.download = Download::Ended;
+                        self.download = DownloadState::Ended;
                     }
                     let length = match head.body {
                         BodyLength::None => Some(0),
@@ -205,7 +206,7 @@ impl<S: Transport> Incoming<S> {
                 }
                 return Poll::Ready(Ok(()));
             };
-            if self.upload.hold.poll_over(cx).is_pending() {
+            if self.upload.continue_wait.poll_over(cx).is_pending() {
                 ready!(wire.poll_flush(cx)).map_err(Unsent::Transport)?;
                 return Poll::Pending;
             }
@@ -228,7 +229,7 @@ impl<S: Transport> Incoming<S> {
     }
 }
 
-impl Upload {
+impl RequestUpload {
     fn is_done(&self) -> bool {
         self.body.is_none() && self.is_flushed
     }
@@ -244,17 +245,17 @@ enum Unsent {
 
 impl<S: Transport> Body for Incoming<S> {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        if self.download != Download::Coming {
+        if self.download != DownloadState::Coming {
             return Poll::Ready(None);
         }
         if let Poll::Ready(Err(Unsent::Source(error))) = self.poll_upload(cx) {
-            self.download = Download::Failed;
+            self.download = DownloadState::Failed;
             return Poll::Ready(Some(Err(error)));
         }
         let next = ready!(self.poll_piece(cx));
         match &next {
-            None => self.download = Download::Ended,
-            Some(Err(_)) => self.download = Download::Failed,
+            None => self.download = DownloadState::Ended,
+            Some(Err(_)) => self.download = DownloadState::Failed,
             Some(Ok(_)) => {}
         }
         Poll::Ready(next)
@@ -323,7 +324,7 @@ fn response(head: &codec::Response<'_>) -> Result<Response<()>, Failure> {
 }
 
 /// The buffer of a request's outgoing bytes, used piece by piece.
-impl Outgoing {
+impl RequestOutput {
     fn begin(&mut self, write_head: impl FnOnce(&mut Vec<u8>)) {
         self.restart();
         write_head(&mut self.head);

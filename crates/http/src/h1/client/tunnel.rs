@@ -17,7 +17,7 @@ use crate::{Failure, Priority, Progress};
 pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failure> {
     match led(tcp, authority).await? {
         (tcp, ahead) if ahead.is_empty() => Ok(tcp),
-        _ => Err(Failure::Protocol("something follows behind its answer".to_owned())),
+        _ => Err(Failure::Protocol("the proxy sent data behind its response".to_owned())),
     }
 }
 

@@ -8,13 +8,13 @@
 //! size and the end of its line are accepted from servers, some of which pad their sizes; in a request they are a
 //! smuggling vector, and refused. Every line must end in CRLF: a lone CR or LF is refused everywhere.
 
-use super::body::Piece;
+use super::Piece;
 use super::{Error, Limits};
 
 /// A chunked body being decoded.
 #[derive(Debug, Default)]
 pub(super) struct Chunked {
-    state: State,
+    state: ChunkedState,
     /// Bytes of extensions and trailers so far.
     overhead: usize,
     /// True if blanks may end a size line.
@@ -22,7 +22,7 @@ pub(super) struct Chunked {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum ChunkedState {
     /// Before a chunk's first digit.
     #[default]
     Start,
@@ -63,16 +63,17 @@ impl Chunked {
     ) -> Result<(usize, Piece<'b>), Error> {
         let mut at = 0;
         while at < buffer.len() {
-            if let State::Data(left) = self.state {
+            if let ChunkedState::Data(left) = self.state {
                 let most = usize::try_from(left).unwrap_or(usize::MAX);
                 let data = &buffer[at..at.saturating_add(most).min(buffer.len())];
                 let left = left - data.len() as u64;
-                self.state = if left == 0 { State::DataCr } else { State::Data(left) };
+                self.state =
+                    if left == 0 { ChunkedState::DataCr } else { ChunkedState::Data(left) };
                 return Ok((at + data.len(), Piece::Data(data)));
             }
             let byte = buffer[at];
             at += 1;
-            if matches!(self.state, State::EndLf) {
+            if matches!(self.state, ChunkedState::EndLf) {
                 return if byte == b'\n' { Ok((at, Piece::End)) } else { Err(Error::Chunk) };
             }
             self.state = self.framing(byte, limits)?;
@@ -81,44 +82,48 @@ impl Chunked {
     }
 
     /// Takes one byte that is not data.
-    fn framing(&mut self, byte: u8, limits: &Limits) -> Result<State, Error> {
+    fn framing(&mut self, byte: u8, limits: &Limits) -> Result<ChunkedState, Error> {
         let next = match (self.state, byte) {
-            (State::Start, _) => State::Size(digit(byte)?),
-            (State::Size(size), b'\r') => State::SizeLf(size),
-            (State::Blank(size), b'\r') if self.is_padded => State::SizeLf(size),
-            (State::Size(size), b' ' | b'\t') => self.spend(State::Blank(size), limits)?,
-            (State::Size(size) | State::Blank(size), b';') => {
-                self.spend(State::Extension(size), limits)?
+            (ChunkedState::Start, _) => ChunkedState::Size(digit(byte)?),
+            (ChunkedState::Size(size), b'\r') => ChunkedState::SizeLf(size),
+            (ChunkedState::Blank(size), b'\r') if self.is_padded => ChunkedState::SizeLf(size),
+            (ChunkedState::Size(size), b' ' | b'\t') => {
+                self.spend(ChunkedState::Blank(size), limits)?
             }
-            (State::Size(size), _) => {
+            (ChunkedState::Size(size) | ChunkedState::Blank(size), b';') => {
+                self.spend(ChunkedState::Extension(size), limits)?
+            }
+            (ChunkedState::Size(size), _) => {
                 // Refused rather than wrapped: the size must be understood to find the next one.
                 let shifted = size.checked_mul(16).ok_or(Error::Chunk)?;
-                self.spend(State::Size(shifted + digit(byte)?), limits)?
+                self.spend(ChunkedState::Size(shifted + digit(byte)?), limits)?
             }
-            (State::Blank(size), b' ' | b'\t') => self.spend(State::Blank(size), limits)?,
-            (State::Extension(size), b'\r') => State::SizeLf(size),
-            (State::Extension(size), _) if is_text(byte) => {
-                self.spend(State::Extension(size), limits)?
+            (ChunkedState::Blank(size), b' ' | b'\t') => {
+                self.spend(ChunkedState::Blank(size), limits)?
             }
-            (State::SizeLf(0), b'\n') => State::Trailer,
-            (State::SizeLf(size), b'\n') => State::Data(size),
-            (State::DataCr, b'\r') => State::DataLf,
-            (State::DataLf, b'\n') => State::Start,
-            (State::Trailer, b'\r') => State::EndLf,
-            (State::Trailer | State::Name, _) if is_token(byte) => {
-                self.spend(State::Name, limits)?
+            (ChunkedState::Extension(size), b'\r') => ChunkedState::SizeLf(size),
+            (ChunkedState::Extension(size), _) if is_text(byte) => {
+                self.spend(ChunkedState::Extension(size), limits)?
             }
-            (State::Name, b':') => self.spend(State::Value, limits)?,
-            (State::Value, b'\r') => State::TrailerLf,
-            (State::Value, _) if is_text(byte) => self.spend(State::Value, limits)?,
-            (State::TrailerLf, b'\n') => State::Trailer,
+            (ChunkedState::SizeLf(0), b'\n') => ChunkedState::Trailer,
+            (ChunkedState::SizeLf(size), b'\n') => ChunkedState::Data(size),
+            (ChunkedState::DataCr, b'\r') => ChunkedState::DataLf,
+            (ChunkedState::DataLf, b'\n') => ChunkedState::Start,
+            (ChunkedState::Trailer, b'\r') => ChunkedState::EndLf,
+            (ChunkedState::Trailer | ChunkedState::Name, _) if is_token(byte) => {
+                self.spend(ChunkedState::Name, limits)?
+            }
+            (ChunkedState::Name, b':') => self.spend(ChunkedState::Value, limits)?,
+            (ChunkedState::Value, b'\r') => ChunkedState::TrailerLf,
+            (ChunkedState::Value, _) if is_text(byte) => self.spend(ChunkedState::Value, limits)?,
+            (ChunkedState::TrailerLf, b'\n') => ChunkedState::Trailer,
             _ => return Err(Error::Chunk),
         };
         Ok(next)
     }
 
     /// Counts a byte that is neither data nor a line's end.
-    fn spend(&mut self, next: State, limits: &Limits) -> Result<State, Error> {
+    fn spend(&mut self, next: ChunkedState, limits: &Limits) -> Result<ChunkedState, Error> {
         self.overhead += 1;
         if self.overhead > limits.head_bytes { Err(Error::TooLarge) } else { Ok(next) }
     }

@@ -46,7 +46,7 @@ impl Framing {
 }
 
 /// Like [`request_head`], with this framing of the body whatever the fields say.
-pub fn request_head_framed<T>(out: &mut Vec<u8>, request: &Request<T>, framing: Framing) {
+pub(crate) fn request_head_framed<T>(out: &mut Vec<u8>, request: &Request<T>, framing: Framing) {
     let (uri, fields) = (request.uri(), request.headers());
     out.extend_from_slice(request.method().as_str().as_bytes());
     out.push(b' ');
@@ -136,7 +136,7 @@ pub fn open_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
 }
 
 /// Appends the `Content-Length` of a response's body, unless its status forbids it.
-pub fn length_of(out: &mut Vec<u8>, status: StatusCode, body_bytes: u64) {
+pub(crate) fn length_of(out: &mut Vec<u8>, status: StatusCode, body_bytes: u64) {
     // RFC 9110 section 8.6: never in 1xx and 204; in 304 it would be the size of another message.
     if !status.is_informational() && ![204, 304].contains(&status.as_u16()) {
         length_line(out, body_bytes);
@@ -154,10 +154,10 @@ pub fn chunk(out: &mut Vec<u8>, data: &[u8]) {
 }
 
 /// The end of a chunk, after its data.
-pub const CHUNK_END: &[u8] = b"\r\n";
+pub(crate) const CHUNK_END: &[u8] = b"\r\n";
 
 /// Appends the line before a chunk's data. 0 would mark the last chunk.
-pub fn chunk_size(out: &mut Vec<u8>, bytes: usize) {
+pub(crate) fn chunk_size(out: &mut Vec<u8>, bytes: usize) {
     write!(out, "{bytes:x}\r\n").expect("a Vec takes any write");
 }
 

@@ -45,7 +45,7 @@ pub(super) fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The fields of one head that determine the message's end and the connection's persistence.
 #[derive(Debug, Default)]
-pub(super) struct Framing {
+pub(super) struct FramingFields {
     length: Option<u64>,
     /// Number of lengths seen.
     lengths: usize,
@@ -55,7 +55,7 @@ pub(super) struct Framing {
     keep_alive: bool,
 }
 
-impl Framing {
+impl FramingFields {
     /// Takes in one field.
     pub(super) fn field(&mut self, name: &str, value: &[u8]) -> Result<(), Error> {
         if name.eq_ignore_ascii_case("connection") {
@@ -147,8 +147,8 @@ fn decimal(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn framing(fields: &[(&str, &str)]) -> Result<Framing, Error> {
-        let mut framing = Framing::default();
+    fn framing(fields: &[(&str, &str)]) -> Result<FramingFields, Error> {
+        let mut framing = FramingFields::default();
         for (name, value) in fields {
             framing.field(name, value.as_bytes())?;
         }

@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::body::{Body, Piece};
-use super::fields::{Framing, members};
-use super::limits::MOST_FIELDS;
-use super::scan::HeadScan;
+use super::HeadScan;
+use super::MOST_FIELDS;
+use super::fields::{FramingFields, members};
+use super::{Body, Piece};
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
 /// A request's head, borrowed from its buffer.
@@ -98,7 +98,7 @@ fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
     let (method, target) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     let version = Version::from_minor(parsed.version);
 
-    let mut framing = Framing::default();
+    let mut framing = FramingFields::default();
     let (mut host, mut expects_continue) = (None, false);
     for field in parsed.headers.iter() {
         framing.field(field.name, field.value)?;

@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::body::{Body, Piece};
-use super::fields::Framing;
-use super::limits::MOST_FIELDS;
-use super::scan::HeadScan;
+use super::HeadScan;
+use super::MOST_FIELDS;
+use super::fields::FramingFields;
+use super::{Body, Piece};
 use super::{BodyLength, Error, Event, Fields, Limits, Version};
 
 /// A response's head, borrowed from its buffer. Interim responses (1xx) are heads too.
@@ -25,7 +25,7 @@ pub struct Response<'b> {
 
 impl Response<'_> {
     /// Returns true if the final response is still to come (RFC 9110 section 15.2).
-    pub fn is_interim(&self) -> bool {
+    pub(crate) fn is_interim(&self) -> bool {
         self.status < 200 && self.status != 101
     }
 }
@@ -47,7 +47,7 @@ impl ResponseDecoder {
     }
 
     /// Notes that the request offers to switch protocols: 101 may answer it.
-    pub fn may_switch(&mut self) {
+    pub(crate) fn may_switch(&mut self) {
         self.may_switch = true;
     }
 
@@ -133,7 +133,7 @@ fn parse<'b>(
     let version = Version::from_minor(parsed.version);
     let status = parsed.code.filter(|code| *code >= 100);
     let status = status.ok_or(Error::Syntax(httparse::Error::Status))?;
-    let mut framing = Framing::default();
+    let mut framing = FramingFields::default();
     for field in parsed.headers.iter() {
         framing.field(field.name, field.value)?;
     }

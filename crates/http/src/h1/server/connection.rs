@@ -9,14 +9,14 @@ use std::task::{Context, Poll, ready};
 use http::{Response, StatusCode};
 use world::sim::HeldNotes;
 
-use super::core::Core;
-use super::exchange::{Client, Exchange, Method, Pending, Persistence, Upload};
-use super::late::{Cut, Late};
-use super::outbox::Outbox;
-use super::streaming::Framing;
-use crate::h1::buffer::Buffer;
+use super::Core;
+use super::delayed::EndFraming;
+use super::delayed::{AbortedAnswer, DelayedAnswer};
+use super::exchange::Outbox;
+use super::exchange::{AnswerContext, BodyUpload, ClientInfo, Method, PendingRequest, Persistence};
+use crate::h1::Buffer;
 use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version, encode};
-use crate::server::{BodyError, RequestBody, Watch, feed, refusal};
+use crate::server::{BodyError, DrainWatch, RequestBody, feed, refusal};
 use crate::wheel::Timer;
 use crate::{Answer, Handler, Reply, Transport};
 
@@ -43,9 +43,9 @@ where
     S: Transport,
     H: Handler,
 {
-    let mut connection = Connection {
+    let mut connection = ServerConnection {
         held: stream.held(),
-        client: Client { peer: stream.peer(), is_secure: stream.is_secure() },
+        client: ClientInfo { peer: stream.peer(), is_secure: stream.is_secure() },
         stream,
         core,
         decoder: RequestDecoder::new(core.settings.limits),
@@ -53,7 +53,7 @@ where
         outbox: Outbox::default(),
         timer: core.timer(),
         drain: core.drain().watch(),
-        waiting: Waiting::Request,
+        waiting: AwaitedInput::Request,
         is_sending: false,
         pending: None,
         answered: 0,
@@ -65,9 +65,9 @@ where
     }
 }
 
-pub(super) struct Connection<'c, S> {
+pub(super) struct ServerConnection<'c, S> {
     pub(super) stream: S,
-    client: Client,
+    client: ClientInfo,
     pub(super) core: &'c Core,
     pub(super) decoder: RequestDecoder,
     /// Lent by the core while there are bytes in it.
@@ -77,19 +77,19 @@ pub(super) struct Connection<'c, S> {
     /// Receiver of notes on the outbox's bytes, if any.
     held: Option<HeldNotes>,
     pub(super) timer: Timer,
-    drain: Watch,
-    waiting: Waiting,
+    drain: DrainWatch,
+    waiting: AwaitedInput,
     /// The transport has not accepted, or not flushed, all that was written.
     is_sending: bool,
     /// A request whose body has not all arrived.
-    pending: Option<Pending>,
+    pending: Option<PendingRequest>,
     /// Number of requests answered.
     answered: u32,
 }
 
 /// The event for which the client's timeout runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum AwaitedInput {
     /// The first byte of a request.
     Request,
     /// The rest of a head.
@@ -99,45 +99,45 @@ enum Waiting {
 }
 
 /// The next step once the input is processed.
-enum Turn {
+enum NextStep {
     /// More bytes are needed.
     Read,
     /// The outbox should be sent first.
     Send,
     /// A delayed answer, or one whose request has not all arrived.
-    Later(Late),
+    Later(DelayedAnswer),
     /// The response in the outbox is the last.
     Close,
     /// A request is malformed.
     Refuse(Error),
 }
 
-impl<S: Transport> Connection<'_, S> {
+impl<S: Transport> ServerConnection<'_, S> {
     /// Answers requests until the last response has been sent.
     async fn run<H: Handler>(&mut self, handler: &H) -> Result<(), Ended> {
         loop {
             match self.advance(handler) {
-                Turn::Read => {
+                NextStep::Read => {
                     self.send().await?;
                     self.wait();
                     self.read().await?;
                 }
-                Turn::Send => self.send().await?,
-                Turn::Later(late) => match self.finish(late).await {
+                NextStep::Send => self.send().await?,
+                NextStep::Later(late) => match self.finish(late).await {
                     Ok(Persistence::Persists) => {}
                     Ok(Persistence::Closes) => return self.send().await,
-                    Err(Cut::Refusable(ended)) => return Err(self.reject(ended).await),
-                    Err(Cut::Ended(ended)) => return Err(ended),
+                    Err(AbortedAnswer::Refusable(ended)) => return Err(self.reject(ended).await),
+                    Err(AbortedAnswer::Ended(ended)) => return Err(ended),
                 },
-                Turn::Close => return self.send().await,
-                Turn::Refuse(error) => return Err(self.reject(Ended::Refused(error)).await),
+                NextStep::Close => return self.send().await,
+                NextStep::Refuse(error) => return Err(self.reject(Ended::Refused(error)).await),
             }
         }
     }
 
     /// Processes the input as far as possible without waiting.
-    fn advance<H: Handler>(&mut self, handler: &H) -> Turn {
-        let Some(mut input) = self.input.take() else { return Turn::Read };
+    fn advance<H: Handler>(&mut self, handler: &H) -> NextStep {
+        let Some(mut input) = self.input.take() else { return NextStep::Read };
         let turn = self.decode(&mut input, handler);
         self.keep(input);
         turn
@@ -152,36 +152,36 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    fn decode<H: Handler>(&mut self, input: &mut Buffer, handler: &H) -> Turn {
+    fn decode<H: Handler>(&mut self, input: &mut Buffer, handler: &H) -> NextStep {
         if self.outbox.is_empty() && !self.outbox.has_memory() {
             self.outbox = self.core.outbox();
         }
         loop {
             if self.outbox.is_full() {
-                return Turn::Send;
+                return NextStep::Send;
             }
             let (used, event) = match self.decoder.next(input.filled()) {
                 Ok(step) => step,
-                Err(error) => return Turn::Refuse(error),
+                Err(error) => return NextStep::Refuse(error),
             };
             if matches!(event, Event::Head(_)) {
-                self.waiting = Waiting::Request;
+                self.waiting = AwaitedInput::Request;
             }
             let answered = match event {
                 Event::More => {
                     input.consume(used);
-                    return Turn::Read;
+                    return NextStep::Read;
                 }
                 Event::Head(request) if request.body == BodyLength::None => {
-                    let exchange = Exchange::of(&request);
+                    let exchange = AnswerContext::of(&request);
                     Some((handler.handle(self.client.head(&request)), exchange))
                 }
                 Event::Head(request) => {
                     if let Some(late) = self.receive(&request, handler) {
                         input.consume(used);
-                        return Turn::Later(late);
+                        return NextStep::Later(late);
                     }
-                    self.pending = Some(Pending::of(&request));
+                    self.pending = Some(PendingRequest::of(&request));
                     // RFC 9110 section 10.1.1: not if the body is already coming.
                     if request.expects_continue && input.filled().len() == used {
                         self.outbox.text(b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -203,16 +203,18 @@ impl<S: Transport> Connection<'_, S> {
             let Some((answer, exchange)) = answered else { continue };
             let reply = match answer {
                 Answer::Ready(reply) => reply,
-                Answer::Later(_) => return Turn::Later(Late { answer, exchange, upload: None }),
+                Answer::Later(_) => {
+                    return NextStep::Later(DelayedAnswer { answer, exchange, upload: None });
+                }
             };
             if self.respond(&reply, exchange) == Persistence::Closes {
-                return Turn::Close;
+                return NextStep::Close;
             }
         }
     }
 
     /// Offers the handler a request whose body has not arrived; `None` if it wants the whole body.
-    fn receive<H: Handler>(&self, request: &Request<'_>, handler: &H) -> Option<Late> {
+    fn receive<H: Handler>(&self, request: &Request<'_>, handler: &H) -> Option<DelayedAnswer> {
         let (feed, fed) = feed();
         let length = match request.body {
             BodyLength::Exactly(bytes) => Some(bytes),
@@ -220,8 +222,8 @@ impl<S: Transport> Connection<'_, S> {
         };
         let body = RequestBody::new(Box::new(fed), length);
         let answer = handler.receive(self.client.head(request), body).ok()?;
-        let upload = Upload::new(feed, self.core.timer(), request.expects_continue);
-        Some(Late { answer, exchange: Exchange::of(request), upload: Some(upload) })
+        let upload = BodyUpload::new(feed, self.core.timer(), request.expects_continue);
+        Some(DelayedAnswer { answer, exchange: AnswerContext::of(request), upload: Some(upload) })
     }
 
     /// Sets the timer for the missing input. A head's time runs from its first byte.
@@ -232,25 +234,25 @@ impl<S: Transport> Connection<'_, S> {
                 let pace = settings.body_pace;
                 let patience = pending.patience.wait(world::now(), pace, settings.idle_timeout);
                 self.timer.set(patience);
-                Waiting::Body
+                AwaitedInput::Body
             }
-            (None, Some(_)) if before == Waiting::Head => Waiting::Head,
+            (None, Some(_)) if before == AwaitedInput::Head => AwaitedInput::Head,
             (None, Some(_)) => {
                 self.timer.set(settings.head_timeout);
-                Waiting::Head
+                AwaitedInput::Head
             }
             (None, None) => {
                 let is_leaving = self.drain.has_begun();
                 let patience =
                     if is_leaving { settings.drain_timeout } else { settings.idle_timeout };
                 self.timer.set(patience);
-                Waiting::Request
+                AwaitedInput::Request
             }
         };
     }
 
     /// Puts a response into the outbox.
-    pub(super) fn respond(&mut self, reply: &Reply, exchange: Exchange) -> Persistence {
+    pub(super) fn respond(&mut self, reply: &Reply, exchange: AnswerContext) -> Persistence {
         let is_connect = exchange.method == Method::Connect;
         if is_connect && reply.head.parts.status().is_success() {
             // The client would treat it as a tunnel.
@@ -279,14 +281,16 @@ impl<S: Transport> Connection<'_, S> {
         &mut self,
         head: &Response<()>,
         length: Option<u64>,
-        framing: Framing,
-        exchange: Exchange,
+        framing: EndFraming,
+        exchange: AnswerContext,
     ) -> Persistence {
         let persistence = self.persistence(exchange);
         self.outbox.with_text(|text| {
             encode::open_head(text, head.status(), head.headers());
             match (framing, length) {
-                (Framing::Chunked, _) => text.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+                (EndFraming::Chunked, _) => {
+                    text.extend_from_slice(b"transfer-encoding: chunked\r\n")
+                }
                 (_, Some(bytes)) => encode::length_of(text, head.status(), bytes),
                 (_, None) => {}
             }
@@ -299,7 +303,7 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Decides whether the connection persists after one more answer.
-    fn persistence(&mut self, exchange: Exchange) -> Persistence {
+    fn persistence(&mut self, exchange: AnswerContext) -> Persistence {
         self.answered += 1;
         let is_last = self.core.settings.requests.is_some_and(|most| self.answered >= most);
         Persistence::of(exchange.persistent && !is_last && !self.drain.has_begun())
@@ -387,7 +391,7 @@ impl<S: Transport> Connection<'_, S> {
         match poll_fn(|cx| self.poll_read(cx)).await {
             Ok(0) => Err(self.closed_by_client().await),
             Ok(_) => Ok(()),
-            Err(Ended::Stalled) if self.waiting == Waiting::Request => Err(Ended::Idle),
+            Err(Ended::Stalled) if self.waiting == AwaitedInput::Request => Err(Ended::Idle),
             Err(Ended::Stalled) => Err(self.reject(Ended::Stalled).await),
             Err(ended) => Err(ended),
         }
@@ -395,7 +399,7 @@ impl<S: Transport> Connection<'_, S> {
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, Ended>> {
         let read = self.poll_fill(cx);
-        let is_idle = read.is_pending() && self.waiting == Waiting::Request;
+        let is_idle = read.is_pending() && self.waiting == AwaitedInput::Request;
         if is_idle && self.drain.poll_begun(cx).is_ready() {
             // A request may be on its way: it gets a last chance.
             self.timer.set(self.core.settings.drain_timeout);
@@ -452,7 +456,7 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
-impl<S> Connection<'_, S> {
+impl<S> ServerConnection<'_, S> {
     /// Lends the outbox's memory to other connections while the connection is idle.
     fn rest(&mut self) {
         if self.outbox.is_empty() && self.outbox.has_memory() {
@@ -461,7 +465,7 @@ impl<S> Connection<'_, S> {
     }
 }
 
-impl<S> Drop for Connection<'_, S> {
+impl<S> Drop for ServerConnection<'_, S> {
     /// Returns the buffers to the next connection.
     fn drop(&mut self) {
         self.rest();

@@ -1,31 +1,31 @@
-//! One request and its response.
+//! One request and its response, and the responses that the server pushes with it.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use ::h2::client::ResponseFuture;
-use ::h2::{RecvStream, SendStream};
 use bytes::Bytes;
-use http::Response;
+use h2::client::{PushPromises, PushedResponseFuture, ResponseFuture};
+use h2::{RecvStream, SendStream};
+use http::{Method, Response, Uri};
 
-use super::failure;
-use super::pushed::Promising;
-use crate::h2::backlog::Waiting;
-use crate::h2::observer::Shared;
-use crate::{Failure, Progress, alt_svc};
+use super::{exchange, failure};
+use crate::h2::metering::UnsentBody;
+use crate::h2::wire::observer::SharedObserver;
+use crate::{Failure, Progress, Promises, alt_svc};
 
 /// A stream's frame account, for the life of its exchange.
-pub(super) struct Watch {
-    observer: Shared,
+pub(super) struct StreamWatch {
+    observer: SharedObserver,
     stream: u32,
 }
 
-impl Watch {
-    pub(super) fn new(observer: &Shared, stream: u32) -> Watch {
+impl StreamWatch {
+    pub(super) fn new(observer: &SharedObserver, stream: u32) -> StreamWatch {
         observer.borrow_mut().watch(stream);
-        Watch { observer: Rc::clone(observer), stream }
+        StreamWatch { observer: Rc::clone(observer), stream }
     }
 
     fn head_bytes(&self) -> u64 {
@@ -33,26 +33,26 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for StreamWatch {
     fn drop(&mut self) {
         self.observer.borrow_mut().forget(self.stream);
     }
 }
 
 /// A request being sent, and its response.
-pub(super) struct Exchange<'a> {
-    pub(super) watch: Watch,
+pub(super) struct H2Exchange<'a> {
+    pub(super) watch: StreamWatch,
     pub(super) upload: SendStream<Bytes>,
     /// The unsent rest of the request's body.
-    pub(super) body: Waiting,
+    pub(super) body: UnsentBody,
     /// True once the request's last byte has left.
     pub(super) sent: bool,
     /// The pushes that come with the response, if they are accepted.
-    pub(super) promising: Option<Promising>,
+    pub(super) promising: Option<PromiseReceiver>,
     pub(super) progress: &'a mut dyn Progress,
 }
 
-impl Exchange<'_> {
+impl H2Exchange<'_> {
     pub(super) async fn run(mut self, mut response: ResponseFuture) -> Result<(), Failure> {
         let head = poll_fn(|cx| {
             self.poll_aside(cx);
@@ -102,7 +102,7 @@ impl Exchange<'_> {
 /// Reports a response's head; returns its body.
 pub(super) fn begin(
     response: Response<RecvStream>,
-    watch: &Watch,
+    watch: &StreamWatch,
     progress: &mut dyn Progress,
 ) -> RecvStream {
     alt_svc::tell(response.headers(), progress);
@@ -122,4 +122,72 @@ pub(super) fn poll_receive(
         progress.data(&piece);
     }
     body.poll_trailers(cx).map_ok(drop)
+}
+
+// Responses that the server pushes (RFC 9113 section 8.4).
+
+/// A promised response.
+pub(super) struct Pushed {
+    watch: StreamWatch,
+    response: PushedResponseFuture,
+}
+
+impl Pushed {
+    /// The response once its head has come; `None` if the server does not send it after all.
+    pub(super) async fn begun(self) -> Option<PushedResponse> {
+        let Pushed { watch, response } = self;
+        Some(PushedResponse { watch, response: response.await.ok()? })
+    }
+}
+
+/// A pushed response whose head has come.
+pub(super) struct PushedResponse {
+    watch: StreamWatch,
+    response: Response<RecvStream>,
+}
+
+impl PushedResponse {
+    /// Reports the response until its end.
+    pub(super) async fn run(self, progress: &mut dyn Progress) -> Result<(), Failure> {
+        let PushedResponse { watch, response } = self;
+        let mut body = exchange::begin(response, &watch, progress);
+        let received = poll_fn(|cx| exchange::poll_receive(cx, &mut body, progress)).await;
+        received.map_err(|error| failure(error, true))
+    }
+}
+
+/// The promises that come with the answer to one request.
+pub(super) struct PromiseReceiver {
+    coming: PushPromises,
+    /// The request's authority.
+    authority: Option<String>,
+    promises: Rc<RefCell<Promises<Pushed>>>,
+    observer: SharedObserver,
+}
+
+impl PromiseReceiver {
+    pub(super) fn new(
+        coming: PushPromises,
+        request: &Uri,
+        promises: &Rc<RefCell<Promises<Pushed>>>,
+        observer: &SharedObserver,
+    ) -> PromiseReceiver {
+        let authority = request.authority().map(|authority| authority.as_str().to_owned());
+        let (promises, observer) = (Rc::clone(promises), Rc::clone(observer));
+        PromiseReceiver { coming, authority, promises, observer }
+    }
+
+    /// Keeps the promises received, or cancels them: dropping a response resets its stream.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(Ok(promise))) = pin!(self.coming.push_promise()).poll(cx) {
+            let (request, response) = promise.into_parts();
+            let mut promises = self.promises.borrow_mut();
+            if request.method() == Method::GET
+                && promises.takes(request.uri(), self.authority.as_deref())
+            {
+                let watch = StreamWatch::new(&self.observer, response.stream_id().as_u32());
+                promises.keep(request.uri(), Pushed { watch, response });
+            }
+        }
+    }
 }

@@ -13,29 +13,29 @@ use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{Request, Response, StatusCode};
 
-use super::tree::Branch;
-use super::{Handle, failure, request};
-use crate::client::hold::Hold;
-use crate::h2::gate::Pass;
+use super::priority_tree::PriorityNode;
+use super::{Handle, failure};
+use crate::client::stream_limit::StreamPermit;
+use crate::client::streamed::ContinueWait;
 use crate::server::{Body, BodyError, RequestBody};
 use crate::{Failure, Precedence};
 
 /// A response whose head has come. Dropping it before its end resets its stream.
 pub struct Incoming {
     body: RecvStream,
-    upload: Upload,
+    upload: H2Upload,
     is_ended: bool,
-    _pass: Pass,
-    _branch: Option<Branch>,
+    _permit: StreamPermit,
+    _branch: Option<PriorityNode>,
 }
 
 /// The rest of a request's body.
-struct Upload {
+struct H2Upload {
     stream: SendStream<Bytes>,
     source: Option<RequestBody>,
     /// A piece from the source that the windows have not released.
     piece: Bytes,
-    hold: Hold,
+    continue_wait: ContinueWait,
 }
 
 impl Handle {
@@ -54,8 +54,8 @@ impl Handle {
     ) -> Result<(Response<()>, Option<u64>, Incoming), Failure> {
         let precedence = precedence.into();
         let length = body.as_ref().map_or(Some(0), RequestBody::length);
-        let head = request::streamed_head(request, length)?;
-        let Ok(pass) = self.gate.pass(precedence.level).await else {
+        let head = crate::message::streamed_head(request, length)?;
+        let Ok(permit) = self.stream_limit.acquire(precedence.level).await else {
             return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
@@ -64,13 +64,14 @@ impl Handle {
             requests.send_request(head, body.is_none()).map_err(|e| failure(e, false))?;
         let id = response.stream_id().as_u32();
         let branch = self.tree.as_ref().map(|tree| tree.open(id, precedence));
-        let hold = body.as_ref().map(|_| Hold::of(request.headers())).unwrap_or_default();
-        let mut upload = Upload { stream, source: body, piece: Bytes::new(), hold };
+        let continue_wait =
+            body.as_ref().map(|_| ContinueWait::of(request.headers())).unwrap_or_default();
+        let mut upload = H2Upload { stream, source: body, piece: Bytes::new(), continue_wait };
         let head = poll_fn(|cx| {
             if let Poll::Ready(Some(told)) = response.poll_informational(cx) {
                 let told = told.map_err(|error| failure(error, false))?;
                 match told.status() {
-                    StatusCode::CONTINUE => drop(upload.hold.end()),
+                    StatusCode::CONTINUE => drop(upload.continue_wait.end()),
                     _ => inform(told),
                 }
                 // One at a time: the receiver may be slower.
@@ -84,7 +85,7 @@ impl Handle {
             Pin::new(&mut response).poll(cx).map_err(|error| failure(error, false))
         })
         .await?;
-        if upload.hold.end() {
+        if upload.continue_wait.end() {
             // The server does not want the body. The unfinished stream is reset at the end of the response.
             upload.give_up();
         }
@@ -93,7 +94,7 @@ impl Handle {
             parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let is_ended = body.is_end_stream();
         let length = if is_ended { Some(0) } else { told };
-        let incoming = Incoming { body, upload, is_ended, _pass: pass, _branch: branch };
+        let incoming = Incoming { body, upload, is_ended, _permit: permit, _branch: branch };
         Ok((Response::from_parts(parts, ()), length, incoming))
     }
 }
@@ -105,10 +106,10 @@ impl Incoming {
     }
 }
 
-impl Upload {
+impl H2Upload {
     /// Passes on as much as is available and the windows allow; ready when that is all, or the rest is unwanted.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
-        ready!(self.hold.poll_over(cx));
+        ready!(self.continue_wait.poll_over(cx));
         loop {
             while !self.piece.is_empty() {
                 self.stream.reserve_capacity(self.piece.len());

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response as Head, StatusCode};
 
-use super::request::Demand;
-use crate::h2::backlog::{Backlog, Waiting};
-use crate::schedule::Served;
+use super::BodyWanted;
+use crate::h2::metering::{H2Backlog, UnsentBody};
+use crate::schedule::ServeOutcome;
 use crate::server::{
-    RequestBody, Source, Up, directions, interim, is_bodiless, refusal, strip_framing,
+    CheckedBody, RequestBody, Up, directions, interim, is_bodiless, refusal, strip_framing,
 };
 use crate::{Reply, Response};
 
@@ -35,7 +35,7 @@ impl Respond {
 }
 
 /// Sends 100 (Continue).
-pub(super) fn go_on(respond: &mut SendResponse<Bytes>) {
+pub(super) fn send_continue(respond: &mut SendResponse<Bytes>) {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     // A client that has reset the stream misses nothing.
@@ -43,31 +43,31 @@ pub(super) fn go_on(respond: &mut SendResponse<Bytes>) {
 }
 
 /// A stream with a complete request, or a promised one.
-pub(super) struct Exchange {
+pub(super) struct H2Responder {
     pub(super) respond: Respond,
     /// A HEAD request: its reply's body is not sent.
     pub(super) head_only: bool,
     /// The client's bytes in the tunnel that it requested by `CONNECT`.
     pub(super) tunnel: Option<RequestBody>,
     /// The demand for a body that the client holds back until it gets 100 (Continue).
-    pub(super) invites: Option<Demand>,
+    pub(super) invites: Option<BodyWanted>,
 }
 
 /// A response's body being sent.
-pub(super) struct Sending {
+pub(super) struct H2BodySender {
     stream: SendStream<Bytes>,
-    left: Waiting,
+    left: UnsentBody,
     /// The source of the rest.
-    source: Option<Source>,
+    source: Option<CheckedBody>,
     /// The reset code if the source ends early.
     break_off: Reason,
     is_broken: bool,
 }
 
-impl Exchange {
+impl H2Responder {
     /// An exchange whose body, if any, comes without 100 (Continue).
-    pub(super) fn new(respond: Respond, head_only: bool) -> Exchange {
-        Exchange { respond, head_only, tunnel: None, invites: None }
+    pub(super) fn new(respond: Respond, head_only: bool) -> H2Responder {
+        H2Responder { respond, head_only, tunnel: None, invites: None }
     }
 
     /// Sends 100 (Continue) to a waiting client once its body is wanted (RFC 9110 section 10.1.1).
@@ -75,7 +75,7 @@ impl Exchange {
         if self.invites.take_if(|demand| demand.get()).is_some()
             && let Respond::Asked(respond) = &mut self.respond
         {
-            go_on(respond);
+            send_continue(respond);
         }
     }
 
@@ -96,26 +96,26 @@ impl Exchange {
     }
 
     /// Sends the head of `reply`; returns the rest to send, if any. Nothing is sent on a stream that the client has reset.
-    pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<Backlog>) -> Option<Sending> {
+    pub(super) fn answer(mut self, reply: Reply, backlog: &Rc<H2Backlog>) -> Option<H2BodySender> {
         if self.tunnel.take().is_some() && reply.head.parts.status().is_success() {
             // The client would treat it as a tunnel.
             return self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog);
         }
         let silent = self.head_only || reply.body.is_empty() || reply.head.is_bodiless();
         let stream = self.respond.send(reply.head.parts.clone(), silent).ok()?;
-        (!silent).then(|| Sending::new(stream, Waiting::new(reply.body, backlog), None))
+        (!silent).then(|| H2BodySender::new(stream, UnsentBody::new(reply.body, backlog), None))
     }
 
     /// The same with a response of any kind; the caller must carry the other direction of a tunnel.
     pub(super) fn respond(
         mut self,
         response: Response,
-        backlog: &Rc<Backlog>,
-    ) -> (Option<Sending>, Option<Up>) {
-        let nothing = Waiting::new(Bytes::new(), backlog);
+        backlog: &Rc<H2Backlog>,
+    ) -> (Option<H2BodySender>, Option<Up>) {
+        let nothing = UnsentBody::new(Bytes::new(), backlog);
         match (response, self.tunnel.take()) {
             (Response::Whole(reply), tunnel) => {
-                (Exchange { tunnel, ..self }.answer(reply, backlog), None)
+                (H2Responder { tunnel, ..self }.answer(reply, backlog), None)
             }
             (Response::Tunnel(far), Some(body)) => {
                 // RFC 9113 section 8.5: any 2xx, and then DATA in both directions.
@@ -123,8 +123,8 @@ impl Exchange {
                     return (None, None);
                 };
                 let (down, up) = directions(far, body);
-                let source = Source::new(Box::new(down), None);
-                let mut sending = Sending::new(stream, nothing, Some(source));
+                let source = CheckedBody::new(Box::new(down), None);
+                let mut sending = H2BodySender::new(stream, nothing, Some(source));
                 sending.break_off = Reason::CONNECT_ERROR;
                 (Some(sending), Some(up))
             }
@@ -138,17 +138,21 @@ impl Exchange {
                 }
                 let silent = self.head_only || is_bodiless || length == Some(0);
                 let Ok(stream) = self.respond.send(head, silent) else { return (None, None) };
-                let source = Source::new(body, length);
-                ((!silent).then(|| Sending::new(stream, nothing, Some(source))), None)
+                let source = CheckedBody::new(body, length);
+                ((!silent).then(|| H2BodySender::new(stream, nothing, Some(source))), None)
             }
             _ => (self.answer(refusal(StatusCode::NOT_IMPLEMENTED), backlog), None),
         }
     }
 }
 
-impl Sending {
-    fn new(stream: SendStream<Bytes>, left: Waiting, source: Option<Source>) -> Sending {
-        Sending { stream, left, source, break_off: Reason::INTERNAL_ERROR, is_broken: false }
+impl H2BodySender {
+    fn new(
+        stream: SendStream<Bytes>,
+        left: UnsentBody,
+        source: Option<CheckedBody>,
+    ) -> H2BodySender {
+        H2BodySender { stream, left, source, break_off: Reason::INTERNAL_ERROR, is_broken: false }
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -171,7 +175,7 @@ impl Sending {
     }
 
     /// Hands h2 at most `chunk` bytes.
-    pub(super) fn send(&mut self, cx: &mut Context<'_>, chunk: usize) -> Served {
+    pub(super) fn send(&mut self, cx: &mut Context<'_>, chunk: usize) -> ServeOutcome {
         if let Some(served) = self.draw(cx) {
             return served;
         }
@@ -182,18 +186,18 @@ impl Sending {
             // An open reservation would be granted outside this stream's turn.
             self.stream.reserve_capacity(0);
             let given_up = self.stream.poll_reset(cx).is_ready();
-            return if given_up { Served::Done(0) } else { Served::Blocked };
+            return if given_up { ServeOutcome::Done(0) } else { ServeOutcome::Blocked };
         }
         let piece = self.left.hand_over(granted);
-        let last = self.left.is_empty() && self.source.as_ref().is_none_or(Source::has_ended);
+        let last = self.left.is_empty() && self.source.as_ref().is_none_or(CheckedBody::has_ended);
         match self.stream.send_data(piece, last) {
-            Ok(()) if !last => Served::Chunk(granted),
-            _ => Served::Done(granted),
+            Ok(()) if !last => ServeOutcome::Chunk(granted),
+            _ => ServeOutcome::Done(granted),
         }
     }
 
     /// Fetches data to hand over; if there is none, returns the outcome.
-    fn draw(&mut self, cx: &mut Context<'_>) -> Option<Served> {
+    fn draw(&mut self, cx: &mut Context<'_>) -> Option<ServeOutcome> {
         if self.is_broken {
             return Some(self.reset());
         }
@@ -208,19 +212,19 @@ impl Sending {
             Poll::Ready(Ok(None)) => {
                 // An error means that the client has reset the stream.
                 let _ = self.stream.send_data(Bytes::new(), true);
-                Some(Served::Done(0))
+                Some(ServeOutcome::Done(0))
             }
             Poll::Ready(Err(_)) => Some(self.reset()),
             Poll::Pending => {
                 let given_up = self.stream.poll_reset(cx).is_ready();
-                Some(if given_up { Served::Done(0) } else { Served::Blocked })
+                Some(if given_up { ServeOutcome::Done(0) } else { ServeOutcome::Blocked })
             }
         }
     }
 
     /// Resets the stream, so that it never ends cleanly.
-    fn reset(&mut self) -> Served {
+    fn reset(&mut self) -> ServeOutcome {
         self.stream.send_reset(self.break_off);
-        Served::Done(0)
+        ServeOutcome::Done(0)
     }
 }

@@ -13,23 +13,25 @@ use ::h2::{Reason, RecvStream};
 use bytes::Bytes;
 use http::{Method, Request, Uri, request};
 
-use super::reply::{Exchange, Respond, Sending, go_on};
-use super::request::{Demand, body_of};
-use crate::h2::backlog::Backlog;
-use crate::h2::flood::Floods;
-use crate::h2::flow::{Flow, FlowMeter};
-use crate::h2::gather::Gathered;
-use crate::h2::observer::{Observed, Observer, Shared};
+use super::FrameRates;
+use super::reply::{H2BodySender, H2Responder, Respond, send_continue};
+use super::{BodyWanted, body_of};
+use crate::h2::metering::H2Backlog;
+use crate::h2::metering::{FlowMeter, FlowState};
 use crate::h2::settings;
-use crate::h2::sieve::Sieved;
+use crate::h2::wire::coalesce::CoalescedWriter;
+use crate::h2::wire::field_filter::FieldFiltered;
+use crate::h2::wire::observer::{Observed, Observer, SharedObserver};
 use crate::message::expects_continue;
-use crate::schedule::{Dependency, Schedule, Served, Signal, Urgency};
-use crate::server::{Body, BodyError, Common, Later, Standing, Up, Verdict, Vigil, Watch};
+use crate::schedule::{Dependency, Schedule, ServeOutcome, Signal, Urgency};
+use crate::server::{
+    Body, BodyError, Common, DrainWatch, Later, RequestProgress, StallVerdict, StallWatch, Up,
+};
 use crate::{Answer, Handler, Push, Reply, RequestBody, RequestHead, Response, Transport};
 use tls::Protocol;
 
 /// A request whose body is still arriving.
-struct Arriving {
+struct ArrivingH2Request {
     head: request::Parts,
     body: RequestBody,
     body_bytes: u64,
@@ -37,8 +39,8 @@ struct Arriving {
 }
 
 /// A request whose reply is delayed.
-struct Pending {
-    exchange: Exchange,
+struct PendingH2Answer {
+    exchange: H2Responder,
     reply: Later,
 }
 
@@ -48,29 +50,29 @@ struct Carrying {
     up: Pin<Box<dyn Future<Output = Result<(), BodyError>>>>,
 }
 
-pub(super) struct Session<'a, S, H> {
-    connection: Connection<Sieved<Observed<Gathered<S>>>, Bytes>,
-    stream: Gathered<S>,
-    observer: Shared,
-    backlog: Rc<Backlog>,
+pub(super) struct H2Session<'a, S, H> {
+    connection: Connection<FieldFiltered<Observed<CoalescedWriter<S>>>, Bytes>,
+    stream: CoalescedWriter<S>,
+    observer: SharedObserver,
+    backlog: Rc<H2Backlog>,
     handler: Rc<H>,
     settings: settings::Server,
     peer: Option<SocketAddr>,
     /// The scheme of requests that h2 reports without one: those with `Host` in the place of `:authority`.
     scheme: &'static str,
     meter: &'a FlowMeter,
-    arriving: Vec<Arriving>,
-    pending: Vec<Pending>,
-    sending: BTreeMap<u32, Sending>,
+    arriving: Vec<ArrivingH2Request>,
+    pending: Vec<PendingH2Answer>,
+    sending: BTreeMap<u32, H2BodySender>,
     carrying: Vec<Carrying>,
     schedule: Box<dyn Schedule>,
     common: Common,
-    drain: Watch,
-    floods: Floods,
-    vigil: Vigil,
+    drain: DrainWatch,
+    floods: FrameRates,
+    stall_watch: StallWatch,
 }
 
-impl<'a, S, H> Session<'a, S, H>
+impl<'a, S, H> H2Session<'a, S, H>
 where
     S: Transport,
     H: Handler,
@@ -87,14 +89,14 @@ where
             observer = observer.with_signals();
         }
         let observer = Rc::new(RefCell::new(observer));
-        let backlog = Backlog::new(stream.held(), &observer);
+        let backlog = H2Backlog::new(stream.held(), &observer);
         let peer = stream.peer();
         let scheme = if stream.is_secure() { "https" } else { "http" };
-        let stream = Gathered::new(stream);
+        let stream = CoalescedWriter::new(stream);
         let observed = Observed::new(stream.clone(), &observer);
-        let connection = settings.builder().handshake(Sieved::of_client(observed)).await?;
+        let connection = settings.builder().handshake(FieldFiltered::of_client(observed)).await?;
         stream.begin();
-        Ok(Session {
+        Ok(H2Session {
             connection,
             stream,
             observer,
@@ -111,8 +113,8 @@ where
             schedule: settings.scheduler.schedule(),
             common: common.clone(),
             drain: common.watch(),
-            floods: Floods::default(),
-            vigil: Vigil::over(common),
+            floods: FrameRates::default(),
+            stall_watch: StallWatch::over(common),
         })
     }
 
@@ -178,11 +180,11 @@ where
 
     /// Flushes the output of the last turn.
     pub(super) async fn finish(&mut self) {
-        self.vigil.linger();
+        self.stall_watch.linger();
         // The connection is over: a client that has left misses nothing.
         std::future::poll_fn(|cx| match self.stream.poll_pass_on(cx) {
             Poll::Ready(_) => Poll::Ready(()),
-            Poll::Pending => self.vigil.poll_end(cx),
+            Poll::Pending => self.stall_watch.poll_end(cx),
         })
         .await;
         self.backlog.note_written(self.stream.gathered_bytes());
@@ -190,7 +192,7 @@ where
 
     /// Notes that nothing more will be sent.
     pub(super) fn end(&self) {
-        self.meter.enter(world::now(), Flow::Idle);
+        self.meter.enter(world::now(), FlowState::Idle);
     }
 
     /// Passes the client's new priority signals to the schedule.
@@ -209,33 +211,34 @@ where
         if head.method == Method::CONNECT {
             // RFC 9113 section 8.5: the following DATA belongs to the tunnel.
             let answer = self.handler.handle(self.head(&head, 0));
-            let tunnel = Some(body_of(&head, body, &Demand::default()));
-            let exchange = Exchange::new(Respond::Asked(respond), false);
-            self.work(Exchange { tunnel, ..exchange }, answer);
+            let tunnel = Some(body_of(&head, body, &BodyWanted::default()));
+            let exchange = H2Responder::new(Respond::Asked(respond), false);
+            self.work(H2Responder { tunnel, ..exchange }, answer);
         } else if body.is_end_stream() {
             self.ask(head, 0, respond);
         } else {
-            let demand = Demand::default();
+            let demand = BodyWanted::default();
             let body = body_of(&head, body, &demand);
-            self.receive(Arriving { head, body, body_bytes: 0, respond }, demand);
+            self.receive(ArrivingH2Request { head, body, body_bytes: 0, respond }, demand);
         }
     }
 
     /// Offers the handler a request whose body has not arrived.
-    fn receive(&mut self, arriving: Arriving, demand: Demand) {
-        let Arriving { head, body, body_bytes, mut respond } = arriving;
+    fn receive(&mut self, arriving: ArrivingH2Request, demand: BodyWanted) {
+        let ArrivingH2Request { head, body, body_bytes, mut respond } = arriving;
         let body = self.common.paced(body);
         let invites = expects_continue(&head.headers).then_some(demand);
         match self.handler.receive(self.head(&head, 0), body) {
             Ok(answer) => {
-                let exchange = Exchange::new(Respond::Asked(respond), head.method == Method::HEAD);
-                self.work(Exchange { invites, ..exchange }, answer);
+                let exchange =
+                    H2Responder::new(Respond::Asked(respond), head.method == Method::HEAD);
+                self.work(H2Responder { invites, ..exchange }, answer);
             }
             Err(body) => {
                 if invites.is_some() {
-                    go_on(&mut respond);
+                    send_continue(&mut respond);
                 }
-                self.arriving.push(Arriving { head, body, body_bytes, respond });
+                self.arriving.push(ArrivingH2Request { head, body, body_bytes, respond });
             }
         }
     }
@@ -278,7 +281,7 @@ where
         let promised = self.promise(&mut respond, request, scheme);
         let answer = self.handler.handle(request);
         let head_only = head.method == Method::HEAD;
-        self.work(Exchange::new(Respond::Asked(respond), head_only), answer);
+        self.work(H2Responder::new(Respond::Asked(respond), head_only), answer);
         for (exchange, path) in promised {
             let answer = self.handler.handle(request.promised(&path));
             self.work(exchange, answer);
@@ -291,7 +294,7 @@ where
         respond: &mut SendResponse<Bytes>,
         request: RequestHead<'_>,
         scheme: &str,
-    ) -> Vec<(Exchange, String)> {
+    ) -> Vec<(H2Responder, String)> {
         let mut promised = Vec::new();
         for Push { path, priority } in self.handler.pushes(request) {
             let uri = Uri::builder().scheme(scheme).authority(request.authority);
@@ -307,15 +310,15 @@ where
             let urgency = Urgency { level: priority as u8, ..Urgency::default() };
             self.schedule.signal(stream, Signal::Dependency(dependency));
             self.schedule.signal(stream, Signal::Field(urgency));
-            promised.push((Exchange::new(Respond::Pushed(pushed), false), path));
+            promised.push((H2Responder::new(Respond::Pushed(pushed), false), path));
         }
         promised
     }
 
-    fn work(&mut self, exchange: Exchange, answer: Answer) {
+    fn work(&mut self, exchange: H2Responder, answer: Answer) {
         match answer {
             Answer::Ready(reply) => self.answer(exchange, reply),
-            Answer::Later(reply) => self.pending.push(Pending { exchange, reply }),
+            Answer::Later(reply) => self.pending.push(PendingH2Answer { exchange, reply }),
         }
     }
 
@@ -364,12 +367,12 @@ where
         self.carrying.len() < before
     }
 
-    fn answer(&mut self, exchange: Exchange, reply: Reply) {
+    fn answer(&mut self, exchange: H2Responder, reply: Reply) {
         let sending = exchange.answer(reply, &self.backlog);
         self.send(sending);
     }
 
-    fn respond(&mut self, exchange: Exchange, response: Response) {
+    fn respond(&mut self, exchange: H2Responder, response: Response) {
         let (sending, up) = exchange.respond(response, &self.backlog);
         if let (Some(sending), Some(up)) = (&sending, up) {
             let stream = sending.id();
@@ -378,7 +381,7 @@ where
         self.send(sending);
     }
 
-    fn send(&mut self, sending: Option<Sending>) {
+    fn send(&mut self, sending: Option<H2BodySender>) {
         if let Some(sending) = sending {
             self.schedule.add(sending.id());
             self.sending.insert(sending.id(), sending);
@@ -387,42 +390,42 @@ where
 
     /// Checks the client's timeouts; returns true if a shutdown was started.
     fn look_out(&mut self, cx: &mut Context<'_>) -> Result<bool, ::h2::Error> {
-        let standing = || Standing {
+        let standing = || RequestProgress {
             progress: self.observer.borrow().progress(),
-            is_ours: !self.pending.is_empty()
+            awaits_handler: !self.pending.is_empty()
                 || self.sending.values().any(|it| !it.has_data() && !it.is_tunnel()),
             is_tunnelling: !self.carrying.is_empty(),
         };
-        match self.vigil.poll(standing, cx) {
-            Verdict::Wait => Ok(false),
-            Verdict::Leave if self.sending.is_empty() && self.arriving.is_empty() => {
+        match self.stall_watch.poll(standing, cx) {
+            StallVerdict::Wait => Ok(false),
+            StallVerdict::Leave if self.sending.is_empty() && self.arriving.is_empty() => {
                 self.connection.graceful_shutdown();
                 Ok(true)
             }
-            Verdict::Leave => {
+            StallVerdict::Leave => {
                 self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
                 Ok(true)
             }
-            Verdict::End => Err(Reason::ENHANCE_YOUR_CALM.into()),
+            StallVerdict::End => Err(Reason::ENHANCE_YOUR_CALM.into()),
         }
     }
 
     /// Hands h2 the next chunk if the transport has accepted all earlier ones; returns true if there was one.
     fn hand_over(&mut self, cx: &mut Context<'_>) -> bool {
         let flow = if self.observer.borrow().is_send_blocked() {
-            Flow::Sending
+            FlowState::Sending
         } else if self.schedule.is_empty() {
-            Flow::Idle
+            FlowState::Idle
         } else {
             let (sending, chunk) = (&mut self.sending, self.settings.chunk_bytes);
-            let mut flow = Flow::Idle;
+            let mut flow = FlowState::Idle;
             let moved = self.schedule.serve_one(&mut |id| {
                 let stream = sending.get_mut(&id).expect("a scheduled stream is sending");
                 let served = stream.send(cx, chunk);
                 match served {
-                    Served::Done(_) => drop(sending.remove(&id)),
+                    ServeOutcome::Done(_) => drop(sending.remove(&id)),
                     // Otherwise it waits for its handler.
-                    Served::Blocked if stream.has_data() => flow = Flow::Limited,
+                    ServeOutcome::Blocked if stream.has_data() => flow = FlowState::Limited,
                     _ => {}
                 }
                 served
@@ -437,7 +440,7 @@ where
     }
 }
 
-impl Arriving {
+impl ArrivingH2Request {
     /// Ready when the body is complete (true) or abandoned (false).
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         while let Some(piece) = ready!(self.body.poll_next(cx)) {

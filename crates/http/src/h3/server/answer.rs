@@ -12,36 +12,36 @@ use bytes::{Buf, Bytes};
 use http::header::{CONTENT_LENGTH, HeaderValue, TE};
 use http::{Method, Request, Response as Head, StatusCode};
 
-use super::open::Open;
-use crate::h3::quic::{self, RecvStream, SendStream, SharedTally, Stop};
+use super::session::OpenRequests;
+use crate::h3::adapter::{self, RecvStream, SendStream, SharedMeters, StopFuture};
 use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
-    Body, BodyError, Common, Later, Source, directions, interim, is_bodiless, refusal,
+    Body, BodyError, CheckedBody, Common, Later, directions, interim, is_bodiless, refusal,
     strip_framing,
 };
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
 use tls::Protocol;
 
 /// Shared state of a connection's answers.
-pub(super) struct Answering<H> {
+pub(super) struct Responder<H> {
     pub(super) handler: Rc<H>,
     pub(super) scheduler: Scheduler,
     /// The connection, for its client's address, which may change.
     pub(super) client: quinn::Connection,
-    pub(super) tally: SharedTally,
+    pub(super) tally: SharedMeters,
     pub(super) common: Common,
-    pub(super) open: Rc<Open>,
+    pub(super) open: Rc<OpenRequests>,
 }
 
-type Sending = RequestStream<SendStream, Bytes>;
-type Receiving = RequestStream<RecvStream, Bytes>;
+type ResponseSender = RequestStream<SendStream, Bytes>;
+type RequestReceiver = RequestStream<RecvStream, Bytes>;
 
-impl<H: Handler> Answering<H> {
+impl<H: Handler> Responder<H> {
     /// Answers `request`.
     pub(super) async fn answer(
         &self,
-        request: RequestResolver<quic::Connection, Bytes>,
+        request: RequestResolver<adapter::Connection, Bytes>,
     ) -> Result<(), StreamError> {
         let (request, stream) = request.resolve_request().await?;
         let (mut sending, mut receiving) = stream.split();
@@ -65,7 +65,7 @@ impl<H: Handler> Answering<H> {
             // Only its arrival shows whether a request has a body.
             false => poll_fn(|cx| poll_piece(&mut receiving, cx)).await?,
         };
-        let demand = Demand::default();
+        let demand = BodyWanted::default();
         let invites = expects.then(|| Rc::clone(&demand));
         let answer = match first {
             None if length(&request).is_some_and(|bytes| bytes > 0) => {
@@ -77,9 +77,9 @@ impl<H: Handler> Answering<H> {
                 Ok(answer) => answer,
                 Err(body) => {
                     if expects {
-                        go_on(&mut sending).await?;
+                        send_continue(&mut sending).await?;
                     }
-                    match count(body).await {
+                    match drain_body(body).await {
                         Ok(bytes) => self.handler.handle(self.head(&request, bytes)),
                         Err(_) => {
                             // RFC 9114 section 4.1.2.
@@ -94,7 +94,7 @@ impl<H: Handler> Answering<H> {
             Answer::Ready(reply) => send(&mut sending, reply, head_only).await,
             Answer::Later(response) => {
                 let mut wait = Wait { open: &self.open, stop, invites };
-                match wait.proper(&mut sending, response).await? {
+                match wait.final_response(&mut sending, response).await? {
                     None => Ok(()),
                     Some(Response::Whole(reply)) => send(&mut sending, reply, head_only).await,
                     Some(Response::Streamed { head, length, body }) => {
@@ -113,13 +113,13 @@ impl<H: Handler> Answering<H> {
         &self,
         request: &Request<()>,
         first: Bytes,
-        stream: Receiving,
-        demand: Demand,
+        stream: RequestReceiver,
+        demand: BodyWanted,
     ) -> Result<Answer, RequestBody> {
         let length = length(request);
         let first = Some(first).filter(|first| !first.is_empty());
-        let received = Received { first, stream, demand, is_over: false };
-        let body = RequestBody::new(Box::new(Source::new(Box::new(received), length)), length);
+        let received = H3RequestBody { first, stream, demand, is_over: false };
+        let body = RequestBody::new(Box::new(CheckedBody::new(Box::new(received), length)), length);
         self.handler.receive(self.head(request, 0), self.common.paced(body))
     }
 
@@ -127,14 +127,14 @@ impl<H: Handler> Answering<H> {
     async fn connect(
         &self,
         request: &Request<()>,
-        mut sending: Sending,
-        stream: Receiving,
-        stop: Option<Stop>,
+        mut sending: ResponseSender,
+        stream: RequestReceiver,
+        stop: Option<StopFuture>,
     ) -> Result<(), StreamError> {
         let mut wait = Wait { open: &self.open, stop, invites: None };
         let response = match self.handler.handle(self.head(request, 0)) {
             Answer::Ready(reply) => Response::Whole(reply),
-            Answer::Later(response) => match wait.proper(&mut sending, response).await? {
+            Answer::Later(response) => match wait.final_response(&mut sending, response).await? {
                 Some(response) => response,
                 None => return Ok(()),
             },
@@ -205,7 +205,11 @@ fn length(request: &Request<()>) -> Option<u64> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten()
 }
 
-async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(), StreamError> {
+async fn send(
+    stream: &mut ResponseSender,
+    reply: Reply,
+    head_only: bool,
+) -> Result<(), StreamError> {
     let silent = head_only || reply.head.is_bodiless();
     stream.send_response(reply.head.parts.clone()).await?;
     if !silent && !reply.body.is_empty() {
@@ -216,24 +220,24 @@ async fn send(stream: &mut Sending, reply: Reply, head_only: bool) -> Result<(),
 
 /// A client's wait for a handler, which the client may abandon.
 struct Wait<'a> {
-    open: &'a Rc<Open>,
-    stop: Option<Stop>,
+    open: &'a Rc<OpenRequests>,
+    stop: Option<StopFuture>,
     /// The demand for a body that the client holds back until it gets 100 (Continue).
-    invites: Option<Demand>,
+    invites: Option<BodyWanted>,
 }
 
 /// True once a body is wanted.
-type Demand = Rc<Cell<bool>>;
+type BodyWanted = Rc<Cell<bool>>;
 
 /// Sends 100 (Continue).
-async fn go_on(stream: &mut Sending) -> Result<(), StreamError> {
+async fn send_continue(stream: &mut ResponseSender) -> Result<(), StreamError> {
     let mut head = Head::new(());
     *head.status_mut() = StatusCode::CONTINUE;
     stream.send_response(head).await
 }
 
 /// The size of an unwanted body.
-async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
+async fn drain_body(mut body: RequestBody) -> Result<u64, BodyError> {
     let mut bytes = 0;
     while let Some(piece) = body.next().await {
         bytes += piece?.len() as u64;
@@ -243,8 +247,8 @@ async fn count(mut body: RequestBody) -> Result<u64, BodyError> {
 
 impl Wait<'_> {
     /// The output of `making`; none if the client abandons the request.
-    async fn made<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
-        let _ours = self.open.ours();
+    async fn unless_stopped<T>(&mut self, making: impl Future<Output = T>) -> Option<T> {
+        let _handler = self.open.handlers();
         let mut making = pin!(making);
         poll_fn(|cx| match (making.as_mut().poll(cx), &mut self.stop) {
             (Poll::Ready(made), _) => Poll::Ready(Some(made)),
@@ -255,14 +259,14 @@ impl Wait<'_> {
     }
 
     /// The final response, once the interim ones before it have been sent; none if the client abandons the request.
-    async fn proper(
+    async fn final_response(
         &mut self,
-        stream: &mut Sending,
+        stream: &mut ResponseSender,
         mut making: Later,
     ) -> Result<Option<Response>, StreamError> {
         loop {
             let mut invites = self.invites.take();
-            let made = self.made(poll_fn(|cx| match making.as_mut().poll(cx) {
+            let made = self.unless_stopped(poll_fn(|cx| match making.as_mut().poll(cx) {
                 Poll::Ready(response) => Poll::Ready(Some(response)),
                 // RFC 9110 section 10.1.1: once the body is wanted.
                 Poll::Pending => match invites.take_if(|demand| demand.get()) {
@@ -275,14 +279,14 @@ impl Wait<'_> {
             let head = match made {
                 None => return Ok(None),
                 Some(None) => {
-                    go_on(stream).await?;
+                    send_continue(stream).await?;
                     continue;
                 }
                 Some(Some(Response::Interim { head, then })) => {
                     making = then;
                     head
                 }
-                Some(proper) => return Ok(proper),
+                Some(response) => return Ok(response),
             };
             if let Some(head) = interim(head) {
                 stream.send_response(head).await?;
@@ -293,7 +297,7 @@ impl Wait<'_> {
     /// Sends a body piece by piece; QUIC accepts the next when it has room.
     async fn stream_out(
         mut self,
-        stream: &mut Sending,
+        stream: &mut ResponseSender,
         mut head: Head<()>,
         length: Option<u64>,
         body: Box<dyn Body>,
@@ -308,9 +312,9 @@ impl Wait<'_> {
         if head_only || is_bodiless {
             return stream.finish().await;
         }
-        let mut source = Source::new(body, length);
-        while let Some(piece) = self.made(poll_fn(|cx| source.poll_next(cx))).await {
-            if !pass(stream, piece, Code::H3_INTERNAL_ERROR).await? {
+        let mut source = CheckedBody::new(body, length);
+        while let Some(piece) = self.unless_stopped(poll_fn(|cx| source.poll_next(cx))).await {
+            if !send_piece(stream, piece, Code::H3_INTERNAL_ERROR).await? {
                 break;
             }
         }
@@ -319,8 +323,8 @@ impl Wait<'_> {
 }
 
 /// Sends a piece of a body; returns false at its end. If the body ends early the stream is reset with `code`, never ended cleanly.
-async fn pass(
-    stream: &mut Sending,
+async fn send_piece(
+    stream: &mut ResponseSender,
     piece: Result<Option<Bytes>, BodyError>,
     code: Code,
 ) -> Result<bool, StreamError> {
@@ -336,25 +340,29 @@ async fn pass(
 }
 
 /// Sends the data from a tunnel's far end.
-async fn pump(stream: &mut Sending, mut source: Source) -> Result<(), StreamError> {
+async fn send_tunnel_data(
+    stream: &mut ResponseSender,
+    mut source: CheckedBody,
+) -> Result<(), StreamError> {
     loop {
         let piece = poll_fn(|cx| source.poll_next(cx)).await;
-        if !pass(stream, piece, Code::H3_CONNECT_ERROR).await? {
+        if !send_piece(stream, piece, Code::H3_CONNECT_ERROR).await? {
             return Ok(());
         }
     }
 }
 
 async fn tunnel(
-    sending: &mut Sending,
-    stream: Receiving,
+    sending: &mut ResponseSender,
+    stream: RequestReceiver,
     far: Box<dyn Duplex>,
 ) -> Result<(), StreamError> {
     sending.send_response(Head::new(())).await?;
-    let received = Received { first: None, stream, demand: Demand::default(), is_over: false };
+    let received =
+        H3RequestBody { first: None, stream, demand: BodyWanted::default(), is_over: false };
     let (down, up) = directions(far, RequestBody::new(Box::new(received), None));
     let is_broken = {
-        let down = pump(sending, Source::new(Box::new(down), None));
+        let down = send_tunnel_data(sending, CheckedBody::new(Box::new(down), None));
         let (mut down, mut up) = (pin!(down), pin!(up.carry()));
         let (mut is_down, mut is_up) = (false, false);
         poll_fn(|cx| {
@@ -381,14 +389,14 @@ async fn tunnel(
 }
 
 /// The client's bytes on a stream. Consuming them opens the window again.
-struct Received {
+struct H3RequestBody {
     first: Option<Bytes>,
-    stream: Receiving,
-    demand: Demand,
+    stream: RequestReceiver,
+    demand: BodyWanted,
     is_over: bool,
 }
 
-impl Body for Received {
+impl Body for H3RequestBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
@@ -403,7 +411,7 @@ impl Body for Received {
     }
 }
 
-impl Drop for Received {
+impl Drop for H3RequestBody {
     /// RFC 9114 section 4.1: "the server MAY request that the client stop sending".
     fn drop(&mut self) {
         if !self.is_over {
@@ -413,7 +421,7 @@ impl Drop for Received {
 }
 
 fn poll_piece(
-    stream: &mut Receiving,
+    stream: &mut RequestReceiver,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Option<Bytes>, StreamError>> {
     let piece = ready!(stream.poll_recv_data(cx))?;

@@ -5,16 +5,18 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use ::spdy::{ResetReason, Session, StreamId};
 use bytes::Bytes;
+use spdy::{PushedHead, ResetReason, Session, StreamId};
 
-use crate::server::{BodyError, Demand, Feed, Source, Up};
+use super::{SpdyResponder, SpdyServer, StreamOrigin};
+use crate::server::{BodyError, CheckedBody, Feed, FeedDemand, Up};
+use crate::{Answer, Handler, Precedence, Push, Reply, RequestHead, Transport};
 
 /// Limit of one response's bytes in the session: more would not improve reordering.
 const QUEUED_BYTES: usize = 64 << 10;
 
 /// A request's body read by a handler.
-struct Upload {
+struct SpdyUpload {
     feed: Feed,
     /// Bytes not consumed by the reader: the window shrinks by as many.
     untaken: usize,
@@ -22,40 +24,40 @@ struct Upload {
 }
 
 /// A response's body produced by a handler.
-struct Download {
-    source: Source,
+struct SpdyDownload {
+    source: CheckedBody,
     is_tunnel: bool,
     /// True if the session has sent everything available.
     is_waiting: bool,
 }
 
-type Carried = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
+type TunnelFuture = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
 /// The streamed bodies of one connection.
 #[derive(Default)]
-pub(super) struct Bodies {
-    uploads: BTreeMap<StreamId, Upload>,
-    downloads: BTreeMap<StreamId, Download>,
+pub(super) struct SpdyBodies {
+    uploads: BTreeMap<StreamId, SpdyUpload>,
+    downloads: BTreeMap<StreamId, SpdyDownload>,
     /// Clients' data in tunnels.
-    carried: Vec<(StreamId, Carried)>,
+    carried: Vec<(StreamId, TunnelFuture)>,
     /// Bytes handed to the session.
     given: u64,
 }
 
-impl Bodies {
+impl SpdyBodies {
     /// Directs the data received on `stream` to `feed`.
     pub(super) fn receive(&mut self, stream: StreamId, feed: Feed) {
-        self.uploads.insert(stream, Upload { feed, untaken: 0, has_ended: false });
+        self.uploads.insert(stream, SpdyUpload { feed, untaken: 0, has_ended: false });
     }
 
     /// Directs the data of `source` to `stream`.
-    pub(super) fn send(&mut self, stream: StreamId, source: Source) {
-        self.downloads.insert(stream, Download { source, is_tunnel: false, is_waiting: false });
+    pub(super) fn send(&mut self, stream: StreamId, source: CheckedBody) {
+        self.downloads.insert(stream, SpdyDownload { source, is_tunnel: false, is_waiting: false });
     }
 
     /// The same for both directions of a tunnel.
-    pub(super) fn join(&mut self, stream: StreamId, source: Source, up: Up) {
-        self.downloads.insert(stream, Download { source, is_tunnel: true, is_waiting: false });
+    pub(super) fn join(&mut self, stream: StreamId, source: CheckedBody, up: Up) {
+        self.downloads.insert(stream, SpdyDownload { source, is_tunnel: true, is_waiting: false });
         self.carried.push((stream, Box::pin(up.carry())));
     }
 
@@ -83,7 +85,7 @@ impl Bodies {
 
     /// Drops all of them.
     pub(super) fn clear(&mut self) {
-        *self = Bodies::default();
+        *self = SpdyBodies::default();
     }
 
     /// Bytes of streamed responses that have been handed to the session, including those that it dropped.
@@ -124,11 +126,11 @@ impl Bodies {
     }
 }
 
-impl Upload {
+impl SpdyUpload {
     /// Extends the client's window by the bytes consumed; returns false at the end.
     fn poll(&mut self, stream: StreamId, session: &mut Session, cx: &Context<'_>) -> bool {
         // Whatever the demand, the task is woken on its change.
-        let _: Demand = self.feed.demand(cx);
+        let _: FeedDemand = self.feed.demand(cx);
         let taken = self.feed.taken();
         if taken > 0 {
             session.consume(stream, taken);
@@ -138,7 +140,7 @@ impl Upload {
     }
 }
 
-impl Download {
+impl SpdyDownload {
     /// Hands the session what is available; returns false at the end.
     fn poll(
         &mut self,
@@ -171,5 +173,68 @@ impl Download {
                 return false;
             }
         }
+    }
+}
+
+// Server push (3.3.1).
+
+/// A pushed stream that has been promised.
+pub(super) struct PromisedPush {
+    stream: StreamId,
+    path: String,
+    /// The answer, if the promise waited for it.
+    answer: Option<Answer>,
+}
+
+impl<S: Transport, H: Handler> SpdyServer<S, H> {
+    /// Promises the responses that the handler pushes with the answer to `request` on `stream`, as far as the client accepts them.
+    pub(super) fn promise(
+        &mut self,
+        stream: StreamId,
+        request: RequestHead<'_>,
+    ) -> Vec<PromisedPush> {
+        let mut promised = Vec::new();
+        for Push { path, priority } in self.handler.pushes(request) {
+            let answer = match self.session.config().pushed_head {
+                PushedHead::Apart => None,
+                PushedHead::Joined => Some(self.handler.handle(request.promised(&path))),
+            };
+            let (version, scheme, host) =
+                (self.session.version(), request.scheme, request.authority);
+            let fields = match &answer {
+                Some(Answer::Ready(reply)) => {
+                    crate::spdy::of_answered_promise(version, scheme, host, &path, reply)
+                }
+                _ => crate::spdy::of_promise(version, scheme, host, &path),
+            };
+            let priority = ::spdy::Priority::new(Precedence::from(priority).spdy);
+            // A client that accepts no (more) pushed streams refuses the others too.
+            let Ok(opened) = self.session.push(stream, &fields, priority) else { break };
+            promised.push(PromisedPush { stream: opened.stream, path, answer });
+        }
+        promised
+    }
+
+    /// Answers the promise made with `request`.
+    pub(super) fn keep(&mut self, promised: PromisedPush, request: RequestHead<'_>) {
+        let PromisedPush { stream, path, answer } = promised;
+        let exchange =
+            SpdyResponder { stream, head_only: false, origin: StreamOrigin::Pushed, tunnel: None };
+        match answer {
+            Some(Answer::Ready(reply)) => self.complete(stream, reply),
+            Some(later) => self.work(exchange, later),
+            None => {
+                let answer = self.handler.handle(request.promised(&path));
+                self.work(exchange, answer);
+            }
+        }
+    }
+
+    /// Sends the rest of `reply`, whose head has gone.
+    fn complete(&mut self, stream: StreamId, reply: Reply) {
+        let body = if reply.head.is_bodiless() { Default::default() } else { reply.body };
+        self.answered += body.len() as u64;
+        // A client that has reset the stream misses nothing.
+        let _ = self.session.send(stream, body, true);
     }
 }
