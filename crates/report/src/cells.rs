@@ -1,7 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
-use super::energy::Radios;
 use crate::answer::Shortfall;
+use crate::tables::Radios;
 use scenario::{Scenario, View};
 use statistics::{Interval, NoInterval, Sample, median_interval};
 use store::{JourneyRow, VisitRow};

@@ -1,7 +1,6 @@
 //! The document: its sections in order.
 
 use super::charts::Charts;
-use super::energy;
 use super::escape::{html, script_json};
 use super::frame::{Frame, frame};
 use super::mechanism;
@@ -9,9 +8,9 @@ use super::number::grouped;
 use super::pages;
 use super::summary::Summary;
 use super::tables;
-use super::verdicts::Verdicts;
 use super::waterfall::Waterfall;
 use crate::answer::SMALL;
+use crate::answer::Verdicts;
 use statistics::percent;
 
 const SCRIPT: &str =
@@ -31,7 +30,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         boxes(),
         figures(summary),
         pages::section(summary),
-        energy::section(summary),
+        crate::tables::section(summary),
         waterfall_section(waterfalls),
         what_was_run(summary),
         emulation(summary),

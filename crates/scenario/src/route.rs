@@ -9,11 +9,9 @@
 
 mod files;
 mod pep;
-mod place;
 mod proxy;
 mod refusal;
 mod stretch;
-mod tier;
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,14 +20,14 @@ use serde::{Deserialize, Serialize};
 
 pub use self::files::PacFile;
 pub use self::pep::{PepSettings, Prefetch, Sight};
-pub use self::place::ProxyPlace;
 pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
 pub use self::stretch::Stretch;
-pub use self::tier::Tier;
 use super::Protocol;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 use super::nearest;
 use crate::choice;
+pub use proxy::ProxyPlace;
+pub use proxy::Tier;
 
 choice! {
     /// Intermediary between clients and hosts.

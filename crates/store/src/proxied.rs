@@ -64,7 +64,7 @@ pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
 
 /// The events of a blob.
 pub fn decode(blob: &[u8]) -> Result<Vec<Placed>, StoreError> {
-    let (_, columns): (_, Columns) = packed::unpack(blob, &[VERSION], WHAT)?;
+    let columns: Columns = packed::unpack(blob, VERSION, WHAT)?;
     let Columns { mut sequence_step, mut at_step_ns, kind, mut object_step, connection, detail } =
         columns;
     let lengths = [at_step_ns.len(), kind.len(), object_step.len(), connection.len(), detail.len()];

@@ -102,7 +102,7 @@ pub fn encode(series: &Series) -> Vec<u8> {
 
 /// The series of a blob.
 pub fn decode(blob: &[u8]) -> Result<Series, StoreError> {
-    let (_, packed): (_, Packed) = packed::unpack(blob, &[VERSION], WHAT)?;
+    let packed: Packed = packed::unpack(blob, VERSION, WHAT)?;
     Ok(Series {
         since_ns: packed.since_ns,
         windows: packed.windows.rows()?,

@@ -1,33 +1,32 @@
 //! Runs one journey in the simulated world: a pure function of its plan.
 
-mod memories;
-mod stage;
-
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http_stack::spdy::Recall;
 use page::Page;
 use proxy::Meters;
 use record::{Carried, Event, VisitRecord};
+use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit, Scenario, World};
 use tls::ClientSessions;
 use tokio::sync::oneshot;
 use units::Time;
 use world::sim;
 
-use self::memories::Memories;
-use self::stage::Stage;
-pub(crate) use self::stage::{links, radio};
 use crate::tour::{
     self, ArrivedBody, Detail, Kept, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
     Traffic, Visitor, Witness,
 };
-use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use scenario::{Scenario, World};
+
+mod stage;
+
+use stage::Stage;
+
+pub(crate) use stage::{links, radio};
 
 /// Executes journeys in virtual time.
 #[derive(Default)]
@@ -239,5 +238,44 @@ fn traffic(detail: Detail) -> Traffic {
             endpoints: report().endpoints,
             ..Traffic::default()
         },
+    }
+}
+
+// Compressed SPDY header blocks of earlier journeys: the same page is loaded repeatedly with the same headers.
+//
+// They do not affect results: a context that recalls a block yields the bytes that it would have computed.
+
+/// Capacity of one memory: some dozens of pages of 100 objects.
+const MEMORY_BYTES: usize = 8 << 20;
+
+/// One memory for each concurrent journey, so that workers do not wait for each other.
+#[derive(Default)]
+struct Memories(Mutex<Vec<Recall>>);
+
+impl Memories {
+    /// Runs `work` with exclusive use of a memory. If it panics, the memory is lost.
+    fn lend<T>(&self, work: impl FnOnce(&Recall) -> T) -> T {
+        let spare = self.idle(Vec::pop);
+        let recall = spare.unwrap_or_else(|| Recall::new(MEMORY_BYTES));
+        let done = work(&recall);
+        self.idle(|idle| idle.push(recall));
+        done
+    }
+
+    fn idle<T>(&self, with: impl FnOnce(&mut Vec<Recall>) -> T) -> T {
+        with(&mut self.0.lock().expect("nothing panics while it takes or gives back"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_as_are_in_use_at_once() {
+        let memories = Memories::default();
+        memories.lend(|_| memories.lend(|_| ()));
+        memories.lend(|_| ());
+        assert_eq!(memories.idle(|idle| idle.len()), 2);
     }
 }

@@ -4,28 +4,25 @@
 //! of chance, [`halves`]) and the toy model (what anybody would get right); every figure is computed for all
 //! three in the same way.
 
-mod bias;
 mod browser;
-mod coalesced;
 mod comparison;
-mod halves;
 
-pub use bias::Bias;
+pub use browser::Bias;
 pub use browser::{BrowserCell, NETWORK_RULES};
-pub use coalesced::{CoalescedCell, coalesced_difference};
+pub use browser::{CoalescedCell, coalesced_difference};
+pub use comparison::{LogQuartiles, SPLITS};
 pub use comparison::{Pair, Subject};
-pub use halves::{LogQuartiles, SPLITS};
 
-use self::bias::biases;
 use self::browser::{browser_cells, median_error};
-use self::coalesced::coalesced_cells;
 use self::comparison::{Comparison, ratio};
-use self::halves::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
 use super::cell::Cell;
-use super::figure::{Better, Figure};
 use super::suite::{Needs, Suite};
 use super::target::{Gauge, Target, Verdict};
-use super::way::Way;
+use crate::cell::{Better, Figure};
+use crate::suite::Way;
+use browser::biases;
+use browser::coalesced_cells;
+use comparison::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
 use statistics::Sample;
 
 /// Judgement of a suite's cells.

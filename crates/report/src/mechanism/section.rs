@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use record::{ConnectionRecord, RadioRecord, VisitRecord};
+use record::{ConnectionRecord, EventKind, RadioRecord, SentAgain, VisitRecord};
 use serde::Serialize;
 use tcp::Cause;
 
-use super::{Drawn, Mechanism, Resent};
+use super::{Drawn, Mechanism, since_start};
+use crate::charts::csv;
 use crate::escape::html;
 use crate::number::{grouped, ms};
-use crate::rows::csv;
 
 /// The section below the waterfall with this index.
 pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> String {
@@ -139,10 +139,53 @@ fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> St
     row + "</tr>"
 }
 
+// Retransmissions of a visit's connections.
+
+/// A retransmitted segment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Resent {
+    /// Time, in milliseconds since navigation start.
+    pub at_ms: f64,
+    /// The connection.
+    pub connection: Option<u32>,
+    /// `client` or `server`.
+    pub sender: String,
+    /// The cause, as named in traces.
+    pub cause: &'static str,
+    /// True if it turned out to be needless; `None` if unknown, as for the kernel's retransmissions.
+    pub needless: Option<bool>,
+}
+
+/// All retransmissions in the record, in order of time.
+pub fn of(record: &VisitRecord) -> Vec<Resent> {
+    let events = record.events.iter().filter(|event| event.kind == EventKind::Retransmit);
+    let resent = events.map(|event| {
+        // Events that an older version may have written differently are retransmissions all the same.
+        let told = SentAgain::read(&event.detail);
+        Resent {
+            at_ms: since_start(record, event.at_ns),
+            connection: event.connection,
+            sender: told.map_or("unknown", |told| told.sender).to_owned(),
+            cause: told.and_then(|told| named(told.cause)).unwrap_or(Cause::Unknown).name(),
+            needless: told.map(|told| told.needless).filter(|_| record.emulation.is_none()),
+        }
+    });
+    resent.collect()
+}
+
+/// The cause with this description.
+fn named(words: &str) -> Option<Cause> {
+    use Cause::{FastRetransmit, Handshake, TailLossProbe, Timeout};
+    [FastRetransmit, Timeout, TailLossProbe, Handshake]
+        .into_iter()
+        .find(|cause| cause.to_string() == words)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use store::toy;
+
+    use super::*;
 
     #[test]
     fn hostile_words_stay_text() {

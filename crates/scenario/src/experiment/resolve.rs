@@ -7,7 +7,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::axis::Scalar;
+use super::tree::Scalar;
 use super::tree::{Leaf, Tree, leaves, take};
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::grid::{self, Axis, Grid, GridError, GridFault, MOST_CELLS};

@@ -26,8 +26,8 @@ use world::report::{Endpoint, Report};
 
 use super::NodeError;
 use super::between::Between;
-use super::channel::Channel;
 use super::client::Asking;
+use super::messages::Channel;
 use super::messages::{Begin, FromClient, Order, Settle};
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,

@@ -14,12 +14,12 @@ use units::Time;
 use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
+use super::NodeError;
 use super::between::Between;
-use super::channel::{Channel, ChannelError};
 use super::messages::{
     Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
 };
-use super::{NodeError, packets};
+use super::messages::{Channel, ChannelError};
 use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
 /// Runs the journey.
@@ -107,7 +107,7 @@ impl Asking {
     /// Report of the journey so far for a client whose sockets belong to another process: its retransmissions
     /// were seen on the wire.
     pub(super) fn report_from_outside(&self) -> Report {
-        self.report_with(|servers| servers.iter().map(packets::other_end).collect())
+        self.report_with(|servers| servers.iter().map(super::capture::other_end).collect())
     }
 
     /// Report of the journey so far, with the client's ends of its connections.
@@ -122,7 +122,7 @@ impl Asking {
         self.between.hear(&network.servers);
         let mut endpoints = own(&network.servers.endpoints);
         endpoints.extend(network.servers.endpoints);
-        packets::tell(&mut endpoints, &network.sent_again);
+        super::capture::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
         let config = self.topology.radio();
         let radios = (0..).zip(network.radios).zip(config.into_iter().cycle()).map(

@@ -13,9 +13,9 @@ use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
 use super::Role;
-use super::channel::Channel;
+use super::capture::Trace;
+use super::messages::Channel;
 use super::messages::{Answer, Emulated, Order};
-use super::trace::Trace;
 use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
 use scenario::experiment::Refusal;
 use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};

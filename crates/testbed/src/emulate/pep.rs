@@ -8,7 +8,7 @@ use chance::Source;
 use proxy::Meters;
 use world::real;
 
-use super::channel::Channel;
+use super::messages::Channel;
 use super::messages::{Begin, Listening, Order, ServerReport};
 use super::{NodeError, reporting};
 use crate::tour::{FarEnd, Library, NearEnd, PepLog, Ready};

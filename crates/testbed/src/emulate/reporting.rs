@@ -6,7 +6,7 @@ use proxy::Meters;
 use tokio::sync::mpsc;
 
 use super::NodeError;
-use super::channel::Channel;
+use super::messages::Channel;
 use super::messages::{AskServers, ServerReport};
 
 /// Answers with the result of `report`, until the supervisor is gone.

@@ -4,7 +4,7 @@ use chance::Source;
 use proxy::Meters;
 use world::real;
 
-use super::channel::Channel;
+use super::messages::Channel;
 use super::messages::{Begin, Listening, Order};
 use super::{NodeError, reporting};
 use crate::tour::{self, Arms, Detail, Library, Ready, cross_traffic};

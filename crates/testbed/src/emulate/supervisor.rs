@@ -15,13 +15,13 @@ use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::capture::SharedPassages;
 use super::capture::{Capture, Frame};
-use super::channel::{Channel, ChannelError};
 use super::messages::{
     Answer, AskServers, Begin, Dropped, Emulated, FromClient, LinkDone, Listening, NetworkReport,
     Order, Prepared, RadioDone, ServerReport, Settle,
 };
-use super::packets::SharedPassages;
+use super::messages::{Channel, ChannelError};
 use super::{EmulationError, Role};
 use crate::tour::{self, Course, Library};
 use scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};

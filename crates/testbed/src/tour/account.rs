@@ -16,7 +16,7 @@ use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::recorded::{Kept, Recorder};
-use super::{DOWN, UP, Visitor, nanos, proof};
+use super::{DOWN, UP, Visitor, nanos};
 use scenario::{Recording, View};
 
 /// Source of reports on the network and both ends of every connection.
@@ -99,7 +99,7 @@ impl Account {
             outcome: outcome(&visited, &after),
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
-            links: proof::links(&self.before, &after),
+            links: super::recorded::links(&self.before, &after),
             events: self.events(&visited, plan.page(), &drops, &after, visitor, witness),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),

@@ -73,7 +73,7 @@ impl Background {
         for (index, flow) in self.traffic.flows().iter().enumerate() {
             let ticks = Ticks::of(flow, index, self.varies);
             match flow.kind {
-                FlowKind::Ping => ping::start(from, ticks, flow.size_bytes)?,
+                FlowKind::Ping => ping::start_pings(from, ticks, flow.size_bytes)?,
                 FlowKind::Beacon => {
                     world::spawn(beacon::send(ticks, flow.size_bytes, self.opening(sessions)));
                 }

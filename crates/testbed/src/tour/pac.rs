@@ -12,7 +12,6 @@ use scenario::{Program, Scenario, Tls};
 use tls::{PLAN_START, Protocol, Security};
 
 use super::ready::OTHER_PORTS;
-use super::visitor;
 
 /// Minimum number of trial requests; trials continue until the second half has named no new proxy: by then
 /// rotation and randomness have named all.
@@ -118,13 +117,13 @@ fn survey(script: Script, asked: &Questions, users: u32) -> Result<Surveyed, Str
     let is_drawn = script.text.contains("random");
     let found = Surveyed { script, proxies: BTreeSet::new(), goes_past: false };
     let mut trial = Trial { asked, found };
-    trial.browse(visitor::address(0), 0, LEAST_REQUESTS)?;
+    trial.browse(super::course::address(0), 0, LEAST_REQUESTS)?;
     for user in 1..users {
-        trial.browse(visitor::address(user), 0, 1)?;
+        trial.browse(super::course::address(user), 0, 1)?;
     }
     let (mut browser, mut last_new) = (1, 0);
     while is_drawn && browser < LEAST_BROWSERS.max(4 * last_new) {
-        if trial.browse(visitor::address(0), browser, 1)? {
+        if trial.browse(super::course::address(0), browser, 1)? {
             last_new = browser;
         }
         browser += 1;

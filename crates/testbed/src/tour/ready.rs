@@ -11,7 +11,7 @@ use proxy::Site;
 use tls::Security;
 
 use super::pac::{self, Questions, Surveyed, Surveys};
-use super::{route, security};
+use super::route;
 use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
 
 /// Port of servers in clear text.
@@ -239,7 +239,7 @@ impl Ready {
     /// If its priorities cannot be read, or its browser is unknown.
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
-        let priorities = super::serving::priorities(scenario)?;
+        let priorities = super::quic::priorities(scenario)?;
         let asking = Asking { heads: heads(scenario), priorities };
         let visitable = |member: &Member| Visitable {
             name: member.name.clone(),
@@ -343,7 +343,7 @@ impl Member {
 fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
     let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
-    let security = if in_clear { Security::None } else { security::security(scenario) };
+    let security = if in_clear { Security::None } else { super::quic::security(scenario) };
     let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };
     let protocol = match protocol(scenario.stack.protocol, host) {
         protocol @ (tls::Protocol::H10 | tls::Protocol::H1) => protocol,

@@ -19,20 +19,20 @@ const HEADERS: u64 = 20 + 8;
 const DATAGRAM: usize = 2048;
 
 /// Starts to send pings of `size_bytes`, headers included, from the client at `from`.
-pub(super) fn start(from: IpAddr, ticks: Ticks, size_bytes: u64) -> io::Result<()> {
+pub(super) fn start_pings(from: IpAddr, ticks: Ticks, size_bytes: u64) -> io::Result<()> {
     let socket = Rc::new(UdpSocket::bind(SocketAddr::new(from, 0))?);
     let payload_bytes = size_bytes.saturating_sub(HEADERS) as usize;
-    world::spawn(forget(Rc::clone(&socket)));
-    world::spawn(send(socket, ticks, payload_bytes));
+    world::spawn(discard_echoes(Rc::clone(&socket)));
+    world::spawn(send_pings(socket, ticks, payload_bytes));
     Ok(())
 }
 
 /// Receives the answers and discards them.
-async fn forget(socket: Rc<UdpSocket>) {
+async fn discard_echoes(socket: Rc<UdpSocket>) {
     while socket.recv_from(&mut [0; DATAGRAM]).await.is_ok() {}
 }
 
-async fn send(socket: Rc<UdpSocket>, mut ticks: Ticks, payload_bytes: usize) {
+async fn send_pings(socket: Rc<UdpSocket>, mut ticks: Ticks, payload_bytes: usize) {
     let mut payload = vec![0; payload_bytes];
     for number in 0_u64.. {
         ticks.tick().await;
