@@ -1,4 +1,5 @@
-//! The answer to a comparison: the arms that load and render first, and their lead.
+//! The answer to a comparison: the arms that load and render first, and their lead; for a run, one answer under each
+//! condition and one over all of them.
 //!
 //! Terminal and report print the same [`Answer`]. It ranks all arms by load time and by first render, with ties: arms that the repetitions
 //! cannot tell apart, or that differ by less than [`SMALL`], share a rank. An arm that did not load the whole page is named and not ranked.
@@ -9,11 +10,17 @@ use statistics::Comparison;
 
 use super::cells::Cell;
 use super::summary::Summary;
-use crate::answer;
 
 mod conditions;
 mod ranking;
 mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use conditions::{Conditions, Standing, sentences as over_conditions};
+pub use ranking::{Gap, Incomplete, Placed, Ranking, Shortfall};
+pub use words::span;
 
 /// Medians that lie closer together than this fraction of the slower one count as the same, however certain the
 /// difference is.
@@ -127,34 +134,25 @@ impl Arm {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-pub use conditions::{Conditions, Standing, sentences as over_conditions};
-pub use ranking::{Gap, Incomplete, Placed, Ranking, Shortfall};
-pub use words::span;
-
-// The answers of a run: one under each condition, and one over all of them.
-
 /// The answers of a run.
 #[derive(Clone, Debug)]
-pub struct Verdicts {
+pub struct Answers {
     /// One per condition, in their order.
     pub answers: Vec<Answer>,
 }
 
-impl Verdicts {
+impl Answers {
     /// The answers of `summary`.
-    pub fn of(summary: &Summary) -> Verdicts {
+    pub fn of(summary: &Summary) -> Answers {
         let answer = |condition| Answer::of(&arms(summary, condition), summary.run.seed);
-        Verdicts { answers: (0..summary.conditions.len()).map(answer).collect() }
+        Answers { answers: (0..summary.conditions.len()).map(answer).collect() }
     }
 
     /// The sentences that a report begins with.
     pub fn sentences(&self) -> Vec<String> {
         match self.answers.as_slice() {
             [only] => only.sentences(),
-            several => answer::over_conditions(several),
+            several => over_conditions(several),
         }
     }
 
@@ -165,7 +163,7 @@ impl Verdicts {
 }
 
 /// Every arm against every other by load time, in the order of the ranking: their indices, and the comparisons.
-pub fn matrix(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
+pub fn pairwise(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
     let arms = arms(summary, 0);
     let order: Vec<usize> =
         answer.ranking(Moment::Load).placed().map(|placed| placed.arm).collect();
@@ -173,7 +171,7 @@ pub fn matrix(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option
         arms[*arm].loads.iter().map(|(place, times)| (*place, times.load_ns)).collect()
     };
     let loads: Vec<_> = order.iter().map(loads).collect();
-    let matrix = answer::matrix(&loads, summary.run.seed);
+    let matrix = ranking::matrix(&loads, summary.run.seed);
     (order, matrix)
 }
 

@@ -9,8 +9,8 @@ use super::pages;
 use super::summary::Summary;
 use super::tables;
 use super::waterfall::Waterfall;
+use crate::answer::Answers;
 use crate::answer::SMALL;
-use crate::answer::Verdicts;
 use statistics::percent;
 
 const SCRIPT: &str =
@@ -21,10 +21,10 @@ const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
-    let verdicts = Verdicts::of(summary);
+    let answers = Answers::of(summary);
     let sections = [
         header(summary),
-        answer(summary, &verdicts),
+        answer(summary, &answers),
         contents(),
         curves(summary),
         boxes(),
@@ -58,24 +58,24 @@ fn header(summary: &Summary) -> String {
     )
 }
 
-fn answer(summary: &Summary, verdicts: &Verdicts) -> String {
+fn answer(summary: &Summary, answers: &Answers) -> String {
     let class = |place| if place == 0 { "answer" } else { "reason" };
-    let sentences = verdicts.sentences().into_iter().enumerate();
+    let sentences = answers.sentences().into_iter().enumerate();
     let sentences: String = sentences
         .map(|(place, text)| format!("<p class=\"{}\">{}</p>", class(place), html(&text)))
         .collect();
     let fold = |title: &str, class: &str, table: String| {
         format!("<details class=\"{class}\"><summary>{title}</summary>{table}</details>")
     };
-    let details = match verdicts.answers.as_slice() {
+    let details = match answers.answers.as_slice() {
         [only] if summary.arms.len() > 1 => {
             fold("Every arm against every other", "print", tables::pairwise(summary, only))
         }
         [_] | [] => String::new(),
         several => {
             let class = if several.len() <= MOST_CONDITIONS_PRINTED { "print" } else { "" };
-            let standings = tables::standings(summary, verdicts);
-            let best = tables::best(summary, verdicts);
+            let standings = tables::standings(summary, answers);
+            let best = tables::best(summary, answers);
             fold("Every arm over all conditions", "print", standings)
                 + &fold("The best arm under each condition", class, best)
         }

@@ -20,6 +20,7 @@ mod keys;
 pub mod mechanism;
 pub mod number;
 mod pages;
+pub mod rows;
 mod summary;
 mod tables;
 pub mod traces;
@@ -69,7 +70,7 @@ pub fn html(
 /// The answer of `run`, in the sentences that its report begins with.
 pub fn sentences(store: &Store, run: RunId) -> Result<Vec<String>, ReportError> {
     let summary = summary::Summary::gather(store, run)?;
-    Ok(answer::Verdicts::of(&summary).sentences())
+    Ok(answer::Answers::of(&summary).sentences())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::escape::html;
 use super::number::{count, grouped, ms, ratio};
 use super::summary::Summary;
 use super::waterfall::{PHASES, Waterfall};
-use crate::answer::Verdicts;
+use crate::answer::Answers;
 use crate::answer::{Answer, Gap, Moment, Standing, span};
 
 /// One row per cell.
@@ -130,12 +130,12 @@ fn number(text: String) -> String {
 }
 
 /// The best arms under each condition, by load time and by first render.
-pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
+pub fn best(summary: &Summary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
          <th>shows something first</th><th class=\"n\">median</th></tr></thead><tbody>",
     );
-    for (condition, answer) in verdicts.answers.iter().enumerate() {
+    for (condition, answer) in answers.answers.iter().enumerate() {
         let _ = write!(table, "<tr><th scope=\"row\">{}</th>", condition_label(summary, condition));
         for moment in [Moment::Load, Moment::Render] {
             let first = answer.ranking(moment).first();
@@ -155,13 +155,13 @@ pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
 }
 
 /// Each arm over all conditions.
-pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
+pub fn standings(summary: &Summary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\
          <th class=\"n\">loads first<br>alone</th><th class=\"n\">tied</th><th class=\"n\">first render<br>over the best</th>\
          <th class=\"n\">shows first<br>alone</th><th class=\"n\">tied</th></tr></thead><tbody>",
     );
-    let [load, render] = [Moment::Load, Moment::Render].map(|moment| verdicts.over_all(moment));
+    let [load, render] = [Moment::Load, Moment::Render].map(|moment| answers.over_all(moment));
     let figures = |one: &Standing| {
         let over = one.over_best.map_or("-".to_owned(), ratio);
         [over, one.wins.to_string(), one.ties.to_string()].map(number).concat()
@@ -182,7 +182,7 @@ pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
 
 /// Every arm against every other by load time: the lead of the row's arm over the column's.
 pub fn pairwise(summary: &Summary, answer: &Answer) -> String {
-    let (order, matrix) = crate::answer::matrix(summary, answer);
+    let (order, matrix) = crate::answer::pairwise(summary, answer);
     let headings: String =
         order.iter().map(|arm| format!("<th>{}</th>", arm_label(summary, *arm))).collect();
     let cell = |(one, other): (usize, usize)| match &matrix[one][other] {

@@ -19,13 +19,11 @@ mod format;
 mod tests;
 
 use format::{
-    Cache, Content, Creator, Entry, Har, Log, Page as HarPage, PageTimings, Pair, Request,
-    Response, Timings,
+    Cache, Content, Creator, Entry, Log, Page as HarPage, PageTimings, Pair, Request, Response,
+    Timings,
 };
 
 pub use format::Har;
-
-// Conversion of a visit's record to a HAR.
 
 /// Start of every plan: 2026-01-01T00:00:00Z, in seconds since 1970. Virtual time is added to it.
 const PLAN_START_S: u64 = 1_767_225_600;

@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-mod tables;
+pub mod batch;
 pub mod csv_export;
 mod database;
 mod digest;
@@ -21,6 +21,7 @@ mod read;
 mod rows;
 pub mod runner;
 mod series;
+mod tables;
 #[cfg(any(test, feature = "toy"))]
 pub mod toy;
 mod write;

@@ -6,15 +6,13 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use crate::{RunId, Store, StoreError};
 use scenario::grid::Skipped;
 use scenario::{Execute, JourneyPlan, JourneyResult, Plan};
-
-use crate::{RunId, Store, StoreError};
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,46 +150,14 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("a panic without a message")
 }
 
-// Executes a plan that is small enough to be held in memory, without a store.
-
-/// The results of every journey of `plan`, in the plan's order, computed on `workers` threads; fewer if `cancel` was set.
-pub fn collect(
-    plan: &Plan,
-    execute: &dyn Execute,
-    workers: usize,
-    cancel: &AtomicBool,
-) -> Vec<(JourneyPlan, JourneyResult)> {
-    let order = plan.execution_order();
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(order.len()));
-    thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, order.len()) {
-            scope.spawn(|| {
-                while let Some(position) = order.get(next.fetch_add(1, Ordering::Relaxed))
-                    && !cancel.load(Ordering::Relaxed)
-                {
-                    let journey = plan.journey(*position);
-                    let result = execute_guarded(execute, plan, &journey);
-                    let mut results = results.lock().unwrap_or_else(|p| p.into_inner());
-                    results.push((journey, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    results.sort_by_key(|(journey, _)| journey.position);
-    results
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
-    use scenario::Order;
-
     use super::*;
     use crate::RunState;
     use crate::toy::{self, Toy, facts};
+    use scenario::Order;
 
     struct Bench {
         _directory: tempfile::TempDir,

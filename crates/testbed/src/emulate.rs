@@ -28,19 +28,15 @@ use world::report::Endpoint;
 
 use crate::tour::{self, Detail, Ready, Resolver};
 
-mod between;
 mod capture;
 mod chromium;
 mod client;
 mod executor;
 mod messages;
-mod pep;
-mod proxy;
-mod reporting;
 mod server;
 mod supervisor;
 
-use chromium::ChromiumError;
+use ::chromium::ChromiumError;
 use messages::{Begin, Channel, ChannelError, FromClient, Prepared};
 
 pub use capture::Frame;
@@ -111,10 +107,10 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
         }
         Role::Client => as_client(client::load),
         Role::Chromium => as_client(chromium::load),
-        Role::Servers => supervisor().and_then(server::serve),
-        Role::Proxy => supervisor().and_then(proxy::serve),
-        Role::PepNear => supervisor().and_then(pep::serve_near),
-        Role::PepFar => supervisor().and_then(pep::serve_far),
+        Role::Servers => supervisor().and_then(server::serve_origins),
+        Role::Proxy => supervisor().and_then(server::serve_proxy),
+        Role::PepNear => supervisor().and_then(server::serve_near_pep),
+        Role::PepFar => supervisor().and_then(server::serve_far_pep),
     };
     done.map_err(|error| error.to_string())
 }

@@ -5,7 +5,6 @@
 //! compared with the configuration. A radio is tested by pings through it, from idle and awake; all other tests
 //! leave it out.
 
-mod bulk;
 mod loss;
 mod ping;
 mod radio;
@@ -18,12 +17,12 @@ use chance::Source;
 use net::Network;
 use world::sim::{NodeId, Plan};
 
-pub use self::bulk::Bulk;
 pub use self::loss::Loss;
 pub use self::ping::Ping;
 pub use self::radio::RadioPing;
 pub use self::speed::Speed;
 use crate::{simulate, tour};
+pub use speed::Bulk;
 
 /// The normal deviate of a two-sided interval of 99 %.
 const Z: f64 = 2.576;
@@ -66,7 +65,7 @@ pub fn run(network: &Network, seed: u64) -> LinkTest {
     let direction = |way| Direction {
         speed: speed::measure(&bench, way),
         loss: loss::measure(&bench, way),
-        bulk: bulk::measure(&bench, way),
+        bulk: speed::measure_bulk(&bench, way),
     };
     let (down, up) = (direction(Way::Down), direction(Way::Up));
     LinkTest { ping: ping::measure(&bench), radio, down, up }

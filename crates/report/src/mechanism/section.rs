@@ -7,7 +7,7 @@ use serde::Serialize;
 use tcp::Cause;
 
 use super::{Drawn, Mechanism, since_start};
-use crate::charts::csv;
+use crate::rows::csv;
 use crate::escape::html;
 use crate::number::{grouped, ms};
 

@@ -25,10 +25,10 @@ use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
-use super::between::Between;
 use super::client::Asking;
 use super::messages::Channel;
 use super::messages::{Begin, FromClient, Order, Settle};
+use super::server::Between;
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
     Surveyed, VISIT_LIMIT, Visitor, Witness,

@@ -15,11 +15,11 @@ use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
 use super::NodeError;
-use super::between::Between;
 use super::messages::{
     Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
 };
 use super::messages::{Channel, ChannelError};
+use super::server::Between;
 use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
 /// Runs the journey.
