@@ -9,7 +9,7 @@ use super::waterfall::{PHASES, Waterfall};
 #[derive(Serialize)]
 pub struct Charts<'a> {
     arms: &'a [String],
-    axes: Vec<Axis>,
+    axes: Vec<Axis<'a>>,
     conditions: Vec<Condition<'a>>,
     points: Vec<Point>,
     phases: [&'static str; 7],
@@ -17,8 +17,8 @@ pub struct Charts<'a> {
 }
 
 #[derive(Serialize)]
-struct Axis {
-    name: &'static str,
+struct Axis<'a> {
+    name: &'a str,
     unit: &'static str,
 }
 
@@ -30,7 +30,7 @@ struct Condition<'a> {
 
 #[derive(Serialize)]
 struct Key<'a> {
-    name: &'static str,
+    name: &'a str,
     label: &'a str,
     number: Option<f64>,
 }
@@ -52,7 +52,7 @@ impl<'a> Charts<'a> {
     pub fn of(summary: &'a Summary, waterfalls: &'a [Waterfall]) -> Charts<'a> {
         Charts {
             arms: &summary.arms,
-            axes: summary.axes.iter().map(|a| Axis { name: a.name, unit: a.unit }).collect(),
+            axes: summary.axes.iter().map(|a| Axis { name: &a.name, unit: a.unit }).collect(),
             conditions: summary.conditions.iter().map(condition).collect(),
             points: points(summary),
             phases: PHASES,
@@ -62,11 +62,8 @@ impl<'a> Charts<'a> {
 }
 
 fn condition(condition: &super::summary::Condition) -> Condition<'_> {
-    let key = |k: &'_ super::keys::Key| (k.name, k.number);
-    let keys = condition.keys.iter().map(|k| {
-        let (name, number) = key(k);
-        Key { name, label: &k.label, number }
-    });
+    let keys = condition.keys.iter();
+    let keys = keys.map(|key| Key { name: &key.name, label: &key.label, number: key.number });
     Condition { label: &condition.label, keys: keys.collect() }
 }
 

@@ -105,8 +105,8 @@ fn what_was_run(summary: &Summary) -> String {
         ("seed", run.seed.to_string()),
         ("state", run.state.name().to_owned()),
     ];
-    let varied = summary.varied.iter().map(|(name, values)| (*name, values.join(" · ")));
-    let fixed = summary.fixed.iter().map(|(name, value)| (*name, value.clone()));
+    let varied = summary.varied.iter().map(|(name, values)| (name.as_str(), values.join(" · ")));
+    let fixed = summary.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
     format!(
         "<section><h2>What was run</h2>{}<h3>Varied</h3>{}\
          <details><summary>The same for all loads</summary>{}</details></section>\n",
@@ -160,7 +160,7 @@ fn curves(summary: &Summary) -> String {
         "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
          <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
          grey: the floor. The figures are in the table below.</p></section>\n",
-        html(axis.name)
+        html(&axis.name)
     )
 }
 

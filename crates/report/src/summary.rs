@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{EmulationRecord, ObjectRecord};
 use scenario::World;
+use scenario::settings::Role;
 use store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 
 use super::cells::{Cell, Load};
-use super::keys::{self, Key, Role};
+use super::keys::{self, Key};
 use super::number::{grouped, ms};
 use super::{ReportError, pages};
 
@@ -17,9 +18,9 @@ pub struct Summary {
     /// The run's own row.
     pub run: RunRow,
     /// Properties that are the same for every visit: name and value.
-    pub fixed: Vec<(&'static str, String)>,
+    pub fixed: Vec<(String, String)>,
     /// Properties that vary: name and values, in order of appearance.
-    pub varied: Vec<(&'static str, Vec<String>)>,
+    pub varied: Vec<(String, Vec<String>)>,
     /// The ways that are compared.
     pub arms: Vec<String>,
     /// The conditions under which they are compared.
@@ -50,7 +51,7 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The property's name.
-    pub name: &'static str,
+    pub name: String,
     /// Its unit.
     pub unit: &'static str,
 }
@@ -243,18 +244,19 @@ impl Grid {
         (arms, conditions)
     }
 
-    fn fixed(&self) -> Vec<(&'static str, String)> {
+    fn fixed(&self) -> Vec<(String, String)> {
         let mut columns = self.columns(|values| values.len() == 1);
-        columns.retain(|(_, values)| values[0] != "as the profile");
+        columns.retain(|(_, values)| values[0] != keys::PROFILE);
         columns.into_iter().map(|(name, mut values)| (name, values.remove(0))).collect()
     }
 
-    fn varied(&self) -> Vec<(&'static str, Vec<String>)> {
+    fn varied(&self) -> Vec<(String, Vec<String>)> {
         self.columns(|values| values.len() > 1)
     }
 
-    fn columns(&self, wanted: fn(&[String]) -> bool) -> Vec<(&'static str, Vec<String>)> {
-        let named = self.rows[0].iter().map(|key| key.name).zip(self.values.iter().cloned());
+    fn columns(&self, wanted: fn(&[String]) -> bool) -> Vec<(String, Vec<String>)> {
+        let named =
+            self.rows[0].iter().map(|key| key.name.clone()).zip(self.values.iter().cloned());
         named.filter(|(_, values)| wanted(values)).collect()
     }
 
@@ -263,7 +265,8 @@ impl Grid {
         let mut columns: Vec<usize> =
             self.condition_columns.iter().filter(is_numeric).copied().collect();
         columns.sort_by_key(|column| std::cmp::Reverse(self.values[*column].len()));
-        let axis = |c: usize| Axis { name: self.rows[0][c].name, unit: self.rows[0][c].unit };
+        let axis =
+            |c: usize| Axis { name: self.rows[0][c].name.clone(), unit: self.rows[0][c].unit };
         columns.into_iter().map(axis).collect()
     }
 }

@@ -1,7 +1,8 @@
 //! Table of settings: each is defined once, in one row.
 //!
-//! Command-line options, keys of experiment files, CSV columns and messages are loops over [`SETTINGS`]. A new
-//! setting is a row here, a field of [`Scenario`], and the code that it acts on.
+//! Command-line options, keys of experiment files and their JSON Schema, columns of exports, properties in reports,
+//! the conditions line and most contradictions are loops over [`SETTINGS`]. A new setting is a row here, a field of
+//! [`Scenario`], and the code that it acts on.
 
 mod arms;
 mod conditions;
@@ -11,8 +12,8 @@ pub(crate) use read::property;
 
 use std::sync::LazyLock;
 
-use crate::Scenario;
 use crate::experiment::{Catalogue, Refusal};
+use crate::{NetworkSpec, Scenario};
 
 /// One setting of a scenario.
 #[derive(Clone, Copy)]
@@ -41,6 +42,19 @@ pub struct Setting {
     pub within: Option<&'static str>,
     /// Scenarios that it acts on; `None` is all.
     pub applies: Option<Applies>,
+    /// Requirements of a value other than the default.
+    pub needs: &'static [Need],
+    /// Unit of its number; empty if it has none.
+    pub unit: &'static str,
+    /// Returns true if it is a property of its own in reports, rather than part of one or split into several.
+    pub is_listed: bool,
+    name: &'static str,
+    phrase: &'static str,
+    label: &'static str,
+    unset: &'static str,
+    meant: fn(&Scenario) -> bool,
+    text: fn(&Scenario) -> String,
+    number: fn(&Scenario) -> Option<f64>,
     read: Read,
     get: fn(&Scenario) -> String,
     cell: fn(&Scenario) -> String,
@@ -90,6 +104,9 @@ pub struct Applies {
     pub remedy: &'static str,
 }
 
+/// A requirement of a setting, and the reason for it with an alternative.
+pub type Need = (fn(&Scenario) -> bool, &'static str);
+
 /// A parsed value, ready to be put into scenarios.
 pub type Change = Box<dyn Fn(&mut Scenario)>;
 
@@ -120,6 +137,66 @@ impl Setting {
     /// The value in a table: a number in the unit of its column, or text.
     pub fn cell(&self, scenario: &Scenario) -> String {
         (self.cell)(scenario)
+    }
+
+    /// Its name for people: "connections per host".
+    pub fn name(&self) -> String {
+        match self.name {
+            "" => self.column.replace('_', " "),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The value for people, with its unit: "100 ms", "as the profile".
+    pub fn text(&self, scenario: &Scenario) -> String {
+        if let Some(number) = self.number(scenario) {
+            return format!("{} {}", (number * 1e6).round() / 1e6, self.unit).trim_end().to_owned();
+        }
+        match (self.text)(scenario) {
+            text if text.is_empty() => self.unset.to_owned(),
+            text => text,
+        }
+    }
+
+    /// The value as a number in [`Setting::unit`], if it can span an axis.
+    pub fn number(&self, scenario: &Scenario) -> Option<f64> {
+        (self.number)(scenario)
+    }
+
+    /// A value in a sentence: "4 connections a host".
+    pub fn phrase(&self, text: &str) -> String {
+        match self.phrase {
+            "" => format!("{} {text}", self.name()),
+            phrase => phrase.replace("{}", text),
+        }
+    }
+
+    /// A value in the label of something compared: "4 conn./host".
+    pub fn label(&self, text: &str) -> String {
+        match self.label {
+            "" => self.phrase(text),
+            label => label.replace("{}", text),
+        }
+    }
+
+    /// Returns true if it acts on `scenario` and its value means something there.
+    pub fn is_meant(&self, scenario: &Scenario) -> bool {
+        self.applies(scenario) && (self.meant)(scenario)
+    }
+
+    /// Returns true if its value in `scenario` is not the one in `usual`.
+    pub fn differs(&self, scenario: &Scenario, usual: &Scenario) -> bool {
+        self.get(scenario) != self.get(usual)
+    }
+
+    /// The reason why its value, other than the default, is impossible in `scenario`.
+    pub(crate) fn contradiction(&self, scenario: &Scenario) -> Option<&'static str> {
+        static USUAL: LazyLock<Scenario> =
+            LazyLock::new(|| Scenario::new("", NetworkSpec::default()));
+        let idle = self.applies.filter(|applies| !(applies.to)(scenario));
+        let failed = self.needs.iter().find(|(holds, _)| !holds(scenario));
+        let reason = idle.map(|applies| applies.otherwise).or(failed.map(|(_, reason)| *reason))?;
+        self.differs(scenario, &USUAL).then_some(reason)
     }
 
     /// Returns true if it acts on `scenario`.
@@ -164,6 +241,16 @@ const fn row(
         lists: Lists::Commas,
         within: None,
         applies: None,
+        needs: &[],
+        unit: "",
+        is_listed: true,
+        name: "",
+        phrase: "",
+        label: "",
+        unset: "default",
+        meant: |_| true,
+        text: get,
+        number: |_| None,
         read,
         get,
         cell: get,
@@ -208,6 +295,51 @@ impl Setting {
         remedy: &'static str,
     ) -> Setting {
         self.applies = Some(Applies { to, otherwise, remedy });
+        self
+    }
+
+    const fn needs(mut self, needs: &'static [Need]) -> Setting {
+        self.needs = needs;
+        self
+    }
+
+    /// Sets the name for people, the template of a phrase, and that of a label unless it is the phrase.
+    const fn words(
+        mut self,
+        name: &'static str,
+        phrase: &'static str,
+        label: &'static str,
+    ) -> Setting {
+        (self.name, self.phrase, self.label) = (name, phrase, label);
+        self
+    }
+
+    const fn unset(mut self, text: &'static str) -> Setting {
+        self.unset = text;
+        self
+    }
+
+    const fn number_of(
+        mut self,
+        unit: &'static str,
+        number: fn(&Scenario) -> Option<f64>,
+    ) -> Setting {
+        (self.unit, self.number) = (unit, number);
+        self
+    }
+
+    const fn text_of(mut self, text: fn(&Scenario) -> String) -> Setting {
+        self.text = text;
+        self
+    }
+
+    const fn meant(mut self, meant: fn(&Scenario) -> bool) -> Setting {
+        self.meant = meant;
+        self
+    }
+
+    const fn unlisted(mut self) -> Setting {
+        self.is_listed = false;
         self
     }
 

@@ -104,6 +104,18 @@ choice! {
     }
 }
 
+impl Tls {
+    /// The layer's name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Tls::None => "no TLS",
+            Tls::Tls10 => "TLS 1.0 (modelled)",
+            Tls::Tls12 => "TLS 1.2",
+            Tls::Tls13 => "TLS 1.3",
+        }
+    }
+}
+
 /// Protocol, security and connection policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
@@ -171,9 +183,6 @@ impl Multiplexing {
         let Multiplexing {
             stream_window_bytes, connection_window_bytes, header_table_bytes, ..
         } = self;
-        if self.is_usual() {
-            return None;
-        }
         match protocol {
             Protocol::Spdy2 if stream_window_bytes.or(*connection_window_bytes).is_some() => {
                 Some("SPDY/2 has no flow control: leave its windows out, or use spdy")
@@ -189,10 +198,7 @@ impl Multiplexing {
             Protocol::H2 if self.header_compression.is_some() => Some(
                 "HTTP/2 always compresses header fields (HPACK): header-table=0B leaves it the static table",
             ),
-            Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2 => None,
-            _ => Some(
-                "multiplexing is HTTP/2's and SPDY's: its knobs turn nothing in another protocol",
-            ),
+            _ => None,
         }
     }
 }
@@ -302,8 +308,6 @@ mod tests {
     #[test]
     fn a_protocol_takes_the_knobs_that_it_has() {
         let refused = |protocol, text| read(text).contradiction(protocol);
-        assert_eq!(refused(Protocol::H1, ""), None);
-        assert!(refused(Protocol::H1, "streams=1").unwrap().contains("turn nothing"));
         assert_eq!(refused(Protocol::Spdy, "connection-window=64KiB,header-compression=off"), None);
         assert!(refused(Protocol::Spdy3, "connection-window=1MB").unwrap().contains("SPDY/3"));
         assert!(refused(Protocol::Spdy2, "stream-window=1MB").unwrap().contains("no flow control"));

@@ -7,9 +7,9 @@ use serde::Serialize;
 use tcp::Cause;
 
 use super::{Drawn, Mechanism, since_start};
-use crate::rows::csv;
 use crate::escape::html;
 use crate::number::{grouped, ms};
+use crate::rows::csv;
 
 /// The section below the waterfall with this index.
 pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> String {

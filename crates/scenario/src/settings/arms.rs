@@ -1,12 +1,14 @@
 //! Compared alternatives: route, transport, stack, order of responses.
 
 use super::Kind::{Names, Truth, Whole};
-use super::read::{named, or_empty, parsed, put, refused, tcp_knob};
+use super::read::{
+    is_loader, megabits, milliseconds, named, or_empty, parsed, put, refused, tcp_knob,
+};
 use super::{Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
-    H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scheduler, Serving, Stretch,
-    Tcp, Tls, Transport, Udp,
+    H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scenario, Scheduler, Serving,
+    Stretch, Tcp, Tls, Transport, Udp,
 };
 
 const NETWORK: &str = "Network";
@@ -17,6 +19,7 @@ const SERVERS: &str = "Servers";
 
 const NO_QUIC: &str = "nothing here runs on QUIC";
 const ADD_QUIC: &str = "add the protocol h3-deployed or h3-matched";
+const TOLD_BEFOREHAND: &str = "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery prior-knowledge and UDP open";
 
 pub(super) const ROWS: &[Setting] = &[
     row(
@@ -30,7 +33,9 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| or_empty(s.route.stretch.rtt_ns.map(duration_text)),
     )
-    .within("route"),
+    .within("route")
+    .words("RTT beyond the proxy's place", "{} beyond", "")
+    .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0)))),
     row(
         "proxy_rate",
         "",
@@ -42,7 +47,10 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| or_empty(s.route.stretch.rate_bit_per_s.map(rate_text)),
     )
-    .within("route"),
+    .within("route")
+    .words("rate beyond the proxy's place", "{} beyond", "")
+    .unset("unlimited")
+    .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s)),
     row(
         "route",
         "route",
@@ -63,7 +71,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("ROUTE", "direct")
     .repeated()
-    .arm(),
+    .arm()
+    .words("route", "route {}", "{}"),
     row(
         "transport.tcp",
         "tcp",
@@ -75,7 +84,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("TCP", "linux-6")
     .repeated()
     .arm()
-    .column("tcp_server"),
+    .column("tcp_server")
+    .words("TCP", "TCP {}", "{}"),
     row(
         "transport.congestion",
         "congestion",
@@ -87,7 +97,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("NAME", "")
     .arm()
     .within("transport.tcp")
-    .column("congestion"),
+    .column("congestion")
+    .unlisted(),
     row(
         "transport.initial_window_segments",
         "initial-window",
@@ -100,7 +111,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("SEGMENTS", "")
     .arm()
     .within("transport.tcp")
-    .column("initial_window_segments"),
+    .column("initial_window_segments")
+    .unlisted(),
     row(
         "transport.slow_start_after_idle",
         "slow-start-after-idle",
@@ -113,7 +125,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("ON", "")
     .arm()
     .within("transport.tcp")
-    .column("slow_start_after_idle"),
+    .column("slow_start_after_idle")
+    .unlisted(),
     row(
         "transport.client_tcp",
         "client-tcp",
@@ -129,7 +142,9 @@ pub(super) const ROWS: &[Setting] = &[
     .value("TCP", "")
     .repeated()
     .arm()
-    .column("tcp_client"),
+    .column("tcp_client")
+    .words("TCP of the client", "client's TCP {}", "")
+    .unset("the same"),
     row(
         "stack.tls",
         "tls",
@@ -141,7 +156,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Names(Tls::names))
     .value("TLS", "tls13")
     .arm()
-    .column("tls"),
+    .column("tls")
+    .words("security", "{}", "")
+    .text_of(|s| s.stack.tls.title().to_owned()),
     row(
         "stack.security",
         "security",
@@ -154,7 +171,9 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .only(|s| s.stack.tls != Tls::None, "nothing here has TLS", "add tls tls12 or tls13")
-    .column("security"),
+    .column("security")
+    .words("TLS settings", "TLS with {}", "TLS {}")
+    .unset("as its version"),
     row(
         "stack.connections_per_host",
         "connections-per-host",
@@ -166,7 +185,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("connections_per_host"),
+    .column("connections_per_host")
+    .words("connections per host", "{} connections a host", "{} conn./host")
+    .unset("policy"),
     row(
         "stack.connections_total",
         "connections-total",
@@ -178,7 +199,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("connections_total"),
+    .column("connections_total")
+    .words("connections in all", "{} connections in all", "{} conn. in all")
+    .unset("policy"),
     row(
         "stack.pipeline_depth",
         "pipeline-depth",
@@ -190,7 +213,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("pipeline_depth"),
+    .column("pipeline_depth")
+    .words("pipeline depth", "pipelines of {}", "")
+    .unset("policy"),
     row(
         "stack.h3_discovery",
         "h3-discovery",
@@ -203,7 +228,12 @@ pub(super) const ROWS: &[Setting] = &[
     .value("HOW", "prior-knowledge")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("h3_discovery"),
+    .column("h3_discovery")
+    .words("HTTP/3 found", "HTTP/3 found by {}", "")
+    .needs(&[
+    (|s| s.discovery.h3 != H3Discovery::HttpsRecord || !s.resolution.is_by_hosts(), "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery prior-knowledge or alt-svc"),
+    (is_loader, TOLD_BEFOREHAND),
+    ]),
     row(
         "stack.udp",
         "udp",
@@ -216,7 +246,9 @@ pub(super) const ROWS: &[Setting] = &[
     .value("HOW", "open")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("udp"),
+    .column("udp")
+    .words("UDP", "UDP {}", "")
+    .needs(&[(is_loader, TOLD_BEFOREHAND)]),
     row(
         "stack.protocol",
         "protocol",
@@ -228,7 +260,8 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Names(Protocol::names))
     .value("PROTOCOL", "h2")
     .arm()
-    .column("protocol"),
+    .column("protocol")
+    .words("protocol", "{}", ""),
     row(
         "transport.quic",
         "quic",
@@ -241,7 +274,10 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("quic"),
+    .column("quic")
+    .words("QUIC", "QUIC with {}", "QUIC {}")
+    .unset("as its arm")
+    .needs(&[(|s| is_loader(s) || s.quic.migrate_at_ns.is_none(), "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)")]),
     row(
         "stack.multiplexing",
         "multiplexing",
@@ -258,7 +294,10 @@ pub(super) const ROWS: &[Setting] = &[
         "nothing here is h2 or SPDY",
         "add the protocol h2 or spdy",
     )
-    .column("multiplexing"),
+    .column("multiplexing")
+    .words("multiplexing", "multiplexing with {}", "multiplexing {}")
+    .unset("as Chrome")
+    .needs(&[(is_loader, "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)")]),
     row(
         "server.keep_alive",
         "keep-alive",
@@ -274,7 +313,9 @@ pub(super) const ROWS: &[Setting] = &[
         "nothing here keeps connections of HTTP/1.1",
         "add the protocol h1 or h1-pipelined",
     )
-    .column("keep_alive"),
+    .column("keep_alive")
+    .words("keep-alive", "keep-alive {}", "")
+    .unset("usual"),
     row(
         "client.priorities",
         "priorities",
@@ -289,7 +330,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("NAME", "")
     .arm()
-    .column("priorities"),
+    .column("priorities")
+    .words("priorities", "priorities {}", "")
+    .unset("the page's own")
+    .needs(&[(is_loader, "Chromium has its own priorities: leave the mapping out, or use the client `loader`")]),
     row(
         "server.scheduler",
         "scheduler",
@@ -301,7 +345,35 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Names(Scheduler::names))
     .value("NAME", "")
     .arm()
-    .column("scheduler"),
+    .column("scheduler")
+    .words("scheduler", "scheduler {}", "{}")
+    .unset("protocol's")
+    .needs(&[
+        (
+            |s| !s.stack.protocol.is_h1(),
+            "HTTP/1 answers in the order of requests: a scheduler needs a protocol that multiplexes (spdy, h2)",
+        ),
+        (
+            |s| s.stack.protocol != Protocol::Recorded,
+            "hosts of several protocols have no scheduler in common: name one protocol",
+        ),
+        (
+            |s| !s.stack.protocol.is_spdy() || !schedules(s, &[Scheduler::Tree, Scheduler::Rfc9218]),
+            "SPDY says three bits of a request's priority: scheduler strict reads them; tree and rfc9218 need h2",
+        ),
+        (
+            |s| !s.stack.protocol.is_quic() || !schedules(s, &[Scheduler::Tree]),
+            "HTTP/3 has no tree of dependencies (RFC 9114 appendix A.2.3): use rfc9218",
+        ),
+        (
+            |s| {
+                let reads = [Scheduler::Strict, Scheduler::Tree, Scheduler::Rfc9218];
+                let sends = s.stack.protocol.is_spdy() || s.priorities.is_some() || !is_loader(s);
+                sends || !schedules(s, &reads)
+            },
+            "the scheduler reads priorities that the client does not send: add priorities (chrome, safari, equal or a file)",
+        ),
+    ]),
     row(
         "server.push",
         "push",
@@ -318,7 +390,10 @@ pub(super) const ROWS: &[Setting] = &[
         "no servers here push",
         "add the protocol h2 or spdy",
     )
-    .column("push"),
+    .column("push")
+    .words("pushed", "push {}", "")
+    .unset("nothing")
+    .needs(&[(is_loader, "Chromium refuses pushed responses since version 106: use the client `loader`")]),
     row(
         "server.frame",
         "frame",
@@ -333,7 +408,11 @@ pub(super) const ROWS: &[Setting] = &[
     .value("SIZE", "")
     .cells(|s| or_empty(s.serving.frame_bytes))
     .arm()
-    .column("frame_bytes"),
+    .column("frame_bytes")
+    .words("DATA frames", "frames of {}", "frames {}")
+    .unset("usual")
+    .text_of(|s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes} B"))))
+    .needs(&[(|s| !s.stack.protocol.is_h1() && !s.stack.protocol.is_quic(), "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")]),
     row(
         "server.notsent_lowat",
         "notsent-lowat",
@@ -347,5 +426,13 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("SIZE", "")
     .arm()
-    .column("notsent_lowat"),
+    .column("notsent_lowat")
+    .words("notsent lowat", "{} unsent", "notsent lowat {}")
+    .unset("usual")
+    .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")]),
 ];
+
+/// Returns true if servers have one of these schedulers.
+fn schedules(scenario: &Scenario, schedulers: &[Scheduler]) -> bool {
+    scenario.serving.scheduler.is_some_and(|scheduler| schedulers.contains(&scheduler))
+}

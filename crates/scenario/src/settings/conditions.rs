@@ -2,13 +2,14 @@
 
 use super::Kind::{Names, Number, Whole};
 use super::read::{
-    hosts, multiplier, named, nanoseconds, or_empty, parsed, property, put, refused, uplink,
+    hosts, is_loader, megabits, milliseconds, multiplier, named, nanoseconds, or_empty, parsed,
+    property, put, refused, uplink,
 };
-use super::{Setting, row};
+use super::{Need, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
     Clients, CrossTraffic, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
-    RequestHeads, Spacing, View, World,
+    RequestHeads, Scenario, Spacing, View, World,
 };
 
 const JOURNEY: &str = "Journey";
@@ -16,6 +17,13 @@ const NETWORK: &str = "Network";
 const SERVERS: &str = "Servers";
 const CLIENT: &str = "Client";
 const WORLD: &str = "World";
+
+/// The value of a network's property that is not set.
+const PROFILE: &str = "as the profile";
+const ONE_CHROMIUM: &[Need] = &[(
+    is_loader,
+    "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
+)];
 
 pub(super) const ROWS: &[Setting] = &[
     row(
@@ -29,7 +37,8 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| s.page.spec.clone(),
     )
-    .column("page"),
+    .column("page")
+    .unlisted(),
     row(
         "journey.times",
         "times",
@@ -40,7 +49,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Whole(1, Itinerary::MOST_TIMES as i64))
     .value("N", "1")
-    .column("journey_times"),
+    .column("journey_times")
+    .words("times through", "{} times", "")
+    .number_of("", |s| Some(f64::from(s.journey.times))),
     row(
         "journey.order",
         "page-order",
@@ -50,7 +61,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.journey.order.to_string(),
     )
     .value("ORDER", "listed")
-    .column("journey_order"),
+    .column("journey_order")
+    .words("order of pages", "{} pages", "")
+    .meant(has_several_visits),
     row(
         "journey.pace",
         "pace",
@@ -60,7 +73,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.journey.pace.to_string(),
     )
     .value("PACE", "think=10s")
-    .column("journey_pace"),
+    .column("journey_pace")
+    .words("pace", "pace {}", "")
+    .meant(has_several_visits),
     row(
         "journey.keeps",
         "keeps",
@@ -71,7 +86,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("WHAT", "sessions,metrics")
     .repeated()
-    .column("journey_keeps"),
+    .column("journey_keeps")
+    .words("kept between visits", "keeping {}", "")
+    .meant(has_several_visits),
     row(
         "network",
         "network",
@@ -84,7 +101,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.network.to_string(),
     )
     .value("NETWORK", "")
-    .repeated(),
+    .repeated()
+    .unlisted(),
     row(
         "network.base",
         "",
@@ -94,7 +112,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.network.base.clone().unwrap_or_default(),
     )
     .within("network")
-    .column("network_base"),
+    .column("network_base")
+    .words("network", "{}", "")
+    .unset("custom"),
     row(
         "network.rtt",
         "",
@@ -105,7 +125,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .cells(|s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
     .within("network")
-    .column("rtt_ms"),
+    .column("rtt_ms")
+    .words("RTT", "RTT {}", "")
+    .unset(PROFILE)
+    .number_of("ms", |s| s.network.rtt_ns.map(milliseconds)),
     row(
         "network.down",
         "",
@@ -116,7 +139,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .cells(|s| rate_cell(s.network.down_bit_per_s))
     .within("network")
-    .column("down_mbit_per_s"),
+    .column("down_mbit_per_s")
+    .words("rate down", "rate down {}", "")
+    .unset(PROFILE)
+    .number_of("Mbit/s", |s| megabits(s.network.down_bit_per_s)),
     row(
         "network.up",
         "",
@@ -127,7 +153,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .cells(|s| rate_cell(s.network.up_bit_per_s))
     .within("network")
-    .column("up_mbit_per_s"),
+    .column("up_mbit_per_s")
+    .words("rate up", "rate up {}", "")
+    .unset(PROFILE)
+    .number_of("Mbit/s", |s| megabits(s.network.up_bit_per_s)),
     row(
         "network.loss",
         "",
@@ -138,7 +167,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .cells(|s| or_empty(s.network.loss_ratio))
     .within("network")
-    .column("loss"),
+    .column("loss")
+    .words("loss", "loss {}", "")
+    .unset(PROFILE)
+    .number_of("%", |s| s.network.loss_ratio.map(|ratio| ratio * 100.0)),
     row(
         "network.queue",
         "",
@@ -148,7 +180,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.network.queue),
     )
     .within("network")
-    .column("queue"),
+    .column("queue")
+    .words("queue", "queue {}", "")
+    .unset(PROFILE),
     row(
         "server.origins",
         "origins",
@@ -159,7 +193,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(Origins::names))
     .value("WHAT", "equal")
-    .column("origins"),
+    .column("origins")
+    .words("origins", "{} origins", ""),
     row(
         "server.hosting",
         "hosting",
@@ -170,7 +205,12 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(crate::Hosting::names))
     .value("WHERE", "apart")
-    .column("hosting"),
+    .column("hosting")
+    .words("hosting", "one machine", "hosts {}")
+    .needs(&[
+    (|s| s.server.origins != Origins::Recorded, "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`"),
+    (is_loader, "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)"),
+    ]),
     row(
         "server.workers",
         "workers",
@@ -181,7 +221,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Whole(1, 1_000_000))
     .value("N", "")
-    .column("server_workers"),
+    .column("server_workers")
+    .words("server workers", "{} workers a host", "{} workers")
+    .unset("unlimited"),
     row(
         "server.service_time",
         "service-time",
@@ -192,7 +234,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("TIME", "0ms")
     .cells(|s| s.server.service_time_ns.to_string())
-    .column("service_time_ns"),
+    .column("service_time_ns")
+    .words("service time", "service time {}", "")
+    .number_of("ms", |s| Some(milliseconds(s.server.service_time_ns))),
     row(
         "client.program",
         "client",
@@ -203,7 +247,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(Program::names))
     .value("PROGRAM", "loader")
-    .column("client"),
+    .column("client")
+    .words("client", "{}", ""),
     row(
         "client.device",
         "device",
@@ -218,7 +263,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.client.device.clone(),
     )
     .value("DEVICE", "desktop")
-    .column("device"),
+    .column("device")
+    .words("device", "device {}", ""),
     row(
         "client.cpu",
         "cpu",
@@ -229,7 +275,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Number)
     .value("TIMES", "1x")
-    .column("cpu_multiplier"),
+    .column("cpu_multiplier")
+    .words("CPU costs", "CPU costs {}", "")
+    .number_of("times", |s| Some(s.client.cpu_multiplier)),
     row(
         "client.browser",
         "browser",
@@ -242,7 +290,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.client.browser.clone(),
     )
     .value("BROWSER", "chrome")
-    .column("browser"),
+    .column("browser")
+    .words("browser policy", "{}", ""),
     row(
         "client.request_heads",
         "request-heads",
@@ -253,7 +302,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(RequestHeads::names))
     .value("WHAT", "sized")
-    .column("request_heads"),
+    .column("request_heads")
+    .words("request heads", "request heads {}", "")
+    .needs(&[(is_loader, "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)")]),
     row(
         "client.view",
         "view",
@@ -264,7 +315,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(View::names))
     .value("VIEW", "cold")
-    .column("cache"),
+    .column("cache")
+    .words("cache", "{} cache", ""),
     row(
         "client.block",
         "block",
@@ -276,7 +328,10 @@ pub(super) const ROWS: &[Setting] = &[
     .value("HOSTS", "")
     .repeated()
     .cells(|s| s.client.blocked_hosts.join(" "))
-    .column("blocked_hosts"),
+    .column("blocked_hosts")
+    .words("blocked hosts", "without {}", "blocked: {}")
+    .unset("none")
+    .text_of(|s| s.client.blocked_hosts.join(", ")),
     row(
         "clients",
         "clients",
@@ -286,7 +341,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.clients.count.to_string(),
     )
     .kind(Whole(1, Clients::MOST as i64))
-    .value("N", "1"),
+    .value("N", "1")
+    .words("clients", "{} clients", "")
+    .number_of("", |s| Some(f64::from(s.clients.count)))
+    .needs(ONE_CHROMIUM),
     row(
         "cross_traffic",
         "cross-traffic",
@@ -296,7 +354,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.clients.cross_traffic.to_string(),
     )
     .kind(Names(CrossTraffic::names))
-    .value("WHAT", "none"),
+    .value("WHAT", "none")
+    .words("cross traffic", "beside a client that {}s", "cross traffic: {}")
+    .needs(ONE_CHROMIUM),
     row(
         "start_spacing",
         "start-spacing",
@@ -305,7 +365,9 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| put(Spacing::parse(text).map_err(refused)?, |s, v| s.clients.start_spacing = v),
         |s| s.clients.start_spacing.to_string(),
     )
-    .value("TIME", "0ms"),
+    .value("TIME", "0ms")
+    .words("start spacing", "beginning {} apart", "spacing {}")
+    .needs(ONE_CHROMIUM),
     row(
         "nuisance",
         "nuisance",
@@ -315,7 +377,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.nuisance.to_string(),
     )
     .kind(Names(Nuisance::names))
-    .value("ON", "on"),
+    .value("ON", "on")
+    .words("nuisance", "nuisance {}", ""),
     row(
         "world",
         "world",
@@ -325,7 +388,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.world.to_string(),
     )
     .kind(Names(World::names))
-    .value("WORLD", "sim"),
+    .value("WORLD", "sim")
+    .words("world", "{}", ""),
     row(
         "release",
         "release",
@@ -335,7 +399,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.release.to_string(),
     )
     .kind(Names(Release::names))
-    .value("HOW", "single"),
+    .value("HOW", "single")
+    .words("release", "{} packets", "")
+    .needs(&[(|s| s.world == World::Emu, "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`")]),
     row(
         "traffic",
         "traffic",
@@ -351,7 +417,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.traffic.to_string(),
     )
     .value("KIND:every=TIME", "none")
-    .repeated(),
+    .repeated()
+    .words("background traffic", "traffic {}", ""),
     row(
         "dns",
         "dns",
@@ -361,7 +428,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.resolution.to_string(),
     )
     .value("DNS", "off")
-    .repeated(),
+    .repeated()
+    .words("DNS", "DNS {}", "")
+    .needs(&[(is_loader, "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`")]),
     row(
         "record",
         "record",
@@ -371,7 +440,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.record.to_string(),
     )
     .value("WHAT", "")
-    .repeated(),
+    .repeated()
+    .words("recorded", "recording {}", "")
+    .unset("nothing")
+    .needs(&[(|s| !(s.record.needs_movements() && s.stack.protocol.is_quic()), "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched")]),
 ];
 
 /// Mbit/s, or `unlimited`.
@@ -380,4 +452,9 @@ fn rate_cell(rate: Option<u64>) -> String {
         Some(rate) if rate == units::BitsPerSec::UNLIMITED.0 => "unlimited".to_owned(),
         rate => or_empty(rate.map(|rate| rate as f64 / 1e6)),
     }
+}
+
+/// Returns true if a journey has an order of pages, a pace and something to keep.
+fn has_several_visits(scenario: &Scenario) -> bool {
+    scenario.visits_each() > 1 && scenario.client.view == View::Cold
 }
