@@ -96,6 +96,8 @@ pub enum Document {
     ExitCodes,
     /// Every setting of a scenario.
     SettingsTable,
+    /// JSON Schema of experiment files.
+    Schema,
 }
 
 /// A number of repetitions, from 1.

@@ -1,8 +1,8 @@
 //! An experiment: a TOML file that spans a grid of scenarios.
 //!
 //! A key that holds a list is an axis; the grid is the product of all axes. Typed input and resolved plan are
-//! two types: a [`Plan`](crate::Plan) that exists is valid. The format is documented, with examples, in
-//! `docs/experiment.md`.
+//! two types: a [`Plan`](crate::Plan) that exists is valid. [`Source`] is the text, with single keys set from the
+//! command line; a [`Catalogue`] knows the names in it. `docs/experiment.md` documents the format.
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
@@ -10,20 +10,19 @@ use crate::{NetworkSpec, PageRef};
 
 mod error;
 mod resolve;
+mod schema;
 mod tree;
-
-// A validation suite is read in the same way.
 
 #[cfg(test)]
 mod tests;
 
 pub use error::{ExperimentError, Problem};
+// Validation suites are read with the same parts.
 pub use resolve::{
     FORMAT, cells, check_format, integer, missing, once, resolve, text, untyped, value,
 };
+pub use schema::schema;
 pub use tree::{Axis, Leaf, Node, Scalar, Tree, leaves, take};
-
-// Lookup of pages, networks, devices and browsers, implemented by the crates that hold them.
 
 /// Checks names while an experiment is read, so that an unknown one is reported with its position.
 pub trait Catalogue {

@@ -80,8 +80,8 @@ pub enum Kind {
     Whole(i64, i64),
     /// `true` or `false`, `on` or `off`.
     Truth,
-    /// One of a closed set of names.
-    Names(fn() -> Vec<&'static str>),
+    /// One of a closed set of names; the second set has other spellings, too.
+    Names(fn() -> Vec<&'static str>, fn() -> Vec<&'static str>),
 }
 
 /// Form of a list of values on the command line.
@@ -207,7 +207,7 @@ impl Setting {
     /// The names that it accepts, if they are a closed set.
     pub fn names(&self) -> Vec<&'static str> {
         match &self.kind {
-            Kind::Names(names) => names(),
+            Kind::Names(names, _) => names(),
             Kind::Truth => vec!["on", "off"],
             _ => Vec::new(),
         }

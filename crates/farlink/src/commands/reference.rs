@@ -1,5 +1,6 @@
 //! Documents generated from the program, so that they are true: `docs/cli.md`, `docs/exit-codes.md` and
-//! `docs/settings-table.md`. A test compares them; `scripts/reference.sh` regenerates them.
+//! `docs/settings-table.md`. A test compares them; `scripts/reference.sh` regenerates them. The JSON Schema of experiment
+//! files is for editors.
 
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ pub fn run(document: Document) -> Result<ExitCode, Failure> {
         Document::Cli => cli(),
         Document::ExitCodes => exit_codes(),
         Document::SettingsTable => settings(),
+        Document::Schema => schema(),
     })?;
     Ok(ExitCode::Success)
 }
@@ -73,6 +75,11 @@ fn settings() -> String {
             writeln!(text, "| `{key}` | {option} | `{column}` | {default} | {values} | {help} |");
     }
     text
+}
+
+fn schema() -> String {
+    let schema = scenario::experiment::schema();
+    format!("{}\n", serde_json::to_string_pretty(&schema).expect("a schema is plain data"))
 }
 
 fn exit_codes() -> String {

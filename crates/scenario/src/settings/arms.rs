@@ -153,7 +153,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.stack.tls = v),
         |s| s.stack.tls.to_string(),
     )
-    .kind(Names(Tls::names))
+    .kind(Names(Tls::names, Tls::spellings))
     .value("TLS", "tls13")
     .arm()
     .column("tls")
@@ -224,7 +224,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.discovery.h3 = v),
         |s| s.discovery.h3.to_string(),
     )
-    .kind(Names(H3Discovery::names))
+    .kind(Names(H3Discovery::names, H3Discovery::spellings))
     .value("HOW", "prior-knowledge")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
@@ -242,7 +242,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.discovery.udp = v),
         |s| s.discovery.udp.to_string(),
     )
-    .kind(Names(Udp::names))
+    .kind(Names(Udp::names, Udp::spellings))
     .value("HOW", "open")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
@@ -257,7 +257,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.stack.protocol = v),
         |s| s.stack.protocol.to_string(),
     )
-    .kind(Names(Protocol::names))
+    .kind(Names(Protocol::names, Protocol::spellings))
     .value("PROTOCOL", "h2")
     .arm()
     .column("protocol")
@@ -342,7 +342,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.serving.scheduler = Some(v)),
         |s| or_empty(s.serving.scheduler),
     )
-    .kind(Names(Scheduler::names))
+    .kind(Names(Scheduler::names, Scheduler::spellings))
     .value("NAME", "")
     .arm()
     .column("scheduler")
@@ -382,7 +382,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.serving.push = Some(v)),
         |s| or_empty(s.serving.push),
     )
-    .kind(Names(Push::names))
+    .kind(Names(Push::names, Push::spellings))
     .value("WHAT", "")
     .arm()
     .only(

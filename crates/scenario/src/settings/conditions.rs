@@ -191,7 +191,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.server.origins = v),
         |s| s.server.origins.to_string(),
     )
-    .kind(Names(Origins::names))
+    .kind(Names(Origins::names, Origins::spellings))
     .value("WHAT", "equal")
     .column("origins")
     .words("origins", "{} origins", ""),
@@ -203,7 +203,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.hosting = v),
         |s| s.hosting.to_string(),
     )
-    .kind(Names(crate::Hosting::names))
+    .kind(Names(crate::Hosting::names, crate::Hosting::spellings))
     .value("WHERE", "apart")
     .column("hosting")
     .words("hosting", "one machine", "hosts {}")
@@ -245,7 +245,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.client.program = v),
         |s| s.client.program.to_string(),
     )
-    .kind(Names(Program::names))
+    .kind(Names(Program::names, Program::spellings))
     .value("PROGRAM", "loader")
     .column("client")
     .words("client", "{}", ""),
@@ -300,7 +300,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.request_heads = v),
         |s| s.request_heads.to_string(),
     )
-    .kind(Names(RequestHeads::names))
+    .kind(Names(RequestHeads::names, RequestHeads::spellings))
     .value("WHAT", "sized")
     .column("request_heads")
     .words("request heads", "request heads {}", "")
@@ -313,7 +313,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.client.view = v),
         |s| s.client.view.to_string(),
     )
-    .kind(Names(View::names))
+    .kind(Names(View::names, View::spellings))
     .value("VIEW", "cold")
     .column("cache")
     .words("cache", "{} cache", ""),
@@ -353,7 +353,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.clients.cross_traffic = v),
         |s| s.clients.cross_traffic.to_string(),
     )
-    .kind(Names(CrossTraffic::names))
+    .kind(Names(CrossTraffic::names, CrossTraffic::spellings))
     .value("WHAT", "none")
     .words("cross traffic", "beside a client that {}s", "cross traffic: {}")
     .needs(ONE_CHROMIUM),
@@ -376,7 +376,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.nuisance = v),
         |s| s.nuisance.to_string(),
     )
-    .kind(Names(Nuisance::names))
+    .kind(Names(Nuisance::names, Nuisance::spellings))
     .value("ON", "on")
     .words("nuisance", "nuisance {}", ""),
     row(
@@ -387,7 +387,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.world = v),
         |s| s.world.to_string(),
     )
-    .kind(Names(World::names))
+    .kind(Names(World::names, World::spellings))
     .value("WORLD", "sim")
     .words("world", "{}", ""),
     row(
@@ -398,7 +398,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.release = v),
         |s| s.release.to_string(),
     )
-    .kind(Names(Release::names))
+    .kind(Names(Release::names, Release::spellings))
     .value("HOW", "single")
     .words("release", "{} packets", "")
     .needs(&[(|s| s.world == World::Emu, "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`")]),
