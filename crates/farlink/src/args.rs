@@ -255,6 +255,10 @@ pub struct Report {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
 
+    /// Also write the same columns as an Apache Parquet file, numbers as numbers.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub parquet: Option<PathBuf>,
+
     /// Also write time series of the servers' windows, one line of CSV per sample as by `tcp_probe`, for visits
     /// that recorded them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -27,32 +27,28 @@ mod security;
 mod serving;
 mod stack;
 mod transport;
-mod whole;
+mod scenario;
+
+// What describes a load: types of settings are exported as they are declared.
+pub use client::*;
+pub use quic::*;
+pub use resolution::*;
+pub use security::*;
+pub use serving::*;
+pub use stack::*;
+pub use transport::*;
 
 pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub use choice::{ChoiceError, nearest};
-pub use client::PrioritiesRef;
-pub use client::RequestHeads;
-pub use client::{Client, Origins, Program, Server, View};
-pub use client::{Clients, CrossTraffic, Spacing, SpacingError};
 pub use itinerary::{Itinerary, Keeps, Pace, PageOrder};
 pub use knobs::KnobError;
 pub use network::{NetworkSpec, Queue};
-pub use plan::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, seed_of};
-pub use plan::{Order, Plan, VERSION};
-pub use quic::{Discovery, H3Discovery, Udp};
-pub use quic::{Quic, QuicCongestion};
+pub use plan::{
+    Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, Order, Plan, VERSION, seed_of,
+};
 pub use recording::Recording;
-pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
 pub use route::{
     CacheState, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route, RouteKind,
     Sight, Stretch, Tier, Via,
 };
-pub use security::{CertificateKey, RecordSize, Resume, Security};
-pub use serving::Hosting;
-pub use serving::KeepAlive;
-pub use serving::{NotsentLowat, Push, Scheduler, Serving};
-pub use stack::Multiplexing;
-pub use stack::{Protocol, Stack, Tls};
-pub use transport::{Tcp, Transport};
-pub use whole::{Nuisance, PageRef, Release, Scenario, World};
+pub use scenario::{Nuisance, PageRef, Release, Scenario, World};

@@ -48,6 +48,7 @@ pub struct Setting {
     pub unit: &'static str,
     /// Returns true if it is a property of its own in reports, rather than part of one or split into several.
     pub is_listed: bool,
+    examples: [&'static str; 2],
     name: &'static str,
     phrase: &'static str,
     label: &'static str,
@@ -58,6 +59,7 @@ pub struct Setting {
     read: Read,
     get: fn(&Scenario) -> String,
     cell: fn(&Scenario) -> String,
+    cell_type: Option<ColumnType>,
 }
 
 /// Role of a setting in a comparison.
@@ -82,6 +84,17 @@ pub enum Kind {
     Truth,
     /// One of a closed set of names; the second set has other spellings, too.
     Names(fn() -> Vec<&'static str>, fn() -> Vec<&'static str>),
+}
+
+/// Type of a column of exported tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text.
+    Text,
+    /// A whole number from 0.
+    Whole,
+    /// A number.
+    Number,
 }
 
 /// Form of a list of values on the command line.
@@ -137,6 +150,15 @@ impl Setting {
     /// The value in a table: a number in the unit of its column, or text.
     pub fn cell(&self, scenario: &Scenario) -> String {
         (self.cell)(scenario)
+    }
+
+    /// Two values that differ.
+    pub fn examples(&self) -> [String; 2] {
+        match (self.kind, &self.names()[..]) {
+            (_, [one, other, ..]) => [one, other].map(|name| (*name).to_owned()),
+            (Kind::Whole(least, _), _) => [least, least + 1].map(|number| number.to_string()),
+            _ => self.examples.map(str::to_owned),
+        }
     }
 
     /// Its name for people: "connections per host".
@@ -199,6 +221,15 @@ impl Setting {
         self.differs(scenario, &USUAL).then_some(reason)
     }
 
+    /// Type of the values in a table.
+    pub fn column_type(&self) -> ColumnType {
+        self.cell_type.unwrap_or(match self.kind {
+            Kind::Whole(..) => ColumnType::Whole,
+            Kind::Number => ColumnType::Number,
+            Kind::Text | Kind::Truth | Kind::Names(..) => ColumnType::Text,
+        })
+    }
+
     /// Returns true if it acts on `scenario`.
     pub fn applies(&self, scenario: &Scenario) -> bool {
         self.applies.is_none_or(|applies| (applies.to)(scenario))
@@ -244,6 +275,7 @@ const fn row(
         needs: &[],
         unit: "",
         is_listed: true,
+        examples: ["", ""],
         name: "",
         phrase: "",
         label: "",
@@ -254,6 +286,7 @@ const fn row(
         read,
         get,
         cell: get,
+        cell_type: None,
     }
 }
 
@@ -314,6 +347,11 @@ impl Setting {
         self
     }
 
+    const fn examples(mut self, examples: [&'static str; 2]) -> Setting {
+        self.examples = examples;
+        self
+    }
+
     const fn unset(mut self, text: &'static str) -> Setting {
         self.unset = text;
         self
@@ -343,8 +381,8 @@ impl Setting {
         self
     }
 
-    const fn cells(mut self, cell: fn(&Scenario) -> String) -> Setting {
-        self.cell = cell;
+    const fn cells(mut self, kind: ColumnType, cell: fn(&Scenario) -> String) -> Setting {
+        (self.cell, self.cell_type) = (cell, Some(kind));
         self
     }
 }

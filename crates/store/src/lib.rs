@@ -16,6 +16,7 @@ mod error;
 pub mod har_export;
 mod objects;
 mod packed;
+pub mod parquet_export;
 mod proxied;
 mod read;
 mod rows;
@@ -24,6 +25,7 @@ mod series;
 mod tables;
 #[cfg(any(test, feature = "toy"))]
 pub mod toy;
+mod visit_table;
 mod write;
 
 pub use database::FORMAT;

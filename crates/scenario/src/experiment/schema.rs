@@ -90,7 +90,7 @@ fn own(key: &str) -> Value {
 
 /// One value of a setting, or a list of them.
 fn axis(setting: &Setting) -> Value {
-    let one = scalar(&setting.kind);
+    let one = scalar(setting);
     let mut schema = json!({
         "title": setting.name(),
         "description": setting.help,
@@ -107,11 +107,13 @@ fn axis(setting: &Setting) -> Value {
 }
 
 /// One value. A number may stand in quotes, and `on` and `off` may be `true` and `false`.
-fn scalar(kind: &Kind) -> Value {
+fn scalar(setting: &Setting) -> Value {
     let boolean = json!({ "type": "boolean" });
-    match kind {
-        Kind::Text => json!({ "type": ["string", "number", "boolean"] }),
-        Kind::Number => json!({ "type": ["string", "number"] }),
+    match &setting.kind {
+        Kind::Text => json!({
+            "type": ["string", "number", "boolean"], "examples": setting.examples(),
+        }),
+        Kind::Number => json!({ "type": ["string", "number"], "examples": setting.examples() }),
         Kind::Whole(least, most) => json!({ "anyOf": [
             { "type": "integer", "minimum": least, "maximum": most },
             { "type": "string", "pattern": "^[0-9]+$" },

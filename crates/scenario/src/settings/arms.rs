@@ -4,7 +4,7 @@ use super::Kind::{Names, Truth, Whole};
 use super::read::{
     is_loader, megabits, milliseconds, named, or_empty, parsed, put, refused, tcp_knob,
 };
-use super::{Setting, row};
+use super::{ColumnType, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
     H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scenario, Scheduler, Serving,
@@ -35,7 +35,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .within("route")
     .words("RTT beyond the proxy's place", "{} beyond", "")
-    .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0)))),
+    .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0))))
+    .examples(["10ms", "20ms"]),
     row(
         "proxy_rate",
         "",
@@ -50,7 +51,8 @@ pub(super) const ROWS: &[Setting] = &[
     .within("route")
     .words("rate beyond the proxy's place", "{} beyond", "")
     .unset("unlimited")
-    .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s)),
+    .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s))
+    .examples(["1mbit", "2mbit"]),
     row(
         "route",
         "route",
@@ -72,7 +74,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("ROUTE", "direct")
     .repeated()
     .arm()
-    .words("route", "route {}", "{}"),
+    .words("route", "route {}", "{}")
+    .examples(["pep", "proxy"]),
     row(
         "transport.tcp",
         "tcp",
@@ -85,7 +88,8 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .column("tcp_server")
-    .words("TCP", "TCP {}", "{}"),
+    .words("TCP", "TCP {}", "{}")
+    .examples(["linux-3.2", "linux-6,hz=250"]),
     row(
         "transport.congestion",
         "congestion",
@@ -98,7 +102,8 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .within("transport.tcp")
     .column("congestion")
-    .unlisted(),
+    .unlisted()
+    .examples(["reno", "bbr"]),
     row(
         "transport.initial_window_segments",
         "initial-window",
@@ -138,13 +143,14 @@ pub(super) const ROWS: &[Setting] = &[
             false => s.transport.client.to_string(),
         },
     )
-    .cells(|s| s.transport.client.to_string())
+    .cells(ColumnType::Text, |s| s.transport.client.to_string())
     .value("TCP", "")
     .repeated()
     .arm()
     .column("tcp_client")
     .words("TCP of the client", "client's TCP {}", "")
-    .unset("the same"),
+    .unset("the same")
+    .examples(["linux-3.0", "linux-3.2"]),
     row(
         "stack.tls",
         "tls",
@@ -173,7 +179,8 @@ pub(super) const ROWS: &[Setting] = &[
     .only(|s| s.stack.tls != Tls::None, "nothing here has TLS", "add tls tls12 or tls13")
     .column("security")
     .words("TLS settings", "TLS with {}", "TLS {}")
-    .unset("as its version"),
+    .unset("as its version")
+    .examples(["chain=4KB", "chain=8KB"]),
     row(
         "stack.connections_per_host",
         "connections-per-host",
@@ -277,7 +284,8 @@ pub(super) const ROWS: &[Setting] = &[
     .column("quic")
     .words("QUIC", "QUIC with {}", "QUIC {}")
     .unset("as its arm")
-    .needs(&[(|s| is_loader(s) || s.quic.migrate_at_ns.is_none(), "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)")]),
+    .needs(&[(|s| is_loader(s) || s.quic.migrate_at_ns.is_none(), "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)")])
+    .examples(["iw=20", "iw=32"]),
     row(
         "stack.multiplexing",
         "multiplexing",
@@ -297,7 +305,8 @@ pub(super) const ROWS: &[Setting] = &[
     .column("multiplexing")
     .words("multiplexing", "multiplexing with {}", "multiplexing {}")
     .unset("as Chrome")
-    .needs(&[(is_loader, "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)")]),
+    .needs(&[(is_loader, "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)")])
+    .examples(["streams=8", "streams=9"]),
     row(
         "server.keep_alive",
         "keep-alive",
@@ -315,7 +324,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .column("keep_alive")
     .words("keep-alive", "keep-alive {}", "")
-    .unset("usual"),
+    .unset("usual")
+    .examples(["idle=5s", "requests=100"]),
     row(
         "client.priorities",
         "priorities",
@@ -333,7 +343,8 @@ pub(super) const ROWS: &[Setting] = &[
     .column("priorities")
     .words("priorities", "priorities {}", "")
     .unset("the page's own")
-    .needs(&[(is_loader, "Chromium has its own priorities: leave the mapping out, or use the client `loader`")]),
+    .needs(&[(is_loader, "Chromium has its own priorities: leave the mapping out, or use the client `loader`")])
+    .examples(["chrome", "equal"]),
     row(
         "server.scheduler",
         "scheduler",
@@ -406,13 +417,14 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes}B"))),
     )
     .value("SIZE", "")
-    .cells(|s| or_empty(s.serving.frame_bytes))
+    .cells(ColumnType::Whole, |s| or_empty(s.serving.frame_bytes))
     .arm()
     .column("frame_bytes")
     .words("DATA frames", "frames of {}", "frames {}")
     .unset("usual")
     .text_of(|s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes} B"))))
-    .needs(&[(|s| !s.stack.protocol.is_h1() && !s.stack.protocol.is_quic(), "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")]),
+    .needs(&[(|s| !s.stack.protocol.is_h1() && !s.stack.protocol.is_quic(), "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")])
+    .examples(["4KB", "8KB"]),
     row(
         "server.notsent_lowat",
         "notsent-lowat",
@@ -429,7 +441,8 @@ pub(super) const ROWS: &[Setting] = &[
     .column("notsent_lowat")
     .words("notsent lowat", "{} unsent", "notsent lowat {}")
     .unset("usual")
-    .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")]),
+    .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")])
+    .examples(["4KB", "8KB"]),
 ];
 
 /// Returns true if servers have one of these schedulers.

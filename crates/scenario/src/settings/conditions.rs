@@ -5,7 +5,7 @@ use super::read::{
     hosts, is_loader, megabits, milliseconds, multiplier, named, nanoseconds, or_empty, parsed,
     property, put, refused, uplink,
 };
-use super::{Need, Setting, row};
+use super::{ColumnType, Need, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
     Clients, CrossTraffic, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
@@ -38,7 +38,8 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.page.spec.clone(),
     )
     .column("page")
-    .unlisted(),
+    .unlisted()
+    .examples(["synthetic:1x1KB", "synthetic:2x1KB"]),
     row(
         "journey.times",
         "times",
@@ -63,7 +64,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("ORDER", "listed")
     .column("journey_order")
     .words("order of pages", "{} pages", "")
-    .meant(has_several_visits),
+    .meant(has_several_visits)
+    .examples(["listed", "drawn-anew"]),
     row(
         "journey.pace",
         "pace",
@@ -75,7 +77,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("PACE", "think=10s")
     .column("journey_pace")
     .words("pace", "pace {}", "")
-    .meant(has_several_visits),
+    .meant(has_several_visits)
+    .examples(["think=1s", "every=60s"]),
     row(
         "journey.keeps",
         "keeps",
@@ -88,7 +91,8 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .column("journey_keeps")
     .words("kept between visits", "keeping {}", "")
-    .meant(has_several_visits),
+    .meant(has_several_visits)
+    .examples(["sessions", "cache"]),
     row(
         "network",
         "network",
@@ -102,7 +106,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("NETWORK", "")
     .repeated()
-    .unlisted(),
+    .unlisted()
+    .examples(["3g,aqm=codel", "3g,aqm=pie"]),
     row(
         "network.base",
         "",
@@ -114,7 +119,8 @@ pub(super) const ROWS: &[Setting] = &[
     .within("network")
     .column("network_base")
     .words("network", "{}", "")
-    .unset("custom"),
+    .unset("custom")
+    .examples(["3g", "cable"]),
     row(
         "network.rtt",
         "",
@@ -123,12 +129,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("rtt", text),
         |s| or_empty(s.network.rtt_ns.map(duration_text)),
     )
-    .cells(|s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
+    .cells(ColumnType::Number, |s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
     .within("network")
     .column("rtt_ms")
     .words("RTT", "RTT {}", "")
     .unset(PROFILE)
-    .number_of("ms", |s| s.network.rtt_ns.map(milliseconds)),
+    .number_of("ms", |s| s.network.rtt_ns.map(milliseconds))
+    .examples(["10ms", "20ms"]),
     row(
         "network.down",
         "",
@@ -137,12 +144,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("down", text),
         |s| or_empty(s.network.down_bit_per_s.map(rate_text)),
     )
-    .cells(|s| rate_cell(s.network.down_bit_per_s))
+    .cells(ColumnType::Number, |s| rate_cell(s.network.down_bit_per_s))
     .within("network")
     .column("down_mbit_per_s")
     .words("rate down", "rate down {}", "")
     .unset(PROFILE)
-    .number_of("Mbit/s", |s| megabits(s.network.down_bit_per_s)),
+    .number_of("Mbit/s", |s| megabits(s.network.down_bit_per_s))
+    .examples(["1mbit", "unlimited"]),
     row(
         "network.up",
         "",
@@ -151,12 +159,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| uplink(text),
         |s| or_empty(s.network.up_bit_per_s.map(rate_text)),
     )
-    .cells(|s| rate_cell(s.network.up_bit_per_s))
+    .cells(ColumnType::Number, |s| rate_cell(s.network.up_bit_per_s))
     .within("network")
     .column("up_mbit_per_s")
     .words("rate up", "rate up {}", "")
     .unset(PROFILE)
-    .number_of("Mbit/s", |s| megabits(s.network.up_bit_per_s)),
+    .number_of("Mbit/s", |s| megabits(s.network.up_bit_per_s))
+    .examples(["1mbit", "2mbit"]),
     row(
         "network.loss",
         "",
@@ -165,12 +174,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("loss", text),
         |s| or_empty(s.network.loss_ratio.map(units::parse::ratio_text)),
     )
-    .cells(|s| or_empty(s.network.loss_ratio))
+    .cells(ColumnType::Number, |s| or_empty(s.network.loss_ratio))
     .within("network")
     .column("loss")
     .words("loss", "loss {}", "")
     .unset(PROFILE)
-    .number_of("%", |s| s.network.loss_ratio.map(|ratio| ratio * 100.0)),
+    .number_of("%", |s| s.network.loss_ratio.map(|ratio| ratio * 100.0))
+    .examples(["1%", "100%"]),
     row(
         "network.queue",
         "",
@@ -182,7 +192,8 @@ pub(super) const ROWS: &[Setting] = &[
     .within("network")
     .column("queue")
     .words("queue", "queue {}", "")
-    .unset(PROFILE),
+    .unset(PROFILE)
+    .examples(["10pkt", "2bdp"]),
     row(
         "server.origins",
         "origins",
@@ -233,10 +244,11 @@ pub(super) const ROWS: &[Setting] = &[
         |s| duration_text(s.server.service_time_ns),
     )
     .value("TIME", "0ms")
-    .cells(|s| s.server.service_time_ns.to_string())
+    .cells(ColumnType::Whole, |s| s.server.service_time_ns.to_string())
     .column("service_time_ns")
     .words("service time", "service time {}", "")
-    .number_of("ms", |s| Some(milliseconds(s.server.service_time_ns))),
+    .number_of("ms", |s| Some(milliseconds(s.server.service_time_ns)))
+    .examples(["1ms", "2ms"]),
     row(
         "client.program",
         "client",
@@ -264,7 +276,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("DEVICE", "desktop")
     .column("device")
-    .words("device", "device {}", ""),
+    .words("device", "device {}", "")
+    .examples(["zero", "nexus7"]),
     row(
         "client.cpu",
         "cpu",
@@ -277,7 +290,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("TIMES", "1x")
     .column("cpu_multiplier")
     .words("CPU costs", "CPU costs {}", "")
-    .number_of("times", |s| Some(s.client.cpu_multiplier)),
+    .number_of("times", |s| Some(s.client.cpu_multiplier))
+    .examples(["2x", "4x"]),
     row(
         "client.browser",
         "browser",
@@ -291,7 +305,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("BROWSER", "chrome")
     .column("browser")
-    .words("browser policy", "{}", ""),
+    .words("browser policy", "{}", "")
+    .examples(["chrome", "firefox"]),
     row(
         "client.request_heads",
         "request-heads",
@@ -327,11 +342,12 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("HOSTS", "")
     .repeated()
-    .cells(|s| s.client.blocked_hosts.join(" "))
+    .cells(ColumnType::Text, |s| s.client.blocked_hosts.join(" "))
     .column("blocked_hosts")
     .words("blocked hosts", "without {}", "blocked: {}")
     .unset("none")
-    .text_of(|s| s.client.blocked_hosts.join(", ")),
+    .text_of(|s| s.client.blocked_hosts.join(", "))
+    .examples(["a.example", "a.example,b.example"]),
     row(
         "clients",
         "clients",
@@ -367,7 +383,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("TIME", "0ms")
     .words("start spacing", "beginning {} apart", "spacing {}")
-    .needs(ONE_CHROMIUM),
+    .needs(ONE_CHROMIUM)
+    .examples(["1ms", "2ms"]),
     row(
         "nuisance",
         "nuisance",
@@ -418,7 +435,8 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("KIND:every=TIME", "none")
     .repeated()
-    .words("background traffic", "traffic {}", ""),
+    .words("background traffic", "traffic {}", "")
+    .examples(["ping:every=3s", "beacon:every=3s"]),
     row(
         "dns",
         "dns",
@@ -430,7 +448,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("DNS", "off")
     .repeated()
     .words("DNS", "DNS {}", "")
-    .needs(&[(is_loader, "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`")]),
+    .needs(&[(is_loader, "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`")])
+    .examples(["on", "hit=50%"]),
     row(
         "record",
         "record",
@@ -443,7 +462,8 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .words("recorded", "recording {}", "")
     .unset("nothing")
-    .needs(&[(|s| !(s.record.needs_movements() && s.stack.protocol.is_quic()), "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched")]),
+    .needs(&[(|s| !(s.record.needs_movements() && s.stack.protocol.is_quic()), "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched")])
+    .examples(["windows", "packets"]),
 ];
 
 /// Mbit/s, or `unlimited`.
