@@ -8,7 +8,7 @@ use units::Time;
 
 use super::load::prefix_bytes;
 use super::{Compute, Discovery, PageLoad, Path, ServiceCurve, Work};
-use crate::load::Needs;
+use crate::load::ObjectNeeds;
 
 /// The four floors of a page on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn floor(
     discovery: Discovery,
     compute: Compute,
 ) -> Duration {
-    let needs = Needs::of(load, discovery, compute);
+    let needs = ObjectNeeds::of(load, discovery, compute);
     let bound = Bound { load, path, discovery, compute, needs };
     makespan(bound.jobs(), &path.curve).since(Time::ZERO)
 }
@@ -86,7 +86,7 @@ struct Bound<'a, C> {
     path: &'a Path<C>,
     discovery: Discovery,
     compute: Compute,
-    needs: Needs,
+    needs: ObjectNeeds,
 }
 
 impl<C: ServiceCurve> Bound<'_, C> {
@@ -232,7 +232,7 @@ pub(super) struct Job {
 
 /// A released job, ordered by its tail so that the heap yields the largest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Ready {
+struct ReleasedJob {
     tail: Duration,
     remaining: Work,
 }
@@ -245,7 +245,7 @@ pub(super) fn makespan(mut jobs: Vec<Job>, curve: &impl ServiceCurve) -> Time {
     let (mut now, mut end) = (Time::ZERO, Time::ZERO);
     loop {
         while let Some(job) = arrivals.next_if(|job| job.head <= now) {
-            ready.push(Ready { tail: job.tail, remaining: job.work });
+            ready.push(ReleasedJob { tail: job.tail, remaining: job.work });
         }
         let next_arrival = arrivals.peek().map(|job| job.head);
         let Some(mut job) = ready.pop() else {

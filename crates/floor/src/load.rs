@@ -104,10 +104,10 @@ pub(super) fn prefix_bytes(edge: &Edge, leader: &Object) -> u64 {
 // waits for them.
 
 /// Cuts of each object of a page, ordered by position. An object without cuts is not needed.
-pub(super) struct Needs(Vec<Vec<Cut>>);
+pub(super) struct ObjectNeeds(Vec<Vec<ByteCut>>);
 
 /// Consequences of the arrival of an object's bytes up to `position`.
-pub(super) struct Cut {
+pub(super) struct ByteCut {
     /// Offset in the object's body.
     pub(super) position: u64,
     /// Objects that wait for this cut, with the client's compute in between.
@@ -116,17 +116,17 @@ pub(super) struct Cut {
     pub(super) last_work: Option<Duration>,
 }
 
-impl Needs {
+impl ObjectNeeds {
     /// Needs of the load event. Edges lead to earlier objects only, so one pass from the last object to the
     /// first sees every follower before its leader.
-    pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> Needs {
+    pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> ObjectNeeds {
         let objects = &load.page.objects;
-        let mut needs: Vec<Vec<Cut>> = objects.iter().map(|_| Vec::new()).collect();
+        let mut needs: Vec<Vec<ByteCut>> = objects.iter().map(|_| Vec::new()).collect();
         for (index, object) in objects.iter().enumerate().rev() {
             if load.blocks(index) {
                 let last_work = Some(load.own_work(index, compute));
                 let position = object.body_bytes;
-                needs[index].push(Cut { position, followers: Vec::new(), last_work });
+                needs[index].push(ByteCut { position, followers: Vec::new(), last_work });
             }
             if needs[index].is_empty() {
                 continue;
@@ -137,15 +137,15 @@ impl Needs {
                 if discovery.needs(leader, load) {
                     let position = prefix_bytes(edge, &objects[leader]);
                     let followers = vec![(index, load.edge_work(edge, compute))];
-                    needs[leader].push(Cut { position, followers, last_work: None });
+                    needs[leader].push(ByteCut { position, followers, last_work: None });
                 }
             }
         }
-        Needs(needs)
+        ObjectNeeds(needs)
     }
 
     /// The cuts of an object, by their position in its body.
-    pub(super) fn cuts(&self, index: usize) -> &[Cut] {
+    pub(super) fn cuts(&self, index: usize) -> &[ByteCut] {
         &self.0[index]
     }
 
@@ -155,7 +155,7 @@ impl Needs {
 }
 
 /// Sorts cuts by position and merges those at the same position.
-fn in_order(cuts: &mut Vec<Cut>) {
+fn in_order(cuts: &mut Vec<ByteCut>) {
     cuts.sort_by_key(|cut| cut.position);
     cuts.dedup_by(|next, cut| {
         let same = next.position == cut.position;

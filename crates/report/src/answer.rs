@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use statistics::Comparison;
 
-use super::cells::Cell;
+use super::cells::ReportCell;
 use super::summary::Summary;
 
 mod conditions;
@@ -18,8 +18,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use conditions::{Conditions, Standing, sentences as over_conditions};
-pub use ranking::{Gap, Incomplete, Placed, Ranking, Shortfall};
+pub use conditions::{ArmStanding, OverConditions, sentences as over_conditions};
+pub use ranking::{Gap, Incomplete, RankedArm, Ranking, Shortfall};
 pub use words::span;
 
 /// Medians that lie closer together than this fraction of the slower one count as the same, however certain the
@@ -27,7 +27,7 @@ pub use words::span;
 pub const SMALL: f64 = 0.03;
 
 /// Identifies a load within its arm: repetition, client, turn. Loads of the same place are paired across arms.
-pub type Place = (u32, u32, u32);
+pub type LoadKey = (u32, u32, u32);
 
 /// Times of one load, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Arm {
     /// Its name, for people.
     pub name: String,
     /// The loads that reached the load event.
-    pub loads: BTreeMap<Place, Times>,
+    pub loads: BTreeMap<LoadKey, Times>,
     /// Objects and loads that it lost.
     pub shortfall: Shortfall,
     /// True if it was loaded by a browser that paints, so that its first render is measured.
@@ -119,7 +119,7 @@ impl Answer {
 
 impl Arm {
     /// The times of its loads until `moment`.
-    fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
+    fn values(&self, moment: Moment) -> BTreeMap<LoadKey, f64> {
         let value = |times: &Times| match moment {
             Moment::Load => Some(times.load_ns),
             // A page out of the cache renders at once; a time of zero would have no ratio.
@@ -157,8 +157,8 @@ impl Answers {
     }
 
     /// The arms over all conditions, by one moment.
-    pub fn over_all(&self, moment: Moment) -> Conditions {
-        Conditions::of(&self.answers, moment)
+    pub fn over_all(&self, moment: Moment) -> OverConditions {
+        OverConditions::of(&self.answers, moment)
     }
 }
 
@@ -167,7 +167,7 @@ pub fn pairwise(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Opti
     let arms = arms(summary, 0);
     let order: Vec<usize> =
         answer.ranking(Moment::Load).placed().map(|placed| placed.arm).collect();
-    let loads = |arm: &usize| -> BTreeMap<Place, f64> {
+    let loads = |arm: &usize| -> BTreeMap<LoadKey, f64> {
         arms[*arm].loads.iter().map(|(place, times)| (*place, times.load_ns)).collect()
     };
     let loads: Vec<_> = order.iter().map(loads).collect();
@@ -186,7 +186,7 @@ fn arms(summary: &Summary, condition: usize) -> Vec<Arm> {
 }
 
 /// The arm of a cell, without its name.
-fn arm(cell: &Cell) -> Arm {
+fn arm(cell: &ReportCell) -> Arm {
     let loads = cell.visits.iter().filter_map(|(load, visit)| {
         let times = Times {
             load_ns: visit.plt_ns? as f64,

@@ -10,7 +10,7 @@ use super::pages::PAGE;
 
 /// One property of a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Key {
+pub struct Property {
     /// Its name, for people.
     pub name: String,
     /// Its role in the question.
@@ -45,7 +45,7 @@ static LISTED: LazyLock<Vec<&Setting>> = LazyLock::new(|| {
 });
 
 /// All properties of a visit's scenario; `page` is the visit's page within a list.
-pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Key> {
+pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Property> {
     let mut keys = pages(scenario, page).to_vec();
     for setting in LISTED.iter() {
         keys.push(match setting.key {
@@ -63,27 +63,35 @@ pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Key> {
     keys
 }
 
-fn of_setting(setting: &Setting, scenario: &Scenario) -> Key {
+fn of_setting(setting: &Setting, scenario: &Scenario) -> Property {
     match setting.is_meant(scenario) {
-        true => {
-            Key { number: setting.number(scenario), ..of_text(setting, setting.text(scenario)) }
-        }
+        true => Property {
+            number: setting.number(scenario),
+            ..of_text(setting, setting.text(scenario))
+        },
         // It does not distinguish arms.
-        false => Key { label: String::new(), ..of_text(setting, String::new()) },
+        false => Property { label: String::new(), ..of_text(setting, String::new()) },
     }
 }
 
-fn of_text(setting: &Setting, text: String) -> Key {
+fn of_text(setting: &Setting, text: String) -> Property {
     let label = setting.label(&text);
-    Key { name: setting.name(), role: setting.role, text, number: None, unit: setting.unit, label }
+    Property {
+        name: setting.name(),
+        role: setting.role,
+        text,
+        number: None,
+        unit: setting.unit,
+        label,
+    }
 }
 
-fn condition(name: &str, text: String, label: String) -> Key {
-    Key { name: name.to_owned(), role: Role::Condition, text, number: None, unit: "", label }
+fn condition(name: &str, text: String, label: String) -> Property {
+    Property { name: name.to_owned(), role: Role::Condition, text, number: None, unit: "", label }
 }
 
 /// The visited page, and the list that it is on.
-fn pages(scenario: &Scenario, page: Option<&str>) -> [Key; 2] {
+fn pages(scenario: &Scenario, page: Option<&str>) -> [Property; 2] {
     let spec = scenario.page.spec.as_str();
     let visited = page.unwrap_or(spec).to_owned();
     let list = if page.is_some() { spec } else { "" }.to_owned();
@@ -91,7 +99,7 @@ fn pages(scenario: &Scenario, page: Option<&str>) -> [Key; 2] {
 }
 
 /// Settings of the network without rows of their own.
-fn rest_of_network(scenario: &Scenario) -> Key {
+fn rest_of_network(scenario: &Scenario) -> Property {
     let others = scenario.network.others.iter().map(|(key, value)| format!("{key}={value}"));
     let text = match others.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => PROFILE.to_owned(),
@@ -100,11 +108,11 @@ fn rest_of_network(scenario: &Scenario) -> Key {
     condition("other settings of the network", text.clone(), text)
 }
 
-fn loss_beyond(scenario: &Scenario) -> Key {
+fn loss_beyond(scenario: &Scenario) -> Property {
     let number = scenario.route.stretch.loss_ratio.map(|ratio| ratio * 100.0);
     let text = number.map_or("0 %".to_owned(), |n| format!("{} %", plain(n)));
     let label = format!("{text} beyond");
-    Key { number, unit: "%", ..condition("loss beyond the proxy's place", text, label) }
+    Property { number, unit: "%", ..condition("loss beyond the proxy's place", text, label) }
 }
 
 /// Text for a value that is left to the network's profile.

@@ -12,12 +12,12 @@ mod windows;
 use record::VisitRecord;
 use serde::Serialize;
 
-pub use self::radio::{Stay, level};
+pub use self::radio::{StateSpan, level};
 pub use self::section::section;
-pub use self::windows::{Row, thinned};
+pub use self::windows::{WindowState, thinned};
 pub use section::Resent;
 use testbed::tour::ObservedVisit;
-pub use windows::Drawn;
+pub use windows::DrawnConnection;
 
 /// Maximum number of connections whose windows are drawn.
 const MOST_DRAWN: usize = 4;
@@ -27,16 +27,16 @@ const MOST_DRAWN: usize = 4;
 #[derive(Clone, Debug, Serialize)]
 pub struct Mechanism {
     /// The connections whose windows are drawn, in order of opening.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<DrawnConnection>,
     /// Their windows, one connection after the other.
     #[serde(skip)]
-    pub windows: Vec<Row>,
+    pub windows: Vec<WindowState>,
     /// The retransmissions, in order of time.
     #[serde(skip)]
     pub resent: Vec<Resent>,
     /// The radio's states, one after the other; empty if there is none.
     #[serde(skip)]
-    pub stays: Vec<Stay>,
+    pub stays: Vec<StateSpan>,
     /// The reason why there are no windows, if the visit was not observed.
     #[serde(skip)]
     pub unwatched: Option<String>,

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use record::RadioRecord;
 use statistics::{Comparison, Sample, percent};
 
-use super::cells::{Cell, Described};
+use super::cells::{Described, ReportCell};
 use super::escape::html;
 use super::number::{count, grouped, ms, ratio};
 use super::summary::Summary;
 use super::waterfall::{PHASES, Waterfall};
 use crate::answer::Answers;
-use crate::answer::{Answer, Gap, Moment, Standing, span};
+use crate::answer::{Answer, ArmStanding, Gap, Moment, span};
 
 /// One row per cell.
 pub fn cells(summary: &Summary) -> String {
@@ -49,20 +49,20 @@ pub fn cells(summary: &Summary) -> String {
 }
 
 /// A column on the moment at which a visitor sees something.
-struct Sight {
+struct VisualColumn {
     heading: &'static str,
     of: fn(&Described) -> Option<f64>,
 }
 
 /// The columns for which some cell has values: a browser paints, the loader estimates.
-fn sights(summary: &Summary) -> Vec<Sight> {
-    let paints = summary.cells.iter().any(Cell::paints);
+fn sights(summary: &Summary) -> Vec<VisualColumn> {
+    let paints = summary.cells.iter().any(ReportCell::paints);
     let render = if paints { "first cont.<br>paint, ms" } else { "first render<br>(est.), ms" };
     let all = [
-        Sight { heading: render, of: |d| d.first_render },
-        Sight { heading: "largest cont.<br>paint, ms", of: |d| d.largest_paint },
-        Sight { heading: "Speed<br>Index, ms", of: |d| d.speed_index },
-        Sight { heading: "ByteIndex<br>ms", of: |d| d.byte_index },
+        VisualColumn { heading: render, of: |d| d.first_render },
+        VisualColumn { heading: "largest cont.<br>paint, ms", of: |d| d.largest_paint },
+        VisualColumn { heading: "Speed<br>Index, ms", of: |d| d.speed_index },
+        VisualColumn { heading: "ByteIndex<br>ms", of: |d| d.byte_index },
     ];
     let described: Vec<Described> =
         summary.cells.iter().filter_map(|cell| cell.describe(summary.run.seed)).collect();
@@ -70,7 +70,7 @@ fn sights(summary: &Summary) -> Vec<Sight> {
 }
 
 /// A cell's row from its arm on.
-fn cell_columns(summary: &Summary, cell: &Cell, sights: &[Sight]) -> String {
+fn cell_columns(summary: &Summary, cell: &ReportCell, sights: &[VisualColumn]) -> String {
     let columns = match cell.describe(summary.run.seed) {
         Some(described) => figures(&described, sights),
         None => number("-".to_owned()).repeat(9 + sights.len()),
@@ -87,7 +87,7 @@ fn cell_columns(summary: &Summary, cell: &Cell, sights: &[Sight]) -> String {
     )
 }
 
-fn figures(described: &Described, sights: &[Sight]) -> String {
+fn figures(described: &Described, sights: &[VisualColumn]) -> String {
     let median = described.plt.median();
     let interval = match described.interval {
         Ok(interval) => format!("{} - {}", ms(interval.low), ms(interval.high)),
@@ -162,7 +162,7 @@ pub fn standings(summary: &Summary, answers: &Answers) -> String {
          <th class=\"n\">shows first<br>alone</th><th class=\"n\">tied</th></tr></thead><tbody>",
     );
     let [load, render] = [Moment::Load, Moment::Render].map(|moment| answers.over_all(moment));
-    let figures = |one: &Standing| {
+    let figures = |one: &ArmStanding| {
         let over = one.over_best.map_or("-".to_owned(), ratio);
         [over, one.wins.to_string(), one.ties.to_string()].map(number).concat()
     };
@@ -305,7 +305,7 @@ pub fn section(summary: &Summary) -> String {
     )
 }
 
-fn row(summary: &Summary, cell: &Cell) -> Option<String> {
+fn row(summary: &Summary, cell: &ReportCell) -> Option<String> {
     let radios = &cell.radios;
     let joules = |of: fn(&RadioRecord) -> u64| radios.median(move |radio| of(radio) as f64 / 1e6);
     let states = radios.states();

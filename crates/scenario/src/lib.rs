@@ -23,11 +23,11 @@ mod quic;
 mod recording;
 mod resolution;
 mod route;
+mod scenario;
 mod security;
 mod serving;
 mod stack;
 mod transport;
-mod scenario;
 
 // What describes a load: types of settings are exported as they are declared.
 pub use client::*;

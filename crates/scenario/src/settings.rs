@@ -35,7 +35,7 @@ pub struct Setting {
     /// Role in comparisons: an arm, or a condition.
     pub role: Role,
     /// Form of a value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Form of several values on the command line.
     pub lists: Lists,
     /// The setting whose text also holds it.
@@ -56,7 +56,7 @@ pub struct Setting {
     meant: fn(&Scenario) -> bool,
     text: fn(&Scenario) -> String,
     number: fn(&Scenario) -> Option<f64>,
-    read: Read,
+    read: ReadValue,
     get: fn(&Scenario) -> String,
     cell: fn(&Scenario) -> String,
     cell_type: Option<ColumnType>,
@@ -73,7 +73,7 @@ pub enum Role {
 
 /// Form of a value.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     /// Text that its reader parses.
     Text,
     /// A number, or text with one: `4`, `"4x"`.
@@ -123,7 +123,7 @@ pub type Need = (fn(&Scenario) -> bool, &'static str);
 /// A parsed value, ready to be put into scenarios.
 pub type Change = Box<dyn Fn(&mut Scenario)>;
 
-type Read = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
+type ReadValue = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
 
 /// All settings. Later ones vary faster in a grid, so that the arms of one comparison are adjacent.
 pub static SETTINGS: LazyLock<Vec<Setting>> =
@@ -132,7 +132,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> =
 impl Setting {
     /// Parses a value.
     pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, Refusal> {
-        if let Kind::Whole(least, most) = self.kind {
+        if let ValueKind::Whole(least, most) = self.kind {
             let number = text.trim().parse::<i64>().ok();
             let number = number.filter(|number| (least..=most).contains(number));
             number.ok_or_else(|| {
@@ -156,7 +156,7 @@ impl Setting {
     pub fn examples(&self) -> [String; 2] {
         match (self.kind, &self.names()[..]) {
             (_, [one, other, ..]) => [one, other].map(|name| (*name).to_owned()),
-            (Kind::Whole(least, _), _) => [least, least + 1].map(|number| number.to_string()),
+            (ValueKind::Whole(least, _), _) => [least, least + 1].map(|number| number.to_string()),
             _ => self.examples.map(str::to_owned),
         }
     }
@@ -224,9 +224,9 @@ impl Setting {
     /// Type of the values in a table.
     pub fn column_type(&self) -> ColumnType {
         self.cell_type.unwrap_or(match self.kind {
-            Kind::Whole(..) => ColumnType::Whole,
-            Kind::Number => ColumnType::Number,
-            Kind::Text | Kind::Truth | Kind::Names(..) => ColumnType::Text,
+            ValueKind::Whole(..) => ColumnType::Whole,
+            ValueKind::Number => ColumnType::Number,
+            ValueKind::Text | ValueKind::Truth | ValueKind::Names(..) => ColumnType::Text,
         })
     }
 
@@ -238,8 +238,8 @@ impl Setting {
     /// The names that it accepts, if they are a closed set.
     pub fn names(&self) -> Vec<&'static str> {
         match &self.kind {
-            Kind::Names(names, _) => names(),
-            Kind::Truth => vec!["on", "off"],
+            ValueKind::Names(names, _) => names(),
+            ValueKind::Truth => vec!["on", "off"],
             _ => Vec::new(),
         }
     }
@@ -256,7 +256,7 @@ const fn row(
     option: &'static str,
     group: &'static str,
     help: &'static str,
-    read: Read,
+    read: ReadValue,
     get: fn(&Scenario) -> String,
 ) -> Setting {
     Setting {
@@ -268,7 +268,7 @@ const fn row(
         value_name: "TEXT",
         default: "",
         role: Role::Condition,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         lists: Lists::Commas,
         within: None,
         applies: None,
@@ -306,7 +306,7 @@ impl Setting {
         self
     }
 
-    const fn kind(mut self, kind: Kind) -> Setting {
+    const fn kind(mut self, kind: ValueKind) -> Setting {
         self.kind = kind;
         self
     }
@@ -347,7 +347,7 @@ impl Setting {
         self
     }
 
-    const fn examples(mut self, examples: [&'static str; 2]) -> Setting {
+    const fn tried_with(mut self, examples: [&'static str; 2]) -> Setting {
         self.examples = examples;
         self
     }

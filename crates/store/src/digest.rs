@@ -13,20 +13,20 @@ use super::{RunId, Store, StoreError, VisitKey, objects, series};
 const FORMAT: &str = "farlink run 1";
 
 /// A table's part in the digest.
-struct Part {
+struct DigestPart {
     table: &'static str,
     key: &'static str,
     /// Columns in order.
     columns: &'static str,
     /// Last column: its contents count, not their packing.
-    packed: Option<Packed>,
+    packed: Option<PackedColumn>,
     order: &'static str,
     /// Condition on the rows that have data.
     only: &'static str,
 }
 
 /// A column whose contents are packed.
-struct Packed {
+struct PackedColumn {
     #[cfg_attr(not(test), expect(dead_code, reason = "the test counts columns by their names"))]
     column: &'static str,
     /// SQL expression of its contents.
@@ -37,14 +37,14 @@ struct Packed {
     to_json: fn(ValueRef<'_>) -> Result<String, StoreError>,
 }
 
-const OBJECTS: Packed = Packed {
+const OBJECTS: PackedColumn = PackedColumn {
     column: "objects",
     expression: objects::TEXTS,
     tag: b'o',
     to_json: |value| objects::to_json(&String::from_utf8_lossy(bytes(value))),
 };
 
-const SERIES: Packed = Packed {
+const SERIES: PackedColumn = PackedColumn {
     column: "series",
     expression: "series",
     tag: b's',
@@ -63,7 +63,7 @@ fn bytes(value: ValueRef<'_>) -> &[u8] {
 const EVENTS: &str = "event";
 
 /// The digested columns. A column of the schema that is not listed here must be in the exceptions of the test below.
-static PARTS: [Part; 12] = [
+static PARTS: [DigestPart; 12] = [
     part("run", "plan_digest, farlink_version, seed, repetitions, journeys", "id").keyed("id"),
     part(
         "journey",
@@ -104,21 +104,21 @@ static PARTS: [Part; 12] = [
 ];
 
 /// A part of all rows of a table.
-const fn part(table: &'static str, columns: &'static str, order: &'static str) -> Part {
-    Part { table, key: "run_id", columns, packed: None, order, only: "TRUE" }
+const fn part(table: &'static str, columns: &'static str, order: &'static str) -> DigestPart {
+    DigestPart { table, key: "run_id", columns, packed: None, order, only: "TRUE" }
 }
 
-impl Part {
-    const fn keyed(self, key: &'static str) -> Part {
-        Part { key, ..self }
+impl DigestPart {
+    const fn keyed(self, key: &'static str) -> DigestPart {
+        DigestPart { key, ..self }
     }
 
-    const fn packed(self, packed: Packed) -> Part {
-        Part { packed: Some(packed), ..self }
+    const fn packed(self, packed: PackedColumn) -> DigestPart {
+        DigestPart { packed: Some(packed), ..self }
     }
 
-    const fn only(self, only: &'static str) -> Part {
-        Part { only, ..self }
+    const fn only(self, only: &'static str) -> DigestPart {
+        DigestPart { only, ..self }
     }
 }
 
@@ -140,10 +140,10 @@ impl Store {
 fn hash_part(
     store: &Store,
     run: RunId,
-    part: &Part,
+    part: &DigestPart,
     hasher: &mut blake3::Hasher,
 ) -> Result<(), StoreError> {
-    let Part { table, key, columns, packed, order, only } = part;
+    let DigestPart { table, key, columns, packed, order, only } = part;
     let contents = packed.as_ref().map_or_else(String::new, |it| format!(", {}", it.expression));
     let sql = format!(
         "SELECT {columns}{contents} FROM {table} WHERE {key} = ?1 AND {only} ORDER BY {order}"
@@ -236,9 +236,9 @@ mod tests {
     fn every_column_counts_or_is_known_not_to() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::create(&directory.path().join("s")).unwrap();
-        for Part { table, .. } in &PARTS {
+        for DigestPart { table, .. } in &PARTS {
             let parts = PARTS.iter().filter(|part| part.table == *table);
-            let columns = |part: &'static Part| {
+            let columns = |part: &'static DigestPart| {
                 part.columns.split(", ").chain(part.packed.as_ref().map(|packed| packed.column))
             };
             let counted: Vec<&str> = parts.flat_map(columns).collect();

@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 use scenario::settings::ColumnType;
 use thiserror::Error;
 
-use crate::visit_table::{self, Cell};
+use crate::visit_table::{self, ColumnValue};
 use crate::{RunId, Store, StoreError};
 
 /// Failed to write the table.
@@ -58,7 +58,7 @@ pub fn write_visits(
     for index in 0..first.len() {
         let mut writer =
             group.next_column()?.expect("the schema has as many columns as the first row");
-        let column: Vec<&Cell> = rows.iter().map(|row| &row[index]).collect();
+        let column: Vec<&ColumnValue> = rows.iter().map(|row| &row[index]).collect();
         write_column(writer.untyped(), &column)?;
         writer.close()?;
     }
@@ -68,7 +68,7 @@ pub fn write_visits(
 }
 
 /// The column of a cell.
-fn field(cell: &Cell) -> Result<Type, ParquetError> {
+fn field(cell: &ColumnValue) -> Result<Type, ParquetError> {
     let (physical, logical) = match cell.kind {
         ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         ColumnType::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
@@ -80,19 +80,22 @@ fn field(cell: &Cell) -> Result<Type, ParquetError> {
         .build()
 }
 
-fn write_column(writer: &mut ColumnWriter<'_>, cells: &[&Cell]) -> Result<(), ParquetExportError> {
-    let defined = |cell: &&&Cell| !cell.value.is_empty();
+fn write_column(
+    writer: &mut ColumnWriter<'_>,
+    cells: &[&ColumnValue],
+) -> Result<(), ParquetExportError> {
+    let defined = |cell: &&&ColumnValue| !cell.value.is_empty();
     let levels: Vec<i16> = cells.iter().map(|cell| i16::from(defined(&cell))).collect();
     let cells = cells.iter().filter(defined);
     match writer {
         ColumnWriter::Int64ColumnWriter(writer) => {
             // The logical type is unsigned, the bits are the same.
-            let whole = |cell: &&Cell| Ok(parsed::<u64>(cell)? as i64);
+            let whole = |cell: &&ColumnValue| Ok(parsed::<u64>(cell)? as i64);
             let values = cells.map(whole).collect::<Result<Vec<_>, ParquetExportError>>()?;
             writer.write_batch(&values, Some(&levels), None)?;
         }
         ColumnWriter::DoubleColumnWriter(writer) => {
-            let number = |cell: &&Cell| match cell.value.as_str() {
+            let number = |cell: &&ColumnValue| match cell.value.as_str() {
                 "unlimited" => Ok(f64::INFINITY),
                 _ => parsed(cell),
             };
@@ -109,8 +112,8 @@ fn write_column(writer: &mut ColumnWriter<'_>, cells: &[&Cell]) -> Result<(), Pa
     Ok(())
 }
 
-fn parsed<T: std::str::FromStr>(cell: &Cell) -> Result<T, ParquetExportError> {
-    let Cell { column, value, .. } = cell;
+fn parsed<T: std::str::FromStr>(cell: &ColumnValue) -> Result<T, ParquetExportError> {
+    let ColumnValue { column, value, .. } = cell;
     value.parse().map_err(|_| ParquetExportError::NoNumber { column, value: value.clone() })
 }
 

@@ -1,14 +1,14 @@
 //! The table of a run's visits that exports write: a row per visit, with the scenario beside each.
 
 use scenario::Floors;
-use scenario::settings::ColumnType::{self, Number, Text, Whole};
+use scenario::settings::ColumnType::{self, Text, Whole};
 use scenario::settings::SETTINGS;
 
 use super::{JourneyRow, RunId, Store, StoreError, VisitRow};
 
 /// A value in its column.
 #[derive(Debug)]
-pub(super) struct Cell {
+pub(super) struct ColumnValue {
     /// Name of the column.
     pub(super) column: &'static str,
     /// Type of the column.
@@ -18,7 +18,7 @@ pub(super) struct Cell {
 }
 
 /// The rows of `run`; all have the same columns.
-pub(super) fn rows(store: &Store, run: RunId) -> Result<Vec<Vec<Cell>>, StoreError> {
+pub(super) fn rows(store: &Store, run: RunId) -> Result<Vec<Vec<ColumnValue>>, StoreError> {
     let journeys = store.journeys(run)?;
     let row_of = |visit: &VisitRow| {
         // Journeys are in the plan's order, so they can be searched by position.
@@ -31,9 +31,9 @@ pub(super) fn rows(store: &Store, run: RunId) -> Result<Vec<Vec<Cell>>, StoreErr
     store.visits(run)?.iter().map(row_of).collect()
 }
 
-fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<Cell> {
+fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<ColumnValue> {
     let scenario = &journey.scenario;
-    let setting = |setting: &scenario::settings::Setting| Cell {
+    let setting = |setting: &scenario::settings::Setting| ColumnValue {
         column: setting.column,
         kind: setting.column_type(),
         value: setting.cell(scenario),
@@ -54,7 +54,7 @@ fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<Cell> {
     row
 }
 
-fn measured(visit: &VisitRow) -> [Cell; 23] {
+fn measured(visit: &VisitRow) -> [ColumnValue; 23] {
     let floor = |column, floor: fn(Floors) -> u64| optional(column, Whole, visit.floors.map(floor));
     [
         cell("view", Text, &visit.view),
@@ -83,10 +83,10 @@ fn measured(visit: &VisitRow) -> [Cell; 23] {
     ]
 }
 
-fn cell(column: &'static str, kind: ColumnType, value: impl ToString) -> Cell {
-    Cell { column, kind, value: value.to_string() }
+fn cell(column: &'static str, kind: ColumnType, value: impl ToString) -> ColumnValue {
+    ColumnValue { column, kind, value: value.to_string() }
 }
 
-fn optional<T: ToString>(column: &'static str, kind: ColumnType, value: Option<T>) -> Cell {
-    Cell { column, kind, value: value.map_or_else(String::new, |value| value.to_string()) }
+fn optional<T: ToString>(column: &'static str, kind: ColumnType, value: Option<T>) -> ColumnValue {
+    ColumnValue { column, kind, value: value.map_or_else(String::new, |value| value.to_string()) }
 }

@@ -37,7 +37,7 @@ mod server;
 mod supervisor;
 
 use ::chromium::ChromiumError;
-use messages::{Begin, Channel, ChannelError, FromClient, Prepared};
+use messages::{Channel, ChannelError, FromClient, Prepared, StartSignal};
 
 pub use capture::Frame;
 pub use executor::{Emulation, Tell};
@@ -183,7 +183,7 @@ fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The world of a node: its clock starts with the emulator's.
-fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
+fn world_config(source: Source, begin: &StartSignal, detail: Detail) -> real::Config {
     let recording = match detail {
         Detail::Records | Detail::Bodies => Recording::Endpoints,
         Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),

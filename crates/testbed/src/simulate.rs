@@ -18,8 +18,8 @@ use units::Time;
 use world::sim;
 
 use crate::tour::{
-    self, ArrivedBody, Detail, Kept, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
-    Traffic, Visitor, Witness,
+    self, ArrivedBody, Detail, KeptSeries, Library, Limits, Observed, Packets, PepLog, PepPlace,
+    StepLog, Traffic, Visitor, Witness,
 };
 
 mod stage;
@@ -94,9 +94,9 @@ impl Simulator {
         let Stage { mut plan, clients, meters, proxied, pep } =
             Stage::set(scenario, &ready, &arms, &network, seed, detail, recall)?;
         let addresses = tour::proxy_addresses(scenario);
-        let middleman = Middleman { addresses, proxied };
+        let middleman = ProxyLogs { addresses, proxied };
         let (split, stands) = pep.map(|pep| (pep.log, pep.stands)).unzip();
-        let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| Split { log, place });
+        let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| PepLogs { log, place });
         let lead = tour::lead(scenario, &ready.page, &network);
         let visitors = Visitor::all(scenario, seed).into_iter().map(|one| one.after(lead));
         let visitors: Vec<Visitor> = visitors.collect();
@@ -112,7 +112,7 @@ impl Simulator {
             }
             let browser = Rc::new(browser);
             let (meters, middleman) = (meters.clone(), middleman.clone());
-            let watched = Watched { meters, middleman, split: split.clone() };
+            let watched = SimulatedWitness { meters, middleman, split: split.clone() };
             tours.push(tour::tour(browser, scenario, pages.clone(), watched, *visitor));
         }
         let first = tours.remove(0);
@@ -174,27 +174,27 @@ fn on(
 
 /// The simulated world reports everything except the effect of HTTP's own windows, and a proxy's steps for each
 /// request.
-struct Watched {
+struct SimulatedWitness {
     meters: Meters,
-    middleman: Middleman,
-    split: Option<Split>,
+    middleman: ProxyLogs,
+    split: Option<PepLogs>,
 }
 
 /// The PEP of a journey, if there is one.
 #[derive(Clone)]
-struct Split {
+struct PepLogs {
     place: PepPlace,
     log: PepLog,
 }
 
 /// The proxies of a journey, nearest to the clients first.
 #[derive(Clone)]
-struct Middleman {
+struct ProxyLogs {
     addresses: Vec<IpAddr>,
     proxied: StepLog,
 }
 
-impl Witness for Watched {
+impl Witness for SimulatedWitness {
     fn report(&self) -> world::report::Report {
         report()
     }
@@ -204,10 +204,10 @@ impl Witness for Watched {
     }
 
     fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
-        if let Some(Split { place, .. }) = &self.split {
+        if let Some(PepLogs { place, .. }) = &self.split {
             return tour::pep_events(*place, &report().endpoints, since);
         }
-        let Middleman { addresses, proxied } = &self.middleman;
+        let ProxyLogs { addresses, proxied } = &self.middleman;
         if addresses.is_empty() {
             return Vec::new();
         }
@@ -218,9 +218,9 @@ impl Witness for Watched {
         self.split.as_ref()?.log.carried()
     }
 
-    fn kept(&self, client: IpAddr, since: Time) -> Option<Kept> {
+    fn kept(&self, client: IpAddr, since: Time) -> Option<KeptSeries> {
         let (movements, arrivals) = (sim::movements(client, since), sim::arrivals(client, since));
-        Some(Kept { movements, arrivals })
+        Some(KeptSeries { movements, arrivals })
     }
 }
 

@@ -36,7 +36,7 @@ use page::Page;
 use record::VisitRecord;
 use units::Time;
 
-pub(crate) use self::account::{Account, Wish, Witness};
+pub(crate) use self::account::{Account, SeriesRequest, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub(crate) use self::course::Course;
 pub(crate) use self::earlier::lead;
@@ -56,7 +56,7 @@ pub(crate) use self::pep::{
 pub(crate) use self::proxied::events as proxied_events;
 pub(crate) use self::proxy::Proxy;
 pub(crate) use self::ready::{Arms, Ready, Visitable};
-pub(crate) use self::recorded::Kept;
+pub(crate) use self::recorded::KeptSeries;
 pub(crate) use self::resolution::Resolver;
 pub(crate) use self::route::{
     STRETCH, proxy_address, proxy_addresses, proxy_hops, proxy_ports, stretch,
@@ -109,7 +109,7 @@ pub(crate) fn tour(
                 course.forget(&session);
             }
             began = Some(world::now());
-            let wish = Wish { record, since };
+            let wish = SeriesRequest { record, since };
             let visit = visit(&session, &pages[step.page], &witness, visitor, step.view, wish);
             let record = visit.await;
             records.extend(step.is_measured.then_some(record));
@@ -152,7 +152,7 @@ async fn visit(
     witness: &impl Witness,
     visitor: Visitor,
     view: View,
-    wish: Wish,
+    wish: SeriesRequest,
 ) -> VisitRecord {
     let account = Account::open(witness).wishing(wish);
     let visited = session.visit(&page.plan, VISIT_LIMIT).await;

@@ -10,8 +10,8 @@ mod comparison;
 pub use browser::Bias;
 pub use browser::{BrowserCell, NETWORK_RULES};
 pub use browser::{CoalescedCell, coalesced_difference};
+pub use comparison::{JudgedCell, ProtocolPair};
 pub use comparison::{LogQuartiles, SPLITS};
-pub use comparison::{Pair, Subject};
 
 use self::browser::{browser_cells, median_error};
 use self::comparison::{Comparison, ratio};
@@ -142,8 +142,8 @@ fn times_better(row: &Row) -> Option<f64> {
 
 /// The data to judge, as figures need it.
 struct Evidence {
-    subjects: Vec<Subject>,
-    pairs: Vec<Pair>,
+    subjects: Vec<JudgedCell>,
+    pairs: Vec<ProtocolPair>,
     sim: Vec<LogQuartiles>,
     emu: Vec<LogQuartiles>,
     toy: Vec<LogQuartiles>,
@@ -177,7 +177,7 @@ impl Evidence {
 
     fn take(&mut self, seed: u64, index: usize, cell: &Cell, sim: &Sample, emu: &Sample) {
         let network = cell.network();
-        self.subjects.push(Subject { cell: index, lossy: cell.lossy, network });
+        self.subjects.push(JudgedCell { cell: index, lossy: cell.lossy, network });
         self.sim.push(log_quartiles(sim));
         self.emu.push(log_quartiles(emu));
         self.toy.push([cell.toy_ms.max(f64::MIN_POSITIVE).ln(); 3]);
@@ -213,7 +213,7 @@ impl Evidence {
     }
 
     fn subject_results(&self, sim: &Comparison<'_>, toy: &Comparison<'_>) -> Vec<SubjectResult> {
-        let result = |(index, subject): (usize, &Subject)| SubjectResult {
+        let result = |(index, subject): (usize, &JudgedCell)| SubjectResult {
             cell: subject.cell,
             sim_ms: self.sim[index].map(f64::exp),
             emu_ms: self.emu[index].map(f64::exp),
@@ -225,7 +225,7 @@ impl Evidence {
     }
 
     fn pair_results(&self) -> Vec<PairResult> {
-        let result = |pair: &Pair| PairResult {
+        let result = |pair: &ProtocolPair| PairResult {
             first: self.subjects[pair.first].cell,
             second: self.subjects[pair.second].cell,
             sim: ratio(&self.sim, *pair),
@@ -246,8 +246,8 @@ fn is_enough(cell: &Cell, needs: &Needs) -> bool {
 }
 
 /// The subjects that differ in protocol alone.
-fn pairs(cells: &[Cell], subjects: &[Subject]) -> Vec<Pair> {
-    let same_but_protocol = |one: &Subject, other: &Subject| {
+fn pairs(cells: &[Cell], subjects: &[JudgedCell]) -> Vec<ProtocolPair> {
+    let same_but_protocol = |one: &JudgedCell, other: &JudgedCell| {
         let (one, other) = (&cells[one.cell].scenario, &cells[other.cell].scenario);
         let mut twin = (**one).clone();
         twin.stack.protocol = other.stack.protocol;
@@ -257,7 +257,7 @@ fn pairs(cells: &[Cell], subjects: &[Subject]) -> Vec<Pair> {
     for (second, other) in subjects.iter().enumerate() {
         let firsts = subjects[..second].iter().enumerate();
         let firsts = firsts.filter(|(_, one)| same_but_protocol(one, other));
-        pairs.extend(firsts.map(|(first, _)| Pair { first, second }));
+        pairs.extend(firsts.map(|(first, _)| ProtocolPair { first, second }));
     }
     pairs
 }

@@ -135,7 +135,7 @@ fn check_distinct(source: &Source, parts: &[Part]) -> Result<(), ExperimentError
 /// The limits of a table, each read by `read`.
 fn limits(
     source: &Source,
-    table: &Limits,
+    table: &TypedLimits,
     read: fn(&str, &Scalar) -> Result<Target, Problem>,
 ) -> Result<Vec<Target>, ExperimentError> {
     let target = |(key, limit): (&Spanned<String>, &Spanned<Scalar>)| {
@@ -195,7 +195,7 @@ fn unknown(key: &str) -> Problem {
 pub type Typed = Option<Spanned<Scalar>>;
 
 /// Limits by the names of figures.
-pub type Limits = BTreeMap<Spanned<String>, Spanned<Scalar>>;
+pub type TypedLimits = BTreeMap<Spanned<String>, Spanned<Scalar>>;
 
 /// The file.
 #[derive(Debug, Deserialize)]
@@ -210,9 +210,9 @@ pub struct RawSuite {
     #[serde(default)]
     pub needs: RawNeeds,
     #[serde(default)]
-    pub targets: Limits,
+    pub targets: TypedLimits,
     #[serde(default)]
-    pub better_than_toy: Limits,
+    pub better_than_toy: TypedLimits,
     #[serde(default)]
     pub part: Vec<Tree>,
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use clap::CommandFactory;
-use scenario::settings::{Kind, Lists, SETTINGS, Setting};
+use scenario::settings::{Lists, SETTINGS, Setting, ValueKind};
 
 use super::output;
 use crate::args::{Cli, Document};
@@ -67,7 +67,7 @@ fn settings() -> String {
         let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
         let names = setting.names().into_iter().map(|name| format!("`{name}`"));
         let values = match setting.kind {
-            Kind::Whole(least, most) => format!("{least} to {most}"),
+            ValueKind::Whole(least, most) => format!("{least} to {most}"),
             _ => names.collect::<Vec<_>>().join(", "),
         };
         let help = help.replace('|', "\\|");

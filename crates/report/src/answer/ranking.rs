@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use record::{Outcome, VisitRecord};
 use statistics::{Comparison, NoInterval, Pair, Sample, Verdict, compare};
 
-use super::{Arm, Place, SMALL};
+use super::{Arm, LoadKey, SMALL};
 
 /// Arms by rank, best first.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    ranks: Vec<Vec<Placed>>,
+    ranks: Vec<Vec<RankedArm>>,
 }
 
 /// An arm at its rank.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct RankedArm {
     /// Index of the arm.
     pub arm: usize,
     /// Its median, in nanoseconds.
@@ -42,18 +42,18 @@ pub enum Gap {
 
 impl Ranking {
     /// Ranks arms by the values of their loads; arms without any are left out.
-    pub(super) fn of(arms: &[(usize, BTreeMap<Place, f64>)], seed: u64) -> Ranking {
+    pub(super) fn of(arms: &[(usize, BTreeMap<LoadKey, f64>)], seed: u64) -> Ranking {
         let median =
-            |values: &BTreeMap<Place, f64>| Some(Sample::new(values.values().copied())?.median());
-        let mut sorted: Vec<(f64, usize, &BTreeMap<Place, f64>)> =
+            |values: &BTreeMap<LoadKey, f64>| Some(Sample::new(values.values().copied())?.median());
+        let mut sorted: Vec<(f64, usize, &BTreeMap<LoadKey, f64>)> =
             arms.iter().filter_map(|(arm, values)| Some((median(values)?, *arm, values))).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let Some(&(_, _, best)) = sorted.first() else { return Ranking::default() };
-        let mut ranks: Vec<Vec<Placed>> = Vec::new();
+        let mut ranks: Vec<Vec<RankedArm>> = Vec::new();
         let mut leader = best;
         for (place, &(median_ns, arm, values)) in sorted.iter().enumerate() {
             let behind = if place == 0 { None } else { versus(best, values, seed) };
-            let placed = Placed { arm, median_ns, behind };
+            let placed = RankedArm { arm, median_ns, behind };
             let apart = || match std::ptr::eq(leader, best) {
                 true => behind,
                 false => versus(leader, values, seed),
@@ -72,17 +72,17 @@ impl Ranking {
     }
 
     /// The arms of each rank.
-    pub fn ranks(&self) -> &[Vec<Placed>] {
+    pub fn ranks(&self) -> &[Vec<RankedArm>] {
         &self.ranks
     }
 
     /// The arms of the first rank, the least median first.
-    pub fn first(&self) -> &[Placed] {
+    pub fn first(&self) -> &[RankedArm] {
         self.ranks.first().map_or(&[], Vec::as_slice)
     }
 
     /// All arms, the least median first.
-    pub fn placed(&self) -> impl Iterator<Item = &Placed> {
+    pub fn placed(&self) -> impl Iterator<Item = &RankedArm> {
         self.ranks.iter().flatten()
     }
 
@@ -120,8 +120,8 @@ impl Gap {
 
 /// Compares the loads that the arms have in common.
 fn versus(
-    first: &BTreeMap<Place, f64>,
-    second: &BTreeMap<Place, f64>,
+    first: &BTreeMap<LoadKey, f64>,
+    second: &BTreeMap<LoadKey, f64>,
     seed: u64,
 ) -> Option<Comparison> {
     let pairs = first
@@ -131,9 +131,9 @@ fn versus(
 }
 
 /// Compares every arm with every other: the rows of a matrix, in the order of `arms`.
-pub fn matrix(arms: &[BTreeMap<Place, f64>], seed: u64) -> Vec<Vec<Option<Comparison>>> {
+pub fn matrix(arms: &[BTreeMap<LoadKey, f64>], seed: u64) -> Vec<Vec<Option<Comparison>>> {
     let row =
-        |one: &BTreeMap<Place, f64>| arms.iter().map(|other| versus(one, other, seed)).collect();
+        |one: &BTreeMap<LoadKey, f64>| arms.iter().map(|other| versus(one, other, seed)).collect();
     arms.iter().map(row).collect()
 }
 

@@ -6,7 +6,7 @@ use record::{ConnectionRecord, EventKind, RadioRecord, SentAgain, VisitRecord};
 use serde::Serialize;
 use tcp::Cause;
 
-use super::{Drawn, Mechanism, since_start};
+use super::{DrawnConnection, Mechanism, since_start};
 use crate::escape::html;
 use crate::number::{grouped, ms};
 use crate::rows::csv;
@@ -123,7 +123,7 @@ fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
 }
 
 fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> String {
-    let Drawn { name, host, carried, .. } = Drawn::of(index, connection);
+    let DrawnConnection { name, host, carried, .. } = DrawnConnection::of(index, connection);
     let drawn = if mechanism.drawn.iter().any(|of| of.connection == index) { "yes" } else { "no" };
     let its = mechanism.resent.iter().filter(|one| one.connection == Some(index as u32));
     let by = |cause: Cause| its.clone().filter(|one| one.cause == cause.name()).count() as u64;

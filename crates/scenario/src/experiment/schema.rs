@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::resolve::{FORMAT, MOST_REPETITIONS, OWN};
 use crate::Order;
-use crate::settings::{Kind, SETTINGS, Setting};
+use crate::settings::{SETTINGS, Setting, ValueKind};
 
 /// The schema (draft 2020-12). It checks keys, types and names; what texts mean, `farlink run` checks. A network's
 /// own settings without a row in the table are open.
@@ -110,16 +110,18 @@ fn axis(setting: &Setting) -> Value {
 fn scalar(setting: &Setting) -> Value {
     let boolean = json!({ "type": "boolean" });
     match &setting.kind {
-        Kind::Text => json!({
+        ValueKind::Text => json!({
             "type": ["string", "number", "boolean"], "examples": setting.examples(),
         }),
-        Kind::Number => json!({ "type": ["string", "number"], "examples": setting.examples() }),
-        Kind::Whole(least, most) => json!({ "anyOf": [
+        ValueKind::Number => {
+            json!({ "type": ["string", "number"], "examples": setting.examples() })
+        }
+        ValueKind::Whole(least, most) => json!({ "anyOf": [
             { "type": "integer", "minimum": least, "maximum": most },
             { "type": "string", "pattern": "^[0-9]+$" },
         ] }),
-        Kind::Truth => json!({ "anyOf": [{ "enum": ["on", "off"] }, boolean] }),
-        Kind::Names(_, spellings) => {
+        ValueKind::Truth => json!({ "anyOf": [{ "enum": ["on", "off"] }, boolean] }),
+        ValueKind::Names(_, spellings) => {
             let names = spellings();
             match names.contains(&"on") {
                 true => json!({ "anyOf": [{ "enum": names }, boolean] }),

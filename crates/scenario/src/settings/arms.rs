@@ -1,6 +1,6 @@
 //! Compared alternatives: route, transport, stack, order of responses.
 
-use super::Kind::{Names, Truth, Whole};
+use super::ValueKind::{Names, Truth, Whole};
 use super::read::{
     is_loader, megabits, milliseconds, named, or_empty, parsed, put, refused, tcp_knob,
 };
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Setting] = &[
     .within("route")
     .words("RTT beyond the proxy's place", "{} beyond", "")
     .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0))))
-    .examples(["10ms", "20ms"]),
+    .tried_with(["10ms", "20ms"]),
     row(
         "proxy_rate",
         "",
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("rate beyond the proxy's place", "{} beyond", "")
     .unset("unlimited")
     .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s))
-    .examples(["1mbit", "2mbit"]),
+    .tried_with(["1mbit", "2mbit"]),
     row(
         "route",
         "route",
@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .words("route", "route {}", "{}")
-    .examples(["pep", "proxy"]),
+    .tried_with(["pep", "proxy"]),
     row(
         "transport.tcp",
         "tcp",
@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .column("tcp_server")
     .words("TCP", "TCP {}", "{}")
-    .examples(["linux-3.2", "linux-6,hz=250"]),
+    .tried_with(["linux-3.2", "linux-6,hz=250"]),
     row(
         "transport.congestion",
         "congestion",
@@ -103,7 +103,7 @@ pub(super) const ROWS: &[Setting] = &[
     .within("transport.tcp")
     .column("congestion")
     .unlisted()
-    .examples(["reno", "bbr"]),
+    .tried_with(["reno", "bbr"]),
     row(
         "transport.initial_window_segments",
         "initial-window",
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("tcp_client")
     .words("TCP of the client", "client's TCP {}", "")
     .unset("the same")
-    .examples(["linux-3.0", "linux-3.2"]),
+    .tried_with(["linux-3.0", "linux-3.2"]),
     row(
         "stack.tls",
         "tls",
@@ -180,7 +180,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("security")
     .words("TLS settings", "TLS with {}", "TLS {}")
     .unset("as its version")
-    .examples(["chain=4KB", "chain=8KB"]),
+    .tried_with(["chain=4KB", "chain=8KB"]),
     row(
         "stack.connections_per_host",
         "connections-per-host",
@@ -285,7 +285,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("QUIC", "QUIC with {}", "QUIC {}")
     .unset("as its arm")
     .needs(&[(|s| is_loader(s) || s.quic.migrate_at_ns.is_none(), "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)")])
-    .examples(["iw=20", "iw=32"]),
+    .tried_with(["iw=20", "iw=32"]),
     row(
         "stack.multiplexing",
         "multiplexing",
@@ -306,7 +306,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("multiplexing", "multiplexing with {}", "multiplexing {}")
     .unset("as Chrome")
     .needs(&[(is_loader, "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)")])
-    .examples(["streams=8", "streams=9"]),
+    .tried_with(["streams=8", "streams=9"]),
     row(
         "server.keep_alive",
         "keep-alive",
@@ -325,7 +325,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("keep_alive")
     .words("keep-alive", "keep-alive {}", "")
     .unset("usual")
-    .examples(["idle=5s", "requests=100"]),
+    .tried_with(["idle=5s", "requests=100"]),
     row(
         "client.priorities",
         "priorities",
@@ -344,7 +344,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("priorities", "priorities {}", "")
     .unset("the page's own")
     .needs(&[(is_loader, "Chromium has its own priorities: leave the mapping out, or use the client `loader`")])
-    .examples(["chrome", "equal"]),
+    .tried_with(["chrome", "equal"]),
     row(
         "server.scheduler",
         "scheduler",
@@ -424,7 +424,7 @@ pub(super) const ROWS: &[Setting] = &[
     .unset("usual")
     .text_of(|s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes} B"))))
     .needs(&[(|s| !s.stack.protocol.is_h1() && !s.stack.protocol.is_quic(), "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")])
-    .examples(["4KB", "8KB"]),
+    .tried_with(["4KB", "8KB"]),
     row(
         "server.notsent_lowat",
         "notsent-lowat",
@@ -442,7 +442,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("notsent lowat", "{} unsent", "notsent lowat {}")
     .unset("usual")
     .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")])
-    .examples(["4KB", "8KB"]),
+    .tried_with(["4KB", "8KB"]),
 ];
 
 /// Returns true if servers have one of these schedulers.

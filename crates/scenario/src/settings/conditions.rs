@@ -1,6 +1,6 @@
 //! Conditions of comparisons: page, network, servers, client, world.
 
-use super::Kind::{Names, Number, Whole};
+use super::ValueKind::{Names, Number, Whole};
 use super::read::{
     hosts, is_loader, megabits, milliseconds, multiplier, named, nanoseconds, or_empty, parsed,
     property, put, refused, uplink,
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .column("page")
     .unlisted()
-    .examples(["synthetic:1x1KB", "synthetic:2x1KB"]),
+    .tried_with(["synthetic:1x1KB", "synthetic:2x1KB"]),
     row(
         "journey.times",
         "times",
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("journey_order")
     .words("order of pages", "{} pages", "")
     .meant(has_several_visits)
-    .examples(["listed", "drawn-anew"]),
+    .tried_with(["listed", "drawn-anew"]),
     row(
         "journey.pace",
         "pace",
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("journey_pace")
     .words("pace", "pace {}", "")
     .meant(has_several_visits)
-    .examples(["think=1s", "every=60s"]),
+    .tried_with(["think=1s", "every=60s"]),
     row(
         "journey.keeps",
         "keeps",
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("journey_keeps")
     .words("kept between visits", "keeping {}", "")
     .meant(has_several_visits)
-    .examples(["sessions", "cache"]),
+    .tried_with(["sessions", "cache"]),
     row(
         "network",
         "network",
@@ -107,7 +107,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("NETWORK", "")
     .repeated()
     .unlisted()
-    .examples(["3g,aqm=codel", "3g,aqm=pie"]),
+    .tried_with(["3g,aqm=codel", "3g,aqm=pie"]),
     row(
         "network.base",
         "",
@@ -120,7 +120,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("network_base")
     .words("network", "{}", "")
     .unset("custom")
-    .examples(["3g", "cable"]),
+    .tried_with(["3g", "cable"]),
     row(
         "network.rtt",
         "",
@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("RTT", "RTT {}", "")
     .unset(PROFILE)
     .number_of("ms", |s| s.network.rtt_ns.map(milliseconds))
-    .examples(["10ms", "20ms"]),
+    .tried_with(["10ms", "20ms"]),
     row(
         "network.down",
         "",
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("rate down", "rate down {}", "")
     .unset(PROFILE)
     .number_of("Mbit/s", |s| megabits(s.network.down_bit_per_s))
-    .examples(["1mbit", "unlimited"]),
+    .tried_with(["1mbit", "unlimited"]),
     row(
         "network.up",
         "",
@@ -165,7 +165,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("rate up", "rate up {}", "")
     .unset(PROFILE)
     .number_of("Mbit/s", |s| megabits(s.network.up_bit_per_s))
-    .examples(["1mbit", "2mbit"]),
+    .tried_with(["1mbit", "2mbit"]),
     row(
         "network.loss",
         "",
@@ -180,7 +180,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("loss", "loss {}", "")
     .unset(PROFILE)
     .number_of("%", |s| s.network.loss_ratio.map(|ratio| ratio * 100.0))
-    .examples(["1%", "100%"]),
+    .tried_with(["1%", "100%"]),
     row(
         "network.queue",
         "",
@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("queue")
     .words("queue", "queue {}", "")
     .unset(PROFILE)
-    .examples(["10pkt", "2bdp"]),
+    .tried_with(["10pkt", "2bdp"]),
     row(
         "server.origins",
         "origins",
@@ -248,7 +248,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("service_time_ns")
     .words("service time", "service time {}", "")
     .number_of("ms", |s| Some(milliseconds(s.server.service_time_ns)))
-    .examples(["1ms", "2ms"]),
+    .tried_with(["1ms", "2ms"]),
     row(
         "client.program",
         "client",
@@ -277,7 +277,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("DEVICE", "desktop")
     .column("device")
     .words("device", "device {}", "")
-    .examples(["zero", "nexus7"]),
+    .tried_with(["zero", "nexus7"]),
     row(
         "client.cpu",
         "cpu",
@@ -291,7 +291,7 @@ pub(super) const ROWS: &[Setting] = &[
     .column("cpu_multiplier")
     .words("CPU costs", "CPU costs {}", "")
     .number_of("times", |s| Some(s.client.cpu_multiplier))
-    .examples(["2x", "4x"]),
+    .tried_with(["2x", "4x"]),
     row(
         "client.browser",
         "browser",
@@ -306,7 +306,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("BROWSER", "chrome")
     .column("browser")
     .words("browser policy", "{}", "")
-    .examples(["chrome", "firefox"]),
+    .tried_with(["chrome", "firefox"]),
     row(
         "client.request_heads",
         "request-heads",
@@ -347,7 +347,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("blocked hosts", "without {}", "blocked: {}")
     .unset("none")
     .text_of(|s| s.client.blocked_hosts.join(", "))
-    .examples(["a.example", "a.example,b.example"]),
+    .tried_with(["a.example", "a.example,b.example"]),
     row(
         "clients",
         "clients",
@@ -384,7 +384,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("TIME", "0ms")
     .words("start spacing", "beginning {} apart", "spacing {}")
     .needs(ONE_CHROMIUM)
-    .examples(["1ms", "2ms"]),
+    .tried_with(["1ms", "2ms"]),
     row(
         "nuisance",
         "nuisance",
@@ -436,7 +436,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("KIND:every=TIME", "none")
     .repeated()
     .words("background traffic", "traffic {}", "")
-    .examples(["ping:every=3s", "beacon:every=3s"]),
+    .tried_with(["ping:every=3s", "beacon:every=3s"]),
     row(
         "dns",
         "dns",
@@ -449,7 +449,7 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .words("DNS", "DNS {}", "")
     .needs(&[(is_loader, "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`")])
-    .examples(["on", "hit=50%"]),
+    .tried_with(["on", "hit=50%"]),
     row(
         "record",
         "record",
@@ -463,7 +463,7 @@ pub(super) const ROWS: &[Setting] = &[
     .words("recorded", "recording {}", "")
     .unset("nothing")
     .needs(&[(|s| !(s.record.needs_movements() && s.stack.protocol.is_quic()), "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched")])
-    .examples(["windows", "packets"]),
+    .tried_with(["windows", "packets"]),
 ];
 
 /// Mbit/s, or `unlimited`.

@@ -73,7 +73,7 @@ pub(super) struct SharedPassages(Arc<Mutex<Passages>>);
 /// Retransmissions of both ends of a connection, as seen on the wire: the kernel counts them, but does not
 /// record times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct SentAgain {
+pub(super) struct RetransmissionCounter {
     client: SocketAddr,
     server: SocketAddr,
     up: Vec<Retransmit>,
@@ -86,14 +86,15 @@ impl SharedPassages {
     }
 
     /// Retransmissions so far, for connections that have any.
-    pub(super) fn sent_again(&self) -> Vec<SentAgain> {
+    pub(super) fn sent_again(&self) -> Vec<RetransmissionCounter> {
         let passages = self.lock().0.clone();
-        let connections = conversations(&passages).into_iter().map(|connection| SentAgain {
-            client: connection.client,
-            server: connection.server,
-            up: connection.up.retransmits,
-            down: connection.down.retransmits,
-        });
+        let connections =
+            conversations(&passages).into_iter().map(|connection| RetransmissionCounter {
+                client: connection.client,
+                server: connection.server,
+                up: connection.up.retransmits,
+                down: connection.down.retransmits,
+            });
         connections.filter(|sent| !sent.up.is_empty() || !sent.down.is_empty()).collect()
     }
 }
@@ -125,7 +126,7 @@ pub(super) fn other_end(one: &Endpoint) -> Endpoint {
 }
 
 /// Adds their retransmissions to the ends of connections.
-pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
+pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[RetransmissionCounter]) {
     for endpoint in endpoints {
         let (client, server) = match endpoint.active {
             true => (endpoint.local, endpoint.peer),
@@ -133,8 +134,9 @@ pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
         };
         // If an address is used twice in a journey, the later connection also gets all of them.
         let its = sent.iter().filter(|sent| (sent.client, sent.server) == (client, server));
-        let side =
-            |sent: &SentAgain| if endpoint.active { sent.up.clone() } else { sent.down.clone() };
+        let side = |sent: &RetransmissionCounter| {
+            if endpoint.active { sent.up.clone() } else { sent.down.clone() }
+        };
         endpoint.retransmits = its.flat_map(side).collect();
     }
 }
@@ -149,23 +151,23 @@ pub(super) fn tell(endpoints: &mut [Endpoint], sent: &[SentAgain]) {
 const HEADER_BYTES: u32 = 20 + 20 + 12;
 
 /// A running kernel trace, or the reason why there is none.
-pub(super) enum Trace {
+pub(super) enum KernelTrace {
     Runs(Probe),
     /// Only root of the machine may trace; other users have the samples only.
     NotAllowed,
     Failed(kernel::Error),
 }
 
-impl Trace {
+impl KernelTrace {
     /// Traces the connections from or to `ports` from now on. The network carries packets of `mtu` bytes.
-    pub(super) fn start(ports: Vec<u16>, mtu: u32) -> Trace {
+    pub(super) fn start(ports: Vec<u16>, mtu: u32) -> KernelTrace {
         if Privilege::available() == Privilege::Rootless {
-            return Trace::NotAllowed;
+            return KernelTrace::NotAllowed;
         }
         let segment_bytes = mtu.saturating_sub(HEADER_BYTES);
         match Probe::start(Wanted { ports, segment_bytes }) {
-            Ok(probe) => Trace::Runs(probe),
-            Err(error) => Trace::Failed(error),
+            Ok(probe) => KernelTrace::Runs(probe),
+            Err(error) => KernelTrace::Failed(error),
         }
     }
 
@@ -174,9 +176,9 @@ impl Trace {
     pub(super) fn tell(self, journey: &mut Emulated) {
         let began = Duration::from_nanos(journey.began_ns);
         let traced = match self {
-            Trace::Runs(probe) => probe.finish(began),
-            Trace::NotAllowed => return,
-            Trace::Failed(error) => Err(error),
+            KernelTrace::Runs(probe) => probe.finish(began),
+            KernelTrace::NotAllowed => return,
+            KernelTrace::Failed(error) => Err(error),
         };
         match traced {
             Ok(traced) => {

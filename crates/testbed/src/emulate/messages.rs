@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
 
 use super::capture::Frame;
-use super::capture::SentAgain;
+use super::capture::RetransmissionCounter;
 use crate::tour::{ArrivedBody, Detail, Shown};
 
 /// First message to every process: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct JourneyOrder {
     pub(super) scenario: Scenario,
     /// Number of the client that it is for; unused by processes other than clients.
     pub(super) client: u32,
@@ -33,7 +33,7 @@ pub(super) struct Order {
 
 /// Final answer of the supervisor to farlink.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub(super) enum SupervisorAnswer {
     /// The measured journey.
     Emulated(Box<Emulated>),
     /// Reason for the failure.
@@ -77,14 +77,14 @@ pub(super) struct Settle {
 
 /// Message of the supervisor to begin.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct StartSignal {
     /// Start of the journey's world: nanoseconds of `CLOCK_MONOTONIC`.
     pub(super) began_ns: u64,
 }
 
 /// Message of the servers' node, and of the proxy's, once it listens on all ports.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Listening;
+pub(super) struct ListeningSignal;
 
 /// Messages of a client's node to the supervisor during the journey.
 #[derive(Debug, Serialize, Deserialize)]
@@ -114,8 +114,8 @@ pub(super) struct NetworkReport {
     pub(super) links: Vec<LinkDone>,
     /// By client.
     pub(super) radios: Vec<RadioDone>,
-    pub(super) drops: Vec<Dropped>,
-    pub(super) sent_again: Vec<SentAgain>,
+    pub(super) drops: Vec<DroppedPacket>,
+    pub(super) sent_again: Vec<RetransmissionCounter>,
     pub(super) servers: ServerReport,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct RadioDone {
 
 /// A packet that did not arrive.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Dropped {
+pub(super) struct DroppedPacket {
     pub(super) at_ns: u64,
     pub(super) link: usize,
     pub(super) user: u32,
@@ -172,10 +172,10 @@ impl ServerReport {
     }
 }
 
-impl From<emu::Drop> for Dropped {
-    fn from(drop: emu::Drop) -> Dropped {
+impl From<emu::Drop> for DroppedPacket {
+    fn from(drop: emu::Drop) -> DroppedPacket {
         let emu::Drop { at, link, user, wire_bytes, cause } = drop;
-        Dropped { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
+        DroppedPacket { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
     }
 }
 

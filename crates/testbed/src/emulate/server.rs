@@ -16,7 +16,9 @@ use world::real;
 use world::report::Endpoint;
 
 use super::NodeError;
-use super::messages::{AskServers, Begin, Channel, Listening, Order, ServerReport};
+use super::messages::{
+    AskServers, Channel, JourneyOrder, ListeningSignal, ServerReport, StartSignal,
+};
 use crate::tour::{
     self, Arms, Detail, FarEnd, Library, NearEnd, PepLog, PepPlace, Proxy, Ready, StepLog,
     cross_traffic,
@@ -25,20 +27,20 @@ use crate::tour::{
 /// Serves until the supervisor is gone.
 pub(super) fn serve_origins(mut supervisor: Channel) -> Result<(), NodeError> {
     emu::reserve_memory();
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let prepared = Library::default().ready(&order.scenario).and_then(|ready| {
         let arms = ready.arms(&order.scenario)?;
         Ok((ready, arms))
     });
     let (ready, arms) = super::tell_prepared(&mut supervisor, prepared)?;
-    let begin: Begin = supervisor.receive()?;
+    let begin: StartSignal = supervisor.receive()?;
     let source = Source::new(order.seed, 0);
     let config = super::world_config(source, &begin, order.detail);
     real::run(config, run_origins(order, &ready, &arms, source, supervisor))?
 }
 
 async fn run_origins(
-    order: Order,
+    order: JourneyOrder,
     ready: &Ready,
     arms: &Arms,
     source: Source,
@@ -61,7 +63,7 @@ async fn run_origins(
     if let Some(resolver) = tour::Resolver::of(&order.scenario, &ready.page) {
         resolver.start()?;
     }
-    supervisor.send(&Listening)?;
+    supervisor.send(&ListeningSignal)?;
     answer(supervisor, || report(&meters)).await;
     Ok(())
 }
@@ -70,13 +72,13 @@ async fn run_origins(
 
 /// Serves until the supervisor is gone.
 pub(super) fn serve_proxy(mut supervisor: Channel) -> Result<(), NodeError> {
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let prepared = Library::default().ready(&order.scenario).and_then(|ready| {
         let arms = ready.arms(&order.scenario)?;
         Ok((ready, arms))
     });
     let (ready, arms) = super::tell_prepared(&mut supervisor, prepared)?;
-    let begin: Begin = supervisor.receive()?;
+    let begin: StartSignal = supervisor.receive()?;
     let source = Source::new(order.seed, 0);
     let mut config = super::world_config(source, &begin, order.detail);
     config.hosts = tour::hosts(&ready.page, order.scenario.hosting).collect();
@@ -84,7 +86,7 @@ pub(super) fn serve_proxy(mut supervisor: Channel) -> Result<(), NodeError> {
 }
 
 async fn run_proxy(
-    order: Order,
+    order: JourneyOrder,
     ready: &Ready,
     arms: &Arms,
     source: Source,
@@ -95,7 +97,7 @@ async fn run_proxy(
     for proxy in proxies.map_err(NodeError::Scenario)? {
         proxy.start(&meters, &journal)?;
     }
-    supervisor.send(&Listening)?;
+    supervisor.send(&ListeningSignal)?;
     let report = || ServerReport { proxied: journal.all(), ..report(&meters) };
     answer(supervisor, report).await;
     Ok(())
@@ -108,13 +110,13 @@ async fn run_proxy(
 
 /// Runs the half beyond the network, until the supervisor is gone.
 pub(super) fn serve_far_pep(mut supervisor: Channel) -> Result<(), NodeError> {
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let far = FarEnd::of(&order.scenario).ok_or_else(|| "the route has no PEP".to_owned());
     let far = super::tell_prepared(&mut supervisor, far)?;
     let config = begun(&mut supervisor, &order)?;
     real::run(config, async move {
         let _remote = far.start()?;
-        supervisor.send(&Listening)?;
+        supervisor.send(&ListeningSignal)?;
         answer(supervisor, || report(&Meters::default())).await;
         Ok(())
     })?
@@ -123,7 +125,7 @@ pub(super) fn serve_far_pep(mut supervisor: Channel) -> Result<(), NodeError> {
 /// Runs the half on the clients' side, until the supervisor is gone; reports that it listens once the leg is
 /// established.
 pub(super) fn serve_near_pep(mut supervisor: Channel) -> Result<(), NodeError> {
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let prepared = Library::default().ready(&order.scenario);
     let prepared = prepared.and_then(|ready| near(&order, &ready));
     let near = super::tell_prepared(&mut supervisor, prepared)?;
@@ -131,22 +133,22 @@ pub(super) fn serve_near_pep(mut supervisor: Channel) -> Result<(), NodeError> {
     real::run(config, async move {
         let log = PepLog::default();
         near.start(&log).await?;
-        supervisor.send(&Listening)?;
+        supervisor.send(&ListeningSignal)?;
         let report = || ServerReport { carried: log.carried(), ..report(&Meters::default()) };
         answer(supervisor, report).await;
         Ok(())
     })?
 }
 
-fn near(order: &Order, ready: &Ready) -> Result<NearEnd, String> {
+fn near(order: &JourneyOrder, ready: &Ready) -> Result<NearEnd, String> {
     let plan = ready.load_plan(&order.scenario)?;
     let arms: &[Arm] = plan.arms();
     NearEnd::of(&order.scenario, &ready.page, arms).ok_or_else(|| "the route has no PEP".to_owned())
 }
 
 /// Configuration of the node's world, received when the supervisor starts it.
-fn begun(supervisor: &mut Channel, order: &Order) -> Result<real::Config, NodeError> {
-    let begin: Begin = supervisor.receive()?;
+fn begun(supervisor: &mut Channel, order: &JourneyOrder) -> Result<real::Config, NodeError> {
+    let begin: StartSignal = supervisor.receive()?;
     Ok(super::world_config(Source::new(order.seed, 0), &begin, order.detail))
 }
 
@@ -187,35 +189,35 @@ pub(super) fn report(meters: &Meters) -> ServerReport {
 // latest report.
 
 /// The intermediary between a client and the hosts.
-pub(super) enum Between {
+pub(super) enum Intermediary {
     Nobody,
-    Proxy(Middleman),
-    Pep(Split),
+    Proxy(ProxyEvents),
+    Pep(PepCounters),
 }
 
 /// An HTTP proxy.
-pub(super) struct Middleman {
+pub(super) struct ProxyEvents {
     address: IpAddr,
     proxied: RefCell<Vec<Proxied>>,
     endpoints: RefCell<Vec<Endpoint>>,
 }
 
 /// A PEP.
-pub(super) struct Split {
+pub(super) struct PepCounters {
     place: PepPlace,
     carried: Cell<Option<Carried>>,
     endpoints: RefCell<Vec<Endpoint>>,
 }
 
-impl Between {
+impl Intermediary {
     /// The intermediary of a scenario.
-    pub(super) fn of(scenario: &Scenario) -> Between {
+    pub(super) fn of(scenario: &Scenario) -> Intermediary {
         let endpoints = RefCell::default();
         if let Some(place) = PepPlace::of(scenario) {
-            return Between::Pep(Split { place, carried: Cell::default(), endpoints });
+            return Intermediary::Pep(PepCounters { place, carried: Cell::default(), endpoints });
         }
-        let Some(address) = tour::proxy_address(scenario) else { return Between::Nobody };
-        Between::Proxy(Middleman { address, proxied: RefCell::default(), endpoints })
+        let Some(address) = tour::proxy_address(scenario) else { return Intermediary::Nobody };
+        Intermediary::Proxy(ProxyEvents { address, proxied: RefCell::default(), endpoints })
     }
 
     /// Takes over a report of the nodes behind the network.
@@ -225,12 +227,12 @@ impl Between {
             ends.filter(|end| addresses.contains(&end.local.ip())).cloned().collect()
         };
         match self {
-            Between::Nobody => {}
-            Between::Proxy(Middleman { address, proxied, endpoints }) => {
+            Intermediary::Nobody => {}
+            Intermediary::Proxy(ProxyEvents { address, proxied, endpoints }) => {
                 proxied.borrow_mut().clone_from(&servers.proxied);
                 *endpoints.borrow_mut() = own(&[*address]);
             }
-            Between::Pep(Split { place, carried, endpoints }) => {
+            Intermediary::Pep(PepCounters { place, carried, endpoints }) => {
                 carried.set(servers.carried);
                 *endpoints.borrow_mut() = own(&[place.near, place.far]);
             }
@@ -240,12 +242,12 @@ impl Between {
     /// Events of the intermediary since `since`, on behalf of the client at `client`, which loads `page`.
     pub(super) fn events(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
         match self {
-            Between::Nobody => Vec::new(),
-            Between::Proxy(Middleman { address, proxied, endpoints }) => {
+            Intermediary::Nobody => Vec::new(),
+            Intermediary::Proxy(ProxyEvents { address, proxied, endpoints }) => {
                 let (proxied, endpoints) = (proxied.borrow(), endpoints.borrow());
                 tour::proxied_events(page, &proxied, &endpoints, client, &[*address], since)
             }
-            Between::Pep(Split { place, endpoints, .. }) => {
+            Intermediary::Pep(PepCounters { place, endpoints, .. }) => {
                 tour::pep_events(*place, &endpoints.borrow(), since)
             }
         }
@@ -254,8 +256,8 @@ impl Between {
     /// Counters of a PEP so far.
     pub(super) fn carried(&self) -> Option<Carried> {
         match self {
-            Between::Pep(Split { carried, .. }) => carried.get(),
-            Between::Nobody | Between::Proxy(_) => None,
+            Intermediary::Pep(PepCounters { carried, .. }) => carried.get(),
+            Intermediary::Nobody | Intermediary::Proxy(_) => None,
         }
     }
 }

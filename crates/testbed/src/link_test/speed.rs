@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::{BitsPerSec, Time};
 use world::{TcpListener, TcpStream, UdpSocket};
 
-use super::{Bench, Way, speed};
+use super::{PacketDirection, TestedNetwork, speed};
 
 const HEADERS: usize = 28;
 /// Rate of the flood: a quarter above the slowest link, and twice the peak of a recorded rate.
@@ -49,30 +49,30 @@ impl Speed {
 
 /// Packets that have arrived.
 #[derive(Clone, Copy, Default)]
-struct Arrivals {
+struct ArrivedPackets {
     first: Option<Time>,
     last: Time,
     /// Bytes after the first packet.
     bytes: u64,
 }
 
-impl Arrivals {
+impl ArrivedPackets {
     fn span(&self) -> Duration {
         self.first.map_or(Duration::ZERO, |first| self.last - first)
     }
 }
 
 /// The packets of a flood.
-struct Flood {
+struct PacketFlood {
     packet: usize,
     packets: u32,
     interval: Duration,
 }
 
 /// Measures the rate; `None` if nothing limits it, or if nothing ever moves.
-pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
+pub(super) fn measure(bench: &TestedNetwork<'_>, way: PacketDirection) -> Option<Speed> {
     let links = bench.links(way);
-    let flood = Flood::over(&links)?;
+    let flood = PacketFlood::over(&links)?;
     let packet = flood.packet;
     let arrivals = flood.send(bench, way);
     let span = arrivals.span();
@@ -85,8 +85,8 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
     })
 }
 
-impl Flood {
-    fn over(links: &[&LinkConfig]) -> Option<Flood> {
+impl PacketFlood {
+    fn over(links: &[&LinkConfig]) -> Option<PacketFlood> {
         let packet = links.iter().map(|link| link.mtu).min()? as usize;
         let fastest = links.iter().map(|link| link.rate.peak()).min()?;
         let service = fastest.time_for(packet as u64);
@@ -104,15 +104,15 @@ impl Flood {
         let interval = service.div_f64(overload).mul_f64((1.0 - lost).max(0.1));
         let lasts = longest.unwrap_or_default().max(AT_LEAST);
         let packets = (lasts.as_nanos() / interval.as_nanos().max(1)) as u32;
-        Some(Flood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
+        Some(PacketFlood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
     }
 
-    fn send(self, bench: &Bench<'_>, way: Way) -> Arrivals {
-        let Flood { packet, packets, interval } = self;
+    fn send(self, bench: &TestedNetwork<'_>, way: PacketDirection) -> ArrivedPackets {
+        let PacketFlood { packet, packets, interval } = self;
         let mut setup = bench.set_up(way);
         setup.plan.limit(Duration::from_secs(7 * 24 * 3600));
         let (from, to) = (setup.from, setup.to);
-        let arrivals = Rc::new(Cell::new(Arrivals::default()));
+        let arrivals = Rc::new(Cell::new(ArrivedPackets::default()));
         let seen = Rc::clone(&arrivals);
         setup.plan.spawn(setup.receiver, async move {
             let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");
@@ -141,7 +141,7 @@ impl Flood {
 }
 
 /// Measurement error of the rate of these arrivals.
-fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSec {
+fn error(links: &[&LinkConfig], packet: usize, arrivals: &ArrivedPackets) -> BitsPerSec {
     // Difference of the least and the largest jitter; a normal one is within three deviations.
     let width = |jitter: Jitter| match jitter.shape {
         JitterShape::Uniform => 2 * jitter.spread,
@@ -155,7 +155,7 @@ fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSe
 }
 
 /// The smallest rate at which a link passes a flood, and true if that is only a bound.
-fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) {
+fn configured(links: &[&LinkConfig], arrivals: &ArrivedPackets) -> (BitsPerSec, bool) {
     let capacity = |at: usize| (through(&links[at..], arrivals), at);
     let all = (0..links.len()).map(capacity);
     let (least, slowest) = all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0));
@@ -181,7 +181,7 @@ fn may_leave_idle(loss: &LossModel) -> bool {
 
 /// The mean rate, while packets arrived, of the first of `links` if it is always busy, less the losses and plus
 /// the duplicates of the others.
-fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
+fn through(links: &[&LinkConfig], arrivals: &ArrivedPackets) -> f64 {
     let Some((link, rest)) = links.split_first() else { return 0.0 };
     let own = match &link.rate {
         Rate::Constant(rate) => rate.0 as f64,
@@ -243,7 +243,7 @@ pub struct Bulk {
     pub srtt: Option<Duration>,
 }
 
-pub(super) fn measure_bulk(bench: &Bench<'_>, way: Way) -> Option<Bulk> {
+pub(super) fn measure_bulk(bench: &TestedNetwork<'_>, way: PacketDirection) -> Option<Bulk> {
     if bench.links(way).iter().all(|link| link.rate.mean().time_for(1500).is_zero()) {
         return None;
     }

@@ -17,14 +17,14 @@ use super::{BETWEEN_VISITS, RADIO, start_phase};
 /// Sequence of a client's visits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course {
-    steps: Vec<Step>,
+    steps: Vec<CourseStep>,
     pace: Pace,
     keeps: Keeps,
 }
 
 /// One visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct CourseStep {
     /// Index among the journey's pages.
     pub(super) page: usize,
     /// State of the browser's cache: warm after an earlier visit of the page.
@@ -36,7 +36,7 @@ pub(super) struct Step {
 impl Course {
     /// The course of a client of this scenario, which has `pages` pages.
     pub(crate) fn of(scenario: &Scenario, pages: usize, visitor: Visitor) -> Course {
-        let step = |view, is_measured| Step { page: 0, view, is_measured };
+        let step = |view, is_measured| CourseStep { page: 0, view, is_measured };
         let (cold, warm) = (View::Cold, View::Warm);
         let steps = match scenario.client.view {
             View::Cold => return Course::through(&scenario.journey, pages, visitor),
@@ -56,7 +56,7 @@ impl Course {
             PageOrder::Drawn(None) | PageOrder::DrawnAnew => Some(visitor.journey_source()),
         };
         let mut draws = source.map(|source| source.stream("journey/order"));
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<CourseStep> = Vec::new();
         let mut was_there = vec![false; pages];
         for _ in 0..journey.times {
             for page in order(pages, draws.as_mut()) {
@@ -65,7 +65,7 @@ impl Course {
                     true => View::Warm,
                     false => View::Cold,
                 };
-                steps.push(Step { page, view, is_measured: true });
+                steps.push(CourseStep { page, view, is_measured: true });
             }
         }
         Course { steps, pace: journey.pace, keeps: journey.keeps }
@@ -77,7 +77,7 @@ impl Course {
     }
 
     /// The visits in their order.
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(super) fn steps(&self) -> &[CourseStep] {
         &self.steps
     }
 

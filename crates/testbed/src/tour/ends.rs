@@ -141,7 +141,7 @@ pub(crate) fn origins<'a>(
     let hosting = scenario.hosting;
     let machines = super::machines(&ready.page, hosting);
     let sending = scenario.serving;
-    ports(scenario, arms, &machines).into_iter().map(move |Port { hosts, arm, in_front }| {
+    ports(scenario, arms, &machines).into_iter().map(move |ListenPort { hosts, arm, in_front }| {
         let first = hosts[0];
         let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{first}")));
         let acceptor = match in_front {
@@ -175,7 +175,7 @@ pub(crate) fn origins<'a>(
 }
 
 /// A port that hosts listen on.
-struct Port {
+struct ListenPort {
     hosts: Vec<usize>,
     /// Protocol and security on it.
     arm: Arm,
@@ -184,16 +184,16 @@ struct Port {
 }
 
 /// All ports of the origins.
-fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<Port> {
+fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort> {
     let asks_proxy = scenario.route.asks_proxy();
-    let of = |arms: &[Arm], in_front: bool| -> Vec<Port> {
+    let of = |arms: &[Arm], in_front: bool| -> Vec<ListenPort> {
         let ports = listening(arms, scenario.hosting).into_iter();
-        ports.map(|hosts| Port { arm: arms[hosts[0]], hosts, in_front }).collect()
+        ports.map(|hosts| ListenPort { arm: arms[hosts[0]], hosts, in_front }).collect()
     };
     let mut ports = of(&route::of_hosts(scenario, &arms.usual), !asks_proxy);
     // Through a tunnel clients speak to hosts as they do past the proxy.
     for port in arms.past.iter().filter(|_| asks_proxy).flat_map(|past| of(past, true)) {
-        let at = |port: &Port| (machines[port.hosts[0]], port.arm.port);
+        let at = |port: &ListenPort| (machines[port.hosts[0]], port.arm.port);
         match ports.iter_mut().find(|other| at(other) == at(&port)) {
             Some(both) => (both.arm, both.in_front) = (port.arm, true),
             None => ports.push(port),

@@ -67,7 +67,7 @@ impl<H> Threads<H> {
 fn keep(thread: Option<OwnedSemaphorePermit>, response: Response) -> Response {
     match response {
         Response::Streamed { head, length, body } => {
-            Response::Streamed { head, length, body: Box::new(Busy { body, thread }) }
+            Response::Streamed { head, length, body: Box::new(ThreadBody { body, thread }) }
         }
         whole => whole,
     }
@@ -88,12 +88,12 @@ impl<H: Handler> Handler for Threads<H> {
 }
 
 /// A body that occupies a thread.
-struct Busy {
+struct ThreadBody {
     body: Box<dyn Body>,
     thread: Option<OwnedSemaphorePermit>,
 }
 
-impl Body for Busy {
+impl Body for ThreadBody {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let next = self.body.poll_next(cx);
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {

@@ -21,7 +21,7 @@ const STEP_NS: u64 = 20_000_000;
 
 /// Data that a world has kept of one client's connections and packets.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSeries {
     /// Movements of both ends of its connections.
     pub(crate) movements: Vec<Movement>,
     /// Packets that it received, and those of its own that arrived.
@@ -36,7 +36,7 @@ pub(super) struct Recorder<'a> {
     pub(super) client: IpAddr,
     pub(super) visited: &'a Visited,
     pub(super) radio: Option<&'a RadioReport>,
-    pub(super) kept: &'a Kept,
+    pub(super) kept: &'a KeptSeries,
 }
 
 impl Recorder<'_> {

@@ -101,10 +101,10 @@ pub struct Bias {
 }
 
 /// A property that cells can have in common, with its accessor.
-type Key = (&'static str, fn(&Scenario) -> String);
+type CellProperty = (&'static str, fn(&Scenario) -> String);
 
 /// Properties by which cells are grouped.
-const KEYS: [Key; 3] = [
+const KEYS: [CellProperty; 3] = [
     ("protocol", |scenario| scenario.stack.protocol.to_string()),
     ("TLS", |scenario| scenario.stack.tls.to_string()),
     ("network", |scenario| scenario.network.to_string()),

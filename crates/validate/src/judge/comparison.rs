@@ -9,7 +9,7 @@ use crate::cell::{DIFFERS, Figure};
 
 /// The properties of a cell that figures need.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subject {
+pub struct JudgedCell {
     /// Index among the suite's cells.
     pub cell: usize,
     /// True if its network loses packets at random.
@@ -20,7 +20,7 @@ pub struct Subject {
 
 /// Two subjects that differ in protocol alone, as indices of the subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ProtocolPair {
     /// The first.
     pub first: usize,
     /// The second.
@@ -30,9 +30,9 @@ pub struct Pair {
 /// The subjects, with model and reference.
 pub struct Comparison<'a> {
     /// The compared cells.
-    pub subjects: &'a [Subject],
+    pub subjects: &'a [JudgedCell],
     /// The pairs among them that differ only in the protocol.
-    pub pairs: &'a [Pair],
+    pub pairs: &'a [ProtocolPair],
     /// The reference, for each subject.
     pub reference: Vec<LogQuartiles>,
     /// The model to be judged, for each subject.
@@ -84,13 +84,13 @@ impl Comparison<'_> {
     }
 
     /// The pairs whose protocols differ by enough to matter.
-    fn differing(&self) -> impl Iterator<Item = &Pair> {
+    fn differing(&self) -> impl Iterator<Item = &ProtocolPair> {
         let enough = (1.0 + DIFFERS).ln();
         self.pairs.iter().filter(move |pair| ratio(&self.reference, **pair).abs() > enough)
     }
 
     fn signs_right(&self) -> Option<f64> {
-        let is_right = |pair: &&Pair| {
+        let is_right = |pair: &&ProtocolPair| {
             ratio(&self.reference, **pair).signum() == ratio(&self.model, **pair).signum()
         };
         let (right, all) = (self.differing().filter(is_right).count(), self.differing().count());
@@ -135,7 +135,7 @@ fn gross(error: f64, _noise: f64) -> f64 {
 }
 
 /// The log ratio of the medians of a pair.
-pub fn ratio(quartiles: &[LogQuartiles], pair: Pair) -> f64 {
+pub fn ratio(quartiles: &[LogQuartiles], pair: ProtocolPair) -> f64 {
     quartiles[pair.first][MEDIAN] - quartiles[pair.second][MEDIAN]
 }
 
@@ -253,8 +253,8 @@ pub fn net(error: f64, noise: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn subject(lossy: bool, network: &str) -> Subject {
-        Subject { cell: 0, lossy, network: network.to_owned() }
+    fn subject(lossy: bool, network: &str) -> JudgedCell {
+        JudgedCell { cell: 0, lossy, network: network.to_owned() }
     }
 
     /// Equal quartiles, at `ms`.
@@ -275,7 +275,7 @@ mod tests {
             subject(false, "near"),
             subject(true, "far"),
         ];
-        let pairs = [Pair { first: 0, second: 1 }, Pair { first: 2, second: 1 }];
+        let pairs = [ProtocolPair { first: 0, second: 1 }, ProtocolPair { first: 2, second: 1 }];
         let comparison = Comparison {
             subjects: &subjects,
             pairs: &pairs,
@@ -307,7 +307,7 @@ mod tests {
         let subjects = [subject(false, "near"), subject(false, "near")];
         let comparison = Comparison {
             subjects: &subjects,
-            pairs: &[Pair { first: 0, second: 1 }],
+            pairs: &[ProtocolPair { first: 0, second: 1 }],
             reference: vec![flat(1000.0), flat(900.0)],
             model: vec![flat(900.0), flat(1000.0)],
             noise: vec![[0.0; 3]; 2],
