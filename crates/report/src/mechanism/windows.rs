@@ -21,7 +21,7 @@ const KEPT_A_BIN: usize = 8;
 
 /// State of a connection from an instant on, until the next row of the same connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WindowState {
+pub struct Row {
     /// Beginning, in milliseconds since navigation start.
     pub at_ms: f64,
     /// Index of the connection.
@@ -38,12 +38,12 @@ pub struct WindowState {
     pub rto_ms: f64,
 }
 
-impl WindowState {
+impl Row {
     /// Row for a sample of the connection at `at_ms`.
-    pub fn of(sample: &Sample, at_ms: f64, connection: usize) -> WindowState {
+    pub fn of(sample: &Sample, at_ms: f64, connection: usize) -> Row {
         let stats = &sample.stats;
         let ms = |span: Duration| rounded(span.as_secs_f64() * 1e3);
-        WindowState {
+        Row {
             at_ms,
             connection,
             cwnd: stats.cwnd,
@@ -55,14 +55,14 @@ impl WindowState {
     }
 
     /// True if nothing but the time differs.
-    fn stands_as(&self, other: &WindowState) -> bool {
-        *self == WindowState { at_ms: self.at_ms, ..other.clone() }
+    fn stands_as(&self, other: &Row) -> bool {
+        *self == Row { at_ms: self.at_ms, ..other.clone() }
     }
 }
 
 /// Drops rows that repeat the previous state, and thins the rest to at most [`MOST_ROWS`] rows. No peak is
 /// lost: rows are sorted into bins of time, each of which keeps its extremes.
-pub fn thinned(mut rows: Vec<WindowState>) -> Vec<WindowState> {
+pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
     rows.dedup_by(|next, kept| next.stands_as(kept));
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return rows };
     if rows.len() <= MOST_ROWS {
@@ -70,8 +70,7 @@ pub fn thinned(mut rows: Vec<WindowState>) -> Vec<WindowState> {
     }
     let (from, span) = (first.at_ms, last.at_ms - first.at_ms);
     let bins = MOST_ROWS / KEPT_A_BIN;
-    let bin =
-        |row: &WindowState| (((row.at_ms - from) / span * bins as f64) as usize).min(bins - 1);
+    let bin = |row: &Row| (((row.at_ms - from) / span * bins as f64) as usize).min(bins - 1);
     let mut kept = BTreeSet::new();
     let mut begin = 0;
     for of_bin in rows.chunk_by(|one, next| bin(one) == bin(next)) {
@@ -84,13 +83,13 @@ pub fn thinned(mut rows: Vec<WindowState>) -> Vec<WindowState> {
 }
 
 /// The indices of a bin's rows to keep; the bin must not be empty.
-fn extremes(rows: &[WindowState]) -> impl Iterator<Item = usize> + '_ {
-    let least = |key: fn(&WindowState) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
-    let most = |key: fn(&WindowState) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));
-    let cwnd = |row: &WindowState| u64::from(row.cwnd);
-    let in_flight = |row: &WindowState| u64::from(row.in_flight);
-    let ssthresh = |row: &WindowState| row.ssthresh.map_or(u64::MAX, u64::from);
-    let rto = |row: &WindowState| row.rto_ms as u64;
+fn extremes(rows: &[Row]) -> impl Iterator<Item = usize> + '_ {
+    let least = |key: fn(&Row) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
+    let most = |key: fn(&Row) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));
+    let cwnd = |row: &Row| u64::from(row.cwnd);
+    let in_flight = |row: &Row| u64::from(row.in_flight);
+    let ssthresh = |row: &Row| row.ssthresh.map_or(u64::MAX, u64::from);
+    let rto = |row: &Row| row.rto_ms as u64;
     let found = [
         Some(0),
         Some(rows.len() - 1),
@@ -143,7 +142,7 @@ pub fn busiest(
     record: &VisitRecord,
     visit: &ObservedVisit<'_>,
     most: usize,
-) -> (Vec<DrawnConnection>, Vec<WindowState>) {
+) -> (Vec<DrawnConnection>, Vec<Row>) {
     let servers = servers(record, visit);
     let carried = |index: &usize| {
         let connection = &record.connections[*index];
@@ -191,7 +190,7 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
 
 /// A connection's windows from navigation start to the visit's end. Samples of the kernel's tracepoint are left
 /// out: they show the state before a segment, and no timeouts.
-fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<WindowState> {
+fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<Row> {
     let ends = record.events.last().map_or(Time::NEVER, |last| Time::from_nanos(last.at_ns));
     let during = server.series.iter().filter(|sample| {
         sample.trigger != Trigger::Probe
@@ -199,7 +198,7 @@ fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<Windo
             && sample.at <= ends
     });
     let row = |sample: &tcp::Sample| {
-        WindowState::of(sample, since_start(record, sample.at.as_nanos()), connection)
+        Row::of(sample, since_start(record, sample.at.as_nanos()), connection)
     };
     thinned(during.map(row).collect())
 }
@@ -210,9 +209,9 @@ mod tests {
 
     use super::*;
 
-    fn row(at_ms: f64, cwnd: u32, in_flight: u32) -> WindowState {
+    fn row(at_ms: f64, cwnd: u32, in_flight: u32) -> Row {
         let (ssthresh, srtt_ms) = (None, Some(50.0));
-        WindowState { at_ms, connection: 0, cwnd, ssthresh, in_flight, srtt_ms, rto_ms: 250.0 }
+        Row { at_ms, connection: 0, cwnd, ssthresh, in_flight, srtt_ms, rto_ms: 250.0 }
     }
 
     #[test]
@@ -226,15 +225,15 @@ mod tests {
     proptest! {
         #[test]
         fn no_peak_is_lost(values in prop::collection::vec((1..5000u32, 0..5000u32), 1..6000)) {
-            let rows: Vec<WindowState> =
+            let rows: Vec<Row> =
                 (0..).zip(&values).map(|(at, (cwnd, flight))| row(f64::from(at), *cwnd, *flight)).collect();
             let thin = thinned(rows.clone());
             prop_assert!(thin.len() <= MOST_ROWS);
             prop_assert!(thin.windows(2).all(|two| two[0].at_ms < two[1].at_ms));
             prop_assert!(thin.iter().all(|row| rows.contains(row)));
-            let highest = |rows: &[WindowState], of: fn(&WindowState) -> u32| rows.iter().map(of).max();
-            let lowest = |rows: &[WindowState], of: fn(&WindowState) -> u32| rows.iter().map(of).min();
-            for of in [|row: &WindowState| row.cwnd, |row: &WindowState| row.in_flight] {
+            let highest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).max();
+            let lowest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).min();
+            for of in [|row: &Row| row.cwnd, |row: &Row| row.in_flight] {
                 prop_assert_eq!(highest(&thin, of), highest(&rows, of));
                 prop_assert_eq!(lowest(&thin, of), lowest(&rows, of));
             }
