@@ -1,4 +1,4 @@
-//! Relaxation of a page to jobs with heads and tails, and the floor computed from them.
+//! Relaxation of a page to jobs with heads and tails, and the floor computed from them by Jackson's schedule.
 
 use std::collections::BinaryHeap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A page load, the input of the floor.
+//! A page load, the input of the floor, and the bytes that its load event waits for.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

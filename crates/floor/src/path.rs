@@ -1,4 +1,4 @@
-//! The network model of the floor: two delays and a bottleneck.
+//! The network model of the floor: two delays and a bottleneck with its service curve.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A run, read once and arranged into arms, conditions, cells, notes.
+//! A run, read once and arranged into arms, conditions, cells, notes and the punctuality of its emulator.
 
 use std::collections::{BTreeMap, BTreeSet};
 

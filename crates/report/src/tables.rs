@@ -1,4 +1,4 @@
-//! The report's tables: every figure of a chart, and those without one.
+//! The report's tables: every figure of a chart, those without one, and the energy of radios.
 
 use std::fmt::Write;
 

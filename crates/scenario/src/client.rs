@@ -1,4 +1,4 @@
-//! The two ends: the client's device and browser, and the origin servers.
+//! The two ends: clients, their devices, browsers, header fields and priorities, and the origin servers.
 
 use std::fmt;
 use std::time::Duration;
@@ -212,8 +212,6 @@ impl fmt::Display for Spacing {
     }
 }
 
-// Contents of request heads.
-
 choice! {
     /// Header fields of requests.
     #[derive(Default)]
@@ -233,8 +231,6 @@ impl RequestHeads {
         *self == RequestHeads::default()
     }
 }
-
-// The client's mapping of resource types to priorities.
 
 /// A mapping by name or file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

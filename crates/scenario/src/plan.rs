@@ -1,4 +1,4 @@
-//! A plan: the list of journeys that an experiment comes to.
+//! A plan: the list of journeys that an experiment comes to. A journey is the unit of execution.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Settings of QUIC beside its arm.
+//! Settings of QUIC beside its arm, discovery of HTTP/3, reachability over UDP.
 
 use std::fmt;
 use std::str::FromStr;

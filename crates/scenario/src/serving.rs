@@ -1,4 +1,4 @@
-//! Servers' sending of responses: order and framing.
+//! Servers: order and framing of responses, hosting, keep-alive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -121,8 +121,6 @@ fn size(text: &str, range: &std::ops::RangeInclusive<u32>) -> Result<u32, String
         format!("`{text}` is not from {} to {} bytes: write 4KB", range.start(), range.end())
     })
 }
-
-// Number of machines that serve a page.
 
 choice! {
     /// Placement of the page's hosts on machines.

@@ -1,4 +1,4 @@
-//! Protocol stack of the page: protocol, security and connection policy.
+//! Protocol stack of the page: protocol, security, connection policy, multiplexing.
 
 use std::fmt;
 use std::str::FromStr;

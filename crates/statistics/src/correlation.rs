@@ -1,4 +1,4 @@
-//! Correlation of two lists of values.
+//! Correlation of two lists of values, ranks, and a straight line through points.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -93,8 +93,6 @@ impl Line {
         self.intercept + self.slope * x
     }
 }
-
-// Ranks of values, and sizes of ties.
 
 /// The rank of each value, from 1; equal values share the mean of their ranks ("midranks").
 pub(super) fn ranks(values: &[f64]) -> Vec<f64> {

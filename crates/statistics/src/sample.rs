@@ -1,4 +1,4 @@
-//! A sample and its descriptive statistics.
+//! A sample, its descriptive statistics, and percentiles by the definitions of various programs.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;

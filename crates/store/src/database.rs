@@ -1,4 +1,4 @@
-//! Opening and creating the file.
+//! Opening and creating the file; the schema and its migrations.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

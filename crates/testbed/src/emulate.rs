@@ -192,8 +192,6 @@ fn world_config(source: Source, begin: &StartSignal, detail: Detail) -> real::Co
     real::Config { began, recording, ..real::Config::new(source) }
 }
 
-// Errors of emulation.
-
 /// Failure of a journey's sandbox.
 #[derive(Debug, thiserror::Error)]
 enum EmulationError {

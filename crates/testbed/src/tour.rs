@@ -16,9 +16,9 @@ mod machine;
 mod observed;
 mod pac;
 mod pep;
+mod protocols;
 mod proxied;
 mod proxy;
-mod quic;
 mod ready;
 mod recorded;
 mod resolution;
@@ -63,8 +63,8 @@ pub(crate) use self::route::{
 };
 pub(crate) use course::{Visitor, radio_name};
 pub use library::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
+pub(crate) use protocols::client_tls;
 pub(crate) use proxied::StepLog;
-pub(crate) use quic::client_tls;
 use scenario::{Hosting, Scenario, Tcp, View};
 
 /// Time limit of a page, after which its visit has failed: longer than any reader waits.
@@ -99,7 +99,7 @@ pub(crate) fn tour(
             for page in &pages {
                 browser.acquaint(&page.plan).await;
             }
-            world::sleep(quic::SINCE_ACQUAINTANCE).await;
+            world::sleep(protocols::SINCE_ACQUAINTANCE).await;
         }
         let mut session = Rc::new(Session::new(browser, Rc::default()));
         let (mut records, mut began, mut since) = (Vec::new(), None, Time::ZERO);
@@ -169,7 +169,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(scenario.discovery.note());
     notes.extend(scenario.quic.note());
     notes.extend(scenario.traffic.note());
-    notes.extend(quic::notes(scenario));
+    notes.extend(protocols::notes(scenario));
     notes.extend(resolution::note(scenario));
     notes.extend(route::notes(scenario));
     // A file without an answer has been refused before.

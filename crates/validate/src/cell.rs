@@ -1,4 +1,4 @@
-//! A cell of a suite with all its measurements.
+//! A cell of a suite with all its measurements, and the figures by which a model is measured.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

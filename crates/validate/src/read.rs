@@ -1,4 +1,4 @@
-//! Parser of suites (`docs/validation-suites.md` documents the format).
+//! Parser of suites (`docs/validation-suites.md` documents the format), from keys as typed to checked values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

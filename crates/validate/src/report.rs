@@ -21,8 +21,6 @@ mod tables;
 
 use charts::Charts;
 
-// The document: its sections in order.
-
 const SCRIPT: &str = include_str!("../assets/validate.js");
 
 /// Facts about the measurement that are not in the store.

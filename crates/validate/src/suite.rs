@@ -1,4 +1,4 @@
-//! A suite: scenarios, the ways and number of their measurements, and demands on the outcome.
+//! A suite: scenarios, the ways and number of their measurements, and demands on the outcome. Some ship with farlink.
 //!
 //! Suites are parsed by [`super::read`]; a `Suite` that exists is valid.
 
@@ -137,8 +137,6 @@ impl Suite {
     }
 }
 
-// The suites that come with farlink.
-
 choice! {
     /// A suite of farlink's own.
     pub enum Shipped, "suite" {
@@ -169,8 +167,6 @@ impl Shipped {
         Source::new(format!("the suite {self}"), text)
     }
 }
-
-// The ways in which a cell of a suite is measured.
 
 /// A clock, a network and a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! Arms in the order of a median, with ties.
+//! Arms in the order of a median, with ties, and those that are not ranked because they did not load the whole page.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The windows of one connection over time.
+//! The windows of connections over time, and the choice of the connections to draw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Settings of an HTTP proxy, and presets of proxies measured in studies.
+//! Proxies of a route: settings, presets measured in studies, place on the network, tiers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -204,8 +204,6 @@ impl fmt::Display for ProxyPlace {
         }
     }
 }
-
-// One of the proxies between clients and hosts.
 
 /// A proxy of HTTP.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Every packet of an emulated journey, as sent and received by its hosts.
+//! Packets of an emulated journey: all of them, retransmissions among them, and the kernel's trace of them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Messages between the processes of an emulated journey.
+//! Messages between the processes of an emulated journey, as lines of JSON over a socket pair.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -191,8 +191,6 @@ impl NetworkReport {
         }
     }
 }
-
-// Messages between processes: lines of JSON over a socket pair.
 
 /// One end of a socket pair.
 pub(super) struct Channel {

@@ -1,4 +1,5 @@
-//! The servers' node: every origin of the page, on the kernel's TCP in the servers' network namespace.
+//! Nodes behind the network, on the kernel's TCP, each in a network namespace: origins, proxy, halves of a PEP; and
+//! their answers to the supervisor.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;

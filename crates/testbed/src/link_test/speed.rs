@@ -1,4 +1,4 @@
-//! Throughput of a flood of full packets.
+//! Throughput of a flood of full packets, and of one TCP flow.
 
 use std::cell::Cell;
 use std::rc::Rc;

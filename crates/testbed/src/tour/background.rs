@@ -1,4 +1,4 @@
-//! Background traffic of a journey: the client's flows, and their server.
+//! Background traffic of a journey: the client's flows - pings and beacons - and their server.
 //!
 //! It lasts for the whole life of the journey's world: for [`BackgroundTraffic::lead`] before the first visit,
 //! during visits and between them. So at navigation start a radio is in the state in which the traffic keeps

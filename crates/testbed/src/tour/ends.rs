@@ -19,7 +19,7 @@ use tls::{Identity, Protocol, Security};
 use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::{Arms, Ready};
-use super::{Visitor, quic, resolution, route};
+use super::{Visitor, protocols, resolution, route};
 use scenario::{
     self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
 };
@@ -78,7 +78,7 @@ pub(crate) fn browser(
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
         H3Discovery::HttpsRecord => browser::H3Discovery::HttpsRecord,
     };
-    let priorities = super::quic::priorities(scenario)?;
+    let priorities = super::protocols::priorities(scenario)?;
     let auto_config = ready.pac(scenario)?.map(|surveyed| AutoConfig {
         script: surveyed.script.clone(),
         ports: surveyed.ports(),
@@ -87,11 +87,11 @@ pub(crate) fn browser(
     let knobs = &scenario.multiplexing;
     Ok(browser
         .with_auto_config(auto_config)
-        .with_h2(super::quic::h2_client(knobs))
-        .with_spdy(super::quic::spdy_client(knobs))
+        .with_h2(super::protocols::h2_client(knobs))
+        .with_spdy(super::protocols::spdy_client(knobs))
         .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
-        .with_pushes(super::quic::pushes(scenario.serving))
-        .with_h3(quic::client(scenario))
+        .with_pushes(super::protocols::pushes(scenario.serving))
+        .with_h3(protocols::client(scenario))
         .with_discovery(discovery)
         .with_naming(resolution::naming(scenario)))
 }
@@ -136,7 +136,7 @@ pub(crate) fn origins<'a>(
         count: scenario.server.workers.map(|count| count as usize),
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
-    let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
+    let (quic, udp) = (protocols::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
     let hosting = scenario.hosting;
     let machines = super::machines(&ready.page, hosting);
@@ -158,7 +158,7 @@ pub(crate) fn origins<'a>(
                 _ => UdpPort::Closed,
             },
         };
-        let push = super::quic::push(sending);
+        let push = super::protocols::push(sending);
         let answering = match hosting {
             Hosting::Apart => {
                 let site = Arc::clone(&site);
@@ -219,7 +219,7 @@ fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
 
 /// TLS settings of a server with this arm.
 pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls::Settings {
-    let mut tls = super::quic::server_tls(scenario, usual);
+    let mut tls = super::protocols::server_tls(scenario, usual);
     if scenario.client.program == Program::Chromium {
         // Chromium does not support Ed25519, and offers all its protocols.
         (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
@@ -233,9 +233,9 @@ pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Accep
     if !scenario.keep_alive.is_usual() {
         acceptor.h1 = Rc::new(Core::new(keeping(scenario.keep_alive), Wheel::new()));
     }
-    acceptor.h2 = super::quic::h2_server(&scenario.multiplexing);
-    acceptor.spdy = super::quic::spdy_server(&scenario.multiplexing);
-    super::quic::set(&mut acceptor, super::quic::of(scenario));
+    acceptor.h2 = super::protocols::h2_server(&scenario.multiplexing);
+    acceptor.spdy = super::protocols::spdy_server(&scenario.multiplexing);
+    super::protocols::set(&mut acceptor, super::protocols::of(scenario));
     if let Protocol::Spdy(version) = arm.protocol {
         acceptor.spdy_in_clear = Some(version);
     }

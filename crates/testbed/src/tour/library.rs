@@ -1,4 +1,4 @@
-//! Pages and networks, read once for all the journeys that use them.
+//! Catalogue of pages, networks, devices and browsers, read once for all the journeys that use them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,8 +34,9 @@ impl Library {
             self.priorities(&priorities.name)?;
         }
         let refuse = |message: String| Refusal { message, hint: None };
-        let priorities = super::quic::priorities(scenario).map_err(refuse)?;
-        let contradiction = priorities.and_then(|it| super::quic::contradiction(scenario, &it));
+        let priorities = super::protocols::priorities(scenario).map_err(refuse)?;
+        let contradiction =
+            priorities.and_then(|it| super::protocols::contradiction(scenario, &it));
         contradiction.map_or(Ok(()), |message| Err(refuse(message.to_owned())))?;
         self.check_proxies(scenario).map_err(refuse)?;
         self.check_pep(scenario).map_err(refuse)
@@ -113,8 +114,6 @@ impl Library {
         self.networks.open(spec)
     }
 }
-
-// Catalogue of pages, networks, devices and browsers.
 
 impl Catalogue for Library {
     fn page(&self, spec: &str) -> Result<PageRef, Refusal> {

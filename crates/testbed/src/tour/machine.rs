@@ -1,4 +1,4 @@
-//! A machine that serves hosts of a page: one of them, or all.
+//! A machine that serves hosts of a page, one of them or all, and its limited threads.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Events of the proxies during a visit, for its record.
+//! Events of the proxies during a visit, and their steps for each request, for the visit's record.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -244,7 +244,7 @@ impl Ready {
     /// If its priorities cannot be read, or its browser is unknown.
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
-        let priorities = super::quic::priorities(scenario)?;
+        let priorities = super::protocols::priorities(scenario)?;
         let asking = Asking { heads: heads(scenario), priorities };
         let visitable = |member: &JourneyPage| Visitable {
             name: member.name.clone(),
@@ -348,7 +348,7 @@ impl JourneyPage {
 fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
     let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
-    let security = if in_clear { Security::None } else { super::quic::security(scenario) };
+    let security = if in_clear { Security::None } else { super::protocols::security(scenario) };
     let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };
     let protocol = match protocol(scenario.stack.protocol, host) {
         protocol @ (tls::Protocol::H10 | tls::Protocol::H1) => protocol,

@@ -1,4 +1,4 @@
-//! farlink's loader against Chromium, both over the emulated network.
+//! farlink's loader against Chromium, both over the emulated network; bias by property; coalesced packets.
 //!
 //! On a quick network, a page load is mostly the browser's own work, which differs between machines. Therefore
 //! a cell counts only if Chromium takes more than [`NETWORK_RULES`] times as long as over a network that takes

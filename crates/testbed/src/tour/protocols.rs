@@ -1,4 +1,4 @@
-//! A scenario's settings of QUIC, converted for HTTP/3.
+//! A scenario's settings of QUIC, HTTP/2, SPDY, TLS and sending, converted for HTTP's two ends.
 
 use std::time::Duration;
 
