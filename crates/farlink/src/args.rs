@@ -95,6 +95,8 @@ pub enum Document {
     ExitCodes,
     /// Every setting of a scenario.
     SettingsTable,
+    /// JSON Schema of experiment files.
+    Schema,
 }
 
 /// A number of repetitions, from 1.
@@ -249,6 +251,10 @@ pub struct Report {
     /// Write a CSV file with one row per visit.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
+
+    /// Write the same columns as an Apache Parquet file, numbers as numbers.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub parquet: Option<PathBuf>,
 
     /// Write a CSV file of the servers' TCP windows over time, one row per sample as from `tcp_probe`, for visits that
     /// recorded them.

@@ -14,18 +14,15 @@
 #![forbid(unsafe_code)]
 
 mod bound;
-mod jackson;
 mod load;
-mod needs;
 mod path;
 mod recorded;
-mod service;
 
 pub use bound::{Floors, floor};
 pub use load::{Compute, Discovery, PageLoad};
+pub use path::{ConstantRate, ServiceCurve, Work};
 pub use path::{Origins, Path, TCP_IP_HEADER_BYTES};
 pub use recorded::Bottlenecks;
-pub use service::{ConstantRate, ServiceCurve, Work};
 
 #[cfg(test)]
 mod tests;

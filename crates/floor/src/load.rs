@@ -1,4 +1,4 @@
-//! A page load, the input of the floor.
+//! A page load, the input of the floor, and the bytes that its load event waits for.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -95,4 +95,74 @@ pub(super) fn prefix_bytes(edge: &Edge, leader: &Object) -> u64 {
         After::Bytes(bytes) => bytes.min(leader.body_bytes),
         After::End => leader.body_bytes,
     }
+}
+
+// Bytes of a page that the load event waits for, and what each part of them sets off.
+//
+// An object that blocks the load event is needed whole. Any other is needed up to the byte that reveals a
+// needed one, and not at all if no needed one waits for it. Each object's needed bytes are cut where something
+// waits for them.
+
+/// Cuts of each object of a page, ordered by position. An object without cuts is not needed.
+pub(super) struct ObjectNeeds(Vec<Vec<ByteCut>>);
+
+/// Consequences of the arrival of an object's bytes up to `position`.
+pub(super) struct ByteCut {
+    /// Offset in the object's body.
+    pub(super) position: u64,
+    /// Objects that wait for this cut, with the client's compute in between.
+    pub(super) followers: Vec<(usize, Duration)>,
+    /// The client's compute on the object before the load event, if this is the end of an object that blocks it.
+    pub(super) last_work: Option<Duration>,
+}
+
+impl ObjectNeeds {
+    /// Needs of the load event. Edges lead to earlier objects only, so one pass from the last object to the
+    /// first sees every follower before its leader.
+    pub(super) fn of(load: &PageLoad<'_>, discovery: Discovery, compute: Compute) -> ObjectNeeds {
+        let objects = &load.page.objects;
+        let mut needs: Vec<Vec<ByteCut>> = objects.iter().map(|_| Vec::new()).collect();
+        for (index, object) in objects.iter().enumerate().rev() {
+            if load.blocks(index) {
+                let last_work = Some(load.own_work(index, compute));
+                let position = object.body_bytes;
+                needs[index].push(ByteCut { position, followers: Vec::new(), last_work });
+            }
+            if needs[index].is_empty() {
+                continue;
+            }
+            in_order(&mut needs[index]);
+            for edge in &object.waits_for {
+                let leader = edge.object.0 as usize;
+                if discovery.needs(leader, load) {
+                    let position = prefix_bytes(edge, &objects[leader]);
+                    let followers = vec![(index, load.edge_work(edge, compute))];
+                    needs[leader].push(ByteCut { position, followers, last_work: None });
+                }
+            }
+        }
+        ObjectNeeds(needs)
+    }
+
+    /// The cuts of an object, by their position in its body.
+    pub(super) fn cuts(&self, index: usize) -> &[ByteCut] {
+        &self.0[index]
+    }
+
+    pub(super) fn is_needed(&self, index: usize) -> bool {
+        !self.0[index].is_empty()
+    }
+}
+
+/// Sorts cuts by position and merges those at the same position.
+fn in_order(cuts: &mut Vec<ByteCut>) {
+    cuts.sort_by_key(|cut| cut.position);
+    cuts.dedup_by(|next, cut| {
+        let same = next.position == cut.position;
+        if same {
+            cut.followers.append(&mut next.followers);
+            cut.last_work = cut.last_work.or(next.last_work);
+        }
+        same
+    });
 }

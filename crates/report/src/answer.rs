@@ -1,26 +1,33 @@
-//! The answer to a comparison: the arms that load and render first, and their lead.
+//! The answer to a comparison: the arms that load and render first, and their lead; for a run, one answer under each
+//! condition and one over all of them.
 //!
 //! Terminal and report print the same [`Answer`]. It ranks all arms by load time and by first render, with ties: arms that the repetitions
 //! cannot tell apart, or that differ by less than [`SMALL`], share a rank. An arm that did not load the whole page is named and not ranked.
 
+use std::collections::BTreeMap;
+
+use statistics::Comparison;
+
+use super::cells::ReportCell;
+use super::summary::Summary;
+
 mod conditions;
-mod incomplete;
 mod ranking;
 mod words;
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
 
-pub use self::conditions::{Conditions, Standing, sentences as over_conditions};
-pub use self::incomplete::{Incomplete, Shortfall};
-pub use self::ranking::{Gap, Placed, Ranking, matrix};
-pub use self::words::span;
+pub use conditions::{ArmStanding, OverConditions, sentences as over_conditions};
+pub use ranking::{Gap, Incomplete, RankedArm, Ranking, Shortfall};
+pub use words::span;
 
 /// Medians that lie closer together than this fraction of the slower one count as the same, however certain the
 /// difference is.
 pub const SMALL: f64 = 0.03;
 
 /// Identifies a load within its arm: repetition, client, turn. Loads of the same place are paired across arms.
-pub type Place = (u32, u32, u32);
+pub type LoadKey = (u32, u32, u32);
 
 /// Times of one load, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +46,7 @@ pub struct Arm {
     /// Its name, for people.
     pub name: String,
     /// The loads that reached the load event.
-    pub loads: BTreeMap<Place, Times>,
+    pub loads: BTreeMap<LoadKey, Times>,
     /// Objects and loads that it lost.
     pub shortfall: Shortfall,
     /// True if it was loaded by a browser that paints, so that its first render is measured.
@@ -112,7 +119,7 @@ impl Answer {
 
 impl Arm {
     /// The times of its loads until `moment`.
-    fn values(&self, moment: Moment) -> BTreeMap<Place, f64> {
+    fn values(&self, moment: Moment) -> BTreeMap<LoadKey, f64> {
         let value = |times: &Times| match moment {
             Moment::Load => Some(times.load_ns),
             // A page out of the cache renders at once; a time of zero would have no ratio.
@@ -127,5 +134,71 @@ impl Arm {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The answers of a run.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// One per condition, in their order.
+    pub answers: Vec<Answer>,
+}
+
+impl Answers {
+    /// The answers of `summary`.
+    pub fn of(summary: &Summary) -> Answers {
+        let answer = |condition| Answer::of(&arms(summary, condition), summary.run.seed);
+        Answers { answers: (0..summary.conditions.len()).map(answer).collect() }
+    }
+
+    /// The sentences that a report begins with.
+    pub fn sentences(&self) -> Vec<String> {
+        match self.answers.as_slice() {
+            [only] => only.sentences(),
+            several => over_conditions(several),
+        }
+    }
+
+    /// The arms over all conditions, by one moment.
+    pub fn over_all(&self, moment: Moment) -> OverConditions {
+        OverConditions::of(&self.answers, moment)
+    }
+}
+
+/// Every arm against every other by load time, in the order of the ranking: their indices, and the comparisons.
+pub fn pairwise(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
+    let arms = arms(summary, 0);
+    let order: Vec<usize> =
+        answer.ranking(Moment::Load).placed().map(|placed| placed.arm).collect();
+    let loads = |arm: &usize| -> BTreeMap<LoadKey, f64> {
+        arms[*arm].loads.iter().map(|(place, times)| (*place, times.load_ns)).collect()
+    };
+    let loads: Vec<_> = order.iter().map(loads).collect();
+    let matrix = ranking::matrix(&loads, summary.run.seed);
+    (order, matrix)
+}
+
+fn arms(summary: &Summary, condition: usize) -> Vec<Arm> {
+    let names = summary.arms.iter().enumerate();
+    names
+        .map(|(index, name)| {
+            let arm = summary.cell(index, condition).map_or_else(Arm::default, arm);
+            Arm { name: name.clone(), ..arm }
+        })
+        .collect()
+}
+
+/// The arm of a cell, without its name.
+fn arm(cell: &ReportCell) -> Arm {
+    let loads = cell.visits.iter().filter_map(|(load, visit)| {
+        let times = Times {
+            load_ns: visit.plt_ns? as f64,
+            render_ns: visit.first_render_ns().map(|ns| ns as f64),
+            floor_ns: visit.floors.map(|floors| floors.graph_ns as f64),
+        };
+        Some(((load.repetition, load.client, load.turn), times))
+    });
+    Arm {
+        name: String::new(),
+        loads: loads.collect(),
+        shortfall: cell.shortfall.clone(),
+        paints: cell.paints(),
+    }
+}

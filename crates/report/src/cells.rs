@@ -1,14 +1,14 @@
 //! The visits of a run, gathered by cell and described.
 
-use super::energy::Radios;
 use crate::answer::Shortfall;
+use crate::tables::Radios;
 use scenario::{Scenario, View};
 use statistics::{Interval, NoInterval, Sample, median_interval};
 use store::{JourneyRow, VisitRow};
 
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct ReportCell {
     /// The scenario.
     pub scenario: Scenario,
     /// `cold` or `warm`.
@@ -20,7 +20,7 @@ pub struct Cell {
     /// Index of its condition.
     pub condition: usize,
     /// Its visits, each with the load that it is, in the order of loads.
-    pub visits: Vec<(Load, VisitRow)>,
+    pub visits: Vec<(LoadIndex, VisitRow)>,
     /// The records of their radios.
     pub radios: Radios,
     /// Journeys that left no visit.
@@ -32,7 +32,7 @@ pub struct Cell {
 /// Identity of a visit among a cell's loads: loads of the same repetition, client and turn are paired across
 /// arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Load {
+pub struct LoadIndex {
     /// The repetition.
     pub repetition: u32,
     /// The client's number.
@@ -68,20 +68,20 @@ pub struct Described {
     pub retransmits: Option<f64>,
 }
 
-impl Cell {
+impl ReportCell {
     /// The cell that a visit belongs to, still empty.
-    pub fn new(journey: &JourneyRow, visit: &VisitRow) -> Cell {
+    pub fn new(journey: &JourneyRow, visit: &VisitRow) -> ReportCell {
         let (view, page) = (visit.view.clone(), visit.page.clone());
-        Cell { view, page, ..Cell::without_visits(journey) }
+        ReportCell { view, page, ..ReportCell::without_visits(journey) }
     }
 
     /// The first cell of a journey that left no visit.
-    pub fn without_visits(journey: &JourneyRow) -> Cell {
+    pub fn without_visits(journey: &JourneyRow) -> ReportCell {
         let view = match journey.scenario.client.view {
             View::Both => View::Cold,
             one => one,
         };
-        Cell {
+        ReportCell {
             view: view.name().to_owned(),
             page: journey.scenario.page.pages.first().cloned(),
             scenario: journey.scenario.clone(),
@@ -101,7 +101,7 @@ impl Cell {
     }
 
     /// The visits that loaded, with their page load times in milliseconds.
-    pub fn loaded(&self) -> impl Iterator<Item = (Load, &VisitRow, f64)> {
+    pub fn loaded(&self) -> impl Iterator<Item = (LoadIndex, &VisitRow, f64)> {
         self.visits
             .iter()
             .filter_map(|(load, visit)| visit.plt_ns.map(|plt_ns| (*load, visit, ms(plt_ns))))

@@ -9,35 +9,35 @@ use super::waterfall::{PHASES, Waterfall};
 #[derive(Serialize)]
 pub struct Charts<'a> {
     arms: &'a [String],
-    axes: Vec<Axis>,
-    conditions: Vec<Condition<'a>>,
-    points: Vec<Point>,
+    axes: Vec<ChartAxis<'a>>,
+    conditions: Vec<ChartCondition<'a>>,
+    points: Vec<CellPoint>,
     phases: [&'static str; 7],
     waterfalls: &'a [Waterfall],
 }
 
 #[derive(Serialize)]
-struct Axis {
-    name: &'static str,
+struct ChartAxis<'a> {
+    name: &'a str,
     unit: &'static str,
 }
 
 #[derive(Serialize)]
-struct Condition<'a> {
+struct ChartCondition<'a> {
     label: &'a str,
-    keys: Vec<Key<'a>>,
+    keys: Vec<ChartKey<'a>>,
 }
 
 #[derive(Serialize)]
-struct Key<'a> {
-    name: &'static str,
+struct ChartKey<'a> {
+    name: &'a str,
     label: &'a str,
     number: Option<f64>,
 }
 
 /// One cell.
 #[derive(Serialize)]
-struct Point {
+struct CellPoint {
     arm: usize,
     condition: usize,
     plt: Vec<f64>,
@@ -52,7 +52,7 @@ impl<'a> Charts<'a> {
     pub fn of(summary: &'a Summary, waterfalls: &'a [Waterfall]) -> Charts<'a> {
         Charts {
             arms: &summary.arms,
-            axes: summary.axes.iter().map(|a| Axis { name: a.name, unit: a.unit }).collect(),
+            axes: summary.axes.iter().map(|a| ChartAxis { name: &a.name, unit: a.unit }).collect(),
             conditions: summary.conditions.iter().map(condition).collect(),
             points: points(summary),
             phases: PHASES,
@@ -61,19 +61,16 @@ impl<'a> Charts<'a> {
     }
 }
 
-fn condition(condition: &super::summary::Condition) -> Condition<'_> {
-    let key = |k: &'_ super::keys::Key| (k.name, k.number);
-    let keys = condition.keys.iter().map(|k| {
-        let (name, number) = key(k);
-        Key { name, label: &k.label, number }
-    });
-    Condition { label: &condition.label, keys: keys.collect() }
+fn condition(condition: &super::summary::Condition) -> ChartCondition<'_> {
+    let keys = condition.keys.iter();
+    let keys = keys.map(|key| ChartKey { name: &key.name, label: &key.label, number: key.number });
+    ChartCondition { label: &condition.label, keys: keys.collect() }
 }
 
-fn points(summary: &Summary) -> Vec<Point> {
-    let point = |cell: &super::cells::Cell| {
+fn points(summary: &Summary) -> Vec<CellPoint> {
+    let point = |cell: &super::cells::ReportCell| {
         let described = cell.describe(summary.run.seed)?;
-        Some(Point {
+        Some(CellPoint {
             arm: cell.arm,
             condition: cell.condition,
             p10: described.plt.quantile(0.1),

@@ -1,7 +1,6 @@
 //! The document: its sections in order.
 
 use super::charts::Charts;
-use super::energy;
 use super::escape::{html, script_json};
 use super::frame::{Frame, frame};
 use super::mechanism;
@@ -9,8 +8,8 @@ use super::number::grouped;
 use super::pages;
 use super::summary::Summary;
 use super::tables;
-use super::verdicts::Verdicts;
 use super::waterfall::Waterfall;
+use crate::answer::Answers;
 use crate::answer::SMALL;
 use statistics::percent;
 
@@ -22,16 +21,16 @@ const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.
 pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
-    let verdicts = Verdicts::of(summary);
+    let answers = Answers::of(summary);
     let sections = [
         header(summary),
-        answer(summary, &verdicts),
+        answer(summary, &answers),
         contents(),
         curves(summary),
         boxes(),
         figures(summary),
         pages::section(summary),
-        energy::section(summary),
+        crate::tables::section(summary),
         waterfall_section(waterfalls),
         what_was_run(summary),
         emulation(summary),
@@ -59,24 +58,24 @@ fn header(summary: &Summary) -> String {
     )
 }
 
-fn answer(summary: &Summary, verdicts: &Verdicts) -> String {
+fn answer(summary: &Summary, answers: &Answers) -> String {
     let class = |place| if place == 0 { "answer" } else { "reason" };
-    let sentences = verdicts.sentences().into_iter().enumerate();
+    let sentences = answers.sentences().into_iter().enumerate();
     let sentences: String = sentences
         .map(|(place, text)| format!("<p class=\"{}\">{}</p>", class(place), html(&text)))
         .collect();
     let fold = |title: &str, class: &str, table: String| {
         format!("<details class=\"{class}\"><summary>{title}</summary>{table}</details>")
     };
-    let details = match verdicts.answers.as_slice() {
+    let details = match answers.answers.as_slice() {
         [only] if summary.arms.len() > 1 => {
             fold("Every arm against every other", "print", tables::pairwise(summary, only))
         }
         [_] | [] => String::new(),
         several => {
             let class = if several.len() <= MOST_CONDITIONS_PRINTED { "print" } else { "" };
-            let standings = tables::standings(summary, verdicts);
-            let best = tables::best(summary, verdicts);
+            let standings = tables::standings(summary, answers);
+            let best = tables::best(summary, answers);
             fold("Every arm over all conditions", "print", standings)
                 + &fold("The best arm under each condition", class, best)
         }
@@ -106,8 +105,8 @@ fn what_was_run(summary: &Summary) -> String {
         ("seed", run.seed.to_string()),
         ("state", run.state.name().to_owned()),
     ];
-    let varied = summary.varied.iter().map(|(name, values)| (*name, values.join(" · ")));
-    let fixed = summary.fixed.iter().map(|(name, value)| (*name, value.clone()));
+    let varied = summary.varied.iter().map(|(name, values)| (name.as_str(), values.join(" · ")));
+    let fixed = summary.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
     format!(
         "<section><h2>What was run</h2>{}<h3>Varied</h3>{}\
          <details><summary>The same for all loads</summary>{}</details></section>\n",
@@ -161,7 +160,7 @@ fn curves(summary: &Summary) -> String {
         "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
          <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
          grey: the floor. The figures are in the table below.</p></section>\n",
-        html(axis.name)
+        html(&axis.name)
     )
 }
 

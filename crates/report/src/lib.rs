@@ -13,7 +13,6 @@
 pub mod answer;
 mod cells;
 mod charts;
-mod energy;
 pub mod escape;
 pub mod frame;
 mod html;
@@ -21,20 +20,18 @@ mod keys;
 pub mod mechanism;
 pub mod number;
 mod pages;
-mod punctuality;
 pub mod rows;
 mod summary;
 mod tables;
 pub mod traces;
-mod verdicts;
 mod watched;
 mod waterfall;
 
 use thiserror::Error;
 
-pub use self::punctuality::Punctuality;
 pub use self::watched::Observe;
 use store::{RunId, Store, StoreError, VisitKey};
+pub use summary::Punctuality;
 
 /// Failed to make the report.
 #[derive(Debug, Error)]
@@ -73,7 +70,7 @@ pub fn html(
 /// The answer of `run`, in the sentences that its report begins with.
 pub fn sentences(store: &Store, run: RunId) -> Result<Vec<String>, ReportError> {
     let summary = summary::Summary::gather(store, run)?;
-    Ok(verdicts::Verdicts::of(&summary).sentences())
+    Ok(answer::Answers::of(&summary).sentences())
 }
 
 #[cfg(test)]

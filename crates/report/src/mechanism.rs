@@ -5,21 +5,19 @@
 //! observing the visit once more, and are shown only if that left the very record in the store. Connections are
 //! shown from the servers' end, which sends the page.
 
-mod connections;
 mod radio;
-mod resent;
 mod section;
 mod windows;
 
 use record::VisitRecord;
 use serde::Serialize;
 
-pub use self::connections::Drawn;
-pub use self::radio::{Stay, level};
-pub use self::resent::Resent;
+pub use self::radio::{StateSpan, level};
 pub use self::section::section;
 pub use self::windows::{Row, thinned};
+pub use section::Resent;
 use testbed::tour::ObservedVisit;
+pub use windows::DrawnConnection;
 
 /// Maximum number of connections whose windows are drawn.
 const MOST_DRAWN: usize = 4;
@@ -29,7 +27,7 @@ const MOST_DRAWN: usize = 4;
 #[derive(Clone, Debug, Serialize)]
 pub struct Mechanism {
     /// The connections whose windows are drawn, in order of opening.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<DrawnConnection>,
     /// Their windows, one connection after the other.
     #[serde(skip)]
     pub windows: Vec<Row>,
@@ -38,7 +36,7 @@ pub struct Mechanism {
     pub resent: Vec<Resent>,
     /// The radio's states, one after the other; empty if there is none.
     #[serde(skip)]
-    pub stays: Vec<Stay>,
+    pub stays: Vec<StateSpan>,
     /// The reason why there are no windows, if the visit was not observed.
     #[serde(skip)]
     pub unwatched: Option<String>,
@@ -51,7 +49,7 @@ impl Mechanism {
     pub fn gather(record: &VisitRecord, watched: Result<ObservedVisit<'_>, String>) -> Mechanism {
         let (drawn, windows, unwatched) = match watched {
             Ok(visit) => {
-                let (drawn, windows) = connections::busiest(record, &visit, MOST_DRAWN);
+                let (drawn, windows) = windows::busiest(record, &visit, MOST_DRAWN);
                 (drawn, windows, None)
             }
             Err(why) => (Vec::new(), Vec::new(), Some(why)),
@@ -59,7 +57,7 @@ impl Mechanism {
         Mechanism {
             drawn,
             windows,
-            resent: resent::of(record),
+            resent: section::of(record),
             stays: record.radio.as_ref().map_or(Vec::new(), |radio| radio::stays(record, radio)),
             unwatched,
             end: record.events.last().map_or(0.0, |last| since_start(record, last.at_ns)),

@@ -5,9 +5,9 @@
 
 use std::fmt::Write;
 
-use super::cells::Cell;
+use super::cells::ReportCell;
 use super::escape::html;
-use super::keys::Key;
+use super::keys::Property;
 use super::number::{grouped, ms, ratio};
 use super::summary::Summary;
 
@@ -16,19 +16,19 @@ pub const PAGE: &str = "page";
 
 /// One arm under one condition, over all pages.
 #[derive(Clone, Debug, PartialEq)]
-struct Together {
+struct ArmOverPages {
     condition: String,
     arm: usize,
     /// By page load time.
-    load: Sum,
+    load: PageSum,
     /// By first render.
-    render: Sum,
+    render: PageSum,
     failures: u64,
 }
 
 /// An arm's pages by one moment, without pages of which the arm lost anything.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Sum {
+struct PageSum {
     /// The median of each page, in milliseconds.
     medians: Vec<f64>,
     /// Number of pages on which no other arm has a smaller median.
@@ -55,7 +55,7 @@ pub fn section(summary: &Summary) -> String {
             html(condition),
             html(&summary.arms[row.arm])
         );
-        let of = |moment: fn(&Together) -> &Sum| {
+        let of = |moment: fn(&ArmOverPages) -> &PageSum| {
             let sum = moment(row);
             [
                 ms(sum.total()),
@@ -78,7 +78,7 @@ pub fn section(summary: &Summary) -> String {
     )
 }
 
-impl Sum {
+impl PageSum {
     fn total(&self) -> f64 {
         self.medians.iter().sum()
     }
@@ -92,7 +92,7 @@ impl Sum {
 }
 
 /// The least sum under the same condition over as many pages: sums over different pages are not comparable.
-fn least(rows: &[Together], row: &Together, moment: fn(&Together) -> &Sum) -> f64 {
+fn least(rows: &[ArmOverPages], row: &ArmOverPages, moment: fn(&ArmOverPages) -> &PageSum) -> f64 {
     let alike = rows.iter().filter(|other| {
         other.condition == row.condition && moment(other).medians.len() == moment(row).medians.len()
     });
@@ -100,14 +100,14 @@ fn least(rows: &[Together], row: &Together, moment: fn(&Together) -> &Sum) -> f6
 }
 
 /// The rows in the order of conditions and arms.
-fn rows(summary: &Summary) -> Vec<Together> {
-    let mut rows: Vec<Together> = Vec::new();
+fn rows(summary: &Summary) -> Vec<ArmOverPages> {
+    let mut rows: Vec<ArmOverPages> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.page.is_some()) {
         let condition = without_page(&summary.conditions[cell.condition].keys);
         let place = rows.iter().position(|row| row.condition == condition && row.arm == cell.arm);
         let place = place.unwrap_or_else(|| {
-            let (load, render) = (Sum::default(), Sum::default());
-            rows.push(Together { condition, arm: cell.arm, load, render, failures: 0 });
+            let (load, render) = (PageSum::default(), PageSum::default());
+            rows.push(ArmOverPages { condition, arm: cell.arm, load, render, failures: 0 });
             rows.len() - 1
         });
         let row = &mut rows[place];
@@ -135,13 +135,13 @@ struct Medians {
 }
 
 /// The medians of a cell that lost nothing.
-fn medians(summary: &Summary, cell: &Cell) -> Option<Medians> {
+fn medians(summary: &Summary, cell: &ReportCell) -> Option<Medians> {
     let described = cell.describe(summary.run.seed).filter(|_| cell.shortfall.is_nothing())?;
     Some(Medians { load: described.plt.median(), render: described.first_render })
 }
 
 /// A condition's label without the page.
-fn without_page(keys: &[Key]) -> String {
+fn without_page(keys: &[Property]) -> String {
     let labels = keys.iter().filter(|key| key.name != PAGE).map(|key| key.label.as_str());
     labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")
 }
@@ -167,7 +167,7 @@ mod tests {
         let labels: Vec<&str> = summary.conditions.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["b, RTT 50 ms", "a, RTT 50 ms", "b, RTT 200 ms", "a, RTT 200 ms"]);
         let rows = rows(&summary);
-        let of = |row: &Together| (row.condition.clone(), row.arm, row.load.medians.len());
+        let of = |row: &ArmOverPages| (row.condition.clone(), row.arm, row.load.medians.len());
         let expected = [("RTT 50 ms", 0), ("RTT 50 ms", 1), ("RTT 200 ms", 0), ("RTT 200 ms", 1)];
         let expected = expected.map(|(condition, arm)| (condition.to_owned(), arm, 2));
         assert_eq!(rows.iter().map(of).collect::<Vec<_>>(), expected);

@@ -1,16 +1,16 @@
-//! A run, read once and arranged into arms, conditions, cells, notes.
+//! A run, read once and arranged into arms, conditions, cells, notes and the punctuality of its emulator.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::ObjectRecord;
+use record::{EmulationRecord, ObjectRecord};
 use scenario::World;
+use scenario::settings::Role;
 use store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 
-use super::ReportError;
-use super::cells::{Cell, Load};
-use super::keys::{self, Key, Role};
-use super::pages;
-use super::punctuality::Punctuality;
+use super::cells::{LoadIndex, ReportCell};
+use super::keys::{self, Property};
+use super::number::{grouped, ms};
+use super::{ReportError, pages};
 
 /// A run, arranged by its question.
 #[derive(Clone, Debug)]
@@ -18,18 +18,18 @@ pub struct Summary {
     /// The run's own row.
     pub run: RunRow,
     /// Properties that are the same for every visit: name and value.
-    pub fixed: Vec<(&'static str, String)>,
+    pub fixed: Vec<(String, String)>,
     /// Properties that vary: name and values, in order of appearance.
-    pub varied: Vec<(&'static str, Vec<String>)>,
+    pub varied: Vec<(String, Vec<String>)>,
     /// The ways that are compared.
     pub arms: Vec<String>,
     /// The conditions under which they are compared.
     pub conditions: Vec<Condition>,
     /// The properties of conditions that are numbers everywhere and vary: candidates for an x axis, the
     /// one with the most values first.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<NumericProperty>,
     /// All cells, by condition and arm.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ReportCell>,
     /// Notes of journeys, each with its number of occurrences.
     pub notes: Vec<(String, u64)>,
     /// Reasons why visits and journeys failed, each with its number of occurrences.
@@ -44,14 +44,14 @@ pub struct Condition {
     /// A label that distinguishes it: "RTT 100 ms".
     pub label: String,
     /// Its varied properties, in order: name, label and number.
-    pub keys: Vec<Key>,
+    pub keys: Vec<Property>,
 }
 
 /// A numeric property.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub struct NumericProperty {
     /// The property's name.
-    pub name: &'static str,
+    pub name: String,
     /// Its unit.
     pub unit: &'static str,
 }
@@ -64,10 +64,10 @@ impl Summary {
         if journeys.is_empty() {
             return Err(ReportError::Empty { run: run.0 });
         }
-        let mut tally = Tally::default();
+        let mut tally = NoteCounts::default();
         journeys.iter().for_each(|journey| tally.journey(journey));
         let mut cells = gather_cells(store, run, &journeys, &mut tally)?;
-        let grid = Grid::of(&cells);
+        let grid = PropertyGrid::of(&cells);
         let (arms, conditions) = grid.place(&mut cells);
         cells.sort_by_key(|cell| (cell.condition, cell.arm));
         Ok(Summary {
@@ -85,7 +85,7 @@ impl Summary {
     }
 
     /// The cell of an arm under a condition.
-    pub fn cell(&self, arm: usize, condition: usize) -> Option<&Cell> {
+    pub fn cell(&self, arm: usize, condition: usize) -> Option<&ReportCell> {
         self.cells.iter().find(|c| c.arm == arm && c.condition == condition)
     }
 
@@ -105,13 +105,13 @@ impl Summary {
 
 /// Counts of notes and failures, and punctuality of the emulators.
 #[derive(Default)]
-struct Tally {
+struct NoteCounts {
     notes: BTreeMap<String, u64>,
     failures: BTreeMap<String, u64>,
     punctuality: Punctuality,
 }
 
-impl Tally {
+impl NoteCounts {
     fn journey(&mut self, journey: &JourneyRow) {
         for note in &journey.notes {
             *self.notes.entry(note.clone()).or_default() += 1;
@@ -131,12 +131,12 @@ fn gather_cells(
     store: &Store,
     run: RunId,
     journeys: &[JourneyRow],
-    tally: &mut Tally,
-) -> Result<Vec<Cell>, ReportError> {
+    tally: &mut NoteCounts,
+) -> Result<Vec<ReportCell>, ReportError> {
     let by_position: BTreeMap<u64, &JourneyRow> =
         journeys.iter().map(|journey| (journey.position, journey)).collect();
-    let mut cells: BTreeMap<(u32, usize, String), Cell> = BTreeMap::new();
-    let mut turns = Turns::default();
+    let mut cells: BTreeMap<(u32, usize, String), ReportCell> = BTreeMap::new();
+    let mut turns = VisitCounter::default();
     for visit in store.visits(run)? {
         tally.failure(visit.failure.as_deref());
         let Some(journey) = by_position.get(&visit.key.journey) else { continue };
@@ -151,7 +151,7 @@ fn gather_cells(
         let place = listed.iter().position(|page| Some(page) == visit.page.as_ref());
         let cell = cells
             .entry((journey.cell, place.unwrap_or(0), visit.view.clone()))
-            .or_insert_with(|| Cell::new(journey, &visit));
+            .or_insert_with(|| ReportCell::new(journey, &visit));
         radio.into_iter().for_each(|radio| cell.radios.take(radio));
         match (&visit.failure, visit.requests_failed) {
             (Some(why), _) => cell.shortfall.failed(why),
@@ -163,7 +163,7 @@ fn gather_cells(
             }
         }
         let turn = turns.next(&visit, client);
-        cell.visits.push((Load { repetition: journey.repetition, client, turn }, visit));
+        cell.visits.push((LoadIndex { repetition: journey.repetition, client, turn }, visit));
     }
     for journey in journeys.iter().filter(|j| j.failure.is_some()) {
         // Counted once, with the first of the cells that its visits would be in.
@@ -171,7 +171,7 @@ fn gather_cells(
         match known {
             Some((_, cell)) => cell.lose(journey),
             None => {
-                let mut cell = Cell::without_visits(journey);
+                let mut cell = ReportCell::without_visits(journey);
                 cell.lose(journey);
                 cells.insert((journey.cell, 0, cell.view.clone()), cell);
             }
@@ -182,9 +182,9 @@ fn gather_cells(
 
 /// Number of visits so far by each client of a journey to each page with the same cache.
 #[derive(Default)]
-struct Turns(BTreeMap<(u64, u32, Option<String>, String), u32>);
+struct VisitCounter(BTreeMap<(u64, u32, Option<String>, String), u32>);
 
-impl Turns {
+impl VisitCounter {
     /// Number of this visit among those of its client to its page.
     fn next(&mut self, visit: &VisitRow, client: u32) -> u32 {
         let key = (visit.key.journey, client, visit.page.clone(), visit.view.clone());
@@ -195,9 +195,9 @@ impl Turns {
 }
 
 /// Varying properties of the cells, and the subset that defines arms.
-struct Grid {
+struct PropertyGrid {
     /// The properties of each cell.
-    rows: Vec<Vec<Key>>,
+    rows: Vec<Vec<Property>>,
     /// For each property, the distinct values in order of appearance.
     values: Vec<Vec<String>>,
     /// The varying properties that distinguish arms.
@@ -206,9 +206,9 @@ struct Grid {
     condition_columns: Vec<usize>,
 }
 
-impl Grid {
-    fn of(cells: &[Cell]) -> Grid {
-        let rows: Vec<Vec<Key>> =
+impl PropertyGrid {
+    fn of(cells: &[ReportCell]) -> PropertyGrid {
+        let rows: Vec<Vec<Property>> =
             cells.iter().map(|c| keys::of(&c.scenario, &c.view, c.page.as_deref())).collect();
         let columns = rows[0].len();
         let values: Vec<Vec<String>> = (0..columns).map(|c| distinct(&rows, c)).collect();
@@ -224,11 +224,11 @@ impl Grid {
             let stand_in = condition_columns.iter().position(is_name);
             arm_columns.extend(stand_in.map(|at| condition_columns.remove(at)));
         }
-        Grid { rows, values, arm_columns, condition_columns }
+        PropertyGrid { rows, values, arm_columns, condition_columns }
     }
 
     /// Assigns each cell its arm and condition; returns the arms' labels and the conditions.
-    fn place(&self, cells: &mut [Cell]) -> (Vec<String>, Vec<Condition>) {
+    fn place(&self, cells: &mut [ReportCell]) -> (Vec<String>, Vec<Condition>) {
         let mut arms: Vec<String> = Vec::new();
         let mut conditions: Vec<Condition> = Vec::new();
         for (cell, row) in cells.iter_mut().zip(&self.rows) {
@@ -244,33 +244,37 @@ impl Grid {
         (arms, conditions)
     }
 
-    fn fixed(&self) -> Vec<(&'static str, String)> {
+    fn fixed(&self) -> Vec<(String, String)> {
         let mut columns = self.columns(|values| values.len() == 1);
-        columns.retain(|(_, values)| values[0] != "profile default");
+        columns.retain(|(_, values)| values[0] != keys::PROFILE);
         columns.into_iter().map(|(name, mut values)| (name, values.remove(0))).collect()
     }
 
-    fn varied(&self) -> Vec<(&'static str, Vec<String>)> {
+    fn varied(&self) -> Vec<(String, Vec<String>)> {
         self.columns(|values| values.len() > 1)
     }
 
-    fn columns(&self, wanted: fn(&[String]) -> bool) -> Vec<(&'static str, Vec<String>)> {
-        let named = self.rows[0].iter().map(|key| key.name).zip(self.values.iter().cloned());
+    fn columns(&self, wanted: fn(&[String]) -> bool) -> Vec<(String, Vec<String>)> {
+        let named =
+            self.rows[0].iter().map(|key| key.name.clone()).zip(self.values.iter().cloned());
         named.filter(|(_, values)| wanted(values)).collect()
     }
 
-    fn axes(&self) -> Vec<Axis> {
+    fn axes(&self) -> Vec<NumericProperty> {
         let is_numeric = |c: &&usize| self.rows.iter().all(|row| row[**c].number.is_some());
         let mut columns: Vec<usize> =
             self.condition_columns.iter().filter(is_numeric).copied().collect();
         columns.sort_by_key(|column| std::cmp::Reverse(self.values[*column].len()));
-        let axis = |c: usize| Axis { name: self.rows[0][c].name, unit: self.rows[0][c].unit };
+        let axis = |c: usize| NumericProperty {
+            name: self.rows[0][c].name.clone(),
+            unit: self.rows[0][c].unit,
+        };
         columns.into_iter().map(axis).collect()
     }
 }
 
 /// The distinct values of a column, in order of appearance, without rows to which the property does not apply.
-fn distinct(rows: &[Vec<Key>], column: usize) -> Vec<String> {
+fn distinct(rows: &[Vec<Property>], column: usize) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for text in rows.iter().map(|row| &row[column].text).filter(|text| !text.is_empty()) {
         place(&mut values, text.clone());
@@ -279,7 +283,7 @@ fn distinct(rows: &[Vec<Key>], column: usize) -> Vec<String> {
 }
 
 /// The values of some columns as one label.
-fn label(row: &[Key], columns: &[usize]) -> String {
+fn label(row: &[Property], columns: &[usize]) -> String {
     let labels = columns.iter().map(|c| row[*c].label.as_str());
     labels.filter(|label| !label.is_empty()).collect::<Vec<_>>().join(", ")
 }
@@ -290,4 +294,82 @@ fn place<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
         list.push(item);
         list.len() - 1
     })
+}
+
+// Punctuality of a run's emulator: only if it is on time are page load times the network's.
+
+/// Totals over the emulators of a run's visits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Punctuality {
+    visits: u64,
+    packets: u64,
+    worst_p99_ns: u64,
+    worst_ns: u64,
+    repeated: u64,
+    without_precedence: u64,
+    kernels: BTreeSet<String>,
+}
+
+impl Punctuality {
+    /// Counts the emulator of one visit.
+    pub fn take(&mut self, visit: &EmulationRecord) {
+        self.visits += 1;
+        self.packets += visit.delivered_packets;
+        self.worst_p99_ns = self.worst_p99_ns.max(visit.late_p99_ns);
+        self.worst_ns = self.worst_ns.max(visit.late_max_ns);
+        self.repeated += u64::from(visit.attempts.saturating_sub(1));
+        self.without_precedence += u64::from(!visit.realtime);
+        self.kernels.insert(visit.kernel.clone());
+    }
+
+    /// Name and value of each; empty if nothing was emulated.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        if self.visits == 0 {
+            return Vec::new();
+        }
+        let late = |ns: u64| format!("{} ms", ms(ns as f64 / 1e6));
+        let kernels: Vec<&str> = self.kernels.iter().map(String::as_str).collect();
+        let mut facts = vec![
+            ("emulated with the TCP of", format!("Linux {}", kernels.join(", "))),
+            ("visits emulated", grouped(self.visits)),
+            ("packets delivered", grouped(self.packets)),
+            ("p99 packet lateness of a visit, at most", late(self.worst_p99_ns)),
+            ("maximum packet lateness", late(self.worst_ns)),
+            ("attempts discarded because of late packets", grouped(self.repeated)),
+        ];
+        if self.without_precedence > 0 {
+            let visits = grouped(self.without_precedence);
+            facts.push(("visits emulated without real-time priority", visits));
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_counts() {
+        assert!(Punctuality::default().facts().is_empty());
+        let visit = |late_max_ns, attempts| EmulationRecord {
+            delivered_packets: 1000,
+            late_p50_ns: 40_000,
+            late_p99_ns: late_max_ns / 4,
+            late_max_ns,
+            realtime: true,
+            attempts,
+            kernel: "6.1".to_owned(),
+        };
+        let mut punctuality = Punctuality::default();
+        punctuality.take(&visit(1_200_000, 1));
+        punctuality.take(&visit(400_000, 3));
+        let facts = punctuality.facts();
+        let of = |name: &str| &facts.iter().find(|(known, _)| known.contains(name)).unwrap().1;
+        assert_eq!(of("TCP"), "Linux 6.1");
+        assert_eq!(of("p99"), "0.30 ms");
+        assert_eq!(of("maximum"), "1.20 ms");
+        assert_eq!(of("discarded"), "2");
+        assert_eq!(facts.len(), 6);
+    }
 }

@@ -1,15 +1,17 @@
-//! The report's tables: every figure of a chart, and those without one.
+//! The report's tables: every figure of a chart, those without one, and the energy of radios.
 
 use std::fmt::Write;
 
-use super::cells::{Cell, Described};
+use record::RadioRecord;
+use statistics::{Comparison, Sample, percent};
+
+use super::cells::{Described, ReportCell};
 use super::escape::html;
 use super::number::{count, grouped, ms, ratio};
 use super::summary::Summary;
-use super::verdicts::{self, Verdicts};
 use super::waterfall::{PHASES, Waterfall};
-use crate::answer::{Answer, Gap, Moment, Standing, span};
-use statistics::{Comparison, percent};
+use crate::answer::Answers;
+use crate::answer::{Answer, ArmStanding, Gap, Moment, span};
 
 /// One row per cell.
 pub fn cells(summary: &Summary) -> String {
@@ -47,20 +49,20 @@ pub fn cells(summary: &Summary) -> String {
 }
 
 /// A column on the moment at which a visitor sees something.
-struct Sight {
+struct VisualColumn {
     heading: &'static str,
     of: fn(&Described) -> Option<f64>,
 }
 
 /// The columns for which some cell has values: a browser paints, the loader estimates.
-fn sights(summary: &Summary) -> Vec<Sight> {
-    let paints = summary.cells.iter().any(Cell::paints);
+fn sights(summary: &Summary) -> Vec<VisualColumn> {
+    let paints = summary.cells.iter().any(ReportCell::paints);
     let render = if paints { "first cont.<br>paint, ms" } else { "first render<br>(est.), ms" };
     let all = [
-        Sight { heading: render, of: |d| d.first_render },
-        Sight { heading: "largest cont.<br>paint, ms", of: |d| d.largest_paint },
-        Sight { heading: "Speed<br>Index, ms", of: |d| d.speed_index },
-        Sight { heading: "ByteIndex<br>ms", of: |d| d.byte_index },
+        VisualColumn { heading: render, of: |d| d.first_render },
+        VisualColumn { heading: "largest cont.<br>paint, ms", of: |d| d.largest_paint },
+        VisualColumn { heading: "Speed<br>Index, ms", of: |d| d.speed_index },
+        VisualColumn { heading: "ByteIndex<br>ms", of: |d| d.byte_index },
     ];
     let described: Vec<Described> =
         summary.cells.iter().filter_map(|cell| cell.describe(summary.run.seed)).collect();
@@ -68,7 +70,7 @@ fn sights(summary: &Summary) -> Vec<Sight> {
 }
 
 /// A cell's row from its arm on.
-fn cell_columns(summary: &Summary, cell: &Cell, sights: &[Sight]) -> String {
+fn cell_columns(summary: &Summary, cell: &ReportCell, sights: &[VisualColumn]) -> String {
     let columns = match cell.describe(summary.run.seed) {
         Some(described) => figures(&described, sights),
         None => number("-".to_owned()).repeat(9 + sights.len()),
@@ -85,7 +87,7 @@ fn cell_columns(summary: &Summary, cell: &Cell, sights: &[Sight]) -> String {
     )
 }
 
-fn figures(described: &Described, sights: &[Sight]) -> String {
+fn figures(described: &Described, sights: &[VisualColumn]) -> String {
     let median = described.plt.median();
     let interval = match described.interval {
         Ok(interval) => format!("{} - {}", ms(interval.low), ms(interval.high)),
@@ -128,12 +130,12 @@ fn number(text: String) -> String {
 }
 
 /// The best arms under each condition, by load time and by first render.
-pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
+pub fn best(summary: &Summary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
          <th>shows something first</th><th class=\"n\">median</th></tr></thead><tbody>",
     );
-    for (condition, answer) in verdicts.answers.iter().enumerate() {
+    for (condition, answer) in answers.answers.iter().enumerate() {
         let _ = write!(table, "<tr><th scope=\"row\">{}</th>", condition_label(summary, condition));
         for moment in [Moment::Load, Moment::Render] {
             let first = answer.ranking(moment).first();
@@ -153,14 +155,14 @@ pub fn best(summary: &Summary, verdicts: &Verdicts) -> String {
 }
 
 /// Each arm over all conditions.
-pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
+pub fn standings(summary: &Summary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\
          <th class=\"n\">loads first<br>alone</th><th class=\"n\">tied</th><th class=\"n\">first render<br>over the best</th>\
          <th class=\"n\">shows first<br>alone</th><th class=\"n\">tied</th></tr></thead><tbody>",
     );
-    let [load, render] = [Moment::Load, Moment::Render].map(|moment| verdicts.over_all(moment));
-    let figures = |one: &Standing| {
+    let [load, render] = [Moment::Load, Moment::Render].map(|moment| answers.over_all(moment));
+    let figures = |one: &ArmStanding| {
         let over = one.over_best.map_or("-".to_owned(), ratio);
         [over, one.wins.to_string(), one.ties.to_string()].map(number).concat()
     };
@@ -180,7 +182,7 @@ pub fn standings(summary: &Summary, verdicts: &Verdicts) -> String {
 
 /// Every arm against every other by load time: the lead of the row's arm over the column's.
 pub fn pairwise(summary: &Summary, answer: &Answer) -> String {
-    let (order, matrix) = verdicts::matrix(summary, answer);
+    let (order, matrix) = crate::answer::pairwise(summary, answer);
     let headings: String =
         order.iter().map(|arm| format!("<th>{}</th>", arm_label(summary, *arm))).collect();
     let cell = |(one, other): (usize, usize)| match &matrix[one][other] {
@@ -255,4 +257,79 @@ fn definitions<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String
         format!("<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(&value))
     };
     pairs.into_iter().map(pair).collect()
+}
+
+// Energy of radios, cell by cell.
+
+/// The radio records of one cell's visits.
+#[derive(Clone, Debug, Default)]
+pub struct Radios(Vec<RadioRecord>);
+
+impl Radios {
+    /// Adds the record of a visit.
+    pub fn take(&mut self, radio: RadioRecord) {
+        self.0.push(radio);
+    }
+
+    fn median(&self, of: impl Fn(&RadioRecord) -> f64) -> Option<f64> {
+        Some(Sample::new(self.0.iter().map(of))?.median())
+    }
+
+    /// The states that occurred in any visit, with the median time spent in each, in seconds.
+    fn states(&self) -> Vec<(String, f64)> {
+        let mut names: Vec<&str> =
+            self.0.iter().flat_map(|r| &r.states).map(|s| s.state.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let span = |name: &str, radio: &RadioRecord| {
+            let state = radio.states.iter().find(|state| state.state == name);
+            state.map_or(0.0, |state| state.span_ns as f64 / 1e9)
+        };
+        let median = |name: &str| Some((name.to_owned(), self.median(|radio| span(name, radio))?));
+        names.into_iter().filter_map(median).collect()
+    }
+}
+
+/// The section; empty if no network has a radio.
+pub fn section(summary: &Summary) -> String {
+    let rows: String = summary.cells.iter().filter_map(|cell| row(summary, cell)).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section><h2>The radio</h2><div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>cell</th>\
+         <th class=\"n\">visit<br>J</th><th class=\"n\">its tail<br>J</th><th class=\"n\">promotions</th>\
+         <th class=\"n\">s in each state</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         <p class=\"small\">Medians over the loads. The visit: from navigation start to its end. The tail: what the radio \
+         spends after that until it has come to rest, if nothing else is sent.</p></section>\n"
+    )
+}
+
+fn row(summary: &Summary, cell: &ReportCell) -> Option<String> {
+    let radios = &cell.radios;
+    let joules = |of: fn(&RadioRecord) -> u64| radios.median(move |radio| of(radio) as f64 / 1e6);
+    let states = radios.states();
+    let states = states.iter().map(|(state, seconds)| format!("{state} {seconds:.2}"));
+    let states = states.collect::<Vec<_>>().join(", ");
+    let condition = &summary.conditions[cell.condition].label;
+    let label = [summary.arms[cell.arm].as_str(), condition].join(" ");
+    let mut row = format!("<tr><th scope=\"row\">{}</th>", html(label.trim()));
+    for text in [
+        energy(joules(|radio| radio.energy_uj)?),
+        energy(joules(|radio| radio.tail_uj)?),
+        count(radios.median(|radio| f64::from(radio.promotions))?),
+        states,
+    ] {
+        let _ = write!(row, "<td class=\"n\">{}</td>", html(&text));
+    }
+    Some(row + "</tr>")
+}
+
+/// Joules to three significant digits.
+fn energy(joules: f64) -> String {
+    match joules {
+        j if j >= 99.95 => grouped(j.round() as u64),
+        j if j >= 9.995 => format!("{j:.1}"),
+        j => format!("{j:.2}"),
+    }
 }

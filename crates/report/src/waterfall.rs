@@ -25,7 +25,7 @@ pub struct Waterfall {
     /// The physical floor, if it was computed.
     pub floor: Option<f64>,
     /// The objects in order of discovery.
-    pub objects: Vec<Row>,
+    pub objects: Vec<ObjectRow>,
     /// The mechanism below it.
     pub mechanism: Mechanism,
     /// The full record.
@@ -35,7 +35,7 @@ pub struct Waterfall {
 
 /// One object.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ObjectRow {
     /// The full URL.
     pub url: String,
     /// The last part of the URL, which labels the row.
@@ -96,20 +96,20 @@ impl Waterfall {
             identity,
             plt: record.plt_ns().map(ms),
             floor: found.and_then(|(_, visit)| visit.floors).map(|f| ms(f.graph_ns)),
-            objects: objects.into_iter().map(|o| Row::of(o, from)).collect(),
+            objects: objects.into_iter().map(|o| ObjectRow::of(o, from)).collect(),
             mechanism: Mechanism::gather(&record, visit),
             record,
         })
     }
 }
 
-impl Row {
-    fn of(object: &ObjectRecord, from_ns: u64) -> Row {
+impl ObjectRow {
+    fn of(object: &ObjectRecord, from_ns: u64) -> ObjectRow {
         let p = &object.phases;
         let spans =
             [p.blocked_ns, p.dns_ns, p.connect_ns, p.tls_ns, p.send_ns, p.wait_ns, p.receive_ns];
         let connection = object.connection.map(|c| format!(" #{c}")).unwrap_or_default();
-        Row {
+        ObjectRow {
             name: short_name(&object.url),
             host: host(&object.url).to_owned(),
             url: object.url.clone(),

@@ -84,6 +84,15 @@ macro_rules! choice {
                 $type::ALL.iter().map(|choice| choice.name()).collect()
             }
 
+            /// Every text that is read: the names, then other spellings.
+            pub fn spellings() -> Vec<&'static str> {
+                $type::names().into_iter().chain($type::ALSO.iter().map(|(name, _)| *name)).collect()
+            }
+
+            /// Other spellings, each with the choice that it means.
+            const ALSO: &'static [(&'static str, $type)] =
+                &[$( $( ($alias, $type::$meant), )* )?];
+
             /// The choice's name.
             pub const fn name(self) -> &'static str {
                 match self { $( $type::$variant => $name, )+ }
@@ -123,8 +132,7 @@ macro_rules! choice {
                 if let Some(choice) = $type::ALL.iter().find(|c| c.name() == text) {
                     return Ok(*choice);
                 }
-                const ALSO: &[(&str, $type)] = &[$( $( ($alias, $type::$meant), )* )?];
-                if let Some((_, meant)) = ALSO.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+                if let Some((_, meant)) = $type::ALSO.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
                     return Ok(*meant);
                 }
                 const NOT_YET: &[(&str, &str)] = &[$( ($later, $reason), )*];
@@ -135,12 +143,12 @@ macro_rules! choice {
                         reason,
                     });
                 }
-                let names = || $type::names().into_iter().chain(ALSO.iter().map(|(name, _)| *name));
+                let known = $type::spellings();
                 Err($crate::ChoiceError::Unknown {
                     what: $what,
                     text: text.to_owned(),
-                    known: names().collect::<Vec<_>>().join(", "),
-                    nearest: $crate::nearest(text, names()),
+                    known: known.join(", "),
+                    nearest: $crate::nearest(text, known.into_iter()),
                 })
             }
         }

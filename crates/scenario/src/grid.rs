@@ -81,13 +81,13 @@ fn network_key(key: &str) -> Option<&str> {
 }
 
 /// An axis with its parsed values.
-struct Read<'a> {
+struct ParsedAxis<'a> {
     axis: &'a Axis,
     applies: Option<Applies>,
     changes: Vec<Change>,
 }
 
-impl Read<'_> {
+impl ParsedAxis<'_> {
     fn applies(&self, cell: &Scenario) -> bool {
         self.applies.is_none_or(|applies| (applies.to)(cell))
     }
@@ -173,7 +173,7 @@ fn count(axes: &[Axis]) -> Result<usize, GridError> {
 }
 
 /// Reads every value of every axis and rejects duplicates.
-fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<Read<'a>>, GridError> {
+fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<ParsedAxis<'a>>, GridError> {
     let mut probe = Scenario::new("", NetworkSpec::default());
     // Divisible by every divisor of a downlink that occurs in practice.
     probe.network.down_bit_per_s = Some(1 << 40);
@@ -203,7 +203,7 @@ fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<Read<'a>>
             changes.push(change);
         }
         let applies = row.and_then(|row: &Setting| row.applies);
-        all.push(Read { axis, applies, changes });
+        all.push(ParsedAxis { axis, applies, changes });
     }
     Ok(all)
 }
@@ -219,7 +219,7 @@ fn chosen(axes: &[Axis], mut number: usize) -> Vec<usize> {
 }
 
 /// The cell with these values; `None` if it differs from another only by a setting that does not apply to it.
-fn cell(read: &[Read<'_>], chosen: &[usize], acted: &mut [bool]) -> Option<Scenario> {
+fn cell(read: &[ParsedAxis<'_>], chosen: &[usize], acted: &mut [bool]) -> Option<Scenario> {
     let mut cell = Scenario::new("", NetworkSpec::default());
     let both = || read.iter().zip(chosen).enumerate();
     for (_, (axis, value)) in both().filter(|(_, (axis, _))| axis.applies.is_none()) {
@@ -248,7 +248,7 @@ fn told(axes: &[Axis], chosen: &[usize]) -> String {
 }
 
 /// Rejects a setting that was given but acts on no cell.
-fn idle(read: &[Read<'_>], acted: &[bool]) -> Result<(), GridError> {
+fn idle(read: &[ParsedAxis<'_>], acted: &[bool]) -> Result<(), GridError> {
     let usual = Scenario::new("", NetworkSpec::default());
     for (number, (axis, acted)) in read.iter().zip(acted).enumerate() {
         let Some(applies) = axis.applies.filter(|_| !acted) else { continue };
@@ -266,7 +266,7 @@ fn idle(read: &[Read<'_>], acted: &[bool]) -> Result<(), GridError> {
 }
 
 /// The error of a grid without a runnable cell, placed at the setting whose removal makes the first cell runnable.
-fn impossible(read: &[Read<'_>], chosen: &[usize], reason: &'static str) -> GridError {
+fn impossible(read: &[ParsedAxis<'_>], chosen: &[usize], reason: &'static str) -> GridError {
     let without = |left: usize| {
         let kept = |number: &usize| *number != left;
         let mut cell = Scenario::new("", NetworkSpec::default());

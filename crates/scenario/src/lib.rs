@@ -14,53 +14,41 @@ pub mod settings;
 mod background;
 mod choice;
 mod client;
-mod clients;
 mod contradiction;
-mod discovery;
-mod heads;
-mod hosting;
 mod itinerary;
-mod journey;
-mod keep_alive;
 mod knobs;
-mod multiplexing;
 mod network;
 mod plan;
-mod priorities;
 mod quic;
 mod recording;
 mod resolution;
 mod route;
+mod scenario;
 mod security;
 mod serving;
 mod stack;
 mod transport;
-mod whole;
+
+// What describes a load: types of settings are exported as they are declared.
+pub use client::*;
+pub use quic::*;
+pub use resolution::*;
+pub use security::*;
+pub use serving::*;
+pub use stack::*;
+pub use transport::*;
 
 pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub use choice::{ChoiceError, nearest};
-pub use client::{Client, Origins, Program, Server, View};
-pub use clients::{Clients, CrossTraffic, Spacing, SpacingError};
-pub use discovery::{Discovery, H3Discovery, Udp};
-pub use heads::RequestHeads;
-pub use hosting::Hosting;
 pub use itinerary::{Itinerary, Keeps, Pace, PageOrder};
-pub use journey::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, seed_of};
-pub use keep_alive::KeepAlive;
 pub use knobs::KnobError;
-pub use multiplexing::Multiplexing;
 pub use network::{NetworkSpec, Queue};
-pub use plan::{Order, Plan, VERSION};
-pub use priorities::PrioritiesRef;
-pub use quic::{Quic, QuicCongestion};
+pub use plan::{
+    Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, Order, Plan, VERSION, seed_of,
+};
 pub use recording::Recording;
-pub use resolution::{Dns, Records, Resolution, ResolverPlace, RetryRule};
 pub use route::{
     CacheState, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route, RouteKind,
     Sight, Stretch, Tier, Via,
 };
-pub use security::{CertificateKey, RecordSize, Resume, Security};
-pub use serving::{NotsentLowat, Push, Scheduler, Serving};
-pub use stack::{Protocol, Stack, Tls};
-pub use transport::{Tcp, Transport};
-pub use whole::{Nuisance, PageRef, Release, Scenario, World};
+pub use scenario::{Nuisance, PageRef, Release, Scenario, World};

@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::World;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
-use super::{Scenario, World};
 
 /// Any of `windows,throughput,packets,radio,departures`; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,13 +40,6 @@ impl Recording {
     /// True if it needs packets' arrivals.
     pub fn needs_arrivals(self) -> bool {
         self.throughput || self.packets || self.radio
-    }
-
-    /// The reason why it cannot be recorded, if it cannot.
-    pub(super) fn contradiction(self, scenario: &Scenario) -> Option<&'static str> {
-        (self.needs_movements() && scenario.stack.protocol.is_quic()).then_some(
-            "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched",
-        )
     }
 
     /// A note for readers of results.
@@ -115,6 +108,7 @@ impl<'de> Deserialize<'de> for Recording {
 mod tests {
     use super::super::{NetworkSpec, Protocol};
     use super::*;
+    use crate::Scenario;
 
     #[test]
     fn what_is_written_is_read() {

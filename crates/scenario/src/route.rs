@@ -9,11 +9,9 @@
 
 mod files;
 mod pep;
-mod place;
 mod proxy;
 mod refusal;
 mod stretch;
-mod tier;
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,14 +20,14 @@ use serde::{Deserialize, Serialize};
 
 pub use self::files::PacFile;
 pub use self::pep::{PepSettings, Prefetch, Sight};
-pub use self::place::ProxyPlace;
 pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
 pub use self::stretch::Stretch;
-pub use self::tier::Tier;
 use super::Protocol;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
 use super::nearest;
 use crate::choice;
+pub use proxy::ProxyPlace;
+pub use proxy::Tier;
 
 choice! {
     /// Intermediary between clients and hosts.
@@ -187,16 +185,16 @@ impl Knobs for Turned {
 }
 
 /// A route's text in front of a slash, or behind it.
-struct Part {
+struct RoutePart {
     kind: RouteKind,
     like: Option<String>,
     turned: Turned,
 }
 
-impl FromStr for Part {
+impl FromStr for RoutePart {
     type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Part, KnobError> {
+    fn from_str(text: &str) -> Result<RoutePart, KnobError> {
         let (name, knobs) = text.split_once(',').unwrap_or((text, ""));
         let (kind, like) = match name.trim().split_once(':') {
             Some((kind, like)) => (kind.trim(), Some(like.trim().to_owned())),
@@ -209,14 +207,14 @@ impl FromStr for Part {
         if let Some(like) = &like {
             known(kind, like)?;
         }
-        Ok(Part { kind, like, turned: knobs::parse(knobs)? })
+        Ok(RoutePart { kind, like, turned: knobs::parse(knobs)? })
     }
 }
 
-impl Part {
+impl RoutePart {
     /// A route of this part alone.
     fn alone(self) -> Route {
-        let Part { kind, like, turned: Turned { stretch, settings, pac, pep } } = self;
+        let RoutePart { kind, like, turned: Turned { stretch, settings, pac, pep } } = self;
         Route { kind, like, stretch, settings, pac, pep, behind: None }
     }
 }
@@ -225,7 +223,8 @@ impl FromStr for Route {
     type Err = KnobError;
 
     fn from_str(text: &str) -> Result<Route, KnobError> {
-        let parts = files::split(text).into_iter().map(|part| Ok(part.parse::<Part>()?.alone()));
+        let parts =
+            files::split(text).into_iter().map(|part| Ok(part.parse::<RoutePart>()?.alone()));
         let parts = parts.collect::<Result<Vec<Route>, KnobError>>()?;
         let useless = parts.iter().find_map(Route::useless);
         useless.map_or(Ok(()), |why| Err(KnobError::Refused(why)))?;

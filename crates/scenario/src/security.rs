@@ -94,9 +94,6 @@ impl Security {
         let only_records = Security { records: self.records, ..Security::default() };
         let is_own = tls == Tls::Tls10 || *self != only_records;
         match (protocol, tls) {
-            (_, Tls::None) if !self.is_usual() => {
-                Some("TLS's knobs turn nothing in clear text: use them with tls10, tls12 or tls13")
-            }
             _ if program == Program::Chromium && is_own => Some(
                 "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knob but `records`",
             ),

@@ -1,7 +1,8 @@
 //! Table of settings: each is defined once, in one row.
 //!
-//! Command-line options, keys of experiment files, CSV columns and messages are loops over [`SETTINGS`]. A new
-//! setting is a row here, a field of [`Scenario`], and the code that it acts on.
+//! Command-line options, keys of experiment files and their JSON Schema, columns of exports, properties in reports,
+//! the conditions line and most contradictions are loops over [`SETTINGS`]. A new setting is a row here, a field of
+//! [`Scenario`], and the code that it acts on.
 
 mod arms;
 mod conditions;
@@ -11,8 +12,8 @@ pub(crate) use read::property;
 
 use std::sync::LazyLock;
 
-use crate::Scenario;
 use crate::experiment::{Catalogue, Refusal};
+use crate::{NetworkSpec, Scenario};
 
 /// One setting of a scenario.
 #[derive(Clone, Copy)]
@@ -34,16 +35,31 @@ pub struct Setting {
     /// Role in comparisons: an arm, or a condition.
     pub role: Role,
     /// Form of a value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Form of several values on the command line.
     pub lists: Lists,
     /// The setting whose text also holds it.
     pub within: Option<&'static str>,
     /// Scenarios that it acts on; `None` is all.
     pub applies: Option<Applies>,
-    read: Read,
+    /// Requirements of a value other than the default.
+    pub needs: &'static [Need],
+    /// Unit of its number; empty if it has none.
+    pub unit: &'static str,
+    /// Returns true if it is a property of its own in reports, rather than part of one or split into several.
+    pub is_listed: bool,
+    examples: [&'static str; 2],
+    name: &'static str,
+    phrase: &'static str,
+    label: &'static str,
+    unset: &'static str,
+    meant: fn(&Scenario) -> bool,
+    text: fn(&Scenario) -> String,
+    number: fn(&Scenario) -> Option<f64>,
+    read: ReadValue,
     get: fn(&Scenario) -> String,
     cell: fn(&Scenario) -> String,
+    cell_type: Option<ColumnType>,
 }
 
 /// Role of a setting in a comparison.
@@ -57,7 +73,7 @@ pub enum Role {
 
 /// Form of a value.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     /// Text that its reader parses.
     Text,
     /// A number, or text with one: `4`, `"4x"`.
@@ -66,8 +82,19 @@ pub enum Kind {
     Whole(i64, i64),
     /// `true` or `false`, `on` or `off`.
     Truth,
-    /// One of a closed set of names.
-    Names(fn() -> Vec<&'static str>),
+    /// One of a closed set of names; the second set has other spellings, too.
+    Names(fn() -> Vec<&'static str>, fn() -> Vec<&'static str>),
+}
+
+/// Type of a column of exported tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text.
+    Text,
+    /// A whole number from 0.
+    Whole,
+    /// A number.
+    Number,
 }
 
 /// Form of a list of values on the command line.
@@ -90,10 +117,13 @@ pub struct Applies {
     pub remedy: &'static str,
 }
 
+/// A requirement of a setting, and the reason for it with an alternative.
+pub type Need = (fn(&Scenario) -> bool, &'static str);
+
 /// A parsed value, ready to be put into scenarios.
 pub type Change = Box<dyn Fn(&mut Scenario)>;
 
-type Read = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
+type ReadValue = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
 
 /// All settings. Later ones vary faster in a grid, so that the arms of one comparison are adjacent.
 pub static SETTINGS: LazyLock<Vec<Setting>> =
@@ -102,7 +132,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> =
 impl Setting {
     /// Parses a value.
     pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, Refusal> {
-        if let Kind::Whole(least, most) = self.kind {
+        if let ValueKind::Whole(least, most) = self.kind {
             let number = text.trim().parse::<i64>().ok();
             let number = number.filter(|number| (least..=most).contains(number));
             number.ok_or_else(|| {
@@ -122,6 +152,84 @@ impl Setting {
         (self.cell)(scenario)
     }
 
+    /// Two values that differ.
+    pub fn examples(&self) -> [String; 2] {
+        match (self.kind, &self.names()[..]) {
+            (_, [one, other, ..]) => [one, other].map(|name| (*name).to_owned()),
+            (ValueKind::Whole(least, _), _) => [least, least + 1].map(|number| number.to_string()),
+            _ => self.examples.map(str::to_owned),
+        }
+    }
+
+    /// Its name for people: "connections per host".
+    pub fn name(&self) -> String {
+        match self.name {
+            "" => self.column.replace('_', " "),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The value for people, with its unit: "100 ms", "as the profile".
+    pub fn text(&self, scenario: &Scenario) -> String {
+        if let Some(number) = self.number(scenario) {
+            return format!("{} {}", (number * 1e6).round() / 1e6, self.unit).trim_end().to_owned();
+        }
+        match (self.text)(scenario) {
+            text if text.is_empty() => self.unset.to_owned(),
+            text => text,
+        }
+    }
+
+    /// The value as a number in [`Setting::unit`], if it can span an axis.
+    pub fn number(&self, scenario: &Scenario) -> Option<f64> {
+        (self.number)(scenario)
+    }
+
+    /// A value in a sentence: "4 connections a host".
+    pub fn phrase(&self, text: &str) -> String {
+        match self.phrase {
+            "" => format!("{} {text}", self.name()),
+            phrase => phrase.replace("{}", text),
+        }
+    }
+
+    /// A value in the label of something compared: "4 conn./host".
+    pub fn label(&self, text: &str) -> String {
+        match self.label {
+            "" => self.phrase(text),
+            label => label.replace("{}", text),
+        }
+    }
+
+    /// Returns true if it acts on `scenario` and its value means something there.
+    pub fn is_meant(&self, scenario: &Scenario) -> bool {
+        self.applies(scenario) && (self.meant)(scenario)
+    }
+
+    /// Returns true if its value in `scenario` is not the one in `usual`.
+    pub fn differs(&self, scenario: &Scenario, usual: &Scenario) -> bool {
+        self.get(scenario) != self.get(usual)
+    }
+
+    /// The reason why its value, other than the default, is impossible in `scenario`.
+    pub(crate) fn contradiction(&self, scenario: &Scenario) -> Option<&'static str> {
+        static USUAL: LazyLock<Scenario> =
+            LazyLock::new(|| Scenario::new("", NetworkSpec::default()));
+        let idle = self.applies.filter(|applies| !(applies.to)(scenario));
+        let failed = self.needs.iter().find(|(holds, _)| !holds(scenario));
+        let reason = idle.map(|applies| applies.otherwise).or(failed.map(|(_, reason)| *reason))?;
+        self.differs(scenario, &USUAL).then_some(reason)
+    }
+
+    /// Type of the values in a table.
+    pub fn column_type(&self) -> ColumnType {
+        self.cell_type.unwrap_or(match self.kind {
+            ValueKind::Whole(..) => ColumnType::Whole,
+            ValueKind::Number => ColumnType::Number,
+            ValueKind::Text | ValueKind::Truth | ValueKind::Names(..) => ColumnType::Text,
+        })
+    }
+
     /// Returns true if it acts on `scenario`.
     pub fn applies(&self, scenario: &Scenario) -> bool {
         self.applies.is_none_or(|applies| (applies.to)(scenario))
@@ -130,8 +238,8 @@ impl Setting {
     /// The names that it accepts, if they are a closed set.
     pub fn names(&self) -> Vec<&'static str> {
         match &self.kind {
-            Kind::Names(names) => names(),
-            Kind::Truth => vec!["on", "off"],
+            ValueKind::Names(names, _) => names(),
+            ValueKind::Truth => vec!["on", "off"],
             _ => Vec::new(),
         }
     }
@@ -148,7 +256,7 @@ const fn row(
     option: &'static str,
     group: &'static str,
     help: &'static str,
-    read: Read,
+    read: ReadValue,
     get: fn(&Scenario) -> String,
 ) -> Setting {
     Setting {
@@ -160,13 +268,25 @@ const fn row(
         value_name: "TEXT",
         default: "",
         role: Role::Condition,
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         lists: Lists::Commas,
         within: None,
         applies: None,
+        needs: &[],
+        unit: "",
+        is_listed: true,
+        examples: ["", ""],
+        name: "",
+        phrase: "",
+        label: "",
+        unset: "default",
+        meant: |_| true,
+        text: get,
+        number: |_| None,
         read,
         get,
         cell: get,
+        cell_type: None,
     }
 }
 
@@ -186,7 +306,7 @@ impl Setting {
         self
     }
 
-    const fn kind(mut self, kind: Kind) -> Setting {
+    const fn kind(mut self, kind: ValueKind) -> Setting {
         self.kind = kind;
         self
     }
@@ -211,8 +331,58 @@ impl Setting {
         self
     }
 
-    const fn cells(mut self, cell: fn(&Scenario) -> String) -> Setting {
-        self.cell = cell;
+    const fn needs(mut self, needs: &'static [Need]) -> Setting {
+        self.needs = needs;
+        self
+    }
+
+    /// Sets the name for people, the template of a phrase, and that of a label unless it is the phrase.
+    const fn words(
+        mut self,
+        name: &'static str,
+        phrase: &'static str,
+        label: &'static str,
+    ) -> Setting {
+        (self.name, self.phrase, self.label) = (name, phrase, label);
+        self
+    }
+
+    const fn tried_with(mut self, examples: [&'static str; 2]) -> Setting {
+        self.examples = examples;
+        self
+    }
+
+    const fn unset(mut self, text: &'static str) -> Setting {
+        self.unset = text;
+        self
+    }
+
+    const fn number_of(
+        mut self,
+        unit: &'static str,
+        number: fn(&Scenario) -> Option<f64>,
+    ) -> Setting {
+        (self.unit, self.number) = (unit, number);
+        self
+    }
+
+    const fn text_of(mut self, text: fn(&Scenario) -> String) -> Setting {
+        self.text = text;
+        self
+    }
+
+    const fn meant(mut self, meant: fn(&Scenario) -> bool) -> Setting {
+        self.meant = meant;
+        self
+    }
+
+    const fn unlisted(mut self) -> Setting {
+        self.is_listed = false;
+        self
+    }
+
+    const fn cells(mut self, kind: ColumnType, cell: fn(&Scenario) -> String) -> Setting {
+        (self.cell, self.cell_type) = (cell, Some(kind));
         self
     }
 }

@@ -46,6 +46,40 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     Sample::new(values).expect("a resample has values, all finite").median()
 }
 
+// Intervals and percentiles as the studies computed them, regardless of their merit: to compare like with
+// like. Our own conclusions come from [`Sample::mean_interval`] and the bootstrap.
+
+/// The 97.5 % point of the normal distribution, as printed in bth2013, section 6.
+const NORMAL_975: f64 = 1.96;
+
+/// bth2013's "95 % confidence interval": mean ± 1.96 s / √N. With its N = 5 it covers the mean of normal
+/// values with 87.8 % only (Student's factor would be 2.776).
+pub fn normal_interval(sample: &Sample) -> Result<Interval, NoInterval> {
+    let half = normal_half_width(sample)?;
+    Ok(Interval { low: sample.mean() - half, high: sample.mean() + half })
+}
+
+/// bth2013's "relative confidence interval": half of that interval's width in per cent of the mean.
+pub fn relative_interval_percent(sample: &Sample) -> Result<f64, NoInterval> {
+    Ok(100.0 * normal_half_width(sample)? / sample.mean())
+}
+
+fn normal_half_width(sample: &Sample) -> Result<f64, NoInterval> {
+    let n = sample.values().len();
+    let deviation = sample.standard_deviation();
+    let deviation = deviation.ok_or(NoInterval::TooFew { have: n, need: 2 })?;
+    match sample.has_spread() {
+        true => Ok(NORMAL_975 * deviation / (n as f64).sqrt()),
+        false => Err(NoInterval::NoSpread),
+    }
+}
+
+/// cardaci2015's page load time of a configuration: the 95th percentile of each site's loads, averaged
+/// over the sites (section 5.1; which percentile of 20 loads is not stated: type 7). `None` without sites.
+pub fn mean_of_95th_percentiles(sites: &[Sample]) -> Option<f64> {
+    Sample::new(sites.iter().map(|loads| loads.quantile(0.95))).map(|sites| sites.mean())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +100,33 @@ mod tests {
         assert_eq!(of(&[1.0; 10]), Err(NoInterval::NoSpread));
         assert_eq!(of(&[1.0, 2.0]), Err(NoInterval::TooFew { have: 2, need: 6 }));
         assert_eq!(of(&[1.0]), Err(NoInterval::TooFew { have: 1, need: 6 }));
+    }
+
+    #[test]
+    fn a_row_of_the_studys_table() {
+        // Table C.3 at 50 ms: 3.51 s, s = 0.37 s, 9.24 %. Five values with that mean and deviation.
+        let unit = 0.37 / 0.625_f64.sqrt();
+        let five = Sample::new([-1.0, -0.5, 0.0, 0.5, 1.0].map(|v| 3.51 + v * unit)).unwrap();
+        assert!((five.standard_deviation().unwrap() - 0.37).abs() < 1e-12);
+        assert!((relative_interval_percent(&five).unwrap() - 9.24).abs() < 5e-3);
+        let interval = normal_interval(&five).unwrap();
+        assert!((interval.low - (3.51 - 0.3243)).abs() < 1e-4);
+        assert!((interval.high - (3.51 + 0.3243)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn percentiles_are_averaged_over_sites() {
+        let site = |factor: f64| Sample::new((1..=20).map(|i| f64::from(i) * factor)).unwrap();
+        let mean = mean_of_95th_percentiles(&[site(1.0), site(3.0)]).unwrap();
+        assert!((mean - 2.0 * 19.05).abs() < 1e-9);
+        assert_eq!(mean_of_95th_percentiles(&[]), None);
+    }
+
+    #[test]
+    fn copies_and_single_values_have_none() {
+        let sample = |values: &[f64]| Sample::new(values.iter().copied()).unwrap();
+        assert_eq!(normal_interval(&sample(&[1.0; 5])), Err(NoInterval::NoSpread));
+        let single = relative_interval_percent(&sample(&[1.0]));
+        assert_eq!(single, Err(NoInterval::TooFew { have: 1, need: 2 }));
     }
 }

@@ -10,23 +10,18 @@ mod bootstrap;
 mod comparison;
 mod correlation;
 mod crossover;
-mod gain;
-mod line;
 mod mann_whitney;
-mod percentile;
-mod published;
-mod ranks;
 mod sample;
 
 pub use bootstrap::median_interval;
+pub use bootstrap::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
 pub use comparison::{Comparison, Pair, Verdict, compare, percent};
+pub use comparison::{Gain, gain};
+pub use correlation::Line;
 pub use correlation::{pearson, spearman};
 pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
-pub use gain::{Gain, gain};
-pub use line::Line;
 pub use mann_whitney::{MannWhitney, mann_whitney};
-pub use percentile::PercentileRule;
-pub use published::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
+pub use sample::PercentileRule;
 pub use sample::{Interval, NoInterval, Sample};
 
 /// The level of every interval here.

@@ -8,7 +8,7 @@
 
 use statrs::function::erf::erfc;
 
-use super::ranks::{ranks, ties};
+use crate::correlation::{ranks, ties};
 
 /// Maximum number of values, of both samples together, for an exact probability: the number of orders, at most
 /// C(50, 25) = 1.26e14, is then exact in a float.

@@ -6,9 +6,7 @@ use record::WindowSample;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::{JourneyRow, RunId, Store, StoreError, VisitKey, VisitRow};
-use scenario::Floors;
-use scenario::settings::SETTINGS;
+use crate::{RunId, Store, StoreError, VisitKey, visit_table};
 
 /// Failed to write the table.
 #[derive(Debug, Error)]
@@ -23,19 +21,13 @@ pub enum CsvError {
 
 /// Writes the visits of `run` to `out`.
 pub fn write_visits(store: &Store, run: RunId, out: impl Write) -> Result<(), CsvError> {
-    let journeys = store.journeys(run)?;
     let mut writer = csv::Writer::from_writer(out);
-    for (number, visit) in store.visits(run)?.iter().enumerate() {
-        // Journeys are in the plan's order, so they can be searched by position.
-        let found = journeys.binary_search_by_key(&visit.key.journey, |j| j.position);
-        let journey = found.map(|index| &journeys[index]).map_err(|_| StoreError::Damaged {
-            what: format!("a visit belongs to journey {}, which is not there", visit.key.journey),
-        })?;
-        let row = row(run, journey, visit);
-        if number == 0 {
-            writer.write_record(row.iter().map(|(column, _)| column))?;
-        }
-        writer.write_record(row.iter().map(|(_, value)| value))?;
+    let rows = visit_table::rows(store, run)?;
+    if let Some(first) = rows.first() {
+        writer.write_record(first.iter().map(|cell| cell.column))?;
+    }
+    for row in &rows {
+        writer.write_record(row.iter().map(|cell| &cell.value))?;
     }
     writer.flush().map_err(csv::Error::from)?;
     Ok(())
@@ -113,60 +105,11 @@ fn window_row<'a>(key: VisitKey, host: &'a str, window: &WindowSample) -> Window
     }
 }
 
-/// A visit's columns with their values; an empty value is "none".
-fn row(run: RunId, journey: &JourneyRow, visit: &VisitRow) -> Vec<(&'static str, String)> {
-    let scenario = &journey.scenario;
-    let mut row = vec![
-        ("run", run.0.to_string()),
-        ("journey", visit.key.journey.to_string()),
-        ("visit", visit.key.visit.to_string()),
-        ("client_number", scenario.who(visit.key.visit).0.to_string()),
-        ("cell", journey.cell.to_string()),
-        ("repetition", journey.repetition.to_string()),
-        ("seed", journey.seed.to_string()),
-        ("farlink_version", journey.farlink_version.clone()),
-        ("visited_page", visit.page.clone().unwrap_or_default()),
-    ];
-    row.extend(SETTINGS.iter().map(|setting| (setting.column, setting.cell(scenario))));
-    row.extend(measured(visit));
-    row
-}
-
-fn measured(visit: &VisitRow) -> [(&'static str, String); 23] {
-    let or_empty = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let floor = |floor: fn(Floors) -> u64| or_empty(visit.floors.map(floor));
-    [
-        ("view", visit.view.clone()),
-        ("plt_ns", or_empty(visit.plt_ns)),
-        ("failure", visit.failure.clone().unwrap_or_default()),
-        ("ttfb_ns", or_empty(visit.ttfb_ns)),
-        ("model_first_render_ns", or_empty(visit.model_first_render_ns)),
-        ("model_byte_index_ns", or_empty(visit.model_byte_index_ns)),
-        ("first_contentful_paint_ns", or_empty(visit.first_contentful_paint_ns)),
-        ("largest_contentful_paint_ns", or_empty(visit.largest_contentful_paint_ns)),
-        ("speed_index_ns", or_empty(visit.speed_index_ns)),
-        ("floor_graph_ns", floor(|f| f.graph_ns)),
-        ("floor_oracle_ns", floor(|f| f.oracle_ns)),
-        ("floor_graph_without_compute_ns", floor(|f| f.graph_without_compute_ns)),
-        ("floor_oracle_without_compute_ns", floor(|f| f.oracle_without_compute_ns)),
-        ("requests", visit.requests.to_string()),
-        ("requests_failed", visit.requests_failed.to_string()),
-        ("connections", visit.connections.to_string()),
-        ("connections_flow_limited", visit.connections_flow_limited.to_string()),
-        ("body_bytes", visit.body_bytes.to_string()),
-        ("wire_bytes_down", visit.wire_bytes_down.to_string()),
-        ("wire_bytes_up", visit.wire_bytes_up.to_string()),
-        ("retransmits", or_empty(visit.retransmits)),
-        ("queue_drops", visit.queue_drops.to_string()),
-        ("losses", visit.losses.to_string()),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use scenario::settings::{Kind, Setting};
+    use scenario::settings::SETTINGS;
     use scenario::{NetworkSpec, Order, Plan, Scenario};
 
     use super::*;
@@ -199,57 +142,12 @@ mod tests {
         );
     }
 
-    /// Two values of a setting.
-    fn two(setting: &Setting) -> [String; 2] {
-        if let [one, other, ..] = &setting.names()[..] {
-            return [(*one).to_owned(), (*other).to_owned()];
-        }
-        if let Kind::Whole(least, _) = setting.kind {
-            return [least, least + 1].map(|number| number.to_string());
-        }
-        let typed = match setting.key {
-            "page.name" => ["synthetic:1x1KB", "synthetic:2x1KB"],
-            "journey.order" => ["listed", "drawn-anew"],
-            "journey.pace" => ["think=1s", "every=60s"],
-            "journey.keeps" => ["sessions", "cache"],
-            "network" => ["3g,aqm=codel", "3g,aqm=pie"],
-            "network.base" => ["3g", "cable"],
-            "network.rtt" => ["10ms", "20ms"],
-            "network.down" => ["1mbit", "unlimited"],
-            "network.up" => ["1mbit", "2mbit"],
-            "network.loss" => ["1%", "100%"],
-            "network.queue" => ["10pkt", "2bdp"],
-            "server.service_time" | "start_spacing" => ["1ms", "2ms"],
-            "client.device" => ["zero", "nexus7"],
-            "client.cpu" => ["2x", "4x"],
-            "client.browser" => ["chrome", "firefox"],
-            "client.block" => ["a.example", "a.example,b.example"],
-            "traffic" => ["ping:every=3s", "beacon:every=3s"],
-            "dns" => ["on", "hit=50%"],
-            "record" => ["windows", "packets"],
-            "proxy_rtt" => ["10ms", "20ms"],
-            "proxy_rate" => ["1mbit", "2mbit"],
-            "route" => ["pep", "proxy"],
-            "transport.tcp" => ["linux-3.2", "linux-6,hz=250"],
-            "transport.congestion" => ["reno", "bbr"],
-            "transport.client_tcp" => ["linux-3.0", "linux-3.2"],
-            "stack.security" => ["chain=4KB", "chain=8KB"],
-            "transport.quic" => ["iw=20", "iw=32"],
-            "stack.multiplexing" => ["streams=8", "streams=9"],
-            "server.keep_alive" => ["idle=5s", "requests=100"],
-            "client.priorities" => ["chrome", "equal"],
-            "server.frame" | "server.notsent_lowat" => ["4KB", "8KB"],
-            key => panic!("say two values of the setting {key}"),
-        };
-        typed.map(str::to_owned)
-    }
-
     #[test]
     fn every_setting_tells_cells_apart() {
         let library = testbed::tour::Library::default();
         let mut cells = Vec::new();
         for setting in SETTINGS.iter() {
-            for value in two(setting) {
+            for value in setting.examples() {
                 let mut cell = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
                 let read = setting.read(&value, &library);
                 read.unwrap_or_else(|refusal| panic!("{}: {}", setting.key, refusal.message))(

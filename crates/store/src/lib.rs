@@ -8,33 +8,30 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
-mod columns;
 pub mod csv_export;
 mod database;
 mod digest;
 pub mod early;
-mod emulation;
 mod error;
 pub mod har_export;
-mod links;
 mod objects;
 mod packed;
-mod paint;
+pub mod parquet_export;
 mod proxied;
-mod radio;
 mod read;
 mod rows;
 pub mod runner;
-mod schema;
 mod series;
+mod tables;
 #[cfg(any(test, feature = "toy"))]
 pub mod toy;
+mod visit_table;
 mod write;
 
+pub use database::FORMAT;
 pub use database::Store;
 pub use error::StoreError;
 pub use rows::{JourneyRow, RunFacts, RunId, RunRow, RunState, VisitKey, VisitRow};
-pub use schema::FORMAT;
 
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,7 @@ macro_rules! columns {
         /// The requests by column.
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Columns {
+        struct ObjectColumns {
             $( $column: Vec<$type>, )+
             /// The rows that the first paint waits for.
             #[serde(default)]
@@ -43,14 +43,14 @@ macro_rules! columns {
 
         /// One row.
         #[derive(Serialize)]
-        struct Flat<'a> {
+        struct FlatObject<'a> {
             $( $column: &'a $type, )+
         }
 
-        impl Columns {
-            fn of(objects: &[ObjectRecord]) -> Columns {
+        impl ObjectColumns {
+            fn of(objects: &[ObjectRecord]) -> ObjectColumns {
                 let blocking = (0..).zip(objects).filter(|(_, object)| object.blocks_render);
-                Columns {
+                ObjectColumns {
                     $( $column: objects.iter().map(|o| o.$($path).+.clone()).collect(), )+
                     blocks_render: blocking.map(|(row, _)| row).collect(),
                 }
@@ -61,8 +61,8 @@ macro_rules! columns {
                 [$( self.$column.len(), )+].iter().all(|l| *l == len).then_some(len)
             }
 
-            fn flat(&self, row: usize) -> Flat<'_> {
-                Flat { $( $column: &self.$column[row], )+ }
+            fn flat(&self, row: usize) -> FlatObject<'_> {
+                FlatObject { $( $column: &self.$column[row], )+ }
             }
 
             fn record(&self, row: usize) -> ObjectRecord {
@@ -73,7 +73,7 @@ macro_rules! columns {
             }
         }
 
-        impl Serialize for Part<'_> {
+        impl Serialize for ObjectText<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut map = serializer.serialize_map(None)?;
                 $( if self.has(stringify!($column)) {
@@ -89,12 +89,12 @@ macro_rules! columns {
 }
 
 /// The columns of one of the two texts.
-struct Part<'a> {
-    columns: &'a Columns,
+struct ObjectText<'a> {
+    columns: &'a ObjectColumns,
     is_common: bool,
 }
 
-impl Part<'_> {
+impl ObjectText<'_> {
     fn has(&self, column: &str) -> bool {
         COMMON.contains(&column) == self.is_common
     }
@@ -160,22 +160,22 @@ pub struct Texts {
 impl Texts {
     /// The texts of a visit's objects.
     pub fn of(objects: &[ObjectRecord]) -> Texts {
-        Columns::of(objects).texts()
+        ObjectColumns::of(objects).texts()
     }
 }
 
-impl Columns {
+impl ObjectColumns {
     fn texts(&self) -> Texts {
         let text = |is_common| {
-            let part = Part { columns: self, is_common };
+            let part = ObjectText { columns: self, is_common };
             serde_json::to_string(&part).expect("numbers and strings serialise")
         };
         Texts { common: text(true), own: text(false) }
     }
 
-    fn parse(texts: &str) -> Result<Columns, StoreError> {
+    fn parse(texts: &str) -> Result<ObjectColumns, StoreError> {
         let joined = texts.replacen("}\n{", ",", 1);
-        let columns: Columns = serde_json::from_str(&joined)
+        let columns: ObjectColumns = serde_json::from_str(&joined)
             .map_err(|error| packed::damaged(WHAT, error.to_string()))?;
         columns.len().map(|_| columns).ok_or_else(uneven)
     }
@@ -187,14 +187,15 @@ fn uneven() -> StoreError {
 
 /// The objects of both [texts](TEXTS).
 pub fn decode(texts: &str) -> Result<Vec<ObjectRecord>, StoreError> {
-    let columns = Columns::parse(texts)?;
+    let columns = ObjectColumns::parse(texts)?;
     Ok((0..columns.object.len()).map(|row| columns.record(row)).collect())
 }
 
 /// The objects of both [texts](TEXTS) as a JSON array of objects: the input of the digest.
 pub fn to_json(texts: &str) -> Result<String, StoreError> {
-    let columns = Columns::parse(texts)?;
-    let rows: Vec<Flat<'_>> = (0..columns.object.len()).map(|row| columns.flat(row)).collect();
+    let columns = ObjectColumns::parse(texts)?;
+    let rows: Vec<FlatObject<'_>> =
+        (0..columns.object.len()).map(|row| columns.flat(row)).collect();
     Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
 }
 

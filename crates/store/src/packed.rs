@@ -24,27 +24,19 @@ pub fn pack(version: u8, columns: &impl Serialize) -> Vec<u8> {
     encoder.finish().expect("a vector takes all bytes")
 }
 
-/// The columns of a blob of one of these versions, and its version; `what` names them in messages.
-pub fn unpack<T: DeserializeOwned>(
-    blob: &[u8],
-    versions: &[u8],
-    what: &str,
-) -> Result<(u8, T), StoreError> {
+/// The columns of a blob of this version; `what` names them in messages.
+pub fn unpack<T: DeserializeOwned>(blob: &[u8], version: u8, what: &str) -> Result<T, StoreError> {
     let (found, deflated) =
         blob.split_first().ok_or_else(|| damaged(what, "no bytes".to_owned()))?;
-    if !versions.contains(found) {
-        let known: Vec<String> = versions.iter().map(u8::to_string).collect();
-        let known = known.join(" and ");
-        return Err(damaged(what, format!("version {found}, and this farlink knows {known}")));
+    if *found != version {
+        return Err(damaged(what, format!("version {found}, and this farlink knows {version}")));
     }
     let mut json = Vec::new();
     DeflateDecoder::new(deflated)
         .take(LARGEST_BYTES)
         .read_to_end(&mut json)
         .map_err(|error| damaged(what, error.to_string()))?;
-    let columns =
-        serde_json::from_slice(&json).map_err(|error| damaged(what, error.to_string()))?;
-    Ok((*found, columns))
+    serde_json::from_slice(&json).map_err(|error| damaged(what, error.to_string()))
 }
 
 /// The error of a blob that was not written by this code.

@@ -15,12 +15,12 @@ const VERSION: u8 = 1;
 const WHAT: &str = "events at the proxy";
 
 /// An event with its position among all of its visit's.
-pub type Placed = (u64, Event);
+pub type NumberedEvent = (u64, Event);
 
 /// Version 1, by column.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Columns {
+struct EventColumns {
     sequence_step: Vec<u64>,
     at_step_ns: Vec<u64>,
     kind: Vec<String>,
@@ -31,7 +31,7 @@ struct Columns {
 
 /// One row as seen by SQL.
 #[derive(Serialize)]
-struct Flat<'a> {
+struct FlatEvent<'a> {
     sequence: u64,
     at_ns: u64,
     kind: &'static str,
@@ -47,7 +47,7 @@ pub fn is_packed(event: &Event) -> bool {
 
 /// The blob of a visit's packed events, if there are any.
 pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
-    let mut columns = Columns::default();
+    let mut columns = EventColumns::default();
     for (sequence, event) in (0..).zip(events).filter(|(_, event)| is_packed(event)) {
         columns.sequence_step.push(sequence);
         columns.at_step_ns.push(event.at_ns);
@@ -63,10 +63,16 @@ pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
 }
 
 /// The events of a blob.
-pub fn decode(blob: &[u8]) -> Result<Vec<Placed>, StoreError> {
-    let (_, columns): (_, Columns) = packed::unpack(blob, &[VERSION], WHAT)?;
-    let Columns { mut sequence_step, mut at_step_ns, kind, mut object_step, connection, detail } =
-        columns;
+pub fn decode(blob: &[u8]) -> Result<Vec<NumberedEvent>, StoreError> {
+    let columns: EventColumns = packed::unpack(blob, VERSION, WHAT)?;
+    let EventColumns {
+        mut sequence_step,
+        mut at_step_ns,
+        kind,
+        mut object_step,
+        connection,
+        detail,
+    } = columns;
     let lengths = [at_step_ns.len(), kind.len(), object_step.len(), connection.len(), detail.len()];
     if lengths.iter().any(|length| *length != sequence_step.len()) {
         return Err(packed::damaged(WHAT, "columns of different lengths".to_owned()));
@@ -86,13 +92,13 @@ pub fn decode(blob: &[u8]) -> Result<Vec<Placed>, StoreError> {
 
 fn to_json(blob: Option<&[u8]>) -> Result<String, StoreError> {
     let placed = blob.map_or_else(|| Ok(Vec::new()), decode)?;
-    let rows: Vec<Flat<'_>> = placed.iter().map(flat).collect();
+    let rows: Vec<FlatEvent<'_>> = placed.iter().map(flat).collect();
     Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
 }
 
-fn flat((sequence, event): &Placed) -> Flat<'_> {
+fn flat((sequence, event): &NumberedEvent) -> FlatEvent<'_> {
     let Event { at_ns, kind, object, connection, detail } = event;
-    Flat {
+    FlatEvent {
         sequence: *sequence,
         at_ns: *at_ns,
         kind: kind.name(),
@@ -144,7 +150,7 @@ mod tests {
         assert!(decode(&[]).unwrap_err().to_string().contains("events at the proxy: no bytes"));
         assert!(decode(&[7, 0]).unwrap_err().to_string().contains("version 7"));
         assert!(decode(&blob[..blob.len() / 2]).is_err());
-        let uneven = Columns { kind: vec!["proxied".to_owned()], ..Columns::default() };
+        let uneven = EventColumns { kind: vec!["proxied".to_owned()], ..EventColumns::default() };
         let error = decode(&packed::pack(VERSION, &uneven)).unwrap_err();
         assert!(error.to_string().contains("different lengths"), "{error}");
     }

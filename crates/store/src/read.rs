@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, VisitRecord};
 use rusqlite::{OptionalExtension, Params, Row};
 
-use super::proxied::{self, Placed};
+use super::proxied::{self, NumberedEvent};
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, objects};
 
 /// A row of table `visit`, with the paint times used in comparisons.
@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// The events with their positions: those with rows of their own, and the packed ones.
-    pub(super) fn placed_events(&self, key: VisitKey) -> Result<Vec<Placed>, StoreError> {
+    pub(super) fn placed_events(&self, key: VisitKey) -> Result<Vec<NumberedEvent>, StoreError> {
         let sql = "SELECT * FROM event WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY sequence";
         let mut placed = self.rows(sql, key.params(), event)?;
@@ -177,7 +177,7 @@ fn connection(row: &Row<'_>) -> Result<ConnectionRecord, rusqlite::Error> {
     })
 }
 
-fn event(row: &Row<'_>) -> Result<Placed, StoreError> {
+fn event(row: &Row<'_>) -> Result<NumberedEvent, StoreError> {
     let kind: String = row.get("kind")?;
     let event = Event {
         at_ns: row.get("at_ns")?,

@@ -58,7 +58,7 @@ pub fn run(
     let mut state = Progress { done: stored.len() as u64, total: plan.journey_count(), failed: 0 };
     progress(state);
 
-    let work = Work { plan, execute, queue: &queue, next: AtomicUsize::new(0), cancel };
+    let work = WorkerState { plan, execute, queue: &queue, next: AtomicUsize::new(0), cancel };
     // A short queue: workers wait for a slow writer rather than fill the memory.
     let (sender, receiver) = sync_channel(2 * workers.max(1));
     thread::scope(|scope| {
@@ -76,10 +76,10 @@ pub fn run(
 }
 
 /// A journey with its result.
-type Finished = (JourneyPlan, JourneyResult);
+type FinishedJourney = (JourneyPlan, JourneyResult);
 
 /// State shared by the workers.
-struct Work<'a> {
+struct WorkerState<'a> {
     plan: &'a Plan,
     execute: &'a dyn Execute,
     queue: &'a [u64],
@@ -87,9 +87,9 @@ struct Work<'a> {
     cancel: &'a AtomicBool,
 }
 
-impl Work<'_> {
+impl WorkerState<'_> {
     /// Runs one worker: journeys until there are none, until cancelled, or until the receiver is gone.
-    fn run(&self, results: &SyncSender<Finished>) {
+    fn run(&self, results: &SyncSender<FinishedJourney>) {
         while !self.cancel.load(Ordering::Relaxed) {
             let turn = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(position) = self.queue.get(turn) else { return };
@@ -106,7 +106,7 @@ impl Work<'_> {
 fn write(
     store: &mut Store,
     run: RunId,
-    results: Receiver<Finished>,
+    results: Receiver<FinishedJourney>,
     state: &mut Progress,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), StoreError> {
@@ -159,20 +159,20 @@ mod tests {
     use crate::toy::{self, Toy, facts};
     use scenario::Order;
 
-    struct Bench {
+    struct RunnerBench {
         _directory: tempfile::TempDir,
         store: Store,
         run: RunId,
     }
 
-    fn bench(plan: &Plan) -> Bench {
+    fn bench(plan: &Plan) -> RunnerBench {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::create(&directory.path().join("s")).unwrap();
         let run = store.begin_run(plan, &facts()).unwrap();
-        Bench { _directory: directory, store, run }
+        RunnerBench { _directory: directory, store, run }
     }
 
-    impl Bench {
+    impl RunnerBench {
         fn go(&mut self, plan: &Plan, execute: &dyn Execute, workers: usize) -> Ended {
             let idle = AtomicBool::new(false);
             run(&mut self.store, self.run, plan, execute, workers, &idle, &mut |_| {}).unwrap()
@@ -215,7 +215,7 @@ mod tests {
         let mut stop_at_seven = |progress: Progress| {
             cancel.store(progress.done >= 7, Ordering::Relaxed);
         };
-        let Bench { store, run: id, .. } = &mut bench;
+        let RunnerBench { store, run: id, .. } = &mut bench;
         let ended = run(store, *id, &plan, &count, 2, &cancel, &mut stop_at_seven).unwrap();
         let done = match ended {
             Ended::Interrupted { done, total: 20 } => done,
@@ -262,7 +262,7 @@ mod tests {
             result
         };
         let idle = AtomicBool::new(false);
-        let Bench { store, run: id, .. } = &mut bench;
+        let RunnerBench { store, run: id, .. } = &mut bench;
         run(store, *id, &plan, &twice, 2, &idle, &mut |_| {}).unwrap_err();
         assert!(store.stored_positions(*id).unwrap().len() < 200);
     }

@@ -16,7 +16,7 @@ const WHAT: &str = "series";
 /// Version 1.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Packed {
+struct PackedSeries {
     since_ns: u64,
     windows: Windows,
     throughput: Throughput,
@@ -89,7 +89,7 @@ fn from_steps(steps: Vec<i64>) -> impl Iterator<Item = i64> {
 
 /// The blob of a visit's series.
 pub fn encode(series: &Series) -> Vec<u8> {
-    let packed = Packed {
+    let packed = PackedSeries {
         since_ns: series.since_ns,
         windows: Windows::of(&series.windows),
         throughput: Throughput::of(&series.throughput),
@@ -102,7 +102,7 @@ pub fn encode(series: &Series) -> Vec<u8> {
 
 /// The series of a blob.
 pub fn decode(blob: &[u8]) -> Result<Series, StoreError> {
-    let (_, packed): (_, Packed) = packed::unpack(blob, &[VERSION], WHAT)?;
+    let packed: PackedSeries = packed::unpack(blob, VERSION, WHAT)?;
     Ok(Series {
         since_ns: packed.since_ns,
         windows: packed.windows.rows()?,

@@ -60,7 +60,7 @@ impl Execute for Toy {
 }
 
 /// One visit under construction.
-struct Load {
+struct ToyLoad {
     rtt_ns: u64,
     serialisation_ns: u64,
     host: String,
@@ -72,7 +72,7 @@ struct Load {
     noisy: bool,
 }
 
-impl Load {
+impl ToyLoad {
     /// `ns`, five per cent up or down.
     fn vary(&mut self, ns: u64) -> u64 {
         let factor = 1.0 + 0.05 * (2.0 * self.noise.unit() - 1.0);
@@ -90,7 +90,7 @@ impl Load {
 
 fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
     let scenario = &journey.scenario;
-    let mut load = Load {
+    let mut load = ToyLoad {
         rtt_ns: scenario.network.rtt_ns.unwrap_or(100 * MS),
         serialisation_ns: 8 * MS,
         host: "toy.test".to_owned(),
@@ -121,7 +121,7 @@ fn object_count(spec: &str) -> u32 {
     digits.and_then(|number| number.parse().ok()).unwrap_or(24).max(2)
 }
 
-fn objects(load: &mut Load, lanes: u32) -> Vec<ObjectRecord> {
+fn objects(load: &mut ToyLoad, lanes: u32) -> Vec<ObjectRecord> {
     let document_phases = Phases {
         dns_ns: 2 * MS,
         connect_ns: load.rtt_ns,
@@ -159,7 +159,7 @@ fn objects(load: &mut Load, lanes: u32) -> Vec<ObjectRecord> {
     objects
 }
 
-fn object(load: &Load, index: u32, discovered_at_ns: u64, phases: Phases) -> ObjectRecord {
+fn object(load: &ToyLoad, index: u32, discovered_at_ns: u64, phases: Phases) -> ObjectRecord {
     let scheme = if load.tls == Tls::None { "http" } else { "https" };
     let path = if index == 0 { String::new() } else { format!("image-{index:02}.png") };
     ObjectRecord {
@@ -194,7 +194,7 @@ fn series(plt_ns: u64) -> record::Series {
 }
 
 fn record(
-    load: &Load,
+    load: &ToyLoad,
     index: u32,
     view: &str,
     lanes: u32,
@@ -270,7 +270,12 @@ fn link(name: &str) -> LinkRecord {
     }
 }
 
-fn connection(load: &Load, lane: u32, objects: &[ObjectRecord], plt_ns: u64) -> ConnectionRecord {
+fn connection(
+    load: &ToyLoad,
+    lane: u32,
+    objects: &[ObjectRecord],
+    plt_ns: u64,
+) -> ConnectionRecord {
     let carried = || objects.iter().filter(move |o| o.connection == Some(lane));
     let opened_at_ns = if lane == 0 { 2 * MS } else { objects[1].discovered_at_ns };
     let connected_at_ns = opened_at_ns + load.rtt_ns;

@@ -6,8 +6,7 @@ use record::{ConnectionRecord, Event, Outcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, emulation, links, objects, paint,
-    proxied, radio, series,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, objects, proxied, series, tables,
 };
 use crate::early::EarlyMetrics;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
@@ -116,17 +115,15 @@ fn insert_visit(
     for (index, connection) in record.connections.iter().enumerate() {
         insert_connection(transaction, key, index, connection)?;
     }
-    for (index, link) in record.links.iter().enumerate() {
-        links::insert(transaction, key, index, link)?;
-    }
+    tables::insert_links(transaction, key, &record.links)?;
     if let Some(record) = &record.emulation {
-        emulation::insert(transaction, key, record)?;
+        tables::insert(transaction, key, record)?;
     }
     if let Some(record) = &record.paint {
-        paint::insert(transaction, key, record)?;
+        tables::insert(transaction, key, record)?;
     }
     if let Some(record) = &record.radio {
-        radio::insert(transaction, key, record)?;
+        tables::insert_radio(transaction, key, record)?;
     }
     let rows = record.events.iter().enumerate().filter(|(_, event)| !proxied::is_packed(event));
     for (sequence, event) in rows {

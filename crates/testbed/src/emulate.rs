@@ -13,22 +13,6 @@
 //! processors allow: a journey with late packet deliveries is emulated again, and fails if that happens
 //! repeatedly. It never yields times that are not the network's.
 
-mod between;
-mod capture;
-mod channel;
-mod chromium;
-mod client;
-mod error;
-mod executor;
-mod messages;
-mod packets;
-mod pep;
-mod proxy;
-mod reporting;
-mod server;
-mod supervisor;
-mod trace;
-
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -38,16 +22,25 @@ use std::time::Duration;
 use chance::Source;
 use emu::Topology;
 use net::Network;
+use scenario::{ResolverPlace, RouteKind, Scenario};
 use world::real::{self, Recording, Sampling};
 use world::report::Endpoint;
 
-pub use self::capture::Frame;
-use self::channel::Channel;
-use self::error::{EmulationError, NodeError};
-pub use self::executor::{Emulation, Tell};
-use self::messages::{Begin, FromClient, Prepared};
 use crate::tour::{self, Detail, Ready, Resolver};
-use scenario::{ResolverPlace, RouteKind, Scenario};
+
+mod capture;
+mod chromium;
+mod client;
+mod executor;
+mod messages;
+mod server;
+mod supervisor;
+
+use ::chromium::ChromiumError;
+use messages::{Channel, ChannelError, FromClient, Prepared, StartSignal};
+
+pub use capture::Frame;
+pub use executor::{Emulation, Tell};
 
 /// Role of a process in an emulated journey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,10 +107,10 @@ pub fn work(role: Role, program: &Path) -> Result<(), String> {
         }
         Role::Client => as_client(client::load),
         Role::Chromium => as_client(chromium::load),
-        Role::Servers => supervisor().and_then(server::serve),
-        Role::Proxy => supervisor().and_then(proxy::serve),
-        Role::PepNear => supervisor().and_then(pep::serve_near),
-        Role::PepFar => supervisor().and_then(pep::serve_far),
+        Role::Servers => supervisor().and_then(server::serve_origins),
+        Role::Proxy => supervisor().and_then(server::serve_proxy),
+        Role::PepNear => supervisor().and_then(server::serve_near_pep),
+        Role::PepFar => supervisor().and_then(server::serve_far_pep),
     };
     done.map_err(|error| error.to_string())
 }
@@ -190,11 +183,64 @@ fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The world of a node: its clock starts with the emulator's.
-fn world_config(source: Source, begin: &Begin, detail: Detail) -> real::Config {
+fn world_config(source: Source, begin: &StartSignal, detail: Detail) -> real::Config {
     let recording = match detail {
         Detail::Records | Detail::Bodies => Recording::Endpoints,
         Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),
     };
     let began = Some(Duration::from_nanos(begin.began_ns));
     real::Config { began, recording, ..real::Config::new(source) }
+}
+
+/// Failure of a journey's sandbox.
+#[derive(Debug, thiserror::Error)]
+enum EmulationError {
+    /// Namespaces, interfaces or the emulator.
+    #[error(transparent)]
+    Emulator(#[from] emu::Error),
+    /// The kernel does not have a setting that the scenario asks for, or refused it.
+    #[error(transparent)]
+    Kernel(#[from] kernel::Refusal),
+    /// The page or the network cannot be read.
+    #[error("{0}")]
+    Scenario(String),
+    /// One end of the network failed.
+    #[error("the {} of the emulated journey failed: {}", .0.name(), .1)]
+    Node(Role, String),
+    /// farlink's own socket pairs failed.
+    #[error("failed to speak between processes: {0}")]
+    Channel(io::Error),
+    /// The process that ordered the journey is gone or sent an unknown message.
+    #[error("failed to speak to farlink: {0}")]
+    Owner(ChannelError),
+}
+
+impl EmulationError {
+    fn channel(error: io::Error) -> EmulationError {
+        EmulationError::Channel(error)
+    }
+
+    fn owner(error: ChannelError) -> EmulationError {
+        EmulationError::Owner(error)
+    }
+}
+
+/// Failure of one end of the network.
+#[derive(Debug, thiserror::Error)]
+enum NodeError {
+    /// The supervisor is gone or sent an unknown message.
+    #[error("failed to speak to the supervisor: {0}")]
+    Supervisor(#[from] ChannelError),
+    /// The page or the network cannot be read.
+    #[error("{0}")]
+    Scenario(String),
+    /// The browser.
+    #[error(transparent)]
+    Chromium(#[from] ChromiumError),
+    /// The kernel does not report the browser's connections.
+    #[error(transparent)]
+    Follower(#[from] kernel::Error),
+    /// The kernel refused a socket.
+    #[error("failed to listen or to run: {0}")]
+    Io(#[from] io::Error),
 }

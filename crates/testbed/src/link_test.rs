@@ -5,7 +5,6 @@
 //! compared with the configuration. A radio is tested by pings through it, from idle and awake; all other tests
 //! leave it out.
 
-mod bulk;
 mod loss;
 mod ping;
 mod radio;
@@ -18,12 +17,12 @@ use chance::Source;
 use net::Network;
 use world::sim::{NodeId, Plan};
 
-pub use self::bulk::Bulk;
 pub use self::loss::Loss;
 pub use self::ping::Ping;
 pub use self::radio::RadioPing;
 pub use self::speed::Speed;
 use crate::{simulate, tour};
+pub use speed::Bulk;
 
 /// The normal deviate of a two-sided interval of 99 %.
 const Z: f64 = 2.576;
@@ -54,32 +53,32 @@ pub struct Direction {
 
 /// Direction of the tested packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum PacketDirection {
     Down,
     Up,
 }
 
 /// Tests the links of `network`, and pings through its radio; deterministic for a seed.
 pub fn run(network: &Network, seed: u64) -> LinkTest {
-    let radio = radio::measure(&Bench { network, seed });
-    let bench = Bench { network: &network.clone().without_radio(), seed };
+    let radio = radio::measure(&TestedNetwork { network, seed });
+    let bench = TestedNetwork { network: &network.clone().without_radio(), seed };
     let direction = |way| Direction {
         speed: speed::measure(&bench, way),
         loss: loss::measure(&bench, way),
-        bulk: bulk::measure(&bench, way),
+        bulk: speed::measure_bulk(&bench, way),
     };
-    let (down, up) = (direction(Way::Down), direction(Way::Up));
+    let (down, up) = (direction(PacketDirection::Down), direction(PacketDirection::Up));
     LinkTest { ping: ping::measure(&bench), radio, down, up }
 }
 
 /// The network under test.
-pub(crate) struct Bench<'a> {
+pub(crate) struct TestedNetwork<'a> {
     pub(crate) network: &'a Network,
     seed: u64,
 }
 
 /// A fresh world with two nodes and the network between them.
-pub(crate) struct Setup {
+pub(crate) struct TestWorld {
     pub(crate) plan: Plan,
     pub(crate) sender: NodeId,
     pub(crate) receiver: NodeId,
@@ -87,12 +86,12 @@ pub(crate) struct Setup {
     pub(crate) to: SocketAddr,
 }
 
-impl Bench<'_> {
+impl TestedNetwork<'_> {
     /// The links that packets of a direction cross, in order of crossing.
-    pub(crate) fn links(&self, way: Way) -> Vec<&net::LinkConfig> {
+    pub(crate) fn links(&self, way: PacketDirection) -> Vec<&net::LinkConfig> {
         match way {
-            Way::Up => self.network.up_links().collect(),
-            Way::Down => {
+            PacketDirection::Up => self.network.up_links().collect(),
+            PacketDirection::Down => {
                 let mut links: Vec<_> = self.network.down_links().collect();
                 links.reverse();
                 links
@@ -101,7 +100,7 @@ impl Bench<'_> {
     }
 
     /// A world for one test, with the sender's packets to the receiver in direction `way`.
-    pub(crate) fn set_up(&self, way: Way) -> Setup {
+    pub(crate) fn set_up(&self, way: PacketDirection) -> TestWorld {
         let mut plan = Plan::new(Source::new(self.seed, 0));
         let tcp = Arc::new(tcp::Config::default());
         let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
@@ -112,11 +111,11 @@ impl Bench<'_> {
         plan.route(server, client, &downs);
         let [client_at, server_at] = addresses.map(|address| SocketAddr::new(address, 7));
         match way {
-            Way::Up => {
-                Setup { plan, sender: client, receiver: server, from: client_at, to: server_at }
+            PacketDirection::Up => {
+                TestWorld { plan, sender: client, receiver: server, from: client_at, to: server_at }
             }
-            Way::Down => {
-                Setup { plan, sender: server, receiver: client, from: server_at, to: client_at }
+            PacketDirection::Down => {
+                TestWorld { plan, sender: server, receiver: client, from: server_at, to: client_at }
             }
         }
     }

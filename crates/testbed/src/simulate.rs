@@ -1,33 +1,32 @@
 //! Runs one journey in the simulated world: a pure function of its plan.
 
-mod memories;
-mod stage;
-
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http_stack::spdy::Recall;
 use page::Page;
 use proxy::Meters;
 use record::{Carried, Event, VisitRecord};
+use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit, Scenario, World};
 use tls::ClientSessions;
 use tokio::sync::oneshot;
 use units::Time;
 use world::sim;
 
-use self::memories::Memories;
-use self::stage::Stage;
-pub(crate) use self::stage::{links, radio};
 use crate::tour::{
-    self, ArrivedBody, Detail, Kept, Library, Limits, Observed, Packets, PepLog, PepPlace, StepLog,
-    Traffic, Visitor, Witness,
+    self, ArrivedBody, Detail, KeptSeries, Library, Limits, Observed, Packets, PepLog, PepPlace,
+    StepLog, Traffic, Visitor, Witness,
 };
-use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
-use scenario::{Scenario, World};
+
+mod stage;
+
+use stage::Stage;
+
+pub(crate) use stage::{links, radio};
 
 /// Executes journeys in virtual time.
 #[derive(Default)]
@@ -95,9 +94,9 @@ impl Simulator {
         let Stage { mut plan, clients, meters, proxied, pep } =
             Stage::set(scenario, &ready, &arms, &network, seed, detail, recall)?;
         let addresses = tour::proxy_addresses(scenario);
-        let middleman = Middleman { addresses, proxied };
+        let middleman = ProxyLogs { addresses, proxied };
         let (split, stands) = pep.map(|pep| (pep.log, pep.stands)).unzip();
-        let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| Split { log, place });
+        let split = split.zip(PepPlace::of(scenario)).map(|(log, place)| PepLogs { log, place });
         let lead = tour::lead(scenario, &ready.page, &network);
         let visitors = Visitor::all(scenario, seed).into_iter().map(|one| one.after(lead));
         let visitors: Vec<Visitor> = visitors.collect();
@@ -113,7 +112,7 @@ impl Simulator {
             }
             let browser = Rc::new(browser);
             let (meters, middleman) = (meters.clone(), middleman.clone());
-            let watched = Watched { meters, middleman, split: split.clone() };
+            let watched = SimulatedWitness { meters, middleman, split: split.clone() };
             tours.push(tour::tour(browser, scenario, pages.clone(), watched, *visitor));
         }
         let first = tours.remove(0);
@@ -175,27 +174,27 @@ fn on(
 
 /// The simulated world reports everything except the effect of HTTP's own windows, and a proxy's steps for each
 /// request.
-struct Watched {
+struct SimulatedWitness {
     meters: Meters,
-    middleman: Middleman,
-    split: Option<Split>,
+    middleman: ProxyLogs,
+    split: Option<PepLogs>,
 }
 
 /// The PEP of a journey, if there is one.
 #[derive(Clone)]
-struct Split {
+struct PepLogs {
     place: PepPlace,
     log: PepLog,
 }
 
 /// The proxies of a journey, nearest to the clients first.
 #[derive(Clone)]
-struct Middleman {
+struct ProxyLogs {
     addresses: Vec<IpAddr>,
     proxied: StepLog,
 }
 
-impl Witness for Watched {
+impl Witness for SimulatedWitness {
     fn report(&self) -> world::report::Report {
         report()
     }
@@ -205,10 +204,10 @@ impl Witness for Watched {
     }
 
     fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
-        if let Some(Split { place, .. }) = &self.split {
+        if let Some(PepLogs { place, .. }) = &self.split {
             return tour::pep_events(*place, &report().endpoints, since);
         }
-        let Middleman { addresses, proxied } = &self.middleman;
+        let ProxyLogs { addresses, proxied } = &self.middleman;
         if addresses.is_empty() {
             return Vec::new();
         }
@@ -219,9 +218,9 @@ impl Witness for Watched {
         self.split.as_ref()?.log.carried()
     }
 
-    fn kept(&self, client: IpAddr, since: Time) -> Option<Kept> {
+    fn kept(&self, client: IpAddr, since: Time) -> Option<KeptSeries> {
         let (movements, arrivals) = (sim::movements(client, since), sim::arrivals(client, since));
-        Some(Kept { movements, arrivals })
+        Some(KeptSeries { movements, arrivals })
     }
 }
 
@@ -239,5 +238,44 @@ fn traffic(detail: Detail) -> Traffic {
             endpoints: report().endpoints,
             ..Traffic::default()
         },
+    }
+}
+
+// Compressed SPDY header blocks of earlier journeys: the same page is loaded repeatedly with the same headers.
+//
+// They do not affect results: a context that recalls a block yields the bytes that it would have computed.
+
+/// Capacity of one memory: some dozens of pages of 100 objects.
+const MEMORY_BYTES: usize = 8 << 20;
+
+/// One memory for each concurrent journey, so that workers do not wait for each other.
+#[derive(Default)]
+struct Memories(Mutex<Vec<Recall>>);
+
+impl Memories {
+    /// Runs `work` with exclusive use of a memory. If it panics, the memory is lost.
+    fn lend<T>(&self, work: impl FnOnce(&Recall) -> T) -> T {
+        let spare = self.idle(Vec::pop);
+        let recall = spare.unwrap_or_else(|| Recall::new(MEMORY_BYTES));
+        let done = work(&recall);
+        self.idle(|idle| idle.push(recall));
+        done
+    }
+
+    fn idle<T>(&self, with: impl FnOnce(&mut Vec<Recall>) -> T) -> T {
+        with(&mut self.0.lock().expect("nothing panics while it takes or gives back"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_as_are_in_use_at_once() {
+        let memories = Memories::default();
+        memories.lend(|_| memories.lend(|_| ()));
+        memories.lend(|_| ());
+        assert_eq!(memories.idle(|idle| idle.len()), 2);
     }
 }

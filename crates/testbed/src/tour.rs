@@ -6,7 +6,6 @@
 
 mod account;
 mod background;
-mod catalogue;
 mod course;
 pub(crate) mod cross_traffic;
 mod earlier;
@@ -14,24 +13,16 @@ mod ends;
 mod library;
 mod limits;
 mod machine;
-mod multiplexing;
-mod networks;
 mod observed;
 mod pac;
 mod pep;
-mod proof;
+mod protocols;
 mod proxied;
 mod proxy;
-mod quic;
 mod ready;
 mod recorded;
 mod resolution;
 mod route;
-mod security;
-mod serving;
-mod steps;
-mod threads;
-mod visitor;
 
 use std::io;
 use std::net::IpAddr;
@@ -45,9 +36,8 @@ use page::Page;
 use record::VisitRecord;
 use units::Time;
 
-pub(crate) use self::account::{Account, Wish, Witness};
+pub(crate) use self::account::{Account, SeriesRequest, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
-pub use self::catalogue::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
 pub(crate) use self::course::Course;
 pub(crate) use self::earlier::lead;
 pub(crate) use self::ends::{
@@ -66,14 +56,15 @@ pub(crate) use self::pep::{
 pub(crate) use self::proxied::events as proxied_events;
 pub(crate) use self::proxy::Proxy;
 pub(crate) use self::ready::{Arms, Ready, Visitable};
-pub(crate) use self::recorded::Kept;
+pub(crate) use self::recorded::KeptSeries;
 pub(crate) use self::resolution::Resolver;
 pub(crate) use self::route::{
     STRETCH, proxy_address, proxy_addresses, proxy_hops, proxy_ports, stretch,
 };
-pub(crate) use self::security::client_tls;
-pub(crate) use self::steps::StepLog;
-pub(crate) use self::visitor::{Visitor, radio_name};
+pub(crate) use course::{Visitor, radio_name};
+pub use library::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
+pub(crate) use protocols::client_tls;
+pub(crate) use proxied::StepLog;
 use scenario::{Hosting, Scenario, Tcp, View};
 
 /// Time limit of a page, after which its visit has failed: longer than any reader waits.
@@ -108,7 +99,7 @@ pub(crate) fn tour(
             for page in &pages {
                 browser.acquaint(&page.plan).await;
             }
-            world::sleep(security::SINCE_ACQUAINTANCE).await;
+            world::sleep(protocols::SINCE_ACQUAINTANCE).await;
         }
         let mut session = Rc::new(Session::new(browser, Rc::default()));
         let (mut records, mut began, mut since) = (Vec::new(), None, Time::ZERO);
@@ -118,7 +109,7 @@ pub(crate) fn tour(
                 course.forget(&session);
             }
             began = Some(world::now());
-            let wish = Wish { record, since };
+            let wish = SeriesRequest { record, since };
             let visit = visit(&session, &pages[step.page], &witness, visitor, step.view, wish);
             let record = visit.await;
             records.extend(step.is_measured.then_some(record));
@@ -161,7 +152,7 @@ async fn visit(
     witness: &impl Witness,
     visitor: Visitor,
     view: View,
-    wish: Wish,
+    wish: SeriesRequest,
 ) -> VisitRecord {
     let account = Account::open(witness).wishing(wish);
     let visited = session.visit(&page.plan, VISIT_LIMIT).await;
@@ -178,7 +169,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(scenario.discovery.note());
     notes.extend(scenario.quic.note());
     notes.extend(scenario.traffic.note());
-    notes.extend(security::notes(scenario));
+    notes.extend(protocols::notes(scenario));
     notes.extend(resolution::note(scenario));
     notes.extend(route::notes(scenario));
     // A file without an answer has been refused before.

@@ -22,13 +22,13 @@ const NETWORK: &str = "loopback";
 
 /// The least time in which a page was loaded, and its number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Load {
+struct LeastLoad {
     plt: Duration,
     connections: usize,
 }
 
 /// A load, or the reason why it failed.
-type Attempt<'a> = (&'a Scenario, Result<Load, String>);
+type Attempt<'a> = (&'a Scenario, Result<LeastLoad, String>);
 
 /// Reason why there is no calibration.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +109,7 @@ pub fn page_load_times(
 
 fn least(
     results: &[(JourneyPlan, JourneyResult)],
-) -> Result<Vec<(&Scenario, Load)>, CalibrationError> {
+) -> Result<Vec<(&Scenario, LeastLoad)>, CalibrationError> {
     let mut cells: BTreeMap<u32, Vec<Attempt<'_>>> = BTreeMap::new();
     for (journey, result) in results {
         cells.entry(journey.cell).or_default().push((&journey.scenario, load(result)));
@@ -118,7 +118,7 @@ fn least(
 }
 
 /// The least load of `loads`, which are all of one scenario.
-fn least_of_cell<'a>(loads: &[Attempt<'a>]) -> Result<(&'a Scenario, Load), CalibrationError> {
+fn least_of_cell<'a>(loads: &[Attempt<'a>]) -> Result<(&'a Scenario, LeastLoad), CalibrationError> {
     let (scenario, first) = &loads[0];
     let least = loads.iter().filter_map(|(_, load)| load.as_ref().ok()).min();
     least.map(|load| (*scenario, *load)).ok_or_else(|| CalibrationError::NotLoaded {
@@ -128,12 +128,12 @@ fn least_of_cell<'a>(loads: &[Attempt<'a>]) -> Result<(&'a Scenario, Load), Cali
     })
 }
 
-fn load(result: &JourneyResult) -> Result<Load, String> {
+fn load(result: &JourneyResult) -> Result<LeastLoad, String> {
     let Some(visit) = result.visits.first() else {
         return Err(result.failure.clone().unwrap_or("nothing was measured".to_owned()));
     };
     match &visit.record.outcome {
-        Outcome::Loaded { plt_ns } => Ok(Load {
+        Outcome::Loaded { plt_ns } => Ok(LeastLoad {
             plt: Duration::from_nanos(*plt_ns),
             connections: visit.record.connections.len(),
         }),

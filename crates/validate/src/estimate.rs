@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::cell::Cell;
 use super::suite::{PartPlan, Suite};
-use super::way::Way;
+use crate::suite::Way;
 use statistics::Sample;
 use store::{Store, StoreError};
 use testbed::tour::Library;

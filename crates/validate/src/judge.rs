@@ -4,28 +4,25 @@
 //! of chance, [`halves`]) and the toy model (what anybody would get right); every figure is computed for all
 //! three in the same way.
 
-mod bias;
 mod browser;
-mod coalesced;
 mod comparison;
-mod halves;
 
-pub use bias::Bias;
+pub use browser::Bias;
 pub use browser::{BrowserCell, NETWORK_RULES};
-pub use coalesced::{CoalescedCell, coalesced_difference};
-pub use comparison::{Pair, Subject};
-pub use halves::{LogQuartiles, SPLITS};
+pub use browser::{CoalescedCell, coalesced_difference};
+pub use comparison::{JudgedCell, ProtocolPair};
+pub use comparison::{LogQuartiles, SPLITS};
 
-use self::bias::biases;
 use self::browser::{browser_cells, median_error};
-use self::coalesced::coalesced_cells;
 use self::comparison::{Comparison, ratio};
-use self::halves::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
 use super::cell::Cell;
-use super::figure::{Better, Figure};
 use super::suite::{Needs, Suite};
 use super::target::{Gauge, Target, Verdict};
-use super::way::Way;
+use crate::cell::{Better, Figure};
+use crate::suite::Way;
+use browser::biases;
+use browser::coalesced_cells;
+use comparison::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
 use statistics::Sample;
 
 /// Judgement of a suite's cells.
@@ -145,8 +142,8 @@ fn times_better(row: &Row) -> Option<f64> {
 
 /// The data to judge, as figures need it.
 struct Evidence {
-    subjects: Vec<Subject>,
-    pairs: Vec<Pair>,
+    subjects: Vec<JudgedCell>,
+    pairs: Vec<ProtocolPair>,
     sim: Vec<LogQuartiles>,
     emu: Vec<LogQuartiles>,
     toy: Vec<LogQuartiles>,
@@ -180,7 +177,7 @@ impl Evidence {
 
     fn take(&mut self, seed: u64, index: usize, cell: &Cell, sim: &Sample, emu: &Sample) {
         let network = cell.network();
-        self.subjects.push(Subject { cell: index, lossy: cell.lossy, network });
+        self.subjects.push(JudgedCell { cell: index, lossy: cell.lossy, network });
         self.sim.push(log_quartiles(sim));
         self.emu.push(log_quartiles(emu));
         self.toy.push([cell.toy_ms.max(f64::MIN_POSITIVE).ln(); 3]);
@@ -216,7 +213,7 @@ impl Evidence {
     }
 
     fn subject_results(&self, sim: &Comparison<'_>, toy: &Comparison<'_>) -> Vec<SubjectResult> {
-        let result = |(index, subject): (usize, &Subject)| SubjectResult {
+        let result = |(index, subject): (usize, &JudgedCell)| SubjectResult {
             cell: subject.cell,
             sim_ms: self.sim[index].map(f64::exp),
             emu_ms: self.emu[index].map(f64::exp),
@@ -228,7 +225,7 @@ impl Evidence {
     }
 
     fn pair_results(&self) -> Vec<PairResult> {
-        let result = |pair: &Pair| PairResult {
+        let result = |pair: &ProtocolPair| PairResult {
             first: self.subjects[pair.first].cell,
             second: self.subjects[pair.second].cell,
             sim: ratio(&self.sim, *pair),
@@ -249,8 +246,8 @@ fn is_enough(cell: &Cell, needs: &Needs) -> bool {
 }
 
 /// The subjects that differ in protocol alone.
-fn pairs(cells: &[Cell], subjects: &[Subject]) -> Vec<Pair> {
-    let same_but_protocol = |one: &Subject, other: &Subject| {
+fn pairs(cells: &[Cell], subjects: &[JudgedCell]) -> Vec<ProtocolPair> {
+    let same_but_protocol = |one: &JudgedCell, other: &JudgedCell| {
         let (one, other) = (&cells[one.cell].scenario, &cells[other.cell].scenario);
         let mut twin = (**one).clone();
         twin.stack.protocol = other.stack.protocol;
@@ -260,7 +257,7 @@ fn pairs(cells: &[Cell], subjects: &[Subject]) -> Vec<Pair> {
     for (second, other) in subjects.iter().enumerate() {
         let firsts = subjects[..second].iter().enumerate();
         let firsts = firsts.filter(|(_, one)| same_but_protocol(one, other));
-        pairs.extend(firsts.map(|(first, _)| Pair { first, second }));
+        pairs.extend(firsts.map(|(first, _)| ProtocolPair { first, second }));
     }
     pairs
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Suite`] names scenarios; each is measured in several [`Way`]s - simulated, emulated with farlink's
 //! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] compares the
-//! simulation (and a toy model) with the emulation, [`report::html`] shows the result.
+//! simulation (and a toy model) with the emulation, [`report`] shows the result.
 //! `docs/validation-suites.md` documents the format and the computation of the figures.
 
 #![forbid(unsafe_code)]
@@ -10,25 +10,21 @@
 pub mod calibration;
 mod cell;
 mod estimate;
-mod figure;
 mod judge;
-mod raw;
 mod read;
 pub mod report;
-mod shipped;
 mod suite;
 mod target;
 mod toy_model;
-mod way;
 
+pub use cell::{Better, DIFFERS, Figure, percent};
 pub use cell::{Cell, Measured, gather};
 pub use estimate::{Estimate, estimate};
-pub use figure::{Better, DIFFERS, Figure, percent};
 pub use judge::{
     Bias, BrowserCell, CoalescedCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS,
     SubjectResult, coalesced_difference, judge,
 };
-pub use shipped::Shipped;
+pub use suite::Shipped;
+pub use suite::Way;
 pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
 pub use target::{Gauge, Outcome, Target, Verdict};
-pub use way::Way;

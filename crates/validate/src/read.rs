@@ -1,20 +1,20 @@
-//! Parser of suites (`docs/validation-suites.md` documents the format).
+//! Parser of suites (`docs/validation-suites.md` documents the format), from keys as typed to checked values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use toml::Spanned;
-
-use super::figure::Figure;
-use super::raw::{Limits, RawNeeds, RawSuite, Typed};
-use super::suite::{Loads, Needs, Part, Suite};
-use super::target::{Gauge, Target};
 use scenario::experiment::{
     Catalogue, ExperimentError, Problem, Refusal, Scalar, Source, Tree, cells, check_format,
     integer, leaves, missing, once, take, text, untyped, value,
 };
 use scenario::nearest;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::suite::{Loads, Needs, Part, Suite};
+use super::target::{Gauge, Target};
+use crate::cell::Figure;
 
 /// The only target that is not a [`Figure`].
 const CHROMIUM_MEDIAN: &str = "chromium_median";
@@ -135,7 +135,7 @@ fn check_distinct(source: &Source, parts: &[Part]) -> Result<(), ExperimentError
 /// The limits of a table, each read by `read`.
 fn limits(
     source: &Source,
-    table: &Limits,
+    table: &TypedLimits,
     read: fn(&str, &Scalar) -> Result<Target, Problem>,
 ) -> Result<Vec<Target>, ExperimentError> {
     let target = |(key, limit): (&Spanned<String>, &Spanned<Scalar>)| {
@@ -189,11 +189,51 @@ fn unknown(key: &str) -> Problem {
     Problem::UnknownKey { key: key.to_owned(), known, hint }
 }
 
+// The suite as typed: keys only, without a check of their values.
+
+/// A key with its value.
+pub type Typed = Option<Spanned<Scalar>>;
+
+/// Limits by the names of figures.
+pub type TypedLimits = BTreeMap<Spanned<String>, Spanned<Scalar>>;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawSuite {
+    /// Read before everything else, from the untyped table.
+    #[serde(rename = "format")]
+    pub _format: Spanned<Scalar>,
+    pub name: Typed,
+    pub seed: Typed,
+    pub side_by_side: Typed,
+    #[serde(default)]
+    pub needs: RawNeeds,
+    #[serde(default)]
+    pub targets: TypedLimits,
+    #[serde(default)]
+    pub better_than_toy: TypedLimits,
+    #[serde(default)]
+    pub part: Vec<Tree>,
+}
+
+/// `[needs]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawNeeds {
+    pub cells: Typed,
+    pub emu_lossless: Typed,
+    pub sim_lossy: Typed,
+    pub emu_lossy: Typed,
+    pub chromium: Typed,
+}
+
 #[cfg(test)]
 mod tests {
+    use testbed::tour::Library;
+
     use super::*;
     use crate::{Shipped, Way};
-    use testbed::tour::Library;
 
     const SUITE: &str = r#"
 format = 1

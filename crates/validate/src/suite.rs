@@ -1,13 +1,13 @@
-//! A suite: scenarios, the ways and number of their measurements, and demands on the outcome.
+//! A suite: scenarios, the ways and number of their measurements, and demands on the outcome. Some ship with farlink.
 //!
 //! Suites are parsed by [`super::read`]; a `Suite` that exists is valid.
 
 use std::sync::Arc;
 
+use scenario::experiment::Source;
+use scenario::{Order, Plan, Program, Release, Scenario, World, choice};
+
 use super::target::Target;
-use super::way::Way;
-use scenario::Scenario;
-use scenario::{Order, Plan};
 
 /// A suite.
 #[derive(Clone, Debug)]
@@ -134,5 +134,84 @@ impl Suite {
             (scenario.client.device, scenario.client.device_digest) = (device, digest);
         }
         scenario
+    }
+}
+
+choice! {
+    /// A suite of farlink's own.
+    pub enum Shipped, "suite" {
+        /// A few minutes: for every change.
+        Quick = "quick",
+        /// Up to two hours: the published one.
+        Full = "full",
+        /// Some minutes: radios in front of the links.
+        Radio = "radio",
+        /// Some minutes: proxies between clients and servers.
+        Routes = "routes",
+        /// Some twenty minutes: a satellite, bare and behind a PEP.
+        Pep = "pep",
+    }
+    not_yet {}
+}
+
+impl Shipped {
+    /// Its text.
+    pub fn source(self) -> Source {
+        let text = match self {
+            Shipped::Quick => include_str!("../suites/quick.toml"),
+            Shipped::Full => include_str!("../suites/full.toml"),
+            Shipped::Radio => include_str!("../suites/radio.toml"),
+            Shipped::Routes => include_str!("../suites/routes.toml"),
+            Shipped::Pep => include_str!("../suites/pep.toml"),
+        };
+        Source::new(format!("the suite {self}"), text)
+    }
+}
+
+/// A clock, a network and a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// Virtual time, simulated TCP, farlink's loader.
+    Sim,
+    /// The machine's time, the kernel's TCP, farlink's loader.
+    Emu,
+    /// The same with packets that the emulator releases together, to save processor time.
+    Coalesced,
+    /// The machine's time, the kernel's TCP, farlink's loader computing as a device that was calibrated to Chromium.
+    Calibrated,
+    /// The machine's time, the kernel's TCP, a real Chromium.
+    Chromium,
+}
+
+impl Way {
+    /// All of them, in the order of measurement: quick ones come first and predict the duration of the rest.
+    pub const ALL: [Way; 5] = [Way::Sim, Way::Emu, Way::Coalesced, Way::Calibrated, Way::Chromium];
+
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Sim => "sim",
+            Way::Emu => "emu",
+            Way::Coalesced => "emu, coalesced",
+            Way::Calibrated => "emu, calibrated",
+            Way::Chromium => "chromium",
+        }
+    }
+
+    /// The scenario of `cell` measured this way; the calibrated device is filled in by the suite.
+    pub fn of(self, cell: &Scenario) -> Scenario {
+        let mut scenario = cell.clone();
+        (scenario.world, scenario.release, scenario.client.program) = match self {
+            Way::Sim => (World::Sim, Release::Single, Program::Loader),
+            Way::Emu | Way::Calibrated => (World::Emu, Release::Single, Program::Loader),
+            Way::Coalesced => (World::Emu, Release::Coalesced, Program::Loader),
+            Way::Chromium => (World::Emu, Release::Single, Program::Chromium),
+        };
+        scenario
+    }
+
+    /// Returns true if `cell` can be measured this way at all: a browser lacks some of the loader's features.
+    pub fn can(self, cell: &Scenario) -> bool {
+        self.of(cell).contradiction().is_none()
     }
 }

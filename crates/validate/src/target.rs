@@ -1,6 +1,6 @@
 //! Demands of a suite, and the results for them.
 
-use super::figure::{Better, Figure, percent};
+use crate::cell::{Better, Figure, percent};
 
 /// A quantity that a suite sets a limit to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,11 @@
 //! Documents generated from the program, so that they are true: `docs/cli.md`, `docs/exit-codes.md` and
-//! `docs/settings-table.md`. A test compares them; `scripts/reference.sh` regenerates them.
+//! `docs/settings-table.md`. A test compares them; `scripts/reference.sh` regenerates them. The JSON Schema of experiment
+//! files is for editors.
 
 use std::fmt::Write;
 
 use clap::CommandFactory;
-use scenario::settings::{Kind, Lists, SETTINGS, Setting};
+use scenario::settings::{Lists, SETTINGS, Setting, ValueKind};
 
 use super::output;
 use crate::args::{Cli, Document};
@@ -18,6 +19,7 @@ pub fn run(document: Document) -> Result<ExitCode, Failure> {
         Document::Cli => cli(),
         Document::ExitCodes => exit_codes(),
         Document::SettingsTable => settings(),
+        Document::Schema => schema(),
     })?;
     Ok(ExitCode::Success)
 }
@@ -65,7 +67,7 @@ fn settings() -> String {
         let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
         let names = setting.names().into_iter().map(|name| format!("`{name}`"));
         let values = match setting.kind {
-            Kind::Whole(least, most) => format!("{least} to {most}"),
+            ValueKind::Whole(least, most) => format!("{least} to {most}"),
             _ => names.collect::<Vec<_>>().join(", "),
         };
         let help = help.replace('|', "\\|");
@@ -73,6 +75,11 @@ fn settings() -> String {
             writeln!(text, "| `{key}` | {option} | `{column}` | {default} | {values} | {help} |");
     }
     text
+}
+
+fn schema() -> String {
+    let schema = scenario::experiment::schema();
+    format!("{}\n", serde_json::to_string_pretty(&schema).expect("a schema is plain data"))
 }
 
 fn exit_codes() -> String {

@@ -18,7 +18,8 @@ use crate::show::{answer, arms};
 pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     let store = stores::open(&args.store)?;
     let run = choose(&store, &args.store, args.run)?;
-    let files = [Some(&args.output), args.csv.as_ref(), args.windows.as_ref()];
+    let Report { csv, parquet, windows, .. } = args;
+    let files = [Some(&args.output), csv.as_ref(), parquet.as_ref(), windows.as_ref()];
     for path in files.into_iter().flatten() {
         files::check_place(path)?;
     }
@@ -33,6 +34,11 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
         let mut csv = Vec::new();
         store::csv_export::write_visits(&store, run, &mut csv).map_err(Failure::machine)?;
         files::write_whole(path, &csv)?;
+    }
+    if let Some(path) = &args.parquet {
+        let mut table = Vec::new();
+        store::parquet_export::write_visits(&store, run, &mut table).map_err(Failure::machine)?;
+        files::write_whole(path, &table)?;
     }
     if let Some(path) = &args.windows {
         let mut csv = Vec::new();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use units::{BitsPerSec, Time};
 
 use super::{after, object, page};
-use crate::jackson::{Job, makespan};
+use crate::bound::{Job, makespan};
 use crate::load::prefix_bytes;
 use crate::{ConstantRate, Floors, Origins, PageLoad, Path, Work};
 

@@ -10,7 +10,7 @@ const MOST_COUNTED: usize = 3;
 
 /// One arm over all conditions, by one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct ArmStanding {
     /// Index of the arm.
     pub arm: usize,
     /// Conditions under which it is first alone.
@@ -24,17 +24,17 @@ pub struct Standing {
 
 /// Arms over all conditions, by one moment.
 #[derive(Clone, Debug)]
-pub struct Conditions {
+pub struct OverConditions {
     /// Conditions under which arms are ranked.
     ranked: usize,
-    standings: Vec<Standing>,
+    standings: Vec<ArmStanding>,
     names: Vec<String>,
     what: &'static str,
 }
 
-impl Conditions {
+impl OverConditions {
     /// Sums up `answers`, one per condition; all have the same arms.
-    pub fn of(answers: &[Answer], moment: Moment) -> Conditions {
+    pub fn of(answers: &[Answer], moment: Moment) -> OverConditions {
         let ranked: Vec<&Answer> =
             answers.iter().filter(|answer| !answer.ranking(moment).first().is_empty()).collect();
         let names = answers.first().map_or(Vec::new(), |answer| answer.names.clone());
@@ -45,20 +45,20 @@ impl Conditions {
             let mean = || (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
             let wins = ranked.iter().filter(|a| a.ranking(moment).winner() == Some(arm)).count();
             let first = ranked.iter().filter(|a| a.ranking(moment).rank(arm) == Some(0)).count();
-            Standing { arm, wins, ties: first - wins, over_best: is_everywhere.then(mean) }
+            ArmStanding { arm, wins, ties: first - wins, over_best: is_everywhere.then(mean) }
         };
-        let mut standings: Vec<Standing> = (0..names.len()).map(standing).collect();
-        let key = |one: &Standing| one.over_best.unwrap_or(f64::INFINITY);
+        let mut standings: Vec<ArmStanding> = (0..names.len()).map(standing).collect();
+        let key = |one: &ArmStanding| one.over_best.unwrap_or(f64::INFINITY);
         standings.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.arm.cmp(&b.arm)));
         let what = match moment {
             Moment::Load => "Load time",
             Moment::Render => answers.first().map_or("First render", Answer::render_name),
         };
-        Conditions { ranked: ranked.len(), standings, names, what }
+        OverConditions { ranked: ranked.len(), standings, names, what }
     }
 
     /// The arms, the best over all first.
-    pub fn standings(&self) -> &[Standing] {
+    pub fn standings(&self) -> &[ArmStanding] {
         &self.standings
     }
 
@@ -71,7 +71,7 @@ impl Conditions {
     pub fn sentence(&self) -> Option<String> {
         let total = self.ranked;
         let [best, others @ ..] = self.standings.as_slice() else { return None };
-        let above = |one: &Standing| one.over_best.map(|ratio| percent(ratio - 1.0));
+        let above = |one: &ArmStanding| one.over_best.map(|ratio| percent(ratio - 1.0));
         let overall = match above(best) {
             None => "no arm is complete under every condition".to_owned(),
             Some(by) => {
@@ -96,8 +96,8 @@ impl Conditions {
     }
 
     /// "h2 under 36, h3 under 10": the arms with the highest counts; empty if all are 0.
-    fn counts(&self, count: fn(&Standing) -> usize) -> String {
-        let mut counted: Vec<&Standing> =
+    fn counts(&self, count: fn(&ArmStanding) -> usize) -> String {
+        let mut counted: Vec<&ArmStanding> =
             self.standings.iter().filter(|one| count(one) > 0).collect();
         counted.sort_by_key(|one| std::cmp::Reverse(count(one)));
         let (told, rest) = counted.split_at(counted.len().min(MOST_COUNTED));
@@ -123,7 +123,7 @@ fn over_best(answer: &Answer, moment: Moment, arm: usize) -> Option<f64> {
 /// The sentences over all conditions: one per moment, and a note on their agreement.
 pub fn sentences(answers: &[Answer]) -> Vec<String> {
     let [load, render] =
-        [Moment::Load, Moment::Render].map(|moment| Conditions::of(answers, moment));
+        [Moment::Load, Moment::Render].map(|moment| OverConditions::of(answers, moment));
     let mut sentences: Vec<String> = Vec::new();
     sentences.extend(load.sentence().filter(|_| load.ranked > 0));
     sentences.extend(render.sentence().filter(|_| render.ranked > 0));

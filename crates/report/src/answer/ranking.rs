@@ -1,19 +1,21 @@
-//! Arms in the order of a median, with ties.
+//! Arms in the order of a median, with ties, and those that are not ranked because they did not load the whole page.
 
 use std::collections::BTreeMap;
 
-use super::{Place, SMALL};
+use record::{Outcome, VisitRecord};
 use statistics::{Comparison, NoInterval, Pair, Sample, Verdict, compare};
+
+use super::{Arm, LoadKey, SMALL};
 
 /// Arms by rank, best first.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    ranks: Vec<Vec<Placed>>,
+    ranks: Vec<Vec<RankedArm>>,
 }
 
 /// An arm at its rank.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct RankedArm {
     /// Index of the arm.
     pub arm: usize,
     /// Its median, in nanoseconds.
@@ -40,18 +42,18 @@ pub enum Gap {
 
 impl Ranking {
     /// Ranks arms by the values of their loads; arms without any are left out.
-    pub(super) fn of(arms: &[(usize, BTreeMap<Place, f64>)], seed: u64) -> Ranking {
+    pub(super) fn of(arms: &[(usize, BTreeMap<LoadKey, f64>)], seed: u64) -> Ranking {
         let median =
-            |values: &BTreeMap<Place, f64>| Some(Sample::new(values.values().copied())?.median());
-        let mut sorted: Vec<(f64, usize, &BTreeMap<Place, f64>)> =
+            |values: &BTreeMap<LoadKey, f64>| Some(Sample::new(values.values().copied())?.median());
+        let mut sorted: Vec<(f64, usize, &BTreeMap<LoadKey, f64>)> =
             arms.iter().filter_map(|(arm, values)| Some((median(values)?, *arm, values))).collect();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let Some(&(_, _, best)) = sorted.first() else { return Ranking::default() };
-        let mut ranks: Vec<Vec<Placed>> = Vec::new();
+        let mut ranks: Vec<Vec<RankedArm>> = Vec::new();
         let mut leader = best;
         for (place, &(median_ns, arm, values)) in sorted.iter().enumerate() {
             let behind = if place == 0 { None } else { versus(best, values, seed) };
-            let placed = Placed { arm, median_ns, behind };
+            let placed = RankedArm { arm, median_ns, behind };
             let apart = || match std::ptr::eq(leader, best) {
                 true => behind,
                 false => versus(leader, values, seed),
@@ -70,17 +72,17 @@ impl Ranking {
     }
 
     /// The arms of each rank.
-    pub fn ranks(&self) -> &[Vec<Placed>] {
+    pub fn ranks(&self) -> &[Vec<RankedArm>] {
         &self.ranks
     }
 
     /// The arms of the first rank, the least median first.
-    pub fn first(&self) -> &[Placed] {
+    pub fn first(&self) -> &[RankedArm] {
         self.ranks.first().map_or(&[], Vec::as_slice)
     }
 
     /// All arms, the least median first.
-    pub fn placed(&self) -> impl Iterator<Item = &Placed> {
+    pub fn placed(&self) -> impl Iterator<Item = &RankedArm> {
         self.ranks.iter().flatten()
     }
 
@@ -118,8 +120,8 @@ impl Gap {
 
 /// Compares the loads that the arms have in common.
 fn versus(
-    first: &BTreeMap<Place, f64>,
-    second: &BTreeMap<Place, f64>,
+    first: &BTreeMap<LoadKey, f64>,
+    second: &BTreeMap<LoadKey, f64>,
     seed: u64,
 ) -> Option<Comparison> {
     let pairs = first
@@ -129,8 +131,100 @@ fn versus(
 }
 
 /// Compares every arm with every other: the rows of a matrix, in the order of `arms`.
-pub fn matrix(arms: &[BTreeMap<Place, f64>], seed: u64) -> Vec<Vec<Option<Comparison>>> {
+pub fn matrix(arms: &[BTreeMap<LoadKey, f64>], seed: u64) -> Vec<Vec<Option<Comparison>>> {
     let row =
-        |one: &BTreeMap<Place, f64>| arms.iter().map(|other| versus(one, other, seed)).collect();
+        |one: &BTreeMap<LoadKey, f64>| arms.iter().map(|other| versus(one, other, seed)).collect();
     arms.iter().map(row).collect()
+}
+
+// Arms that did not load the whole page.
+
+/// Objects and loads that an arm lost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shortfall {
+    /// Loads that were made.
+    pub loads: u64,
+    /// Loads that did not reach the load event.
+    pub failed_loads: u64,
+    /// Loads that reached the load event without some of their objects.
+    pub partial_loads: u64,
+    /// The most objects that one load lacks.
+    pub most_objects: u64,
+    /// An object that failed, with the reason.
+    pub example: Option<(String, String)>,
+    /// The reason why loads failed, if they did.
+    pub why: Option<String>,
+}
+
+/// An arm that is not ranked, with the reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incomplete {
+    /// The arm's name.
+    pub name: String,
+    /// The reason: "1 object failed in 6 of 6 loads (https://a.test/b.css: ...)".
+    pub why: String,
+}
+
+impl Shortfall {
+    /// True if every load was complete.
+    pub fn is_nothing(&self) -> bool {
+        self.failed_loads == 0 && self.partial_loads == 0
+    }
+
+    /// Counts a visit.
+    pub fn take(&mut self, visit: &VisitRecord) {
+        let failed = || visit.objects.iter().filter(|object| object.error.is_some());
+        let example = || {
+            let object = failed().next()?;
+            Some((object.url.clone(), object.error.clone()?))
+        };
+        match &visit.outcome {
+            Outcome::Failed { reason } => self.failed(reason),
+            Outcome::Loaded { .. } => self.loaded(failed().count() as u64, example),
+        }
+    }
+
+    /// Counts a load that reached the load event without `objects` of its objects.
+    pub fn loaded(&mut self, objects: u64, example: impl FnOnce() -> Option<(String, String)>) {
+        self.loads += 1;
+        self.partial_loads += u64::from(objects > 0);
+        self.most_objects = self.most_objects.max(objects);
+        if objects > 0 && self.example.is_none() {
+            self.example = example();
+        }
+    }
+
+    /// Counts a load that failed.
+    pub fn failed(&mut self, why: &str) {
+        self.loads += 1;
+        self.failed_loads += 1;
+        self.why.get_or_insert_with(|| why.to_owned());
+    }
+
+    fn sentence(&self) -> String {
+        let Shortfall { loads, failed_loads, partial_loads, most_objects, example, why } = self;
+        let mut parts = Vec::new();
+        if *failed_loads > 0 {
+            let why = why.as_deref().map_or(String::new(), |why| format!(" ({why})"));
+            parts.push(format!("{failed_loads} of {loads} loads failed{why}"));
+        }
+        if *partial_loads > 0 {
+            let objects = match most_objects {
+                1 => "1 object".to_owned(),
+                n => format!("up to {n} objects"),
+            };
+            let example = example.as_ref();
+            let example = example.map_or(String::new(), |(url, why)| format!(" ({url}: {why})"));
+            parts.push(format!("{objects} failed in {partial_loads} of {loads} loads{example}"));
+        }
+        parts.join("; ")
+    }
+}
+
+impl Incomplete {
+    /// The arm with its reason, if it is not ranked.
+    pub(super) fn of(arm: &Arm) -> Option<Incomplete> {
+        (!arm.shortfall.is_nothing())
+            .then(|| Incomplete { name: arm.name.clone(), why: arm.shortfall.sentence() })
+    }
 }

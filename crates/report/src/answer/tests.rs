@@ -129,7 +129,7 @@ fn a_grid_has_a_best_arm_overall_and_counts_of_conditions() {
     // h2 is first twice, but h3 is never far behind, and once far ahead.
     let answers =
         [answer(200.0, 100.0, 105.0), answer(200.0, 100.0, 105.0), answer(300.0, 200.0, 100.0)];
-    let load = Conditions::of(&answers, Moment::Load);
+    let load = OverConditions::of(&answers, Moment::Load);
     assert_eq!(load.best(), Some(2));
     let h2 = load.standings().iter().find(|one| one.arm == 1).unwrap();
     assert_eq!((h2.wins, h2.ties), (2, 0));

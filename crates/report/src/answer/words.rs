@@ -1,6 +1,6 @@
 //! The answer in sentences.
 
-use super::{Answer, Gap, Moment, Placed, Ranking, SMALL};
+use super::{Answer, Gap, Moment, RankedArm, Ranking, SMALL};
 use statistics::{Comparison, FEWEST_FOR_MEDIAN, NoInterval, percent};
 
 /// Maximum number of arms that a sentence names.
@@ -118,7 +118,7 @@ impl Answer {
         let Some((best, tied)) = ranking.first().split_first() else {
             return "not known".to_owned();
         };
-        let behind: Vec<&Placed> = ranking.ranks().iter().skip(1).flatten().collect();
+        let behind: Vec<&RankedArm> = ranking.ranks().iter().skip(1).flatten().collect();
         let mut parts = vec![format!("{} {}", self.names[best.arm], span(best.median_ns))];
         match tied {
             [] => {}
@@ -140,7 +140,7 @@ impl Answer {
         parts.join(", ")
     }
 
-    fn lead_over(&self, other: &Placed, is_first: bool) -> String {
+    fn lead_over(&self, other: &RankedArm, is_first: bool) -> String {
         let name = self.with_median(other);
         match &other.behind {
             None => format!("no load in common with {name}"),
@@ -149,7 +149,7 @@ impl Answer {
     }
 
     /// The relation to several arms of the same rank.
-    fn lead_over_all(&self, tied: &[Placed]) -> String {
+    fn lead_over_all(&self, tied: &[RankedArm]) -> String {
         let names: Vec<String> = tied.iter().map(|one| self.with_median(one)).collect();
         let names = list(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let compared = || tied.iter().filter_map(|one| one.behind);
@@ -165,7 +165,7 @@ impl Answer {
         }
     }
 
-    fn with_median(&self, placed: &Placed) -> String {
+    fn with_median(&self, placed: &RankedArm) -> String {
         format!("{} ({})", self.names[placed.arm], span(placed.median_ns))
     }
 
@@ -188,7 +188,7 @@ impl Answer {
     }
 
     /// The arms by name; for a long list, their number.
-    fn names_of(&self, placed: &[Placed]) -> String {
+    fn names_of(&self, placed: &[RankedArm]) -> String {
         let names: Vec<&str> = placed.iter().map(|one| self.names[one.arm].as_str()).collect();
         match names.len() {
             many if many > MOST_NAMES && many == self.names.len() => format!("all {many} arms"),
@@ -227,7 +227,7 @@ fn lead(comparison: &Comparison, other: &str, is_first: bool) -> String {
     }
 }
 
-fn verb<'a>(placed: &[Placed], one: &'a str, several: &'a str) -> &'a str {
+fn verb<'a>(placed: &[RankedArm], one: &'a str, several: &'a str) -> &'a str {
     if placed.len() == 1 { one } else { several }
 }
 

@@ -15,7 +15,7 @@ use super::{rounded, since_start};
 
 /// A span of time in one state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stay {
+pub struct StateSpan {
     /// Beginning, in milliseconds since navigation start.
     pub from_ms: f64,
     /// End.
@@ -33,10 +33,10 @@ pub struct Stay {
 }
 
 /// A change of state: time, new state, cause.
-type Change<'a> = (u64, &'a str, &'a str);
+type StateChange<'a> = (u64, &'a str, &'a str);
 
 /// The states from navigation start to the visit's end.
-pub fn stays(record: &VisitRecord, radio: &RadioRecord) -> Vec<Stay> {
+pub fn stays(record: &VisitRecord, radio: &RadioRecord) -> Vec<StateSpan> {
     let start = record.started_at_ns;
     let end = start + radio.states.iter().map(|state| state.span_ns).sum::<u64>();
     let mut changes = changes(record);
@@ -45,10 +45,10 @@ pub fn stays(record: &VisitRecord, radio: &RadioRecord) -> Vec<Stay> {
     let begins = std::iter::once((start, first, "it was so before")).chain(changes.iter().copied());
     let ends = changes.iter().map(|(at, ..)| *at).chain([end]);
     let mut joules = 0.0;
-    let stay = |((from, state, cause), to): (Change<'_>, u64)| {
+    let stay = |((from, state, cause), to): (StateChange<'_>, u64)| {
         let watts = watts(radio, state);
         joules += watts * (to - from) as f64 / 1e9;
-        Stay {
+        StateSpan {
             from_ms: since_start(record, from),
             to_ms: since_start(record, to),
             state: state.to_owned(),
@@ -61,14 +61,18 @@ pub fn stays(record: &VisitRecord, radio: &RadioRecord) -> Vec<Stay> {
     begins.zip(ends).filter(|((from, ..), to)| from < to).map(stay).collect()
 }
 
-fn changes(record: &VisitRecord) -> Vec<Change<'_>> {
+fn changes(record: &VisitRecord) -> Vec<StateChange<'_>> {
     let events = record.events.iter().filter(|event| event.kind == EventKind::Radio);
     let told = events.filter_map(|event| Some((event.at_ns, RadioChange::read(&event.detail)?)));
     told.map(|(at, RadioChange { state, cause })| (at, state, cause)).collect()
 }
 
 /// The state with the most time that the changes do not account for.
-fn state_at_start<'a>(radio: &'a RadioRecord, changes: &[Change<'_>], end: u64) -> Option<&'a str> {
+fn state_at_start<'a>(
+    radio: &'a RadioRecord,
+    changes: &[StateChange<'_>],
+    end: u64,
+) -> Option<&'a str> {
     let mut explained: BTreeMap<&str, u64> = BTreeMap::new();
     let ends = changes.iter().skip(1).map(|(at, ..)| *at).chain([end]);
     for ((from, state, _), to) in changes.iter().zip(ends) {
@@ -152,7 +156,7 @@ mod tests {
         }
     }
 
-    fn stays_of(visit: &VisitRecord) -> Vec<Stay> {
+    fn stays_of(visit: &VisitRecord) -> Vec<StateSpan> {
         stays(visit, visit.radio.as_ref().unwrap())
     }
 

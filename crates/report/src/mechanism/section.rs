@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use record::{ConnectionRecord, RadioRecord, VisitRecord};
+use record::{ConnectionRecord, EventKind, RadioRecord, SentAgain, VisitRecord};
 use serde::Serialize;
 use tcp::Cause;
 
-use super::{Drawn, Mechanism, Resent};
+use super::{DrawnConnection, Mechanism, since_start};
 use crate::escape::html;
 use crate::number::{grouped, ms};
 use crate::rows::csv;
@@ -123,7 +123,7 @@ fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
 }
 
 fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> String {
-    let Drawn { name, host, carried, .. } = Drawn::of(index, connection);
+    let DrawnConnection { name, host, carried, .. } = DrawnConnection::of(index, connection);
     let drawn = if mechanism.drawn.iter().any(|of| of.connection == index) { "yes" } else { "no" };
     let its = mechanism.resent.iter().filter(|one| one.connection == Some(index as u32));
     let by = |cause: Cause| its.clone().filter(|one| one.cause == cause.name()).count() as u64;
@@ -139,10 +139,53 @@ fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> St
     row + "</tr>"
 }
 
+// Retransmissions of a visit's connections.
+
+/// A retransmitted segment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Resent {
+    /// Time, in milliseconds since navigation start.
+    pub at_ms: f64,
+    /// The connection.
+    pub connection: Option<u32>,
+    /// `client` or `server`.
+    pub sender: String,
+    /// The cause, as named in traces.
+    pub cause: &'static str,
+    /// True if it turned out to be needless; `None` if unknown, as for the kernel's retransmissions.
+    pub needless: Option<bool>,
+}
+
+/// All retransmissions in the record, in order of time.
+pub fn of(record: &VisitRecord) -> Vec<Resent> {
+    let events = record.events.iter().filter(|event| event.kind == EventKind::Retransmit);
+    let resent = events.map(|event| {
+        // Events that an older version may have written differently are retransmissions all the same.
+        let told = SentAgain::read(&event.detail);
+        Resent {
+            at_ms: since_start(record, event.at_ns),
+            connection: event.connection,
+            sender: told.map_or("unknown", |told| told.sender).to_owned(),
+            cause: told.and_then(|told| named(told.cause)).unwrap_or(Cause::Unknown).name(),
+            needless: told.map(|told| told.needless).filter(|_| record.emulation.is_none()),
+        }
+    });
+    resent.collect()
+}
+
+/// The cause with this description.
+fn named(words: &str) -> Option<Cause> {
+    use Cause::{FastRetransmit, Handshake, TailLossProbe, Timeout};
+    [FastRetransmit, Timeout, TailLossProbe, Handshake]
+        .into_iter()
+        .find(|cause| cause.to_string() == words)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use store::toy;
+
+    use super::*;
 
     #[test]
     fn hostile_words_stay_text() {

@@ -30,7 +30,7 @@ struct Heading<'a> {
 /// The lines after it.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-enum Line<'a> {
+enum TraceLine<'a> {
     Connection {
         connection: usize,
         host: &'a str,
@@ -78,7 +78,7 @@ enum Line<'a> {
 }
 
 /// One end of a connection of the visit.
-struct End<'a> {
+struct TcpEnd<'a> {
     connection: usize,
     name: &'static str,
     endpoint: &'a Endpoint,
@@ -101,8 +101,8 @@ pub fn tcp_lines(visit: &ObservedVisit<'_>) -> String {
     let mut ends = Vec::new();
     for (connection, (client, server)) in visit.connections().into_iter().enumerate() {
         push(&mut text, &opening(visit, connection, client));
-        ends.push(End { connection, name: "client", endpoint: client });
-        ends.extend(server.map(|endpoint| End { connection, name: "server", endpoint }));
+        ends.push(TcpEnd { connection, name: "client", endpoint: client });
+        ends.extend(server.map(|endpoint| TcpEnd { connection, name: "server", endpoint }));
     }
     for (_, line) in events(visit, &ends) {
         push(&mut text, &line);
@@ -115,8 +115,8 @@ fn push(text: &mut String, line: &impl Serialize) {
     text.push('\n');
 }
 
-fn opening<'a>(visit: &ObservedVisit<'a>, connection: usize, client: &Endpoint) -> Line<'a> {
-    Line::Connection {
+fn opening<'a>(visit: &ObservedVisit<'a>, connection: usize, client: &Endpoint) -> TraceLine<'a> {
+    TraceLine::Connection {
         connection,
         host: visit.host(client.peer),
         client: client.local.to_string(),
@@ -126,7 +126,7 @@ fn opening<'a>(visit: &ObservedVisit<'a>, connection: usize, client: &Endpoint) 
 }
 
 /// All events of the connections during the visit, in order of time.
-fn events<'a>(visit: &ObservedVisit<'_>, ends: &[End<'a>]) -> Vec<(Time, Line<'a>)> {
+fn events<'a>(visit: &ObservedVisit<'_>, ends: &[TcpEnd<'a>]) -> Vec<(Time, TraceLine<'a>)> {
     let mut events = Vec::new();
     for end in ends {
         let sent_again = end.endpoint.retransmits.iter();
@@ -139,9 +139,9 @@ fn events<'a>(visit: &ObservedVisit<'_>, ends: &[End<'a>]) -> Vec<(Time, Line<'a
     events
 }
 
-impl End<'_> {
-    fn sent_again<'a>(&self, sent: &Retransmit) -> Line<'a> {
-        Line::Retransmit {
+impl TcpEnd<'_> {
+    fn sent_again<'a>(&self, sent: &Retransmit) -> TraceLine<'a> {
+        TraceLine::Retransmit {
             at_ns: sent.at.as_nanos(),
             connection: self.connection,
             end: self.name,
@@ -151,8 +151,8 @@ impl End<'_> {
         }
     }
 
-    fn held<'a>(&self, held: &Held) -> Line<'a> {
-        Line::Held {
+    fn held<'a>(&self, held: &Held) -> TraceLine<'a> {
+        TraceLine::Held {
             at_ns: held.at.as_nanos(),
             connection: self.connection,
             end: self.name,
@@ -162,12 +162,12 @@ impl End<'_> {
         }
     }
 
-    fn sample<'a>(&self, sample: &Sample) -> Line<'a> {
+    fn sample<'a>(&self, sample: &Sample) -> TraceLine<'a> {
         let stats = &sample.stats;
         let nanos = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         // `tcp_probe` does not report everything.
         let known = |value: u64| (sample.trigger != Trigger::Probe).then_some(value);
-        Line::Sample {
+        TraceLine::Sample {
             at_ns: sample.at.as_nanos(),
             connection: self.connection,
             end: self.name,

@@ -11,7 +11,7 @@ use super::{Refusal, Source};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentError {
     problem: Box<Problem>,
-    place: Box<Place>,
+    place: Box<SourceLocation>,
 }
 
 /// Kinds of errors in an experiment.
@@ -96,7 +96,7 @@ pub enum Problem {
 
 /// A span of a source text with the position shown to readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct SourceLocation {
     source: String,
     line: usize,
     column: usize,
@@ -107,7 +107,10 @@ struct Place {
 impl ExperimentError {
     /// `problem` at the bytes `span` of `source`.
     pub fn at(source: &Source, span: Range<usize>, problem: Problem) -> ExperimentError {
-        ExperimentError { problem: Box::new(problem), place: Box::new(Place::of(source, span)) }
+        ExperimentError {
+            problem: Box::new(problem),
+            place: Box::new(SourceLocation::of(source, span)),
+        }
     }
 
     /// The kind of error.
@@ -138,7 +141,7 @@ impl ExperimentError {
 
 impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { source, line, column, text, width } = &*self.place;
+        let SourceLocation { source, line, column, text, width } = &*self.place;
         let gutter = line.to_string().len();
         writeln!(f, "{source}:{line}:{column}: {}", self.problem)?;
         writeln!(f, "  {line} | {text}")?;
@@ -148,15 +151,15 @@ impl fmt::Display for ExperimentError {
 
 impl std::error::Error for ExperimentError {}
 
-impl Place {
-    fn of(source: &Source, span: Range<usize>) -> Place {
+impl SourceLocation {
+    fn of(source: &Source, span: Range<usize>) -> SourceLocation {
         let text = source.text();
         let start = floor_boundary(text, span.start);
         let end = floor_boundary(text, span.end.max(start));
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let marked = text[start..end.min(line_end)].chars().count();
-        Place {
+        SourceLocation {
             source: source.name().to_owned(),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,

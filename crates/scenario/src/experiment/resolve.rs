@@ -7,7 +7,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::axis::Scalar;
+use super::tree::Scalar;
 use super::tree::{Leaf, Tree, leaves, take};
 use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
 use crate::grid::{self, Axis, Grid, GridError, GridFault, MOST_CELLS};
@@ -18,8 +18,11 @@ use crate::{ChoiceError, nearest};
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
 
+/// The largest number of repetitions.
+pub(super) const MOST_REPETITIONS: i64 = 1_000_000;
+
 /// Top-level keys that are not settings.
-const OWN: [&str; 5] = ["format", "name", "seed", "repetitions", "order"];
+pub(super) const OWN: [&str; 5] = ["format", "name", "seed", "repetitions", "order"];
 
 /// Resolves `source` to its plan.
 pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
@@ -43,7 +46,7 @@ impl Header {
     fn take(source: &Source, tree: &mut Tree) -> Result<Header, ExperimentError> {
         let [_, name, seed, repetitions, order] = OWN.map(|key| take(tree, key));
         let seeds = 0..=i64::MAX;
-        let counts = 1..=1_000_000;
+        let counts = 1..=MOST_REPETITIONS;
         Ok(Header {
             name: once(source, &name, text("name"))?.unwrap_or("experiment".to_owned()),
             seed: once(source, &seed, integer("seed", seeds))?.unwrap_or(1) as u64,

@@ -1,4 +1,4 @@
-//! Settings of an HTTP proxy, and presets of proxies measured in studies.
+//! Proxies of a route: settings, presets measured in studies, place on the network, tiers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use units::parse;
 
+use super::super::Protocol;
 use super::super::knobs::{name_of, on_or_off, one_of, switch};
-use super::{KnobProblem, ProxyPlace, Turn};
+use super::{KnobProblem, RouteKind, Turn};
 
 /// Settings of a proxy; unset ones are those of its preset, or of farlink's own proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -143,5 +144,114 @@ impl fmt::Display for CacheState {
             CacheState::Primed => f.write_str("primed"),
             CacheState::Share(share) => write!(f, "{share}"),
         }
+    }
+}
+
+// Place of a proxy on the network: at the far end of one of its hops, like a resolver.
+
+/// Place of a proxy. `first-hop` is the base station's place if the first hop is the radio's, `far-end` the core's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProxyPlace {
+    /// At the far end of the first hop.
+    FirstHop,
+    /// At the far end of the hop of this number beyond the first: `hop.1`, `hop.2` of a network.
+    Hop(u32),
+    /// At the network's far end.
+    #[default]
+    FarEnd,
+}
+
+impl ProxyPlace {
+    pub(super) fn read(value: &str) -> Result<ProxyPlace, KnobProblem> {
+        let hop = || {
+            let number = value.strip_prefix("hop.")?.parse().ok()?;
+            (number > 0).then_some(ProxyPlace::Hop(number))
+        };
+        match value {
+            "first-hop" => Ok(ProxyPlace::FirstHop),
+            "far-end" => Ok(ProxyPlace::FarEnd),
+            _ => hop()
+                .ok_or(KnobProblem::Expected("first-hop, far-end, or a hop of the network: hop.1")),
+        }
+    }
+
+    /// Number of hops between clients and this place, on a network of `of_network` hops; `None` if it has no such hop.
+    pub fn hops(self, of_network: usize) -> Option<usize> {
+        let hops = match self {
+            ProxyPlace::FirstHop => 1,
+            ProxyPlace::Hop(number) => number as usize + 1,
+            ProxyPlace::FarEnd => of_network,
+        };
+        (hops <= of_network).then_some(hops)
+    }
+
+    /// Text in a sentence.
+    pub(super) fn told(self) -> String {
+        match self {
+            ProxyPlace::FirstHop => "at the far end of the network's first hop".to_owned(),
+            ProxyPlace::Hop(number) => format!("at the far end of the network's hop.{number}"),
+            ProxyPlace::FarEnd => "at the network's far end".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for ProxyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProxyPlace::FirstHop => f.write_str("first-hop"),
+            ProxyPlace::Hop(number) => write!(f, "hop.{number}"),
+            ProxyPlace::FarEnd => f.write_str("far-end"),
+        }
+    }
+}
+
+/// A proxy of HTTP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tier {
+    /// Kind of the proxy, which decides if it has a cache.
+    pub kind: RouteKind,
+    /// Preset of the proxy.
+    pub like: Option<String>,
+    /// Further settings.
+    pub settings: ProxySettings,
+}
+
+impl Tier {
+    /// Preset of the proxy.
+    pub fn preset(&self) -> Option<&'static ProxyPreset> {
+        ProxyPreset::all().get(self.like.as_deref()?)
+    }
+
+    /// Effective settings if clients speak `protocol` to it: those typed, else those of its preset.
+    pub fn resolved(&self, protocol: Protocol) -> ProxySettings {
+        let typed = self.settings;
+        let Some(preset) = self.preset() else { return typed };
+        ProxySettings {
+            upstream: typed.upstream.or(preset.upstream),
+            upstream_total: typed.upstream_total.or(preset.upstream_total),
+            keep_alive: typed.keep_alive.or(preset.keep_alive),
+            workers: typed.workers.or(preset.threads.filter(|_| !protocol.is_h1())),
+            ..typed
+        }
+    }
+
+    /// True if its connections to origins carry more than one request, if clients speak `protocol` to it.
+    pub fn keeps_alive(&self, protocol: Protocol) -> bool {
+        self.resolved(protocol).keep_alive != Some(false)
+    }
+
+    /// True if it has a cache.
+    pub fn caches(&self) -> bool {
+        self.kind == RouteKind::CachingProxy
+    }
+
+    /// Its preset and place, in a sentence.
+    pub(super) fn told(&self) -> String {
+        let like = self.like.as_ref().zip(self.preset());
+        let like = like.map_or_else(
+            || "farlink's own proxy".to_owned(),
+            |(name, preset)| format!("farlink's proxy set like {name} ({})", preset.summary),
+        );
+        format!("{like} {}", self.settings.at.told())
     }
 }

@@ -1,12 +1,14 @@
 //! Compared alternatives: route, transport, stack, order of responses.
 
-use super::Kind::{Names, Truth, Whole};
-use super::read::{named, or_empty, parsed, put, refused, tcp_knob};
-use super::{Setting, row};
+use super::ValueKind::{Names, Truth, Whole};
+use super::read::{
+    is_loader, megabits, milliseconds, named, or_empty, parsed, put, refused, tcp_knob,
+};
+use super::{ColumnType, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
-    H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scheduler, Serving, Stretch,
-    Tcp, Tls, Transport, Udp,
+    H3Discovery, NotsentLowat, PrioritiesRef, Protocol, Push, Route, Scenario, Scheduler, Serving,
+    Stretch, Tcp, Tls, Transport, Udp,
 };
 
 const NETWORK: &str = "Network";
@@ -17,6 +19,7 @@ const SERVERS: &str = "Servers";
 
 const NO_QUIC: &str = "no arm runs on QUIC";
 const ADD_QUIC: &str = "add the protocol h3-deployed or h3-matched";
+const TOLD_BEFOREHAND: &str = "Chromium is told beforehand who speaks HTTP/3: it believes no Alt-Svc of a certificate that only farlink knows; load with farlink's own loader (client `loader`), or leave h3-discovery prior-knowledge and UDP open";
 
 pub(super) const ROWS: &[Setting] = &[
     row(
@@ -30,7 +33,10 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| or_empty(s.route.stretch.rtt_ns.map(duration_text)),
     )
-    .within("route"),
+    .within("route")
+    .words("RTT beyond the proxy's place", "{} beyond", "")
+    .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0))))
+    .tried_with(["10ms", "20ms"]),
     row(
         "proxy_rate",
         "",
@@ -42,7 +48,11 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| or_empty(s.route.stretch.rate_bit_per_s.map(rate_text)),
     )
-    .within("route"),
+    .within("route")
+    .words("rate beyond the proxy's place", "{} beyond", "")
+    .unset("unlimited")
+    .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s))
+    .tried_with(["1mbit", "2mbit"]),
     row(
         "route",
         "route",
@@ -63,7 +73,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("ROUTE", "direct")
     .repeated()
-    .arm(),
+    .arm()
+    .words("route", "route {}", "{}")
+    .tried_with(["pep", "proxy"]),
     row(
         "transport.tcp",
         "tcp",
@@ -75,7 +87,9 @@ pub(super) const ROWS: &[Setting] = &[
     .value("TCP", "linux-6")
     .repeated()
     .arm()
-    .column("tcp_server"),
+    .column("tcp_server")
+    .words("TCP", "TCP {}", "{}")
+    .tried_with(["linux-3.2", "linux-6,hz=250"]),
     row(
         "transport.congestion",
         "congestion",
@@ -87,7 +101,9 @@ pub(super) const ROWS: &[Setting] = &[
     .value("NAME", "")
     .arm()
     .within("transport.tcp")
-    .column("congestion"),
+    .column("congestion")
+    .unlisted()
+    .tried_with(["reno", "bbr"]),
     row(
         "transport.initial_window_segments",
         "initial-window",
@@ -100,7 +116,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("SEGMENTS", "")
     .arm()
     .within("transport.tcp")
-    .column("initial_window_segments"),
+    .column("initial_window_segments")
+    .unlisted(),
     row(
         "transport.slow_start_after_idle",
         "slow-start-after-idle",
@@ -113,7 +130,8 @@ pub(super) const ROWS: &[Setting] = &[
     .value("ON", "")
     .arm()
     .within("transport.tcp")
-    .column("slow_start_after_idle"),
+    .column("slow_start_after_idle")
+    .unlisted(),
     row(
         "transport.client_tcp",
         "client-tcp",
@@ -125,11 +143,14 @@ pub(super) const ROWS: &[Setting] = &[
             false => s.transport.client.to_string(),
         },
     )
-    .cells(|s| s.transport.client.to_string())
+    .cells(ColumnType::Text, |s| s.transport.client.to_string())
     .value("TCP", "")
     .repeated()
     .arm()
-    .column("tcp_client"),
+    .column("tcp_client")
+    .words("TCP of the client", "client's TCP {}", "")
+    .unset("the same")
+    .tried_with(["linux-3.0", "linux-3.2"]),
     row(
         "stack.tls",
         "tls",
@@ -138,10 +159,12 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.stack.tls = v),
         |s| s.stack.tls.to_string(),
     )
-    .kind(Names(Tls::names))
+    .kind(Names(Tls::names, Tls::spellings))
     .value("TLS", "tls13")
     .arm()
-    .column("tls"),
+    .column("tls")
+    .words("security", "{}", "")
+    .text_of(|s| s.stack.tls.title().to_owned()),
     row(
         "stack.security",
         "security",
@@ -154,7 +177,10 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .only(|s| s.stack.tls != Tls::None, "no arm uses TLS", "add tls tls12 or tls13")
-    .column("security"),
+    .column("security")
+    .words("TLS settings", "TLS with {}", "TLS {}")
+    .unset("default")
+    .tried_with(["chain=4KB", "chain=8KB"]),
     row(
         "stack.connections_per_host",
         "connections-per-host",
@@ -166,7 +192,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("connections_per_host"),
+    .column("connections_per_host")
+    .words("connections per host", "{} connections a host", "{} conn./host")
+    .unset("policy"),
     row(
         "stack.connections_total",
         "connections-total",
@@ -178,7 +206,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("connections_total"),
+    .column("connections_total")
+    .words("connections in all", "{} connections in all", "{} conn. in all")
+    .unset("policy"),
     row(
         "stack.pipeline_depth",
         "pipeline-depth",
@@ -190,7 +220,9 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 10_000))
     .value("N", "")
     .arm()
-    .column("pipeline_depth"),
+    .column("pipeline_depth")
+    .words("pipeline depth", "pipelines of {}", "")
+    .unset("policy"),
     row(
         "stack.h3_discovery",
         "h3-discovery",
@@ -199,11 +231,16 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.discovery.h3 = v),
         |s| s.discovery.h3.to_string(),
     )
-    .kind(Names(H3Discovery::names))
+    .kind(Names(H3Discovery::names, H3Discovery::spellings))
     .value("HOW", "prior-knowledge")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("h3_discovery"),
+    .column("h3_discovery")
+    .words("HTTP/3 found", "HTTP/3 found by {}", "")
+    .needs(&[
+    (|s| s.discovery.h3 != H3Discovery::HttpsRecord || !s.resolution.is_by_hosts(), "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery prior-knowledge or alt-svc"),
+    (is_loader, TOLD_BEFOREHAND),
+    ]),
     row(
         "stack.udp",
         "udp",
@@ -212,11 +249,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.discovery.udp = v),
         |s| s.discovery.udp.to_string(),
     )
-    .kind(Names(Udp::names))
+    .kind(Names(Udp::names, Udp::spellings))
     .value("HOW", "open")
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("udp"),
+    .column("udp")
+    .words("UDP", "UDP {}", "")
+    .needs(&[(is_loader, TOLD_BEFOREHAND)]),
     row(
         "stack.protocol",
         "protocol",
@@ -225,10 +264,11 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.stack.protocol = v),
         |s| s.stack.protocol.to_string(),
     )
-    .kind(Names(Protocol::names))
+    .kind(Names(Protocol::names, Protocol::spellings))
     .value("PROTOCOL", "h2")
     .arm()
-    .column("protocol"),
+    .column("protocol")
+    .words("protocol", "{}", ""),
     row(
         "transport.quic",
         "quic",
@@ -241,7 +281,11 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
-    .column("quic"),
+    .column("quic")
+    .words("QUIC", "QUIC with {}", "QUIC {}")
+    .unset("default")
+    .needs(&[(|s| is_loader(s) || s.quic.migrate_at_ns.is_none(), "Chromium keeps its address: migrate-at moves farlink's own loader (client `loader`)")])
+    .tried_with(["iw=20", "iw=32"]),
     row(
         "stack.multiplexing",
         "multiplexing",
@@ -258,7 +302,11 @@ pub(super) const ROWS: &[Setting] = &[
         "no arm uses h2 or SPDY",
         "add the protocol h2 or spdy",
     )
-    .column("multiplexing"),
+    .column("multiplexing")
+    .words("multiplexing", "multiplexing with {}", "multiplexing {}")
+    .unset("Chrome's")
+    .needs(&[(is_loader, "Chromium's windows and tables are its own: turn multiplexing's knobs for farlink's loader (client `loader`)")])
+    .tried_with(["streams=8", "streams=9"]),
     row(
         "server.keep_alive",
         "keep-alive",
@@ -274,7 +322,10 @@ pub(super) const ROWS: &[Setting] = &[
         "no arm uses persistent HTTP/1.1 connections",
         "add the protocol h1 or h1-pipelined",
     )
-    .column("keep_alive"),
+    .column("keep_alive")
+    .words("keep-alive", "keep-alive {}", "")
+    .unset("default")
+    .tried_with(["idle=5s", "requests=100"]),
     row(
         "client.priorities",
         "priorities",
@@ -289,7 +340,11 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("NAME", "")
     .arm()
-    .column("priorities"),
+    .column("priorities")
+    .words("priorities", "priorities {}", "")
+    .unset("the page's own")
+    .needs(&[(is_loader, "Chromium has its own priorities: leave the mapping out, or use the client `loader`")])
+    .tried_with(["chrome", "equal"]),
     row(
         "server.scheduler",
         "scheduler",
@@ -298,10 +353,38 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.serving.scheduler = Some(v)),
         |s| or_empty(s.serving.scheduler),
     )
-    .kind(Names(Scheduler::names))
+    .kind(Names(Scheduler::names, Scheduler::spellings))
     .value("NAME", "")
     .arm()
-    .column("scheduler"),
+    .column("scheduler")
+    .words("scheduler", "scheduler {}", "{}")
+    .unset("protocol's")
+    .needs(&[
+        (
+            |s| !s.stack.protocol.is_h1(),
+            "HTTP/1 answers in the order of requests: a scheduler needs a protocol that multiplexes (spdy, h2)",
+        ),
+        (
+            |s| s.stack.protocol != Protocol::Recorded,
+            "hosts of several protocols have no scheduler in common: name one protocol",
+        ),
+        (
+            |s| !s.stack.protocol.is_spdy() || !schedules(s, &[Scheduler::Tree, Scheduler::Rfc9218]),
+            "SPDY says three bits of a request's priority: scheduler strict reads them; tree and rfc9218 need h2",
+        ),
+        (
+            |s| !s.stack.protocol.is_quic() || !schedules(s, &[Scheduler::Tree]),
+            "HTTP/3 has no tree of dependencies (RFC 9114 appendix A.2.3): use rfc9218",
+        ),
+        (
+            |s| {
+                let reads = [Scheduler::Strict, Scheduler::Tree, Scheduler::Rfc9218];
+                let sends = s.stack.protocol.is_spdy() || s.priorities.is_some() || !is_loader(s);
+                sends || !schedules(s, &reads)
+            },
+            "the scheduler reads priorities that the client does not send: add priorities (chrome, safari, equal or a file)",
+        ),
+    ]),
     row(
         "server.push",
         "push",
@@ -310,7 +393,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.serving.push = Some(v)),
         |s| or_empty(s.serving.push),
     )
-    .kind(Names(Push::names))
+    .kind(Names(Push::names, Push::spellings))
     .value("WHAT", "")
     .arm()
     .only(
@@ -318,7 +401,10 @@ pub(super) const ROWS: &[Setting] = &[
         "no arm supports server push",
         "add the protocol h2 or spdy",
     )
-    .column("push"),
+    .column("push")
+    .words("pushed", "push {}", "")
+    .unset("nothing")
+    .needs(&[(is_loader, "Chromium refuses pushed responses since version 106: use the client `loader`")]),
     row(
         "server.frame",
         "frame",
@@ -331,9 +417,14 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes}B"))),
     )
     .value("SIZE", "")
-    .cells(|s| or_empty(s.serving.frame_bytes))
+    .cells(ColumnType::Whole, |s| or_empty(s.serving.frame_bytes))
     .arm()
-    .column("frame_bytes"),
+    .column("frame_bytes")
+    .words("DATA frames", "frames of {}", "frames {}")
+    .unset("default")
+    .text_of(|s| or_empty(s.serving.frame_bytes.map(|bytes| format!("{bytes} B"))))
+    .needs(&[(|s| !s.stack.protocol.is_h1() && !s.stack.protocol.is_quic(), "frames of a given size are HTTP/2's and SPDY's: use them with h2 or spdy")])
+    .tried_with(["4KB", "8KB"]),
     row(
         "server.notsent_lowat",
         "notsent-lowat",
@@ -347,5 +438,14 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("SIZE", "")
     .arm()
-    .column("notsent_lowat"),
+    .column("notsent_lowat")
+    .words("notsent lowat", "{} unsent", "notsent lowat {}")
+    .unset("default")
+    .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")])
+    .tried_with(["4KB", "8KB"]),
 ];
+
+/// Returns true if servers have one of these schedulers.
+fn schedules(scenario: &Scenario, schedulers: &[Scheduler]) -> bool {
+    scenario.serving.scheduler.is_some_and(|scheduler| schedulers.contains(&scheduler))
+}

@@ -1,14 +1,15 @@
 //! Conditions of comparisons: page, network, servers, client, world.
 
-use super::Kind::{Names, Number, Whole};
+use super::ValueKind::{Names, Number, Whole};
 use super::read::{
-    hosts, multiplier, named, nanoseconds, or_empty, parsed, property, put, refused, uplink,
+    hosts, is_loader, megabits, milliseconds, multiplier, named, nanoseconds, or_empty, parsed,
+    property, put, refused, uplink,
 };
-use super::{Setting, row};
+use super::{ColumnType, Need, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
     Clients, CrossTraffic, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
-    RequestHeads, Spacing, View, World,
+    RequestHeads, Scenario, Spacing, View, World,
 };
 
 const JOURNEY: &str = "Journey";
@@ -16,6 +17,13 @@ const NETWORK: &str = "Network";
 const SERVERS: &str = "Servers";
 const CLIENT: &str = "Client";
 const WORLD: &str = "World";
+
+/// The value of a network's property that is not set.
+const PROFILE: &str = "as the profile";
+const ONE_CHROMIUM: &[Need] = &[(
+    is_loader,
+    "one Chromium keeps a machine busy: several clients are loaders (client `loader`)",
+)];
 
 pub(super) const ROWS: &[Setting] = &[
     row(
@@ -29,7 +37,9 @@ pub(super) const ROWS: &[Setting] = &[
         },
         |s| s.page.spec.clone(),
     )
-    .column("page"),
+    .column("page")
+    .unlisted()
+    .tried_with(["synthetic:1x1KB", "synthetic:2x1KB"]),
     row(
         "journey.times",
         "times",
@@ -40,7 +50,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Whole(1, Itinerary::MOST_TIMES as i64))
     .value("N", "1")
-    .column("journey_times"),
+    .column("journey_times")
+    .words("times through", "{} times", "")
+    .number_of("", |s| Some(f64::from(s.journey.times))),
     row(
         "journey.order",
         "page-order",
@@ -50,7 +62,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.journey.order.to_string(),
     )
     .value("ORDER", "listed")
-    .column("journey_order"),
+    .column("journey_order")
+    .words("order of pages", "{} pages", "")
+    .meant(has_several_visits)
+    .tried_with(["listed", "drawn-anew"]),
     row(
         "journey.pace",
         "pace",
@@ -60,7 +75,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.journey.pace.to_string(),
     )
     .value("PACE", "think=10s")
-    .column("journey_pace"),
+    .column("journey_pace")
+    .words("pace", "pace {}", "")
+    .meant(has_several_visits)
+    .tried_with(["think=1s", "every=60s"]),
     row(
         "journey.keeps",
         "keeps",
@@ -71,7 +89,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("WHAT", "sessions,metrics")
     .repeated()
-    .column("journey_keeps"),
+    .column("journey_keeps")
+    .words("kept between visits", "keeping {}", "")
+    .meant(has_several_visits)
+    .tried_with(["sessions", "cache"]),
     row(
         "network",
         "network",
@@ -84,7 +105,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.network.to_string(),
     )
     .value("NETWORK", "")
-    .repeated(),
+    .repeated()
+    .unlisted()
+    .tried_with(["3g,aqm=codel", "3g,aqm=pie"]),
     row(
         "network.base",
         "",
@@ -94,7 +117,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.network.base.clone().unwrap_or_default(),
     )
     .within("network")
-    .column("network_base"),
+    .column("network_base")
+    .words("network", "{}", "")
+    .unset("custom")
+    .tried_with(["3g", "cable"]),
     row(
         "network.rtt",
         "",
@@ -103,9 +129,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("rtt", text),
         |s| or_empty(s.network.rtt_ns.map(duration_text)),
     )
-    .cells(|s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
+    .cells(ColumnType::Number, |s| or_empty(s.network.rtt_ns.map(|ns| ns as f64 / 1e6)))
     .within("network")
-    .column("rtt_ms"),
+    .column("rtt_ms")
+    .words("RTT", "RTT {}", "")
+    .unset(PROFILE)
+    .number_of("ms", |s| s.network.rtt_ns.map(milliseconds))
+    .tried_with(["10ms", "20ms"]),
     row(
         "network.down",
         "",
@@ -114,9 +144,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("down", text),
         |s| or_empty(s.network.down_bit_per_s.map(rate_text)),
     )
-    .cells(|s| rate_cell(s.network.down_bit_per_s))
+    .cells(ColumnType::Number, |s| rate_cell(s.network.down_bit_per_s))
     .within("network")
-    .column("down_mbit_per_s"),
+    .column("down_mbit_per_s")
+    .words("rate down", "rate down {}", "")
+    .unset(PROFILE)
+    .number_of("Mbit/s", |s| megabits(s.network.down_bit_per_s))
+    .tried_with(["1mbit", "unlimited"]),
     row(
         "network.up",
         "",
@@ -125,9 +159,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| uplink(text),
         |s| or_empty(s.network.up_bit_per_s.map(rate_text)),
     )
-    .cells(|s| rate_cell(s.network.up_bit_per_s))
+    .cells(ColumnType::Number, |s| rate_cell(s.network.up_bit_per_s))
     .within("network")
-    .column("up_mbit_per_s"),
+    .column("up_mbit_per_s")
+    .words("rate up", "rate up {}", "")
+    .unset(PROFILE)
+    .number_of("Mbit/s", |s| megabits(s.network.up_bit_per_s))
+    .tried_with(["1mbit", "2mbit"]),
     row(
         "network.loss",
         "",
@@ -136,9 +174,13 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| property("loss", text),
         |s| or_empty(s.network.loss_ratio.map(units::parse::ratio_text)),
     )
-    .cells(|s| or_empty(s.network.loss_ratio))
+    .cells(ColumnType::Number, |s| or_empty(s.network.loss_ratio))
     .within("network")
-    .column("loss"),
+    .column("loss")
+    .words("loss", "loss {}", "")
+    .unset(PROFILE)
+    .number_of("%", |s| s.network.loss_ratio.map(|ratio| ratio * 100.0))
+    .tried_with(["1%", "100%"]),
     row(
         "network.queue",
         "",
@@ -148,7 +190,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.network.queue),
     )
     .within("network")
-    .column("queue"),
+    .column("queue")
+    .words("queue", "queue {}", "")
+    .unset(PROFILE)
+    .tried_with(["10pkt", "2bdp"]),
     row(
         "server.origins",
         "origins",
@@ -157,9 +202,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.server.origins = v),
         |s| s.server.origins.to_string(),
     )
-    .kind(Names(Origins::names))
+    .kind(Names(Origins::names, Origins::spellings))
     .value("WHAT", "equal")
-    .column("origins"),
+    .column("origins")
+    .words("origins", "{} origins", ""),
     row(
         "server.hosting",
         "hosting",
@@ -168,9 +214,14 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.hosting = v),
         |s| s.hosting.to_string(),
     )
-    .kind(Names(crate::Hosting::names))
+    .kind(Names(crate::Hosting::names, crate::Hosting::spellings))
     .value("WHERE", "apart")
-    .column("hosting"),
+    .column("hosting")
+    .words("hosting", "one machine", "hosts {}")
+    .needs(&[
+    (|s| s.server.origins != Origins::Recorded, "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`"),
+    (is_loader, "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)"),
+    ]),
     row(
         "server.workers",
         "workers",
@@ -181,7 +232,9 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Whole(1, 1_000_000))
     .value("N", "")
-    .column("server_workers"),
+    .column("server_workers")
+    .words("server workers", "{} workers a host", "{} workers")
+    .unset("unlimited"),
     row(
         "server.service_time",
         "service-time",
@@ -191,8 +244,11 @@ pub(super) const ROWS: &[Setting] = &[
         |s| duration_text(s.server.service_time_ns),
     )
     .value("TIME", "0ms")
-    .cells(|s| s.server.service_time_ns.to_string())
-    .column("service_time_ns"),
+    .cells(ColumnType::Whole, |s| s.server.service_time_ns.to_string())
+    .column("service_time_ns")
+    .words("service time", "service time {}", "")
+    .number_of("ms", |s| Some(milliseconds(s.server.service_time_ns)))
+    .tried_with(["1ms", "2ms"]),
     row(
         "client.program",
         "client",
@@ -201,9 +257,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.client.program = v),
         |s| s.client.program.to_string(),
     )
-    .kind(Names(Program::names))
+    .kind(Names(Program::names, Program::spellings))
     .value("PROGRAM", "loader")
-    .column("client"),
+    .column("client")
+    .words("client", "{}", ""),
     row(
         "client.device",
         "device",
@@ -218,7 +275,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.client.device.clone(),
     )
     .value("DEVICE", "desktop")
-    .column("device"),
+    .column("device")
+    .words("device", "device {}", "")
+    .tried_with(["zero", "nexus7"]),
     row(
         "client.cpu",
         "cpu",
@@ -229,7 +288,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Number)
     .value("TIMES", "1x")
-    .column("cpu_multiplier"),
+    .column("cpu_multiplier")
+    .words("CPU costs", "CPU costs {}", "")
+    .number_of("times", |s| Some(s.client.cpu_multiplier))
+    .tried_with(["2x", "4x"]),
     row(
         "client.browser",
         "browser",
@@ -242,7 +304,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.client.browser.clone(),
     )
     .value("BROWSER", "chrome")
-    .column("browser"),
+    .column("browser")
+    .words("browser policy", "{}", "")
+    .tried_with(["chrome", "firefox"]),
     row(
         "client.request_heads",
         "request-heads",
@@ -251,9 +315,11 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.request_heads = v),
         |s| s.request_heads.to_string(),
     )
-    .kind(Names(RequestHeads::names))
+    .kind(Names(RequestHeads::names, RequestHeads::spellings))
     .value("WHAT", "sized")
-    .column("request_heads"),
+    .column("request_heads")
+    .words("request heads", "request heads {}", "")
+    .needs(&[(is_loader, "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)")]),
     row(
         "client.view",
         "view",
@@ -262,9 +328,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.client.view = v),
         |s| s.client.view.to_string(),
     )
-    .kind(Names(View::names))
+    .kind(Names(View::names, View::spellings))
     .value("VIEW", "cold")
-    .column("cache"),
+    .column("cache")
+    .words("cache", "{} cache", ""),
     row(
         "client.block",
         "block",
@@ -275,8 +342,12 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .value("HOSTS", "")
     .repeated()
-    .cells(|s| s.client.blocked_hosts.join(" "))
-    .column("blocked_hosts"),
+    .cells(ColumnType::Text, |s| s.client.blocked_hosts.join(" "))
+    .column("blocked_hosts")
+    .words("blocked hosts", "without {}", "blocked: {}")
+    .unset("none")
+    .text_of(|s| s.client.blocked_hosts.join(", "))
+    .tried_with(["a.example", "a.example,b.example"]),
     row(
         "clients",
         "clients",
@@ -286,7 +357,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.clients.count.to_string(),
     )
     .kind(Whole(1, Clients::MOST as i64))
-    .value("N", "1"),
+    .value("N", "1")
+    .words("clients", "{} clients", "")
+    .number_of("", |s| Some(f64::from(s.clients.count)))
+    .needs(ONE_CHROMIUM),
     row(
         "cross_traffic",
         "cross-traffic",
@@ -295,8 +369,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.clients.cross_traffic = v),
         |s| s.clients.cross_traffic.to_string(),
     )
-    .kind(Names(CrossTraffic::names))
-    .value("WHAT", "none"),
+    .kind(Names(CrossTraffic::names, CrossTraffic::spellings))
+    .value("WHAT", "none")
+    .words("cross traffic", "beside a client that {}s", "cross traffic: {}")
+    .needs(ONE_CHROMIUM),
     row(
         "start_spacing",
         "start-spacing",
@@ -305,7 +381,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| put(Spacing::parse(text).map_err(refused)?, |s, v| s.clients.start_spacing = v),
         |s| s.clients.start_spacing.to_string(),
     )
-    .value("TIME", "0ms"),
+    .value("TIME", "0ms")
+    .words("start spacing", "beginning {} apart", "spacing {}")
+    .needs(ONE_CHROMIUM)
+    .tried_with(["1ms", "2ms"]),
     row(
         "nuisance",
         "nuisance",
@@ -314,8 +393,9 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.nuisance = v),
         |s| s.nuisance.to_string(),
     )
-    .kind(Names(Nuisance::names))
-    .value("ON", "on"),
+    .kind(Names(Nuisance::names, Nuisance::spellings))
+    .value("ON", "on")
+    .words("nuisance", "nuisance {}", ""),
     row(
         "world",
         "world",
@@ -324,8 +404,9 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.world = v),
         |s| s.world.to_string(),
     )
-    .kind(Names(World::names))
-    .value("WORLD", "sim"),
+    .kind(Names(World::names, World::spellings))
+    .value("WORLD", "sim")
+    .words("world", "{}", ""),
     row(
         "release",
         "release",
@@ -334,8 +415,10 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| named(text, |s, v| s.release = v),
         |s| s.release.to_string(),
     )
-    .kind(Names(Release::names))
-    .value("HOW", "single"),
+    .kind(Names(Release::names, Release::spellings))
+    .value("HOW", "single")
+    .words("release", "{} packets", "")
+    .needs(&[(|s| s.world == World::Emu, "the simulated world has no emulator that could release packets together: use world `emu`, or release `single`")]),
     row(
         "traffic",
         "traffic",
@@ -351,7 +434,9 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.traffic.to_string(),
     )
     .value("KIND:every=TIME", "none")
-    .repeated(),
+    .repeated()
+    .words("background traffic", "traffic {}", "")
+    .tried_with(["ping:every=3s", "beacon:every=3s"]),
     row(
         "dns",
         "dns",
@@ -361,7 +446,10 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.resolution.to_string(),
     )
     .value("DNS", "off")
-    .repeated(),
+    .repeated()
+    .words("DNS", "DNS {}", "")
+    .needs(&[(is_loader, "Chromium is told the hosts' addresses here and asks no DNS: use the client `loader`, or dns `off`")])
+    .tried_with(["on", "hit=50%"]),
     row(
         "record",
         "record",
@@ -371,7 +459,11 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.record.to_string(),
     )
     .value("WHAT", "")
-    .repeated(),
+    .repeated()
+    .words("recorded", "recording {}", "")
+    .unset("nothing")
+    .needs(&[(|s| !(s.record.needs_movements() && s.stack.protocol.is_quic()), "windows and departures are recorded of TCP: leave them out of `record` with h3-deployed or h3-matched")])
+    .tried_with(["windows", "packets"]),
 ];
 
 /// Mbit/s, or `unlimited`.
@@ -380,4 +472,9 @@ fn rate_cell(rate: Option<u64>) -> String {
         Some(rate) if rate == units::BitsPerSec::UNLIMITED.0 => "unlimited".to_owned(),
         rate => or_empty(rate.map(|rate| rate as f64 / 1e6)),
     }
+}
+
+/// Returns true if a journey has an order of pages, a pace and something to keep.
+fn has_several_visits(scenario: &Scenario) -> bool {
+    scenario.visits_each() > 1 && scenario.client.view == View::Cold
 }

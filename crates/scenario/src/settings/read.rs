@@ -1,4 +1,4 @@
-//! Parsers that rows of the table share.
+//! Parsers, units and conditions that rows of the table share.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::Change;
 use crate::experiment::Refusal;
-use crate::{ChoiceError, NetworkSpec, Scenario};
+use crate::{ChoiceError, NetworkSpec, Program, Scenario};
 
 /// A refusal without a hint.
 pub(super) fn refused(message: impl Display) -> Refusal {
@@ -103,4 +103,20 @@ fn part(rate: u64, divisor: u64) -> u64 {
 /// A number as text, or empty text.
 pub(super) fn or_empty<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Nanoseconds as milliseconds.
+pub(super) fn milliseconds(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// A limited rate as Mbit/s.
+pub(super) fn megabits(bit_per_s: Option<u64>) -> Option<f64> {
+    let limited = bit_per_s.filter(|rate| *rate != units::BitsPerSec::UNLIMITED.0);
+    limited.map(|rate| rate as f64 / 1e6)
+}
+
+/// Returns true if farlink's own loader is the client.
+pub(super) fn is_loader(scenario: &Scenario) -> bool {
+    scenario.client.program == Program::Loader
 }

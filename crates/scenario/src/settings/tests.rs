@@ -41,6 +41,36 @@ fn no_two_rows_share_a_name() {
 }
 
 #[test]
+fn examples_are_read_and_have_words_that_differ() {
+    for setting in SETTINGS.iter().filter(|setting| setting.is_listed) {
+        let words = setting.examples().map(|example| {
+            let mut scenario = Scenario::new("", NetworkSpec::default());
+            let change = setting.read(&example, &Anything);
+            change.unwrap_or_else(|_| panic!("{} = {example}", setting.key))(&mut scenario);
+            setting.label(&setting.text(&scenario))
+        });
+        assert_ne!(words[0], words[1], "{}", setting.key);
+    }
+    let usual = Scenario::new("", NetworkSpec::default());
+    for setting in SETTINGS.iter() {
+        assert!(!setting.text(&usual).is_empty() || setting.key == "page.name", "{}", setting.key);
+    }
+    let listed = SETTINGS.iter().filter(|setting| setting.is_listed);
+    let names: BTreeSet<String> = listed.clone().map(Setting::name).collect();
+    assert_eq!(names.len(), listed.count(), "no two share a name");
+}
+
+#[test]
+fn a_value_that_its_setting_cannot_have_is_a_contradiction() {
+    let mut scenario = Scenario::new("", NetworkSpec::default());
+    scenario.client.program = crate::Program::Chromium;
+    scenario.world = crate::World::Emu;
+    assert_eq!(scenario.contradiction(), None);
+    scenario.request_heads = crate::RequestHeads::Recorded;
+    assert!(scenario.contradiction().unwrap().contains("requests' heads"));
+}
+
+#[test]
 fn a_default_is_what_holds_if_nothing_is_said() {
     let usual = Scenario::new("", NetworkSpec::default());
     for setting in SETTINGS.iter().filter(|setting| !setting.default.is_empty()) {

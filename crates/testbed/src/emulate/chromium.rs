@@ -25,10 +25,10 @@ use world::real::{self, Recording, Sampling};
 use world::report::{Endpoint, Report};
 
 use super::NodeError;
-use super::between::Between;
-use super::channel::Channel;
-use super::client::Asking;
-use super::messages::{Begin, FromClient, Order, Settle};
+use super::client::SupervisorQueries;
+use super::messages::Channel;
+use super::messages::{FromClient, JourneyOrder, Settle, StartSignal};
+use super::server::Intermediary;
 use crate::tour::{
     self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
     Surveyed, VISIT_LIMIT, Visitor, Witness,
@@ -37,7 +37,7 @@ use scenario::{Hosting, Scenario, View};
 
 /// Runs the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let scenario = &order.scenario;
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
@@ -59,13 +59,13 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let started = launch.start(|mut command| command.spawn()).map_err(|error| error.to_string());
     let mut running = super::tell_prepared(&mut supervisor, started)?;
 
-    let begin: Begin = supervisor.receive()?;
+    let begin: StartSignal = supervisor.receive()?;
     let visitor = Visitor::of(scenario, order.seed, 0).after(lead);
     let config = super::world_config(visitor.source(), &begin, order.detail);
     let background = tour::Background::of(scenario, plan.arms());
     let beside = background.map(|background| send_beside(background, visitor, &config));
-    let between = Between::of(scenario);
-    let witness = Rc::new(Asking::new(supervisor, topology, between));
+    let between = Intermediary::of(scenario);
+    let witness = Rc::new(SupervisorQueries::new(supervisor, topology, between));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
     let look = Look {
@@ -97,7 +97,7 @@ fn send_beside(
     background: Background,
     visitor: Visitor,
     config: &real::Config,
-) -> JoinHandle<Sent> {
+) -> JoinHandle<BackgroundEnd> {
     let config = real::Config { recording: Recording::Nothing, ..config.clone() };
     std::thread::spawn(move || {
         real::run(config, async move {
@@ -108,7 +108,7 @@ fn send_beside(
 }
 
 /// Reason for the end of background traffic.
-type Sent = io::Result<io::Result<Infallible>>;
+type BackgroundEnd = io::Result<io::Result<Infallible>>;
 
 /// The browser's end of a connection, as seen by the kernel from outside. The browser actively opened all of
 /// its connections.
@@ -182,7 +182,7 @@ struct Journey {
     scenario: Scenario,
     plan: Arc<LoadPlan>,
     began: Duration,
-    witness: Rc<Asking>,
+    witness: Rc<SupervisorQueries>,
     visitor: Visitor,
 }
 
@@ -256,7 +256,7 @@ fn notes(visit: &ChromiumVisit) -> impl Iterator<Item = String> {
 }
 
 /// Witness of a journey whose client's sockets belong to another process.
-struct Watching<'a>(&'a Asking);
+struct Watching<'a>(&'a SupervisorQueries);
 
 impl Witness for Watching<'_> {
     fn report(&self) -> Report {

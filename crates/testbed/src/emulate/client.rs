@@ -14,18 +14,18 @@ use units::Time;
 use world::real;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
-use super::between::Between;
-use super::channel::{Channel, ChannelError};
+use super::NodeError;
+use super::messages::{Channel, ChannelError};
 use super::messages::{
-    Begin, FromClient, LinkDone, NetworkReport, Order, Prepared, RadioDone, Settle,
+    FromClient, JourneyOrder, LinkDone, NetworkReport, Prepared, RadioDone, Settle, StartSignal,
 };
-use super::{NodeError, packets};
+use super::server::Intermediary;
 use crate::tour::{self, ArrivedBody, Detail, Library, Visitor, Witness};
 
 /// Runs the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     emu::reserve_memory();
-    let order: Order = supervisor.receive()?;
+    let order: JourneyOrder = supervisor.receive()?;
     let scenario = &order.scenario;
     let library = Library::default();
     let prepared = library.ready(scenario).and_then(|ready| {
@@ -50,7 +50,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
 
     let Settle { .. } = supervisor.receive()?;
     supervisor.send(&Prepared::Ready)?;
-    let begin: Begin = supervisor.receive()?;
+    let begin: StartSignal = supervisor.receive()?;
     let mut config = super::world_config(visitor.source(), &begin, order.detail);
     config.hosts = tour::hosts(&ready.page, scenario.hosting).collect();
     if order.client == scenario.clients.count {
@@ -61,8 +61,8 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
             tour::cross_traffic::keep_busy(scenario.clients.cross_traffic, at),
         )?);
     }
-    let between = Between::of(scenario);
-    let witness = Rc::new(Asking::new(supervisor, topology, between));
+    let between = Intermediary::of(scenario);
+    let witness = Rc::new(SupervisorQueries::new(supervisor, topology, between));
     let told = Rc::clone(&witness);
     let detail = order.detail;
     let done = real::run(config, async move {
@@ -78,18 +78,22 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
 }
 
 /// Queries the supervisor for the state of the network and of the servers' kernel.
-pub(super) struct Asking {
+pub(super) struct SupervisorQueries {
     supervisor: RefCell<Channel>,
     topology: Topology,
     limited: RefCell<BTreeMap<SocketAddr, Duration>>,
-    between: Between,
+    between: Intermediary,
     /// The first failure to query the supervisor; reported at the end.
     failure: RefCell<Option<ChannelError>>,
 }
 
-impl Asking {
-    pub(super) fn new(supervisor: Channel, topology: Topology, between: Between) -> Asking {
-        Asking {
+impl SupervisorQueries {
+    pub(super) fn new(
+        supervisor: Channel,
+        topology: Topology,
+        between: Intermediary,
+    ) -> SupervisorQueries {
+        SupervisorQueries {
             supervisor: RefCell::new(supervisor),
             topology,
             limited: RefCell::default(),
@@ -107,7 +111,7 @@ impl Asking {
     /// Report of the journey so far for a client whose sockets belong to another process: its retransmissions
     /// were seen on the wire.
     pub(super) fn report_from_outside(&self) -> Report {
-        self.report_with(|servers| servers.iter().map(packets::other_end).collect())
+        self.report_with(|servers| servers.iter().map(super::capture::other_end).collect())
     }
 
     /// Report of the journey so far, with the client's ends of its connections.
@@ -122,7 +126,7 @@ impl Asking {
         self.between.hear(&network.servers);
         let mut endpoints = own(&network.servers.endpoints);
         endpoints.extend(network.servers.endpoints);
-        packets::tell(&mut endpoints, &network.sent_again);
+        super::capture::tell(&mut endpoints, &network.sent_again);
         let links = self.topology.links().iter().zip(network.links);
         let config = self.topology.radio();
         let radios = (0..).zip(network.radios).zip(config.into_iter().cycle()).map(
@@ -151,7 +155,7 @@ impl Asking {
     }
 
     /// The intermediary between the client and the page's hosts, as of the latest report.
-    pub(super) fn between(&self) -> &Between {
+    pub(super) fn between(&self) -> &Intermediary {
         &self.between
     }
 
@@ -168,13 +172,13 @@ impl Asking {
     }
 }
 
-impl Witness for Rc<Asking> {
+impl Witness for Rc<SupervisorQueries> {
     fn report(&self) -> Report {
         self.report_with(|_| super::endpoints())
     }
 
     fn limited(&self, client: SocketAddr) -> Duration {
-        Asking::limited(self, client)
+        SupervisorQueries::limited(self, client)
     }
 
     fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
@@ -186,9 +190,9 @@ impl Witness for Rc<Asking> {
     }
 }
 
-impl From<super::messages::Dropped> for Drop {
-    fn from(dropped: super::messages::Dropped) -> Drop {
-        let super::messages::Dropped { at_ns, link, user, wire_bytes, cause } = dropped;
+impl From<super::messages::DroppedPacket> for Drop {
+    fn from(dropped: super::messages::DroppedPacket) -> Drop {
+        let super::messages::DroppedPacket { at_ns, link, user, wire_bytes, cause } = dropped;
         Drop { at: Time::from_nanos(at_ns), link, user, wire_bytes, cause }
     }
 }

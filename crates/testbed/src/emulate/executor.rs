@@ -13,9 +13,9 @@ use emu::sandbox::Sandbox;
 use record::EmulationRecord;
 
 use super::Role;
-use super::channel::Channel;
-use super::messages::{Answer, Emulated, Order};
-use super::trace::Trace;
+use super::capture::KernelTrace;
+use super::messages::Channel;
+use super::messages::{Emulated, JourneyOrder, SupervisorAnswer};
 use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
 use scenario::experiment::Refusal;
 use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
@@ -125,7 +125,8 @@ impl Emulation {
     fn run(&self, scenario: &Scenario, seed: u64) -> Result<(JourneyResult, Traffic), String> {
         let chromium = self.chromium.as_ref().ok().map(|found| found.program().to_owned());
         let (detail, wire) = (self.detail, self.wire);
-        let order = Order { scenario: scenario.clone(), client: 0, seed, detail, chromium, wire };
+        let order =
+            JourneyOrder { scenario: scenario.clone(), client: 0, seed, detail, chromium, wire };
         let mut late = None;
         for attempt in 1..=ATTEMPTS {
             let trace = self.trace(scenario)?;
@@ -154,7 +155,7 @@ impl Emulation {
     }
 
     /// Traces the connections of a watched journey.
-    fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, String> {
+    fn trace(&self, scenario: &Scenario) -> Result<Option<KernelTrace>, String> {
         if !self.detail.is_watched() {
             return Ok(None);
         }
@@ -165,11 +166,11 @@ impl Emulation {
         let proxy = tour::proxy_ports(scenario, &ready)?.into_iter().map(|at| at.port());
         let ports: BTreeSet<u16> = hosts.into_iter().chain(proxy).collect();
         let mtu = self.library.network_of(scenario)?.down_mtu();
-        Ok(Some(Trace::start(ports.into_iter().collect(), mtu)))
+        Ok(Some(KernelTrace::start(ports.into_iter().collect(), mtu)))
     }
 
     /// One attempt.
-    fn emulate(&self, order: &Order) -> Result<Emulated, String> {
+    fn emulate(&self, order: &JourneyOrder) -> Result<Emulated, String> {
         let mut command = Command::new(&self.program);
         // In a process group of its own: Ctrl-C is for farlink, which lets running journeys finish.
         command.args(Role::Supervisor.arguments()).stdin(Stdio::null()).process_group(0);
@@ -179,8 +180,8 @@ impl Emulation {
         let mut supervisor = Channel::new(stream).map_err(|error| told(&error))?;
         supervisor.send(order).map_err(|error| told(&error))?;
         match supervisor.receive().map_err(|error| told(&error))? {
-            Answer::Emulated(emulated) => Ok(*emulated),
-            Answer::Failed(reason) => Err(told(&reason)),
+            SupervisorAnswer::Emulated(emulated) => Ok(*emulated),
+            SupervisorAnswer::Failed(reason) => Err(told(&reason)),
         }
     }
 
@@ -197,7 +198,7 @@ impl Emulation {
 
     fn result(
         &self,
-        order: &Order,
+        order: &JourneyOrder,
         emulated: Emulated,
         attempts: u32,
     ) -> Result<(JourneyResult, Traffic), String> {

@@ -1,22 +1,25 @@
-//! Messages between the processes of an emulated journey.
+//! Messages between the processes of an emulated journey, as lines of JSON over a socket pair.
 
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use emu::Wire;
 use net::{DropCause, Energy, LinkStats, Transition};
 use record::{Carried, EmulationRecord, Proxied, VisitRecord};
+use scenario::Scenario;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use world::report::Endpoint;
 
 use super::capture::Frame;
-use super::packets::SentAgain;
+use super::capture::RetransmissionCounter;
 use crate::tour::{ArrivedBody, Detail, Shown};
-use scenario::Scenario;
 
 /// First message to every process: the journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct JourneyOrder {
     pub(super) scenario: Scenario,
     /// Number of the client that it is for; unused by processes other than clients.
     pub(super) client: u32,
@@ -30,7 +33,7 @@ pub(super) struct Order {
 
 /// Final answer of the supervisor to farlink.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub(super) enum SupervisorAnswer {
     /// The measured journey.
     Emulated(Box<Emulated>),
     /// Reason for the failure.
@@ -74,14 +77,14 @@ pub(super) struct Settle {
 
 /// Message of the supervisor to begin.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Begin {
+pub(super) struct StartSignal {
     /// Start of the journey's world: nanoseconds of `CLOCK_MONOTONIC`.
     pub(super) began_ns: u64,
 }
 
 /// Message of the servers' node, and of the proxy's, once it listens on all ports.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Listening;
+pub(super) struct ListeningSignal;
 
 /// Messages of a client's node to the supervisor during the journey.
 #[derive(Debug, Serialize, Deserialize)]
@@ -111,8 +114,8 @@ pub(super) struct NetworkReport {
     pub(super) links: Vec<LinkDone>,
     /// By client.
     pub(super) radios: Vec<RadioDone>,
-    pub(super) drops: Vec<Dropped>,
-    pub(super) sent_again: Vec<SentAgain>,
+    pub(super) drops: Vec<DroppedPacket>,
+    pub(super) sent_again: Vec<RetransmissionCounter>,
     pub(super) servers: ServerReport,
 }
 
@@ -134,7 +137,7 @@ pub(super) struct RadioDone {
 
 /// A packet that did not arrive.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Dropped {
+pub(super) struct DroppedPacket {
     pub(super) at_ns: u64,
     pub(super) link: usize,
     pub(super) user: u32,
@@ -169,10 +172,10 @@ impl ServerReport {
     }
 }
 
-impl From<emu::Drop> for Dropped {
-    fn from(drop: emu::Drop) -> Dropped {
+impl From<emu::Drop> for DroppedPacket {
+    fn from(drop: emu::Drop) -> DroppedPacket {
         let emu::Drop { at, link, user, wire_bytes, cause } = drop;
-        Dropped { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
+        DroppedPacket { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
     }
 }
 
@@ -186,5 +189,66 @@ impl NetworkReport {
             sent_again: Vec::new(),
             servers: ServerReport::default(),
         }
+    }
+}
+
+/// One end of a socket pair.
+pub(super) struct Channel {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+}
+
+/// Error of passing a message.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ChannelError {
+    /// The other process is gone.
+    #[error("it ended before it had answered")]
+    Closed,
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The text received is not the expected message.
+    #[error("it sent something else than expected: {0}")]
+    Message(#[from] serde_json::Error),
+}
+
+impl Channel {
+    /// This end of a pair.
+    pub(super) fn new(stream: UnixStream) -> io::Result<Channel> {
+        Ok(Channel { reader: BufReader::new(stream.try_clone()?), writer: stream })
+    }
+
+    /// Sends one message.
+    pub(super) fn send(&mut self, message: &impl Serialize) -> Result<(), ChannelError> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        Ok(self.writer.write_all(&line)?)
+    }
+
+    /// Waits for the next message.
+    pub(super) fn receive<T: DeserializeOwned>(&mut self) -> Result<T, ChannelError> {
+        let mut line = String::new();
+        match self.reader.read_line(&mut line)? {
+            0 => Err(ChannelError::Closed),
+            _ => Ok(serde_json::from_str(&line)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_pass_whole_and_an_end_is_noticed() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let mut near = Channel::new(near).unwrap();
+        let mut far = Channel::new(far).unwrap();
+        near.send(&("two\nlines", 1)).unwrap();
+        near.send(&("next", 2)).unwrap();
+        assert_eq!(far.receive::<(String, u8)>().unwrap(), ("two\nlines".to_owned(), 1));
+        assert!(matches!(far.receive::<u8>(), Err(ChannelError::Message(_))));
+        drop(near);
+        assert!(matches!(far.receive::<u8>(), Err(ChannelError::Closed)));
     }
 }

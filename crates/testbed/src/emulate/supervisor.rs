@@ -15,13 +15,13 @@ use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::capture::SharedPassages;
 use super::capture::{Capture, Frame};
-use super::channel::{Channel, ChannelError};
 use super::messages::{
-    Answer, AskServers, Begin, Dropped, Emulated, FromClient, LinkDone, Listening, NetworkReport,
-    Order, Prepared, RadioDone, ServerReport, Settle,
+    AskServers, DroppedPacket, Emulated, FromClient, JourneyOrder, LinkDone, ListeningSignal,
+    NetworkReport, Prepared, RadioDone, ServerReport, Settle, StartSignal, SupervisorAnswer,
 };
-use super::packets::SharedPassages;
+use super::messages::{Channel, ChannelError};
 use super::{EmulationError, Role};
 use crate::tour::{self, Course, Library};
 use scenario::{Program, Release, RouteKind, Scenario, Tcp, Transport};
@@ -33,8 +33,8 @@ pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
     let mut owner = Channel::new(stream).map_err(EmulationError::channel)?;
     let order = owner.receive().map_err(EmulationError::owner)?;
     let answer = match emulate(&mut supervisor, program, &order) {
-        Ok(emulated) => Answer::Emulated(Box::new(emulated)),
-        Err(error) => Answer::Failed(error.to_string()),
+        Ok(emulated) => SupervisorAnswer::Emulated(Box::new(emulated)),
+        Err(error) => SupervisorAnswer::Failed(error.to_string()),
     };
     owner.send(&answer).map_err(EmulationError::owner)
 }
@@ -42,7 +42,7 @@ pub(super) fn supervise(program: &Path) -> Result<(), EmulationError> {
 fn emulate(
     supervisor: &mut Supervisor,
     program: &Path,
-    order: &Order,
+    order: &JourneyOrder,
 ) -> Result<Emulated, EmulationError> {
     let topology = topology(order)?;
     let testbed = testbed(&topology, &order.scenario, order.wire)?;
@@ -57,11 +57,11 @@ fn emulate(
         client.prepared()?;
     }
 
-    let emulation = Emulation::start(topology, order, &testbed)?;
-    let begin = Begin { began_ns: emulation.began_ns };
+    let emulation = RunningEmulator::start(topology, order, &testbed)?;
+    let begin = StartSignal { began_ns: emulation.began_ns };
     for server in &mut servers {
         server.send(&begin)?;
-        let Listening = server.receive()?;
+        let ListeningSignal = server.receive()?;
     }
     for client in &mut clients {
         client.send(&begin)?;
@@ -76,7 +76,11 @@ fn emulate(
 }
 
 /// Starts the servers' node, and those of the proxy or PEP in front of them, the farthest from clients first.
-fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
+fn servers(
+    program: &Path,
+    testbed: &Testbed,
+    order: &JourneyOrder,
+) -> Result<Vec<Node>, EmulationError> {
     let origins = (Role::Servers, testbed.namespace(Side::Server));
     let between = match order.scenario.route.kind {
         RouteKind::Direct => Vec::new(),
@@ -93,13 +97,17 @@ fn servers(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
 }
 
 /// Starts a node for each of the scenario's clients, and for cross traffic.
-fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>, EmulationError> {
+fn clients(
+    program: &Path,
+    testbed: &Testbed,
+    order: &JourneyOrder,
+) -> Result<Vec<Node>, EmulationError> {
     let role = match order.scenario.client.program {
         Program::Loader => Role::Client,
         Program::Chromium => Role::Chromium,
     };
     let start = |client| {
-        let order = Order { client, ..order.clone() };
+        let order = JourneyOrder { client, ..order.clone() };
         Node::start(program, role, testbed.client(client), &order)
     };
     (0..order.scenario.clients.users()).map(start).collect()
@@ -109,7 +117,7 @@ fn clients(program: &Path, testbed: &Testbed, order: &Order) -> Result<Vec<Node>
 fn attend_all(
     clients: &mut [Node],
     servers: &mut [Node],
-    emulation: &Emulation,
+    emulation: &RunningEmulator,
 ) -> Result<Emulated, EmulationError> {
     let servers = &Mutex::new(servers);
     let done = thread::scope(|scope| {
@@ -146,7 +154,7 @@ fn files(supervisor: &mut Supervisor, client: Role) -> Result<Option<PathBuf>, E
 fn attend(
     client: &mut Node,
     servers: &Mutex<&mut [Node]>,
-    emulation: &Emulation,
+    emulation: &RunningEmulator,
 ) -> Result<Emulated, EmulationError> {
     loop {
         match client.receive()? {
@@ -158,7 +166,7 @@ fn attend(
                     LinkDone { stats, delivered_bytes }
                 });
                 let links = links.collect();
-                let drops = drops.into_iter().map(Dropped::from).collect();
+                let drops = drops.into_iter().map(DroppedPacket::from).collect();
                 let sent_again = emulation.passages.sent_again();
                 let servers = ask(&mut servers.lock().unwrap_or_else(PoisonError::into_inner))?;
                 let radios = snapshot.radios.into_iter().map(|radio| {
@@ -198,7 +206,7 @@ impl Node {
         program: &Path,
         role: Role,
         namespace: &NetNamespace,
-        order: &Order,
+        order: &JourneyOrder,
     ) -> Result<Node, EmulationError> {
         let (near, far) = UnixStream::pair().map_err(EmulationError::channel)?;
         let mut command = Command::new(program);
@@ -232,23 +240,23 @@ impl Node {
 }
 
 /// Result of the emulator.
-type Outcome = (Snapshot, Vec<Frame>);
+type EmulatorResult = (Snapshot, Vec<Frame>);
 
 /// The running emulator.
-struct Emulation {
+struct RunningEmulator {
     control: Control,
     passages: SharedPassages,
-    thread: JoinHandle<Result<Outcome, emu::Error>>,
+    thread: JoinHandle<Result<EmulatorResult, emu::Error>>,
     began_ns: u64,
 }
 
-impl Emulation {
+impl RunningEmulator {
     /// Starts it in this process.
     fn start(
         topology: Topology,
-        order: &Order,
+        order: &JourneyOrder,
         testbed: &Testbed,
-    ) -> Result<Emulation, EmulationError> {
+    ) -> Result<RunningEmulator, EmulationError> {
         let source = Source::new(order.seed, 0);
         let watched = order.detail.is_watched();
         let passages = SharedPassages::default();
@@ -265,7 +273,7 @@ impl Emulation {
             Ok((account.snapshot, account.observer.1.map_or_else(Vec::new, |capture| capture.0)))
         });
         let began_ns = u64::try_from(began.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Emulation { control, passages, thread, began_ns })
+        Ok(RunningEmulator { control, passages, thread, began_ns })
     }
 
     /// Stops it and reports its punctuality.
@@ -290,7 +298,9 @@ impl Emulation {
     }
 }
 
-fn join(thread: JoinHandle<Result<Outcome, emu::Error>>) -> Result<Outcome, emu::Error> {
+fn join(
+    thread: JoinHandle<Result<EmulatorResult, emu::Error>>,
+) -> Result<EmulatorResult, emu::Error> {
     thread.join().map_err(|_| emu::Error::Panicked("emulator"))?
 }
 
@@ -339,7 +349,7 @@ fn remembering(tcp: &Tcp, scenario: &Scenario) -> tcp::Config {
 }
 
 /// The network between both ends.
-fn topology(order: &Order) -> Result<Topology, EmulationError> {
+fn topology(order: &JourneyOrder) -> Result<Topology, EmulationError> {
     let library = Library::default();
     let scenario = &order.scenario;
     let open = || -> Result<Topology, String> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use net::{Emulator, GilbertElliott, LinkConfig, LossModel, QueueLimit, Rate};
 use world::UdpSocket;
 
-use super::{Bench, Way, Z};
+use super::{PacketDirection, TestedNetwork, Z};
 
 /// Number of datagrams sent.
 const PROBES: u32 = 20_000;
@@ -57,7 +57,7 @@ impl Loss {
     }
 }
 
-pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Loss {
+pub(super) fn measure(bench: &TestedNetwork<'_>, way: PacketDirection) -> Loss {
     let links = bench.links(way);
     let interval = links.iter().map(|link| spacing(link).max(rounds(&link.loss))).max();
     let interval = interval.unwrap_or_default();

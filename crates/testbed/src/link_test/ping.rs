@@ -9,7 +9,7 @@ use net::{Emulator, JitterShape, LinkConfig, Rate, Reorder};
 use units::Time;
 use world::UdpSocket;
 
-use super::{Bench, Way, Z};
+use super::{PacketDirection, TestedNetwork, Z};
 
 /// Number of pings.
 pub(super) const PINGS: usize = 200;
@@ -64,7 +64,7 @@ impl Ping {
     }
 }
 
-pub(super) fn measure(bench: &Bench<'_>) -> Ping {
+pub(super) fn measure(bench: &TestedNetwork<'_>) -> Ping {
     let of_links = of_links(bench);
     let interval = INTERVAL.max(2 * of_links.configured);
     let round_trips = send(bench, PINGS, interval).into_values().collect();
@@ -72,8 +72,10 @@ pub(super) fn measure(bench: &Bench<'_>) -> Ping {
 }
 
 /// A ping over the links, not yet sent.
-pub(super) fn of_links(bench: &Bench<'_>) -> Ping {
-    let links = || [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
+pub(super) fn of_links(bench: &TestedNetwork<'_>) -> Ping {
+    let links = || {
+        [PacketDirection::Up, PacketDirection::Down].into_iter().flat_map(|way| bench.links(way))
+    };
     let configured = links().map(expected).sum::<Duration>();
     let less = links().map(cut_off).sum();
     let more = links().map(added).sum();
@@ -81,9 +83,13 @@ pub(super) fn of_links(bench: &Bench<'_>) -> Ping {
 }
 
 /// Sends pings at this interval. Returns the round trips by time of sending.
-pub(super) fn send(bench: &Bench<'_>, pings: usize, interval: Duration) -> BTreeMap<u64, Duration> {
+pub(super) fn send(
+    bench: &TestedNetwork<'_>,
+    pings: usize,
+    interval: Duration,
+) -> BTreeMap<u64, Duration> {
     let patience = 2 * bench.network.rtt() + Duration::from_secs(1);
-    let mut setup = bench.set_up(Way::Up);
+    let mut setup = bench.set_up(PacketDirection::Up);
     let (from, to) = (setup.from, setup.to);
     setup.plan.spawn(setup.receiver, async move {
         let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use net::{LinkConfig, RadioConfig, Technology};
 
 use super::ping::{self, INTERVAL, PINGS};
-use super::{Bench, Ping, Way};
+use super::{PacketDirection, Ping, TestedNetwork};
 
 /// A subframe of LTE, whose block is retransmitted as a unit.
 const SUBFRAME: Duration = Duration::from_millis(1);
@@ -25,31 +25,32 @@ pub struct RadioPing {
 
 /// Bounds of an average duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Range {
+struct DurationBounds {
     least: Duration,
     most: Duration,
 }
 
-impl Range {
-    fn exactly(span: Duration) -> Range {
-        Range { least: span, most: span }
+impl DurationBounds {
+    fn exactly(span: Duration) -> DurationBounds {
+        DurationBounds { least: span, most: span }
     }
 
-    fn up_to(most: Duration) -> Range {
-        Range { least: Duration::ZERO, most }
+    fn up_to(most: Duration) -> DurationBounds {
+        DurationBounds { least: Duration::ZERO, most }
     }
 
-    fn and(self, other: Range) -> Range {
-        Range { least: self.least + other.least, most: self.most + other.most }
+    fn and(self, other: DurationBounds) -> DurationBounds {
+        DurationBounds { least: self.least + other.least, most: self.most + other.most }
     }
 }
 
 /// Measures the radio; `None` if the network has none.
-pub(super) fn measure(bench: &Bench<'_>) -> Option<RadioPing> {
+pub(super) fn measure(bench: &TestedNetwork<'_>) -> Option<RadioPing> {
     let radio = bench.network.radio.as_ref()?;
     let links = ping::of_links(bench);
-    let repeated = [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
-    let repeated = repeated.map(repetitions).fold(Range::default(), Range::and);
+    let repeated =
+        [PacketDirection::Up, PacketDirection::Down].into_iter().flat_map(|way| bench.links(way));
+    let repeated = repeated.map(repetitions).fold(DurationBounds::default(), DurationBounds::and);
     let awake = waits(radio, links.configured + repeated.most).and(repeated);
     let rest = radio.least_first_wait();
     // Packets sent meanwhile waited for the same promotion.
@@ -58,13 +59,13 @@ pub(super) fn measure(bench: &Bench<'_>) -> Option<RadioPing> {
     let mut trips = ping::send(bench, before + PINGS, INTERVAL);
     let later = trips.split_off(&(settled.as_nanos() as u64));
     let first = trips.into_iter().take(1).filter(|(sent, _)| *sent == 0).collect();
-    let of_first = Range { least: rest, most: rest + awake.most + latest(bench) };
+    let of_first = DurationBounds { least: rest, most: rest + awake.most + latest(bench) };
     let ping = |added, sent, trips| with(&links, added, sent, trips);
     Some(RadioPing { first: ping(of_first, 1, first), awake: ping(awake, PINGS, later) })
 }
 
 /// A ping over the links with this additional delay.
-fn with(links: &Ping, added: Range, sent: usize, trips: BTreeMap<u64, Duration>) -> Ping {
+fn with(links: &Ping, added: DurationBounds, sent: usize, trips: BTreeMap<u64, Duration>) -> Ping {
     Ping {
         configured: links.configured + added.least,
         less: links.less,
@@ -75,14 +76,14 @@ fn with(links: &Ping, added: Range, sent: usize, trips: BTreeMap<u64, Duration>)
 }
 
 /// Waiting time of a ping at an awake radio, there and back, if its answer comes after `answered` at the latest.
-fn waits(radio: &RadioConfig, answered: Duration) -> Range {
+fn waits(radio: &RadioConfig, answered: Duration) -> DurationBounds {
     let asleep = |since: Duration, most: Duration| match answered < since {
-        true => Range::default(),
-        false => Range::up_to(most),
+        true => DurationBounds::default(),
+        false => DurationBounds::up_to(most),
     };
     match &radio.technology {
         Technology::Lte(lte) => {
-            let request = Range::exactly(lte.request.period / 2 + lte.request.grant);
+            let request = DurationBounds::exactly(lte.request.period / 2 + lte.request.grant);
             let cycle = lte.short.cycle.max(lte.long.cycle);
             request.and(asleep(lte.continuous, cycle)).and(promotion(radio, lte.idle_to_connected))
         }
@@ -93,39 +94,42 @@ fn waits(radio: &RadioConfig, answered: Duration) -> Range {
             let overflows = drains.iter().any(|drain| *drain >= INTERVAL)
                 || shared.iter().any(|fach| ping::PACKET_BYTES > fach.threshold_bytes);
             let anew = if overflows { umts.fach_to_dch } else { Duration::ZERO };
-            let shared = Range::up_to(drains.iter().sum::<Duration>() + anew);
+            let shared = DurationBounds::up_to(drains.iter().sum::<Duration>() + anew);
             shared.and(promotion(radio, umts.idle_to_dch))
         }
         Technology::Wifi(wifi) => {
             asleep(wifi.inactivity, wifi.beacon * wifi.listen_interval.max(1))
         }
-        Technology::Dama(dama) => Range::up_to(dama.frame).and(promotion(radio, dama.grant)),
+        Technology::Dama(dama) => {
+            DurationBounds::up_to(dama.frame).and(promotion(radio, dama.grant))
+        }
         Technology::Leo(leo) => {
-            let turn = Range::exactly(leo.uplink_wait / 2);
-            turn.and(Range::up_to(leo.extra_rtt_most + 2 * leo.outage_most))
+            let turn = DurationBounds::exactly(leo.uplink_wait / 2);
+            turn.and(DurationBounds::up_to(leo.extra_rtt_most + 2 * leo.outage_most))
         }
     }
 }
 
 /// Additional promotion if the radio goes idle before the next ping.
-fn promotion(radio: &RadioConfig, takes: Duration) -> Range {
+fn promotion(radio: &RadioConfig, takes: Duration) -> DurationBounds {
     match radio.longest_tail() > INTERVAL {
-        true => Range::default(),
-        false => Range::up_to(takes),
+        true => DurationBounds::default(),
+        false => DurationBounds::up_to(takes),
     }
 }
 
 /// Delay of a ping by retransmissions on a link: it is in one block, or in every block that its time touches.
-fn repetitions(link: &LinkConfig) -> Range {
-    let Some(harq) = link.harq else { return Range::default() };
+fn repetitions(link: &LinkConfig) -> DurationBounds {
+    let Some(harq) = link.harq else { return DurationBounds::default() };
     let touched = 1 + ping::service(link).as_nanos().div_ceil(SUBFRAME.as_nanos()) as u32;
     let mean = harq.mean();
-    Range { least: mean, most: mean * touched }
+    DurationBounds { least: mean, most: mean * touched }
 }
 
 /// The largest excess of a single ping's retransmissions over their mean.
-fn latest(bench: &Bench<'_>) -> Duration {
-    let links = [Way::Up, Way::Down].into_iter().flat_map(|way| bench.links(way));
+fn latest(bench: &TestedNetwork<'_>) -> Duration {
+    let links =
+        [PacketDirection::Up, PacketDirection::Down].into_iter().flat_map(|way| bench.links(way));
     links.filter_map(|link| link.harq).map(|harq| harq.latest()).sum()
 }
 

@@ -1,14 +1,15 @@
-//! Throughput of a flood of full packets.
+//! Throughput of a flood of full packets, and of one TCP flow.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use net::{Emulator, Jitter, JitterShape, LinkConfig, LossModel, QueueLimit, Rate};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::{BitsPerSec, Time};
-use world::UdpSocket;
+use world::{TcpListener, TcpStream, UdpSocket};
 
-use super::{Bench, Way};
+use super::{PacketDirection, TestedNetwork, speed};
 
 const HEADERS: usize = 28;
 /// Rate of the flood: a quarter above the slowest link, and twice the peak of a recorded rate.
@@ -48,30 +49,30 @@ impl Speed {
 
 /// Packets that have arrived.
 #[derive(Clone, Copy, Default)]
-struct Arrivals {
+struct ArrivedPackets {
     first: Option<Time>,
     last: Time,
     /// Bytes after the first packet.
     bytes: u64,
 }
 
-impl Arrivals {
+impl ArrivedPackets {
     fn span(&self) -> Duration {
         self.first.map_or(Duration::ZERO, |first| self.last - first)
     }
 }
 
 /// The packets of a flood.
-struct Flood {
+struct PacketFlood {
     packet: usize,
     packets: u32,
     interval: Duration,
 }
 
 /// Measures the rate; `None` if nothing limits it, or if nothing ever moves.
-pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
+pub(super) fn measure(bench: &TestedNetwork<'_>, way: PacketDirection) -> Option<Speed> {
     let links = bench.links(way);
-    let flood = Flood::over(&links)?;
+    let flood = PacketFlood::over(&links)?;
     let packet = flood.packet;
     let arrivals = flood.send(bench, way);
     let span = arrivals.span();
@@ -84,8 +85,8 @@ pub(super) fn measure(bench: &Bench<'_>, way: Way) -> Option<Speed> {
     })
 }
 
-impl Flood {
-    fn over(links: &[&LinkConfig]) -> Option<Flood> {
+impl PacketFlood {
+    fn over(links: &[&LinkConfig]) -> Option<PacketFlood> {
         let packet = links.iter().map(|link| link.mtu).min()? as usize;
         let fastest = links.iter().map(|link| link.rate.peak()).min()?;
         let service = fastest.time_for(packet as u64);
@@ -103,15 +104,15 @@ impl Flood {
         let interval = service.div_f64(overload).mul_f64((1.0 - lost).max(0.1));
         let lasts = longest.unwrap_or_default().max(AT_LEAST);
         let packets = (lasts.as_nanos() / interval.as_nanos().max(1)) as u32;
-        Some(Flood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
+        Some(PacketFlood { packet, packets: packets.clamp(FEWEST_PACKETS, MOST_PACKETS), interval })
     }
 
-    fn send(self, bench: &Bench<'_>, way: Way) -> Arrivals {
-        let Flood { packet, packets, interval } = self;
+    fn send(self, bench: &TestedNetwork<'_>, way: PacketDirection) -> ArrivedPackets {
+        let PacketFlood { packet, packets, interval } = self;
         let mut setup = bench.set_up(way);
         setup.plan.limit(Duration::from_secs(7 * 24 * 3600));
         let (from, to) = (setup.from, setup.to);
-        let arrivals = Rc::new(Cell::new(Arrivals::default()));
+        let arrivals = Rc::new(Cell::new(ArrivedPackets::default()));
         let seen = Rc::clone(&arrivals);
         setup.plan.spawn(setup.receiver, async move {
             let socket = UdpSocket::bind(to).expect("a fresh node's ports are free");
@@ -140,7 +141,7 @@ impl Flood {
 }
 
 /// Measurement error of the rate of these arrivals.
-fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSec {
+fn error(links: &[&LinkConfig], packet: usize, arrivals: &ArrivedPackets) -> BitsPerSec {
     // Difference of the least and the largest jitter; a normal one is within three deviations.
     let width = |jitter: Jitter| match jitter.shape {
         JitterShape::Uniform => 2 * jitter.spread,
@@ -154,7 +155,7 @@ fn error(links: &[&LinkConfig], packet: usize, arrivals: &Arrivals) -> BitsPerSe
 }
 
 /// The smallest rate at which a link passes a flood, and true if that is only a bound.
-fn configured(links: &[&LinkConfig], arrivals: &Arrivals) -> (BitsPerSec, bool) {
+fn configured(links: &[&LinkConfig], arrivals: &ArrivedPackets) -> (BitsPerSec, bool) {
     let capacity = |at: usize| (through(&links[at..], arrivals), at);
     let all = (0..links.len()).map(capacity);
     let (least, slowest) = all.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0));
@@ -180,7 +181,7 @@ fn may_leave_idle(loss: &LossModel) -> bool {
 
 /// The mean rate, while packets arrived, of the first of `links` if it is always busy, less the losses and plus
 /// the duplicates of the others.
-fn through(links: &[&LinkConfig], arrivals: &Arrivals) -> f64 {
+fn through(links: &[&LinkConfig], arrivals: &ArrivedPackets) -> f64 {
     let Some((link, rest)) = links.split_first() else { return 0.0 };
     let own = match &link.rate {
         Rate::Constant(rate) => rate.0 as f64,
@@ -222,6 +223,67 @@ pub(super) fn rate(bytes: u64, span: Duration) -> BitsPerSec {
         return BitsPerSec(0);
     }
     BitsPerSec(((u128::from(bytes) * 8_000_000_000 + nanos / 2) / nanos) as u64)
+}
+
+// One TCP flow, as in a speed test on the web: the rate that users get.
+
+/// Duration of the flow.
+const SPAN: Duration = Duration::from_secs(30);
+/// The flow begins with slow start, which is not counted.
+const WARM_UP: Duration = Duration::from_secs(5);
+
+/// A flow of Linux 6's CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// Payload delivered to the application, over the 30 s after the first five.
+    pub goodput: BitsPerSec,
+    /// Retransmitted segments.
+    pub retransmitted_segments: u64,
+    /// The sender's smoothed round trip at the end, which shows the queueing delay.
+    pub srtt: Option<Duration>,
+}
+
+pub(super) fn measure_bulk(bench: &TestedNetwork<'_>, way: PacketDirection) -> Option<Bulk> {
+    if bench.links(way).iter().all(|link| link.rate.mean().time_for(1500).is_zero()) {
+        return None;
+    }
+    let mut setup = bench.set_up(way);
+    let to = setup.to;
+    setup.plan.spawn(setup.sender, async move {
+        if let Ok(mut stream) = TcpStream::connect(to).await {
+            let chunk = vec![0; 64 * 1024];
+            while stream.write_all(&chunk).await.is_ok() {}
+        }
+    });
+    let (bytes, report) = setup
+        .plan
+        .run(setup.receiver, async move {
+            let received = Rc::new(Cell::new(0));
+            world::spawn(receive(to, Rc::clone(&received)));
+            world::sleep(WARM_UP).await;
+            let before = received.get();
+            world::sleep(SPAN).await;
+            let report = world::sim::report().expect("the test runs in the simulated world");
+            (received.get() - before, report)
+        })
+        .ok()?;
+    let sender = report.endpoints.iter().find(|end| end.active);
+    let stats = sender.and_then(|end| end.stats.as_ref());
+    Some(Bulk {
+        goodput: speed::rate(bytes, SPAN),
+        retransmitted_segments: stats.map_or(0, |stats| stats.retransmitted_segments),
+        srtt: stats.and_then(|stats| stats.srtt),
+    })
+}
+
+/// Receives from the only sender.
+async fn receive(at: std::net::SocketAddr, received: Rc<Cell<u64>>) {
+    let listener = TcpListener::bind(at).expect("a fresh node's ports are free");
+    let Ok((mut stream, _)) = listener.accept().await else { return };
+    let mut buf = vec![0; 64 * 1024];
+    while let Ok(len @ 1..) = stream.read(&mut buf).await {
+        received.set(received.get() + len as u64);
+    }
 }
 
 #[cfg(test)]

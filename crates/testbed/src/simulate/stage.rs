@@ -34,23 +34,23 @@ pub(super) struct Stage {
     /// Steps of the proxy, if there is one.
     pub(super) proxied: StepLog,
     /// The PEP, if there is one.
-    pub(super) pep: Option<Standing>,
+    pub(super) pep: Option<PepOnStage>,
 }
 
 /// A PEP, and the readiness of its leg.
-pub(super) struct Standing {
+pub(super) struct PepOnStage {
     pub(super) log: PepLog,
     /// Resolves once its leg is established, or with the reason why it is not.
     pub(super) stands: oneshot::Receiver<io::Result<()>>,
 }
 
 /// Parts that all clients share.
-struct Shared {
+struct SharedParts {
     ups: Vec<LinkId>,
     downs: Vec<LinkId>,
     /// Links between the network's far end and the page's hosts: up, and down.
     stretch: Option<[LinkId; 2]>,
-    between: Between,
+    between: Intermediary,
     /// True if clients also connect to hosts directly, past the proxies.
     past: bool,
     server_tcp: Arc<tcp::Config>,
@@ -58,17 +58,17 @@ struct Shared {
 
 /// The intermediary between clients and the page's hosts.
 #[derive(Clone, Copy)]
-enum Between {
+enum Intermediary {
     Nobody,
     /// Proxies, which connect to the hosts on the clients' behalf.
-    Proxies(Chain),
+    Proxies(ProxyChain),
     /// The two halves of a PEP, which terminate connections and open them again.
-    Pep(Halves),
+    Pep(PepHalves),
 }
 
 /// The last of several proxies and the number of hops in front of it, and the first one if it differs.
 #[derive(Clone, Copy)]
-struct Chain {
+struct ProxyChain {
     last: NodeId,
     hops: usize,
     first: Option<(NodeId, usize)>,
@@ -76,7 +76,7 @@ struct Chain {
 
 /// The halves of a PEP, and the links in front of the near one: up, and down.
 #[derive(Clone, Copy)]
-struct Halves {
+struct PepHalves {
     near: NodeId,
     far: NodeId,
     lan: [LinkId; 2],
@@ -122,11 +122,11 @@ impl Stage {
         });
         let nodes: Vec<NodeId> = nodes.collect();
         let (ups, downs) = links(&mut plan, network);
-        let (stretch, between) = (None, Between::Nobody);
+        let (stretch, between) = (None, Intermediary::Nobody);
         let past = arms.past.is_some();
-        let mut shared = Shared { ups, downs, stretch, between, past, server_tcp };
+        let mut shared = SharedParts { ups, downs, stretch, between, past, server_tcp };
         if let Some(place) = PepPlace::of(scenario) {
-            shared.between = Between::Pep(shared.halves(&mut plan, place, scenario));
+            shared.between = Intermediary::Pep(shared.halves(&mut plan, place, scenario));
         }
         let radioed = visitors.iter().chain(&beside).map(|visitor| visitor.radio());
         for (node, name) in shared.radioed(&nodes).iter().zip(radioed) {
@@ -137,8 +137,8 @@ impl Stage {
             [plan.link(up_name, up), plan.link(down_name, down)]
         });
         let proxies = shared.proxies(&mut plan, scenario, &nodes);
-        if let Some(chain) = Chain::of(&proxies) {
-            shared.between = Between::Proxies(chain);
+        if let Some(chain) = ProxyChain::of(&proxies) {
+            shared.between = Intermediary::Proxies(chain);
         }
         let meters = Meters::default();
         let origins = tour::origins(scenario, ready, arms, source, detail);
@@ -200,15 +200,15 @@ impl Stage {
     }
 }
 
-impl Chain {
-    fn of(proxies: &[(NodeId, usize)]) -> Option<Chain> {
+impl ProxyChain {
+    fn of(proxies: &[(NodeId, usize)]) -> Option<ProxyChain> {
         let (last, hops) = *proxies.last()?;
         let first = proxies.first().filter(|_| proxies.len() > 1).copied();
-        Some(Chain { last, hops, first })
+        Some(ProxyChain { last, hops, first })
     }
 }
 
-impl Shared {
+impl SharedParts {
     /// A server at `address`, at the network's far end.
     fn server(&self, plan: &mut Plan, address: IpAddr, clients: &[NodeId]) -> NodeId {
         self.server_behind(plan, address, clients, [&self.ups, &self.downs])
@@ -217,8 +217,8 @@ impl Shared {
     /// Nodes with a radio in front of the network: the clients, or the half of a PEP in a satellite terminal.
     fn radioed(&self, clients: &[NodeId]) -> Vec<NodeId> {
         match &self.between {
-            Between::Pep(halves) => vec![halves.near],
-            Between::Nobody | Between::Proxies(_) => clients.to_vec(),
+            Intermediary::Pep(halves) => vec![halves.near],
+            Intermediary::Nobody | Intermediary::Proxies(_) => clients.to_vec(),
         }
     }
 
@@ -251,14 +251,14 @@ impl Shared {
     }
 
     /// The halves of a PEP, at the two ends of the network.
-    fn halves(&self, plan: &mut Plan, place: PepPlace, scenario: &Scenario) -> Halves {
+    fn halves(&self, plan: &mut Plan, place: PepPlace, scenario: &Scenario) -> PepHalves {
         let tcp = Arc::new(tour::leg_tcp(scenario));
         let [near, far] = [place.near, place.far].map(|at| plan.node(at, Arc::clone(&tcp)));
         let link = tour::near_link(scenario);
         let lan = tour::NEAR_LINK.map(|name| plan.link(name, link.clone()));
         plan.route(near, far, &self.ups);
         plan.route(far, near, &self.downs);
-        Halves { near, far, lan }
+        PepHalves { near, far, lan }
     }
 
     /// Starts the halves of the PEP, if there is one.
@@ -268,8 +268,8 @@ impl Shared {
         scenario: &Scenario,
         ready: &Ready,
         arms: &[browser::Arm],
-    ) -> Option<Standing> {
-        let Between::Pep(Halves { near, far, .. }) = self.between else { return None };
+    ) -> Option<PepOnStage> {
+        let Intermediary::Pep(PepHalves { near, far, .. }) = self.between else { return None };
         let (near_end, far_end) =
             (NearEnd::of(scenario, &ready.page, arms)?, FarEnd::of(scenario)?);
         plan.spawn(far, async move {
@@ -281,7 +281,7 @@ impl Shared {
             // The receiver waits until the result is there.
             let _ = tell.send(near_end.start(&told).await);
         });
-        Some(Standing { log, stands })
+        Some(PepOnStage { log, stands })
     }
 
     /// A host of the page at `address`, perhaps farther away than others: from the clients, or from the proxy
@@ -309,8 +309,8 @@ impl Shared {
         let whole = behind(0);
         let whole = [&whole[0][..], &whole[1]];
         match self.between {
-            Between::Nobody => self.server_behind(plan, address, clients, whole),
-            Between::Proxies(Chain { last, hops, first }) => {
+            Intermediary::Nobody => self.server_behind(plan, address, clients, whole),
+            Intermediary::Proxies(ProxyChain { last, hops, first }) => {
                 let [up, down] = behind(hops);
                 let server = self.server_behind(plan, address, &[last], [&up, &down]);
                 if let Some((first, hops)) = first {
@@ -323,7 +323,7 @@ impl Shared {
                 }
                 server
             }
-            Between::Pep(Halves { near, far, lan: [up, down] }) => {
+            Intermediary::Pep(PepHalves { near, far, lan: [up, down] }) => {
                 let server = self.server_behind(plan, address, &[far], [&there, &back]);
                 // Path of traffic that bypasses the PEP.
                 connect(plan, near, server, whole);

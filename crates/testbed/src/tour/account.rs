@@ -15,8 +15,8 @@ use tls::Protocol;
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
 
-use super::recorded::{Kept, Recorder};
-use super::{DOWN, UP, Visitor, nanos, proof};
+use super::recorded::{KeptSeries, Recorder};
+use super::{DOWN, UP, Visitor, nanos};
 use scenario::{Recording, View};
 
 /// Source of reports on the network and both ends of every connection.
@@ -32,14 +32,14 @@ pub(crate) trait Witness {
     fn carried(&self) -> Option<Carried>;
     /// Movements of the connections of the client at this address since `since` and its arrivals, as far as
     /// they are kept.
-    fn kept(&self, _client: IpAddr, _since: Time) -> Option<Kept> {
+    fn kept(&self, _client: IpAddr, _since: Time) -> Option<KeptSeries> {
         None
     }
 }
 
 /// Time series requested of a visit.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct SeriesRequest {
     pub(crate) record: Recording,
     /// End of the client's previous visit, or start of its journey.
     pub(crate) since: Time,
@@ -51,12 +51,12 @@ pub(crate) struct Account {
     carried: Option<Carried>,
     /// Time for which HTTP's windows had limited the open connections, by the client's address.
     limited: BTreeMap<SocketAddr, Duration>,
-    wish: Option<Wish>,
+    wish: Option<SeriesRequest>,
 }
 
 /// Both ends of one connection.
 #[derive(Default)]
-struct Ends<'a> {
+struct BothEnds<'a> {
     client: Option<&'a Endpoint>,
     server: Option<&'a Endpoint>,
 }
@@ -70,7 +70,7 @@ impl Account {
     }
 
     /// The same account, with time series.
-    pub(crate) fn wishing(self, wish: Wish) -> Account {
+    pub(crate) fn wishing(self, wish: SeriesRequest) -> Account {
         Account { wish: Some(wish), ..self }
     }
 
@@ -99,7 +99,7 @@ impl Account {
             outcome: outcome(&visited, &after),
             ttfb_ns: visited.ttfb.map(nanos),
             connections,
-            links: proof::links(&self.before, &after),
+            links: super::recorded::links(&self.before, &after),
             events: self.events(&visited, plan.page(), &drops, &after, visitor, witness),
             wire_bytes_down: delivered(DOWN),
             wire_bytes_up: delivered(UP),
@@ -123,7 +123,8 @@ impl Account {
         witness: &impl Witness,
         visitor: Visitor,
     ) -> Option<Series> {
-        let Wish { record: wanted, since } = self.wish.filter(|it| !it.record.is_nothing())?;
+        let SeriesRequest { record: wanted, since } =
+            self.wish.filter(|it| !it.record.is_nothing())?;
         let client = visitor.address();
         let kept = &witness.kept(client, since)?;
         Some(Recorder { wanted, since, client, visited, radio, kept }.series())
@@ -197,7 +198,7 @@ impl Account {
         witness: &impl Witness,
     ) -> Vec<ConnectionRecord> {
         let (then, now) = (ends_of(&self.before), ends_of(after));
-        let none = Ends::default();
+        let none = BothEnds::default();
         let record = |used: &ConnectionUse| {
             let Some(client) = used.local else {
                 return connection(used, &none, &none, Duration::ZERO);
@@ -317,8 +318,8 @@ fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
 
 /// The ends of all connections, keyed by the client's address: it is unique, since a client never reuses a port
 /// in a journey.
-fn ends_of(report: &Report) -> BTreeMap<SocketAddr, Ends<'_>> {
-    let mut ends: BTreeMap<SocketAddr, Ends<'_>> = BTreeMap::new();
+fn ends_of(report: &Report) -> BTreeMap<SocketAddr, BothEnds<'_>> {
+    let mut ends: BTreeMap<SocketAddr, BothEnds<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
         if endpoint.active {
             ends.entry(endpoint.local).or_default().client = Some(endpoint);
@@ -332,8 +333,8 @@ fn ends_of(report: &Report) -> BTreeMap<SocketAddr, Ends<'_>> {
 /// A connection with its activity between two reports.
 fn connection(
     used: &ConnectionUse,
-    then: &Ends<'_>,
-    now: &Ends<'_>,
+    then: &BothEnds<'_>,
+    now: &BothEnds<'_>,
     http_limited: Duration,
 ) -> ConnectionRecord {
     let [client, server] = [(then.client, now.client), (then.server, now.server)]

@@ -19,7 +19,7 @@ use tls::{Identity, Protocol, Security};
 use super::machine::Machine;
 use super::observed::Detail;
 use super::ready::{Arms, Ready};
-use super::{Visitor, multiplexing, quic, resolution, route, security, serving};
+use super::{Visitor, protocols, resolution, route};
 use scenario::{
     self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
 };
@@ -78,7 +78,7 @@ pub(crate) fn browser(
         H3Discovery::AltSvc => browser::H3Discovery::AltSvc,
         H3Discovery::HttpsRecord => browser::H3Discovery::HttpsRecord,
     };
-    let priorities = serving::priorities(scenario)?;
+    let priorities = super::protocols::priorities(scenario)?;
     let auto_config = ready.pac(scenario)?.map(|surveyed| AutoConfig {
         script: surveyed.script.clone(),
         ports: surveyed.ports(),
@@ -87,11 +87,11 @@ pub(crate) fn browser(
     let knobs = &scenario.multiplexing;
     Ok(browser
         .with_auto_config(auto_config)
-        .with_h2(multiplexing::h2_client(knobs))
-        .with_spdy(multiplexing::spdy_client(knobs))
+        .with_h2(super::protocols::h2_client(knobs))
+        .with_spdy(super::protocols::spdy_client(knobs))
         .with_dependencies(priorities.as_ref().and_then(Priorities::tree))
-        .with_pushes(serving::pushes(scenario.serving))
-        .with_h3(quic::client(scenario))
+        .with_pushes(super::protocols::pushes(scenario.serving))
+        .with_h3(protocols::client(scenario))
         .with_discovery(discovery)
         .with_naming(resolution::naming(scenario)))
 }
@@ -136,12 +136,12 @@ pub(crate) fn origins<'a>(
         count: scenario.server.workers.map(|count| count as usize),
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
-    let (quic, udp) = (quic::server(scenario), scenario.discovery.udp);
+    let (quic, udp) = (protocols::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
     let hosting = scenario.hosting;
     let machines = super::machines(&ready.page, hosting);
     let sending = scenario.serving;
-    ports(scenario, arms, &machines).into_iter().map(move |Port { hosts, arm, in_front }| {
+    ports(scenario, arms, &machines).into_iter().map(move |ListenPort { hosts, arm, in_front }| {
         let first = hosts[0];
         let tls = tls_of(scenario, arm, detail.tls(source, &format!("server/{first}")));
         let acceptor = match in_front {
@@ -158,7 +158,7 @@ pub(crate) fn origins<'a>(
                 _ => UdpPort::Closed,
             },
         };
-        let push = serving::push(sending);
+        let push = super::protocols::push(sending);
         let answering = match hosting {
             Hosting::Apart => {
                 let site = Arc::clone(&site);
@@ -175,7 +175,7 @@ pub(crate) fn origins<'a>(
 }
 
 /// A port that hosts listen on.
-struct Port {
+struct ListenPort {
     hosts: Vec<usize>,
     /// Protocol and security on it.
     arm: Arm,
@@ -184,16 +184,16 @@ struct Port {
 }
 
 /// All ports of the origins.
-fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<Port> {
+fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort> {
     let asks_proxy = scenario.route.asks_proxy();
-    let of = |arms: &[Arm], in_front: bool| -> Vec<Port> {
+    let of = |arms: &[Arm], in_front: bool| -> Vec<ListenPort> {
         let ports = listening(arms, scenario.hosting).into_iter();
-        ports.map(|hosts| Port { arm: arms[hosts[0]], hosts, in_front }).collect()
+        ports.map(|hosts| ListenPort { arm: arms[hosts[0]], hosts, in_front }).collect()
     };
     let mut ports = of(&route::of_hosts(scenario, &arms.usual), !asks_proxy);
     // Through a tunnel clients speak to hosts as they do past the proxy.
     for port in arms.past.iter().filter(|_| asks_proxy).flat_map(|past| of(past, true)) {
-        let at = |port: &Port| (machines[port.hosts[0]], port.arm.port);
+        let at = |port: &ListenPort| (machines[port.hosts[0]], port.arm.port);
         match ports.iter_mut().find(|other| at(other) == at(&port)) {
             Some(both) => (both.arm, both.in_front) = (port.arm, true),
             None => ports.push(port),
@@ -219,7 +219,7 @@ fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
 
 /// TLS settings of a server with this arm.
 pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls::Settings {
-    let mut tls = security::server_tls(scenario, usual);
+    let mut tls = super::protocols::server_tls(scenario, usual);
     if scenario.client.program == Program::Chromium {
         // Chromium does not support Ed25519, and offers all its protocols.
         (tls.identity, tls.protocols) = (BROWSERS_IDENTITY, vec![arm.protocol]);
@@ -233,9 +233,9 @@ pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Accep
     if !scenario.keep_alive.is_usual() {
         acceptor.h1 = Rc::new(Core::new(keeping(scenario.keep_alive), Wheel::new()));
     }
-    acceptor.h2 = multiplexing::h2_server(&scenario.multiplexing);
-    acceptor.spdy = multiplexing::spdy_server(&scenario.multiplexing);
-    serving::set(&mut acceptor, serving::of(scenario));
+    acceptor.h2 = super::protocols::h2_server(&scenario.multiplexing);
+    acceptor.spdy = super::protocols::spdy_server(&scenario.multiplexing);
+    super::protocols::set(&mut acceptor, super::protocols::of(scenario));
     if let Protocol::Spdy(version) = arm.protocol {
         acceptor.spdy_in_clear = Some(version);
     }

@@ -11,7 +11,7 @@ use record::VisitRecord;
 use units::Time;
 
 use super::ends::factors;
-use super::ready::{Member, Ready, reads_pages};
+use super::ready::{JourneyPage, Ready, reads_pages};
 use super::route::Nearest;
 use super::{Visitor, route};
 use floor::{self, Bottlenecks, PageLoad, Path};
@@ -158,7 +158,7 @@ impl Limited {
     /// Prepares a page of the journey. `think` are the factors on the servers' times; the network has `hops` hops.
     fn new(
         scenario: &Scenario,
-        member: &Member,
+        member: &JourneyPage,
         think: &[f64],
         visitor: Visitor,
         hops: usize,

@@ -19,7 +19,6 @@ use units::Time;
 use world::report::Endpoint;
 use world::sim::Sighting;
 
-use super::visitor;
 use crate::emulate::Frame;
 use scenario::JourneyResult;
 use scenario::Scenario;
@@ -281,7 +280,7 @@ impl<'a> ObservedVisit<'a> {
 
     /// The client's address.
     pub fn client(&self) -> IpAddr {
-        visitor::address(self.client)
+        super::course::address(self.client)
     }
 
     /// The servers' addresses and names.

@@ -12,7 +12,6 @@ use scenario::{Program, Scenario, Tls};
 use tls::{PLAN_START, Protocol, Security};
 
 use super::ready::OTHER_PORTS;
-use super::visitor;
 
 /// Minimum number of trial requests; trials continue until the second half has named no new proxy: by then
 /// rotation and randomness have named all.
@@ -85,7 +84,7 @@ impl Surveyed {
 pub(super) struct Surveys(Mutex<BTreeMap<String, Arc<Surveyed>>>);
 
 /// Inputs of a file's evaluation.
-pub(super) struct Questions {
+pub(super) struct PacInputs {
     /// The URLs of a page's objects, each with its host.
     pub(super) urls: Vec<(String, String)>,
     /// Addresses of hosts.
@@ -97,7 +96,7 @@ impl Surveys {
     pub(super) fn of(
         &self,
         scenario: &Scenario,
-        asked: impl FnOnce() -> Questions,
+        asked: impl FnOnce() -> PacInputs,
     ) -> Result<Option<Arc<Surveyed>>, String> {
         let Some(path) = scenario.route.pac.path() else { return Ok(None) };
         let (stack, users) = (&scenario.stack, scenario.clients.users());
@@ -114,17 +113,17 @@ impl Surveys {
     }
 }
 
-fn survey(script: Script, asked: &Questions, users: u32) -> Result<Surveyed, String> {
+fn survey(script: Script, asked: &PacInputs, users: u32) -> Result<Surveyed, String> {
     let is_drawn = script.text.contains("random");
     let found = Surveyed { script, proxies: BTreeSet::new(), goes_past: false };
-    let mut trial = Trial { asked, found };
-    trial.browse(visitor::address(0), 0, LEAST_REQUESTS)?;
+    let mut trial = PacTrial { asked, found };
+    trial.browse(super::course::address(0), 0, LEAST_REQUESTS)?;
     for user in 1..users {
-        trial.browse(visitor::address(user), 0, 1)?;
+        trial.browse(super::course::address(user), 0, 1)?;
     }
     let (mut browser, mut last_new) = (1, 0);
     while is_drawn && browser < LEAST_BROWSERS.max(4 * last_new) {
-        if trial.browse(visitor::address(0), browser, 1)? {
+        if trial.browse(super::course::address(0), browser, 1)? {
             last_new = browser;
         }
         browser += 1;
@@ -133,12 +132,12 @@ fn survey(script: Script, asked: &Questions, users: u32) -> Result<Surveyed, Str
 }
 
 /// Evaluation of a file.
-struct Trial<'a> {
-    asked: &'a Questions,
+struct PacTrial<'a> {
+    asked: &'a PacInputs,
     found: Surveyed,
 }
 
-impl Trial<'_> {
+impl PacTrial<'_> {
     /// Lets a browser at this address make all requests, repeatedly until there are enough and half of them
     /// have named nothing new. Returns true if any has.
     fn browse(&mut self, own: IpAddr, browser: usize, least: usize) -> Result<bool, String> {

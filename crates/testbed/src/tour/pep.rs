@@ -30,7 +30,6 @@ use units::{BitsPerSec, Time};
 use world::TcpListener;
 use world::report::Endpoint;
 
-use super::visitor;
 use scenario::{Nuisance, Prefetch, Scenario, Sight};
 
 /// The links between clients and the near end; the names key their random streams.
@@ -63,7 +62,10 @@ impl PepPlace {
     /// Addresses of a scenario's PEP.
     pub(crate) fn of(scenario: &Scenario) -> Option<PepPlace> {
         let users = scenario.clients.users();
-        let place = PepPlace { near: visitor::address(users), far: visitor::address(users + 1) };
+        let place = PepPlace {
+            near: super::course::address(users),
+            far: super::course::address(users + 1),
+        };
         scenario.route.has_pep().then_some(place)
     }
 

@@ -1,9 +1,12 @@
-//! Events of the proxies during a visit, for its record.
+//! Events of the proxies during a visit, and their steps for each request, for the visit's record.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use page::Page;
+use proxy::journal::{Entry, Journal};
 use record::{Event, EventKind, Proxied};
 use units::Time;
 use world::report::Endpoint;
@@ -65,4 +68,36 @@ pub(super) fn connection(end: &Endpoint) -> String {
         format!(", {} bytes up, {} bytes down", stats.bytes_sent, stats.bytes_received)
     });
     format!("from {} to {}{carried}", end.local, end.peer)
+}
+
+// Steps of a proxy for each request, from its journal.
+
+/// The steps of all finished requests. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct StepLog(Rc<RefCell<Vec<Proxied>>>);
+
+impl StepLog {
+    /// All of them, in order of completion.
+    pub(crate) fn all(&self) -> Vec<Proxied> {
+        self.0.borrow().clone()
+    }
+}
+
+impl Journal for StepLog {
+    fn done(&self, entry: &Entry) {
+        let times = &entry.times;
+        let nanos = |at: Option<Time>| at.map(Time::as_nanos);
+        self.0.borrow_mut().push(Proxied {
+            client: entry.client.map(|client| client.ip()),
+            // The request's client is determined when a visit's events are collected.
+            behind: 0,
+            url: entry.url.clone(),
+            asked_at_ns: times.request.as_nanos(),
+            origin_first_ns: nanos(times.origin_first),
+            origin_last_ns: nanos(times.origin_last),
+            client_first_ns: nanos(times.client_first),
+            client_last_ns: nanos(times.client_last),
+            outcome: entry.outcome.name().to_owned(),
+        });
+    }
 }

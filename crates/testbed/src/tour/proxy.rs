@@ -26,10 +26,10 @@ use tokio::sync::Semaphore;
 
 use super::earlier::{self, Earlier};
 use super::ends::{asked_by, front, tls_of};
+use super::machine::Threads;
 use super::observed::Detail;
+use super::proxied::StepLog;
 use super::ready::Ready;
-use super::steps::StepLog;
-use super::threads::Threads;
 use super::{VISIT_LIMIT, route};
 use scenario::{Protocol, ProxySettings, RouteKind, Scenario};
 

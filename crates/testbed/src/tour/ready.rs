@@ -10,8 +10,8 @@ use page::{Host, List, Page, Union};
 use proxy::Site;
 use tls::Security;
 
-use super::pac::{self, Questions, Surveyed, Surveys};
-use super::{route, security};
+use super::pac::{self, PacInputs, Surveyed, Surveys};
+use super::route;
 use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
 
 /// Port of servers in clear text.
@@ -26,7 +26,7 @@ pub(crate) struct Ready {
     /// Content of its servers: the page, or all pages of a list together.
     pub(crate) page: Arc<Page>,
     /// The page, or those of the list in order.
-    members: Vec<Member>,
+    members: Vec<JourneyPage>,
     site: Arc<Site>,
     /// The same site with replies that advertise HTTP/3, built on first use.
     advertising: OnceLock<Arc<Site>>,
@@ -37,7 +37,7 @@ pub(crate) struct Ready {
 }
 
 /// One page of a journey.
-pub(crate) struct Member {
+pub(crate) struct JourneyPage {
     /// Name in the list; `None` for the only page.
     pub(crate) name: Option<String>,
     pub(crate) page: Arc<Page>,
@@ -152,7 +152,7 @@ impl Ready {
 
     fn of_one(page: Page, site: Arc<Site>, notes: Vec<String>) -> Ready {
         let page = Arc::new(page);
-        let member = Member {
+        let member = JourneyPage {
             name: None,
             hosts: (0..page.hosts.len()).collect(),
             objects: (0..page.objects.len()).collect(),
@@ -169,14 +169,14 @@ impl Ready {
         });
         let Union { whole, members, notes } = Union::of(spec, opened.collect::<Result<_, _>>()?);
         let members = list.pages.into_iter().zip(members);
-        let members = members.map(|(listed, member)| Member {
+        let members = members.map(|(listed, member)| JourneyPage {
             name: Some(listed.name),
             page: Arc::new(member.page),
             hosts: member.hosts,
             objects: member.objects,
             load_plans: Mutex::default(),
         });
-        let members: Vec<Member> = members.collect();
+        let members: Vec<JourneyPage> = members.collect();
         let cautions = |page: &Page| -> Vec<String> {
             page.cautions.iter().map(|caution| format!("{}: {caution}", page.name)).collect()
         };
@@ -188,18 +188,23 @@ impl Ready {
         Ok(Ready::new(Arc::new(whole), members, site, notes))
     }
 
-    fn new(page: Arc<Page>, members: Vec<Member>, site: Arc<Site>, notes: Vec<String>) -> Ready {
+    fn new(
+        page: Arc<Page>,
+        members: Vec<JourneyPage>,
+        site: Arc<Site>,
+        notes: Vec<String>,
+    ) -> Ready {
         let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
         Ready { page, members, site, advertising, for_caches, surveys: Surveys::default(), notes }
     }
 
     /// The page, or those of the list in order.
-    pub(crate) fn members(&self) -> &[Member] {
+    pub(crate) fn members(&self) -> &[JourneyPage] {
         &self.members
     }
 
     /// The page of this name in the list; the only one if there is no list.
-    pub(crate) fn member(&self, name: Option<&str>) -> Option<&Member> {
+    pub(crate) fn member(&self, name: Option<&str>) -> Option<&JourneyPage> {
         self.members.iter().find(|member| member.name.as_deref() == name)
     }
 
@@ -239,9 +244,9 @@ impl Ready {
     /// If its priorities cannot be read, or its browser is unknown.
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
-        let priorities = super::serving::priorities(scenario)?;
+        let priorities = super::protocols::priorities(scenario)?;
         let asking = Asking { heads: heads(scenario), priorities };
-        let visitable = |member: &Member| Visitable {
+        let visitable = |member: &JourneyPage| Visitable {
             name: member.name.clone(),
             plan: member.load_plan(&arms, &asking),
         };
@@ -298,7 +303,7 @@ impl Ready {
                 (arms[object.host.0 as usize].url(host, object), host.name.clone())
             });
             let addresses = super::hosts(&self.page, scenario.hosting).collect();
-            Questions { urls: urls.collect(), addresses }
+            PacInputs { urls: urls.collect(), addresses }
         })
     }
 }
@@ -319,7 +324,7 @@ impl Arms {
     }
 }
 
-impl Member {
+impl JourneyPage {
     /// The page as loaded by clients that use these arms to the journey's hosts.
     fn load_plan(&self, arms: &Arms, asking: &Asking) -> Arc<LoadPlan> {
         let Arms { usual, past } = arms.of(&self.hosts);
@@ -343,7 +348,7 @@ impl Member {
 fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
     let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
-    let security = if in_clear { Security::None } else { security::security(scenario) };
+    let security = if in_clear { Security::None } else { super::protocols::security(scenario) };
     let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };
     let protocol = match protocol(scenario.stack.protocol, host) {
         protocol @ (tls::Protocol::H10 | tls::Protocol::H1) => protocol,

@@ -13,7 +13,6 @@ use units::BitsPerSec;
 
 use super::pac::Surveyed;
 use super::ready::Ready;
-use super::visitor;
 use scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
 
 /// Squid's usual port (`http_port 3128`), and the first of several.
@@ -49,7 +48,7 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
 /// Addresses of the HTTP proxies, nearest to the clients first: those behind the last client's.
 pub(crate) fn proxy_addresses(scenario: &Scenario) -> Vec<IpAddr> {
     let tiers = scenario.route.tiers().len() as u32;
-    (0..tiers).map(|tier| visitor::address(scenario.clients.users() + tier)).collect()
+    (0..tiers).map(|tier| super::course::address(scenario.clients.users() + tier)).collect()
 }
 
 /// Address of the proxy that clients connect to, if there is one.

@@ -1,13 +1,19 @@
-//! farlink's loader against Chromium, both over the emulated network.
+//! farlink's loader against Chromium, both over the emulated network; bias by property; coalesced packets.
 //!
 //! On a quick network, a page load is mostly the browser's own work, which differs between machines. Therefore
 //! a cell counts only if Chromium takes more than [`NETWORK_RULES`] times as long as over a network that takes
 //! no time. The others are shown with the browser's share.
 
+use std::collections::BTreeMap;
+
+use scenario::Scenario;
+use statistics::Sample;
+
+use super::comparison::Comparison;
+use super::comparison::MEDIAN;
 use crate::cell::Cell;
 use crate::suite::Needs;
-use crate::way::Way;
-use statistics::Sample;
+use crate::suite::Way;
 
 /// Ratio to the load without a network above which the network determines the load time.
 pub const NETWORK_RULES: f64 = 5.0;
@@ -77,4 +83,86 @@ pub fn median_error(cells: &[BrowserCell]) -> (Option<f64>, usize) {
     let errors: Vec<f64> = cells.iter().filter(|c| c.counts).map(|c| c.deviation().abs()).collect();
     let count = errors.len();
     (Sample::new(errors).map(|sample| sample.median()), count)
+}
+
+// Errors in one direction: by protocol, network and security.
+
+/// The signed error of a group of cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bias {
+    /// Name of the property that the cells have in common: "protocol".
+    pub key: &'static str,
+    /// Its value: "h2".
+    pub value: String,
+    /// Number of cells.
+    pub cells: usize,
+    /// Median of log(model / reference): 0.02 is 2 % too slow.
+    pub median: f64,
+}
+
+/// A property that cells can have in common, with its accessor.
+type CellProperty = (&'static str, fn(&Scenario) -> String);
+
+/// Properties by which cells are grouped.
+const KEYS: [CellProperty; 3] = [
+    ("protocol", |scenario| scenario.stack.protocol.to_string()),
+    ("TLS", |scenario| scenario.stack.tls.to_string()),
+    ("network", |scenario| scenario.network.to_string()),
+];
+
+/// The bias of every group; `scenario_of` gives the scenario of each subject.
+pub fn biases<'a>(
+    comparison: &Comparison<'_>,
+    scenario_of: impl Fn(usize) -> &'a Scenario,
+) -> Vec<Bias> {
+    let mut biases = Vec::new();
+    for (key, value_of) in KEYS {
+        let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for subject in 0..comparison.subjects.len() {
+            let deviation =
+                comparison.model[subject][MEDIAN] - comparison.reference[subject][MEDIAN];
+            groups.entry(value_of(scenario_of(subject))).or_default().push(deviation);
+        }
+        biases.extend(groups.into_iter().filter_map(|(value, deviations)| {
+            let cells = deviations.len();
+            Some(Bias { key, value, cells, median: Sample::new(deviations)?.median() })
+        }));
+    }
+    biases
+}
+
+// Effect on page load times of an emulator that releases packets together rather than one by one.
+
+/// One cell, emulated both ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoalescedCell {
+    /// Index among the suite's cells.
+    pub cell: usize,
+    /// Median PLT with packets that leave one by one, in ms.
+    pub single_ms: f64,
+    /// Median PLT with packets that leave together, in ms.
+    pub coalesced_ms: f64,
+}
+
+impl CoalescedCell {
+    /// Relative slowdown by coalesced packets: 0.02 is 2 %.
+    pub fn deviation(&self) -> f64 {
+        self.coalesced_ms / self.single_ms - 1.0
+    }
+}
+
+/// The cells that were emulated both ways.
+pub fn coalesced_cells(cells: &[Cell]) -> Vec<CoalescedCell> {
+    let compared = |(index, cell): (usize, &Cell)| {
+        let median = |way| cell.plt(way).map(Sample::median);
+        let (single_ms, coalesced_ms) = (median(Way::Emu)?, median(Way::Coalesced)?);
+        Some(CoalescedCell { cell: index, single_ms, coalesced_ms })
+    };
+    cells.iter().enumerate().filter_map(compared).collect()
+}
+
+/// The median and the 95th percentile of the deviations' absolute values.
+pub fn coalesced_difference(cells: &[CoalescedCell]) -> Option<[f64; 2]> {
+    let sample = Sample::new(cells.iter().map(|cell| cell.deviation().abs()))?;
+    Some([sample.median(), sample.quantile(0.95)])
 }

@@ -9,15 +9,15 @@ use crate::judge::Judgement;
 #[derive(Serialize)]
 pub struct Charts {
     protocols: Vec<String>,
-    loads: Vec<Point>,
-    browser: Vec<Point>,
-    ratios: Vec<Ratio>,
-    errors: Vec<Distribution>,
+    loads: Vec<PltPoint>,
+    browser: Vec<PltPoint>,
+    ratios: Vec<ProtocolRatio>,
+    errors: Vec<ErrorDistribution>,
 }
 
 /// A page load time by a model (`y`) over that of the reference (`x`).
 #[derive(Serialize)]
-struct Point {
+struct PltPoint {
     label: String,
     protocol: usize,
     /// Kind of cell: "lossy".
@@ -28,7 +28,7 @@ struct Point {
 
 /// A log ratio of protocols, simulated over emulated.
 #[derive(Serialize)]
-struct Ratio {
+struct ProtocolRatio {
     label: String,
     kind: &'static str,
     x: f64,
@@ -37,7 +37,7 @@ struct Ratio {
 
 /// Relative errors of one model, in ascending order.
 #[derive(Serialize)]
-struct Distribution {
+struct ErrorDistribution {
     model: &'static str,
     errors: Vec<f64>,
 }
@@ -52,7 +52,7 @@ impl Charts {
         let point = |cell: usize, kind, x, y| {
             let name = cells[cell].scenario.stack.protocol.name();
             let protocol = protocols.iter().position(|p| p == name).unwrap_or(0);
-            Point { label: cells[cell].label(), protocol, kind, x, y }
+            PltPoint { label: cells[cell].label(), protocol, kind, x, y }
         };
         let kind = |cell: usize| if cells[cell].lossy { "with loss" } else { "without loss" };
         let subjects = judgement.subjects.iter();
@@ -64,7 +64,7 @@ impl Charts {
         let ratios = judgement.pairs.iter().map(|pair| {
             let label =
                 format!("{} against {}", cells[pair.first].label(), other(cells, pair.second));
-            Ratio { label, kind: kind(pair.first), x: pair.emu, y: pair.sim }
+            ProtocolRatio { label, kind: kind(pair.first), x: pair.emu, y: pair.sim }
         });
         Charts {
             loads: loads.collect(),
@@ -82,11 +82,11 @@ fn other(cells: &[Cell], cell: usize) -> &'static str {
 }
 
 /// The errors of the median page load time: of the simulation, by chance alone, and of the toy model.
-fn distributions(judgement: &Judgement) -> Vec<Distribution> {
+fn distributions(judgement: &Judgement) -> Vec<ErrorDistribution> {
     let of = |model, error: fn(&crate::SubjectResult) -> f64| {
         let mut errors: Vec<f64> = judgement.subjects.iter().map(error).collect();
         errors.sort_by(f64::total_cmp);
-        Distribution { model, errors }
+        ErrorDistribution { model, errors }
     };
     vec![
         of("simulation", |subject| subject.errors[1]),

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use crate::cell::Cell;
-use crate::figure::percent;
+use crate::cell::percent;
 use crate::judge::{Bias, BrowserCell, CoalescedCell, Judgement, Row, SubjectResult};
+use crate::suite::Way;
 use crate::target::{Outcome, Verdict};
-use crate::way::Way;
 use report::escape::html;
 use report::number::ms;
 
