@@ -25,4 +25,3 @@ pub use run_mode::{DEEP, Depth, RunMode};
 pub use shipped::{NAMES, shipped};
 pub(crate) use study::CAUSES;
 pub use study::{Assumption, Role, Setup, Study, StudyError, StudyExperiment};
-

@@ -262,15 +262,13 @@ fn tables(sqlite: &Connection, sql: &str) -> SqlResult<BTreeSet<String>> {
     let mut roots = sqlite.prepare(&format!("EXPLAIN {sql}"))?;
     let roots = roots.query_map([], |row| Ok((row.get::<_, String>(1)?, row.get::<_, i64>(3)?)))?;
     let roots: BTreeSet<(String, i64)> = roots.collect::<SqlResult<_>>()?;
+    // Tables and their indexes.
     let mut known =
-        sqlite.prepare("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'")?;
+        sqlite.prepare("SELECT tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0")?;
     let known = known.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
-    let known: BTreeMap<String, i64> = known.collect::<SqlResult<_>>()?;
-    let is_read = |root: i64| {
-        // `count(*)` of a whole table opens it the same way.
-        roots.contains(&("OpenRead".to_owned(), root))
-    };
-    Ok(known.into_iter().filter(|(_, root)| is_read(*root)).map(|(name, _)| name).collect())
+    let known = known.collect::<SqlResult<Vec<(String, i64)>>>()?;
+    let is_read = |root: i64| roots.contains(&("OpenRead".to_owned(), root));
+    Ok(known.into_iter().filter(|(_, root)| is_read(*root)).map(|(table, _)| table).collect())
 }
 
 /// `median(x)` and `quantile(x, q)`, of type 7; values of NULL are left out.
