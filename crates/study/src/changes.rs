@@ -1,4 +1,4 @@
-//! Changes to a study's set-up after its claims were first judged.
+//! SetupChanges to a study's set-up after its claims were first judged.
 //!
 //! A set-up is written before any claim can be evaluated. Later changes could have been made for the sake of
 //! the verdicts, so each is listed in `changes.toml` with its reason and the verdicts that it moved. The list
@@ -7,21 +7,21 @@
 
 use serde::Deserialize;
 
-use super::{Study, StudyError, known_format, typed};
+use super::{Study, StudyError};
 
 /// The file of the list.
-pub(super) const FILE: &str = "changes.toml";
+const FILE: &str = "changes.toml";
 
 /// Number of hexadecimal digits that identify a set-up.
 pub const DIGITS: usize = 16;
 
 /// The history of a study's set-up, from the one that was judged first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct SetupChanges {
     /// The hash of the set-up that was judged first, by its first digits.
     pub first: String,
     /// The changes since, oldest first.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SetupChange>,
     /// True if they lead to the current set-up.
     pub are_complete: bool,
 }
@@ -29,7 +29,7 @@ pub struct Changes {
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Change {
+pub struct SetupChange {
     /// The hash of the set-up after it.
     pub to: String,
     /// Description of the change.
@@ -38,13 +38,13 @@ pub struct Change {
     pub reason: String,
     /// The verdicts that it changed.
     #[serde(default)]
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedVerdicts>,
 }
 
 /// Claims whose verdict changed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Moved {
+pub struct MovedVerdicts {
     /// The verdict before.
     pub from: String,
     /// The verdict after.
@@ -55,42 +55,30 @@ pub struct Moved {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct RawChanges {
     format: u32,
     first: String,
     #[serde(default, rename = "change")]
-    changes: Vec<Change>,
+    changes: Vec<SetupChange>,
 }
 
-impl Changes {
+impl SetupChanges {
     /// The list of `study`; a study without one still has its first set-up.
-    ///
-    /// # Errors
-    /// An invalid list, or one that names a claim that the study does not have.
-    pub(super) fn of(study: &Study) -> Result<Changes, StudyError> {
+    pub(super) fn of(study: &Study) -> Result<SetupChanges, StudyError> {
         let hash = study.setup_digest()[..DIGITS].to_owned();
-        let Some(text) = study.files.get(FILE) else {
-            return Ok(Changes { first: hash, changes: Vec::new(), are_complete: true });
-        };
-        let raw: Raw = typed(&study.name, FILE, text)?;
-        known_format(&study.name, FILE, raw.format)?;
-        let wrong = |entry: &str, field: &str, why: String| StudyError::Field {
-            study: study.name.clone(),
-            file: FILE.to_owned(),
-            entry: entry.to_owned(),
-            field: field.to_owned(),
-            why,
-        };
+        if !study.files.contains_key(FILE) {
+            return Ok(SetupChanges { first: hash, changes: Vec::new(), are_complete: true });
+        }
+        let raw: RawChanges = study.parsed(FILE, |raw: &RawChanges| raw.format)?;
         for change in &raw.changes {
             let mut moved = change.moved.iter().flat_map(|moved| &moved.claims);
-            let known = |id: &String| study.claims.iter().any(|claim| claim.id == *id);
-            if let Some(other) = moved.find(|id| !known(id)) {
+            if let Some(other) = moved.find(|id| !study.has_claim(id)) {
                 let why = format!("claims.toml has no claim `{other}`");
-                return Err(wrong(&change.to, "moved", why));
+                return Err(study.wrong(FILE, &change.to, "moved", why));
             }
         }
         let are_complete = *raw.changes.last().map_or(&raw.first, |change| &change.to) == hash;
-        Ok(Changes { first: raw.first, changes: raw.changes, are_complete })
+        Ok(SetupChanges { first: raw.first, changes: raw.changes, are_complete })
     }
 }
 

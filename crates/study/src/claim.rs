@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Check, StudyError};
+use super::{Study, StudyError};
 use scenario::choice;
 
 choice! {
@@ -22,7 +22,7 @@ choice! {
 
 choice! {
     /// Kind of statement.
-    pub enum Kind, "kind" {
+    pub enum ClaimKind, "kind" {
         /// The point from which one arm is ahead.
         Crossover = "crossover",
         /// The ratio of two quantities.
@@ -59,7 +59,7 @@ pub struct Claim {
     /// Position in the document: section, and figure or table.
     pub place: String,
     /// Kind of statement.
-    pub kind: Kind,
+    pub kind: ClaimKind,
     /// The statement, in our words.
     pub statement: String,
     /// The conditions: network, page, protocols, TLS, cache, as far as they matter.
@@ -70,8 +70,6 @@ pub struct Claim {
     pub published: String,
     /// The result that a fair re-run must show: the claim is confirmed if every clause holds.
     pub criterion: String,
-    /// The criterion's machine-readable core.
-    pub check: Check,
     /// Strength of the source's support.
     pub strength: Strength,
     /// Contradictions within the source, or with another.
@@ -98,7 +96,7 @@ struct RawClaim {
     section: String,
     figure: Option<String>,
     table: Option<String>,
-    kind: Kind,
+    kind: ClaimKind,
     statement: String,
     network: Option<String>,
     page: Option<String>,
@@ -115,38 +113,28 @@ struct RawClaim {
 }
 
 /// The name of the file.
-pub(super) const FILE: &str = "claims.toml";
+const FILE: &str = "claims.toml";
 
-/// The claims of `study`, read from the text of their file.
-pub(super) fn read(study: &str, text: &str) -> Result<Vec<Claim>, StudyError> {
-    let raw: RawClaims = super::whole::typed(study, FILE, text)?;
-    super::whole::known_format(study, FILE, raw.format)?;
+/// The claims of `study`, read from their file.
+pub(super) fn read(study: &Study) -> Result<Vec<Claim>, StudyError> {
+    let raw: RawClaims = study.parsed(FILE, |raw: &RawClaims| raw.format)?;
     let mut claims: Vec<Claim> = Vec::with_capacity(raw.claim.len());
     for raw in raw.claim {
-        let id = raw.id.clone();
-        let wrong = |field: &str, why: String| StudyError::Field {
-            study: study.to_owned(),
-            file: FILE.to_owned(),
-            entry: id.clone(),
-            field: field.to_owned(),
-            why,
-        };
-        if claims.iter().any(|known| known.id == id) {
-            return Err(wrong("id", "a second claim of this name".to_owned()));
+        let wrong = |field, why: &str| Err(study.wrong(FILE, &raw.id, field, why.to_owned()));
+        if claims.iter().any(|known| known.id == raw.id) {
+            return wrong("id", "a second claim of this name");
         }
-        let check = toml::Value::Table(raw.check.clone())
-            .try_into::<Check>()
-            .map_err(|error| wrong("check", error.message().to_owned()))?;
-        if let Some((field, why)) = check.mistake() {
-            return Err(wrong(field, why));
+        // The criterion's core as it was written before any run; clauses.toml judges the whole of it.
+        if !raw.check.contains_key("test") {
+            return wrong("check", "it names no test");
         }
-        claims.push(raw.into_claim(check));
+        claims.push(raw.into_claim());
     }
     Ok(claims)
 }
 
 impl RawClaim {
-    fn into_claim(self, check: Check) -> Claim {
+    fn into_claim(self) -> Claim {
         let place = [
             Some(format!("section {}", self.section)),
             self.figure.map(|figure| format!("figure {figure}")),
@@ -170,7 +158,6 @@ impl RawClaim {
             metric: self.metric,
             published: self.published,
             criterion: self.criterion,
-            check,
             strength: self.strength,
             conflict: self.conflict,
             note: self.note,

@@ -1,68 +1,62 @@
 //! Judging: a comparison of a study's claims with the runs of its experiments in the store.
 //!
-//! [`measured`] reads the store cell by cell; a cell is described by its [`facts`], a load by its
-//! [quantities](Quantity). A study's `clauses.toml` defines [terms](Terms), arms and grids among them, and the
-//! [`Test`] that an [expression](Expression) of them must pass; a claim is confirmed if all its clauses hold.
-//! The role of chance is documented in [`draw`]. No verdict is written by hand, and a claim that has not been
+//! [`Measurements`] are read from the store cell by cell; a cell is described by its [`facts`], a load by its
+//! [quantities](Queries). A study's `clauses.toml` defines [terms](Terms), arms and grids among them, and the
+//! [`Criterion`] that an [expression](Expression) of them must meet; a claim is confirmed if all its clauses hold.
+//! The role of chance is documented in [`resample`]. No verdict is written by hand, and a claim that has not been
 //! judged states what it waits for.
 
-pub mod facts;
-pub mod measured;
-
 mod causes;
-mod chance;
 mod clauses;
 mod comparison;
-mod comparison_page;
 mod conclusions;
-mod conclusions_page;
-mod draw;
-mod estimate;
+mod criteria;
+mod dataset;
 mod evaluate;
+mod evaluation;
 mod expression;
-mod finding;
-mod frame;
-mod hearing;
-mod inquiry;
-mod laboratories;
+mod facts;
+mod findings;
+mod measurements;
 mod page;
 mod quantity;
-mod reasons;
-mod series;
-mod shown;
+mod resample;
 mod statistic;
-mod swapped;
+mod table;
 mod tally;
 mod terms;
-mod test;
 mod verdict;
 
-pub use causes::{Cause, Run, Whose, runs_for_causes};
-pub use chance::Chance;
-pub use clauses::{Cases, ClaimClauses, Clause, Clauses, FILE};
-pub use comparison::{Agreement, Agreements, Both, Comparison, ReducedRuns, compare};
-pub use comparison_page::{comparison_markdown, percentage};
-pub use conclusions::{Compared, Concluded, Conclusions, Saved, Since, Way};
-pub use conclusions_page::summary;
-pub use draw::{DRAWS, Draw};
-pub use estimate::{Estimate, estimates};
-pub use expression::{Expression, Function, Leaf, Operator, Tree};
-pub use facts::{Fact, Facts, Filter};
-pub use finding::{Figure, Finding, Found, Outcome};
-pub use frame::{Fault, Frame, Grounds, Sources};
-pub use hearing::{Elsewhere, Evidence, Hearing, HearingError, Shown, hear};
-pub use laboratories::Turn;
-pub use measured::{Cell, Measured, Portion};
+pub use causes::{Cause, CauseKind, CauseRun, runs_for_causes};
+pub use comparison::{
+    Agreement, AgreementCounts, ComparedClaim, WorldComparison, compare, comparison_markdown,
+};
+pub use conclusions::{ConclusionResult, summary};
+pub use dataset::{ClauseError, LoadCount};
+pub use evaluation::{
+    CauseResult, ChangedVerdict, EvaluationError, ExperimentRun, LaboratoryResult, StudyResult,
+    VerdictFrequency, evaluate_study,
+};
+pub use findings::{ClauseResult, Finding, NamedNumber, TestOutcome};
 pub use page::markdown;
-pub use quantity::{Load, Quantity, spread, stood};
-pub use series::{Place, Value};
-pub use statistic::Statistic;
-pub use tally::{Counted, Tally};
-pub use terms::{Column, Grid, Terms};
-pub use test::{Reading, Test};
-pub use verdict::{Judged, Verdict, judge};
+pub use tally::{Counted, Tally, percentage};
+pub use verdict::{ClaimResult, Verdict};
+
+pub(crate) use clauses::{ClaimClauses, Clause, Clauses};
+pub(crate) use conclusions::Conclusions;
+pub(crate) use criteria::Criterion;
+pub(crate) use dataset::{Dataset, Sources};
+pub(crate) use evaluate::{GridPosition, Series, Value};
+pub(crate) use expression::{Expression, Function, Leaf, Tree};
+pub(crate) use facts::{Fact, Facts, Filter};
+pub(crate) use measurements::{MeasuredCell, Measurements};
+pub(crate) use quantity::{Queries, spread};
+pub(crate) use resample::{Estimate, Resample, estimates};
+pub(crate) use statistic::Statistic;
+pub(crate) use terms::{Grid, MoreTerms, Terms};
+pub(crate) use verdict::judge_claims;
 
 #[cfg(test)]
-mod bench;
+mod testdata;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@
 
 use serde::Deserialize;
 
-use super::{Laboratory, Manner, Study, StudyError, whole};
+use super::{Laboratory, RunMode, Study, StudyError};
 use scenario::Plan;
 use scenario::experiment::{Catalogue, ExperimentError, Source};
 use scenario::{Recording, Scenario};
@@ -27,13 +27,13 @@ pub struct ReducedGrid {
     /// The laboratory.
     pub laboratory: Laboratory,
     #[serde(rename = "experiment")]
-    portions: Vec<Portion>,
+    portions: Vec<GridPortion>,
 }
 
 /// The part taken of an experiment.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Portion {
+struct GridPortion {
     id: String,
     /// Assignments that differ from its file: `network.rtt=["50ms", "300ms"]`.
     #[serde(default)]
@@ -59,55 +59,44 @@ impl ReducedGrid {
     /// # Errors
     /// A missing file, an unknown experiment, or an invalid value.
     pub fn of_study(study: &Study) -> Result<ReducedGrid, StudyError> {
-        let text = study.files.get(FILE).ok_or_else(|| StudyError::Missing {
-            study: study.name.clone(),
-            file: FILE.to_owned(),
-            named_by: None,
-        })?;
-        let grid: ReducedGrid = whole::typed(&study.name, FILE, text)?;
-        whole::known_format(&study.name, FILE, grid.format)?;
+        let grid: ReducedGrid = study.parsed(FILE, |grid: &ReducedGrid| grid.format)?;
         let is_written = |id: &str| study.experiments().any(|(experiment, _)| experiment.id == id);
         match grid.portions.iter().find(|portion| !is_written(&portion.id)) {
             None => Ok(grid),
-            Some(portion) => Err(StudyError::Field {
-                study: study.name.clone(),
-                file: FILE.to_owned(),
-                entry: portion.id.clone(),
-                field: "id".to_owned(),
-                why: "the study has no such experiment, or it is not written".to_owned(),
-            }),
+            Some(portion) => {
+                let why = "the study has no such experiment, or it is not written";
+                Err(study.wrong(FILE, &portion.id, "id", why.to_owned()))
+            }
         }
     }
 
-    /// Its experiments in this manner.
+    /// Its experiments in this mode.
     ///
     /// # Errors
     /// An assignment that does not leave a valid experiment.
     pub fn experiments(
         &self,
         study: &Study,
-        manner: Manner,
+        mode: RunMode,
         catalogue: &dyn Catalogue,
     ) -> Result<Vec<ReducedExperiment>, ExperimentError> {
         let of_grid = study.experiments().filter_map(|(experiment, source)| {
             let portion = self.portions.iter().find(|portion| portion.id == experiment.id)?;
             Some((portion, source))
         });
-        of_grid
-            .map(|(portion, source)| self.experiment(portion, source, manner, catalogue))
-            .collect()
+        of_grid.map(|(portion, source)| self.experiment(portion, source, mode, catalogue)).collect()
     }
 
     fn experiment(
         &self,
-        portion: &Portion,
+        portion: &GridPortion,
         mut source: Source,
-        manner: Manner,
+        mode: RunMode,
         catalogue: &dyn Catalogue,
     ) -> Result<ReducedExperiment, ExperimentError> {
         source.set(&format!("repetitions={}", self.repetitions))?;
         portion.set.iter().try_for_each(|assignment| source.set(assignment))?;
-        let (source, published) = manner.plan(source, catalogue)?;
+        let (source, published) = mode.plan(source, catalogue)?;
         let plan = self.laboratory.plan(&published.mapped(unrecorded));
         Ok(ReducedExperiment { id: portion.id.clone(), source, published, plan })
     }
@@ -126,11 +115,11 @@ mod tests {
     use scenario::World;
     use testbed::tour::Library;
 
-    const EMULATED: Manner = Manner { depth: Depth::Usual, world: World::Emu };
+    const EMULATED: RunMode = RunMode { depth: Depth::Usual, world: World::Emu };
 
-    fn experiments(study: &Study, manner: Manner) -> Vec<ReducedExperiment> {
+    fn experiments(study: &Study, mode: RunMode) -> Vec<ReducedExperiment> {
         let grid = ReducedGrid::of_study(study).unwrap_or_else(|error| panic!("{error}"));
-        let experiments = grid.experiments(study, manner, &Library::default());
+        let experiments = grid.experiments(study, mode, &Library::default());
         experiments.unwrap_or_else(|error| panic!("{}: {error}", study.name))
     }
 
@@ -153,7 +142,7 @@ mod tests {
     #[test]
     fn the_worlds_have_the_same_cells() {
         let study = shipped("petuchowski2015").unwrap();
-        let simulated = experiments(&study, Manner { world: World::Sim, ..EMULATED });
+        let simulated = experiments(&study, RunMode { world: World::Sim, ..EMULATED });
         for (simulated, emulated) in simulated.iter().zip(experiments(&study, EMULATED)) {
             assert_eq!(simulated.plan.cells().len(), emulated.plan.cells().len());
             for (one, other) in simulated.plan.cells().iter().zip(emulated.plan.cells()) {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use scenario::World;
 use study::{
-    Claim, DEEP, Depth, Laboratory, LaboratoryKind, Manner, NAMES, Strength, StudyError, shipped,
+    Claim, DEEP, Depth, Laboratory, LaboratoryKind, NAMES, RunMode, Strength, StudyError, shipped,
 };
 
 use super::output;
@@ -43,8 +43,8 @@ impl Which {
         names.into_iter().map(|name| shipped(name).map_err(refused)).collect()
     }
 
-    fn manner(&self) -> Manner {
-        Manner { depth: self.depth(), world: self.world }
+    fn mode(&self) -> RunMode {
+        RunMode { depth: self.depth(), world: self.world }
     }
 
     fn depth(&self) -> Depth {

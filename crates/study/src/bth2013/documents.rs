@@ -19,7 +19,7 @@ pub enum DocumentError {
     Store(#[from] StoreError),
     /// A scenario that a document cannot express.
     #[error("cell {cell} of run {run}: {what}: bth2013's documents have no words for it")]
-    Untold {
+    Unstatable {
         /// The run.
         run: i64,
         /// Index of the scenario in the run's plan.
@@ -89,18 +89,15 @@ pub fn documents(
     journeys.sort_by_key(|journey| (journey.cell, journey.repetition));
     let mut written = Written::default();
     for cell in journeys.chunk_by(|one, next| one.cell == next.cell) {
-        let told = Told::of(&cell[0].scenario).map_err(|what| DocumentError::Untold {
-            run: run.0,
-            cell: cell[0].cell,
-            what,
-        })?;
+        let stated = StatedScenario::of(&cell[0].scenario)
+            .map_err(|what| DocumentError::Unstatable { run: run.0, cell: cell[0].cell, what })?;
         let (results, failed) = results(cell, &visits);
         written.failed += failed;
         if results.is_empty() {
             continue;
         }
         let load_time = results.iter().sum::<f64>() / results.len() as f64;
-        let document = told.document(when, net_type, results, load_time);
+        let document = stated.document(when, net_type, results, load_time);
         serde_json::to_writer(&mut out, &document).map_err(io::Error::from)?;
         writeln!(out)?;
         written.documents += 1;
@@ -126,7 +123,7 @@ fn results(cell: &[JourneyRow], visits: &[VisitRow]) -> (Vec<f64>, u64) {
 }
 
 /// The scenario as a document states it.
-struct Told {
+struct StatedScenario {
     protocol: Protocol,
     ssl: bool,
     up_kbit: f64,
@@ -135,8 +132,8 @@ struct Told {
     loss: f64,
 }
 
-impl Told {
-    fn of(scenario: &Scenario) -> Result<Told, String> {
+impl StatedScenario {
+    fn of(scenario: &Scenario) -> Result<StatedScenario, String> {
         let spoken = scenario.stack.protocol;
         let protocol = match spoken {
             scenario::Protocol::H1 => Protocol::Http,
@@ -170,7 +167,7 @@ impl Told {
         let rtt_ms = network.rtt().as_secs_f64() * 1e3;
         let loss = up_loss + down_loss;
         let ssl = scenario.stack.tls != Tls::None;
-        Ok(Told { protocol, ssl, up_kbit, down_kbit, rtt_ms, loss })
+        Ok(StatedScenario { protocol, ssl, up_kbit, down_kbit, rtt_ms, loss })
     }
 
     fn document(self, when: u64, net_type: NetType, results: Vec<f64>, load_time: f64) -> Document {

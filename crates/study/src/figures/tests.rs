@@ -1,16 +1,14 @@
 //! The studies' own files of figures, and a page of every kind.
 
-use std::collections::BTreeSet;
-
 use super::{Figures, html};
-use crate::judge::{Clauses, Hearing, hear};
-use crate::{Depth, Manner, NAMES, Study, shipped};
+use crate::judge::{StudyResult, evaluate_study};
+use crate::{Depth, NAMES, RunMode, Study, shipped};
 use scenario::World;
 use scenario::experiment::resolve;
 use store::toy;
 use testbed::tour::Library;
 
-const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
+const USUAL: RunMode = RunMode { depth: Depth::Usual, world: World::Sim };
 
 const SETUP: &str = "format = 1\ntitle = \"A & B\"\nauthors = \"a\"\nyear = 2013\nquestion = \"q?\"\nassumption = []\n\
     [[experiment]]\nid = \"one\"\nfile = \"one.toml\"\nsection = \"1\"\nwhat = \"w\"\nrole = \"variant\"\nwaits_for = []\n\
@@ -28,6 +26,10 @@ const CLAUSES: &str = "format = 1\n\
     [terms.grid.rtt]\nexperiments = [\"one\"]\nx = \"rtt_ms\"\n\
     [terms.grid.near]\nexperiments = [\"one\"]\nwhere = { rtt_ms = 50 }\n\
     [terms.grid.unrun]\nexperiments = [\"later\"]\nx = \"rtt_ms\"\n\
+    [terms.quantity]\nmean_init = \"SELECT sum(init_ns) / 1e9 / count(*) FROM page_object\"\n\
+    mean_send = \"SELECT sum(send_ns) / 1e9 / count(*) FROM page_object\"\n\
+    mean_wait = \"SELECT sum(wait_ns) / 1e9 / count(*) FROM page_object\"\n\
+    mean_receive = \"SELECT sum(receive_ns) / 1e9 / count(*) FROM page_object\"\n\
     [[claim]]\nid = \"c\"\nwaits_for = [\"x\"]\n";
 
 /// A figure that shows `show`.
@@ -87,9 +89,10 @@ fn page(figures: &str) -> String {
     let (_, source) = study.experiments().next().expect("an experiment");
     let plan = resolve(&source, &Library::default()).unwrap_or_else(|error| panic!("{error}"));
     let filled = toy::filled_store(&plan);
-    let hearing: Hearing = hear(study, &filled.store, USUAL, None, &Library::default())
-        .unwrap_or_else(|error| panic!("{error}"));
-    html(&[hearing], &filled.store).unwrap_or_else(|error| panic!("{error}"))
+    let result: StudyResult =
+        evaluate_study(study, &filled.store, USUAL, None, &Library::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+    html(&[result], &filled.store).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The rows below a figure's picture.
@@ -158,18 +161,14 @@ fn what_was_not_run_is_said() {
 
 #[test]
 fn what_is_wrong_with_a_figure_is_said_with_its_place() {
-    let refusal = |text: &str| {
-        let experiments = BTreeSet::from(["one", "later"]);
-        let terms = Clauses::of_study(&study(text)).unwrap().terms;
-        Figures::read("s", text, &experiments, terms).unwrap_err().to_string()
-    };
+    let refusal = |text: &str| Figures::of_study(&study(text)).unwrap_err().to_string();
     let of = |show: &str| refusal(&format!("format = 1\n{}", figure("1", show)));
     let boxes = "kind = \"boxes\"\nscope = { on = [\"rtt\"] }\nof = \"plt\"\ny = \"s\"\n";
     let unknown = of(&format!("{boxes}lines = [{{ name = \"H3\", arm = \"h3\" }}]"));
     assert_eq!(unknown, "s/figures.toml: `1`: show: there is no [arm.h3]");
     let elsewhere = of(&format!("{boxes}lines = []").replace("rtt", "bandwidth"));
     assert_eq!(elsewhere, "s/figures.toml: `1`: show: there is no [grid.bandwidth]");
-    assert!(of("kind = \"pies\"").contains("unknown variant `pies`"));
+    assert!(of("kind = \"pies\"\nlines = []").contains("unknown kind of figure `pies`"));
     let key = of(&format!("{boxes}lines = []\ncolour = \"red\""));
     assert!(key.contains("unknown field `colour`"), "{key}");
     let twice = format!(

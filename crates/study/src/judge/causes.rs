@@ -4,18 +4,19 @@
 //! cause: clauses like those of claims, or verdicts of the claims themselves, in some laboratory and with some
 //! number of loads. So causes are judged, too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use super::{Clause, Clauses, Filter, Grid, Terms, Verdict};
-use crate::{CAUSES, Laboratory, Study, StudyError, StudyExperiment, known_format, typed};
+use super::terms::MoreTerms;
+use super::{Clause, Clauses, Terms, Verdict};
+use crate::{CAUSES, Laboratory, Study, StudyError, StudyExperiment};
 use scenario::choice;
 
 choice! {
     /// Origin of a cause.
-    pub enum Whose, "cause" {
+    pub enum CauseKind, "cause" {
         /// The set-up of the study: its measurement is right, but does not generalize.
         SetUp = "set-up",
         /// A defect of the study: its statement does not follow from its measurement.
@@ -35,7 +36,7 @@ pub struct Cause {
     /// The claims.
     pub of: Vec<String>,
     /// Origin of the cause.
-    pub lies_in: Whose,
+    pub lies_in: CauseKind,
     /// The explanation.
     pub why: String,
     /// The laboratory in which it shows.
@@ -64,43 +65,18 @@ struct RawCauses {
     causes: Vec<Cause>,
 }
 
-/// Terms that only causes need.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MoreTerms {
-    #[serde(default, rename = "arm")]
-    arms: BTreeMap<String, Filter>,
-    #[serde(default, rename = "grid")]
-    grids: BTreeMap<String, Grid>,
-}
-
-/// The causes of `study`, and the terms of its claims extended by theirs; no causes if the study has no such
-/// file.
-///
-/// # Errors
-/// The mistake in the file, with its position.
-pub(super) fn read(study: &Study, clauses: &Clauses) -> Result<(Terms, Vec<Cause>), StudyError> {
-    let mut terms = clauses.terms.clone();
-    let Some(text) = study.files.get(CAUSES) else { return Ok((terms, Vec::new())) };
-    let raw: RawCauses = typed(&study.name, CAUSES, text)?;
-    known_format(&study.name, CAUSES, raw.format)?;
-    let wrong = |entry: &str, field: &str, why: String| StudyError::Field {
-        study: study.name.clone(),
-        file: CAUSES.to_owned(),
-        entry: entry.to_owned(),
-        field: field.to_owned(),
-        why,
-    };
-    terms.arms.extend(raw.terms.arms);
-    terms.grids.extend(raw.terms.grids);
-    let is_experiment = |id: &str| study.setup.experiments.iter().any(|it| it.id == id);
-    if let Some(why) = terms.mistake(is_experiment) {
-        return Err(wrong("terms", "arm, grid", why));
+/// The terms of the claims of `study` extended by those of its causes, and the causes; none if the study has no
+/// such file.
+pub(super) fn read(study: &Study, terms: Terms) -> Result<(Terms, Vec<Cause>), StudyError> {
+    if !study.files.contains_key(CAUSES) {
+        return Ok((terms, Vec::new()));
     }
+    let raw: RawCauses = study.parsed(CAUSES, |raw: &RawCauses| raw.format)?;
+    let terms = study.extended(CAUSES, terms, raw.terms)?;
     for cause in &raw.causes {
         let name = cause.of.first().map_or("", String::as_str);
         if let Some((field, why)) = cause.mistake(study, &terms) {
-            return Err(wrong(name, field, why));
+            return Err(study.wrong(CAUSES, name, field, why));
         }
     }
     Ok((terms, raw.causes))
@@ -112,8 +88,7 @@ impl Cause {
         if self.of.is_empty() {
             return Some(("of", "it is the cause of no claim".to_owned()));
         }
-        let is_claim = |id: &String| study.claims.iter().any(|claim| claim.id == *id);
-        if let Some(other) = self.of.iter().find(|id| !is_claim(id)) {
+        if let Some(other) = self.of.iter().find(|id| !study.has_claim(id)) {
             return Some(("of", format!("claims.toml has no claim `{other}`")));
         }
         if self.clauses.is_empty() == self.come_to.is_empty() {
@@ -152,7 +127,7 @@ impl Cause {
 
 /// Experiments that causes need besides the study's usual runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct CauseRun {
     /// The laboratory.
     pub laboratory: Laboratory,
     /// Number of loads of each cell, if not the study's.
@@ -165,15 +140,15 @@ pub struct Run {
 ///
 /// # Errors
 /// A mistake in its clauses or causes.
-pub fn runs_for_causes(study: &Study) -> Result<Vec<Run>, StudyError> {
+pub fn runs_for_causes(study: &Study) -> Result<Vec<CauseRun>, StudyError> {
     let clauses = Clauses::of_study(study)?;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<CauseRun> = Vec::new();
     for cause in &clauses.causes {
         let experiments = clauses.experiments_of(cause);
         let (laboratory, loads) = (cause.laboratory, cause.loads);
         match runs.iter_mut().find(|run| (run.laboratory, run.loads) == (laboratory, loads)) {
             Some(run) => run.experiments.extend(experiments),
-            None => runs.push(Run { laboratory, loads, experiments }),
+            None => runs.push(CauseRun { laboratory, loads, experiments }),
         }
     }
     Ok(runs)

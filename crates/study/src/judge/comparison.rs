@@ -1,31 +1,33 @@
 //! A study's [reduced grid](ReducedGrid) in both worlds: agreement between the verdicts with the kernel's TCP
 //! and with the simulator's.
 //!
-//! Both worlds are judged by the study's own clauses, as far as the grid has cells for them. A claim that needs
+//! ComparedClaim worlds are judged by the study's own clauses, as far as the grid has cells for them. A claim that needs
 //! cells outside the grid is not covered and counts nowhere; likewise a claim for which a world has no complete
 //! run of an experiment. A claim that only one of the worlds can judge counts as a disagreement.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::ops::AddAssign;
 
-use super::measured::complete_run;
+use super::measurements::complete_run;
+use super::table::{Table, clause, escaped};
 use super::verdict::judge_covered;
-use super::{Clauses, HearingError, Judged, Measured, Verdict};
-use crate::{Depth, Manner, ReducedExperiment, ReducedGrid, Study};
+use super::{ClaimResult, Clauses, EvaluationError, Measurements, Verdict, percentage};
+use crate::{DIGITS, Depth, ReducedExperiment, ReducedGrid, RunMode, Study};
 use report::Punctuality;
 use scenario::World;
 use scenario::experiment::Catalogue;
-use store::{RunId, RunRow, Store, StoreError};
+use store::{RunRow, Store};
 
 /// A study in both worlds.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct WorldComparison {
     /// The study.
     pub study: Study,
     /// The reduced experiments.
     pub experiments: Vec<ReducedRuns>,
     /// Its claims, in the order of their file.
-    pub claims: Vec<Both>,
+    pub claims: Vec<ComparedClaim>,
     /// Punctuality of the emulator.
     pub punctuality: Punctuality,
 }
@@ -47,18 +49,20 @@ pub struct ReducedRuns {
 
 /// A claim, judged in both worlds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Both {
+pub struct ComparedClaim {
     /// By the simulator's TCP.
-    pub simulated: Judged,
+    pub simulated: ClaimResult,
     /// By the kernel's.
-    pub emulated: Judged,
+    pub emulated: ClaimResult,
 }
 
 /// Relation of two verdicts on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The same verdict.
-    Same,
+    /// Both confirm or both refute.
+    Decided,
+    /// Both are inconclusive.
+    Inconclusive,
     /// One world decides; the repetitions of the other are inconclusive.
     Undecided,
     /// One confirms and the other refutes, or one cannot be judged.
@@ -69,18 +73,7 @@ pub enum Agreement {
 
 /// Counts of claims by the relation of their verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreements {
-    /// Both confirm or both refute.
-    pub decided: usize,
-    /// Both are inconclusive.
-    pub inconclusive: usize,
-    /// Exactly one is inconclusive.
-    pub undecided: usize,
-    /// They contradict each other.
-    pub opposite: usize,
-    /// Not judged in either world.
-    pub not_covered: usize,
-}
+pub struct AgreementCounts([usize; 5]);
 
 /// Compares the worlds by the complete runs of the study's reduced grid in `store`.
 ///
@@ -91,68 +84,52 @@ pub fn compare(
     store: &Store,
     depth: Depth,
     catalogue: &dyn Catalogue,
-) -> Result<Comparison, HearingError> {
+) -> Result<WorldComparison, EvaluationError> {
     let clauses = Clauses::of_study(&study)?;
+    let queries = clauses.terms.queries();
     let grid = ReducedGrid::of_study(&study)?;
-    let in_world = |world| grid.experiments(&study, Manner { depth, world }, catalogue);
+    let in_world = |world| grid.experiments(&study, RunMode { depth, world }, catalogue);
     let (simulated, emulated) = (in_world(World::Sim)?, in_world(World::Emu)?);
-    let mut worlds = [Measured::new(), Measured::new()];
+    let mut worlds = [Measurements::default(), Measurements::default()];
     let mut experiments = Vec::new();
     let mut punctuality = Punctuality::default();
-    for pair in simulated.iter().zip(&emulated) {
-        let runs = both_runs(store, [pair.0, pair.1])?;
-        let mut never_on_time = 0;
-        if let Some([_, emulated]) = runs {
-            never_on_time =
-                store.journeys(emulated)?.iter().filter(|it| it.failure.is_some()).count();
-            take_punctuality(store, emulated, &mut punctuality)?;
-        }
-        for (at, experiment) in [pair.0, pair.1].into_iter().enumerate() {
-            let Some(runs) = runs else { continue };
-            let (id, cells) = (&experiment.id, experiment.published.cells());
-            worlds[at].gather(store, runs[at], id, &clauses.quantities(id), cells)?;
-        }
-        let runs = match runs {
-            Some([simulated, emulated]) => Some([store.run(simulated)?, store.run(emulated)?]),
-            None => None,
-        };
-        let ReducedExperiment { id, plan, .. } = pair.1;
+    for (simulated, emulated) in simulated.iter().zip(&emulated) {
+        let ReducedExperiment { id, plan, .. } = emulated;
         let (cells, repetitions) = (plan.cells().len(), plan.repetitions());
-        experiments.push(ReducedRuns { id: id.clone(), cells, repetitions, never_on_time, runs });
+        let mut reduced =
+            ReducedRuns { id: id.clone(), cells, repetitions, never_on_time: 0, runs: None };
+        let complete = |it: &ReducedExperiment| complete_run(store, &it.plan.digest());
+        if let (Some(sim), Some(emu)) = (complete(simulated)?, complete(emulated)?) {
+            for ((world, run), experiment) in
+                worlds.iter_mut().zip([sim, emu]).zip([simulated, emulated])
+            {
+                let asked = (&queries, &clauses.quantities(id));
+                world.gather(store, run, id, asked, experiment.published.cells())?;
+            }
+            reduced.never_on_time =
+                store.journeys(emu)?.iter().filter(|it| it.failure.is_some()).count();
+            for visit in store.visits(emu)? {
+                store.emulation(visit.key)?.iter().for_each(|visit| punctuality.take(visit));
+            }
+            reduced.runs = Some([store.run(sim)?, store.run(emu)?]);
+        }
+        experiments.push(reduced);
     }
-    let judged = |world| judge_covered(&study.claims, &clauses, world, &study.files);
-    let both = judged(&worlds[0]).into_iter().zip(judged(&worlds[1]));
-    let claims = both.map(|(simulated, emulated)| Both { simulated, emulated }).collect();
-    Ok(Comparison { study, experiments, claims, punctuality })
+    let [simulated, emulated] =
+        worlds.map(|world| judge_covered(&study.claims, &clauses, &world, &study.files));
+    let both = simulated.into_iter().zip(emulated);
+    let claims = both.map(|(simulated, emulated)| ComparedClaim { simulated, emulated }).collect();
+    Ok(WorldComparison { study, experiments, claims, punctuality })
 }
 
-/// The complete runs of an experiment in both worlds; `None` if one is missing.
-fn both_runs(
-    store: &Store,
-    worlds: [&ReducedExperiment; 2],
-) -> Result<Option<[RunId; 2]>, StoreError> {
-    let [simulated, emulated] = worlds.map(|it| complete_run(store, &it.plan.digest()));
-    Ok(simulated?.zip(emulated?).map(<[RunId; 2]>::from))
-}
-
-fn take_punctuality(
-    store: &Store,
-    run: RunId,
-    punctuality: &mut Punctuality,
-) -> Result<(), StoreError> {
-    for visit in store.visits(run)? {
-        store.emulation(visit.key)?.iter().for_each(|visit| punctuality.take(visit));
-    }
-    Ok(())
-}
-
-impl Both {
+impl ComparedClaim {
     /// The relation of the verdicts.
     pub fn agreement(&self) -> Agreement {
         use Verdict::{Confirmed, Inconclusive, Open, Refuted, Untestable};
         match (&self.simulated.verdict, &self.emulated.verdict) {
             (Untestable, _) | (Open(_), Open(_)) => Agreement::NotCovered,
-            (one, other) if one == other => Agreement::Same,
+            (Inconclusive, Inconclusive) => Agreement::Inconclusive,
+            (one, other) if one == other => Agreement::Decided,
             (Inconclusive, Confirmed | Refuted) | (Confirmed | Refuted, Inconclusive) => {
                 Agreement::Undecided
             }
@@ -161,12 +138,12 @@ impl Both {
     }
 }
 
-impl Comparison {
+impl WorldComparison {
     /// Counts of its claims.
-    pub fn agreements(&self) -> Agreements {
-        let mut counted = Agreements::default();
-        self.claims.iter().for_each(|claim| counted.take(claim));
-        counted
+    pub fn agreements(&self) -> AgreementCounts {
+        let mut counts = AgreementCounts::default();
+        self.claims.iter().for_each(|claim| counts.0[claim.agreement() as usize] += 1);
+        counts
     }
 
     /// Number of scenarios that were run in both worlds, and of journeys in each world.
@@ -184,54 +161,171 @@ impl Comparison {
     }
 }
 
-impl Agreements {
-    fn take(&mut self, claim: &Both) {
-        let counter = match claim.agreement() {
-            Agreement::Same if claim.simulated.verdict == Verdict::Inconclusive => {
-                &mut self.inconclusive
-            }
-            Agreement::Same => &mut self.decided,
-            Agreement::Undecided => &mut self.undecided,
-            Agreement::Opposite => &mut self.opposite,
-            Agreement::NotCovered => &mut self.not_covered,
-        };
-        *counter += 1;
+impl AgreementCounts {
+    /// The number of claims with this relation.
+    pub fn of(&self, agreement: Agreement) -> usize {
+        self.0[agreement as usize]
     }
 
-    /// Claims that the grid covers.
+    /// Claims with the same verdict in both worlds.
+    pub fn same(&self) -> usize {
+        self.of(Agreement::Decided) + self.of(Agreement::Inconclusive)
+    }
+
+    /// Claims judged in a world at least.
     pub fn covered(&self) -> usize {
-        self.decided + self.inconclusive + self.undecided + self.opposite
+        self.same() + self.of(Agreement::Undecided) + self.of(Agreement::Opposite)
     }
 
-    /// The share of the covered claims with the same verdict in both worlds, in per cent.
+    /// The share of the same verdicts among the covered ones, in per cent.
     pub fn share(&self) -> Option<f64> {
-        percent(self.decided + self.inconclusive, self.covered())
+        share_of(self.same(), self.covered())
     }
 
-    /// The same share among the claims that are decided in both worlds.
+    /// The same among the claims that both worlds decide.
     pub fn decided_share(&self) -> Option<f64> {
-        percent(self.decided, self.decided + self.opposite)
+        let decided = self.of(Agreement::Decided);
+        share_of(decided, decided + self.of(Agreement::Opposite))
     }
 }
 
-impl AddAssign for Agreements {
-    fn add_assign(&mut self, other: Agreements) {
-        self.decided += other.decided;
-        self.inconclusive += other.inconclusive;
-        self.undecided += other.undecided;
-        self.opposite += other.opposite;
-        self.not_covered += other.not_covered;
+impl AddAssign for AgreementCounts {
+    fn add_assign(&mut self, other: AgreementCounts) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
     }
 }
 
-fn percent(part: usize, whole: usize) -> Option<f64> {
+fn share_of(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+/// The comparison of both worlds as a page (`docs/studies-emulated.md`); `commands` regenerate it.
+pub fn comparison_markdown(comparisons: &[WorldComparison], commands: &str) -> String {
+    let mut page = format!("{HEAD}\n    {commands}\n\n{}", summary(comparisons));
+    comparisons.iter().for_each(|comparison| section(&mut page, comparison));
+    page
+}
+
+const HEAD: &str = "\
+# Five studies, carried by a kernel's TCP
+
+Written by a program from a store of runs. A **reduced grid** of each study - `studies/*/emulated.toml`, some of its cells over fewer repetitions - is run twice: in simulation, and in the
+[emulated world](emulation.md), where the kernel's TCP carries the same loads over the same links in real time. In both the TCP is that of Linux 6, which is not the studies'; so what
+is confirmed or refuted here says nothing of the studies ([studies.md](studies.md) does), only whether simulation and kernel would judge them alike.
+
+Both worlds are judged by the same clauses (`studies/*/clauses.toml`), as far as the grid has cells for them: a clause over many cells is read over those that are there, one that must
+hold on so many curves must hold on all if there are fewer. A claim that asks for cells which are not there is **not covered** and counts nowhere. Two verdicts are the **same** if both confirm,
+both refute, or both are inconclusive; else they differ: **undecided** if one of them is inconclusive, **opposite** if one confirms what the other refutes or if one world
+has nothing to judge by. The agreement is the share of the same among all that are covered; beside it stands the share of the same among those that both worlds decide.
+
+Loads in real time repeat in their description only: made anew, some verdicts that hang on chance turn.
+
+Made by:
+";
+
+fn summary(comparisons: &[WorldComparison]) -> Table {
+    let mut table = Table::new(&[
+        "study",
+        ">cells",
+        ">journeys in each world",
+        ">claims covered",
+        ">the same (of those inconclusive)",
+        ">undecided",
+        ">opposite",
+        ">agreement",
+        ">among the decided",
+    ]);
+    let mut row = |name: &str, (cells, journeys): (usize, u64), counts: &AgreementCounts| {
+        table.row([
+            name.to_owned(),
+            cells.to_string(),
+            journeys.to_string(),
+            counts.covered().to_string(),
+            format!("{} ({})", counts.same(), counts.of(Agreement::Inconclusive)),
+            counts.of(Agreement::Undecided).to_string(),
+            counts.of(Agreement::Opposite).to_string(),
+            percentage(counts.share()),
+            percentage(counts.decided_share()),
+        ]);
+    };
+    let mut all = AgreementCounts::default();
+    let (mut cells, mut journeys) = (0, 0);
+    for comparison in comparisons {
+        let (name, size) = (&comparison.study.name, comparison.size());
+        row(&format!("[{name}](#{name})"), size, &comparison.agreements());
+        all += comparison.agreements();
+        (cells, journeys) = (cells + size.0, journeys + size.1);
+    }
+    if comparisons.len() > 1 {
+        row("**all**", (cells, journeys), &all);
+    }
+    table
+}
+
+fn section(page: &mut String, comparison: &WorldComparison) {
+    let mut experiments = Table::new(&[
+        "experiment",
+        ">cells",
+        ">repetitions",
+        "digest of the simulated run",
+        "of the emulated run",
+        ">journeys that were never on time",
+    ]);
+    for it in &comparison.experiments {
+        let digest = |run: &RunRow| {
+            run.digest.as_deref().unwrap_or("-").chars().take(DIGITS).collect::<String>()
+        };
+        let digests = it.runs.as_ref().map(|runs| [digest(&runs[0]), digest(&runs[1])]);
+        let [sim, emu] =
+            digests.unwrap_or_else(|| ["not run in both worlds".to_owned(), String::new()]);
+        let (cells, late) = (it.cells.to_string(), it.never_on_time.to_string());
+        experiments.row([it.id.clone(), cells, it.repetitions.to_string(), sim, emu, late]);
+    }
+    let _ = write!(page, "\n## {}\n\n{experiments}\n", comparison.study.name);
+    for (what, value) in comparison.punctuality.facts() {
+        let _ = writeln!(page, "- {what}: {value}");
+    }
+    let mut claims = Table::new(&["claim", "simulated", "emulated", ""]);
+    for claim in &comparison.claims {
+        let agreement = match claim.agreement() {
+            Agreement::NotCovered => continue,
+            Agreement::Decided | Agreement::Inconclusive => "the same",
+            Agreement::Undecided => "**undecided**",
+            Agreement::Opposite => "**opposite**",
+        };
+        let ComparedClaim { simulated, emulated } = claim;
+        claims.row([
+            format!("`{}`", simulated.id),
+            side(simulated, emulated, claim.agreement()),
+            side(emulated, simulated, claim.agreement()),
+            agreement.to_owned(),
+        ]);
+    }
+    let _ = write!(page, "\n{claims}");
+    let left_out = comparison.not_covered();
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.into_iter().collect();
+        let _ = write!(page, "\nNot covered: `{}`.\n", names.join("`, `"));
+    }
+}
+
+/// The verdict of one world, with the findings that differ from the other's where the verdicts do.
+fn side(claim: &ClaimResult, other: &ClaimResult, agreement: Agreement) -> String {
+    let mut text = escaped(&claim.verdict.to_string());
+    for (index, found) in claim.findings.iter().enumerate() {
+        let beside = other.findings.get(index).map(|it| it.finding.outcome);
+        let is_same = matches!(agreement, Agreement::Decided | Agreement::Inconclusive);
+        if !is_same && beside != Some(found.finding.outcome) {
+            let _ = write!(text, "<br>{}", clause(found));
+        }
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::Grounds;
+    use crate::judge::LoadCount;
     use store::toy;
     use testbed::tour::Library;
 
@@ -275,7 +369,7 @@ mod tests {
         let (study, library) = (study(), Library::default());
         let grid = ReducedGrid::of_study(&study).unwrap();
         let [simulated, emulated] = [World::Sim, World::Emu].map(|world| {
-            let manner = Manner { depth: Depth::Usual, world };
+            let manner = RunMode { depth: Depth::Usual, world };
             grid.experiments(&study, manner, &library).unwrap().remove(0).plan
         });
         let mut filled = toy::filled_store(&simulated);
@@ -289,10 +383,11 @@ mod tests {
         assert_eq!(whole.size(), (4, 24));
         let everywhere = &whole.claims[0];
         assert!(!matches!(everywhere.emulated.verdict, Verdict::Open(_)), "{everywhere:?}");
-        assert_eq!(everywhere.agreement(), Agreement::Same, "the toy has one world");
+        let same = [Agreement::Decided, Agreement::Inconclusive];
+        assert!(same.contains(&everywhere.agreement()), "the toy has one world");
         assert_eq!(whole.not_covered(), BTreeSet::from(["in-between"]));
         assert_eq!(whole.agreements().share(), Some(100.0));
-        let page = crate::judge::comparison_markdown(&[whole], "farlink study run s --world emu");
+        let page = comparison_markdown(&[whole], "farlink study run s --world emu");
         assert!(
             page.contains("| [s](#s) | 4 | 24 | 1 | 1 (0) | 0 | 0 | 100 % | 100 % |"),
             "{page}"
@@ -300,15 +395,15 @@ mod tests {
         assert!(page.contains("Not covered: `in-between`."), "{page}");
     }
 
-    fn both(simulated: Verdict, emulated: Verdict) -> Both {
-        let judged = |verdict| Judged {
+    fn both(simulated: Verdict, emulated: Verdict) -> ComparedClaim {
+        let judged = |verdict| ClaimResult {
             id: "c".to_owned(),
             verdict,
             findings: Vec::new(),
-            grounds: Grounds::default(),
+            loads: LoadCount::default(),
             reading: None,
         };
-        Both { simulated: judged(simulated), emulated: judged(emulated) }
+        ComparedClaim { simulated: judged(simulated), emulated: judged(emulated) }
     }
 
     fn open() -> Verdict {
@@ -319,8 +414,8 @@ mod tests {
     fn verdicts_agree_if_they_are_the_same() {
         use Verdict::*;
         let of = |one, other| both(one, other).agreement();
-        assert_eq!(of(Refuted, Refuted), Agreement::Same);
-        assert_eq!(of(Inconclusive, Inconclusive), Agreement::Same);
+        assert_eq!(of(Refuted, Refuted), Agreement::Decided);
+        assert_eq!(of(Inconclusive, Inconclusive), Agreement::Inconclusive);
         assert_eq!(of(Confirmed, Refuted), Agreement::Opposite);
         assert_eq!(of(Inconclusive, Refuted), Agreement::Undecided);
         assert_eq!(of(Confirmed, Inconclusive), Agreement::Undecided);
@@ -332,7 +427,7 @@ mod tests {
     #[test]
     fn shares_are_of_what_is_covered() {
         use Verdict::*;
-        let mut counted = Agreements::default();
+        let mut counted = AgreementCounts::default();
         assert_eq!((counted.share(), counted.decided_share()), (None, None));
         let verdicts = [
             (Confirmed, Confirmed),
@@ -343,8 +438,10 @@ mod tests {
             (Confirmed, Refuted),
             (open(), open()),
         ];
-        verdicts.into_iter().for_each(|(one, other)| counted.take(&both(one, other)));
-        assert_eq!((counted.covered(), counted.not_covered), (6, 1));
+        for (one, other) in verdicts {
+            counted.0[both(one, other).agreement() as usize] += 1;
+        }
+        assert_eq!((counted.covered(), counted.of(Agreement::NotCovered)), (6, 1));
         assert_eq!(counted.share(), Some(100.0 * 4.0 / 6.0));
         assert_eq!(counted.decided_share(), Some(75.0));
         let mut twice = counted;

@@ -1,61 +1,119 @@
-//! An expression's value in a draw.
+//! Values of expressions: one number, or numbers at the positions of a grid.
 
-use super::series::{self, Place, Value};
-use super::{Draw, Expression, Fault, Frame, Function, Tree};
-use statistics::{crossing, spearman};
+use super::{ClauseError, Dataset, Expression, Function, Resample, Tree};
+use statistics::{Line, crossing, spearman};
 
-/// The value of `expression` in a draw.
-///
-/// # Errors
-/// If it uses several numbers where one is required, or nothing is left of a series.
-pub fn value(expression: &Expression, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
-    let value = tree(expression.tree(), frame, draw)?;
-    match &value {
-        Value::Series(points) if points.is_empty() => Err(Fault::Clause(format!(
+/// A position on a grid: a curve, and an x on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridPosition {
+    /// The curve: an index into [`Dataset::cases`].
+    pub case: usize,
+    /// The value on the grid's axis; 0 without an axis.
+    pub x: f64,
+}
+
+/// Numbers at positions, in order.
+pub type Series = Vec<(GridPosition, f64)>;
+
+/// Value of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A single number.
+    Number(f64),
+    /// Numbers at several positions.
+    Series(Series),
+}
+
+impl Value {
+    /// Applies `f` to every number.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Value {
+        match self {
+            Value::Number(number) => Value::Number(f(number)),
+            Value::Series(points) => {
+                Value::Series(points.into_iter().map(|(at, y)| (at, f(y))).collect())
+            }
+        }
+    }
+
+    /// Applies `f` to both at their common positions; a single number applies everywhere.
+    #[must_use]
+    pub fn zip(self, other: Value, f: impl Fn(f64, f64) -> f64) -> Value {
+        match (self, other) {
+            (one, Value::Number(b)) => one.map(|a| f(a, b)),
+            (Value::Number(a), other) => other.map(|b| f(a, b)),
+            (Value::Series(one), Value::Series(other)) => {
+                let at_both = one.into_iter().filter_map(|(at, a)| {
+                    let (_, b) = other.iter().find(|(there, _)| *there == at)?;
+                    Some((at, f(a, *b)))
+                });
+                Value::Series(at_both.collect())
+            }
+        }
+    }
+
+    /// Its points; a single number lies at the first position.
+    pub fn points(self) -> Series {
+        match self {
+            Value::Series(points) => points,
+            Value::Number(number) => vec![(GridPosition { case: 0, x: 0.0 }, number)],
+        }
+    }
+
+    /// Its numbers.
+    pub fn numbers(self) -> Vec<f64> {
+        self.points().into_iter().map(|(_, y)| y).collect()
+    }
+
+    /// Its only number; the count of numbers if there are several.
+    fn single(self) -> Result<f64, usize> {
+        match &self.numbers()[..] {
+            [number] => Ok(*number),
+            several => Err(several.len()),
+        }
+    }
+}
+
+/// The value of `expression` in a resample.
+pub fn value(
+    expression: &Expression,
+    dataset: &Dataset,
+    resample: &Resample,
+) -> Result<Value, ClauseError> {
+    match tree(expression.tree(), dataset, resample)? {
+        Value::Series(points) if points.is_empty() => Err(ClauseError::Invalid(format!(
             "`{expression}` is nowhere: its parts have no place in common"
         ))),
-        _ => Ok(value),
+        value => Ok(value),
     }
 }
 
 /// The value of an expression that is a single number.
-///
-/// # Errors
-/// If it is several numbers.
-pub fn number(expression: &Expression, frame: &Frame, draw: &Draw) -> Result<f64, Fault> {
-    let value = value(expression, frame, draw)?;
-    single(value).map_err(|count| {
-        Fault::Clause(format!("`{expression}` has {count} numbers where one is needed: take its median, or judge by case"))
+pub fn number(
+    expression: &Expression,
+    dataset: &Dataset,
+    resample: &Resample,
+) -> Result<f64, ClauseError> {
+    value(expression, dataset, resample)?.single().map_err(|count| {
+        ClauseError::Invalid(format!("`{expression}` has {count} numbers where one is needed: take its median, or judge by case"))
     })
 }
 
-fn single(value: Value) -> Result<f64, usize> {
-    match value {
-        Value::Number(number) => Ok(number),
-        Value::Series(points) => match points.as_slice() {
-            [(_, y)] => Ok(*y),
-            several => Err(several.len()),
-        },
-    }
-}
-
-fn tree(it: &Tree, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
+fn tree(it: &Tree, dataset: &Dataset, resample: &Resample) -> Result<Value, ClauseError> {
     match it {
         Tree::Number(number) => Ok(Value::Number(*number)),
-        Tree::Leaf(leaf) => Ok(frame.value(leaf, draw)),
-        Tree::Both(operator, a, b) => {
-            let (a, b) = (tree(a, frame, draw)?, tree(b, frame, draw)?);
+        Tree::Leaf(leaf) => Ok(dataset.value(leaf, resample)),
+        Tree::Binary(operator, a, b) => {
+            let (a, b) = (tree(a, dataset, resample)?, tree(b, dataset, resample)?);
             Ok(a.zip(b, |a, b| operator.apply(a, b)))
         }
         Tree::Call(function, arguments) => {
-            let values: Result<Vec<Value>, Fault> =
-                arguments.iter().map(|argument| tree(argument, frame, draw)).collect();
-            let values = values?;
-            let is_empty =
-                matches!(values.last(), Some(Value::Series(points)) if points.is_empty());
-            call(*function, values, frame).ok_or_else(|| match is_empty {
-                true => Fault::Nothing(function.to_string()),
-                false => Fault::Clause(format!(
+            let values = arguments.iter().map(|argument| tree(argument, dataset, resample));
+            let values = values.collect::<Result<Vec<Value>, ClauseError>>()?;
+            let is_empty = matches!(values.last(), Some(Value::Series(it)) if it.is_empty());
+            call(*function, values, dataset).ok_or_else(|| match is_empty {
+                true => ClauseError::TooFewLoads(function.to_string()),
+                false => ClauseError::Invalid(format!(
                     "`{function}` has too little to be taken of, or too much"
                 )),
             })
@@ -64,110 +122,146 @@ fn tree(it: &Tree, frame: &Frame, draw: &Draw) -> Result<Value, Fault> {
 }
 
 /// The value of a function; `None` if there are too few points, or several where it needs one.
-fn call(function: Function, mut arguments: Vec<Value>, frame: &Frame) -> Option<Value> {
+fn call(function: Function, mut arguments: Vec<Value>, dataset: &Dataset) -> Option<Value> {
     let last = arguments.pop()?;
     let mut first = arguments.into_iter();
     let mut next = || first.next();
-    let number = |value: Value| single(value).ok();
-    Some(match function {
-        Function::Abs => last.map(f64::abs),
-        Function::Ln => last.map(libm::log),
-        Function::Median => Value::Number(series::median(&last.numbers())?),
-        Function::Mean => Value::Number(mean(&last.numbers())?),
-        Function::Min => Value::Number(last.numbers().into_iter().reduce(f64::min)?),
-        Function::Max => Value::Number(last.numbers().into_iter().reduce(f64::max)?),
-        Function::At => {
-            let x = number(next()?)?;
-            let mut points = last.points();
-            points.retain(|(place, _)| place.x == x);
-            Value::Number(number(Value::Series(points))?)
-        }
+    let mut next_number = || next()?.single().ok();
+    let number = match function {
+        Function::Abs => return Some(last.map(f64::abs)),
+        Function::Ln => return Some(last.map(libm::log)),
         Function::From => {
-            let (low, high) = (number(next()?)?, number(next()?)?);
+            let (low, high) = (next_number()?, next_number()?);
             let mut points = last.points();
-            points.retain(|(place, _)| (low..=high).contains(&place.x));
-            Value::Series(points)
+            points.retain(|(at, _)| (low..=high).contains(&at.x));
+            return Some(Value::Series(points));
         }
-        Function::Least => first.fold(last, |least, other| least.zip(other, f64::min)),
-        Function::Slope => Value::Number(series::line(&last.points())?.slope),
-        Function::RSquared => Value::Number(series::line(&last.points())?.r_squared),
-        Function::RankCorrelation => {
-            Value::Number(series::rank_correlation(&last.points()).unwrap_or(0.0))
+        Function::Least => {
+            return Some(first.fold(last, |least, other| least.zip(other, f64::min)));
         }
+        Function::Across => return Some(Value::Series(across(last.points()))),
+        Function::AlongLog => {
+            let log = |(at, y): (GridPosition, f64)| (GridPosition { x: libm::log(at.x), ..at }, y);
+            return Some(Value::Series(last.points().into_iter().map(log).collect()));
+        }
+        Function::Crossovers => return by_case(leads(next()?, last), dataset, crossover),
+        Function::Medians => {
+            return by_case(last.points(), dataset, |it| median(&Value::Series(it).numbers()));
+        }
+        Function::Means => {
+            return by_case(last.points(), dataset, |it| mean(&Value::Series(it).numbers()));
+        }
+        Function::Median => median(&last.numbers())?,
+        Function::Mean => mean(&last.numbers())?,
+        Function::Min => last.numbers().into_iter().reduce(f64::min)?,
+        Function::Max => last.numbers().into_iter().reduce(f64::max)?,
+        Function::At => {
+            let x = next_number()?;
+            let mut points = last.points();
+            points.retain(|(at, _)| at.x == x);
+            Value::Series(points).single().ok()?
+        }
+        Function::Slope => line(&last.points())?.slope,
+        Function::RSquared => line(&last.points())?.r_squared,
         Function::Correlation => {
             let first = next()?;
-            // Both series at their common places.
+            // Both series at their common positions.
             let (x, y) = (first.clone().zip(last.clone(), |x, _| x), first.zip(last, |_, y| y));
-            Value::Number(spearman(&x.numbers(), &y.numbers()).unwrap_or(0.0))
+            spearman(&x.numbers(), &y.numbers()).unwrap_or(0.0)
         }
         Function::Above => {
-            let limit = number(next()?)?;
-            let above = last.numbers().into_iter().filter(|y| *y > limit).count();
-            Value::Number(above as f64)
+            let limit = next_number()?;
+            last.numbers().into_iter().filter(|y| *y > limit).count() as f64
         }
         Function::Share => {
-            let (low, high) = (number(next()?)?, number(next()?)?);
+            let (low, high) = (next_number()?, next_number()?);
             let numbers = last.numbers();
             let within = numbers.iter().filter(|y| (low..=high).contains(*y)).count();
-            Value::Number(series::percent(within, numbers.len()))
+            percent(within, numbers.len())
         }
-        Function::Crossover => Value::Number(crossover(leads(next()?, last))?),
-        Function::Crossovers => of_curves(leads(next()?, last), frame, crossover)?,
-        Function::Medians => of_curves(last.points(), frame, |points| {
-            series::median(&points.into_iter().map(|(_, y)| y).collect::<Vec<_>>())
-        })?,
-        Function::Means => of_curves(last.points(), frame, |points| {
-            let numbers: Vec<f64> = points.into_iter().map(|(_, y)| y).collect();
-            mean(&numbers)
-        })?,
-        Function::Across => Value::Series(across(last.points())),
-        Function::AlongLog => {
-            let log = |(Place { case, x }, y)| (Place { case, x: libm::log(x) }, y);
-            Value::Series(last.points().into_iter().map(log).collect())
-        }
-    })
+        Function::Crossover => crossover(leads(next()?, last))?,
+    };
+    Some(Value::Number(number))
+}
+
+/// The line through points.
+pub fn line(points: &[(GridPosition, f64)]) -> Option<Line> {
+    Line::fit(&points.iter().map(|(at, y)| (at.x, *y)).collect::<Vec<_>>())
+}
+
+/// The rank correlation of points with their x.
+pub fn rank_correlation(points: &[(GridPosition, f64)]) -> Option<f64> {
+    let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(at, y)| (at.x, *y)).unzip();
+    spearman(&x, &y)
+}
+
+/// The median of numbers, of which some may be infinite; NaN if one is NaN.
+pub fn median(numbers: &[f64]) -> Option<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        _ if sorted.iter().any(|number| number.is_nan()) => Some(f64::NAN),
+        odd if odd % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
 }
 
 fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// The mean of all curves at each x, in its order.
-fn across(mut points: Vec<(Place, f64)>) -> Vec<(Place, f64)> {
+/// The share of `count` in `all`, in per cent.
+pub fn percent(count: usize, all: usize) -> f64 {
+    100.0 * count as f64 / all.max(1) as f64
+}
+
+/// The mean of all curves, position by position.
+fn across(mut points: Series) -> Series {
     points.sort_by(|(a, _), (b, _)| a.x.total_cmp(&b.x));
     let same_x = points.chunk_by(|(a, _), (b, _)| a.x == b.x);
-    let middle = |points: &[(Place, f64)]| {
+    let middle = |points: &[(GridPosition, f64)]| {
         let sum: f64 = points.iter().map(|(_, y)| y).sum();
-        (Place { case: 0, x: points[0].0.x }, sum / points.len() as f64)
+        (GridPosition { case: 0, x: points[0].0.x }, sum / points.len() as f64)
     };
     same_x.map(middle).collect()
 }
 
-/// The lead of the first over the second: second less first.
-fn leads(first: Value, second: Value) -> Vec<(Place, f64)> {
+/// The amount by which the first lies below the second.
+pub fn leads(first: Value, second: Value) -> Series {
     second.zip(first, |second, first| second - first).points()
 }
 
-/// A number for each curve, over the fact that tells curves apart: its number, or else the curve's index.
-fn of_curves(
-    points: Vec<(Place, f64)>,
-    frame: &Frame,
-    of: impl Fn(Vec<(Place, f64)>) -> Option<f64>,
-) -> Option<Value> {
+/// A number for each curve, over the value that tells the curves apart, or over their numbers.
+fn by_case(points: Series, dataset: &Dataset, of: impl Fn(Series) -> Option<f64>) -> Option<Value> {
     let curve = |(case, label): (usize, &String)| {
-        let own: Vec<(Place, f64)> =
-            points.iter().filter(|(place, _)| place.case == case).copied().collect();
+        let own = points.iter().filter(|(at, _)| at.case == case).copied().collect();
         let x = label.parse().unwrap_or(case as f64);
-        Some((Place { case: 0, x }, of(own)?))
+        Some((GridPosition { case: 0, x }, of(own)?))
     };
-    frame.cases().iter().enumerate().map(curve).collect::<Option<Vec<_>>>().map(Value::Series)
+    dataset.cases().iter().enumerate().map(curve).collect::<Option<Series>>().map(Value::Series)
 }
 
-/// The x from which leads stay above 0, by the rule of [`crossing`]; infinite if there is none, `None` for
-/// several curves.
-fn crossover(leads: Vec<(Place, f64)>) -> Option<f64> {
+/// The x from which a lead stays positive, infinite if it never does; `None` for several curves or none.
+pub fn crossover(leads: Series) -> Option<f64> {
     let is_one_curve = leads.windows(2).all(|pair| pair[0].0.x < pair[1].0.x);
-    let leads: Vec<(f64, f64)> = leads.iter().map(|(Place { x, .. }, lead)| (*x, *lead)).collect();
+    let leads: Vec<(f64, f64)> = leads.iter().map(|(at, lead)| (at.x, *lead)).collect();
     (is_one_curve && !leads.is_empty())
         .then(|| crossing(&leads).map_or(f64::INFINITY, |crossing| crossing.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_with_crossovers_that_never_come() {
+        let never = f64::INFINITY;
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[1.0, 2.0, never, 3.0]), Some(2.5));
+        assert_eq!(median(&[never, 1.0, never]), Some(never));
+        assert_eq!(median(&[]), None);
+        assert!(median(&[1.0, f64::NAN]).unwrap().is_nan());
+    }
 }

@@ -2,20 +2,18 @@
 
 use std::fmt::Write;
 
-use super::tally::{Counted, Tally};
-use super::{Evidence, Found, Hearing, Judged, Verdict, laboratories, reasons};
-use crate::{Claim, DIGITS, Laboratory};
+use super::table::{Table, clause, escaped, named};
+use super::{
+    CauseKind, CauseResult, ClaimResult, Counted, ExperimentRun, StudyResult, Tally, percentage,
+};
+use crate::{Claim, DIGITS, Laboratory, LaboratoryKind, SetupChange, SetupChanges};
 
 /// The page of these studies; `command` regenerates it.
-pub fn markdown(hearings: &[Hearing], command: &str) -> String {
-    let mut page = String::new();
-    page.push_str(HEAD);
-    if hearings.iter().any(|hearing| !hearing.chances.is_empty()) {
-        page.push_str(DEEP);
-    }
-    let _ = write!(page, "\nMade by:\n\n    {command}\n\n");
-    summary(&mut page, hearings);
-    hearings.iter().for_each(|hearing| study(&mut page, hearing));
+pub fn markdown(results: &[StudyResult], command: &str) -> String {
+    let is_deep = results.iter().any(|result| !result.frequencies.is_empty());
+    let mut page = format!("{HEAD}{}", if is_deep { DEEP } else { "" });
+    let _ = write!(page, "\nMade by:\n\n    {command}\n\n{}", summary(results));
+    results.iter().for_each(|result| study(&mut page, result));
     page
 }
 
@@ -46,115 +44,241 @@ the study. Beside each stands **how often the study's own number of loads** woul
 size, twenty at most, and each is judged like the study's own run.
 ";
 
-fn summary(page: &mut String, hearings: &[Hearing]) {
-    page.push_str("| study | what is counted | claims | facts | confirmed | refuted | inconclusive | open | untestable | non-discriminating | rate |\n");
-    page.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+fn summary(results: &[StudyResult]) -> Table {
+    let mut table = Table::new(&[
+        "study",
+        "what is counted",
+        ">claims",
+        ">facts",
+        ">confirmed",
+        ">refuted",
+        ">inconclusive",
+        ">open",
+        ">untestable",
+        ">non-discriminating",
+        ">rate",
+    ]);
     let kinds = [
         (Counted::Findings, "facts"),
         (Counted::Strong, "strongly supported"),
         (Counted::Restatements, "restated inputs"),
     ];
     for (counted, what) in kinds {
+        let mut tallies = Vec::new();
         let mut all = Tally::default();
-        for hearing in hearings {
-            let tally = Tally::of(hearing, counted);
-            all = all.plus(tally);
-            row(page, &format!("[{0}](#{0})", hearing.study.name), what, &tally);
+        for result in results {
+            let tally = Tally::of(result, counted);
+            all += tally;
+            tallies.push((format!("[{0}](#{0})", result.study.name), tally));
         }
-        if hearings.len() > 1 {
-            row(page, "**all**", what, &all);
+        if results.len() > 1 {
+            tallies.push(("**all**".to_owned(), all));
+        }
+        for (study, tally) in tallies.into_iter().filter(|(_, tally)| tally.claims > 0) {
+            let head = [study, what.to_owned(), tally.claims.to_string()];
+            let counts = tally.counts().map(|count| format!("{count:.1}"));
+            let facts = std::iter::once(format!("{:.0}", tally.facts));
+            table
+                .row(head.into_iter().chain(facts).chain(counts).chain([percentage(tally.rate())]));
         }
     }
+    table
 }
 
-fn row(page: &mut String, study: &str, what: &str, tally: &Tally) {
-    if tally.claims == 0 {
-        return;
+fn study(page: &mut String, result: &StudyResult) {
+    let setup = &result.study.setup;
+    let mut experiments = Table::new(&[
+        "experiment",
+        ">journeys",
+        "digest of the run",
+        "not as the study did it: waits for",
+    ]);
+    for ExperimentRun { id, run, waits_for } in &result.experiments {
+        let (journeys, digest) = match run {
+            Some(run) => (run.journeys.to_string(), short(run.digest.as_deref().unwrap_or("-"))),
+            None => ("not run".to_owned(), String::new()),
+        };
+        experiments.row([id.clone(), journeys, digest, escaped(&waits_for.join(", "))]);
     }
-    let rate = tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %"));
-    let Tally { claims, confirmed, refuted, inconclusive, open, untestable, facts, .. } = tally;
-    let blind = tally.non_discriminating;
-    let _ = writeln!(
-        page,
-        "| {study} | {what} | {claims} | {facts:.0} | {confirmed:.1} | {refuted:.1} | {inconclusive:.1} | {open:.1} | {untestable:.1} | {blind:.1} | {rate} |"
-    );
-}
-
-fn study(page: &mut String, hearing: &Hearing) {
-    let setup = &hearing.study.setup;
-    let hash = &hearing.study.setup_digest()[..DIGITS];
     let _ = write!(
         page,
-        "\n## {}\n\n{} ({}). {}\n\nSet-up {hash}.\n\n| experiment | journeys | digest of the run | not as the study did it: waits for |\n|---|--:|---|---|\n",
-        hearing.study.name, setup.title, setup.year, setup.question
+        "\n## {}\n\n{} ({}). {}\n\nSet-up {}.\n\n{experiments}\n{}",
+        result.study.name,
+        setup.title,
+        setup.year,
+        setup.question,
+        short(&result.study.setup_digest()),
+        claims(result)
     );
-    hearing.experiments.iter().for_each(|evidence| experiment(page, evidence));
-    let is_deep = !hearing.chances.is_empty();
-    let (head, rule) =
-        if is_deep { (" by as many loads as the study's |", "---|") } else { ("", "") };
-    let _ = write!(
-        page,
-        "\n| claim | published | ours | verdict |{head} wrong laboratories that confirm it | loads |\n|---|---|---|---|{rule}---|--:|\n"
-    );
-    for (index, (it, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
-        let chance = hearing.chances.get(index).map(|chance| format!(" {chance} |"));
-        claim(page, it, judged, &chance.unwrap_or_default(), &wrongly(hearing, index));
+    causes(page, result);
+    changes(page, &result.study.changes);
+    laboratories(page, result);
+}
+
+fn short(digest: &str) -> String {
+    digest.chars().take(DIGITS).collect()
+}
+
+fn claims(result: &StudyResult) -> Table {
+    let mut columns = vec!["claim", "published", "ours", "verdict"];
+    if !result.frequencies.is_empty() {
+        columns.push("by as many loads as the study's");
     }
-    reasons::sections(page, hearing);
-    laboratories::section(page, hearing);
-}
-
-/// The wrong laboratories that confirm a claim.
-fn wrongly(hearing: &Hearing, claim: usize) -> String {
-    let names = hearing.confirmed_wrongly(claim);
-    let names: Vec<&str> = names.into_iter().map(Laboratory::name).collect();
-    match hearing.is_non_discriminating(claim) {
-        true => "all four: non-discriminating".to_owned(),
-        false => names.join(", "),
+    columns.extend(["wrong laboratories that confirm it", ">loads"]);
+    let mut table = Table::new(&columns);
+    for (index, (claim, judged)) in result.study.claims.iter().zip(&result.claims).enumerate() {
+        let wrong: Vec<&str> =
+            result.confirmed_wrongly(index).into_iter().map(Laboratory::name).collect();
+        let wrong = match result.is_non_discriminating(index) {
+            true => "all four: non-discriminating".to_owned(),
+            false => wrong.join(", "),
+        };
+        let frequency = result.frequencies.get(index).map(ToString::to_string);
+        let [first, second, third, fourth, last] = row(claim, judged);
+        let cells = [first, second, third, fourth].into_iter().chain(frequency);
+        table.row(cells.chain([wrong, last]));
     }
+    table
 }
 
-fn experiment(page: &mut String, Evidence { id, run, waits_for }: &Evidence) {
-    let waits_for = cell(&waits_for.join(", "));
-    let _ = match run {
-        Some(run) => {
-            let digest = run.digest.as_deref().unwrap_or("-");
-            let digest = &digest[..DIGITS.min(digest.len())];
-            writeln!(page, "| {id} | {} | {digest} | {waits_for} |", run.journeys)
-        }
-        None => writeln!(page, "| {id} | not run | | {waits_for} |"),
-    };
-}
-
-fn claim(page: &mut String, claim: &Claim, judged: &Judged, chance: &str, wrongly: &str) {
-    let one = |found: &Found| {
-        format!("`{}` {}", found.clause.replace('|', "\\|"), cell(&found.finding.to_string()))
-    };
-    let mut ours: Vec<String> = judged.findings.iter().map(one).collect();
-    ours.extend(judged.reading.as_ref().map(|reading| format!("(read as: {})", cell(reading))));
+/// A claim with its verdict, and the loads behind it.
+fn row(claim: &Claim, judged: &ClaimResult) -> [String; 5] {
     let restated = if claim.restates_inputs { ", restated" } else { "" };
+    let mut ours: Vec<String> = judged.findings.iter().map(clause).collect();
+    ours.extend(judged.reading.as_ref().map(|it| format!("(read as: {})", escaped(it))));
     let verdict = match &judged.verdict {
-        Verdict::Open(_) => judged.verdict.to_string(),
+        open if open.is_open() => open.to_string(),
         settled => format!("**{settled}**"),
     };
-    let failed = match judged.grounds.failed {
+    let failed = match judged.loads.failed {
         0 => String::new(),
         failed => format!(", {failed} failed"),
     };
-    let _ = writeln!(
-        page,
-        "| `{}` ({}{restated}) {} | {} | {} | {} |{chance} {wrongly} | {}{failed} |",
-        claim.id,
-        claim.strength,
-        cell(&claim.statement),
-        cell(&claim.published),
+    let statement = escaped(&claim.statement);
+    [
+        format!("`{}` ({}{restated}) {statement}", claim.id, claim.strength),
+        escaped(&claim.published),
         ours.join("<br>"),
-        cell(&verdict),
-        judged.grounds.loads,
+        escaped(&verdict),
+        format!("{}{failed}", judged.loads.all),
+    ]
+}
+
+fn causes(page: &mut String, result: &StudyResult) {
+    let unconfirmed = result.unconfirmed();
+    if unconfirmed.is_empty() && result.causes.is_empty() {
+        return;
+    }
+    let mut table =
+        Table::new(&["claims", "where the cause lies", "cause", "what shows it", "answer"]);
+    for it in &result.causes {
+        let place = it.cause.place();
+        let place = (!place.is_empty()).then(|| format!("{}:", place.trim_start()));
+        let shows: Vec<String> = place.into_iter().chain(it.findings.iter().map(clause)).collect();
+        table.row([
+            named(&it.cause.of),
+            it.cause.lies_in.described().to_owned(),
+            escaped(&it.cause.why),
+            shows.join("<br>"),
+            format!("**{}**", escaped(&it.answer())),
+        ]);
+    }
+    let is_shown = |id: &&&str| result.causes_of(id).any(CauseResult::is_shown);
+    let shown = unconfirmed.iter().filter(is_shown).count();
+    let is_unknown = |id: &&str| result.causes_of(id).next().is_none();
+    let unknown: Vec<&str> = unconfirmed.iter().copied().filter(is_unknown).collect();
+    if !unknown.is_empty() {
+        let none = String::new;
+        table.row([named(&unknown), "not known".to_owned(), none(), none(), none()]);
+    }
+    let _ = write!(
+        page,
+        "\nStrong claims that are refuted or inconclusive: {}; a run shows a cause of {shown}.\n\n{table}",
+        unconfirmed.len()
     );
 }
 
-/// Text escaped for a table cell.
-pub(super) fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
+impl CauseKind {
+    /// Short description.
+    fn described(self) -> &'static str {
+        match self {
+            CauseKind::SetUp => "the study's set-up",
+            CauseKind::Defect => "the study's defect",
+            CauseKind::Ours => "ours",
+            CauseKind::Chance => "too few loads",
+        }
+    }
+}
+
+fn changes(page: &mut String, SetupChanges { changes, are_complete, .. }: &SetupChanges) {
+    if !are_complete {
+        page.push_str("\n**The set-up was changed in a way that is not listed.**\n");
+    }
+    if changes.is_empty() {
+        return;
+    }
+    let columns = ["set-up since", "changed after the first judging", "reason", "verdicts moved"];
+    let mut table = Table::new(&columns);
+    for SetupChange { to, what, reason, moved } in changes {
+        let moved = moved.iter().map(|it| {
+            format!("{} to {}: {} ({})", it.from, it.to, it.claims.len(), named(&it.claims))
+        });
+        table.row([to.clone(), escaped(what), escaped(reason), joined(moved)]);
+    }
+    let _ = write!(page, "\n{table}");
+}
+
+fn joined(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() { "none".to_owned() } else { items.join("; ") }
+}
+
+fn laboratories(page: &mut String, result: &StudyResult) {
+    let kinds = [
+        (LaboratoryKind::Wrong, "wrong laboratory"),
+        (LaboratoryKind::Unstated, "unstated, chosen otherwise"),
+    ];
+    for (kind, title) in kinds {
+        let columns = [title, ">confirmed", ">refuted", ">inconclusive", "verdicts that turn"];
+        let mut table = Table::new(&columns);
+        for laboratory in Laboratory::of_kind(kind) {
+            let none = String::new;
+            let [name, changed] = match result.in_laboratory(laboratory) {
+                None => [laboratory.to_string(), "not run".to_owned()],
+                Some(there) if there.is_same => {
+                    [laboratory.to_string(), "none: nothing of it is in this study".to_owned()]
+                }
+                Some(there) => {
+                    let count = |name| {
+                        there.verdicts.iter().filter(|it| it.name() == name).count().to_string()
+                    };
+                    let loads =
+                        there.loads.map_or(String::new(), |loads| format!(", {loads} loads"));
+                    table.row([
+                        format!("{laboratory}{loads}"),
+                        count("confirmed"),
+                        count("refuted"),
+                        count("inconclusive"),
+                        changed(result, there),
+                    ]);
+                    continue;
+                }
+            };
+            table.row([name, none(), none(), none(), changed]);
+        }
+        let _ = write!(page, "\n{table}");
+    }
+}
+
+/// Changed verdicts, grouped by the kind of change.
+fn changed(result: &StudyResult, there: &super::LaboratoryResult) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for it in result.changed_verdicts(there) {
+        let way = format!("{} to {}", it.before, it.after);
+        match groups.iter_mut().find(|(known, _)| *known == way) {
+            Some((_, claims)) => claims.push(it.claim),
+            None => groups.push((way, vec![it.claim])),
+        }
+    }
+    joined(groups.iter().map(|(way, ids)| format!("{way}: {} ({})", ids.len(), named(ids))))
 }

@@ -1,423 +1,333 @@
-//! Quantities of a load: named queries over the store's rows.
+//! Quantities of a load: SQL queries over its rows.
+//!
+//! The rows of one load at a time lie in the tables of [`load.sql`](TABLES), in memory. Quantities that any study needs
+//! are listed in [`COMMON`]; others are defined by a study's `clauses.toml`.
 
-mod arrival;
-mod between;
-mod idle;
-mod means;
-mod over_time;
-mod packets;
-mod phases;
-mod requests;
-mod sent_again;
-mod timers;
-mod windows;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{ConnectionRecord, Event, ObjectRecord, Series};
+use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Proxied, Series};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::{Connection, OptionalExtension, Result as SqlResult, ToSql, params};
 
-pub use self::arrival::spread;
-pub use self::windows::stood;
+use super::Terms;
+use statistics::Sample;
+use store::{Store, StoreError, VisitRow};
 
-use scenario::choice;
-use store::VisitRow;
+/// Quantities of any study, by name. Times are in seconds, sizes in bytes, rates in kbit/s.
+pub const COMMON: [(&str, &str); 12] = [
+    ("plt", "SELECT plt_ns / 1e9 FROM visit"),
+    ("ttfb", "SELECT ttfb_ns / 1e9 FROM visit"),
+    // A mean of it is a share in per cent.
+    ("failed", "SELECT 100 * (plt_ns IS NULL) FROM visit"),
+    ("requests", "SELECT requests FROM visit"),
+    ("connections", "SELECT connections FROM visit"),
+    ("body_bytes", "SELECT body_bytes FROM visit"),
+    ("bytes_up", "SELECT wire_bytes_up FROM visit"),
+    ("throughput", "SELECT wire_bytes_down * 8.0 / 1e3 / (plt_ns / 1e9) FROM visit"),
+    // Without what pages send after loading.
+    ("objects", "SELECT count(*) FROM object WHERE kind <> 'Data'"),
+    ("hosts", "SELECT count(DISTINCT host) FROM object"),
+    ("wait", "SELECT median(wait_ns / 1e9) FROM arrived"),
+    (
+        "peak_throughput",
+        "SELECT peak_second(max(0, received_s - receive_ns / 1e9), received_s, body_bytes * 8.0 / 1e3) FROM page_object",
+    ),
+];
 
-choice! {
-    /// A numeric property of a load. Times are in seconds, sizes in bytes.
-    pub enum Quantity, "quantity" {
-        /// The page load time; a load that failed has none.
-        Plt = "plt",
-        /// The document's first byte.
-        Ttfb = "ttfb",
-        /// Load time over its physical floor.
-        Excess = "over_floor",
-        /// 100 if the load failed, else 0, so that a mean is a share in per cent.
-        Failed = "failed",
-        /// Requests that were sent.
-        Requests = "requests",
-        /// Connections that were opened.
-        Connections = "connections",
-        /// Bytes of bodies.
-        BodyBytes = "body_bytes",
-        /// Bytes on the wire towards the client, headers of every layer included.
-        BytesDown = "bytes_down",
-        /// Bytes on the wire towards the servers, likewise.
-        BytesUp = "bytes_up",
-        /// Retransmitted segments, both ways.
-        Retransmits = "retransmits",
-        /// Average throughput in kbit/s: bytes towards the client over the load time.
-        Throughput = "throughput",
-        /// Objects that arrived per second of the load.
-        ObjectRate = "object_rate",
-        /// From the first connection's SYN until it may carry a request, TLS included.
-        SetUp = "set_up",
-        /// Mean time of an object from its discovery to its last byte.
-        ObjectTime = "object_time",
-        /// Median time of an object before its request: blocked, name, connection, TLS.
-        Init = "init",
-        /// Median time of an object from its request to its first byte.
-        Wait = "wait",
-        /// Median time of an object from its first byte to its last.
-        Receive = "receive",
-        /// Median time of an object until its first byte: `init` and `wait` together.
-        InitAndWait = "init_and_wait",
-        /// The largest share of an object's time, in per cent, that handing over its request took.
-        SendShare = "send_share",
-        /// The 75th percentile of objects' time blocked.
-        Blocked75 = "blocked_p75",
-        /// The share of objects, in per cent, that were blocked for less than 50 ms.
-        BlockedBriefly = "blocked_below_50ms",
-        /// The maximum number of concurrent requests.
-        Concurrency = "concurrency",
-        /// Time at which nine tenths of the requests had been sent, from the end of the document.
-        RequestedAfterDocument = "requested_after_document",
-        /// Time at which half of the objects had arrived.
-        HalfOfObjects = "half_of_objects",
-        /// 100 if the page had loaded within 8 s, else 0.
-        Within8s = "within_8s",
-        /// 100 if the load failed or took more than a minute, else 0.
-        Over60s = "over_60s",
-        /// Servers that received requests.
-        Hosts = "hosts",
-        /// Objects of the page, without those requested after loading.
-        Objects = "objects",
-        /// Documents among them.
-        TextObjects = "text_objects",
-        /// Scripts and sheets among them.
-        CodeObjects = "code_objects",
-        /// All others among them.
-        OtherObjects = "other_objects",
-        /// Mean TCP handshake of the connections that were opened.
-        Open = "open",
-        /// Mean time from an object's discovery to its first byte.
-        FirstByte = "first_byte",
-        /// Mean time of an object before its request.
-        MeanInit = "mean_init",
-        /// Mean time of handing over the request.
-        MeanSend = "mean_send",
-        /// Mean time from the request to the first byte.
-        MeanWait = "mean_wait",
-        /// Mean time from the first byte to the last.
-        MeanReceive = "mean_receive",
-        /// Time before the request, in per cent of objects' time.
-        InitShare = "init_share",
-        /// Time of handing over the request, in per cent of objects' time.
-        MeanSendShare = "mean_send_share",
-        /// The share of objects, in per cent, that were blocked for longer than a round trip.
-        BlockedOverRtt = "blocked_over_rtt",
-        /// The share of objects, in per cent, whose first byte came no sooner than 0.98 round trips after the request.
-        WaitFromRtt = "wait_from_rtt",
-        /// The share of requests, in per cent, that fit a segment.
-        RequestsInSegment = "requests_in_segment",
-        /// Gaps of more than a round trip between one request and the next.
-        RequestGaps = "request_gaps",
-        /// The longest gap between two requests, in per cent of the span from the first to the last.
-        LongestGap = "longest_gap",
-        /// The peak rate of bodies in any second, in kbit/s.
-        PeakThroughput = "peak_throughput",
-        /// Connections that carried something.
-        ConnectionsUsed = "connections_used",
-        /// The mean of servers' congestion windows at the visit's end, in segments.
-        Window = "window",
-        /// The largest of them.
-        LargestWindow = "largest_window",
-        /// The share of servers' busy time, in per cent, in which flow control limited them.
-        FlowLimited = "flow_limited",
-        /// Segments that servers retransmitted.
-        SentAgain = "sent_again",
-        /// Needless retransmissions among them.
-        Needless = "sent_again_needlessly",
-        /// Needless retransmissions within 3 s of a radio promotion.
-        AfterPromotion = "sent_again_after_promotion",
-        /// All other needless retransmissions.
-        RadioUp = "sent_again_radio_up",
-        /// The median over bursts of the number of connections that retransmitted; bursts lie 1 s apart.
-        ConnectionsHit = "connections_hit",
-        /// The same, in per cent of the connections.
-        ConnectionsHitShare = "connections_hit_share",
-        /// Frequency with which requests went to a connection in recovery, among those that could have avoided
-        /// it, over the frequency expected by chance.
-        BoundToHit = "bound_to_hit",
-        /// Objects that a PEP sent unasked.
-        Promised = "promised",
-        /// The median time at the proxy from a request to the end of the origin's answer, in per cent of the
-        /// time until the last of it had left the proxy.
-        OriginShare = "origin_share",
-        /// The median time at the proxy from the origin's first byte to its last.
-        OriginDownload = "origin_download",
-        /// The median time from the origin's last byte at the proxy until the response's first byte left it: 0
-        /// where that was sooner.
-        ProxyQueue = "proxy_queue",
-        /// The total of these times, in per cent of objects' time.
-        ProxyQueueShare = "proxy_queue_share",
-        /// The mean of the bytes in flight towards the client over the load, all connections together.
-        InFlight = "in_flight",
-        /// Time at which half of the maximum bytes in flight were in flight.
-        HalfOfInFlight = "half_of_in_flight",
-        /// The share of servers' busy time, in per cent, in which at least 0.8 windows were in flight.
-        WindowFilled = "window_filled",
-        /// The share in which more than the window was in flight.
-        WindowOverfilled = "window_overfilled",
-        /// Number of times that a slow start threshold fell by 30 % or more since the previous visit.
-        ThresholdDrops = "threshold_drops",
-        /// The mean window, in segments, at the first data after a connection had been idle for longer than its timeout.
-        WindowAfterIdle = "window_after_idle",
-        /// The share of such idle times, in per cent, after which the slow start threshold was unchanged.
-        ThresholdKept = "threshold_kept",
-        /// The mean window after those idle times that were shorter than 5 s.
-        WindowAfterShortIdle = "window_after_short_idle",
-        /// Needless retransmissions within 3 s after those idle times.
-        SentAgainAfterShortIdle = "sent_again_after_short_idle",
-        /// Needless retransmissions within 3 s of the beginning of a radio promotion, by connections whose
-        /// timeout was longer than the promotion plus a round trip.
-        SentAgainDespiteTimeout = "sent_again_despite_timeout",
-        /// Connections with such a timeout at a promotion.
-        LongTimeouts = "long_timeouts",
-        /// Idle times longer than the timeout and shorter than 5 s.
-        ShortIdles = "short_idles",
-        /// Data rate to the client in the first second of the load, in kbit/s.
-        Second1 = "second_1",
-        /// Data rate to the client in the second second of the load, in kbit/s.
-        Second2 = "second_2",
-        /// Data rate to the client in the third second of the load, in kbit/s.
-        Second3 = "second_3",
-        /// Data rate to the client in the fourth second of the load, in kbit/s.
-        Second4 = "second_4",
-        /// Data rate to the client in the fifth second of the load, in kbit/s.
-        Second5 = "second_5",
-        /// Data rate to the client in the sixth second of the load, in kbit/s.
-        Second6 = "second_6",
-        /// Data rate to the client in the seventh second of the load, in kbit/s.
-        Second7 = "second_7",
-        /// Data rate to the client in the eighth second of the load, in kbit/s.
-        Second8 = "second_8",
-        /// Data rate to the client in the ninth second of the load, in kbit/s.
-        Second9 = "second_9",
-        /// Data rate to the client in the tenth second of the load, in kbit/s.
-        Second10 = "second_10",
-        /// The peak rate at the client over a tenth of a second, divided by the mean.
-        PeakToMean = "peak_to_mean",
-        /// Packets of less than 80 bytes, both ways.
-        TinyPackets = "tiny_packets",
-        /// Their share in per cent.
-        TinyShare = "tiny_share",
-        /// The share of packets of 1280 to 1500 bytes, in per cent.
-        LargeShare = "large_share",
-        /// The mean time of the radio from idle to connected.
-        Promotion = "promotion",
-        /// The mean time from the last packet until the radio left `CELL_DCH` for `CELL_FACH`.
-        QuietBeforeFach = "quiet_before_fach",
-        /// The mean quiet time in `CELL_FACH` until the radio was idle.
-        QuietInFach = "quiet_in_fach",
-        /// The mean time from the last packet until the radio was idle.
-        QuietBeforeIdle = "quiet_before_idle",
-    }
-    not_yet {}
-}
+const TABLES: &str = include_str!("load.sql");
 
 /// A load as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
-    /// The visit's own row.
     pub visit: &'a VisitRow,
-    /// Its objects.
     pub objects: &'a [ObjectRecord],
-    /// Its connections.
     pub connections: &'a [ConnectionRecord],
-    /// Its events.
     pub events: &'a [Event],
     /// Its time series, if recorded.
     pub series: Option<&'a Series>,
 }
 
-impl Quantity {
-    /// True if it needs more than the visit's own row.
-    pub fn needs_objects(self) -> bool {
-        use Quantity::*;
-        !matches!(
-            self,
-            Plt | Ttfb
-                | Excess
-                | Failed
-                | Requests
-                | Connections
-                | BodyBytes
-                | BytesDown
-                | BytesUp
-                | Retransmits
-                | Throughput
-                | Within8s
-                | Over60s
-        )
+/// The queries of a study's quantities.
+#[derive(Debug)]
+pub struct Queries {
+    sqlite: Connection,
+    quantities: BTreeMap<String, Query>,
+}
+
+#[derive(Debug)]
+struct Query {
+    sql: String,
+    /// The tables that it reads.
+    tables: BTreeSet<String>,
+}
+
+impl Queries {
+    /// The common quantities and those that `terms` define.
+    pub fn new(terms: &Terms) -> Result<Queries, String> {
+        let sqlite = open().map_err(|error| error.to_string())?;
+        for (name, select) in &terms.views {
+            sqlite
+                .execute_batch(&format!("CREATE VIEW {name} AS {select}"))
+                .map_err(|error| format!("[view.{name}]: {error}"))?;
+        }
+        let common = COMMON.iter().map(|(name, sql)| (*name, *sql));
+        let own = terms.quantities.iter().map(|(name, sql)| (name.as_str(), sql.as_str()));
+        let mut quantities = BTreeMap::new();
+        for (name, sql) in common.chain(own) {
+            let tables =
+                tables(&sqlite, sql).map_err(|error| format!("[quantity.{name}]: {error}"))?;
+            quantities.insert(name.to_owned(), Query { sql: sql.to_owned(), tables });
+        }
+        sqlite.set_prepared_statement_cache_capacity(2 * quantities.len() + 16);
+        Ok(Queries { sqlite, quantities })
     }
 
-    /// True if it needs the visit's events.
-    pub fn needs_events(self) -> bool {
-        use Quantity::*;
-        matches!(
-            self,
-            SentAgain
-                | Needless
-                | AfterPromotion
-                | RadioUp
-                | ConnectionsHit
-                | ConnectionsHitShare
-                | BoundToHit
-                | Promised
-                | OriginShare
-                | OriginDownload
-                | ProxyQueue
-                | ProxyQueueShare
-                | SentAgainAfterShortIdle
-                | SentAgainDespiteTimeout
-        )
+    /// The values of these quantities for a load in the store; those that it does not have are left out.
+    pub fn read<'q>(
+        &self,
+        store: &Store,
+        visit: &VisitRow,
+        quantities: &'q BTreeSet<String>,
+    ) -> Result<Vec<(&'q String, f64)>, StoreError> {
+        let needed = self.tables(quantities);
+        let needs = |tables: &[&str]| tables.iter().any(|table| needed.contains(table));
+        let key = visit.key;
+        let objects = if needs(&["object"]) { store.objects(key)? } else { Vec::new() };
+        let connections = if needs(&["connection"]) { store.connections(key)? } else { Vec::new() };
+        let events = if needs(&["event", "proxied"]) { store.events(key)? } else { Vec::new() };
+        let over_time =
+            ["series", "window_sample", "throughput", "packet_size", "radio_step", "departure"];
+        let series = if needs(&over_time) { store.series(key)? } else { None };
+        let (objects, connections, events) = (&objects[..], &connections[..], &events[..]);
+        let load = Load { visit, objects, connections, events, series: series.as_ref() };
+        Ok(self.values(load, quantities)?)
     }
 
-    /// True if it needs the time series.
-    pub fn needs_series(self) -> bool {
-        use Quantity::*;
-        matches!(self, OriginShare | ProxyQueue | ProxyQueueShare) || over_time::ALL.contains(&self)
+    /// The same for a load in memory.
+    fn values<'q>(
+        &self,
+        load: Load<'_>,
+        quantities: &'q BTreeSet<String>,
+    ) -> SqlResult<Vec<(&'q String, f64)>> {
+        let filling = self.sqlite.unchecked_transaction()?;
+        for table in self.tables(quantities) {
+            self.fill(table, load)?;
+        }
+        filling.commit()?;
+        let mut values = Vec::new();
+        for name in quantities {
+            let Some(query) = self.quantities.get(name) else { continue };
+            let mut query = self.sqlite.prepare_cached(&query.sql)?;
+            let value = query.query_row([], |row| row.get::<_, Option<f64>>(0)).optional()?;
+            values.extend(value.flatten().filter(|it| it.is_finite()).map(|it| (name, it)));
+        }
+        Ok(values)
     }
 
-    /// Its value for a load; `None` if the load has no such value.
-    pub fn of(self, load: Load<'_>) -> Option<f64> {
-        let Load { visit, objects, connections, events, .. } = load;
-        let plt = visit.plt_ns.map(seconds);
-        match self {
-            Quantity::Plt => plt,
-            Quantity::Ttfb => visit.ttfb_ns.map(seconds),
-            Quantity::Excess => Some(plt? / seconds(visit.floors?.graph_ns)),
-            Quantity::Failed => Some(hundred(plt.is_none())),
-            Quantity::Requests => Some(visit.requests as f64),
-            Quantity::Connections => Some(visit.connections as f64),
-            Quantity::BodyBytes => Some(visit.body_bytes as f64),
-            Quantity::BytesDown => Some(visit.wire_bytes_down as f64),
-            Quantity::BytesUp => Some(visit.wire_bytes_up as f64),
-            Quantity::Retransmits => Some(visit.retransmits? as f64),
-            Quantity::Throughput => Some(visit.wire_bytes_down as f64 * 8.0 / 1e3 / plt?),
-            Quantity::ObjectRate => Some(arrived(objects).count() as f64 / plt?),
-            Quantity::SetUp => set_up(connections),
-            Quantity::ObjectTime => mean(arrived(objects).map(|o| o.phases.total_ns())),
-            Quantity::Init => phases::middle(objects, 0.5, before_request),
-            Quantity::Wait => phases::middle(objects, 0.5, |o| o.phases.wait_ns),
-            Quantity::Receive => phases::middle(objects, 0.5, |o| o.phases.receive_ns),
-            Quantity::InitAndWait => {
-                phases::middle(objects, 0.5, |o| before_request(o) + o.phases.wait_ns)
+    fn tables(&self, quantities: &BTreeSet<String>) -> BTreeSet<&str> {
+        let queries = quantities.iter().filter_map(|name| self.quantities.get(name));
+        queries.flat_map(|query| query.tables.iter().map(String::as_str)).collect()
+    }
+
+    /// Replaces the rows of a table by those of a load.
+    fn fill(&self, table: &str, load: Load<'_>) -> SqlResult<()> {
+        self.sqlite.execute(&format!("DELETE FROM {table}"), [])?;
+        let mut insert: Option<rusqlite::CachedStatement<'_>> = None;
+        let mut put = |row: &[&dyn ToSql]| -> SqlResult<()> {
+            let insert = match &mut insert {
+                Some(insert) => insert,
+                none => {
+                    let places = vec!["?"; row.len()].join(", ");
+                    let sql = format!("INSERT INTO {table} VALUES ({places})");
+                    none.insert(self.sqlite.prepare_cached(&sql)?)
+                }
+            };
+            insert.execute(row).map(|_| ())
+        };
+        let none = Series::default();
+        let series = load.series.unwrap_or(&none);
+        match table {
+            "visit" => {
+                let v = load.visit;
+                put(params![
+                    v.started_at_ns,
+                    v.plt_ns,
+                    v.ttfb_ns,
+                    v.requests,
+                    v.connections,
+                    v.body_bytes,
+                    v.wire_bytes_down,
+                    v.wire_bytes_up
+                ])
             }
-            Quantity::SendShare => phases::send_share(objects),
-            Quantity::Blocked75 => phases::middle(objects, 0.75, |o| o.phases.blocked_ns),
-            Quantity::BlockedBriefly => phases::blocked_briefly(objects),
-            Quantity::Concurrency => phases::concurrency(objects),
-            Quantity::RequestedAfterDocument => phases::requested_after_document(objects),
-            Quantity::HalfOfObjects => phases::half_of_objects(objects, visit.started_at_ns),
-            Quantity::Within8s => Some(hundred(plt.is_some_and(|plt| plt < 8.0))),
-            Quantity::Over60s => Some(hundred(plt.is_none_or(|plt| plt > 60.0))),
-            Quantity::Hosts => Some(requests::hosts(objects)),
-            Quantity::Objects => Some(requests::of_kinds(objects, |_| true)),
-            Quantity::TextObjects => Some(requests::of_kinds(objects, |kind| kind == "Document")),
-            Quantity::CodeObjects => Some(requests::of_kinds(objects, requests::is_code)),
-            Quantity::OtherObjects => Some(requests::of_kinds(objects, |kind| {
-                kind != "Document" && !requests::is_code(kind)
-            })),
-            Quantity::Open => means::open(connections),
-            Quantity::FirstByte => means::first_byte(load),
-            Quantity::MeanInit => means::mean(load, before_request),
-            Quantity::MeanSend => means::mean(load, |object| object.phases.send_ns),
-            Quantity::MeanWait => means::mean(load, |object| object.phases.wait_ns),
-            Quantity::MeanReceive => means::mean(load, |object| object.phases.receive_ns),
-            Quantity::InitShare => means::share(load, before_request),
-            Quantity::MeanSendShare => means::share(load, |object| object.phases.send_ns),
-            Quantity::BlockedOverRtt => requests::over_rtt(load, |phases| phases.blocked_ns, 1.0),
-            Quantity::WaitFromRtt => requests::over_rtt(load, |phases| phases.wait_ns, 0.98),
-            Quantity::RequestsInSegment => requests::in_segment(objects),
-            Quantity::RequestGaps => requests::gaps(load),
-            Quantity::LongestGap => requests::longest_gap(load),
-            Quantity::PeakThroughput => arrival::peak(load),
-            Quantity::ConnectionsUsed => Some(connections.len() as f64),
-            Quantity::Window => means::window(connections),
-            Quantity::LargestWindow => {
-                connections.iter().map(|it| it.cwnd_down).max().map(f64::from)
+            "object" => load.objects.iter().try_for_each(|o| {
+                let p = o.phases;
+                let init = p.blocked_ns + p.dns_ns + p.connect_ns + p.tls_ns;
+                let request = o.request_header_bytes + o.request_body_bytes;
+                put(params![
+                    o.object,
+                    o.url.split('/').nth(2),
+                    o.kind,
+                    o.protocol,
+                    o.connection,
+                    o.discovered_at_ns,
+                    init,
+                    p.blocked_ns,
+                    p.send_ns,
+                    p.wait_ns,
+                    p.receive_ns,
+                    p.total_ns(),
+                    request,
+                    o.body_bytes,
+                    o.error
+                ])
+            }),
+            "connection" => load.connections.iter().enumerate().try_for_each(|(number, c)| {
+                put(params![
+                    number,
+                    c.host,
+                    c.opened_at_ns,
+                    c.connected_at_ns,
+                    c.secured_at_ns,
+                    c.closed_at_ns,
+                    c.srtt_down_ns,
+                    c.cwnd_down,
+                    c.busy_ns,
+                    c.flow_limited_ns
+                ])
+            }),
+            "event" => load.events.iter().try_for_each(|e| {
+                put(params![e.at_ns, e.kind.name(), e.object, e.connection, e.detail])
+            }),
+            // Of several proxies, the one that the client talks to.
+            "proxied" => load.events.iter().try_for_each(|event| {
+                let is_proxied = event.kind == EventKind::Proxied;
+                let steps = is_proxied.then(|| Proxied::read(event.at_ns, &event.detail)).flatten();
+                steps.filter(|it| it.behind == 0).map_or(Ok(()), |it| {
+                    put(params![
+                        event.object,
+                        it.asked_at_ns,
+                        it.origin_first_ns,
+                        it.origin_last_ns
+                    ])
+                })
+            }),
+            "series" => load.series.map_or(Ok(()), |series| put(params![series.since_ns])),
+            "window_sample" => series.windows.iter().enumerate().try_for_each(|(n, w)| {
+                put(params![
+                    n,
+                    w.connection,
+                    w.at_ns,
+                    w.cwnd,
+                    w.ssthresh,
+                    w.in_flight,
+                    w.in_flight_bytes,
+                    w.unsent_bytes,
+                    w.srtt_ns,
+                    w.rto_ns
+                ])
+            }),
+            "throughput" => series
+                .throughput
+                .iter()
+                .enumerate()
+                .try_for_each(|(tenth, it)| put(params![tenth, it.bytes_down])),
+            "packet_size" => {
+                series.packets.iter().try_for_each(|it| put(params![it.wire_bytes, it.down, it.up]))
             }
-            Quantity::FlowLimited => means::flow_limited(connections),
-            Quantity::SentAgain => Some(sent_again::all(events).len() as f64),
-            Quantity::Needless => Some(sent_again::needless(events).len() as f64),
-            Quantity::AfterPromotion => Some(sent_again::after_promotion(events) as f64),
-            Quantity::RadioUp => Some(sent_again::radio_up(events) as f64),
-            Quantity::ConnectionsHit => sent_again::connections_hit(events),
-            Quantity::ConnectionsHitShare => sent_again::connections_hit(events)
-                .map(|hit| 100.0 * hit / (connections.len() as f64).max(1.0)),
-            Quantity::BoundToHit => sent_again::bound_to_hit(load),
-            Quantity::Promised => between::promised(events),
-            Quantity::OriginShare => between::origin_share(load),
-            Quantity::OriginDownload => between::origin_download(events),
-            Quantity::ProxyQueue => between::queue(load),
-            Quantity::ProxyQueueShare => between::queue_share(load),
-            of_time => over_time::of(of_time, load),
+            "radio_step" => series.radio.iter().enumerate().try_for_each(|(n, it)| {
+                put(params![n, it.at_ns, it.from, it.to, it.by_packet, it.quiet_ns])
+            }),
+            _ => series
+                .departures
+                .iter()
+                .try_for_each(|it| put(params![it.object, it.first_at_ns, it.last_at_ns])),
         }
     }
 }
 
-/// A condition as 100 or 0, whose mean is a share in per cent.
-fn hundred(yes: bool) -> f64 {
-    if yes { 100.0 } else { 0.0 }
+/// An empty database with the tables of a load, and functions that SQLite lacks.
+fn open() -> SqlResult<Connection> {
+    let sqlite = Connection::open_in_memory()?;
+    sqlite.execute_batch(TABLES)?;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    sqlite.create_aggregate_function("median", 1, flags, Quantile)?;
+    sqlite.create_aggregate_function("quantile", 2, flags, Quantile)?;
+    sqlite.create_aggregate_function("peak_second", 3, flags, PeakSecond)?;
+    Ok(sqlite)
 }
 
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
+/// The tables that a query reads, directly or through views.
+fn tables(sqlite: &Connection, sql: &str) -> SqlResult<BTreeSet<String>> {
+    let mut roots = sqlite.prepare(&format!("EXPLAIN {sql}"))?;
+    let roots = roots.query_map([], |row| Ok((row.get::<_, String>(1)?, row.get::<_, i64>(3)?)))?;
+    let roots: BTreeSet<(String, i64)> = roots.collect::<SqlResult<_>>()?;
+    // Tables and their indexes.
+    let mut known =
+        sqlite.prepare("SELECT tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0")?;
+    let known = known.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    let known = known.collect::<SqlResult<Vec<(String, i64)>>>()?;
+    let is_read = |root: i64| roots.contains(&("OpenRead".to_owned(), root));
+    Ok(known.into_iter().filter(|(_, root)| is_read(*root)).map(|(table, _)| table).collect())
 }
 
-fn arrived(objects: &[ObjectRecord]) -> impl Iterator<Item = &ObjectRecord> {
-    objects.iter().filter(|object| object.error.is_none() && object.protocol != "cache")
+/// `median(x)` and `quantile(x, q)`, of type 7; values of NULL are left out.
+struct Quantile;
+
+impl Aggregate<(Vec<f64>, f64), Option<f64>> for Quantile {
+    fn init(&self, _: &mut Context<'_>) -> SqlResult<(Vec<f64>, f64)> {
+        Ok((Vec::new(), 0.5))
+    }
+
+    fn step(&self, row: &mut Context<'_>, (values, q): &mut (Vec<f64>, f64)) -> SqlResult<()> {
+        values.extend(row.get::<Option<f64>>(0)?);
+        if row.len() > 1 {
+            *q = row.get(1)?;
+        }
+        Ok(())
+    }
+
+    fn finalize(
+        &self,
+        _: &mut Context<'_>,
+        rows: Option<(Vec<f64>, f64)>,
+    ) -> SqlResult<Option<f64>> {
+        Ok(rows.and_then(|(values, q)| Some(Sample::new(values)?.quantile(q))))
+    }
 }
 
-fn before_request(object: &ObjectRecord) -> u64 {
-    let phases = object.phases;
-    phases.blocked_ns + phases.dns_ns + phases.connect_ns + phases.tls_ns
+/// `peak_second(begin, end, amount)`: the most of all amounts together in a second.
+struct PeakSecond;
+
+impl Aggregate<Vec<f64>, Option<f64>> for PeakSecond {
+    fn init(&self, _: &mut Context<'_>) -> SqlResult<Vec<f64>> {
+        Ok(Vec::new())
+    }
+
+    fn step(&self, row: &mut Context<'_>, seconds: &mut Vec<f64>) -> SqlResult<()> {
+        spread(seconds, row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, seconds: Option<Vec<f64>>) -> SqlResult<Option<f64>> {
+        Ok(seconds.and_then(|seconds| seconds.into_iter().reduce(f64::max)))
+    }
 }
 
-/// The times at which the request left the client and its last byte arrived.
-fn span(object: &ObjectRecord) -> (u64, u64) {
-    let from = object.discovered_at_ns + before_request(object);
-    (from, object.discovered_at_ns + object.phases.total_ns())
-}
-
-fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
-    let (mut sum, mut count) = (0, 0_u64);
-    values.for_each(|ns| {
-        sum += ns;
-        count += 1;
-    });
-    (count > 0).then(|| seconds(sum) / count as f64)
-}
-
-fn set_up(connections: &[ConnectionRecord]) -> Option<f64> {
-    let first = connections.iter().min_by_key(|connection| connection.opened_at_ns)?;
-    let ready = first.secured_at_ns.or(first.connected_at_ns)?;
-    Some(seconds(ready.saturating_sub(first.opened_at_ns)))
+/// Adds an amount evenly from `begin` to `end`, in seconds. The store knows when a body began and ended to arrive,
+/// not when each of its bytes did: for interleaved responses a peak is underestimated rather than overestimated.
+pub fn spread(seconds: &mut Vec<f64>, begin: f64, end: f64, amount: f64) {
+    let (first, last) = (begin.floor() as usize, end.floor() as usize);
+    if seconds.len() <= last {
+        seconds.resize(last + 1, 0.0);
+    }
+    let span = end - begin;
+    for (second, sum) in seconds.iter_mut().enumerate().take(last + 1).skip(first) {
+        let from = begin.max(second as f64);
+        let part = end.min(second as f64 + 1.0) - from;
+        *sum += if span > 0.0 { amount * part / span } else { amount };
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use store::toy;
-
-    /// A load and an object of it.
-    pub(super) fn any() -> (VisitRow, ObjectRecord) {
-        let filled = toy::filled_store(&toy::plan(1));
-        let visit = filled.store.visits(filled.run).unwrap().remove(0);
-        let object = filled.store.objects(visit.key).unwrap().remove(0);
-        (visit, object)
-    }
-
-    #[test]
-    fn a_load_that_failed_has_no_time() {
-        let (mut visit, _) = any();
-        let of = |quantity: Quantity, visit: &VisitRow| {
-            quantity.of(Load { visit, objects: &[], connections: &[], events: &[], series: None })
-        };
-        assert_eq!(of(Quantity::Failed, &visit), Some(0.0));
-        assert_eq!(of(Quantity::SetUp, &visit), None);
-        visit.plt_ns = None;
-        assert_eq!(of(Quantity::Plt, &visit), None);
-        assert_eq!(of(Quantity::Throughput, &visit), None);
-        assert_eq!(of(Quantity::Failed, &visit), Some(100.0));
-    }
-}
+mod tests;

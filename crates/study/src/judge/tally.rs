@@ -1,8 +1,9 @@
 //! Counts of verdicts: each fact has weight one, however many claims are about it.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
-use super::{Hearing, Judged, Verdict};
+use super::{StudyResult, Verdict};
 use crate::{Claim, Strength};
 
 /// Number of facts with each verdict. The claims of a fact share its weight, so numbers may be fractional.
@@ -47,58 +48,37 @@ impl Counted {
     }
 }
 
-/// Accessor of the tally's field in which a claim is counted.
-type Counter = fn(&mut Tally) -> &mut f64;
-
-/// The field for a claim's verdict.
-fn counter(judged: &Judged) -> Counter {
-    match judged.verdict {
-        Verdict::Confirmed => |tally| &mut tally.confirmed,
-        Verdict::Refuted => |tally| &mut tally.refuted,
-        Verdict::Inconclusive => |tally| &mut tally.inconclusive,
-        Verdict::Open(_) => |tally| &mut tally.open,
-        Verdict::Untestable => |tally| &mut tally.untestable,
-    }
-}
-
 impl Tally {
     /// Counts a study's verdicts.
-    pub fn of(hearing: &Hearing, counted: Counted) -> Tally {
-        let mut facts: BTreeMap<&str, Vec<Counter>> = BTreeMap::new();
-        let judged = hearing.study.claims.iter().zip(&hearing.judged).enumerate();
-        for (index, (claim, judged)) in judged.filter(|(_, (claim, _))| counted.takes(claim)) {
-            let counter: Counter = match hearing.is_non_discriminating(index) {
-                true => |tally| &mut tally.non_discriminating,
-                false => counter(judged),
-            };
-            facts.entry(&claim.fact).or_default().push(counter);
+    pub fn of(result: &StudyResult, counted: Counted) -> Tally {
+        let mut facts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let claims = result.study.claims.iter().enumerate();
+        for (index, claim) in claims.filter(|(_, claim)| counted.takes(claim)) {
+            facts.entry(&claim.fact).or_default().push(index);
         }
         let mut tally = Tally::default();
-        facts.values().for_each(|claims| tally.fact(claims));
+        for claims in facts.values() {
+            tally.facts += 1.0;
+            tally.claims += claims.len();
+            for index in claims {
+                let field = match &result.claims[*index].verdict {
+                    _ if result.is_non_discriminating(*index) => &mut tally.non_discriminating,
+                    Verdict::Confirmed => &mut tally.confirmed,
+                    Verdict::Refuted => &mut tally.refuted,
+                    Verdict::Inconclusive => &mut tally.inconclusive,
+                    Verdict::Open(_) => &mut tally.open,
+                    Verdict::Untestable => &mut tally.untestable,
+                };
+                *field += 1.0 / claims.len() as f64;
+            }
+        }
         tally
     }
 
-    fn fact(&mut self, claims: &[Counter]) {
-        self.facts += 1.0;
-        self.claims += claims.len();
-        for counter in claims {
-            *counter(self) += 1.0 / claims.len() as f64;
-        }
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Tally) -> Tally {
-        Tally {
-            claims: self.claims + other.claims,
-            facts: self.facts + other.facts,
-            confirmed: self.confirmed + other.confirmed,
-            refuted: self.refuted + other.refuted,
-            inconclusive: self.inconclusive + other.inconclusive,
-            open: self.open + other.open,
-            untestable: self.untestable + other.untestable,
-            non_discriminating: self.non_discriminating + other.non_discriminating,
-        }
+    /// Confirmed to non-discriminating, in this order.
+    pub fn counts(&self) -> [f64; 6] {
+        let Tally { confirmed, refuted, inconclusive, open, untestable, .. } = *self;
+        [confirmed, refuted, inconclusive, open, untestable, self.non_discriminating]
     }
 
     /// The confirmed share, in per cent, of what has been judged and discriminates; inconclusive verdicts stay
@@ -107,4 +87,22 @@ impl Tally {
         let judged = self.confirmed + self.refuted + self.inconclusive;
         (judged > 0.0).then(|| 100.0 * self.confirmed / judged)
     }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.claims += other.claims;
+        self.facts += other.facts;
+        self.confirmed += other.confirmed;
+        self.refuted += other.refuted;
+        self.inconclusive += other.inconclusive;
+        self.open += other.open;
+        self.untestable += other.untestable;
+        self.non_discriminating += other.non_discriminating;
+    }
+}
+
+/// A share in per cent, or `-`.
+pub fn percentage(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{share:.0} %"))
 }

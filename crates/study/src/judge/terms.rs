@@ -1,97 +1,151 @@
-//! Definitions of the terms in a study's clauses: arms, grids, published tables.
+//! Definitions of the terms in a study's clauses: arms, grids, published tables, quantities.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::facts::{self, Filter};
-use super::{Leaf, Quantity, Statistic};
+use super::facts::{self, Facts, Filter};
+use super::quantity::{COMMON, Queries};
+use super::{Leaf, Statistic};
+use crate::Study;
 
 /// The terms.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// The statistic over a cell's repetitions, where an expression does not name one.
+    /// The statistic of a cell's repetitions where an expression does not name one.
     pub statistic: Statistic,
-    /// The ways that are compared.
+    /// Ways of loading pages.
     #[serde(default, rename = "arm")]
     pub arms: BTreeMap<String, Filter>,
-    /// The grids over which they are compared.
+    /// Selections of cells.
     #[serde(default, rename = "grid")]
     pub grids: BTreeMap<String, Grid>,
-    /// The document's tables.
+    /// Columns of published tables.
     #[serde(default, rename = "published")]
     pub tables: BTreeMap<String, Column>,
+    /// Quantities of a load beside the common ones: SQL queries.
+    #[serde(default, rename = "quantity")]
+    pub quantities: BTreeMap<String, String>,
+    /// Views that these queries share.
+    #[serde(default, rename = "view")]
+    pub views: BTreeMap<String, String>,
 }
 
-/// Cells of some experiments, in order.
+/// Terms that a file adds to those of `clauses.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MoreTerms {
+    #[serde(default, rename = "arm")]
+    arms: BTreeMap<String, Filter>,
+    #[serde(default, rename = "grid")]
+    grids: BTreeMap<String, Grid>,
+    #[serde(default, rename = "published")]
+    tables: BTreeMap<String, Column>,
+}
+
+/// A selection of cells of some experiments.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// The experiments.
     pub experiments: Vec<String>,
-    /// Filter on their cells.
+    /// Narrows them.
     #[serde(default, rename = "where")]
     pub filter: Filter,
-    /// The fact that is the axis; `None` for a grid of single points.
+    /// The fact along the axis; without one, an arm has a single cell.
     pub x: Option<String>,
     /// The fact that tells curves apart.
     pub each: Option<String>,
 }
 
-/// A column of a table, over another.
+/// A column of a published table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// The file, within the study's folder.
     pub file: String,
-    /// The column that is the axis, or `row`: rows are counted, from 1.
+    /// The column of x, or `row`.
     pub x: String,
-    /// The column with the values.
     pub y: String,
 }
 
 impl Terms {
-    /// The quantity that a leaf asks of the loads of `experiment`, if any; `grid` is that of leaves that name none.
-    pub fn asked(&self, leaf: &Leaf, grid: Option<&str>, experiment: &str) -> Option<Quantity> {
+    /// The quantity that a leaf needs of the loads of `experiment`; `grid` is that of its clause.
+    pub fn asked(&self, leaf: &Leaf, grid: Option<&str>, experiment: &str) -> Option<String> {
         let Leaf::Measured { quantity, grid: own, .. } = leaf else { return None };
         let grid = self.grids.get(own.as_deref().or(grid)?)?;
-        grid.experiments.iter().any(|id| id == experiment).then_some(*quantity)
+        grid.experiments.iter().any(|id| id == experiment).then(|| quantity.clone())
     }
 
-    /// The undefined term of a leaf, or the missing grid if neither leaf nor clause names one.
+    /// True if a cell with these facts is one of an arm on a grid.
+    pub fn selects(&self, arm: &str, grid: &str, narrowed: &Filter, facts: &Facts) -> bool {
+        let (Some(arm), Some(grid)) = (self.arms.get(arm), self.grids.get(grid)) else {
+            return false;
+        };
+        [arm, &grid.filter, narrowed].iter().all(|filter| filter.takes(facts))
+            && facts.experiment().is_some_and(|id| grid.experiments.contains(&id))
+    }
+
+    /// The term of a leaf that is not defined.
     pub fn unknown(&self, leaf: &Leaf, clause_grid: Option<&str>) -> Option<String> {
-        match leaf {
-            Leaf::Published(table) => (!self.tables.contains_key(table))
-                .then(|| format!("there is no [published.{table}]")),
-            Leaf::Measured { arm, .. } if !self.arms.contains_key(arm) => {
-                Some(format!("there is no [arm.{arm}]"))
+        let (quantity, arm, grid) = match leaf {
+            Leaf::Published(table) => {
+                let is_known = self.tables.contains_key(table);
+                return (!is_known).then(|| format!("there is no [published.{table}]"));
             }
-            Leaf::Measured { arm, grid, .. } => match grid.as_deref().or(clause_grid) {
-                Some(grid) if self.grids.contains_key(grid) => None,
-                Some(grid) => Some(format!("there is no [grid.{grid}]")),
-                None => {
-                    Some(format!("`{arm}` over which grid? Write `on = ...` or `({arm} on ...)`"))
-                }
-            },
+            Leaf::Measured { quantity, arm, grid, .. } => (quantity, arm, grid),
+        };
+        match grid.as_deref().or(clause_grid) {
+            _ if !self.has_quantity(quantity) => Some(format!("there is no [quantity.{quantity}]")),
+            _ if !self.arms.contains_key(arm) => Some(format!("there is no [arm.{arm}]")),
+            Some(grid) if self.grids.contains_key(grid) => None,
+            Some(grid) => Some(format!("there is no [grid.{grid}]")),
+            None => Some(format!("`{arm}` over which grid? Write `on = ...` or `({arm} on ...)`")),
         }
     }
 
-    /// A name in arms or grids that is not a fact's or an experiment's.
-    pub fn mistake(&self, is_experiment: impl Fn(&str) -> bool) -> Option<String> {
+    /// True if there is a quantity of that name.
+    pub fn has_quantity(&self, name: &str) -> bool {
+        COMMON.iter().any(|(common, _)| *common == name) || self.quantities.contains_key(name)
+    }
+
+    /// The mistake in the definitions, if there is one.
+    pub fn mistake(&self, study: &Study) -> Option<String> {
         let filters = self.arms.values().chain(self.grids.values().map(|grid| &grid.filter));
         if let Some(name) = filters.filter_map(Filter::unknown).next() {
             return Some(format!("`{name}` is no fact of a cell"));
         }
         for (name, grid) in &self.grids {
-            let axes = [&grid.x, &grid.each].into_iter().flatten();
-            if let Some(axis) = axes.into_iter().find(|axis| !facts::is_fact(axis)) {
+            let mut axes = [&grid.x, &grid.each].into_iter().flatten();
+            if let Some(axis) = axes.find(|axis| !facts::is_fact(axis)) {
                 return Some(format!("[grid.{name}]: `{axis}` is no fact of a cell"));
             }
-            if let Some(other) = grid.experiments.iter().find(|id| !is_experiment(id)) {
+            if let Some(other) = grid.experiments.iter().find(|id| !study.has_experiment(id)) {
                 return Some(format!("[grid.{name}]: study.toml has no experiment `{other}`"));
             }
         }
-        None
+        Queries::new(self).err()
     }
+
+    /// The queries of its quantities, which [`Terms::mistake`] has checked.
+    pub fn queries(&self) -> Queries {
+        Queries::new(self).expect("terms without a mistake")
+    }
+
+    /// Adds the terms of another file, which may define no word again.
+    pub fn extended(mut self, more: MoreTerms) -> Result<Terms, String> {
+        add(&mut self.arms, more.arms)?;
+        add(&mut self.grids, more.grids)?;
+        add(&mut self.tables, more.tables)?;
+        Ok(self)
+    }
+}
+
+fn add<T>(words: &mut BTreeMap<String, T>, more: BTreeMap<String, T>) -> Result<(), String> {
+    for (word, meaning) in more {
+        if words.contains_key(&word) {
+            return Err(word);
+        }
+        words.insert(word, meaning);
+    }
+    Ok(())
 }

@@ -1,20 +1,22 @@
 //! The studies' own clauses, and verdicts.
 
+use super::facts::FACTS;
+use super::quantity::COMMON;
 use super::verdict::judge_clause;
 use super::{
-    Cell, Clause, Clauses, Counted, Function, Hearing, Measured, Quantity, Sources, Statistic,
-    Tally, Verdict, facts, hear, judge, markdown, runs_for_causes,
+    Clause, Clauses, Counted, Function, MeasuredCell, Measurements, Sources, Statistic,
+    StudyResult, Tally, Verdict, evaluate_study, judge_claims, markdown, runs_for_causes,
 };
-use crate::{Depth, Laboratory, Manner, NAMES, Study, shipped};
+use crate::{Depth, Laboratory, NAMES, RunMode, Study, shipped};
 use scenario::World;
 use scenario::experiment::resolve;
 use testbed::tour::Library;
 
-const USUAL: Manner = Manner { depth: Depth::Usual, world: World::Sim };
+const USUAL: RunMode = RunMode { depth: Depth::Usual, world: World::Sim };
 
 /// Every cell of a study's experiments with three loads of meaningless numbers.
-fn invented(study: &Study, clauses: &Clauses) -> Measured {
-    let mut measured = Measured::new();
+fn invented(study: &Study, clauses: &Clauses) -> Measurements {
+    let mut measured = Measurements::default();
     let mut stream = chance::Source::new(1, 0).stream("invented");
     for (experiment, source) in study.experiments() {
         let plan = resolve(&source, &Library::default()).unwrap();
@@ -24,10 +26,10 @@ fn invented(study: &Study, clauses: &Clauses) -> Measured {
             let visited = pages.chain(scenario.page.pages.is_empty().then_some(None));
             for (visit, page) in visited.enumerate() {
                 let page = page.map(String::as_str);
-                let mut cell = Cell::new(&experiment.id, scenario, visit as u32, page);
+                let mut cell = MeasuredCell::new(&experiment.id, scenario, visit as u32, page);
                 for quantity in &quantities {
                     let values = (0..3).map(|r| (r, 1.0 + stream.unit())).collect();
-                    cell.values.insert(*quantity, values);
+                    cell.values.insert(quantity.clone(), values);
                 }
                 cell.loads = 3;
                 measured.add(&experiment.id, cell);
@@ -43,8 +45,8 @@ fn every_claim_has_clauses_that_can_be_read() {
         let study = shipped(name).unwrap();
         let clauses = Clauses::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
         let measured = invented(&study, &clauses);
-        let judged = judge(&study.claims, &clauses, &measured, &study.files)
-            .unwrap_or_else(|(claim, fault)| panic!("{name}: {claim}: {fault}"));
+        let judged = judge_claims(&study.claims, &clauses, &measured, &study.files)
+            .unwrap_or_else(|(claim, error)| panic!("{name}: {claim}: {error}"));
         for (claim, judged) in study.claims.iter().zip(&judged) {
             let entry =
                 clauses.of(&claim.id).unwrap_or_else(|| panic!("{} has no clauses", claim.id));
@@ -69,7 +71,8 @@ fn sorted(list: &[String]) -> Vec<String> {
 fn what_was_not_run_is_open() {
     let study = shipped("bth2013").unwrap();
     let clauses = Clauses::of_study(&study).unwrap();
-    let judged = judge(&study.claims, &clauses, &Measured::new(), &study.files).unwrap();
+    let judged =
+        judge_claims(&study.claims, &clauses, &Measurements::default(), &study.files).unwrap();
     let first = &judged[0];
     assert_eq!(first.verdict.to_string(), "open: waits for a run of `rtt-http`");
     assert!(judged.iter().all(|it| matches!(it.verdict, Verdict::Open(_) | Verdict::Untestable)));
@@ -86,8 +89,8 @@ const EXPERIMENT: &str = "format = 1\nname = \"one\"\nrepetitions = 6\nseed = 1\
 #[test]
 fn what_did_not_come_up_is_not_decided() {
     let clauses = CLAUSES.replacen("at(50, plt(h1))", "median(from(1000, 2000, plt(h1)))", 1);
-    let hearing = heard(&clauses);
-    let slow = hearing.judged.iter().find(|it| it.id == "slow").unwrap();
+    let result = evaluated(&clauses);
+    let slow = result.claims.iter().find(|it| it.id == "slow").unwrap();
     assert_eq!(slow.verdict, Verdict::Inconclusive);
     let finding = slow.findings[0].finding.to_string();
     assert_eq!(finding, "inconclusive: too few loads of which `median` can be taken");
@@ -101,17 +104,17 @@ fn claim(id: &str, fact: &str, more: &str) -> String {
 }
 
 /// A study of one experiment that a toy ran.
-fn heard(clauses: &str) -> Hearing {
-    heard_in(clauses, &[])
+fn evaluated(clauses: &str) -> StudyResult {
+    evaluated_in(clauses, &[])
 }
 
 /// The same, also run in these laboratories.
-fn heard_in(clauses: &str, laboratories: &[Laboratory]) -> Hearing {
-    heard_of(&[("clauses.toml", clauses)], laboratories)
+fn evaluated_in(clauses: &str, laboratories: &[Laboratory]) -> StudyResult {
+    evaluated_of(&[("clauses.toml", clauses)], laboratories)
 }
 
 /// The same, of a folder that has these files besides its set-up and its claims.
-fn heard_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> Hearing {
+fn evaluated_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> StudyResult {
     let claims = [
         claim("slow", "f", "strength = \"strong\""),
         claim("fast", "f", "strength = \"weak\""),
@@ -129,7 +132,7 @@ fn heard_of(more: &[(&str, &str)], laboratories: &[Laboratory]) -> Hearing {
     for laboratory in laboratories {
         store::toy::finish(&mut filled.store, &laboratory.plan(&plan));
     }
-    hear(study, &filled.store, USUAL, None, &Library::default())
+    evaluate_study(study, &filled.store, USUAL, None, &Library::default())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -142,22 +145,22 @@ const CLAUSES: &str = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { p
 
 #[test]
 fn a_store_is_judged_clause_by_clause() {
-    let hearing = heard(CLAUSES);
-    let verdicts: Vec<&Verdict> = hearing.judged.iter().map(|judged| &judged.verdict).collect();
+    let result = evaluated(CLAUSES);
+    let verdicts: Vec<&Verdict> = result.claims.iter().map(|judged| &judged.verdict).collect();
     let open = Verdict::Open(vec!["journeys".to_owned()]);
     assert_eq!(verdicts, [&Verdict::Confirmed, &Verdict::Refuted, &open, &Verdict::Untestable]);
-    assert_eq!((hearing.judged[0].grounds.loads, hearing.judged[1].findings.len()), (12, 2));
-    assert!(hearing.experiments[0].run.is_some() && hearing.experiments[1].run.is_none());
+    assert_eq!((result.claims[0].loads.all, result.claims[1].findings.len()), (12, 2));
+    assert!(result.experiments[0].run.is_some() && result.experiments[1].run.is_none());
 
-    let tally = Tally::of(&hearing, Counted::Findings);
+    let tally = Tally::of(&result, Counted::Findings);
     assert_eq!((tally.claims, tally.facts), (3, 2.0));
     assert_eq!((tally.confirmed, tally.refuted, tally.untestable), (0.5, 0.5, 1.0));
     assert_eq!(tally.rate(), Some(50.0));
-    assert_eq!(Tally::of(&hearing, Counted::Strong).rate(), Some(100.0));
-    let restated = Tally::of(&hearing, Counted::Restatements);
+    assert_eq!(Tally::of(&result, Counted::Strong).rate(), Some(100.0));
+    let restated = Tally::of(&result, Counted::Restatements);
     assert_eq!((restated.claims, restated.open, restated.rate()), (1, 1.0, None));
 
-    let page = markdown(&[hearing], "farlink study report s");
+    let page = markdown(&[result], "farlink study report s");
     assert!(page.contains("| `slow` (strong) a \\| b | p | `rtt: at(50, plt(h1)) < at(200, plt(h1))` holds: % of places less 100"), "{page}");
     assert!(page.contains("| open: waits for journeys |"), "{page}");
     assert!(page.contains("| two | not run | | journeys |"), "{page}");
@@ -167,18 +170,18 @@ fn a_store_is_judged_clause_by_clause() {
 fn what_all_wrong_laboratories_confirm_is_not_counted() {
     // Swapping labels requires a run of the other protocol; a direct route over a wire has neither radio nor
     // proxy.
-    let hearing = heard_in(CLAUSES, &[Laboratory::NoLossRecovery, Laboratory::ClientSlower]);
-    let there = |laboratory| hearing.in_laboratory(laboratory);
+    let result = evaluated_in(CLAUSES, &[Laboratory::NoLossRecovery, Laboratory::ClientSlower]);
+    let there = |laboratory| result.in_laboratory(laboratory);
     assert!(there(Laboratory::NoRadio).unwrap().is_same);
     assert!(there(Laboratory::UnlimitedUpstream).unwrap().is_same);
     assert!(!there(Laboratory::NoLossRecovery).unwrap().is_same);
     assert!(there(Laboratory::TcpOlder).is_none(), "it was not run");
-    assert_eq!(hearing.confirmed_wrongly(0).len(), 4);
-    assert!(hearing.is_non_discriminating(0) && !hearing.is_non_discriminating(1));
-    let tally = Tally::of(&hearing, Counted::Findings);
+    assert_eq!(result.confirmed_wrongly(0).len(), 4);
+    assert!(result.is_non_discriminating(0) && !result.is_non_discriminating(1));
+    let tally = Tally::of(&result, Counted::Findings);
     assert_eq!((tally.confirmed, tally.refuted, tally.non_discriminating), (0.0, 0.5, 0.5));
     assert_eq!(tally.rate(), Some(0.0));
-    let page = markdown(&[hearing], "farlink study report s");
+    let page = markdown(&[result], "farlink study report s");
     assert!(page.contains("| all four: non-discriminating | 12 |"), "{page}");
     assert!(page.contains("| no-radio | | | | none: nothing of it is in this study |"), "{page}");
     assert!(page.contains("| client-x0.5 | 1 | 1 | 0 | none |"), "{page}");
@@ -192,14 +195,14 @@ fn a_verdict_turns_with_the_labels() {
             "[\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"]",
             "[\"at(200, plt(h2))\"], more = [\"at(200, plt(h1))\"]",
         );
-    let hearing = heard(&clauses);
-    assert_eq!(hearing.judged[0].verdict, Verdict::Confirmed);
-    let swapped = hearing.in_laboratory(Laboratory::LabelsSwapped).unwrap();
-    let turns = hearing.turns(swapped);
-    let turned = (turns[0].claim, turns[0].here, turns[0].there);
+    let result = evaluated(&clauses);
+    assert_eq!(result.claims[0].verdict, Verdict::Confirmed);
+    let swapped = result.in_laboratory(Laboratory::LabelsSwapped).unwrap();
+    let changes = result.changed_verdicts(swapped);
+    let turned = (changes[0].claim, changes[0].before, changes[0].after);
     assert_eq!(turned, ("slow", &Verdict::Confirmed, &Verdict::Refuted));
-    assert!(!hearing.is_non_discriminating(0));
-    let page = markdown(&[hearing], "c");
+    assert!(!result.is_non_discriminating(0));
+    let page = markdown(&[result], "c");
     assert!(page.contains("confirmed to refuted: 1 (`slow`)"), "{page}");
 }
 
@@ -207,11 +210,11 @@ const FAILING: &str =
     "{ on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }";
 
 /// A study whose claim `slow` is refuted, with these causes.
-fn heard_with_causes(causes: &str, laboratories: &[Laboratory]) -> Hearing {
+fn evaluated_with_causes(causes: &str, laboratories: &[Laboratory]) -> StudyResult {
     let sign = "{ on = \"rtt\", test = \"sign\", less = [\"at(50, plt(h1))\"], more = [\"at(200, plt(h1))\"] }";
     let clauses = CLAUSES.replace(sign, FAILING);
     assert_ne!(clauses, CLAUSES);
-    heard_of(&[("clauses.toml", &clauses), ("causes.toml", causes)], laboratories)
+    evaluated_of(&[("clauses.toml", &clauses), ("causes.toml", causes)], laboratories)
 }
 
 #[test]
@@ -225,18 +228,19 @@ fn a_cause_is_judged() {
          come_to = [\"confirmed\"]\n\
          [[cause]]\nof = [\"slow\"]\nlies_in = \"chance\"\nwhy = \"few\"\nloads = 9\ncome_to = [\"refuted\"]\n"
     );
-    let hearing = heard_with_causes(&causes, &[Laboratory::ClientSlower]);
-    assert_eq!(hearing.judged[0].verdict, Verdict::Refuted);
-    let answers: Vec<String> = hearing.causes.iter().map(|it| it.answer()).collect();
+    let result = evaluated_with_causes(&causes, &[Laboratory::ClientSlower]);
+    assert_eq!(result.claims[0].verdict, Verdict::Refuted);
+    let answers: Vec<String> = result.causes.iter().map(|it| it.answer()).collect();
     let waits = "open: waits for a run of `one` with 9 loads";
     assert_eq!(answers, ["shown", "not shown", "not shown", waits]);
-    assert_eq!(hearing.explained(), (1, 1));
-    let page = markdown(&[hearing], "c");
+    assert_eq!(result.unconfirmed(), ["slow"]);
+    assert_eq!(result.causes_of("slow").filter(|it| it.is_shown()).count(), 1);
+    let page = markdown(&[result], "c");
     assert!(page.contains("refuted or inconclusive: 1; a run shows a cause of 1."), "{page}");
     assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.01` holds"));
     assert!(page.contains("in `client-x0.5`:<br>`slow there confirmed` fails: it is refuted"));
 
-    let runs = runs_for_causes(&hearing_study(&causes)).unwrap();
+    let runs = runs_for_causes(&study_with_causes(&causes)).unwrap();
     let places: Vec<_> =
         runs.iter().map(|run| (run.laboratory, run.loads.map(u32::from))).collect();
     let published = Laboratory::AsPublished;
@@ -244,22 +248,22 @@ fn a_cause_is_judged() {
     assert!(runs.iter().all(|run| run.experiments.iter().eq(["one"])));
 }
 
-/// The study of [`heard_with_causes`], before judging.
-fn hearing_study(causes: &str) -> Study {
-    heard_with_causes(causes, &[]).study
+/// The study of [`evaluated_with_causes`], before judging.
+fn study_with_causes(causes: &str) -> Study {
+    evaluated_with_causes(causes, &[]).study
 }
 
 #[test]
 fn a_claim_without_a_cause_is_named() {
-    let hearing = heard_with_causes("format = 1\ncause = []\n", &[]);
-    assert_eq!(hearing.explained(), (1, 0));
-    let page = markdown(&[hearing], "c");
+    let result = evaluated_with_causes("format = 1\ncause = []\n", &[]);
+    assert_eq!((result.unconfirmed(), result.causes_of("slow").count()), (vec!["slow"], 0));
+    let page = markdown(&[result], "c");
     assert!(page.contains("| `slow` | not known | | | |"), "{page}");
 }
 
 #[test]
 fn what_is_wrong_with_a_cause_is_named() {
-    let study = hearing_study("format = 1\ncause = []\n");
+    let study = study_with_causes("format = 1\ncause = []\n");
     let refusal = |cause: &str| {
         let mut study = study.clone();
         let text = format!("format = 1\n[[cause]]\nlies_in = \"ours\"\nwhy = \"w\"\n{cause}\n");
@@ -289,27 +293,27 @@ fn what_is_wrong_with_a_cause_is_named() {
 
 #[test]
 fn other_laboratories_may_be_judged_by_fewer_loads() {
-    let study = hearing_study("format = 1\ncause = []\n");
+    let study = study_with_causes("format = 1\ncause = []\n");
     let (_, source) = study.experiments().next().unwrap();
     let plan = resolve(&source, &Library::default()).unwrap();
     let mut filled = store::toy::filled_store(&plan);
     let five = std::num::NonZeroU32::new(5);
-    let fewer = Manner { depth: Depth::Loads(five.unwrap()), ..USUAL };
+    let fewer = RunMode { depth: Depth::Loads(five.unwrap()), ..USUAL };
     let (_, source) = study.experiments().next().unwrap();
     let (_, shorter) = fewer.plan(source, &Library::default()).unwrap();
     let slower = Laboratory::ClientSlower;
     store::toy::finish(&mut filled.store, &slower.plan(&shorter));
-    let hear = |store: &store::Store, loads| {
-        hear(study.clone(), store, USUAL, loads, &Library::default()).unwrap()
+    let evaluate_study = |store: &store::Store, loads| {
+        evaluate_study(study.clone(), store, USUAL, loads, &Library::default()).unwrap()
     };
-    assert_eq!(hear(&filled.store, None).in_laboratory(slower), None);
-    let heard = hear(&filled.store, five);
-    let there = heard.in_laboratory(slower).unwrap();
-    assert_eq!((there.loads, &there.verdicts), (five, &there.beside));
-    assert!(markdown(&[heard], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
+    assert_eq!(evaluate_study(&filled.store, None).in_laboratory(slower), None);
+    let evaluated = evaluate_study(&filled.store, five);
+    let there = evaluated.in_laboratory(slower).unwrap();
+    assert_eq!((there.loads, &there.verdicts), (five, &there.baseline));
+    assert!(markdown(&[evaluated], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
     store::toy::finish(&mut filled.store, &slower.plan(&plan));
-    let by_all = hear(&filled.store, five);
-    assert_eq!(by_all.elsewhere, hear(&filled.store, None).elsewhere);
+    let by_all = evaluate_study(&filled.store, five);
+    assert_eq!(by_all.laboratories, evaluate_study(&filled.store, None).laboratories);
     assert_eq!(by_all.in_laboratory(slower).unwrap().loads, None);
 }
 
@@ -336,8 +340,8 @@ fn an_experiment_that_is_the_same_elsewhere_is_not_missed_there() {
     let mut filled = store::toy::filled_store(&plans[0]);
     store::toy::finish(&mut filled.store, &plans[1]);
     store::toy::finish(&mut filled.store, &Laboratory::TlsForHttp.plan(&plans[0]));
-    let heard = hear(study, &filled.store, USUAL, None, &Library::default()).unwrap();
-    let there = heard.in_laboratory(Laboratory::TlsForHttp).unwrap();
+    let evaluated = evaluate_study(study, &filled.store, USUAL, None, &Library::default()).unwrap();
+    let there = evaluated.in_laboratory(Laboratory::TlsForHttp).unwrap();
     assert!(!matches!(there.verdicts[0], Verdict::Open(_)), "{:?}", there.verdicts);
 }
 
@@ -366,31 +370,34 @@ fn what_came_after_is_of_no_matter_to_other_laboratories() {
     store::toy::finish(&mut filled.store, &Laboratory::ClientSlower.plan(&plan));
     // As many loads of the claims' experiments as the study's own.
     let own = std::num::NonZeroU32::new(6);
-    let heard = hear(study, &filled.store, USUAL, own, &Library::default()).unwrap();
+    let evaluated = evaluate_study(study, &filled.store, USUAL, own, &Library::default()).unwrap();
     // HTTP/1.1 over TLS makes a difference in `two` only.
-    assert!(heard.in_laboratory(Laboratory::TlsForHttp).unwrap().is_same);
-    assert_eq!(heard.in_laboratory(Laboratory::ClientSlower).unwrap().loads, own);
+    assert!(evaluated.in_laboratory(Laboratory::TlsForHttp).unwrap().is_same);
+    assert_eq!(evaluated.in_laboratory(Laboratory::ClientSlower).unwrap().loads, own);
 }
 
 #[test]
 fn a_deep_run_is_so_many_studies() {
-    let study = hearing_study("format = 1\ncause = []\n");
+    let study = study_with_causes("format = 1\ncause = []\n");
     let (_, source) = study.experiments().next().unwrap();
-    let deep = Manner { depth: Depth::Deep(12.try_into().unwrap()), ..USUAL };
+    let deep = RunMode { depth: Depth::Deep(12.try_into().unwrap()), ..USUAL };
     let (_, plan) = deep.plan(source, &Library::default()).unwrap();
     let filled = store::toy::filled_store(&plan);
-    let heard = hear(study.clone(), &filled.store, deep, None, &Library::default()).unwrap();
-    assert_eq!(heard.judged[0].grounds.loads, 24);
-    let told: Vec<String> = heard.chances.iter().map(ToString::to_string).collect();
+    let evaluated =
+        evaluate_study(study.clone(), &filled.store, deep, None, &Library::default()).unwrap();
+    assert_eq!(evaluated.claims[0].loads.all, 24);
+    let told: Vec<String> = evaluated.frequencies.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
-    let page = markdown(&[heard], "c");
-    assert!(page.contains("| **refuted** | refuted 2 of 2 |  | 24 |"), "{page}");
+    let page = markdown(&[evaluated], "c");
+    assert!(page.contains("| **refuted** | refuted 2 of 2 | | 24 |"), "{page}");
     let chances = |manner| {
-        hear(study.clone(), &filled.store, manner, None, &Library::default()).unwrap().chances
+        evaluate_study(study.clone(), &filled.store, manner, None, &Library::default())
+            .unwrap()
+            .frequencies
     };
     assert_eq!(chances(USUAL), []);
     let too_few = Depth::Deep(5.try_into().unwrap());
-    assert_eq!(chances(Manner { depth: too_few, ..USUAL }), []);
+    assert_eq!(chances(RunMode { depth: too_few, ..USUAL }), []);
 }
 
 #[test]
@@ -399,10 +406,11 @@ fn every_cause_can_be_read() {
         let study = shipped(name).unwrap();
         let clauses = Clauses::of_study(&study).unwrap_or_else(|error| panic!("{error}"));
         let measured = invented(&study, &clauses);
-        let sources = Sources { measured: &measured, terms: &clauses.terms, tables: &study.files };
+        let sources =
+            Sources { measurements: &measured, terms: &clauses.terms, tables: &study.files };
         for clause in clauses.causes.iter().flat_map(|cause| &cause.clauses) {
             judge_clause(clause, "a cause", sources)
-                .unwrap_or_else(|fault| panic!("{name}: {clause}: {fault}"));
+                .unwrap_or_else(|error| panic!("{name}: {clause}: {error}"));
         }
         for run in runs_for_causes(&study).unwrap() {
             assert!(!run.experiments.is_empty(), "{name}");
@@ -412,10 +420,13 @@ fn every_cause_can_be_read() {
 
 #[test]
 fn what_is_wrong_in_a_file_is_named() {
+    let mut study = study_with_causes("format = 1\ncause = []\n");
+    study.claims.retain(|claim| claim.id != "dark");
     let read = |text: &str| {
-        let experiments = ["one"].into_iter().collect();
-        let claims = ["slow", "fast", "input"].into_iter().collect();
-        Clauses::read("s", text, &experiments, &claims).map(|_| ()).unwrap_err().to_string()
+        let mut study = study.clone();
+        study.files.insert("clauses.toml".to_owned(), text.to_owned());
+        study.setup.experiments.retain(|experiment| experiment.id == "one");
+        Clauses::of_study(&study).unwrap_err().to_string()
     };
     let changed = |from: &str, to: &str| {
         assert!(CLAUSES.contains(from), "{from}");
@@ -444,7 +455,7 @@ fn what_is_wrong_in_a_file_is_named() {
         "s/clauses.toml: `terms`: arm, grid: [grid.rtt]: study.toml has no experiment `two`",
     );
     assert!(changed("low = 0", "lower = 0").contains("lower"));
-    assert!(changed("plt(h1)", "plr(h1)").contains("`plr`"));
+    assert!(changed("plt(h1)", "plr(h1)").ends_with("there is no [quantity.plr]"));
     assert!(changed("waits_for = [\"journeys\"]", "").contains("it must wait for something"));
 }
 
@@ -467,15 +478,15 @@ fn a_share_of_curves_is_rounded_up() {
 fn quantities_are_gathered_for_their_experiments_alone() {
     let study = shipped("erman2013").unwrap();
     let clauses = Clauses::of_study(&study).unwrap();
-    assert!(clauses.quantities("images-http").contains(&Quantity::Concurrency));
+    assert!(clauses.quantities("images-http").contains("concurrency"));
     assert!(clauses.quantities("lte").is_empty());
 }
 
 #[test]
 fn every_word_of_clauses_is_explained() {
     let words = include_str!("../../../../studies/README.md");
-    let facts = facts::NAMES.iter().map(|(name, _)| *name);
-    let quantities = Quantity::ALL.iter().map(|it| it.name());
+    let facts = FACTS.iter().map(|(name, _)| *name);
+    let quantities = COMMON.iter().map(|(name, _)| *name);
     let statistics = Statistic::ALL.iter().map(|it| it.name());
     let plain = facts.chain(quantities).chain(statistics);
     let missing = plain.filter(|name| !words.contains(&format!("`{name}`")));

@@ -5,87 +5,81 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use super::clauses::{ClaimClauses, Clause};
-use super::frame::{Grounds, Sources};
-use super::{Clauses, Fault, Finding, Found, Frame, Measured, Outcome};
+use super::{
+    ClaimClauses, Clause, ClauseError, ClauseResult, Clauses, Dataset, Finding, LoadCount,
+    Measurements, Sources, TestOutcome,
+};
 use crate::{Claim, Strength};
 
-/// Outcome of judging a claim.
+/// Verdict on a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Every clause holds.
     Confirmed,
     /// A clause fails.
     Refuted,
-    /// No clause fails, but one is inconclusive.
+    /// The repetitions do not decide.
     Inconclusive,
-    /// The document does not say enough for a test.
+    /// The study does not say enough for a test.
     Untestable,
-    /// Not judged: the missing features or runs.
+    /// Not judged: what it waits for.
     Open(Vec<String>),
 }
 
-/// A claim, judged.
+/// A claim's verdict, with the findings behind it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// Its name.
+pub struct ClaimResult {
+    /// The claim.
     pub id: String,
-    /// The verdict on it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Clause by clause; an open or untestable claim may have some.
-    pub findings: Vec<Found>,
-    /// The loads behind it.
-    pub grounds: Grounds,
-    /// The interpretation of its criterion.
+    /// Its clauses with their findings, as far as they could be evaluated.
+    pub findings: Vec<ClauseResult>,
+    /// The most loads that one of them was evaluated on.
+    pub loads: LoadCount,
+    /// The reading of an ambiguous criterion.
     pub reading: Option<String>,
 }
 
-/// The result of a clause if no load has the requested quantity.
+/// Treatment of clauses that too few loads have a quantity for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Silence {
-    /// All requested cells were run: the case did not occur, so the runs are inconclusive.
-    Undecided,
-    /// It may occur in cells that were left out.
+enum TooFew {
+    /// They are inconclusive.
+    Inconclusive,
+    /// They wait for loads.
     Missing,
 }
 
-/// Judges all claims of a study. A clause about a case that did not occur in any load is inconclusive.
-///
-/// # Errors
-/// An unreadable clause, with its claim and the reason.
-pub fn judge(
+/// The verdicts on claims, in their order; `tables` are the study's files.
+pub fn judge_claims(
     claims: &[Claim],
     clauses: &Clauses,
-    measured: &Measured,
+    measurements: &Measurements,
     tables: &BTreeMap<String, String>,
-) -> Result<Vec<Judged>, (String, Fault)> {
-    let sources = Sources { measured, terms: &clauses.terms, tables };
+) -> Result<Vec<ClaimResult>, (String, ClauseError)> {
+    let sources = Sources { measurements, terms: &clauses.terms, tables };
     let one = |claim: &Claim| {
-        judge_claim(claim, clauses.of(&claim.id), sources, Silence::Undecided)
-            .map_err(|fault| (claim.id.clone(), fault))
+        judge_claim(claim, clauses.of(&claim.id), sources, TooFew::Inconclusive)
+            .map_err(|error| (claim.id.clone(), error))
     };
-    // All are judged before any fault is reported, so that it is always the same one of several.
+    // All are judged before any error is reported, so that it is always the same one of several.
     let all: Vec<_> = claims.par_iter().map(one).collect();
     all.into_iter().collect()
 }
 
-/// Judges the claims for which `measured` has the cells: a claim that needs others is open. The clauses
-/// themselves are known to be valid, since whole grids can be [judged](judge) by them.
+/// The verdicts on part of a study's cells: clauses that need others are open, not mistakes.
 pub(super) fn judge_covered(
     claims: &[Claim],
     clauses: &Clauses,
-    measured: &Measured,
+    measurements: &Measurements,
     tables: &BTreeMap<String, String>,
-) -> Vec<Judged> {
-    let sources = Sources { measured, terms: &clauses.terms, tables };
+) -> Vec<ClaimResult> {
+    let sources = Sources { measurements, terms: &clauses.terms, tables };
     let one = |claim: &Claim| {
         let entry = clauses.of(&claim.id);
-        judge_claim(claim, entry, sources, Silence::Missing).unwrap_or_else(|fault| {
-            let verdict = match claim.strength {
-                Strength::Untestable => Verdict::Untestable,
-                _ => Verdict::Open(vec![fault.to_string()]),
-            };
-            Judged { verdict, ..Judged::unheard(claim, entry) }
+        judge_claim(claim, entry, sources, TooFew::Missing).unwrap_or_else(|error| ClaimResult {
+            verdict: claim.verdict(|| Verdict::Open(vec![error.to_string()])),
+            ..ClaimResult::without(claim, entry)
         })
     };
     claims.par_iter().map(one).collect()
@@ -95,102 +89,110 @@ fn judge_claim(
     claim: &Claim,
     entry: Option<&ClaimClauses>,
     sources: Sources<'_>,
-    silence: Silence,
-) -> Result<Judged, Fault> {
-    let mut judged = Judged::unheard(claim, entry);
+    too_few: TooFew,
+) -> Result<ClaimResult, ClauseError> {
+    let mut result = ClaimResult::without(claim, entry);
     let mut waits_for = match entry {
         Some(entry) => entry.waits_for.clone(),
         None => vec!["its clauses".to_owned()],
     };
     for (index, clause) in entry.iter().flat_map(|entry| &entry.clauses).enumerate() {
-        let name = format!("{}/{index}", claim.id);
-        match judge_clause(clause, &name, sources) {
-            Ok((finding, grounds)) => {
-                judged.findings.push(Found { clause: clause.to_string(), finding });
-                judged.grounds.add(grounds);
+        let finding = match judge_clause(clause, &format!("{}/{index}", claim.id), sources) {
+            Ok((finding, loads)) => {
+                result.loads.all = result.loads.all.max(loads.all);
+                result.loads.failed = result.loads.failed.max(loads.failed);
+                finding
             }
-            Err(Fault::Clause(why)) => return Err(Fault::Clause(why)),
-            Err(Fault::Nothing(what)) if silence == Silence::Undecided => {
-                let finding = Finding::silent(&what);
-                judged.findings.push(Found { clause: clause.to_string(), finding });
+            Err(mistake @ ClauseError::Invalid(_)) => return Err(mistake),
+            Err(ClauseError::TooFewLoads(what)) if too_few == TooFew::Inconclusive => {
+                Finding::of_too_few_loads(&what)
             }
-            Err(missing) => waits_for.push(missing.to_string()),
-        }
+            Err(missing) => {
+                waits_for.push(missing.to_string());
+                continue;
+            }
+        };
+        result.findings.push(ClauseResult { clause: clause.to_string(), finding });
     }
     waits_for.sort();
     waits_for.dedup();
-    judged.verdict = match claim.strength {
-        Strength::Untestable => Verdict::Untestable,
-        _ if !waits_for.is_empty() => Verdict::Open(waits_for),
-        _ => of_findings(&judged.findings),
-    };
-    Ok(judged)
+    result.verdict = claim.verdict(|| match waits_for.is_empty() {
+        true => Verdict::of_findings(&result.findings),
+        false => Verdict::Open(waits_for),
+    });
+    Ok(result)
 }
 
+/// The finding of a clause, and the loads behind it; `name` names its random stream.
 pub(super) fn judge_clause(
     clause: &Clause,
     name: &str,
     sources: Sources<'_>,
-) -> Result<(Finding, Grounds), Fault> {
-    let leaves = clause.test.leaves();
-    let frame = Frame::new(sources, leaves, clause.grid.as_deref(), &clause.filter)?;
-    let finding = match clause.cases {
-        None => clause.test.judge(&frame, None, name)?,
-        Some(cases) => {
-            let labels = frame.cases().to_vec();
-            let least = cases.least(labels.len());
-            let each: Vec<_> = (0..labels.len()).map(Some).collect();
-            let findings = clause.test.judge_cases(&frame, &each, name);
-            let (mut found, mut nothing) = (Vec::new(), None);
-            for (label, finding) in labels.into_iter().zip(findings) {
-                match finding {
-                    Ok(finding) => found.push((label, finding)),
-                    Err(fault @ Fault::Nothing(_)) => nothing = Some(fault),
-                    Err(fault) => return Err(fault),
-                }
-            }
-            // Inconclusive cases count neither way, unless too few are left.
-            if let Some(fault) = nothing.filter(|_| found.len() < least) {
-                return Err(fault);
-            }
-            Finding::over_cases(found, least)
-        }
+) -> Result<(Finding, LoadCount), ClauseError> {
+    let leaves = clause.criterion.leaves();
+    let dataset = Dataset::new(sources, leaves, clause.grid.as_deref(), &clause.filter)?;
+    let Some(cases) = clause.cases else {
+        return Ok((clause.criterion.judge(&dataset, name)?, dataset.loads));
     };
-    Ok((finding, frame.grounds))
-}
-
-pub(super) fn of_findings(findings: &[Found]) -> Verdict {
-    let has = |outcome| findings.iter().any(|found| found.finding.outcome == outcome);
-    match () {
-        () if has(Outcome::Fails) => Verdict::Refuted,
-        () if has(Outcome::Inconclusive) => Verdict::Inconclusive,
-        () if has(Outcome::Holds) => Verdict::Confirmed,
-        () => Verdict::Open(vec!["a clause that decides".to_owned()]),
+    let labels = dataset.cases().to_vec();
+    let least = cases.least(labels.len());
+    let each: Vec<_> = (0..labels.len()).map(Some).collect();
+    let findings = clause.criterion.judge_cases(&dataset, &each, name);
+    let (mut found, mut too_few) = (Vec::new(), None);
+    for (label, finding) in labels.into_iter().zip(findings) {
+        match finding {
+            Ok(finding) => found.push((label, finding)),
+            Err(error @ ClauseError::TooFewLoads(_)) => too_few = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    // Cases with too few loads count neither way, unless too few are left.
+    match too_few.filter(|_| found.len() < least) {
+        Some(error) => Err(error),
+        None => Ok((Finding::over_cases(found, least), dataset.loads)),
     }
 }
 
-impl Judged {
-    /// A claim before judging.
-    fn unheard(claim: &Claim, entry: Option<&ClaimClauses>) -> Judged {
-        Judged {
+impl Claim {
+    /// The verdict if it can be tested.
+    fn verdict(&self, tested: impl FnOnce() -> Verdict) -> Verdict {
+        match self.strength {
+            Strength::Untestable => Verdict::Untestable,
+            _ => tested(),
+        }
+    }
+}
+
+impl ClaimResult {
+    /// A claim that has not been judged.
+    fn without(claim: &Claim, entry: Option<&ClaimClauses>) -> ClaimResult {
+        ClaimResult {
             id: claim.id.clone(),
             verdict: Verdict::Open(Vec::new()),
             findings: Vec::new(),
-            grounds: Grounds::default(),
+            loads: LoadCount::default(),
             reading: entry.and_then(|entry| entry.reading.clone()),
         }
     }
 }
 
-impl Grounds {
-    fn add(&mut self, other: Grounds) {
-        self.experiments.extend(other.experiments);
-        self.loads = self.loads.max(other.loads);
-        self.failed = self.failed.max(other.failed);
-    }
-}
-
 impl Verdict {
+    /// The verdict by all findings together.
+    pub(super) fn of_findings(findings: &[ClauseResult]) -> Verdict {
+        let has = |outcome| findings.iter().any(|found| found.finding.outcome == outcome);
+        match () {
+            () if has(TestOutcome::Fails) => Verdict::Refuted,
+            () if has(TestOutcome::Inconclusive) => Verdict::Inconclusive,
+            () if has(TestOutcome::Holds) => Verdict::Confirmed,
+            () => Verdict::Open(vec!["a clause that decides".to_owned()]),
+        }
+    }
+
+    /// True if it has not been judged.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Verdict::Open(_))
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {

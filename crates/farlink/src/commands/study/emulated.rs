@@ -3,9 +3,10 @@
 use scenario::World;
 use store::Store;
 use study::judge::{
-    Agreement, Agreements, Both, Comparison, Judged, compare, comparison_markdown, percentage,
+    Agreement, AgreementCounts, ClaimResult, ComparedClaim, WorldComparison, compare,
+    comparison_markdown, percentage,
 };
-use study::{Manner, ReducedGrid, Study};
+use study::{ReducedGrid, RunMode, Study};
 use testbed::worlds::Worlds;
 
 use super::run::carry;
@@ -35,7 +36,7 @@ pub fn run(
     let mut ran = 0;
     for world in [World::Sim, World::Emu] {
         let experiments = grid
-            .experiments(study, Manner { depth, world }, worlds.library())
+            .experiments(study, RunMode { depth, world }, worlds.library())
             .map_err(|error| experiment_failure(&error))?;
         for experiment in experiments {
             let place = format!("{}/{} in {world}", study.name, experiment.id);
@@ -59,7 +60,7 @@ pub fn report(args: &StudyReport) -> Result<(), Failure> {
     let store = stores::open(&which.store)?;
     args.markdown.iter().try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
-    let compared: Result<Vec<Comparison>, Failure> = which
+    let compared: Result<Vec<WorldComparison>, Failure> = which
         .studies()?
         .into_iter()
         .map(|study| {
@@ -91,13 +92,15 @@ fn of_simulation(args: &StudyReport) -> Option<&'static str> {
 }
 
 /// Prints the claims that the grid covers, with the findings where the worlds differ.
-fn tell(comparison: &Comparison) -> Result<(), Failure> {
+fn tell(comparison: &WorldComparison) -> Result<(), Failure> {
     comparison.claims.iter().try_for_each(|claim| {
-        let Both { simulated, emulated } = claim;
+        let ComparedClaim { simulated, emulated } = claim;
         let (id, here, there) = (&simulated.id, &simulated.verdict, &emulated.verdict);
         match claim.agreement() {
             Agreement::NotCovered => Ok(()),
-            Agreement::Same => output::line(format!("{id}: {here} in both")),
+            Agreement::Decided | Agreement::Inconclusive => {
+                output::line(format!("{id}: {here} in both"))
+            }
             Agreement::Undecided | Agreement::Opposite => {
                 output::line(format!("{id}: {here} in simulation, {there} with the kernel's TCP"))?;
                 tell_findings("sim", simulated)?;
@@ -108,13 +111,13 @@ fn tell(comparison: &Comparison) -> Result<(), Failure> {
     output::line("")
 }
 
-fn tell_findings(world: &str, judged: &Judged) -> Result<(), Failure> {
+fn tell_findings(world: &str, judged: &ClaimResult) -> Result<(), Failure> {
     judged.findings.iter().try_for_each(|found| {
         output::line(wrapped(&format!("    {world}: {}: {}", found.clause, found.finding)))
     })
 }
 
-fn summary(comparisons: &[Comparison]) -> Result<(), Failure> {
+fn summary(comparisons: &[WorldComparison]) -> Result<(), Failure> {
     let mut table = Table::new(&[
         "study",
         "cells",
@@ -125,7 +128,7 @@ fn summary(comparisons: &[Comparison]) -> Result<(), Failure> {
         "agreement",
         "among decided",
     ]);
-    let mut all = Agreements::default();
+    let mut all = AgreementCounts::default();
     for comparison in comparisons {
         let agreements = comparison.agreements();
         all += agreements;
@@ -141,14 +144,14 @@ fn summary(comparisons: &[Comparison]) -> Result<(), Failure> {
     ))
 }
 
-fn row(name: &str, cells: usize, agreements: &Agreements) -> [String; 8] {
+fn row(name: &str, cells: usize, agreements: &AgreementCounts) -> [String; 8] {
     [
         name.to_owned(),
         cells.to_string(),
         agreements.covered().to_string(),
-        (agreements.decided + agreements.inconclusive).to_string(),
-        agreements.undecided.to_string(),
-        agreements.opposite.to_string(),
+        agreements.same().to_string(),
+        agreements.of(Agreement::Undecided).to_string(),
+        agreements.of(Agreement::Opposite).to_string(),
         percentage(agreements.share()),
         percentage(agreements.decided_share()),
     ]

@@ -48,7 +48,7 @@ fn not_written(error: DocumentError) -> Failure {
         DocumentError::NoNetType { .. } => {
             Failure::bad_input(error).hint("say it: --net-type 3G".to_owned())
         }
-        DocumentError::Untold { .. } => Failure::bad_input(error)
+        DocumentError::Unstatable { .. } => Failure::bad_input(error)
             .hint("`farlink report --csv FILE` has words for everything".to_owned()),
         DocumentError::Write(_) => Failure::machine(error),
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use study::bth2013::{Conditions, Config, FileError};
+use study::bth2013::{Conditions, Config, InputError};
 
 use super::super::{files, output};
 use crate::args::{Import, Imported, RunOptions};
@@ -24,7 +24,7 @@ pub fn run(import: &Import) -> Result<(), Failure> {
     }
 }
 
-fn conditions(asked: &RunOptions) -> Result<Conditions, FileError> {
+fn conditions(asked: &RunOptions) -> Result<Conditions, InputError> {
     let options = study::bth2013::Options {
         times: asked.times,
         protocol: asked.protocol,
@@ -67,7 +67,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
 }
 
-fn refused(error: FileError) -> Failure {
+fn refused(error: InputError) -> Failure {
     let hint = error.hint.clone();
     Failure::bad_input(error).hint(hint)
 }

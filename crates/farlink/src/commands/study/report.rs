@@ -5,7 +5,9 @@ use std::path::Path;
 
 use store::Store;
 use study::figures::{self, FiguresError};
-use study::judge::{self, Counted, Hearing, HearingError, Tally, hear, markdown};
+use study::judge::{
+    self, Counted, EvaluationError, StudyResult, Tally, evaluate_study, markdown, percentage,
+};
 use study::{Depth, Laboratory};
 use testbed::worlds::Worlds;
 
@@ -23,41 +25,41 @@ pub fn run(args: &StudyReport) -> Result<(), Failure> {
     let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
     pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
-    let heard: Result<Vec<Hearing>, Failure> = which
+    let evaluated: Result<Vec<StudyResult>, Failure> = which
         .studies()?
         .into_iter()
         .map(|study| {
-            hear(study, &store, which.manner(), args.laboratory_loads, worlds.library())
+            evaluate_study(study, &store, which.mode(), args.laboratory_loads, worlds.library())
                 .map_err(refused)
         })
         .collect();
-    let hearings = heard?;
-    hearings.iter().try_for_each(tell)?;
-    summary(&hearings)?;
+    let results = evaluated?;
+    results.iter().try_for_each(tell)?;
+    summary(&results)?;
     if let Some(path) = &args.markdown {
-        let page = markdown(&hearings, &commands(args, &hearings));
+        let page = markdown(&results, &commands(args, &results));
         files::write_whole(path, page.as_bytes())?;
     }
     if let Some(path) = &args.html {
-        let page = figures::html(&hearings, &store).map_err(not_drawn)?;
+        let page = figures::html(&results, &store).map_err(not_drawn)?;
         files::write_whole(path, page.as_bytes())?;
     }
     if let Some(path) = &args.summary {
-        let page = judge::summary(&hearings, &commands(args, &hearings));
+        let page = judge::summary(&results, &commands(args, &results));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
-        Some(folder) => write_reports(&hearings, &store, &worlds, folder),
+        Some(folder) => write_reports(&results, &store, &worlds, folder),
         None => Ok(()),
     }
 }
 
 /// The commands that reproduce the page from scratch.
-fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
+fn commands(args: &StudyReport, results: &[StudyResult]) -> String {
     let typed = args.which.typed();
     let elsewhere = |loads: Option<NonZeroU32>| -> String {
         let was_run = |laboratory: &&Laboratory| {
-            let there = hearings.iter().filter_map(|hearing| hearing.in_laboratory(**laboratory));
+            let there = results.iter().filter_map(|result| result.in_laboratory(**laboratory));
             !laboratory.swaps_labels()
                 && there.into_iter().any(|there| !there.is_same && there.loads == loads)
         };
@@ -72,7 +74,7 @@ fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
                 .push(format!("farlink study run {}{laboratories}", args.which.typed_at(depth)));
         }
     }
-    if hearings.iter().flat_map(|hearing| &hearing.causes).any(|shown| !shown.findings.is_empty()) {
+    if results.iter().flat_map(|result| &result.causes).any(|shown| !shown.findings.is_empty()) {
         let typed = args.which.typed_at(Depth::Usual);
         commands.push(format!("farlink study run {typed} --causes"));
     }
@@ -80,14 +82,14 @@ fn commands(args: &StudyReport, hearings: &[Hearing]) -> String {
     commands.join("\n    ")
 }
 
-fn tell(hearing: &Hearing) -> Result<(), Failure> {
-    for (index, (claim, judged)) in hearing.study.claims.iter().zip(&hearing.judged).enumerate() {
-        let blind = match hearing.is_non_discriminating(index) {
+fn tell(result: &StudyResult) -> Result<(), Failure> {
+    for (index, (claim, judged)) in result.study.claims.iter().zip(&result.claims).enumerate() {
+        let blind = match result.is_non_discriminating(index) {
             true => ", and so do all wrong laboratories confirm it: non-discriminating",
             false => "",
         };
-        let chance = hearing
-            .chances
+        let chance = result
+            .frequencies
             .get(index)
             .map(|chance| format!("; by as many loads as the study's: {chance}"));
         let chance = chance.unwrap_or_default();
@@ -97,7 +99,7 @@ fn tell(hearing: &Hearing) -> Result<(), Failure> {
             output::line(wrapped(&format!("    {}: {}", found.clause, found.finding)))?;
         }
     }
-    hearing.causes.iter().try_for_each(|shown| {
+    result.causes.iter().try_for_each(|shown| {
         let cause = &shown.cause;
         let (of, lies_in, why) = (cause.of.join(", "), cause.lies_in, &cause.why);
         output::line(wrapped(&format!("cause ({lies_in}) of {of}: {why}: {}", shown.answer())))?;
@@ -106,18 +108,18 @@ fn tell(hearing: &Hearing) -> Result<(), Failure> {
             output::line(wrapped(&format!("    {}{place}: {}", found.clause, found.finding)))
         })
     })?;
-    hearing.elsewhere.iter().filter(|there| !there.is_same).try_for_each(|there| {
-        let turns = hearing.turns(there);
+    result.laboratories.iter().filter(|there| !there.is_same).try_for_each(|there| {
+        let changes = result.changed_verdicts(there);
         let laboratory = there.laboratory;
-        output::line(format!("in the laboratory {laboratory} {} verdicts turn", turns.len()))?;
-        turns.iter().try_for_each(|turn| {
-            output::line(format!("    {}: {} to {}", turn.claim, turn.here, turn.there))
+        output::line(format!("in the laboratory {laboratory} {} verdicts turn", changes.len()))?;
+        changes.iter().try_for_each(|change| {
+            output::line(format!("    {}: {} to {}", change.claim, change.before, change.after))
         })
     })?;
     output::line("")
 }
 
-fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
+fn summary(results: &[StudyResult]) -> Result<(), Failure> {
     let mut table = Table::new(&[
         "study",
         "claims",
@@ -130,22 +132,14 @@ fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
         "non-discriminating",
         "rate",
     ]);
-    for hearing in hearings {
+    for result in results {
         for (counted, mark) in [(Counted::Findings, ""), (Counted::Strong, ", strong")] {
-            let tally = Tally::of(hearing, counted);
-            let share = |facts: f64| format!("{facts:.1}");
-            table.row([
-                format!("{}{mark}", hearing.study.name),
-                tally.claims.to_string(),
-                format!("{:.0}", tally.facts),
-                share(tally.confirmed),
-                share(tally.refuted),
-                share(tally.inconclusive),
-                share(tally.open),
-                share(tally.untestable),
-                share(tally.non_discriminating),
-                tally.rate().map_or("-".to_owned(), |rate| format!("{rate:.0} %")),
-            ]);
+            let tally = Tally::of(result, counted);
+            let study = format!("{}{mark}", result.study.name);
+            let head = [study, tally.claims.to_string(), format!("{:.0}", tally.facts)];
+            let counts = tally.counts().map(|facts| format!("{facts:.1}"));
+            let cells = head.into_iter().chain(counts).chain([percentage(tally.rate())]);
+            table.row(cells);
         }
     }
     output::line(table)?;
@@ -157,7 +151,7 @@ fn summary(hearings: &[Hearing]) -> Result<(), Failure> {
 }
 
 fn write_reports(
-    hearings: &[Hearing],
+    results: &[StudyResult],
     store: &Store,
     worlds: &Worlds,
     folder: &Path,
@@ -165,11 +159,11 @@ fn write_reports(
     files::make_folder(folder)?;
     let watched = Watched::new(worlds);
     let observe = |scenario: &_, seed| watched.observe(scenario, seed);
-    for hearing in hearings {
-        for evidence in &hearing.experiments {
+    for result in results {
+        for evidence in &result.experiments {
             let Some(run) = &evidence.run else { continue };
             let html = report::html(store, run.id, &[], &observe).map_err(not_made)?;
-            let name = format!("{}-{}.html", hearing.study.name, evidence.id);
+            let name = format!("{}-{}.html", result.study.name, evidence.id);
             files::write_whole(&folder.join(name), html.as_bytes())?;
         }
     }
@@ -184,11 +178,11 @@ fn not_drawn(error: FiguresError) -> Failure {
     }
 }
 
-pub(super) fn refused(error: HearingError) -> Failure {
+pub(super) fn refused(error: EvaluationError) -> Failure {
     match error {
-        HearingError::Study(error) => super::refused(error),
-        HearingError::Experiment(error) => experiment_failure(&error),
-        HearingError::Store(error) => stores::failed(error),
-        error @ HearingError::Clause { .. } => Failure::bad_input(error),
+        EvaluationError::Study(error) => super::refused(error),
+        EvaluationError::Experiment(error) => experiment_failure(&error),
+        EvaluationError::Store(error) => stores::failed(error),
+        error @ EvaluationError::Clause { .. } => Failure::bad_input(error),
     }
 }

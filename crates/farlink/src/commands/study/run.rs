@@ -8,8 +8,8 @@ use scenario::World;
 use scenario::experiment::Source;
 use store::Store;
 use store::runner::Ended;
-use study::judge::{Run, runs_for_causes};
-use study::{Depth, Laboratory, Manner, Study, StudyExperiment};
+use study::judge::{CauseRun, runs_for_causes};
+use study::{Depth, Laboratory, RunMode, Study, StudyExperiment};
 use testbed::worlds::Worlds;
 
 use crate::args::StudyRun;
@@ -55,22 +55,22 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
 
 /// The experiments of a study to run, and their laboratories: by default the study's own.
 fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failure> {
-    let manner = args.which.manner();
-    let all = |laboratory, manner| {
+    let mode = args.which.mode();
+    let all = |laboratory, mode| {
         let experiments = study.experiments();
         experiments.map(move |(experiment, source)| Place {
             study,
             experiment,
             source,
             laboratory,
-            manner,
+            mode,
         })
     };
     if args.causes {
         let runs = runs_for_causes(study).map_err(super::refused)?;
-        let of_run = |run: Run| {
-            let depth = run.loads.map_or(manner.depth, Depth::Loads);
-            let places = all(run.laboratory, Manner { depth, ..manner });
+        let of_run = |run: CauseRun| {
+            let depth = run.loads.map_or(mode.depth, Depth::Loads);
+            let places = all(run.laboratory, RunMode { depth, ..mode });
             places.filter(move |place| run.experiments.contains(&place.experiment.id))
         };
         return Ok(runs.into_iter().flat_map(of_run).collect());
@@ -79,7 +79,7 @@ fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failu
         [] => vec![Laboratory::AsPublished],
         said => said.iter().flat_map(|some| some.0.iter().copied()).collect(),
     };
-    Ok(laboratories.into_iter().flat_map(|laboratory| all(laboratory, manner)).collect())
+    Ok(laboratories.into_iter().flat_map(|laboratory| all(laboratory, mode)).collect())
 }
 
 /// An experiment with its laboratory and number of repetitions.
@@ -88,12 +88,12 @@ struct Place<'a> {
     experiment: &'a StudyExperiment,
     source: Source,
     laboratory: Laboratory,
-    manner: Manner,
+    mode: RunMode,
 }
 
 impl Place<'_> {
     fn is_of_interest(&self) -> bool {
-        self.laboratory == Laboratory::AsPublished || self.experiment.is_run_elsewhere()
+        self.laboratory == Laboratory::AsPublished || self.experiment.is_varied()
     }
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Place<'_> {
             Laboratory::AsPublished => {}
             other => write!(f, " [{other}]")?,
         }
-        match self.manner.depth {
+        match self.mode.depth {
             depth @ Depth::Loads(_) => write!(f, " {depth}"),
             _ => Ok(()),
         }
@@ -123,7 +123,7 @@ fn one(
     }
     let refused = |error| experiment_failure(&error);
     let (source, published) =
-        place.manner.plan(place.source.clone(), worlds.library()).map_err(refused)?;
+        place.mode.plan(place.source.clone(), worlds.library()).map_err(refused)?;
     let plan = place.laboratory.plan(&published);
     if place.laboratory != Laboratory::AsPublished && plan.cells() == published.cells() {
         output::line(format!("{place}: nothing is to be run, it is as in the study's laboratory"))?;
