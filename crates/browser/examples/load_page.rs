@@ -12,8 +12,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
-use farlink_browser::{Arm, Browser, Device, LoadPlan, Policy, Session, Way};
+use chance::RandomSource;
+use farlink_browser::{Browser, Device, HostStack, LoadPlan, Policy, ProxyMode, Session};
 use http_stack::client::Protocol;
 use tls::Security;
 
@@ -38,17 +38,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::named(argument(4, "zero"))?;
 
     let hosts = page.hosts.iter().map(|host| (host.name.clone(), address.ip())).collect();
-    let arm = Arm {
+    let arm = HostStack {
         protocol,
         pipelined: false,
         security,
         port: address.port(),
-        way: Way::Direct,
+        way: ProxyMode::Direct,
         blocked: false,
     };
     let plan = Arc::new(LoadPlan::new(Arc::clone(&page), vec![arm; page.hosts.len()]));
     let browser = Rc::new(Browser::new(Policy::named("chrome")?, device, 0.0));
-    let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };
+    let config = world::real::Config { hosts, ..world::real::Config::new(RandomSource::new(1, 0)) };
     // Connections of HTTP/3 close by their world's clock: the session ends inside it.
     let visited = world::real::run(config, async move {
         Rc::new(Session::new(browser, Rc::default())).visit(&plan, LIMIT).await

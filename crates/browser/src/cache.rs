@@ -11,9 +11,9 @@ use http::Uri;
 
 /// URLs in a browser's cache. It outlives a visit.
 #[derive(Debug, Default)]
-pub struct Cache(RefCell<BTreeSet<String>>);
+pub struct BrowserCache(RefCell<BTreeSet<String>>);
 
-impl Cache {
+impl BrowserCache {
     pub(crate) fn holds(&self, url: &str) -> bool {
         self.0.borrow().contains(url)
     }

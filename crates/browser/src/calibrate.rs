@@ -21,7 +21,7 @@ use crate::device::Costs;
 
 /// One load over a network that costs nothing.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct CalibrationSample {
     features: Features,
     plt: Duration,
 }
@@ -33,9 +33,9 @@ type Features = [f64; 3 + KINDS.len()];
 const KINDS: [Kind; 6] =
     [Kind::Document, Kind::Stylesheet, Kind::Script, Kind::Image, Kind::Font, Kind::Other];
 
-impl Sample {
+impl CalibrationSample {
     /// A load of `page` over `connections` connections with TLS, which took `plt`.
-    pub fn new(page: &Page, connections: usize, plt: Duration) -> Sample {
+    pub fn new(page: &Page, connections: usize, plt: Duration) -> CalibrationSample {
         let mut features = [0.0; 3 + KINDS.len()];
         features[0] = 1.0;
         features[1] = page.objects.len() as f64;
@@ -44,12 +44,12 @@ impl Sample {
             let kind = KINDS.iter().position(|kind| *kind == object.kind);
             features[3 + kind.unwrap_or(KINDS.len() - 1)] += object.body_bytes as f64 / 1000.0;
         }
-        Sample { features, plt }
+        CalibrationSample { features, plt }
     }
 }
 
 /// The device whose costs fit the samples best.
-pub fn calibrate(samples: &[Sample], summary: &str) -> Device {
+pub fn calibrate(samples: &[CalibrationSample], summary: &str) -> Device {
     let costs = fit(samples);
     let us = |index: usize| costs[index].round() as u64;
     Device::measured(Costs {
@@ -67,7 +67,7 @@ pub fn calibrate(samples: &[Sample], summary: &str) -> Device {
 }
 
 /// Cost per unit of each feature, in microseconds.
-fn fit(samples: &[Sample]) -> Features {
+fn fit(samples: &[CalibrationSample]) -> Features {
     const SWEEPS: usize = 10_000;
     let (gram, moments) = normal_equations(samples);
     let mut costs = [0.0; 3 + KINDS.len()];
@@ -84,10 +84,10 @@ fn fit(samples: &[Sample]) -> Features {
 }
 
 /// Normal equations of the rows divided by their times: each row's target is one.
-fn normal_equations(samples: &[Sample]) -> ([Features; 3 + KINDS.len()], Features) {
+fn normal_equations(samples: &[CalibrationSample]) -> ([Features; 3 + KINDS.len()], Features) {
     let mut gram = [[0.0; 3 + KINDS.len()]; 3 + KINDS.len()];
     let mut moments = [0.0; 3 + KINDS.len()];
-    for Sample { features, plt } in samples {
+    for CalibrationSample { features, plt } in samples {
         let micros = plt.as_secs_f64() * 1e6;
         for (i, a) in features.iter().enumerate() {
             moments[i] += a / micros;
@@ -104,13 +104,13 @@ mod tests {
     use super::*;
 
     /// Loads that take exactly these costs, plus or minus some noise.
-    fn loads(costs: &Features, noise: f64) -> Vec<Sample> {
+    fn loads(costs: &Features, noise: f64) -> Vec<CalibrationSample> {
         let mut sign = 1.0;
         let pages = page::calibration_pages();
         let loads = pages.iter().flat_map(|page| [(page, 1), (page, 6)]);
         loads
             .map(|(page, connections)| {
-                let mut sample = Sample::new(page, connections, Duration::ZERO);
+                let mut sample = CalibrationSample::new(page, connections, Duration::ZERO);
                 let micros: f64 = sample.features.iter().zip(costs).map(|(a, b)| a * b).sum();
                 sign = -sign;
                 sample.plt = Duration::from_secs_f64(micros * (1.0 + sign * noise) / 1e6);

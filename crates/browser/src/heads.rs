@@ -10,14 +10,14 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
-use page::{Host, Kind, Object, Page};
+use page::{Kind, Object, Page, PageHost};
 use serde::Deserialize;
 
 use crate::named::{NamedTable, UnknownName};
 
 /// Contents of requests' heads.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Heads {
+pub enum RequestHeaders {
     /// A few fields, and a cookie that fills up the page's size.
     #[default]
     Sized,
@@ -105,23 +105,23 @@ impl FieldTemplate {
     }
 }
 
-impl Heads {
+impl RequestHeaders {
     /// The fields of a request, except those of its connection; none if they are to be made by size.
     pub(crate) fn fields(&self, page: &Page, object: &Object) -> Option<HeaderMap> {
         match self {
-            Heads::Sized | Heads::Padded => None,
-            Heads::Recorded(typical) if object.request_fields.is_empty() => {
+            RequestHeaders::Sized | RequestHeaders::Padded => None,
+            RequestHeaders::Recorded(typical) if object.request_fields.is_empty() => {
                 Some(typical.fields(page, object))
             }
-            Heads::Recorded(_) => Some(recorded(object)),
+            RequestHeaders::Recorded(_) => Some(recorded(object)),
         }
     }
 
     /// The field that fills up a request's size, if it is made by size.
     pub(crate) fn padding(&self) -> HeaderName {
         match self {
-            Heads::Sized | Heads::Recorded(_) => COOKIE,
-            Heads::Padded => HeaderName::from_static("x-padding"),
+            RequestHeaders::Sized | RequestHeaders::Recorded(_) => COOKIE,
+            RequestHeaders::Padded => HeaderName::from_static("x-padding"),
         }
     }
 }
@@ -162,7 +162,7 @@ fn referrer<'a>(page: &'a Page, object: &Object) -> Option<&'a Object> {
 
 /// Relation of the object's host to that of the page: `Sec-Fetch-Site`, by whole names.
 fn site(page: &Page, object: &Object) -> &'static str {
-    let host = |object: &Object| -> &Host { page.host_of(object) };
+    let host = |object: &Object| -> &PageHost { page.host_of(object) };
     match object.waits_for.is_empty() {
         true => "none",
         false if host(object).is_same_origin(host(page.root())) => "same-origin",
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::Policy;
 
-    fn fields(heads: &Heads, page: &Page, object: usize) -> Vec<(String, String)> {
+    fn fields(heads: &RequestHeaders, page: &Page, object: usize) -> Vec<(String, String)> {
         let fields = heads.fields(page, &page.objects[object]).unwrap();
         let text = |value: &HeaderValue| value.to_str().unwrap().to_owned();
         fields.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
@@ -191,7 +191,7 @@ mod tests {
     fn every_browser_says_something_that_can_be_said() {
         let page = page::open("bth2013").unwrap();
         for name in Policy::all().keys() {
-            let heads = Heads::Recorded(Typical::named(name).unwrap());
+            let heads = RequestHeaders::Recorded(Typical::named(name).unwrap());
             let document = fields(&heads, &page, 0);
             assert!(document.iter().all(|(name, _)| name != "referer"), "{document:?}");
             let image = fields(&heads, &page, 30);
@@ -212,10 +212,10 @@ mod tests {
             field("no name", "1"),
             field("accept", "*/*"),
         ];
-        let heads = Heads::Recorded(Typical::named("chrome").unwrap());
+        let heads = RequestHeaders::Recorded(Typical::named("chrome").unwrap());
         let sent = fields(&heads, &page, 0);
         assert_eq!(sent, [field("cookie", &digits(8)), field("accept", "*/*")]);
         assert!(fields(&heads, &page, 1).len() > 8, "nothing is recorded for the image");
-        assert_eq!(Heads::Sized.fields(&page, &page.objects[0]), None);
+        assert_eq!(RequestHeaders::Sized.fields(&page, &page.objects[0]), None);
     }
 }

@@ -15,23 +15,23 @@ use bytes::Bytes;
 use http::Request;
 use http_stack::client::{self, Opening};
 use http_stack::h1::codec::encode::AbsoluteForm;
-use http_stack::h2::{self, Shape};
-use http_stack::{Priority, Progress, Wanted, h3, spdy};
-use page::Host;
+use http_stack::h2::{self, DependencyShape};
+use http_stack::{Priority, Progress, PushFilter, h3, spdy};
+use page::PageHost;
 use record::ObjectRecord;
 use tls::{ClientSessions, Security};
 use units::Time;
 
 use crate::alternatives::{Alternatives, H3Discovery};
-use crate::cache::Cache;
+use crate::cache::BrowserCache;
 use crate::device::Thread;
-use crate::names::{Names, Naming};
-use crate::plan::{Arm, LoadPlan};
+use crate::names::{NameCache, Naming};
+use crate::plan::{HostStack, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::proxy::{AutoConfig, Chooser};
 use crate::{Bodies, Device, Policy};
 
-use self::load::Load;
+use self::load::PageLoad;
 
 /// A browser's configuration and lasting state.
 pub struct Browser {
@@ -133,7 +133,7 @@ impl Browser {
 
     /// The same browser with these dependencies between requests over HTTP/2.
     #[must_use]
-    pub fn with_dependencies(self, dependencies: Option<Shape>) -> Browser {
+    pub fn with_dependencies(self, dependencies: Option<DependencyShape>) -> Browser {
         Browser { h2: h2::settings::Client { dependencies, ..self.h2 }, ..self }
     }
 
@@ -174,13 +174,13 @@ impl Browser {
     }
 
     /// The pushes that it accepts from a server, given its cache.
-    pub(crate) fn wanted(&self, cache: &Rc<Cache>) -> Option<Wanted> {
+    pub(crate) fn wanted(&self, cache: &Rc<BrowserCache>) -> Option<PushFilter> {
         let cache = Rc::clone(cache);
-        (self.pushes == Pushes::Taken).then(|| Wanted::new(move |uri| !cache.holds_either(uri)))
+        (self.pushes == Pushes::Taken).then(|| PushFilter::new(move |uri| !cache.holds_either(uri)))
     }
 
     /// A connection for requests to `host`: to `address`, which is the proxy's if there is one on the path.
-    pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: Arm) -> Opening {
+    pub(crate) fn opening(&self, address: SocketAddr, host: &str, arm: HostStack) -> Opening {
         let opening = Opening::new(address, arm.peer(host), arm.security, arm.protocol);
         Opening {
             tunnel: arm.tunnel(host),
@@ -198,8 +198,8 @@ impl Browser {
 pub struct Session {
     browser: Rc<Browser>,
     pool: Rc<Pool>,
-    pub(crate) cache: Rc<Cache>,
-    pub(crate) names: Rc<Names>,
+    pub(crate) cache: Rc<BrowserCache>,
+    pub(crate) names: Rc<NameCache>,
     main_thread: Thread,
     network_thread: Rc<Thread>,
     chooser: Option<Chooser>,
@@ -227,7 +227,7 @@ pub struct ConnectionUse {
     /// The name connected to.
     pub host: String,
     /// Protocol, security and path.
-    pub arm: Arm,
+    pub arm: HostStack,
     /// The client's address, if the connection was established.
     pub local: Option<SocketAddr>,
     /// Time of its first packet: its host's address was known.
@@ -244,8 +244,8 @@ pub struct ConnectionUse {
 
 impl Session {
     /// A newly started browser, with the contents of its cache.
-    pub fn new(browser: Rc<Browser>, cache: Rc<Cache>) -> Session {
-        let names = Rc::new(Names::new(browser.naming));
+    pub fn new(browser: Rc<Browser>, cache: Rc<BrowserCache>) -> Session {
+        let names = Rc::new(NameCache::new(browser.naming));
         Session::over(browser, cache, names)
     }
 
@@ -257,7 +257,7 @@ impl Session {
         Session::over(browser, cache, Rc::clone(&self.names))
     }
 
-    fn over(browser: Rc<Browser>, cache: Rc<Cache>, names: Rc<Names>) -> Session {
+    fn over(browser: Rc<Browser>, cache: Rc<BrowserCache>, names: Rc<NameCache>) -> Session {
         let network_thread = Rc::new(Thread::default());
         let (known, stored) = (Rc::clone(&names), Rc::clone(&cache));
         let pool = Pool::new(Rc::clone(&browser), known, stored, Rc::clone(&network_thread));
@@ -292,7 +292,7 @@ impl Session {
     pub async fn visit(self: &Rc<Self>, plan: &Arc<LoadPlan>, limit: Duration) -> Visited {
         let started = world::now();
         let carried = self.pool.used().iter().map(|used| used.requests).collect();
-        let load = Load::start(Rc::clone(self), Arc::clone(plan));
+        let load = PageLoad::start(Rc::clone(self), Arc::clone(plan));
         // Past the limit the visit ends as it stands: loaded objects count, and nothing more loads.
         if world::timeout(limit, load.finished()).await.is_err() {
             self.has_given_up.set(true);
@@ -364,7 +364,7 @@ impl Browser {
         }
     }
 
-    async fn meet(&self, host: &Host, arm: Arm) {
+    async fn meet(&self, host: &PageHost, arm: HostStack) {
         let address = match arm.proxy() {
             Some(proxy) => Ok(proxy.of_request(0)),
             None => world::resolve(&host.name).map(|address| SocketAddr::new(address, arm.port)),

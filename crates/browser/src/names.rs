@@ -13,7 +13,7 @@ pub enum Naming {
     /// DNS.
     Dns {
         /// Resolver and its settings.
-        settings: dns::Settings,
+        settings: dns::ResolverSettings,
         /// Queries in advance.
         prefetch: Prefetch,
     },
@@ -31,16 +31,16 @@ pub enum Prefetch {
 }
 
 /// Names known to a running browser. Initially none.
-pub(crate) enum Names {
+pub(crate) enum NameCache {
     Hosts,
     Dns(Resolver, Prefetch),
 }
 
-impl Names {
-    pub(crate) fn new(naming: Naming) -> Names {
+impl NameCache {
+    pub(crate) fn new(naming: Naming) -> NameCache {
         match naming {
-            Naming::Hosts => Names::Hosts,
-            Naming::Dns { settings, prefetch } => Names::Dns(Resolver::new(settings), prefetch),
+            Naming::Hosts => NameCache::Hosts,
+            Naming::Dns { settings, prefetch } => NameCache::Dns(Resolver::new(settings), prefetch),
         }
     }
 
@@ -50,8 +50,8 @@ impl Names {
     /// One sentence, if there is none.
     pub(crate) async fn address(&self, host: &str) -> Result<IpAddr, String> {
         match self {
-            Names::Hosts => world::resolve(host).map_err(|error| error.to_string()),
-            Names::Dns(resolver, _) => {
+            NameCache::Hosts => world::resolve(host).map_err(|error| error.to_string()),
+            NameCache::Dns(resolver, _) => {
                 resolver.resolve(host).await.map_err(|error| error.to_string())
             }
         }
@@ -59,21 +59,21 @@ impl Names {
 
     /// Returns true if DNS says, with its address, that `host` speaks HTTP/3. An unresolvable name speaks nothing.
     pub(crate) async fn speaks_h3(&self, host: &str) -> bool {
-        let Names::Dns(resolver, _) = self else { return false };
+        let NameCache::Dns(resolver, _) = self else { return false };
         let found = resolver.look_up(host).await;
         found.ok().and_then(|found| found.service).is_some_and(|service| service.speaks("h3"))
     }
 
     /// Forgets all addresses.
     pub(crate) fn forget(&self) {
-        if let Names::Dns(resolver, _) = self {
+        if let NameCache::Dns(resolver, _) = self {
             resolver.forget();
         }
     }
 
     /// Signals that the document's head has arrived, with the names of these hosts.
     pub(crate) fn see<'a>(&self, hosts: impl Iterator<Item = &'a str>) {
-        if let Names::Dns(resolver, Prefetch::Named) = self {
+        if let NameCache::Dns(resolver, Prefetch::Named) = self {
             hosts.for_each(|host| resolver.prefetch(host));
         }
     }

@@ -9,16 +9,16 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, 
 use http_stack::client::Protocol;
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::{Precedence, Priority};
-use page::{After, Host, Object, Page};
+use page::{After, Object, Page, PageHost};
 use tls::{Security, server_name};
 
-use crate::heads::{Heads, digits};
+use crate::heads::{RequestHeaders, digits};
 use crate::priorities::Priorities;
-use crate::proxy::Way;
+use crate::proxy::ProxyMode;
 
 /// Protocol, security and path for one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arm {
+pub struct HostStack {
     /// The protocol.
     pub protocol: Protocol,
     /// True if requests of HTTP/1.1 are pipelined.
@@ -28,14 +28,14 @@ pub struct Arm {
     /// The server's port.
     pub port: u16,
     /// Route of requests.
-    pub way: Way,
+    pub way: ProxyMode,
     /// True if requests to it are blocked (`--block HOST`).
     pub blocked: bool,
 }
 
-impl Arm {
+impl HostStack {
     /// The URL of an object of `host`.
-    pub fn url(&self, host: &Host, object: &Object) -> String {
+    pub fn url(&self, host: &PageHost, object: &Object) -> String {
         let scheme = self.scheme();
         format!("{scheme}://{}{}", host.authority(scheme, self.port), object.path)
     }
@@ -55,8 +55,8 @@ impl Arm {
 /// A page prepared for loading.
 pub struct LoadPlan {
     pub(crate) page: Arc<Page>,
-    arms: Vec<Arm>,
-    asking: Asking,
+    arms: Vec<HostStack>,
+    asking: RequestSettings,
     pub(crate) requests: Vec<http::Request<Bytes>>,
     /// The bypass of the proxy, if some requests take it.
     past: Option<ProxyBypass>,
@@ -67,13 +67,13 @@ pub struct LoadPlan {
 
 /// Requests to a page's hosts that bypass the proxy.
 struct ProxyBypass {
-    arms: Vec<Arm>,
+    arms: Vec<HostStack>,
     requests: Vec<http::Request<Bytes>>,
 }
 
 /// A request, and its route.
 pub(crate) struct RoutedRequest<'a> {
-    pub(crate) arm: Arm,
+    pub(crate) arm: HostStack,
     pub(crate) request: &'a http::Request<Bytes>,
 }
 
@@ -123,15 +123,15 @@ impl LoadPlan {
     ///
     /// # Panics
     /// If the number of arms differs from the number of hosts.
-    pub fn new(page: Arc<Page>, arms: Vec<Arm>) -> LoadPlan {
-        LoadPlan::asking(page, arms, Asking::default())
+    pub fn new(page: Arc<Page>, arms: Vec<HostStack>) -> LoadPlan {
+        LoadPlan::asking(page, arms, RequestSettings::default())
     }
 
     /// The same, with these request heads and priorities.
     ///
     /// # Panics
     /// If the number of arms differs from the number of hosts.
-    pub fn asking(page: Arc<Page>, arms: Vec<Arm>, asking: Asking) -> LoadPlan {
+    pub fn asking(page: Arc<Page>, arms: Vec<HostStack>, asking: RequestSettings) -> LoadPlan {
         let requests = requests(&page, &arms, &asking);
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
         let reveals = reveals(&page);
@@ -143,7 +143,7 @@ impl LoadPlan {
     /// # Panics
     /// If the number of arms differs from the number of hosts.
     #[must_use]
-    pub fn with_past(self, arms: Option<Vec<Arm>>) -> LoadPlan {
+    pub fn with_past(self, arms: Option<Vec<HostStack>>) -> LoadPlan {
         let past = arms
             .map(|arms| ProxyBypass { requests: requests(&self.page, &arms, &self.asking), arms });
         LoadPlan { past, ..self }
@@ -160,17 +160,17 @@ impl LoadPlan {
     }
 
     /// Heads and priorities of its requests.
-    pub fn manner(&self) -> &Asking {
+    pub fn manner(&self) -> &RequestSettings {
         &self.asking
     }
 
     /// Arm of each host, in the page's order.
-    pub fn arms(&self) -> &[Arm] {
+    pub fn arms(&self) -> &[HostStack] {
         &self.arms
     }
 
     /// Arm of each host for requests that bypass the proxy, if there are any.
-    pub fn past(&self) -> Option<&[Arm]> {
+    pub fn past(&self) -> Option<&[HostStack]> {
         self.past.as_ref().map(|past| &past.arms[..])
     }
 
@@ -183,12 +183,12 @@ impl LoadPlan {
     }
 
     /// Arm of this object's host.
-    pub fn arm(&self, object: usize) -> Arm {
+    pub fn arm(&self, object: usize) -> HostStack {
         self.arms[self.page.objects[object].host.0 as usize]
     }
 
     /// Arm by which an object was requested, given the address that answered.
-    pub fn arm_from(&self, object: usize, address: Option<IpAddr>) -> Arm {
+    pub fn arm_from(&self, object: usize, address: Option<IpAddr>) -> HostStack {
         let usual = self.arm(object);
         let is_proxy = |address: IpAddr| usual.proxy().is_none_or(|proxy| proxy.address == address);
         match self.past_proxy(object) {
@@ -207,16 +207,16 @@ impl LoadPlan {
 
 /// Heads and priorities of a browser's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asking {
+pub struct RequestSettings {
     /// Contents of requests' heads.
-    pub heads: Heads,
+    pub heads: RequestHeaders,
     /// Priorities that override the page's own, and their signals to servers.
     pub priorities: Option<Priorities>,
 }
 
-impl Asking {
+impl RequestSettings {
     /// The value of the field `priority`, if the server is sent one.
-    fn priority(&self, arm: Arm, object: &Object) -> Option<String> {
+    fn priority(&self, arm: HostStack, object: &Object) -> Option<String> {
         let said = matches!(arm.protocol, Protocol::H2 | Protocol::H3);
         self.priorities.as_ref().filter(|_| said)?.field(object.kind)
     }
@@ -230,7 +230,11 @@ impl Asking {
 }
 
 /// One request per object, to hosts with these arms.
-fn requests(page: &Page, arms: &[Arm], asking: &Asking) -> Vec<http::Request<Bytes>> {
+fn requests(
+    page: &Page,
+    arms: &[HostStack],
+    asking: &RequestSettings,
+) -> Vec<http::Request<Bytes>> {
     assert_eq!(arms.len(), page.hosts.len(), "one arm a host");
     let request = |object: &Object| {
         let arm = arms[object.host.0 as usize];
@@ -245,13 +249,13 @@ fn requests(page: &Page, arms: &[Arm], asking: &Asking) -> Vec<http::Request<Byt
     page.objects.iter().map(request).collect()
 }
 
-fn urgency(priority: page::Priority) -> Priority {
+fn urgency(priority: page::ObjectPriority) -> Priority {
     match priority {
-        page::Priority::Highest => Priority::Highest,
-        page::Priority::High => Priority::High,
-        page::Priority::Medium => Priority::Medium,
-        page::Priority::Low => Priority::Low,
-        page::Priority::Lowest => Priority::Lowest,
+        page::ObjectPriority::Highest => Priority::Highest,
+        page::ObjectPriority::High => Priority::High,
+        page::ObjectPriority::Medium => Priority::Medium,
+        page::ObjectPriority::Low => Priority::Low,
+        page::ObjectPriority::Lowest => Priority::Lowest,
     }
 }
 
@@ -291,8 +295,8 @@ enum HeadContents {
 /// header compression finds the usual repetitions.
 fn request(
     object: &Object,
-    host: &Host,
-    arm: Arm,
+    host: &PageHost,
+    arm: HostStack,
     contents: HeadContents,
     priority: Option<String>,
 ) -> http::Request<Bytes> {

@@ -23,25 +23,25 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use http_stack::Priority;
-use http_stack::client::Connection;
+use http_stack::client::ClientConnection;
 use tokio::sync::oneshot;
 use units::Time;
 
 use self::discovery::Attempts;
 pub(crate) use self::discovery::{ConnectionNeeds, FoundConnection, Transport};
-use self::group::{ConnectionSupply, Group, Waiter};
+use self::group::{ConnectionGroup, ConnectionSupply, Waiter};
 pub(crate) use self::session::PipelineSharing;
 use crate::Policy;
-use crate::cache::Cache;
+use crate::cache::BrowserCache;
 use crate::device::Thread;
 use crate::loader::Browser;
-use crate::names::Names;
-use crate::plan::Arm;
+use crate::names::NameCache;
+use crate::plan::HostStack;
 use crate::timeline::ConnectionTimes;
 
 /// Key by which connections are grouped.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct PoolOrigin {
     /// The host of the requests; a proxy's name if all hosts' requests share the connections.
     pub(crate) host: String,
     /// The host's port; 0 if the proxy decides it.
@@ -56,7 +56,7 @@ pub(crate) struct Origin {
 #[derive(Clone, Debug)]
 pub(crate) struct Used {
     pub(crate) host: String,
-    pub(crate) arm: Arm,
+    pub(crate) arm: HostStack,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) opened: ConnectionTimes,
     /// Remote address, once known.
@@ -71,27 +71,27 @@ pub(crate) struct Used {
 
 /// A connection assigned to one request.
 pub(crate) struct Lease {
-    pub(crate) connection: Connection,
+    pub(crate) connection: ClientConnection,
     pub(crate) id: u32,
     /// Timing of its opening, if this request is the first on it.
     pub(crate) opened: Option<ConnectionTimes>,
     /// Group of the connection.
-    origin: Rc<Origin>,
+    origin: Rc<PoolOrigin>,
 }
 
 /// A browser's connections.
 pub(crate) struct Pool {
     browser: Rc<Browser>,
-    names: Rc<Names>,
-    cache: Rc<Cache>,
+    names: Rc<NameCache>,
+    cache: Rc<BrowserCache>,
     network_thread: Rc<Thread>,
-    inner: RefCell<Inner>,
+    inner: RefCell<PoolState>,
     attempts: Attempts,
 }
 
 #[derive(Default)]
-struct Inner {
-    groups: BTreeMap<Rc<Origin>, Group>,
+struct PoolState {
+    groups: BTreeMap<Rc<PoolOrigin>, ConnectionGroup>,
     /// Connections open or being opened, all groups together.
     total: usize,
     used: Vec<Used>,
@@ -103,8 +103,8 @@ struct Inner {
 impl Pool {
     pub(crate) fn new(
         browser: Rc<Browser>,
-        names: Rc<Names>,
-        cache: Rc<Cache>,
+        names: Rc<NameCache>,
+        cache: Rc<BrowserCache>,
         network_thread: Rc<Thread>,
     ) -> Pool {
         let (inner, attempts) = (RefCell::default(), Attempts::default());
@@ -117,8 +117,8 @@ impl Pool {
     /// One sentence, if none can be had.
     pub(crate) async fn lease(
         self: &Rc<Self>,
-        origin: &Rc<Origin>,
-        arm: Arm,
+        origin: &Rc<PoolOrigin>,
+        arm: HostStack,
         priority: Priority,
         sharing_mode: PipelineSharing,
     ) -> Result<Lease, String> {
@@ -126,7 +126,7 @@ impl Pool {
             let mut inner = self.inner.borrow_mut();
             inner.asked += 1;
             let turn = (priority, inner.asked);
-            inner.know(origin, || Group::new(arm, &self.browser.policy));
+            inner.know(origin, || ConnectionGroup::new(arm, &self.browser.policy));
             let origin = inner.home(origin);
             let bound = match inner.find(&origin, sharing_mode) {
                 ConnectionSupply::Ready(lease) => return Ok(inner.count(*lease)),
@@ -187,19 +187,19 @@ impl Pool {
     }
 }
 
-impl Inner {
-    fn know(&mut self, origin: &Rc<Origin>, group: impl FnOnce() -> Group) {
+impl PoolState {
+    fn know(&mut self, origin: &Rc<PoolOrigin>, group: impl FnOnce() -> ConnectionGroup) {
         if !self.groups.contains_key(origin) {
             self.groups.insert(Rc::clone(origin), group());
         }
     }
 
-    fn group(&mut self, origin: &Origin) -> &mut Group {
+    fn group(&mut self, origin: &PoolOrigin) -> &mut ConnectionGroup {
         self.groups.get_mut(origin).expect("a group lives as long as the pool")
     }
 
     /// Looks for a connection for a request to `origin`.
-    fn find(&mut self, origin: &Origin, sharing_mode: PipelineSharing) -> ConnectionSupply {
+    fn find(&mut self, origin: &PoolOrigin, sharing_mode: PipelineSharing) -> ConnectionSupply {
         let mut closed = Vec::new();
         let found = self.group(origin).find(sharing_mode, &mut closed);
         for id in closed {
@@ -230,7 +230,7 @@ impl Inner {
     }
 
     /// Counts a connection as closed.
-    fn lose(&mut self, origin: &Origin, id: u32) {
+    fn lose(&mut self, origin: &PoolOrigin, id: u32) {
         self.total -= 1;
         self.group(origin).open -= 1;
         self.used[id as usize].closed = Some(world::now());
@@ -242,26 +242,26 @@ impl Inner {
     }
 
     /// Returns true if a limit forbids one more connection of this arm.
-    fn is_full(&self, arm: Arm, policy: &Policy) -> bool {
+    fn is_full(&self, arm: HostStack, policy: &Policy) -> bool {
         self.total >= policy.connections_total || self.is_proxy_full(arm, policy)
     }
 
     /// Returns true if the proxy's limit forbids it. Connections that bypass the proxy are not counted.
-    fn is_proxy_full(&self, arm: Arm, policy: &Policy) -> bool {
+    fn is_proxy_full(&self, arm: HostStack, policy: &Policy) -> bool {
         let through = self.groups.iter().filter(|(origin, _)| origin.proxy.is_some());
         let limit = arm.proxy().and(policy.connections_per_proxy);
         limit.is_some_and(|limit| through.map(|(_, group)| group.open).sum::<usize>() >= limit)
     }
 
     /// Makes room for one more connection of this arm; false if all others are in use.
-    fn make_room(&mut self, arm: Arm, policy: &Policy) -> bool {
-        let is_through = |origin: &Origin| origin.proxy.is_some();
+    fn make_room(&mut self, arm: HostStack, policy: &Policy) -> bool {
+        let is_through = |origin: &PoolOrigin| origin.proxy.is_some();
         (!self.is_proxy_full(arm, policy) || self.close_an_idle_one(is_through))
             && (self.total < policy.connections_total || self.close_an_idle_one(|_| true))
     }
 
     /// Closes an unused connection of the selected groups; false if there is none.
-    fn close_an_idle_one(&mut self, is_meant: impl Fn(&Origin) -> bool) -> bool {
+    fn close_an_idle_one(&mut self, is_meant: impl Fn(&PoolOrigin) -> bool) -> bool {
         let mut idle = self
             .groups
             .iter_mut()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use http_stack::h2::{Group, Shape};
+use http_stack::h2::{DependencyShape, Group};
 use http_stack::schedule::Urgency;
 use http_stack::{Precedence, Priority};
 use page::Kind;
@@ -178,11 +178,11 @@ impl Priorities {
     }
 
     /// Shape of the dependencies between HTTP/2's streams, if any are sent.
-    pub fn tree(&self) -> Option<Shape> {
+    pub fn tree(&self) -> Option<DependencyShape> {
         self.tree.map(|tree| match tree {
-            TreeShape::Chain => Shape::Chain,
-            TreeShape::Flat => Shape::Flat,
-            TreeShape::Groups => Shape::Groups,
+            TreeShape::Chain => DependencyShape::Chain,
+            TreeShape::Flat => DependencyShape::Flat,
+            TreeShape::Groups => DependencyShape::Groups,
         })
     }
 
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn firefox_says_what_a_request_is_for() {
         let firefox = Priorities::open("firefox").unwrap();
-        assert_eq!(firefox.tree(), Some(Shape::Groups));
+        assert_eq!(firefox.tree(), Some(DependencyShape::Groups));
         let said = |kind| {
             let Precedence { group, weight, .. } = firefox.precedence(kind);
             (group, weight)

@@ -17,14 +17,14 @@ use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
 
 use http_stack::client::{Tunnel, TunnelBy};
-use pac::{Choice, Engine, Script, Surroundings};
+use pac::{Choice, Engine, PacEnvironment, PacScript};
 use tls::PLAN_START;
 
-use crate::plan::Arm;
+use crate::plan::HostStack;
 
 /// Route of requests to a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum ProxyMode {
     /// To its own address.
     #[default]
     Direct,
@@ -38,14 +38,14 @@ pub struct Proxy {
     /// Its address.
     pub address: IpAddr,
     /// Its ports.
-    pub ports: Ports,
+    pub ports: ProxyPorts,
     /// Kind of requests to it.
-    pub via: Via,
+    pub via: TunnelProtocol,
 }
 
 /// Ports of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ports {
+pub enum ProxyPorts {
     /// Requests are distributed in turn among the ports from `first` on, as by erman2013's PAC file with twenty.
     InTurn {
         /// The first of them.
@@ -62,11 +62,11 @@ pub enum Ports {
     },
 }
 
-impl Ports {
+impl ProxyPorts {
     /// Number of ports.
     pub fn count(self) -> usize {
         match self {
-            Ports::InTurn { count, .. } | Ports::Chosen { of: count, .. } => {
+            ProxyPorts::InTurn { count, .. } | ProxyPorts::Chosen { of: count, .. } => {
                 usize::from(count.max(1))
             }
         }
@@ -75,7 +75,7 @@ impl Ports {
 
 /// Kind of requests to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
+pub enum TunnelProtocol {
     /// Resources.
     Get,
     /// Tunnels, by HTTP's `CONNECT`.
@@ -91,19 +91,19 @@ impl Proxy {
     /// Address for the request with this number.
     pub(crate) fn of_request(&self, number: usize) -> SocketAddr {
         let port = match self.ports {
-            Ports::InTurn { first, .. } => first + (number % self.ports.count()) as u16,
-            Ports::Chosen { port, .. } => port,
+            ProxyPorts::InTurn { first, .. } => first + (number % self.ports.count()) as u16,
+            ProxyPorts::Chosen { port, .. } => port,
         };
         SocketAddr::new(self.address, port)
     }
 }
 
-impl Arm {
+impl HostStack {
     /// The proxy on the path, if there is one.
     pub(crate) fn proxy(&self) -> Option<Proxy> {
         match self.way {
-            Way::Direct => None,
-            Way::Through(proxy) => Some(proxy),
+            ProxyMode::Direct => None,
+            ProxyMode::Through(proxy) => Some(proxy),
         }
     }
 
@@ -113,19 +113,19 @@ impl Arm {
     }
 
     /// The same on the port of the proxy chosen by a PAC file.
-    pub(crate) fn on_port(self, port: u16) -> Arm {
+    pub(crate) fn on_port(self, port: u16) -> HostStack {
         match self.way {
-            Way::Through(proxy) => {
-                let ports = Ports::Chosen { port, of: self.ports() as u16 };
-                Arm { way: Way::Through(Proxy { ports, ..proxy }), ..self }
+            ProxyMode::Through(proxy) => {
+                let ports = ProxyPorts::Chosen { port, of: self.ports() as u16 };
+                HostStack { way: ProxyMode::Through(Proxy { ports, ..proxy }), ..self }
             }
-            Way::Direct => self,
+            ProxyMode::Direct => self,
         }
     }
 
     /// Returns true if a proxy is asked for resources.
     pub(crate) fn asks_proxy(&self) -> bool {
-        self.proxy().is_some_and(|proxy| proxy.via == Via::Get)
+        self.proxy().is_some_and(|proxy| proxy.via == TunnelProtocol::Get)
     }
 
     /// The peer of a connection for requests to `host`: the name for HTTP and TLS.
@@ -136,9 +136,9 @@ impl Arm {
     /// The tunnel to `host`, if there is to be one.
     pub(crate) fn tunnel(&self, host: &str) -> Option<Tunnel> {
         let by = match self.proxy()?.via {
-            Via::Get => return None,
-            Via::Connect => TunnelBy::Connect,
-            Via::Socks => TunnelBy::Socks,
+            TunnelProtocol::Get => return None,
+            TunnelProtocol::Connect => TunnelBy::Connect,
+            TunnelProtocol::Socks => TunnelBy::Socks,
         };
         Some(Tunnel { by, host: host.to_owned(), port: self.port })
     }
@@ -158,7 +158,7 @@ const CHANCE: &str = "browser/pac";
 #[derive(Clone, Debug)]
 pub struct AutoConfig {
     /// The file.
-    pub script: Script,
+    pub script: PacScript,
     /// Ports of the proxy that it may choose.
     pub ports: Vec<u16>,
     /// The browser's own address.
@@ -194,7 +194,7 @@ impl Chooser {
     }
 
     fn start(&self) -> Result<Engine, String> {
-        let surroundings = Surroundings {
+        let surroundings = PacEnvironment {
             resolve: Box::new(|host| world::resolve(host).ok()),
             own: self.told.own,
             random: world::stream(CHANCE),
@@ -210,12 +210,14 @@ mod tests {
 
     #[test]
     fn requests_are_dealt_out_among_ports() {
-        let ports = Ports::InTurn { first: 3128, count: 20 };
-        let proxy = Proxy { address: [10, 0, 0, 2].into(), ports, via: Via::Get };
+        let ports = ProxyPorts::InTurn { first: 3128, count: 20 };
+        let proxy = Proxy { address: [10, 0, 0, 2].into(), ports, via: TunnelProtocol::Get };
         let ports: Vec<u16> = (0..22).map(|number| proxy.of_request(number).port()).collect();
         assert_eq!((ports[0], ports[19], ports[20], ports[21]), (3128, 3147, 3128, 3129));
-        for ports in [Ports::InTurn { first: 3128, count: 1 }, Ports::Chosen { port: 3128, of: 20 }]
-        {
+        for ports in [
+            ProxyPorts::InTurn { first: 3128, count: 1 },
+            ProxyPorts::Chosen { port: 3128, of: 20 },
+        ] {
             let alone = Proxy { ports, ..proxy };
             assert!((0..22).all(|number| alone.of_request(number).port() == 3128));
         }

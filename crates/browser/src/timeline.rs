@@ -126,7 +126,7 @@ impl Timeline {
 
 /// One response's body as received by the loader, decoded from any transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Body {
+pub struct BodyTiming {
     /// Navigation start of the visit that it belongs to.
     pub visit: Time,
     /// Index in the page.
@@ -139,15 +139,15 @@ pub struct Body {
 
 /// The bodies that arrived completely, in the order of their ends. Cache hits did not arrive.
 #[derive(Debug, Default)]
-pub struct Bodies(RefCell<Vec<Body>>);
+pub struct Bodies(RefCell<Vec<BodyTiming>>);
 
 impl Bodies {
     /// All so far.
-    pub fn all(&self) -> Vec<Body> {
+    pub fn all(&self) -> Vec<BodyTiming> {
         self.0.borrow().clone()
     }
 
-    pub(crate) fn keep(&self, body: Body) {
+    pub(crate) fn keep(&self, body: BodyTiming) {
         self.0.borrow_mut().push(body);
     }
 }

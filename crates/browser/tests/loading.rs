@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use farlink_browser::{Binding, Policy, Visited};
 use http_stack::client::Protocol::{self, H1, H2};
-use page::{After, Estimate, Kind, Page, Priority};
+use page::{After, Kind, ObjectPriority, Page, SizeEstimate};
 use record::ObjectRecord;
 use support::{LIMIT, Stage, browser, device, ideal, most_at_once, page, policy};
 use tls::Security;
@@ -91,12 +91,12 @@ fn a_request_takes_whichever_connection_is_free_first() {
 fn the_most_urgent_goes_first_then_the_first_come() {
     let mut page = page("synthetic:6x1KB");
     let priorities = [
-        Priority::Low,
-        Priority::Lowest,
-        Priority::High,
-        Priority::Low,
-        Priority::Highest,
-        Priority::High,
+        ObjectPriority::Low,
+        ObjectPriority::Lowest,
+        ObjectPriority::High,
+        ObjectPriority::Low,
+        ObjectPriority::Highest,
+        ObjectPriority::High,
     ];
     for (object, priority) in page.objects[1..].iter_mut().zip(priorities) {
         object.priority = priority;
@@ -258,7 +258,7 @@ fn an_object_waits_for_all_that_it_waits_for() {
     let edge = |object| page::Edge {
         object: page::ObjectId(object),
         after: After::End,
-        compute: Estimate::measured(Duration::from_millis(7)),
+        compute: SizeEstimate::measured(Duration::from_millis(7)),
         provenance: page::Provenance::Measured,
     };
     page.objects[3].waits_for = vec![edge(1), edge(2)];
@@ -272,7 +272,7 @@ fn an_object_waits_for_all_that_it_waits_for() {
 fn recorded_compute_takes_the_cpus_time() {
     let mut page = page("synthetic:1x1KB");
     page.objects[1].waits_for[0].after = After::End;
-    page.objects[1].waits_for[0].compute = Estimate::measured(Duration::from_millis(30));
+    page.objects[1].waits_for[0].compute = SizeEstimate::measured(Duration::from_millis(30));
     for factor in [1_u32, 4] {
         let mut zero = device("zero");
         zero.slowdown = f64::from(factor);
@@ -356,8 +356,8 @@ fn images_are_held_back_where_hosts_know_no_priorities() {
     let mut page = page("synthetic:40x2KB@5hosts");
     // A slow style sheet.
     page.objects[1].kind = Kind::Stylesheet;
-    page.objects[1].priority = Priority::High;
-    page.objects[1].think = Estimate::measured(RTT * 5);
+    page.objects[1].priority = ObjectPriority::High;
+    page.objects[1].think = SizeEstimate::measured(RTT * 5);
     let load = |name: &str, protocol| {
         let policy = Policy::named(name).unwrap();
         let visited = stage(&page, protocol).visit(browser(policy, device("zero")));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use farlink_browser::{Browser, Policy, Pushes, Visited};
 use http_stack::client::Protocol;
 use http_stack::spdy::Version;
-use page::{Kind, Page, Priority};
+use page::{Kind, ObjectPriority, Page};
 use proxy::PushPolicy;
 use support::{Stage, device, page};
 
@@ -24,7 +24,7 @@ fn browser(pushes: Pushes) -> Rc<Browser> {
 /// A page whose only object beside the document is a style sheet of 5 KB.
 fn styled() -> Page {
     let mut page = page("synthetic:1x5KB");
-    (page.objects[1].kind, page.objects[1].priority) = (Kind::Stylesheet, Priority::Highest);
+    (page.objects[1].kind, page.objects[1].priority) = (Kind::Stylesheet, ObjectPriority::Highest);
     page
 }
 

@@ -6,7 +6,7 @@ use http::StatusCode;
 use crate::date::Date;
 use crate::fields::{FieldLines, members};
 use crate::ranges::{ContentRange, Selected, select};
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::terms::ReuseTerms;
 
 /// Form of the answer to a request, as drawn from a stored response.
@@ -35,7 +35,7 @@ impl ReuseTerms {
     /// happens only if the stored response is itself a part.
     pub fn shape<F: FieldLines + ?Sized>(
         &self,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
         length: u64,
     ) -> Option<AnswerShape> {
         if request.conditional() && self.not_modified(request.fields()) {
@@ -140,7 +140,7 @@ mod tests {
     use http::Method;
 
     use super::*;
-    use crate::storing::Policy;
+    use crate::storing::StoragePolicy;
     use crate::storing::storable;
     use crate::terms::ExchangeTimes;
 
@@ -156,18 +156,18 @@ mod tests {
         let exchange = ExchangeTimes { sent: now, received: now };
         let status = StatusCode::from_u16(status).unwrap();
         storable(
-            &Request::new(&Method::GET, none),
+            &CacheRequest::new(&Method::GET, none),
             status,
             &fields[..],
             exchange,
-            &Policy::default(),
+            &StoragePolicy::default(),
         )
         .unwrap()
         .terms
     }
 
     fn shape(terms: &ReuseTerms, request: &[(&str, &str)]) -> Option<AnswerShape> {
-        terms.shape(&Request::new(&Method::GET, request), 100)
+        terms.shape(&CacheRequest::new(&Method::GET, request), 100)
     }
 
     /// RFC 9110 sections 13.1.2, 13.1.3 and 13.2.2.
@@ -241,12 +241,14 @@ mod tests {
     #[test]
     fn a_stored_part_answers_what_lies_in_it() {
         let terms = terms(206, &[("etag", "\"a\""), ("content-range", "bytes 10-29/100")]);
-        let asked = |range| terms.shape(&Request::new(&Method::GET, &[("range", range)][..]), 20);
+        let asked =
+            |range| terms.shape(&CacheRequest::new(&Method::GET, &[("range", range)][..]), 20);
         assert_eq!(asked("bytes=15-20"), part(5, 15, 20));
         assert_eq!(asked("bytes=5-20"), None);
         assert_eq!(asked("bytes=-70"), None);
         assert_eq!(shape(&terms, &[]), None, "no request for the whole");
-        let short = terms.shape(&Request::new(&Method::GET, &[("range", "bytes=25-29")][..]), 19);
+        let short =
+            terms.shape(&CacheRequest::new(&Method::GET, &[("range", "bytes=25-29")][..]), 19);
         assert_eq!(short, None, "a body that is not the part has nothing to cut from");
     }
 }

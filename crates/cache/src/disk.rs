@@ -33,8 +33,8 @@ use crate::entry::{CacheEntry, StoredResponse};
 use crate::fields::{FieldLines, Section};
 use crate::key::CacheKey;
 use crate::memory::Purge;
-use crate::request::Request;
-use crate::storing::Policy;
+use crate::request::CacheRequest;
+use crate::storing::StoragePolicy;
 use crate::storing::{Storable, storable};
 use crate::terms::ExchangeTimes;
 use index::{Index, RecordLocation};
@@ -179,8 +179,8 @@ impl<F: Files> Disk<F> {
     pub fn get<Q: FieldLines + ?Sized>(
         &mut self,
         key: &CacheKey<'_>,
-        request: &Request<'_, Q>,
-        policy: &Policy,
+        request: &CacheRequest<'_, Q>,
+        policy: &StoragePolicy,
     ) -> Option<CacheEntry<StoredResponse>> {
         for location in self.index.candidates(key) {
             match self.read(location) {
@@ -343,8 +343,8 @@ impl ResponseRecord {
     }
 
     /// The entry as it was, judged again under the current policy.
-    fn entry(&self, policy: &Policy) -> Option<CacheEntry<StoredResponse>> {
-        let request = Request::new(&Method::GET, &self.chosen_by);
+    fn entry(&self, policy: &StoragePolicy) -> Option<CacheEntry<StoredResponse>> {
+        let request = CacheRequest::new(&Method::GET, &self.chosen_by);
         let exchange = ExchangeTimes { sent: self.received, received: self.received };
         let mut lines = vec![("age".to_owned(), self.age.to_string().into_bytes())];
         self.fields.each(|name, value| lines.push((name.to_owned(), value.to_vec())));

@@ -6,7 +6,7 @@ use crate::conditions::AnswerShape;
 use crate::date::{Date, DeltaSeconds};
 use crate::entry::{CacheEntry, EntryValue};
 use crate::fields::FieldLines;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::status::ForwardReason;
 use crate::terms::{ReuseTerms, Validation};
 
@@ -47,7 +47,7 @@ impl<V: EntryValue> Lookup<V> {
     /// Judges the best match for a request.
     pub(crate) fn of<F: FieldLines + ?Sized>(
         found: Result<Arc<CacheEntry<V>>, ForwardReason>,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
         now: Date,
     ) -> Lookup<V> {
         let judged = match found {
@@ -63,7 +63,7 @@ impl<V: EntryValue> Lookup<V> {
 
     fn judge<F: FieldLines + ?Sized>(
         entry: Arc<CacheEntry<V>>,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
         now: Date,
     ) -> Lookup<V> {
         let stale = match entry.terms().reuse(request, now) {
@@ -126,7 +126,7 @@ pub enum ValidationReason {
 impl ReuseTerms {
     /// Decides on reuse of the response for `request` at the instant `now`. The caller has checked that it matches
     /// (key, `Vary`).
-    pub fn reuse<F: FieldLines + ?Sized>(&self, request: &Request<'_, F>, now: Date) -> Reuse {
+    pub fn reuse<F: FieldLines + ?Sized>(&self, request: &CacheRequest<'_, F>, now: Date) -> Reuse {
         let asked = request.directives();
         if asked.no_cache {
             return Reuse::Validate(ValidationReason::RequestNoCache);
@@ -170,7 +170,7 @@ impl ReuseTerms {
     /// directives, the request's, or the operator's `grace`.
     pub fn serves_on_error<F: FieldLines + ?Sized>(
         &self,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
         grace: DeltaSeconds,
         now: Date,
     ) -> bool {
@@ -194,7 +194,7 @@ mod tests {
     use http::{Method, StatusCode};
 
     use super::*;
-    use crate::storing::Policy;
+    use crate::storing::StoragePolicy;
     use crate::storing::storable;
     use crate::terms::ExchangeTimes;
 
@@ -205,16 +205,18 @@ mod tests {
         let exchange = ExchangeTimes { sent: now, received: now };
         let request: &[(&str, &str)] = &[];
         let response = [("cache-control", cache_control), ("etag", "\"a\"")];
-        let request = Request::new(&Method::GET, request);
-        storable(&request, StatusCode::OK, &response[..], exchange, &Policy::default())
+        let request = CacheRequest::new(&Method::GET, request);
+        storable(&request, StatusCode::OK, &response[..], exchange, &StoragePolicy::default())
             .unwrap()
             .terms
     }
 
     fn reuse(stored: &str, asked: &str, after: u64) -> Reuse {
         let fields = [("cache-control", asked)];
-        terms(stored)
-            .reuse(&Request::new(&Method::GET, &fields[..]), Date::from_unix_secs(START + after))
+        terms(stored).reuse(
+            &CacheRequest::new(&Method::GET, &fields[..]),
+            Date::from_unix_secs(START + after),
+        )
     }
 
     #[test]
@@ -285,7 +287,7 @@ mod tests {
 
     fn on_error(stored: &str, asked: &str, after: u64) -> bool {
         let fields = [("cache-control", asked)];
-        let request = Request::new(&Method::GET, &fields[..]);
+        let request = CacheRequest::new(&Method::GET, &fields[..]);
         terms(stored).serves_on_error(
             &request,
             DeltaSeconds::ZERO,
@@ -302,7 +304,7 @@ mod tests {
         assert!(!on_error("max-age=10", "", 16));
         assert!(!on_error("max-age=10, no-cache", "", 1));
         let none: &[(&str, &str)] = &[];
-        let request = Request::new(&Method::GET, none);
+        let request = CacheRequest::new(&Method::GET, none);
         assert!(terms("max-age=10").serves_on_error(
             &request,
             DeltaSeconds::new(60),

@@ -19,7 +19,7 @@ use crate::entry::{CacheEntry, EntryValue};
 use crate::fields::FieldLines;
 use crate::key::{CacheKey, OwnedKey, Partition};
 use crate::lookup::Lookup;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::status::ForwardReason;
 use crate::storing::Storable;
 
@@ -27,7 +27,7 @@ use shard::Shard;
 
 /// Limits of a memory tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MemoryLimits {
     /// Bytes in all.
     pub bytes: u64,
     /// Bytes per entry: larger ones are refused. Small objects profit most from a cache near the client: their transfer is mostly
@@ -35,7 +35,7 @@ pub struct Limits {
     pub entry_bytes: u64,
 }
 
-impl Limits {
+impl MemoryLimits {
     /// Number of shards, and the bytes of each.
     fn shards(&self) -> (u64, u64) {
         let shards = (self.bytes / SHARD_BYTES).clamp(1, SHARDS);
@@ -97,7 +97,7 @@ const SHARD_BYTES: u64 = 8 << 20;
 
 impl<V: EntryValue> Memory<V> {
     /// An empty tier. The secret keys its hash and must not be known outside.
-    pub fn new(limits: Limits, secret: (u64, u64)) -> Memory<V> {
+    pub fn new(limits: MemoryLimits, secret: (u64, u64)) -> Memory<V> {
         let (count, share) = limits.shards();
         let shards = (0..count).map(|_| Mutex::new(Shard::new(share))).collect();
         Memory { shards, secret, entry_limit: limits.largest_entry() }
@@ -114,7 +114,7 @@ impl<V: EntryValue> Memory<V> {
     pub fn lookup<F: FieldLines + ?Sized>(
         &self,
         key: &CacheKey<'_>,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
         now: Date,
     ) -> Lookup<V> {
         let found = match request.answerable() {

@@ -7,7 +7,7 @@ use crate::fields::FieldLines;
 
 /// A request. Making one reads its fields once and allocates nothing.
 #[derive(Debug)]
-pub struct Request<'a, F: ?Sized> {
+pub struct CacheRequest<'a, F: ?Sized> {
     method: &'a Method,
     fields: &'a F,
     directives: RequestDirectives,
@@ -27,11 +27,11 @@ enum RangeField<'a> {
     Several,
 }
 
-impl<'a, F: FieldLines + ?Sized> Request<'a, F> {
+impl<'a, F: FieldLines + ?Sized> CacheRequest<'a, F> {
     /// A request of that method with these fields.
-    pub fn new(method: &'a Method, fields: &'a F) -> Request<'a, F> {
+    pub fn new(method: &'a Method, fields: &'a F) -> CacheRequest<'a, F> {
         let directives = RequestDirectives::default();
-        let mut request = Request {
+        let mut request = CacheRequest {
             method,
             fields,
             directives,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn pragma_counts_only_without_cache_control() {
         let no_cache =
-            |fields: &[(&str, &str)]| Request::new(&Method::GET, fields).directives().no_cache;
+            |fields: &[(&str, &str)]| CacheRequest::new(&Method::GET, fields).directives().no_cache;
         assert!(no_cache(&[("Pragma", "no-cache")]));
         assert!(!no_cache(&[("Pragma", "no-cache"), ("Cache-Control", "max-age=5")]));
         assert!(!no_cache(&[("Pragma", "other")]));
@@ -135,15 +135,15 @@ mod tests {
     #[test]
     fn ranges_are_for_get_and_single() {
         let fields = [("Range", "bytes=0-1")];
-        assert_eq!(Request::new(&Method::GET, &fields[..]).range(), Some(&b"bytes=0-1"[..]));
-        assert_eq!(Request::new(&Method::HEAD, &fields[..]).range(), None);
+        assert_eq!(CacheRequest::new(&Method::GET, &fields[..]).range(), Some(&b"bytes=0-1"[..]));
+        assert_eq!(CacheRequest::new(&Method::HEAD, &fields[..]).range(), None);
         let twice = [fields[0], fields[0]];
-        assert_eq!(Request::new(&Method::GET, &twice[..]).range(), None);
+        assert_eq!(CacheRequest::new(&Method::GET, &twice[..]).range(), None);
     }
 
     #[test]
     fn a_body_is_seen_by_its_framing() {
-        let body = |fields: &[(&str, &str)]| Request::new(&Method::GET, fields).has_body();
+        let body = |fields: &[(&str, &str)]| CacheRequest::new(&Method::GET, fields).has_body();
         assert!(body(&[("content-length", "3")]) && body(&[("Transfer-Encoding", "chunked")]));
         assert!(!body(&[("content-length", "0")]) && !body(&[]));
     }

@@ -9,7 +9,7 @@ use crate::date::DeltaSeconds;
 use crate::directives::ResponseDirectives;
 use crate::fields::{FieldLines, Section, members};
 use crate::ranges::ContentRange;
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::terms::{ExchangeTimes, Lifetime, ReuseTerms, heuristically_cacheable};
 use crate::vary::Vary;
 
@@ -108,11 +108,11 @@ impl Storable {
 
 /// Judges a response to `request`.
 pub fn storable<Q: FieldLines + ?Sized, R: FieldLines + ?Sized>(
-    request: &Request<'_, Q>,
+    request: &CacheRequest<'_, Q>,
     status: StatusCode,
     response: &R,
     exchange: ExchangeTimes,
-    policy: &Policy,
+    policy: &StoragePolicy,
 ) -> Result<Storable, NotStored> {
     let directives = ResponseDirectives::for_targets(response, &policy.targets);
     request_allows(request)?;
@@ -131,7 +131,7 @@ pub fn storable<Q: FieldLines + ?Sized, R: FieldLines + ?Sized>(
     Ok(Storable { terms, vary, fields })
 }
 
-fn request_allows<Q: FieldLines + ?Sized>(request: &Request<'_, Q>) -> Result<(), NotStored> {
+fn request_allows<Q: FieldLines + ?Sized>(request: &CacheRequest<'_, Q>) -> Result<(), NotStored> {
     if *request.method() != Method::GET {
         return Err(NotStored::Method);
     }
@@ -147,7 +147,7 @@ fn request_allows<Q: FieldLines + ?Sized>(request: &Request<'_, Q>) -> Result<()
 
 /// Section 3, item by item.
 fn response_allows<Q: FieldLines + ?Sized>(
-    request: &Request<'_, Q>,
+    request: &CacheRequest<'_, Q>,
     status: StatusCode,
     response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
@@ -234,7 +234,7 @@ fn unkeyed(request: &(impl FieldLines + ?Sized), vary: &Vary) -> Result<(), NotS
 fn strips_cookie(
     response: &(impl FieldLines + ?Sized),
     directives: &ResponseDirectives,
-    policy: &Policy,
+    policy: &StoragePolicy,
 ) -> Result<bool, NotStored> {
     // Withheld already: `no-cache="set-cookie"`.
     if !response.has("set-cookie") || directives.withheld.contains(&http::header::SET_COOKIE) {
@@ -288,7 +288,7 @@ fn stored_fields(
 
 /// Storage policy, as far as RFC 9111 leaves it open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct StoragePolicy {
     /// Freshness of responses that state none.
     pub heuristic: Heuristic,
     /// Treatment of responses that set cookies.
@@ -340,19 +340,19 @@ mod tests {
     type Lines<'a> = &'a [(&'a str, &'a str)];
 
     fn judge_with(
-        policy: &Policy,
+        policy: &StoragePolicy,
         request: Lines<'_>,
         status: u16,
         response: Lines<'_>,
     ) -> Result<Storable, NotStored> {
         let now = Date::from_unix_secs(1_000_000_000);
         let exchange = ExchangeTimes { sent: now, received: now };
-        let request = Request::new(&Method::GET, request);
+        let request = CacheRequest::new(&Method::GET, request);
         storable(&request, StatusCode::from_u16(status).unwrap(), response, exchange, policy)
     }
 
     fn judge(request: Lines<'_>, status: u16, response: Lines<'_>) -> Result<Storable, NotStored> {
-        judge_with(&Policy::default(), request, status, response)
+        judge_with(&StoragePolicy::default(), request, status, response)
     }
 
     const FRESH: (&str, &str) = ("cache-control", "max-age=60");
@@ -411,9 +411,14 @@ mod tests {
         let exchange = ExchangeTimes { sent: Date::default(), received: Date::default() };
         for method in [Method::HEAD, Method::POST, Method::PUT] {
             let fields: Lines<'_> = &[];
-            let request = Request::new(&method, fields);
-            let judged =
-                storable(&request, StatusCode::OK, &[FRESH][..], exchange, &Policy::default());
+            let request = CacheRequest::new(&method, fields);
+            let judged = storable(
+                &request,
+                StatusCode::OK,
+                &[FRESH][..],
+                exchange,
+                &StoragePolicy::default(),
+            );
             assert_eq!(judged.unwrap_err(), NotStored::Method);
         }
     }
@@ -467,7 +472,13 @@ mod tests {
         let response: Lines<'_> = &[FRESH, ("Set-Cookie", "id=1")];
         assert_eq!(refused(&[], 200, response), NotStored::SetCookie);
         let kept = |set_cookie| {
-            judge_with(&Policy { set_cookie, ..Policy::default() }, &[], 200, response).unwrap()
+            judge_with(
+                &StoragePolicy { set_cookie, ..StoragePolicy::default() },
+                &[],
+                200,
+                response,
+            )
+            .unwrap()
         };
         assert!(!kept(SetCookie::Strip).fields.has("set-cookie"));
         assert!(kept(SetCookie::Keep).fields.has("set-cookie"));
@@ -480,7 +491,7 @@ mod tests {
     #[test]
     fn targeted_fields_stand_before_cache_control() {
         let targets = vec![HeaderName::from_static("cdn-cache-control")];
-        let policy = Policy { targets, ..Policy::default() };
+        let policy = StoragePolicy { targets, ..StoragePolicy::default() };
         let response: Lines<'_> =
             &[("cache-control", "no-store"), ("expires", "0"), ("cdn-cache-control", "max-age=60")];
         let stored = judge_with(&policy, &[], 200, response).unwrap();

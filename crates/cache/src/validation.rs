@@ -98,8 +98,8 @@ mod tests {
 
     use super::*;
     use crate::date::Date;
-    use crate::request::Request;
-    use crate::storing::Policy;
+    use crate::request::CacheRequest;
+    use crate::storing::StoragePolicy;
     use crate::storing::storable;
     use crate::terms::ExchangeTimes;
 
@@ -111,8 +111,10 @@ mod tests {
         let fields: Vec<_> =
             fields.iter().copied().chain([("cache-control", "max-age=9")]).collect();
         let exchange = ExchangeTimes { sent: now, received: now };
-        let request = Request::new(&Method::GET, none);
-        storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default()).unwrap().terms
+        let request = CacheRequest::new(&Method::GET, none);
+        storable(&request, StatusCode::OK, &fields[..], exchange, &StoragePolicy::default())
+            .unwrap()
+            .terms
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use allocations::{Counting, count};
 use bytes::Bytes;
 use farlink_cache::{
-    CacheEntry, CacheKey, Date, ExchangeTimes, Limits, Lookup, Memory, Partition, Policy, Request,
-    Scheme, StoredResponse, storable,
+    CacheEntry, CacheKey, CacheRequest, Date, ExchangeTimes, Lookup, Memory, MemoryLimits,
+    Partition, Scheme, StoragePolicy, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 
@@ -14,18 +14,18 @@ static COUNTING: Counting = Counting;
 #[test]
 fn hits_of_every_kind_allocate_nothing() {
     let memory: Memory<StoredResponse> =
-        Memory::new(Limits { bytes: 1 << 20, entry_bytes: 1 << 16 }, (1, 2));
+        Memory::new(MemoryLimits { bytes: 1 << 20, entry_bytes: 1 << 16 }, (1, 2));
     let now = Date::from_unix_secs(1_000_000_000);
     let key = CacheKey::new(Partition(0), Scheme::Https, "www.example.com", "/style.css?v=3");
     let asked = [("Accept-Encoding", "gzip, br"), ("User-Agent", "x")];
     let fields = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Encoding"), ("ETag", "\"a\"")];
     let exchange = ExchangeTimes { sent: now, received: now };
     let storable = storable(
-        &Request::new(&Method::GET, &asked[..]),
+        &CacheRequest::new(&Method::GET, &asked[..]),
         StatusCode::OK,
         &fields[..],
         exchange,
-        &Policy::default(),
+        &StoragePolicy::default(),
     )
     .unwrap();
     // The first clone of bytes made from a vector allocates its reference count, once per entry.
@@ -46,7 +46,7 @@ fn hits_of_every_kind_allocate_nothing() {
         let before = count();
         let key =
             CacheKey::new(Partition(0), Scheme::Https, "WWW.example.com:443", "/style.css?v=3");
-        let lookup = memory.lookup(&key, &Request::new(&Method::GET, &asked[..]), now);
+        let lookup = memory.lookup(&key, &CacheRequest::new(&Method::GET, &asked[..]), now);
         let Lookup::Hit(hit) = lookup else { panic!("{more:?}: {lookup:?}") };
         let body = hit.entry.value().body.clone();
         assert_eq!((count() - before, body.len()), (0, 1_000), "{more:?}");

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use farlink_cache::{
-    CacheEntry, CacheKey, Date, Directory, Disk, DiskError, DiskLimits, ExchangeTimes, Files,
-    Partition, Policy, Purge, Request, Scheme, StoredResponse, storable,
+    CacheEntry, CacheKey, CacheRequest, Date, Directory, Disk, DiskError, DiskLimits,
+    ExchangeTimes, Files, Partition, Purge, Scheme, StoragePolicy, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 
@@ -29,9 +29,10 @@ fn entry(target: &str, language: &str, body: &[u8]) -> CacheEntry<StoredResponse
         ("etag", "\"a\""),
     ];
     let exchange = ExchangeTimes { sent: NOW, received: NOW };
-    let request = Request::new(&Method::GET, &asked[..]);
+    let request = CacheRequest::new(&Method::GET, &asked[..]);
     let storable =
-        storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default()).unwrap();
+        storable(&request, StatusCode::OK, &fields[..], exchange, &StoragePolicy::default())
+            .unwrap();
     let stored = StoredResponse {
         status: StatusCode::OK,
         fields: storable.fields.clone(),
@@ -46,7 +47,7 @@ fn get<F: Files>(
     language: &str,
 ) -> Option<CacheEntry<StoredResponse>> {
     let asked = [("accept-language", language)];
-    disk.get(&key(target), &Request::new(&Method::GET, &asked[..]), &Policy::default())
+    disk.get(&key(target), &CacheRequest::new(&Method::GET, &asked[..]), &StoragePolicy::default())
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use farlink_cache::{
-    AnswerShape, CacheEntry, CacheKey, Date, ExchangeTimes, FieldLines, ForwardReason, InsertError,
-    Limits, Lookup, Memory, Partition, Policy, Purge, Request, Scheme, StoredResponse,
-    ValidationReason, storable,
+    AnswerShape, CacheEntry, CacheKey, CacheRequest, Date, ExchangeTimes, FieldLines,
+    ForwardReason, InsertError, Lookup, Memory, MemoryLimits, Partition, Purge, Scheme,
+    StoragePolicy, StoredResponse, ValidationReason, storable,
 };
 use http::{Method, StatusCode};
 
@@ -16,7 +16,7 @@ fn at(secs: u64) -> Date {
 }
 
 fn memory(bytes: u64) -> Memory<StoredResponse> {
-    Memory::new(Limits { bytes, entry_bytes: bytes }, (1, 2))
+    Memory::new(MemoryLimits { bytes, entry_bytes: bytes }, (1, 2))
 }
 
 fn key(target: &str) -> CacheKey<'_> {
@@ -33,11 +33,11 @@ fn entry(
     let status = StatusCode::from_u16(status).unwrap();
     let exchange = ExchangeTimes { sent: at(0), received: at(0) };
     let storable = storable(
-        &Request::new(&Method::GET, request),
+        &CacheRequest::new(&Method::GET, request),
         status,
         fields,
         exchange,
-        &Policy::default(),
+        &StoragePolicy::default(),
     )
     .unwrap();
     let stored = StoredResponse {
@@ -65,7 +65,7 @@ fn get(
     request: &[(&str, &str)],
     secs: u64,
 ) -> Lookup<StoredResponse> {
-    memory.lookup(&key(target), &Request::new(&Method::GET, request), at(secs))
+    memory.lookup(&key(target), &CacheRequest::new(&Method::GET, request), at(secs))
 }
 
 fn body(lookup: Lookup<StoredResponse>) -> Bytes {
@@ -97,15 +97,15 @@ fn what_is_stored_is_found_until_it_is_stale() {
     );
     assert_eq!(miss(get(&memory, "/other", NONE, 0)), ForwardReason::UriMiss);
     let elsewhere = CacheKey::new(Partition(1), Scheme::Http, "a.test", "/");
-    let request = Request::new(&Method::GET, NONE);
+    let request = CacheRequest::new(&Method::GET, NONE);
     assert_eq!(
         miss(memory.lookup(&elsewhere, &request, at(0))),
         ForwardReason::UriMiss,
         "another tenant's"
     );
-    let post = Request::new(&Method::POST, NONE);
+    let post = CacheRequest::new(&Method::POST, NONE);
     assert_eq!(miss(memory.lookup(&key("/"), &post, at(0))), ForwardReason::Method);
-    let head = Request::new(&Method::HEAD, NONE);
+    let head = CacheRequest::new(&Method::HEAD, NONE);
     assert!(
         matches!(memory.lookup(&key("/"), &head, at(0)), Lookup::Hit(_)),
         "a GET's response answers HEAD"
@@ -166,11 +166,11 @@ fn a_request_cannot_poison_what_others_get() {
         let request = [(field, "evil.test")];
         let exchange = ExchangeTimes { sent: at(0), received: at(0) };
         let judged = storable(
-            &Request::new(&Method::GET, &request[..]),
+            &CacheRequest::new(&Method::GET, &request[..]),
             StatusCode::OK,
             &[FRESH][..],
             exchange,
-            &Policy::default(),
+            &StoragePolicy::default(),
         );
         assert!(judged.is_err(), "{field}");
     }
@@ -203,15 +203,15 @@ fn parts_answer_ranges_and_a_whole_supersedes_them() {
 
 #[test]
 fn too_large_is_refused() {
-    let memory = Memory::new(Limits { bytes: 100_000, entry_bytes: 1_000 }, (1, 2));
+    let memory = Memory::new(MemoryLimits { bytes: 100_000, entry_bytes: 1_000 }, (1, 2));
     let large = CacheEntry::new(
         &key("/"),
         storable(
-            &Request::new(&Method::GET, NONE),
+            &CacheRequest::new(&Method::GET, NONE),
             StatusCode::OK,
             &[FRESH][..],
             ExchangeTimes { sent: at(0), received: at(0) },
-            &Policy::default(),
+            &StoragePolicy::default(),
         )
         .unwrap(),
         StoredResponse {
@@ -238,7 +238,7 @@ fn purges_remove_what_they_name_and_nothing_else() {
             memory.insert(memory.ticket(key), entry(key, NONE, 200, &[FRESH], "x")).unwrap();
         }
         let removed = memory.purge(&purge);
-        let request = Request::new(&Method::GET, NONE);
+        let request = CacheRequest::new(&Method::GET, NONE);
         let left: Vec<_> = keys
             .iter()
             .map(|key| matches!(memory.lookup(key, &request, at(0)), Lookup::Hit(_)))
@@ -277,9 +277,10 @@ fn a_confirmed_entry_is_fresh_again() {
     assert!(old.terms().confirmed_by(&confirmation[..]));
     let fields = farlink_cache::updated(&old.value().fields, &confirmation[..]);
     let exchange = ExchangeTimes { sent: at(100), received: at(100) };
-    let request = Request::new(&Method::GET, NONE);
+    let request = CacheRequest::new(&Method::GET, NONE);
     let again =
-        storable(&request, old.value().status, &fields, exchange, &Policy::default()).unwrap();
+        storable(&request, old.value().status, &fields, exchange, &StoragePolicy::default())
+            .unwrap();
     let value = StoredResponse { fields: again.fields.clone(), ..old.value().clone() };
     memory.insert(memory.ticket(&key("/")), CacheEntry::new(&key("/"), again, value)).unwrap();
     let Lookup::Hit(hit) = get(&memory, "/", NONE, 159) else { panic!("fresh for 60 s more") };

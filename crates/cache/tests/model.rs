@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use farlink_cache::{
-    CacheEntry, CacheKey, Date, ExchangeTimes, Limits, Lookup, Memory, Partition, Policy, Purge,
-    Request, Scheme, StoredResponse, storable,
+    CacheEntry, CacheKey, CacheRequest, Date, ExchangeTimes, Lookup, Memory, MemoryLimits,
+    Partition, Purge, Scheme, StoragePolicy, StoredResponse, storable,
 };
 use http::{Method, StatusCode};
 use proptest::prelude::*;
@@ -81,10 +81,15 @@ fn apply(
             let vary = if page < 20 { "accept-language" } else { "" };
             let fields = [("cache-control", "max-age=60"), ("vary", vary)];
             let exchange = ExchangeTimes { sent: now, received: now };
-            let request = Request::new(&Method::GET, &asked[..]);
-            let storable =
-                storable(&request, StatusCode::OK, &fields[..], exchange, &Policy::default())
-                    .unwrap();
+            let request = CacheRequest::new(&Method::GET, &asked[..]);
+            let storable = storable(
+                &request,
+                StatusCode::OK,
+                &fields[..],
+                exchange,
+                &StoragePolicy::default(),
+            )
+            .unwrap();
             let stored = StoredResponse {
                 status: StatusCode::OK,
                 fields: storable.fields.clone(),
@@ -101,7 +106,8 @@ fn apply(
         Step::Get { page, language } => {
             let target = target(page);
             let asked = [("accept-language", language.to_string())];
-            let found = memory.lookup(&key(&target), &Request::new(&Method::GET, &asked[..]), now);
+            let found =
+                memory.lookup(&key(&target), &CacheRequest::new(&Method::GET, &asked[..]), now);
             if let Lookup::Hit(hit) = found {
                 // It may have been evicted, but a hit is right.
                 let expected = model.bodies.get(&(page, varied(page, language)));
@@ -130,7 +136,7 @@ proptest! {
 
     #[test]
     fn answers_are_the_last_stored_and_the_bound_holds(steps in prop::collection::vec(step(), 1..300)) {
-        let memory = Memory::new(Limits { bytes: LIMIT, entry_bytes: 5_000 }, (1, 2));
+        let memory = Memory::new(MemoryLimits { bytes: LIMIT, entry_bytes: 5_000 }, (1, 2));
         let mut model = Model::default();
         for step in &steps {
             apply(&memory, &mut model, step)?;
@@ -148,7 +154,7 @@ proptest! {
     /// Without pressure nothing is evicted: then the tier equals the naive map.
     #[test]
     fn with_room_it_is_a_map(steps in prop::collection::vec(step(), 1..200)) {
-        let memory = Memory::new(Limits { bytes: 10_000_000, entry_bytes: 10_000_000 }, (1, 2));
+        let memory = Memory::new(MemoryLimits { bytes: 10_000_000, entry_bytes: 10_000_000 }, (1, 2));
         let mut model = Model::default();
         for step in &steps {
             apply(&memory, &mut model, step)?;

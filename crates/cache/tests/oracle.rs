@@ -6,7 +6,7 @@
 use std::time::{Duration, SystemTime};
 
 use farlink_cache::{
-    Date, DeltaSeconds, ExchangeTimes, Heuristic, Policy, Request, Reuse, storable,
+    CacheRequest, Date, DeltaSeconds, ExchangeTimes, Heuristic, Reuse, StoragePolicy, storable,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_cache_semantics::{CacheOptions, CachePolicy};
@@ -82,8 +82,8 @@ proptest! {
         let first = headers(&[("authorization", credentials)]);
         let status = StatusCode::from_u16(status).unwrap();
         let exchange = ExchangeTimes { sent: Date::from_unix_secs(NOW), received: Date::from_unix_secs(NOW) };
-        let policy = Policy { heuristic: Heuristic { at_most: DeltaSeconds::MAX, ..Heuristic::default() }, ..Policy::default() };
-        let ours = storable(&Request::new(&Method::GET, &first), status, &response, exchange, &policy);
+        let policy = StoragePolicy { heuristic: Heuristic { at_most: DeltaSeconds::MAX, ..Heuristic::default() }, ..StoragePolicy::default() };
+        let ours = storable(&CacheRequest::new(&Method::GET, &first), status, &response, exchange, &policy);
 
         let request = |fields: &HeaderMap| {
             let mut request = http::Request::new(());
@@ -99,7 +99,7 @@ proptest! {
         }
         if let (Ok(ours), true) = (ours, theirs.is_storable()) {
             let again = headers(&[("cache-control", asked.join(", "))]);
-            let fresh = ours.terms.reuse(&Request::new(&Method::GET, &again), Date::from_unix_secs(NOW + later)) == Reuse::Fresh;
+            let fresh = ours.terms.reuse(&CacheRequest::new(&Method::GET, &again), Date::from_unix_secs(NOW + later)) == Reuse::Fresh;
             let their_answer = theirs.before_request(&request(&again), system(NOW + later));
             prop_assert_eq!(fresh, their_answer.satisfies_without_revalidation());
             prop_assert_eq!(u64::from(ours.terms.age(Date::from_unix_secs(NOW + later)).get()), theirs.age(system(NOW + later)).as_secs());

@@ -13,29 +13,29 @@ use std::time::Duration;
 
 /// Root of all random streams of one visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct RandomSource {
     key: u64,
 }
 
-impl Source {
+impl RandomSource {
     /// The source of visit `visit` of a plan with this `seed`.
-    pub fn new(seed: u64, visit: u64) -> Source {
-        Source { key: mix(mix(seed ^ 0x6661_726c_696e_6b00).wrapping_add(visit)) }
+    pub fn new(seed: u64, visit: u64) -> RandomSource {
+        RandomSource { key: mix(mix(seed ^ 0x6661_726c_696e_6b00).wrapping_add(visit)) }
     }
 
     /// The stream for one purpose. The same name gives the same stream, from its beginning.
-    pub fn stream(&self, purpose: &str) -> Stream {
+    pub fn stream(&self, purpose: &str) -> RandomStream {
         let mut key = self.key;
         for byte in purpose.bytes() {
             key = mix(key ^ u64::from(byte)).wrapping_add(GOLDEN);
         }
-        Stream { key, drawn: 0 }
+        RandomStream { key, drawn: 0 }
     }
 }
 
 /// A sequence of random numbers for one purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub struct RandomStream {
     key: u64,
     drawn: u64,
 }
@@ -48,7 +48,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Stream {
+impl RandomStream {
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.drawn += 1;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_stream_depends_on_seed_visit_and_purpose_alone() {
-        let draw = |seed, visit, purpose| Source::new(seed, visit).stream(purpose).next_u64();
+        let draw = |seed, visit, purpose| RandomSource::new(seed, visit).stream(purpose).next_u64();
         let base = draw(1, 0, "link/down/loss");
         assert_eq!(base, draw(1, 0, "link/down/loss"));
         assert_ne!(base, draw(2, 0, "link/down/loss"));
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn frequencies_are_fair() {
-        let mut stream = Source::new(7, 0).stream("test");
+        let mut stream = RandomSource::new(7, 0).stream("test");
         let hits = (0..100_000).filter(|_| stream.happens(0.03)).count();
         assert!((2_850..3_150).contains(&hits), "{hits} of 100000 at 3 %");
         let mean = (0..100_000).map(|_| stream.below(10)).sum::<u64>() as f64 / 1e5;
@@ -151,7 +151,7 @@ mod tests {
     /// Mean and deviation 1, and e^-x of the draws above x.
     #[test]
     fn exponential_draws_have_the_tail_of_their_distribution() {
-        let mut stream = Source::new(7, 0).stream("exponential");
+        let mut stream = RandomSource::new(7, 0).stream("exponential");
         let draws: Vec<f64> = (0..200_000).map(|_| stream.exponential()).collect();
         let mean = draws.iter().sum::<f64>() / 2e5;
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 2e5;
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn normal_has_unit_variance() {
-        let mut stream = Source::new(7, 0).stream("normal");
+        let mut stream = RandomSource::new(7, 0).stream("normal");
         let draws: Vec<f64> = (0..50_000).map(|_| stream.normal()).collect();
         let mean = draws.iter().sum::<f64>() / 5e4;
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 5e4;

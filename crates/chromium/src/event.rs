@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ChromiumError;
-use super::pipe::Message;
+use super::pipe::DevToolsMessage;
 
 pub(super) enum Event {
     RequestWillBeSent(Box<RequestWillBeSent>),
@@ -232,7 +232,7 @@ pub(super) struct LogEntry {
 impl Event {
     /// # Errors
     /// If the event's format is not the expected one.
-    pub(super) fn read(message: Message) -> Result<Event, ChromiumError> {
+    pub(super) fn read(message: DevToolsMessage) -> Result<Event, ChromiumError> {
         let method = message.method;
         let params = message.params;
         Ok(match method.as_str() {

@@ -24,7 +24,7 @@ pub(super) const STILL: Duration = Duration::from_millis(300);
 
 /// A frame of the filmstrip.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct FilmFrame {
     /// Time at which it was shown, since navigation start.
     pub at: Duration,
     /// The picture.
@@ -49,12 +49,12 @@ impl Film {
 
     /// The frames since `first_paint`; `date` is that of navigation start, in seconds since 1970. Earlier frames
     /// show the previous page.
-    pub(super) fn strip(self, date: f64, first_paint: Duration) -> Vec<Frame> {
+    pub(super) fn strip(self, date: f64, first_paint: Duration) -> Vec<FilmFrame> {
         // A frame's timestamp is a little earlier than its presentation.
         const AHEAD: Duration = Duration::from_millis(20);
         let frames = self.frames.into_iter().filter_map(|(at, png)| {
             let at = Duration::try_from_secs_f64(at - date).ok()?;
-            (at + AHEAD >= first_paint).then_some(Frame { at, png })
+            (at + AHEAD >= first_paint).then_some(FilmFrame { at, png })
         });
         frames.collect()
     }
@@ -64,7 +64,7 @@ impl Film {
 type Histogram = [[f64; 256]; 3];
 
 /// The Speed Index of a strip; `None` if no picture is readable.
-pub(super) fn speed_index(strip: &[Frame]) -> Option<Duration> {
+pub(super) fn speed_index(strip: &[FilmFrame]) -> Option<Duration> {
     let seen: Vec<(Duration, Histogram)> =
         strip.iter().filter_map(|frame| Some((frame.at, histogram(&frame.png)?))).collect();
     let (_, last) = seen.last()?;
@@ -154,14 +154,14 @@ mod tests {
     use super::*;
 
     /// A picture of 100 pixels of which `black` are black and the others white.
-    fn frame(millis: u64, black: usize) -> Frame {
+    fn frame(millis: u64, black: usize) -> FilmFrame {
         let mut png = Vec::new();
         let mut encoder = png::Encoder::new(&mut png, 10, 10);
         encoder.set_color(png::ColorType::Rgb);
         let mut pixels = vec![255; 300];
         pixels[..3 * black].fill(0);
         encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
-        Frame { at: Duration::from_millis(millis), png }
+        FilmFrame { at: Duration::from_millis(millis), png }
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_broken_picture_is_passed_over() {
-        let broken = Frame { at: Duration::from_millis(1), png: b"no picture".to_vec() };
+        let broken = FilmFrame { at: Duration::from_millis(1), png: b"no picture".to_vec() };
         assert_eq!(speed_index(std::slice::from_ref(&broken)), None);
         assert_eq!(speed_index(&[broken, frame(20, 5)]).unwrap().as_millis(), 20);
     }

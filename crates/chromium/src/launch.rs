@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::net_log::NetLog;
 use super::pipe::Pipe;
-use super::{ChromiumError, Context, Middleman};
+use super::{BrowserContext, BrowserProxy, ChromiumError};
 
 /// Launch options.
 #[derive(Clone, Debug)]
@@ -27,14 +27,14 @@ pub struct Launch {
     /// Address of each name, with the port. All other names lead nowhere: a browser calls home in spite of every flag.
     pub hosts: Vec<(String, SocketAddr)>,
     /// The proxy to use; the hosts' names are not resolved then.
-    pub proxy: Option<Middleman>,
+    pub proxy: Option<BrowserProxy>,
     /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, regardless of issuer
     /// and names.
     pub trusted_keys: Vec<[u8; 32]>,
     /// Hosts spoken to by HTTP/3 only, with prior knowledge; if there are none, QUIC is off.
     pub quic_hosts: Vec<String>,
     /// Sandbox of its renderers.
-    pub sandbox: Sandbox,
+    pub sandbox: ChromiumSandbox,
     /// True if it is to report the local address of each connection, by which the kernel and the emulator know it.
     /// It does so by a complete log of its network, which costs it some time.
     pub addresses: bool,
@@ -42,7 +42,7 @@ pub struct Launch {
 
 /// Sandbox of the renderers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sandbox {
+pub enum ChromiumSandbox {
     /// Chromium's own: needs an ordinary user (uid other than 0) with permission to create user namespaces.
     Own,
     /// None: for root, as whom Chromium refuses to start otherwise. The pages are farlink's own.
@@ -143,7 +143,7 @@ impl Launch {
         profile.push(self.profile.join("profile"));
         arguments.push(profile);
         arguments.push(format!("--host-resolver-rules={}", self.resolver_rules()).into());
-        arguments.extend(self.proxy.as_ref().map(Middleman::flag));
+        arguments.extend(self.proxy.as_ref().map(BrowserProxy::flag));
         if !self.trusted_keys.is_empty() {
             let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
             let keys = keys.join(",");
@@ -155,7 +155,7 @@ impl Launch {
             flag.push(self.profile.join(NET_LOG));
             arguments.push(flag);
         }
-        if self.sandbox == Sandbox::None {
+        if self.sandbox == ChromiumSandbox::None {
             arguments.push("--no-sandbox".into());
         }
         arguments
@@ -177,7 +177,7 @@ impl Launch {
     /// The first matching rule applies (`net/base/host_mapping_rules.h`).
     fn resolver_rules(&self) -> String {
         let mut rules = String::new();
-        let proxy = self.proxy.iter().flat_map(Middleman::hosts);
+        let proxy = self.proxy.iter().flat_map(BrowserProxy::hosts);
         for (name, address) in self.hosts.iter().cloned().chain(proxy) {
             rules += &format!("MAP {name} {address}, ");
         }
@@ -274,8 +274,8 @@ impl Running {
     ///
     /// # Errors
     /// If it cannot be created.
-    pub fn context(&mut self) -> Result<Context<'_>, ChromiumError> {
-        Context::new(self)
+    pub fn context(&mut self) -> Result<BrowserContext<'_>, ChromiumError> {
+        BrowserContext::new(self)
     }
 
     /// Ends it in order.
@@ -352,7 +352,7 @@ mod tests {
             proxy: None,
             trusted_keys: vec![[0; 32]],
             quic_hosts: Vec::new(),
-            sandbox: Sandbox::Own,
+            sandbox: ChromiumSandbox::Own,
             addresses: false,
         };
         let arguments = launch.arguments();

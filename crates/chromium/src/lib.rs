@@ -28,8 +28,8 @@ mod tab;
 mod visit;
 
 pub use self::error::ChromiumError;
-pub use self::film::Frame;
-pub use self::launch::{Chromium, Launch, Running, Sandbox};
-pub use self::middleman::{Manner, Middleman, Told};
-pub use self::tab::Context;
-pub use self::visit::{ChromiumVisit, Console, Look, Settings, Unexpected};
+pub use self::film::FilmFrame;
+pub use self::launch::{Chromium, ChromiumSandbox, Launch, Running};
+pub use self::middleman::{BrowserProxy, ProxyConfigSource, ProxyScheme};
+pub use self::tab::BrowserContext;
+pub use self::visit::{ChromiumSettings, ChromiumVisit, Console, UnexpectedRequest, Viewport};

@@ -14,23 +14,23 @@ use std::net::{IpAddr, SocketAddr};
 use base64::Engine;
 use tls::Security;
 
-use browser::{Arm, LoadPlan};
-use browser::{Ports, Proxy, Via, Way};
+use browser::{HostStack, LoadPlan};
+use browser::{Proxy, ProxyMode, ProxyPorts, TunnelProtocol};
 
 /// A proxy for a browser to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Middleman {
+pub struct BrowserProxy {
     /// Its address.
     pub address: IpAddr,
     /// The way it is configured.
-    pub told: Told,
+    pub told: ProxyConfigSource,
     /// Protocol of the connection to it.
-    pub manner: Manner,
+    pub manner: ProxyScheme,
 }
 
 /// Protocol of the connection to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum ProxyScheme {
     /// HTTP in clear text.
     Http,
     /// HTTP over TLS.
@@ -39,29 +39,29 @@ pub enum Manner {
     Socks,
 }
 
-impl Manner {
+impl ProxyScheme {
     /// Its keyword in PAC files.
     fn in_pac(self) -> &'static str {
         match self {
-            Manner::Http => "PROXY",
-            Manner::Https => "HTTPS",
-            Manner::Socks => "SOCKS5",
+            ProxyScheme::Http => "PROXY",
+            ProxyScheme::Https => "HTTPS",
+            ProxyScheme::Socks => "SOCKS5",
         }
     }
 
     /// Its scheme in `--proxy-server`.
     fn scheme(self) -> &'static str {
         match self {
-            Manner::Http => "http",
-            Manner::Https => "https",
-            Manner::Socks => "socks5",
+            ProxyScheme::Http => "http",
+            ProxyScheme::Https => "https",
+            ProxyScheme::Socks => "socks5",
         }
     }
 }
 
 /// Configuration of a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ProxyConfigSource {
     /// One port for all requests.
     Once(u16),
     /// By a PAC file.
@@ -73,46 +73,49 @@ pub enum Told {
     },
 }
 
-impl Middleman {
+impl BrowserProxy {
     /// The proxy of a page's plan, if there is one on the path. `pac` makes the text of a PAC file from proxies in
     /// such a file's notation; it is called if the proxy has several ports.
-    pub fn of(plan: &LoadPlan, pac: impl FnOnce(Vec<String>) -> String) -> Option<Middleman> {
-        let arm: &Arm = plan.arms().first()?;
-        let Way::Through(Proxy { address, ports, via }) = arm.way else { return None };
+    pub fn of(plan: &LoadPlan, pac: impl FnOnce(Vec<String>) -> String) -> Option<BrowserProxy> {
+        let arm: &HostStack = plan.arms().first()?;
+        let ProxyMode::Through(Proxy { address, ports, via }) = arm.way else { return None };
         let manner = match via {
-            Via::Get if arm.security != Security::None => Manner::Https,
-            Via::Get | Via::Connect => Manner::Http,
-            Via::Socks => Manner::Socks,
+            TunnelProtocol::Get if arm.security != Security::None => ProxyScheme::Https,
+            TunnelProtocol::Get | TunnelProtocol::Connect => ProxyScheme::Http,
+            TunnelProtocol::Socks => ProxyScheme::Socks,
         };
         let kind = manner.in_pac();
         let told = match ports {
-            Ports::InTurn { first: port, count: 0 | 1 } | Ports::Chosen { port, .. } => {
-                Told::Once(port)
+            ProxyPorts::InTurn { first: port, count: 0 | 1 } | ProxyPorts::Chosen { port, .. } => {
+                ProxyConfigSource::Once(port)
             }
-            Ports::InTurn { first, count } => {
+            ProxyPorts::InTurn { first, count } => {
                 let ports = first..first + count;
                 let named = ports.clone().map(|port| format!("{kind} {}:{port}", Proxy::NAME));
                 let names = ports.map(|port| (Proxy::NAME.to_owned(), port)).collect();
-                Told::Pac { text: pac(named.collect()), names }
+                ProxyConfigSource::Pac { text: pac(named.collect()), names }
             }
         };
-        Some(Middleman { address, told, manner })
+        Some(BrowserProxy { address, told, manner })
     }
 
     /// The proxy of a page's plan, configured by a PAC file with this text and these names for it.
-    pub fn by_file(plan: &LoadPlan, text: &str, names: Vec<(String, u16)>) -> Option<Middleman> {
-        let usual = Middleman::of(plan, |_| String::new())?;
-        Some(Middleman { told: Told::Pac { text: text.to_owned(), names }, ..usual })
+    pub fn by_file(plan: &LoadPlan, text: &str, names: Vec<(String, u16)>) -> Option<BrowserProxy> {
+        let usual = BrowserProxy::of(plan, |_| String::new())?;
+        Some(BrowserProxy {
+            told: ProxyConfigSource::Pac { text: text.to_owned(), names },
+            ..usual
+        })
     }
 
     /// The flag that configures it.
     pub(super) fn flag(&self) -> OsString {
         match &self.told {
-            Told::Once(port) => {
+            ProxyConfigSource::Once(port) => {
                 let scheme = self.manner.scheme();
                 format!("--proxy-server={scheme}://{}:{port}", Proxy::NAME).into()
             }
-            Told::Pac { text, .. } => {
+            ProxyConfigSource::Pac { text, .. } => {
                 let text = base64::engine::general_purpose::STANDARD.encode(text);
                 format!("--proxy-pac-url=data:application/x-ns-proxy-autoconfig;base64,{text}")
                     .into()
@@ -124,8 +127,8 @@ impl Middleman {
     pub(super) fn hosts(&self) -> Vec<(String, SocketAddr)> {
         let named = |name: &str, port| (format!("{name}:{port}"), (self.address, port).into());
         match &self.told {
-            Told::Once(port) => vec![named(Proxy::NAME, *port)],
-            Told::Pac { names, .. } => {
+            ProxyConfigSource::Once(port) => vec![named(Proxy::NAME, *port)],
+            ProxyConfigSource::Pac { names, .. } => {
                 names.iter().map(|(name, port)| named(name, *port)).collect()
             }
         }
@@ -138,21 +141,21 @@ mod tests {
 
     #[test]
     fn it_is_named_once_or_by_a_file() {
-        let once = Middleman {
+        let once = BrowserProxy {
             address: [10, 0, 0, 2].into(),
-            told: Told::Once(3128),
-            manner: Manner::Https,
+            told: ProxyConfigSource::Once(3128),
+            manner: ProxyScheme::Https,
         };
         assert_eq!(once.flag(), "--proxy-server=https://proxy.farlink.test:3128");
-        let socks = Middleman { manner: Manner::Socks, ..once.clone() };
+        let socks = BrowserProxy { manner: ProxyScheme::Socks, ..once.clone() };
         assert_eq!(socks.flag(), "--proxy-server=socks5://proxy.farlink.test:3128");
         assert_eq!(
             once.hosts(),
             [("proxy.farlink.test:3128".to_owned(), "10.0.0.2:3128".parse().unwrap())]
         );
         let names = [3128, 3129].map(|port| ("p.test".to_owned(), port)).into();
-        let told = Told::Pac { text: "x".to_owned(), names };
-        let by_file = Middleman { told, manner: Manner::Http, ..once };
+        let told = ProxyConfigSource::Pac { text: "x".to_owned(), names };
+        let by_file = BrowserProxy { told, manner: ProxyScheme::Http, ..once };
         assert_eq!(
             by_file.flag(),
             "--proxy-pac-url=data:application/x-ns-proxy-autoconfig;base64,eA=="

@@ -26,12 +26,12 @@ pub(super) struct Pipe {
     asked: u64,
     rung: u64,
     /// Events received during the wait for an answer.
-    queued: VecDeque<Message>,
+    queued: VecDeque<DevToolsMessage>,
 }
 
 /// Input of the pipe.
 enum PipeInput {
-    Message(Box<Message>),
+    Message(Box<DevToolsMessage>),
     /// The browser closed its end.
     Closed,
     /// It sent bytes that are not a message.
@@ -43,7 +43,7 @@ enum PipeInput {
 /// An answer or an event, in its wire format.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct DevToolsMessage {
     id: Option<u64>,
     /// An event's name.
     #[serde(default)]
@@ -53,19 +53,19 @@ pub(super) struct Message {
     pub(super) params: Value,
     #[serde(default)]
     result: Value,
-    error: Option<CommandError>,
+    error: Option<DevToolsError>,
     /// The page it belongs to.
     pub(super) session_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct CommandError {
+struct DevToolsError {
     message: String,
 }
 
 /// Result of waiting for an event.
 pub(super) enum Waited {
-    Event(Box<Message>),
+    Event(Box<DevToolsMessage>),
     /// Nothing arrived within the caller's patience.
     Quiet,
     /// The alarm rang.
@@ -120,15 +120,15 @@ impl Pipe {
                 }
             };
             match message {
-                Message { id: Some(answered), error, result, .. } if answered == id => {
+                DevToolsMessage { id: Some(answered), error, result, .. } if answered == id => {
                     return match error {
                         None => Ok(result),
-                        Some(CommandError { message }) => {
+                        Some(DevToolsError { message }) => {
                             Err(ChromiumError::Refused { method: method.to_owned(), message })
                         }
                     };
                 }
-                Message { id: Some(_), .. } => {} // An answer that nobody waits for any more.
+                DevToolsMessage { id: Some(_), .. } => {} // An answer that nobody waits for any more.
                 event => self.queued.push_back(event),
             }
         }
@@ -190,7 +190,7 @@ impl Pipe {
     }
 
     /// Rings after `limit`, unless dropped before. Only the latest alarm counts.
-    pub(super) fn alarm(&mut self, limit: Duration) -> Alarm {
+    pub(super) fn alarm(&mut self, limit: Duration) -> PipeTimeout {
         self.rung += 1;
         let number = self.rung;
         let ring = self.ring.clone();
@@ -201,7 +201,7 @@ impl Pipe {
                 let _ = ring.send(PipeInput::Alarm(number));
             }
         });
-        Alarm { _dropped: dropped }
+        PipeTimeout { _dropped: dropped }
     }
 
     /// Closes our end and waits up to `patience` until the browser has closed its own.
@@ -216,7 +216,7 @@ impl Pipe {
 }
 
 /// Rings on its pipe unless it is dropped before its time.
-pub(super) struct Alarm {
+pub(super) struct PipeTimeout {
     _dropped: Sender<()>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use browser::{Arm, ConnectionUse, LoadPlan};
+use browser::{ConnectionUse, HostStack, LoadPlan};
 use page::Object;
 use record::{ObjectRecord, Phases};
 use units::Time;
@@ -30,7 +30,7 @@ impl MonotonicClock {
 
 /// One request. A redirect ends one and begins another.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct DevToolsRequest {
     pub(super) method: String,
     pub(super) url: String,
     /// Seconds.
@@ -52,7 +52,7 @@ pub(super) struct Request {
 /// All requests in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) all: Vec<Request>,
+    pub(super) all: Vec<DevToolsRequest>,
     /// The latest request with an id; a redirected one shares it with its successor.
     latest: BTreeMap<String, usize>,
     /// Number of requests that have not ended.
@@ -125,7 +125,7 @@ impl Requests {
             self.end(&requested.request_id, requested.timestamp, None);
         }
         self.latest.insert(requested.request_id.clone(), self.all.len());
-        self.all.push(Request::new(requested));
+        self.all.push(DevToolsRequest::new(requested));
         self.in_flight += 1;
     }
 
@@ -137,19 +137,19 @@ impl Requests {
     }
 
     /// The latest request of this id.
-    pub(super) fn named(&self, id: &str) -> Option<&Request> {
+    pub(super) fn named(&self, id: &str) -> Option<&DevToolsRequest> {
         self.latest.get(id).map(|index| &self.all[*index])
     }
 
-    fn find(&mut self, id: &str) -> Option<&mut Request> {
+    fn find(&mut self, id: &str) -> Option<&mut DevToolsRequest> {
         self.latest.get(id).map(|index| &mut self.all[*index])
     }
 }
 
-impl Request {
-    fn new(requested: &RequestWillBeSent) -> Request {
+impl DevToolsRequest {
+    fn new(requested: &RequestWillBeSent) -> DevToolsRequest {
         let entries = requested.request.post_data_entries.iter();
-        Request {
+        DevToolsRequest {
             method: requested.request.method.clone(),
             url: requested.request.url.clone(),
             discovered: requested.timestamp,
@@ -330,9 +330,9 @@ impl VisitConnections {
     /// Adds `request`, of `host`, to its connection; returns the connection's position.
     pub(super) fn count(
         &mut self,
-        request: &Request,
+        request: &DevToolsRequest,
         host: &str,
-        arm: Arm,
+        arm: HostStack,
         clock: MonotonicClock,
     ) -> Option<u32> {
         let id = request.connection()?;
@@ -356,7 +356,12 @@ impl VisitConnections {
 }
 
 /// A connection with the timing of the request that opened it; a later request only knows when it was used.
-fn begun(request: &Request, host: &str, arm: Arm, clock: MonotonicClock) -> ConnectionUse {
+fn begun(
+    request: &DevToolsRequest,
+    host: &str,
+    arm: HostStack,
+    clock: MonotonicClock,
+) -> ConnectionUse {
     let timing = request.response.as_ref().and_then(|response| response.timing.as_ref());
     let at = |ms: f64| timing.and_then(|timing| timing.at(ms)).map(|seconds| clock.time(seconds));
     let secured = timing.and_then(|timing| at(timing.ssl_end));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::event::Event;
 use super::pipe::Waited;
-use super::visit::{self, ChromiumVisit, Settings};
+use super::visit::{self, ChromiumSettings, ChromiumVisit};
 use super::{ChromiumError, Running};
 
 /// An open tab.
@@ -30,9 +30,9 @@ const WARM_UP_LIMIT: Duration = Duration::from_secs(30);
 impl<'a> Tab<'a> {
     /// Opens a tab and makes it ready to navigate.
     pub(super) fn open(
-        context: &'a mut Context<'_>,
+        context: &'a mut BrowserContext<'_>,
         plan: &LoadPlan,
-        settings: &Settings,
+        settings: &ChromiumSettings,
     ) -> Result<Tab<'a>, ChromiumError> {
         let running = &mut *context.running;
         let target = json!({ "url": "about:blank", "browserContextId": context.id });
@@ -47,7 +47,11 @@ impl<'a> Tab<'a> {
         Ok(tab)
     }
 
-    fn prepare(&mut self, plan: &LoadPlan, settings: &Settings) -> Result<(), ChromiumError> {
+    fn prepare(
+        &mut self,
+        plan: &LoadPlan,
+        settings: &ChromiumSettings,
+    ) -> Result<(), ChromiumError> {
         for domain in ["Page", "Network", "Runtime", "Log", "Inspector", "Performance"] {
             self.call(&format!("{domain}.enable"), json!({}))?;
         }
@@ -120,20 +124,20 @@ impl Drop for Tab<'_> {
 
 /// A browser context: its cache, cookies, connections and TLS sessions are its own, empty at first. Visits of one
 /// context share them like those of one user; dropped, it discards all of them.
-pub struct Context<'a> {
+pub struct BrowserContext<'a> {
     pub(super) running: &'a mut Running,
     pub(super) id: String,
 }
 
-impl Context<'_> {
-    pub(super) fn new(running: &mut Running) -> Result<Context<'_>, ChromiumError> {
+impl BrowserContext<'_> {
+    pub(super) fn new(running: &mut Running) -> Result<BrowserContext<'_>, ChromiumError> {
         let answer = running.call(
             None,
             "Target.createBrowserContext",
             json!({ "disposeOnDetach": true }),
         )?;
         let id = text(&answer, "Target.createBrowserContext", "browserContextId")?;
-        Ok(Context { running, id })
+        Ok(BrowserContext { running, id })
     }
 
     /// Loads `plan`'s page in a new tab.
@@ -143,14 +147,14 @@ impl Context<'_> {
     pub fn visit(
         &mut self,
         plan: &LoadPlan,
-        settings: &Settings,
+        settings: &ChromiumSettings,
     ) -> Result<ChromiumVisit, ChromiumError> {
         visit::check(plan)?;
         visit::visit(self, plan, settings)
     }
 }
 
-impl Drop for Context<'_> {
+impl Drop for BrowserContext<'_> {
     fn drop(&mut self) {
         // A browser that is gone has no contexts either.
         let _ = self.running.pipe.send(
@@ -198,7 +202,7 @@ const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
 impl FinalQueries {
     pub(super) fn ask(
         tab: &mut Tab<'_>,
-        settings: &Settings,
+        settings: &ChromiumSettings,
     ) -> Result<FinalQueries, ChromiumError> {
         let answer = tab.call("Performance.getMetrics", json!({}))?;
         let metric = |name: &str| {

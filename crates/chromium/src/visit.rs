@@ -10,11 +10,11 @@ use tls::Security;
 use units::Time;
 
 use super::event::{Event, RemoteObject};
-use super::film::{self, Film, Frame};
+use super::film::{self, Film, FilmFrame};
 use super::pipe::Waited;
-use super::request::{MonotonicClock, Request, Requests};
+use super::request::{DevToolsRequest, MonotonicClock, Requests};
 use super::tab::Tab;
-use super::{ChromiumError, Context};
+use super::{BrowserContext, ChromiumError};
 use crate::film::Milestones;
 use crate::request::{UnmatchedObjects, VisitConnections};
 use crate::tab::FinalQueries;
@@ -22,7 +22,7 @@ use browser::{LoadPlan, Visited};
 
 /// Settings of a visit.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ChromiumSettings {
     /// Time on `CLOCK_MONOTONIC` at which the world began.
     pub began: Duration,
     /// Time limit: past it the visit ends as it stands.
@@ -30,12 +30,12 @@ pub struct Settings {
     /// Slowdown of the page's main thread (`--cpu 4x`).
     pub slowdown: f64,
     /// Appearance and pictures.
-    pub look: Look,
+    pub look: Viewport,
 }
 
 /// Appearance and pictures of a visit.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Viewport {
     /// The viewport's width and height in pixels.
     pub viewport: (u32, u32),
     /// True if a screenshot is taken at the end.
@@ -44,10 +44,10 @@ pub struct Look {
     pub film: bool,
 }
 
-impl Default for Look {
+impl Default for Viewport {
     /// WebPageTest's desktop viewport.
-    fn default() -> Look {
-        Look { viewport: (1366, 768), screenshot: true, film: false }
+    fn default() -> Viewport {
+        Viewport { viewport: (1366, 768), screenshot: true, film: false }
     }
 }
 
@@ -60,18 +60,18 @@ pub struct ChromiumVisit {
     /// Objects of the page that were never requested, as indices.
     pub missing: Vec<usize>,
     /// Requests that are not the page's.
-    pub unexpected: Vec<Unexpected>,
+    pub unexpected: Vec<UnexpectedRequest>,
     /// Console output of page and browser: messages, exceptions, failed requests.
     pub console: Vec<Console>,
     /// The page at the end, PNG.
     pub screenshot: Option<Vec<u8>>,
     /// Filmstrip until then, if it was filmed.
-    pub film: Vec<Frame>,
+    pub film: Vec<FilmFrame>,
 }
 
 /// A request that the page's graph does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unexpected {
+pub struct UnexpectedRequest {
     /// `GET`, ...
     pub method: String,
     /// The full URL.
@@ -116,9 +116,9 @@ pub(super) fn check(plan: &LoadPlan) -> Result<(), ChromiumError> {
 }
 
 pub(super) fn visit(
-    context: &mut Context<'_>,
+    context: &mut BrowserContext<'_>,
     plan: &LoadPlan,
-    settings: &Settings,
+    settings: &ChromiumSettings,
 ) -> Result<ChromiumVisit, ChromiumError> {
     let mut tab = Tab::open(context, plan, settings)?;
     let mut seen = VisitProgress::new(plan, &tab.frame);
@@ -253,14 +253,14 @@ impl VisitProgress {
     }
 
     /// The document's latest request.
-    fn document(&self) -> Option<&Request> {
+    fn document(&self) -> Option<&DevToolsRequest> {
         self.requests.named(self.loader.as_ref()?)
     }
 
     fn account(
         mut self,
         plan: &LoadPlan,
-        settings: &Settings,
+        settings: &ChromiumSettings,
         after: FinalQueries,
     ) -> ChromiumVisit {
         let clock = MonotonicClock { began: settings.began };
@@ -302,7 +302,7 @@ impl VisitProgress {
     }
 
     /// The film since navigation.
-    fn strip(&mut self, navigation: f64) -> Vec<Frame> {
+    fn strip(&mut self, navigation: f64) -> Vec<FilmFrame> {
         let film = std::mem::take(&mut self.film);
         let (Some((seconds, date)), Some(painted)) = (self.dated, self.milestones.first_paint)
         else {
@@ -374,7 +374,7 @@ impl ChromiumVisit {
     /// Splits requests into objects, connections, and unexpected requests.
     fn take_requests<'a>(
         &mut self,
-        requests: impl Iterator<Item = (&'a Request, &'a Option<usize>)>,
+        requests: impl Iterator<Item = (&'a DevToolsRequest, &'a Option<usize>)>,
         mut connections: VisitConnections,
         plan: &LoadPlan,
         clock: MonotonicClock,
@@ -382,7 +382,7 @@ impl ChromiumVisit {
     ) {
         for (request, object) in requests {
             let Some(index) = *object else {
-                self.unexpected.push(Unexpected::from(request));
+                self.unexpected.push(UnexpectedRequest::from(request));
                 continue;
             };
             let object = &plan.page().objects[index];
@@ -397,11 +397,11 @@ impl ChromiumVisit {
     }
 }
 
-impl From<&Request> for Unexpected {
-    fn from(request: &Request) -> Unexpected {
+impl From<&DevToolsRequest> for UnexpectedRequest {
+    fn from(request: &DevToolsRequest) -> UnexpectedRequest {
         let status = request.response.as_ref().map(|response| response.status.to_string());
         let failure = request.error.clone().or(status);
-        Unexpected {
+        UnexpectedRequest {
             method: request.method.clone(),
             url: request.url.clone(),
             outcome: failure.unwrap_or_else(|| "unanswered".to_owned()),

@@ -199,8 +199,10 @@ fn a_browser_that_ends_says_so_and_leaves_nothing() {
     let scratch = support::Scratch::new("ends");
     let mut running = support::start(&chromium, &scratch, &stages);
 
-    let limited =
-        farlink_chromium::Settings { limit: Duration::from_millis(300), ..support::settings() };
+    let limited = farlink_chromium::ChromiumSettings {
+        limit: Duration::from_millis(300),
+        ..support::settings()
+    };
     let visit = running.context().unwrap().visit(&stages[0].plan, &limited).unwrap();
     assert!(visit.visited.plt.unwrap_err().contains("had not loaded after 300ms"));
     assert_eq!(visit.visited.objects.len(), 1);

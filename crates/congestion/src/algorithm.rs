@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 
 use crate::{Bbr, Controller, Cubic, Reno};
 
@@ -34,7 +34,7 @@ pub enum Era {
 
 /// Settings of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ControllerSettings {
     /// Kernel generation of its arithmetic.
     pub era: Era,
     /// Tick of the kernel's clock (`1 / HZ`).
@@ -43,15 +43,19 @@ pub struct Settings {
     pub paced: bool,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { era: Era::default(), tick: Duration::from_millis(1), paced: false }
+impl Default for ControllerSettings {
+    fn default() -> ControllerSettings {
+        ControllerSettings { era: Era::default(), tick: Duration::from_millis(1), paced: false }
     }
 }
 
 impl Algorithm {
     /// A fresh controller for one connection; `chance` is its source of random numbers.
-    pub fn controller(self, settings: &Settings, chance: Stream) -> Box<dyn Controller> {
+    pub fn controller(
+        self,
+        settings: &ControllerSettings,
+        chance: RandomStream,
+    ) -> Box<dyn Controller> {
         match self {
             Algorithm::Reno => Box::new(Reno::new(settings.era)),
             Algorithm::Cubic => Box::new(Cubic::with_hystart(settings)),

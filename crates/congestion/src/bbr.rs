@@ -20,10 +20,13 @@ mod policer;
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::{BitsPerSec, Time};
 
-use crate::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout, Window};
+use crate::{
+    Ack, CarefulResume, Controller, Delivery, InitialState, PacingRate, RateSample, RecoveryPhase,
+    Timeout, Window,
+};
 use bandwidth::{Bandwidth, Gain, MaxFilter, micros};
 use path_model::{Aggregation, Dip, FullPipe, MinRtt};
 use policer::{Observation, Policer, PolicerChange, Totals};
@@ -89,7 +92,7 @@ struct Rounds {
 /// The BBR controller.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    chance: Stream,
+    chance: RandomStream,
     segment_bytes: u32,
     mode: Mode,
     pacing_gain: Gain,
@@ -108,7 +111,7 @@ pub struct Bbr {
     idle_restart: bool,
     /// The latest acknowledgement was processed in ProbeRTT.
     restrained: bool,
-    prior_phase: Phase,
+    prior_phase: RecoveryPhase,
     /// In the first round of recovery: send as much as is delivered.
     conserving: bool,
     /// The last window that was not cut by recovery or ProbeRTT.
@@ -118,7 +121,7 @@ pub struct Bbr {
 /// Source: `tcp_bbr.c`, in its order.
 impl Bbr {
     /// A controller with the phases of its cycles drawn from `chance`.
-    pub fn new(chance: Stream) -> Bbr {
+    pub fn new(chance: RandomStream) -> Bbr {
         Bbr {
             chance,
             segment_bytes: 1448,
@@ -136,7 +139,7 @@ impl Bbr {
             has_seen_rtt: false,
             idle_restart: false,
             restrained: false,
-            prior_phase: Phase::Open,
+            prior_phase: RecoveryPhase::Open,
             conserving: false,
             good_cwnd: 0,
         }
@@ -366,20 +369,26 @@ impl Bbr {
 
     /// `bbr_save_cwnd`
     fn save_window(&mut self, window: &Window) {
-        let cut = self.prior_phase >= Phase::Recovery || matches!(self.mode, Mode::ProbeRtt(_));
+        let cut =
+            self.prior_phase >= RecoveryPhase::Recovery || matches!(self.mode, Mode::ProbeRtt(_));
         self.good_cwnd = if cut { self.good_cwnd.max(window.cwnd) } else { window.cwnd };
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`; returns true if the window is conserved.
-    fn recover_or_restore(&mut self, cwnd: &mut u32, phase: Phase, sample: &RateSample) -> bool {
+    fn recover_or_restore(
+        &mut self,
+        cwnd: &mut u32,
+        phase: RecoveryPhase,
+        sample: &RateSample,
+    ) -> bool {
         *cwnd = cwnd.saturating_sub(sample.newly_lost).max(1);
         let conserved = sample.in_flight + sample.newly_delivered;
         let before = std::mem::replace(&mut self.prior_phase, phase);
-        if phase == Phase::Recovery && before != Phase::Recovery {
+        if phase == RecoveryPhase::Recovery && before != RecoveryPhase::Recovery {
             self.conserving = true;
             self.rounds.ends = sample.delivered;
             *cwnd = conserved;
-        } else if before >= Phase::Recovery && phase < Phase::Recovery {
+        } else if before >= RecoveryPhase::Recovery && phase < RecoveryPhase::Recovery {
             *cwnd = (*cwnd).max(self.good_cwnd);
             self.conserving = false;
         }
@@ -390,7 +399,7 @@ impl Bbr {
     }
 
     /// `bbr_set_cwnd`
-    fn set_window(&mut self, window: &mut Window, phase: Phase, sample: &RateSample) {
+    fn set_window(&mut self, window: &mut Window, phase: RecoveryPhase, sample: &RateSample) {
         let acked = sample.newly_delivered;
         if acked > 0 && !self.recover_or_restore(&mut window.cwnd, phase, sample) {
             let bandwidth = self.bandwidth();
@@ -421,7 +430,7 @@ fn valid(sample: &RateSample) -> Option<(Delivery, u64)> {
 
 impl Controller for Bbr {
     /// `bbr_init`
-    fn start(&mut self, window: &Window, start: &Start) {
+    fn start(&mut self, window: &Window, start: &InitialState) {
         self.segment_bytes = start.segment_bytes;
         self.min_rtt = MinRtt::new(start.now, start.rtt);
         self.aggregation = Aggregation::new(start.now);
@@ -455,7 +464,7 @@ impl Controller for Bbr {
 
     /// `bbr_set_state`: a timeout ends a round.
     fn on_timeout(&mut self, timeout: &Timeout) {
-        self.prior_phase = Phase::Loss;
+        self.prior_phase = RecoveryPhase::Loss;
         self.full_pipe.on_timeout();
         self.rounds.started = true;
         self.totals.lost = timeout.lost;
@@ -463,7 +472,7 @@ impl Controller for Bbr {
     }
 
     /// `bbr_cwnd_event`
-    fn on_resume(&mut self, window: &mut Window, resume: &Resume) {
+    fn on_resume(&mut self, window: &mut Window, resume: &CarefulResume) {
         if !resume.app_limited {
             return;
         }
@@ -487,8 +496,8 @@ impl Controller for Bbr {
         true
     }
 
-    fn pace(&self) -> Option<Pace> {
-        Some(Pace {
+    fn pace(&self) -> Option<PacingRate> {
+        Some(PacingRate {
             rate: BitsPerSec(self.pacing_rate.saturating_mul(8)),
             least_burst: self.least_burst(),
             restrained: self.restrained,

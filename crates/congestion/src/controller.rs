@@ -9,7 +9,7 @@ use crate::Window;
 
 /// State of the transport's loss recovery, as far as a controller needs it (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Phase {
+pub enum RecoveryPhase {
     /// No loss is suspected.
     #[default]
     Open,
@@ -23,7 +23,7 @@ pub enum Phase {
 
 /// A connection that may send from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct InitialState {
     /// Current time.
     pub now: Time,
     /// The smoothed and the smallest round trip of the handshake, if it gave a sample.
@@ -47,7 +47,7 @@ pub struct Ack<'a> {
     /// Segments that became cumulatively acknowledged, whatever `growth` counts.
     pub acked: u32,
     /// State of loss recovery after this acknowledgement.
-    pub phase: Phase,
+    pub phase: RecoveryPhase,
     /// Everything below this sequence number has been acknowledged.
     pub acknowledged: u64,
     /// The next sequence number to be sent.
@@ -65,7 +65,7 @@ impl Ack<'_> {
             rtt: None,
             growth: 1,
             acked: 1,
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             acknowledged: 0,
             next: 0,
             rate: None,
@@ -75,7 +75,7 @@ impl Ack<'_> {
 
 /// Sending resumes with nothing in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resume {
+pub struct CarefulResume {
     /// Current time.
     pub now: Time,
     /// Time since the last transmission.
@@ -97,7 +97,7 @@ pub struct Timeout {
 
 /// Pacing that a controller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct PacingRate {
     /// Average rate of payload (`sk_pacing_rate`).
     pub rate: BitsPerSec,
     /// Minimum number of segments in a burst (`min_tso_segs`).
@@ -110,7 +110,7 @@ pub struct Pace {
 /// A congestion control algorithm (Linux: `struct tcp_congestion_ops`).
 pub trait Controller: fmt::Debug + Send + Sync {
     /// The handshake is over (`init`).
-    fn start(&mut self, _window: &Window, _start: &Start) {}
+    fn start(&mut self, _window: &Window, _start: &InitialState) {}
 
     /// Learns from an acknowledgement and moves the window (`pkts_acked`, then `cong_avoid` or
     /// `cong_control`).
@@ -123,7 +123,7 @@ pub trait Controller: fmt::Debug + Send + Sync {
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 
     /// Sending resumes after idleness (`CA_EVENT_TX_START`).
-    fn on_resume(&mut self, _window: &mut Window, _resume: &Resume) {}
+    fn on_resume(&mut self, _window: &mut Window, _resume: &CarefulResume) {}
 
     /// The window to go back to when a reduction from `prior_cwnd` proves spurious
     /// (`undo_cwnd`; RFC 3522, RFC 5682).
@@ -139,7 +139,7 @@ pub trait Controller: fmt::Debug + Send + Sync {
     }
 
     /// Pacing that it asks for; none: the transport decides.
-    fn pace(&self) -> Option<Pace> {
+    fn pace(&self) -> Option<PacingRate> {
         None
     }
 }

@@ -21,7 +21,9 @@ use std::time::Duration;
 use units::Time;
 
 use crate::hystart::Hystart;
-use crate::{Ack, Controller, Era, Phase, Resume, Settings, Timeout, Window};
+use crate::{
+    Ack, CarefulResume, Controller, ControllerSettings, Era, RecoveryPhase, Timeout, Window,
+};
 use growth::{AckRatio, Epoch};
 
 /// Multiplicative decrease: beta * 1024.
@@ -40,7 +42,7 @@ struct Update {
 /// The CUBIC controller.
 #[derive(Debug, Clone)]
 pub struct Cubic {
-    settings: Settings,
+    settings: ControllerSettings,
     /// Minimum time between updates while the window does not change (`HZ / 32`).
     throttle: Duration,
     epoch: Option<Epoch>,
@@ -58,12 +60,12 @@ pub struct Cubic {
 
 impl Cubic {
     /// CUBIC as shipped by Linux.
-    pub(crate) fn with_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn with_hystart(settings: &ControllerSettings) -> Cubic {
         Cubic { hystart: Some(Hystart::new(settings)), ..Cubic::without_hystart(settings) }
     }
 
     /// CUBIC with slow start until the first loss.
-    pub(crate) fn without_hystart(settings: &Settings) -> Cubic {
+    pub(crate) fn without_hystart(settings: &ControllerSettings) -> Cubic {
         Cubic {
             settings: *settings,
             throttle: throttle(settings.tick),
@@ -217,7 +219,7 @@ fn throttle(tick: Duration) -> Duration {
 
 impl Controller for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if ack.acked > 0 && ack.phase == Phase::Open && self.era() != Era::Linux6 {
+        if ack.acked > 0 && ack.phase == RecoveryPhase::Open && self.era() != Era::Linux6 {
             self.ack_ratio.observe(ack.acked);
         }
         self.observe_delay(window, ack);
@@ -247,7 +249,7 @@ impl Controller for Cubic {
         *self = Cubic { hystart, before_loss, ..Cubic::without_hystart(&self.settings) };
     }
 
-    fn on_resume(&mut self, _window: &mut Window, resume: &Resume) {
+    fn on_resume(&mut self, _window: &mut Window, resume: &CarefulResume) {
         // Idle time is no time for probing the network.
         let now = self.stamp(resume.now);
         let idle = now - self.stamp(resume.now - resume.idle);
@@ -275,12 +277,12 @@ mod tests {
     const RTT: Duration = Duration::from_millis(100);
 
     fn linux6() -> Cubic {
-        Cubic::without_hystart(&Settings::default())
+        Cubic::without_hystart(&ControllerSettings::default())
     }
 
-    fn resume(now_ms: u64, idle_ms: u64) -> Resume {
+    fn resume(now_ms: u64, idle_ms: u64) -> CarefulResume {
         let (now, idle) = (Time::from_millis(now_ms), Duration::from_millis(idle_ms));
-        Resume { now, idle, app_limited: true }
+        CarefulResume { now, idle, app_limited: true }
     }
 
     /// Acknowledges whole windows, a segment at a time, evenly over each round trip; returns the time at which the
@@ -354,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_timeout_forgets_everything() {
-        let mut cubic = Cubic::with_hystart(&Settings::default());
+        let mut cubic = Cubic::with_hystart(&ControllerSettings::default());
         cubic.on_congestion(&Window::new(100));
         cubic.smallest_rtt = Some(RTT);
         cubic.on_timeout(&Timeout { now: Time::ZERO, next: 0, lost: 1 });
@@ -364,7 +366,7 @@ mod tests {
 
     #[test]
     fn hystart_sets_the_threshold_to_the_window() {
-        let mut cubic = Cubic::with_hystart(&Settings::default());
+        let mut cubic = Cubic::with_hystart(&ControllerSettings::default());
         let mut window = Window::new(20);
         for n in 0..9 {
             let now = Time::from_millis(1000 + 3 * n);
@@ -389,7 +391,7 @@ mod tests {
     }
 
     fn of(era: Era) -> Cubic {
-        let settings = Settings { era, tick: Duration::from_millis(4), paced: false };
+        let settings = ControllerSettings { era, tick: Duration::from_millis(4), paced: false };
         Cubic::without_hystart(&settings)
     }
 

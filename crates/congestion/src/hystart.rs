@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use crate::{Ack, Era, Settings};
+use crate::{Ack, ControllerSettings, Era};
 
 /// Below this window an exit would cost more than an overshoot (`hystart_low_window`), segments.
 const LOW_WINDOW: u32 = 16;
@@ -43,7 +43,7 @@ pub(crate) struct Hystart {
 }
 
 impl Hystart {
-    pub(crate) fn new(settings: &Settings) -> Hystart {
+    pub(crate) fn new(settings: &ControllerSettings) -> Hystart {
         Hystart {
             era: settings.era,
             paced: settings.paced,
@@ -148,11 +148,11 @@ mod tests {
     const BASE: Duration = Duration::from_millis(100);
 
     fn linux6() -> Hystart {
-        Hystart::new(&Settings::default())
+        Hystart::new(&ControllerSettings::default())
     }
 
     fn linux3() -> Hystart {
-        Hystart::new(&Settings { era: Era::Linux3_10, ..Settings::default() })
+        Hystart::new(&ControllerSettings { era: Era::Linux3_10, ..ControllerSettings::default() })
     }
 
     fn ack(at: Time) -> Ack<'static> {
@@ -213,7 +213,8 @@ mod tests {
         };
         assert_eq!(growing(linux3()), Some(510), "past 50 ms by a whole millisecond");
         assert_eq!(growing(linux6()), Some(506), "past (100 + 1) / 2 ms");
-        let paced = Hystart::new(&Settings { paced: true, ..Settings::default() });
+        let paced =
+            Hystart::new(&ControllerSettings { paced: true, ..ControllerSettings::default() });
         assert_eq!(growing(paced), Some(1011), "past 101 ms: pacing spreads the window");
     }
 

@@ -25,9 +25,12 @@ mod hystart;
 mod reno;
 mod window;
 
-pub use algorithm::{Algorithm, Era, Settings};
+pub use algorithm::{Algorithm, ControllerSettings, Era};
 pub use bbr::Bbr;
-pub use controller::{Ack, Controller, Delivery, Pace, Phase, RateSample, Resume, Start, Timeout};
+pub use controller::{
+    Ack, CarefulResume, Controller, Delivery, InitialState, PacingRate, RateSample, RecoveryPhase,
+    Timeout,
+};
 pub use cubic::Cubic;
 pub use reno::Reno;
 pub use window::{INFINITE_SSTHRESH, Window};

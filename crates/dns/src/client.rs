@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use units::Time;
 use world::UdpSocket;
 
-use super::message::{DnsAnswer, MOST_BYTES, Questions, TTL_SECONDS, question, read_answer};
-use crate::message::Service;
+use super::message::{DnsAnswer, MOST_BYTES, QueryTypes, TTL_SECONDS, question, read_answer};
+use crate::message::HttpsRecord;
 
 /// `UseDnsHttpsSvcbInsecureExtraTimePercent`, `...Min` and `...Max` (net/base/features.cc).
 const EXTRA_SHARE: u32 = 5;
@@ -27,11 +27,11 @@ const MOST_EXTRA: Duration = Duration::from_millis(50);
 
 /// A resolver's settings: server, record types, retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ResolverSettings {
     /// The recursive resolver.
     pub server: SocketAddr,
     /// The record types queried for each name.
-    pub questions: Questions,
+    pub questions: QueryTypes,
     /// The retransmission schedule.
     pub retry: Retry,
 }
@@ -71,35 +71,35 @@ pub enum LookupError {
 
 /// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
+pub struct HostLookup {
     /// The host's address.
     pub address: IpAddr,
     /// The host's HTTPS record; none if there is none, it was not queried or did not arrive in time.
-    pub service: Option<Service>,
+    pub service: Option<HttpsRecord>,
 }
 
-type LookupResult = Result<Host, LookupError>;
+type LookupResult = Result<HostLookup, LookupError>;
 
 /// A stub resolver. Clones share its cache.
 #[derive(Clone)]
 pub struct Resolver(Rc<ResolverInner>);
 
 struct ResolverInner {
-    settings: Settings,
+    settings: ResolverSettings,
     names: RefCell<BTreeMap<String, NameState>>,
 }
 
 /// The state of a name.
 enum NameState {
     /// Resolved, and valid until this time.
-    Known(Host, Time),
+    Known(HostLookup, Time),
     /// Being looked up; the channels of the waiting callers.
     Asked(Vec<oneshot::Sender<LookupResult>>),
 }
 
 impl Resolver {
     /// A resolver with an empty cache.
-    pub fn new(settings: Settings) -> Resolver {
+    pub fn new(settings: ResolverSettings) -> Resolver {
         Resolver(Rc::new(ResolverInner { settings, names: RefCell::default() }))
     }
 
@@ -115,7 +115,7 @@ impl Resolver {
     ///
     /// # Errors
     /// See [`LookupError`].
-    pub async fn look_up(&self, host: &str) -> Result<Host, LookupError> {
+    pub async fn look_up(&self, host: &str) -> Result<HostLookup, LookupError> {
         if let Some(known) = self.known(host) {
             return Ok(known);
         }
@@ -139,9 +139,9 @@ impl Resolver {
         self.0.names.borrow_mut().retain(|_, name| matches!(name, NameState::Asked(_)));
     }
 
-    fn known(&self, host: &str) -> Option<Host> {
+    fn known(&self, host: &str) -> Option<HostLookup> {
         if let Ok(address) = host.parse() {
-            return Some(Host { address, service: None });
+            return Some(HostLookup { address, service: None });
         }
         match self.0.names.borrow().get(host) {
             Some(NameState::Known(known, until)) if world::now() < *until => Some(known.clone()),
@@ -183,7 +183,7 @@ impl Resolver {
 
 /// Queries a name until all questions are answered or the attempts are used up. All attempts share one port; an answer
 /// to any of them counts.
-async fn lookup(host: &str, settings: Settings) -> LookupResult {
+async fn lookup(host: &str, settings: ResolverSettings) -> LookupResult {
     let unreachable = |error: io::Error| LookupError::Unreachable {
         host: host.to_owned(),
         reason: error.to_string(),
@@ -224,7 +224,7 @@ struct PendingLookup {
     /// Questions without an answer so far.
     open: Vec<Open>,
     address: Option<IpAddr>,
-    service: Option<Service>,
+    service: Option<HttpsRecord>,
 }
 
 /// A question without an answer so far.
@@ -235,7 +235,7 @@ struct Open {
 }
 
 impl PendingLookup {
-    fn begin(host: &str, settings: Settings) -> Result<PendingLookup, LookupProblem> {
+    fn begin(host: &str, settings: ResolverSettings) -> Result<PendingLookup, LookupProblem> {
         let mut ids = world::stream(&format!("dns/{host}"));
         let asked = settings.questions.types().iter().zip(0..).map(|(kind, nth)| {
             // Distinct ids, whatever is drawn.
@@ -301,9 +301,9 @@ impl PendingLookup {
         }
     }
 
-    fn found(&mut self) -> Option<Host> {
+    fn found(&mut self) -> Option<HostLookup> {
         let service = self.service.take();
-        self.address.map(|address| Host { address, service })
+        self.address.map(|address| HostLookup { address, service })
     }
 }
 

@@ -11,10 +11,10 @@ mod message;
 mod server;
 
 pub use client::Retry;
-pub use client::{Host, LookupError, Resolver, Settings};
-pub use message::Questions;
-pub use message::Service;
-pub use server::{Recursive, Zone};
+pub use client::{HostLookup, LookupError, Resolver, ResolverSettings};
+pub use message::HttpsRecord;
+pub use message::QueryTypes;
+pub use server::{RecursiveResolver, Zone};
 
 /// The port of DNS servers.
 pub const PORT: u16 = 53;

@@ -10,7 +10,7 @@ use simple_dns::{
 
 /// The record types that a client queries for each name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Questions {
+pub enum QueryTypes {
     /// The IPv4 address alone.
     A,
     /// The IPv4 and the IPv6 address, at once, as browsers and glibc do.
@@ -22,22 +22,22 @@ pub enum Questions {
     AAaaaAndHttps,
 }
 
-impl Questions {
+impl QueryTypes {
     pub(super) fn types(self) -> &'static [TYPE] {
         match self {
-            Questions::A => &[TYPE::A],
-            Questions::AAndAaaa => &[TYPE::A, TYPE::AAAA],
-            Questions::AAndHttps => &[TYPE::A, TYPE::HTTPS],
-            Questions::AAaaaAndHttps => &[TYPE::A, TYPE::AAAA, TYPE::HTTPS],
+            QueryTypes::A => &[TYPE::A],
+            QueryTypes::AAndAaaa => &[TYPE::A, TYPE::AAAA],
+            QueryTypes::AAndHttps => &[TYPE::A, TYPE::HTTPS],
+            QueryTypes::AAaaaAndHttps => &[TYPE::A, TYPE::AAAA, TYPE::HTTPS],
         }
     }
 
     /// The same, with the HTTPS record.
     #[must_use]
-    pub fn and_https(self) -> Questions {
+    pub fn and_https(self) -> QueryTypes {
         match self {
-            Questions::A | Questions::AAndHttps => Questions::AAndHttps,
-            Questions::AAndAaaa | Questions::AAaaaAndHttps => Questions::AAaaaAndHttps,
+            QueryTypes::A | QueryTypes::AAndHttps => QueryTypes::AAndHttps,
+            QueryTypes::AAndAaaa | QueryTypes::AAaaaAndHttps => QueryTypes::AAaaaAndHttps,
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) enum DnsAnswer {
     /// An address.
     Address(Ipv4Addr),
     /// An HTTPS record.
-    Service(Service),
+    Service(HttpsRecord),
     /// The name has no record of this type.
     Nothing,
     /// The name does not exist.
@@ -83,7 +83,7 @@ pub(super) fn read_answer(bytes: &[u8]) -> Option<(u16, DnsAnswer)> {
         Packet::parse(bytes).ok().filter(|packet| packet.has_flags(PacketFlag::RESPONSE))?;
     let said = packet.answers.iter().find_map(|record| match &record.rdata {
         RData::A(a) => Some(DnsAnswer::Address(Ipv4Addr::from(a.address))),
-        RData::HTTPS(https) => Service::read(https).map(DnsAnswer::Service),
+        RData::HTTPS(https) => HttpsRecord::read(https).map(DnsAnswer::Service),
         _ => None,
     });
     let answer = match packet.rcode() {
@@ -118,7 +118,7 @@ pub(super) fn read_question(bytes: &[u8]) -> Option<DnsQuestion> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostRecords<'a> {
     pub(super) address: IpAddr,
-    pub(super) service: Option<&'a Service>,
+    pub(super) service: Option<&'a HttpsRecord>,
 }
 
 /// The answer to a query for a name with these records, or for one that does not exist. Without a record of the queried
@@ -183,15 +183,15 @@ const UNDERSTOOD: [u16; 2] = [1, 2];
 
 /// The content of a host's HTTPS record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Service {
+pub struct HttpsRecord {
     /// The host's protocols, by their ALPN names.
     pub protocols: Vec<String>,
 }
 
-impl Service {
+impl HttpsRecord {
     /// The record of a host with HTTP/3, and HTTP/2 for clients that cannot reach it over QUIC.
-    pub fn h3() -> Service {
-        Service { protocols: vec!["h3".to_owned(), "h2".to_owned()] }
+    pub fn h3() -> HttpsRecord {
+        HttpsRecord { protocols: vec!["h3".to_owned(), "h2".to_owned()] }
     }
 
     /// Returns true if the host speaks `protocol`.
@@ -209,12 +209,12 @@ impl Service {
     }
 
     /// The content of a record, if it is usable here.
-    pub(super) fn read(HTTPS(record): &HTTPS<'_>) -> Option<Service> {
+    pub(super) fn read(HTTPS(record): &HTTPS<'_>) -> Option<HttpsRecord> {
         let is_alias = record.priority == 0;
         if is_alias || !record.target.get_labels().is_empty() {
             return None;
         }
-        let mut service = Service::default();
+        let mut service = HttpsRecord::default();
         for param in record.iter_params() {
             match param {
                 SVCParam::Mandatory(keys) if !keys.iter().all(|key| UNDERSTOOD.contains(key)) => {
@@ -245,7 +245,7 @@ mod tests {
     fn a_service_is_told_to_who_asks_for_it() {
         let bytes = question(9, "www.example.test", TYPE::HTTPS).unwrap();
         let asked = read_question(&bytes).unwrap();
-        let service = Service::h3();
+        let service = HttpsRecord::h3();
         let known = HostRecords { service: Some(&service), ..at(Ipv4Addr::LOCALHOST) };
         let reply = answer(&asked, Some(known)).unwrap();
         // A pointer to the name, type, class, TTL, length; priority, the root, key and length, `h3` and `h2` with a byte of length each.
@@ -298,8 +298,8 @@ mod tests {
         }
     }
 
-    fn read(record: SVCB<'_>) -> Option<Service> {
-        Service::read(&HTTPS(record))
+    fn read(record: SVCB<'_>) -> Option<HttpsRecord> {
+        HttpsRecord::read(&HTTPS(record))
     }
 
     fn at_home<'a>() -> SVCB<'a> {
@@ -317,7 +317,7 @@ mod tests {
         record.set_mandatory([1, 2].into_iter());
         record.set_ipv4hint(&[1]);
         assert!(read(record).is_some_and(|service| service.speaks("h3")));
-        assert_eq!(read(SVCB::new(1, Name::new(".").unwrap())), Some(Service::default()));
+        assert_eq!(read(SVCB::new(1, Name::new(".").unwrap())), Some(HttpsRecord::default()));
     }
 
     #[test]

@@ -11,18 +11,18 @@ use units::Time;
 use world::UdpSocket;
 
 use super::message::{DnsQuestion, HostRecords, MOST_BYTES, answer, read_question};
-use crate::message::Service;
+use crate::message::HttpsRecord;
 
 /// Names and their addresses.
 pub type Zone = BTreeMap<String, IpAddr>;
 
 /// A recursive resolver.
 #[derive(Clone, Debug)]
-pub struct Recursive {
+pub struct RecursiveResolver {
     /// The existing names.
     pub zone: Zone,
     /// The HTTPS record of every existing name; none: names have no HTTPS record.
-    pub service: Option<Service>,
+    pub service: Option<HttpsRecord>,
     /// Time that every answer takes.
     pub think: Duration,
     /// Probability that a name's records are cached when they are first queried.
@@ -31,7 +31,7 @@ pub struct Recursive {
     pub miss: Duration,
 }
 
-impl Recursive {
+impl RecursiveResolver {
     /// Binds the port; from then on no query is lost.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Recursive {
 /// A resolver's port.
 pub struct Listening {
     socket: Rc<UdpSocket>,
-    server: Recursive,
+    server: RecursiveResolver,
     /// Cached records, and since when: from the beginning, or from the moment that they were fetched after the first query.
     held: BTreeMap<(String, u16), Time>,
 }

@@ -9,7 +9,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use units::Time;
 
 use crate::observer::DropPart;
-use crate::{Drop, Error, LinkReport, Punctuality, RadioReport, Wire};
+use crate::{EmulatedDrop, EmulatedLinkReport, EmulatedRadioReport, Error, Punctuality, Wire};
 
 /// State and totals of an emulator so far.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub struct Snapshot {
     /// Time of the snapshot, by the emulator's [`Clock`](crate::Clock).
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
-    pub links: Vec<LinkReport>,
+    pub links: Vec<EmulatedLinkReport>,
     /// The clients' radios, by their numbers; none if the network has none.
-    pub radios: Vec<RadioReport>,
+    pub radios: Vec<EmulatedRadioReport>,
     /// Packets dropped by links, for all causes: the length of the drop log.
     pub dropped: u64,
     /// Lateness of packet delivery.
@@ -76,12 +76,12 @@ pub(crate) enum ControlRequest {
 
 /// A handle to an emulator that runs in another thread. All handles are equivalent; an emulator goes on when they are dropped.
 #[derive(Clone)]
-pub struct Control {
+pub struct ControlSocket {
     requests: Sender<ControlRequest>,
     bell: Arc<EventFd>,
 }
 
-impl Control {
+impl ControlSocket {
     /// Ends the emulation. Packets on their way stay there.
     pub fn stop(&self) {
         // An emulator that has ended has nothing to stop.
@@ -102,7 +102,7 @@ impl Control {
     ///
     /// # Errors
     /// If the emulator has ended.
-    pub fn drops(&self, since: u64) -> Result<Vec<Drop>, Error> {
+    pub fn drops(&self, since: u64) -> Result<Vec<EmulatedDrop>, Error> {
         let (mut next, mut drops) = (since, Vec::new());
         loop {
             let (answer, answered) = mpsc::channel();
@@ -126,7 +126,7 @@ impl Control {
 
 /// The emulator's end of its handles.
 pub(crate) struct ControlInbox {
-    control: Control,
+    control: ControlSocket,
     requests: Receiver<ControlRequest>,
 }
 
@@ -136,10 +136,13 @@ impl ControlInbox {
         let bell = EventFd::from_value_and_flags(0, flags)
             .map_err(Error::system("failed to make an event descriptor"))?;
         let (sender, requests) = mpsc::channel();
-        Ok(ControlInbox { control: Control { requests: sender, bell: Arc::new(bell) }, requests })
+        Ok(ControlInbox {
+            control: ControlSocket { requests: sender, bell: Arc::new(bell) },
+            requests,
+        })
     }
 
-    pub(crate) fn control(&self) -> Control {
+    pub(crate) fn control(&self) -> ControlSocket {
         self.control.clone()
     }
 

@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tcp::{Cause, Retransmit};
+use tcp::{Retransmit, RetransmitCause};
 use units::Time;
 
-use crate::{Fate, Passage, Side, TcpNumbers};
+use crate::{AccessSide, Fate, Passage, TcpNumbers};
 
 /// One connection.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ struct SegmentEvent {
     at: Time,
     /// Client and server.
     ends: (SocketAddr, SocketAddr),
-    from: Side,
+    from: AccessSide,
     segment: TcpNumbers,
     kind: SegmentEventKind,
 }
@@ -100,8 +100,8 @@ fn events(passages: &[Passage]) -> Vec<SegmentEvent> {
             continue;
         };
         let (from, ends) = match passage.from {
-            Side::Client => (Side::Client, (source, destination)),
-            Side::Server => (Side::Server, (destination, source)),
+            AccessSide::Client => (AccessSide::Client, (source, destination)),
+            AccessSide::Server => (AccessSide::Server, (destination, source)),
         };
         let event = |at, kind| SegmentEvent { at, ends, from, segment, kind };
         events.push(event(passage.arrived, SegmentEventKind::Left));
@@ -119,10 +119,10 @@ impl Conversation {
         Conversation { client, server, up: Outflow::default(), down: Outflow::default() }
     }
 
-    fn outflow(&mut self, side: Side) -> &mut Outflow {
+    fn outflow(&mut self, side: AccessSide) -> &mut Outflow {
         match side {
-            Side::Client => &mut self.up,
-            Side::Server => &mut self.down,
+            AccessSide::Client => &mut self.up,
+            AccessSide::Server => &mut self.down,
         }
     }
 
@@ -132,8 +132,8 @@ impl Conversation {
             && event.segment.is_syn()
             && !event.segment.is_ack();
         let known = match event.from {
-            Side::Client => self.up.sender.initial,
-            Side::Server => self.down.sender.initial,
+            AccessSide::Client => self.up.sender.initial,
+            AccessSide::Server => self.down.sender.initial,
         };
         opens && known.is_some_and(|initial| initial != event.segment.seq)
     }
@@ -211,7 +211,11 @@ impl Outflow {
         if start < before {
             let repeated = sender.outstanding.iter_mut().rev().take_while(|sent| sent.end > start);
             repeated.for_each(|sent| sent.again = true);
-            let cause = if segment.is_syn() { Cause::Handshake } else { Cause::Unknown };
+            let cause = if segment.is_syn() {
+                RetransmitCause::Handshake
+            } else {
+                RetransmitCause::Unknown
+            };
             self.retransmits.push(Retransmit { at, seq: start, cause, spurious: None });
         }
         if end > before {
@@ -276,7 +280,7 @@ mod tests {
 
     /// A segment that leaves at `left` and arrives 50 ms later.
     fn passage(
-        from: Side,
+        from: AccessSide,
         left: u64,
         flags: u8,
         seq: u32,
@@ -287,7 +291,11 @@ mod tests {
         let scale = (flags & SYN != 0).then_some(7);
         Passage {
             from,
-            ends: Some(if from == Side::Client { (client, server) } else { (server, client) }),
+            ends: Some(if from == AccessSide::Client {
+                (client, server)
+            } else {
+                (server, client)
+            }),
             arrived: at(left),
             wire_bytes: 52 + payload_bytes,
             tcp: Some(TcpNumbers {
@@ -304,18 +312,18 @@ mod tests {
 
     fn data(left: u64, offset: u32, payload_bytes: u32) -> Passage {
         let seq = INITIAL.wrapping_add(1 + offset);
-        passage(Side::Server, left, ACK, seq, 2, payload_bytes)
+        passage(AccessSide::Server, left, ACK, seq, 2, payload_bytes)
     }
 
     fn acknowledgement(left: u64, offset: u32) -> Passage {
-        passage(Side::Client, left, ACK, 2, INITIAL.wrapping_add(1 + offset), 0)
+        passage(AccessSide::Client, left, ACK, 2, INITIAL.wrapping_add(1 + offset), 0)
     }
 
     fn handshake() -> Vec<Passage> {
         vec![
-            passage(Side::Client, 0, SYN, 1, 0, 0),
-            passage(Side::Server, 50, SYN | ACK, INITIAL, 2, 0),
-            passage(Side::Client, 100, ACK, 2, INITIAL.wrapping_add(1), 0),
+            passage(AccessSide::Client, 0, SYN, 1, 0, 0),
+            passage(AccessSide::Server, 50, SYN | ACK, INITIAL, 2, 0),
+            passage(AccessSide::Client, 100, ACK, 2, INITIAL.wrapping_add(1), 0),
         ]
     }
 
@@ -349,7 +357,7 @@ mod tests {
         let outflow = down(vec![lost, again, acknowledgement(450, 1000)]);
         let sent: Vec<_> =
             outflow.retransmits.iter().map(|sent| (sent.at, sent.seq, sent.cause)).collect();
-        assert_eq!(sent, [(at(400), 1, Cause::Unknown)]);
+        assert_eq!(sent, [(at(400), 1, RetransmitCause::Unknown)]);
         let last = outflow.flights.last().unwrap();
         assert_eq!((last.in_flight_bytes, last.rtt), (0, None));
         assert_eq!(outflow.bytes, 1000);
@@ -366,15 +374,15 @@ mod tests {
 
     #[test]
     fn a_repeated_syn_is_a_retransmission_and_a_new_one_a_connection() {
-        let mut passages = vec![passage(Side::Client, 0, SYN, 1, 0, 0)];
-        passages.push(passage(Side::Client, 1000, SYN, 1, 0, 0));
-        passages.push(passage(Side::Client, 9000, SYN, 77, 0, 0));
+        let mut passages = vec![passage(AccessSide::Client, 0, SYN, 1, 0, 0)];
+        passages.push(passage(AccessSide::Client, 1000, SYN, 1, 0, 0));
+        passages.push(passage(AccessSide::Client, 9000, SYN, 77, 0, 0));
         let all = conversations(&passages);
-        let causes = |index: usize| -> Vec<Cause> {
+        let causes = |index: usize| -> Vec<RetransmitCause> {
             all[index].up.retransmits.iter().map(|sent| sent.cause).collect()
         };
         assert_eq!(all.len(), 2);
-        assert_eq!((causes(0), causes(1)), (vec![Cause::Handshake], vec![]));
+        assert_eq!((causes(0), causes(1)), (vec![RetransmitCause::Handshake], vec![]));
     }
 
     #[test]

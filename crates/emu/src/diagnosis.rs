@@ -18,21 +18,25 @@ mod capability;
 pub use capability::Capability;
 
 /// Missing prerequisites of emulation over `wire`; if it is `None`, over any wire.
-pub fn missing(wire: Option<Wire>) -> Vec<(Capability, Lack)> {
+pub fn missing(wire: Option<Wire>) -> Vec<(Capability, MissingPrerequisite)> {
     lacks(&diagnose(), wire)
 }
 
 /// Failures in `findings` that prevent emulation over `wire`; if it is `None`, over any wire: empty if one wire works.
-pub fn lacks(findings: &[Finding], wire: Option<Wire>) -> Vec<(Capability, Lack)> {
+pub fn lacks(
+    findings: &[DiagnosisFinding],
+    wire: Option<Wire>,
+) -> Vec<(Capability, MissingPrerequisite)> {
     let wires = wire.map_or(Wire::ALL.to_vec(), |wire| vec![wire]);
-    let hinders = |finding: &Finding, wire: Wire| {
-        matches!(finding.outcome, Outcome::Missing(_)) && finding.capability.is_needed_for(wire)
+    let hinders = |finding: &DiagnosisFinding, wire: Wire| {
+        matches!(finding.outcome, TrialOutcome::Missing(_))
+            && finding.capability.is_needed_for(wire)
     };
     if wires.iter().any(|wire| !findings.iter().any(|finding| hinders(finding, *wire))) {
         return Vec::new();
     }
-    let lack = |finding: &Finding| match &finding.outcome {
-        Outcome::Missing(lack) if wires.iter().any(|wire| hinders(finding, *wire)) => {
+    let lack = |finding: &DiagnosisFinding| match &finding.outcome {
+        TrialOutcome::Missing(lack) if wires.iter().any(|wire| hinders(finding, *wire)) => {
             Some((finding.capability, lack.clone()))
         }
         _ => None,
@@ -41,22 +45,22 @@ pub fn lacks(findings: &[Finding], wire: Option<Wire>) -> Vec<(Capability, Lack)
 }
 
 /// Tries all capabilities.
-pub fn diagnose() -> Vec<Finding> {
+pub fn diagnose() -> Vec<DiagnosisFinding> {
     Capability::ALL.into_iter().fold(Vec::new(), |mut findings, capability| {
-        findings.push(Finding { capability, outcome: attempt(capability, &findings) });
+        findings.push(DiagnosisFinding { capability, outcome: attempt(capability, &findings) });
         findings
     })
 }
 
 /// Tries one capability, unless a prerequisite of it has failed.
-fn attempt(capability: Capability, earlier: &[Finding]) -> Outcome {
+fn attempt(capability: Capability, earlier: &[DiagnosisFinding]) -> TrialOutcome {
     let failed = |needed: &&Capability| {
         let found = earlier.iter().find(|finding| finding.capability == **needed);
-        found.is_some_and(|finding| !matches!(finding.outcome, Outcome::Works(_)))
+        found.is_some_and(|finding| !matches!(finding.outcome, TrialOutcome::Works(_)))
     };
     match capability.takes().iter().find(failed) {
-        Some(needed) => Outcome::Untried(*needed),
-        None => capability.attempt().map_or_else(Outcome::Missing, Outcome::Works),
+        Some(needed) => TrialOutcome::Untried(*needed),
+        None => capability.attempt().map_or_else(TrialOutcome::Missing, TrialOutcome::Works),
     }
 }
 
@@ -107,51 +111,51 @@ enum AttemptError {
 
 /// Result of trying one capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DiagnosisFinding {
     /// The capability tried.
     pub capability: Capability,
     /// Outcome of the trial.
-    pub outcome: Outcome,
+    pub outcome: TrialOutcome,
 }
 
 /// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TrialOutcome {
     /// It works; with a detail to report.
     Works(String),
     /// It does not work.
-    Missing(Lack),
+    Missing(MissingPrerequisite),
     /// Not tried, because this other capability is missing.
     Untried(Capability),
 }
 
 /// A missing prerequisite, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
+pub struct MissingPrerequisite {
     /// Reason why it does not work.
     pub why: String,
     /// A command that fixes it, to be run by root, or advice if there is none.
     pub remedy: String,
 }
 
-impl Lack {
+impl MissingPrerequisite {
     /// For `map_err` and the like.
-    fn new(why: impl Into<String>, remedy: impl Into<String>) -> Lack {
-        Lack { why: why.into(), remedy: remedy.into() }
+    fn new(why: impl Into<String>, remedy: impl Into<String>) -> MissingPrerequisite {
+        MissingPrerequisite { why: why.into(), remedy: remedy.into() }
     }
 }
 
 /// A sandbox or a testbed could not be made. There is no result in this case: never one from a link that is not emulated.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct SetupError {
     cause: Error,
-    missing: Vec<(Capability, Lack)>,
+    missing: Vec<(Capability, MissingPrerequisite)>,
 }
 
-impl Refusal {
+impl SetupError {
     /// Finds out the reasons behind `cause` if this wire was asked for.
-    pub fn explain(cause: Error, wire: Option<Wire>) -> Refusal {
-        Refusal { cause, missing: missing(wire) }
+    pub fn explain(cause: Error, wire: Option<Wire>) -> SetupError {
+        SetupError { cause, missing: missing(wire) }
     }
 
     /// Remedies, a command or sentence each.
@@ -160,7 +164,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "this machine does not emulate networks: {}", self.cause)?;
         let mut missing = self.missing.iter();
@@ -168,7 +172,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {
+impl std::error::Error for SetupError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.cause)
     }
@@ -180,25 +184,26 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_lack_is_not_another_one() {
-        let lack = Outcome::Missing(Lack::new("not installed", "install it"));
-        let found = |outcome| [Finding { capability: Capability::Iproute2, outcome }];
-        let untried = Outcome::Untried(Capability::Iproute2);
+        let lack = TrialOutcome::Missing(MissingPrerequisite::new("not installed", "install it"));
+        let found = |outcome| [DiagnosisFinding { capability: Capability::Iproute2, outcome }];
+        let untried = TrialOutcome::Untried(Capability::Iproute2);
         assert_eq!(attempt(Capability::Veth, &found(lack)), untried);
-        assert_ne!(attempt(Capability::Veth, &found(Outcome::Works("".into()))), untried);
+        assert_ne!(attempt(Capability::Veth, &found(TrialOutcome::Works("".into()))), untried);
     }
 
     #[test]
     fn one_wire_is_enough() {
         let found = |capability, works| {
-            let lack = Lack::new("the kernel has none", "load it");
-            let outcome = if works { Outcome::Works("".into()) } else { Outcome::Missing(lack) };
-            Finding { capability, outcome }
+            let lack = MissingPrerequisite::new("the kernel has none", "load it");
+            let outcome =
+                if works { TrialOutcome::Works("".into()) } else { TrialOutcome::Missing(lack) };
+            DiagnosisFinding { capability, outcome }
         };
         let machine = |iproute2, veth, tap| {
             [(Capability::Iproute2, iproute2), (Capability::Veth, veth), (Capability::Tap, tap)]
                 .map(|(capability, works)| found(capability, works))
         };
-        let lacking = |machine: &[Finding], wire| -> Vec<Capability> {
+        let lacking = |machine: &[DiagnosisFinding], wire| -> Vec<Capability> {
             lacks(machine, wire).into_iter().map(|(capability, _)| capability).collect()
         };
         let without_veth = machine(true, false, true);
@@ -240,8 +245,8 @@ mod tests {
 
     #[test]
     fn says_what_failed_why_and_what_to_do() {
-        let lack = Lack::new("the kernel has no veth", "modprobe veth");
-        let refusal = Refusal {
+        let lack = MissingPrerequisite::new("the kernel has no veth", "modprobe veth");
+        let refusal = SetupError {
             cause: Error::Ip { message: "Unknown device type".into() },
             missing: vec![(Capability::Veth, lack)],
         };

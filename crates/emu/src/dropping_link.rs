@@ -41,7 +41,7 @@ impl<P: Clone + Send + 'static> DroppingLink<P> {
         name: &str,
         config: LinkConfig,
         drops: ListedDrops,
-        source: &chance::Source,
+        source: &chance::RandomSource,
     ) -> DroppingLink<P> {
         DroppingLink {
             drops,
@@ -117,7 +117,7 @@ mod tests {
         let config =
             LinkConfig::new(BitsPerSec::mbit(1), std::time::Duration::ZERO, QueueLimit::Unlimited);
         let mut path =
-            DroppingLink::new("up", config, ListedDrops::of([2]), &chance::Source::new(0, 0));
+            DroppingLink::new("up", config, ListedDrops::of([2]), &chance::RandomSource::new(0, 0));
         for _ in 0..3 {
             let _ = path.handle(Time::ZERO, Packet::new(100), 60, ());
         }

@@ -26,8 +26,8 @@ use crate::routing::{HostTable, PacketRoute};
 use crate::superpacket::{FrameSegment, Superpacket, Unfit};
 use crate::wire::WireEnd;
 use crate::{
-    Clock, Control, DropLog, Error, Observer, Punctuality, Release, Sighting, Snapshot, Topology,
-    Wire, memory, realtime,
+    ControlSocket, DropLog, EmulatedTopology, EmulatorClock, Error, ObservedPacket, Observer,
+    Punctuality, Release, Snapshot, Wire, memory, realtime,
 };
 
 /// Maximum number of frames read from one side before packets that are due get their turn.
@@ -37,7 +37,7 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// An emulator between the two ends of a testbed.
 pub struct Emulator<O = ()> {
-    clock: Clock,
+    clock: EmulatorClock,
     release: Release,
     /// Indexed by [`HostId`].
     wires: Vec<WireEnd>,
@@ -62,7 +62,7 @@ struct Ledger {
 
 /// Result of an emulation.
 #[derive(Clone, Debug)]
-pub struct Account<O> {
+pub struct EmulationResult<O> {
     /// Final totals.
     pub snapshot: Snapshot,
     /// Every packet that a link dropped.
@@ -82,13 +82,13 @@ impl Emulator {
     /// An emulator between the ends of these wires, one per [`HostId`]: see [`Testbed::emulator`](crate::Testbed::emulator).
     pub(crate) fn new(
         wires: Vec<WireEnd>,
-        topology: Topology,
-        source: &chance::Source,
+        topology: EmulatedTopology,
+        source: &chance::RandomSource,
     ) -> Result<Emulator, Error> {
         let hosts = HostTable::new(topology.clients(), topology.intermediary());
         let trains = wires.iter().map(|_| Train::default()).collect();
         Ok(Emulator {
-            clock: Clock::start(),
+            clock: EmulatorClock::start(),
             release: Release::Exact,
             wires,
             hosts,
@@ -114,12 +114,12 @@ impl Emulator {
 
 impl<O: Observer> Emulator<O> {
     /// A handle for other threads to stop the emulation and query its state.
-    pub fn control(&self) -> Control {
+    pub fn control(&self) -> ControlSocket {
         self.inbox.control()
     }
 
     /// Origin of its times.
-    pub fn clock(&self) -> Clock {
+    pub fn clock(&self) -> EmulatorClock {
         self.clock
     }
 
@@ -127,7 +127,7 @@ impl<O: Observer> Emulator<O> {
     ///
     /// # Errors
     /// If a wire fails. Packets refused by an end are counted, and are no error.
-    pub fn run(mut self) -> Result<Account<O>, Error> {
+    pub fn run(mut self) -> Result<EmulationResult<O>, Error> {
         memory::reserve_memory();
         self.ledger.realtime = realtime::prioritise();
         // Nothing leaves before this.
@@ -145,7 +145,7 @@ impl<O: Observer> Emulator<O> {
             if self.wait(began, rested, moved)? && self.serve_requests()? {
                 let snapshot = self.snapshot()?;
                 let Emulator { ledger, observer, .. } = self;
-                return Ok(Account { snapshot, drops: ledger.drops, observer });
+                return Ok(EmulationResult { snapshot, drops: ledger.drops, observer });
             }
         }
     }
@@ -182,7 +182,7 @@ impl<O: Observer> Emulator<O> {
             let payload_bytes = segment.payload_bytes();
             let entry = LinkPacket { leg, packet, payload_bytes };
             let (number, entered) = self.links.handle(at, entry, segment.clone());
-            let sighting = Sighting { number, from, user, marked: false, segment: &segment };
+            let sighting = ObservedPacket { number, from, user, marked: false, segment: &segment };
             self.observer.entered(entered, &sighting);
             self.note_drops();
         }
@@ -228,7 +228,7 @@ impl<O: Observer> Emulator<O> {
         for packet in train.packets() {
             // One of the two differences is zero.
             self.ledger.lateness.add((left - packet.due).max(packet.due - left));
-            let sighting = Sighting {
+            let sighting = ObservedPacket {
                 number: packet.number,
                 from: packet.from,
                 user: packet.user,

@@ -10,7 +10,7 @@ use congestion::Algorithm;
 use net::{LinkConfig, QueueLimit};
 use units::{BitsPerSec, Time};
 
-use crate::{DroppingLink, ListedDrops, Topology};
+use crate::{DroppingLink, EmulatedTopology, ListedDrops};
 
 mod kernel;
 mod simulated;
@@ -73,8 +73,8 @@ impl ComparedFlow {
     }
 
     /// The emulator's topology.
-    fn topology(&self) -> Topology {
-        Topology::between(self.link(QueueLimit::Unlimited), self.link(self.queue))
+    fn topology(&self) -> EmulatedTopology {
+        EmulatedTopology::between(self.link(QueueLimit::Unlimited), self.link(self.queue))
             .losing("down", self.losses())
     }
 
@@ -94,8 +94,8 @@ impl ComparedFlow {
 }
 
 /// Random source of the links: nothing about them is random.
-fn source() -> chance::Source {
-    chance::Source::new(0, 0)
+fn source() -> chance::RandomSource {
+    chance::RandomSource::new(0, 0)
 }
 
 /// First difference of two series.

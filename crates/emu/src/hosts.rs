@@ -30,10 +30,10 @@ impl HostId {
     }
 
     /// The host at one side that a user's packets come from or go to.
-    pub(crate) const fn at(side: Side, user: u32) -> HostId {
+    pub(crate) const fn at(side: AccessSide, user: u32) -> HostId {
         match side {
-            Side::Client => HostId::client(user),
-            Side::Server => HostId::SERVER,
+            AccessSide::Client => HostId::client(user),
+            AccessSide::Server => HostId::SERVER,
         }
     }
 
@@ -42,10 +42,10 @@ impl HostId {
     }
 
     /// Its side.
-    pub(crate) const fn side(self) -> Side {
+    pub(crate) const fn side(self) -> AccessSide {
         match self.0 {
-            1 => Side::Server,
-            _ => Side::Client,
+            1 => AccessSide::Server,
+            _ => AccessSide::Client,
         }
     }
 
@@ -60,12 +60,12 @@ impl HostId {
 
     /// Its first IPv4 address.
     pub(crate) fn address(self) -> Ipv4Addr {
-        Ipv4Addr::from(u32::from(Side::Client.address()) + self.0)
+        Ipv4Addr::from(u32::from(AccessSide::Client.address()) + self.0)
     }
 
     /// Its first IPv6 address.
     pub(crate) fn address_v6(self) -> Ipv6Addr {
-        Ipv6Addr::from(u128::from(Side::Client.address_v6()) + u128::from(self.0))
+        Ipv6Addr::from(u128::from(AccessSide::Client.address_v6()) + u128::from(self.0))
     }
 
     /// Both addresses.
@@ -89,45 +89,45 @@ impl HostId {
 
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum AccessSide {
     /// The side that opens connections.
     Client,
     /// The side that accepts them.
     Server,
 }
 
-impl Side {
+impl AccessSide {
     /// Both sides.
-    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+    pub const BOTH: [AccessSide; 2] = [AccessSide::Client, AccessSide::Server];
 
     /// Its first IPv4 address.
     pub const fn address(self) -> Ipv4Addr {
         match self {
-            Side::Client => Ipv4Addr::new(10, 0, 0, 1),
-            Side::Server => Ipv4Addr::new(10, 0, 0, 2),
+            AccessSide::Client => Ipv4Addr::new(10, 0, 0, 1),
+            AccessSide::Server => Ipv4Addr::new(10, 0, 0, 2),
         }
     }
 
     /// Its first IPv6 address, unique local (RFC 4193).
     pub const fn address_v6(self) -> Ipv6Addr {
         match self {
-            Side::Client => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1),
-            Side::Server => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 2),
+            AccessSide::Client => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1),
+            AccessSide::Server => Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 2),
         }
     }
 
     /// The opposite side.
-    pub const fn peer(self) -> Side {
+    pub const fn peer(self) -> AccessSide {
         match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
+            AccessSide::Client => AccessSide::Server,
+            AccessSide::Server => AccessSide::Client,
         }
     }
 }
 
 /// Intermediary between clients and servers. Its addresses follow the last client's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Between {
+pub enum BetweenHosts {
     /// Clients talk to servers directly.
     #[default]
     Nobody,
@@ -138,24 +138,25 @@ pub enum Between {
     Halves,
 }
 
-impl Between {
+impl BetweenHosts {
     /// Number of its hosts.
     pub(crate) const fn hosts(self) -> u32 {
         match self {
-            Between::Nobody => 0,
-            Between::Proxy => 1,
-            Between::Halves => 2,
+            BetweenHosts::Nobody => 0,
+            BetweenHosts::Proxy => 1,
+            BetweenHosts::Halves => 2,
         }
     }
 
     /// The proxy, numbered after `clients` clients.
     pub(crate) fn proxy(self, clients: u32) -> Option<HostId> {
-        (self == Between::Proxy).then(|| HostId::behind(clients))
+        (self == BetweenHosts::Proxy).then(|| HostId::behind(clients))
     }
 
     /// The near half and the far half, numbered after `clients` clients.
     pub(crate) fn halves(self, clients: u32) -> Option<[HostId; 2]> {
-        (self == Between::Halves).then(|| [HostId::behind(clients), HostId::behind(clients + 1)])
+        (self == BetweenHosts::Halves)
+            .then(|| [HostId::behind(clients), HostId::behind(clients + 1)])
     }
 }
 
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_first_two_have_the_sides_addresses() {
-        for (end, side) in HostId::all(1).zip(Side::BOTH) {
+        for (end, side) in HostId::all(1).zip(AccessSide::BOTH) {
             assert_eq!(
                 (end.side(), end.address(), end.address_v6()),
                 (side, side.address(), side.address_v6())

@@ -6,17 +6,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use net::{Admission, DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, Transition, Way};
+use net::{
+    Admission, DropCause, Energy, LinkConfig, LinkStats, Packet, Radio, RadioDirection, Transition,
+};
 use units::Time;
 
 use crate::hosts::HostId;
 use crate::routing::{LinkReach, PacketRoute};
 use crate::topology::{LinkRoute, NamedLink};
-use crate::{DroppingLink, Side, Topology};
+use crate::{AccessSide, DroppingLink, EmulatedTopology};
 
 /// A dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drop {
+pub struct EmulatedDrop {
     /// Time of the drop.
     pub at: Time,
     /// Index among the [`LinkReport`]s of the link that dropped it.
@@ -31,7 +33,7 @@ pub struct Drop {
 
 /// Configuration and totals of a link.
 #[derive(Clone, Debug)]
-pub struct LinkReport {
+pub struct EmulatedLinkReport {
     /// Name of the link.
     pub name: String,
     /// Its configuration.
@@ -46,7 +48,7 @@ pub struct LinkReport {
 
 /// History of a client's radio.
 #[derive(Clone, Debug)]
-pub struct RadioReport {
+pub struct EmulatedRadioReport {
     /// Its state changes, in chronological order. It begins idle.
     pub transitions: Vec<Transition>,
     /// Energy spent.
@@ -60,7 +62,7 @@ pub(crate) struct CrossedPacket<B> {
     /// Time of arrival.
     pub(crate) due: Time,
     /// Side of its origin.
-    pub(crate) from: Side,
+    pub(crate) from: AccessSide,
     /// Its destination.
     pub(crate) to: HostId,
     /// Its number, in the order in which packets entered the first link.
@@ -84,7 +86,7 @@ pub(crate) struct LinkPacket {
 #[derive(Clone)]
 struct Traveller<B> {
     number: u64,
-    from: Side,
+    from: AccessSide,
     to: HostId,
     route: u32,
     /// Index of its current link in its route.
@@ -113,7 +115,8 @@ struct UserRadio<B> {
 }
 
 /// The links behind the radio, by their indices in every topology: `up` and `down`.
-const BEHIND_RADIO: [(usize, Way); 2] = [(0, Way::Up), (1, Way::Down)];
+const BEHIND_RADIO: [(usize, RadioDirection); 2] =
+    [(0, RadioDirection::Up), (1, RadioDirection::Down)];
 
 /// A radio's name: it keys its random streams, as in simulation.
 fn radio_name(user: u32) -> String {
@@ -142,11 +145,11 @@ pub(crate) struct Links<B> {
     own: BTreeMap<LinkReach, usize>,
     entered: u64,
     /// Dropped packets, with their numbers, until they are polled.
-    dropped: VecDeque<(u64, Drop)>,
+    dropped: VecDeque<(u64, EmulatedDrop)>,
 }
 
 impl<B: Clone + Send + 'static> Links<B> {
-    pub(crate) fn new(topology: Topology, source: &chance::Source) -> Links<B> {
+    pub(crate) fn new(topology: EmulatedTopology, source: &chance::RandomSource) -> Links<B> {
         let lookahead = topology.lookahead();
         let gate = |user| {
             let radio = Radio::new(topology.radio()?, source, &radio_name(user));
@@ -233,12 +236,12 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// The next packet that was dropped, with its number.
-    pub(crate) fn dropped(&mut self) -> Option<(u64, Drop)> {
+    pub(crate) fn dropped(&mut self) -> Option<(u64, EmulatedDrop)> {
         self.dropped.pop_front()
     }
 
-    pub(crate) fn reports(&self) -> Vec<LinkReport> {
-        let report = |line: &EmulatedLink<B>| LinkReport {
+    pub(crate) fn reports(&self) -> Vec<EmulatedLinkReport> {
+        let report = |line: &EmulatedLink<B>| EmulatedLinkReport {
             name: line.name.clone(),
             config: line.config.clone(),
             stats: line.path.stats(),
@@ -249,8 +252,8 @@ impl<B: Clone + Send + 'static> Links<B> {
     }
 
     /// History of the radios up to `now`, by client.
-    pub(crate) fn radio_reports(&self, now: Time) -> Vec<RadioReport> {
-        let report = |UserRadio { radio, .. }: &UserRadio<B>| RadioReport {
+    pub(crate) fn radio_reports(&self, now: Time) -> Vec<EmulatedRadioReport> {
+        let report = |UserRadio { radio, .. }: &UserRadio<B>| EmulatedRadioReport {
             transitions: radio.transitions().to_vec(),
             energy: radio.energy(Time::ZERO, now),
             tail: radio.tail(now),
@@ -295,7 +298,7 @@ impl<B: Clone + Send + 'static> Links<B> {
         let verdict = line.path.handle(now, packet, payload_bytes as usize, traveller);
         if let Admission::Dropped(cause) = verdict {
             let Packet { wire_bytes, user, .. } = packet;
-            let drop = Drop { at: now, link, user, wire_bytes, cause };
+            let drop = EmulatedDrop { at: now, link, user, wire_bytes, cause };
             self.dropped.push_back((number, drop));
         }
         self.settle(link);
@@ -308,7 +311,8 @@ impl<B: Clone + Send + 'static> Links<B> {
         while let Some(dropped) = path.poll_dropped() {
             let net::DroppedPacket { at, wire_bytes, cause, body } = dropped;
             let user = body.packet.user;
-            self.dropped.push_back((body.number, Drop { at, link, user, wire_bytes, cause }));
+            self.dropped
+                .push_back((body.number, EmulatedDrop { at, link, user, wire_bytes, cause }));
         }
         self.deadlines[link] = path.deadline().unwrap_or(Time::NEVER);
     }
@@ -357,7 +361,7 @@ mod tests {
         LinkConfig::new(BitsPerSec::mbit(8), delay, QueueLimit::Packets(2))
     }
 
-    fn entry(from: Side, server: IpAddr) -> LinkPacket {
+    fn entry(from: AccessSide, server: IpAddr) -> LinkPacket {
         let reach = LinkReach::Server(server);
         let leg = PacketRoute { from, to: HostId::at(from.peer(), 0), reach, user: 0 };
         LinkPacket { leg, packet: Packet::new(1000), payload_bytes: 960 }
@@ -370,14 +374,14 @@ mod tests {
 
     #[test]
     fn links_are_crossed_one_after_the_other() {
-        let topology = Topology::between(link(ms(10)), link(ms(20)))
+        let topology = EmulatedTopology::between(link(ms(10)), link(ms(20)))
             .beyond(link(ms(30)), link(ms(40)))
             .farther(FAR, "far/up", LinkConfig::delay(ms(5)), "far/down", LinkConfig::delay(ms(6)));
-        let mut links = Links::new(topology, &chance::Source::new(0, 0));
-        links.handle(Time::ZERO, entry(Side::Client, SERVER), ());
-        links.handle(Time::from_millis(100), entry(Side::Server, SERVER), ());
-        links.handle(Time::from_millis(200), entry(Side::Client, FAR), ());
-        links.handle(Time::from_millis(300), entry(Side::Server, FAR), ());
+        let mut links = Links::new(topology, &chance::RandomSource::new(0, 0));
+        links.handle(Time::ZERO, entry(AccessSide::Client, SERVER), ());
+        links.handle(Time::from_millis(100), entry(AccessSide::Server, SERVER), ());
+        links.handle(Time::from_millis(200), entry(AccessSide::Client, FAR), ());
+        links.handle(Time::from_millis(300), entry(AccessSide::Server, FAR), ());
         let due = [42, 162, 247, 368].map(Time::from_millis);
         assert_eq!(arrivals(&mut links), (0..).zip(due).collect::<Vec<_>>());
         let names: Vec<_> = links.reports().into_iter().map(|link| link.name).collect();
@@ -386,23 +390,24 @@ mod tests {
 
     #[test]
     fn what_is_read_late_enters_late() {
-        let topology = Topology::between(link(ms(0)), link(ms(0)));
-        let mut links = Links::new(topology, &chance::Source::new(0, 0));
-        links.handle(Time::from_millis(10), entry(Side::Client, SERVER), ());
+        let topology = EmulatedTopology::between(link(ms(0)), link(ms(0)));
+        let mut links = Links::new(topology, &chance::RandomSource::new(0, 0));
+        links.handle(Time::from_millis(10), entry(AccessSide::Client, SERVER), ());
         assert_eq!(arrivals(&mut links), [(0, Time::from_millis(11))]);
-        let late = links.handle(Time::from_millis(5), entry(Side::Client, SERVER), ());
+        let late = links.handle(Time::from_millis(5), entry(AccessSide::Client, SERVER), ());
         assert_eq!(late, (1, Time::from_millis(11)), "the link's time does not go back");
     }
 
     #[test]
     fn the_account_is_exact() {
         let lossy = LinkConfig { loss: LossModel::Random(0.1), ..link(ms(10)) };
-        let topology = Topology::between(lossy.clone(), link(ms(0))).beyond(lossy, link(ms(0)));
-        let mut links = Links::new(topology, &chance::Source::new(1, 0));
+        let topology =
+            EmulatedTopology::between(lossy.clone(), link(ms(0))).beyond(lossy, link(ms(0)));
+        let mut links = Links::new(topology, &chance::RandomSource::new(1, 0));
         let mut arrived = 0;
         for n in 0..1000 {
             let at = Time::ZERO + Duration::from_micros(700) * n;
-            links.handle(at, entry(Side::Client, SERVER), ());
+            links.handle(at, entry(AccessSide::Client, SERVER), ());
             arrived += std::iter::from_fn(|| links.poll(at)).count() as u64;
         }
         let dropped: Vec<_> = std::iter::from_fn(|| links.dropped()).collect();

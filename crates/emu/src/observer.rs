@@ -9,14 +9,14 @@ use net::DropCause;
 use units::Time;
 
 use crate::superpacket::FrameSegment;
-use crate::{Drop, Side, TcpNumbers};
+use crate::{AccessSide, EmulatedDrop, TcpNumbers};
 
 /// An observed packet.
-pub struct Sighting<'a> {
+pub struct ObservedPacket<'a> {
     /// Its number, in the order of entry into the first link. A duplicate made by a link has the same number.
     pub number: u64,
     /// Side of its origin.
-    pub from: Side,
+    pub from: AccessSide,
     /// Number of the client that it belongs to.
     pub user: u32,
     /// True if queue management marked it (RFC 3168, CE) on its way.
@@ -24,7 +24,7 @@ pub struct Sighting<'a> {
     pub(crate) segment: &'a FrameSegment,
 }
 
-impl Sighting<'_> {
+impl ObservedPacket<'_> {
     /// Length of the IP packet.
     pub fn wire_bytes(&self) -> u32 {
         self.segment.wire_bytes() as u32
@@ -49,18 +49,18 @@ impl Sighting<'_> {
 /// Sees every packet. `()` ignores all, a pair passes each to both, an `Option` to the observer in it, if any.
 pub trait Observer {
     /// A packet left the host at `packet.from` and entered its first link at `at`.
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         let _ = (at, packet);
     }
 
     /// A packet left its last link at `due`, and was handed to the host at the other side at `left`. The host's kernel has processed it;
     /// its responses have not been read.
-    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, due: Time, left: Time, packet: &ObservedPacket<'_>) {
         let _ = (due, left, packet);
     }
 
     /// The packet with this number was dropped.
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         let _ = (number, drop);
     }
 }
@@ -68,32 +68,32 @@ pub trait Observer {
 impl Observer for () {}
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         self.0.entered(at, packet);
         self.1.entered(at, packet);
     }
 
-    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, due: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.0.delivered(due, left, packet);
         self.1.delivered(due, left, packet);
     }
 
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         self.0.dropped(number, drop);
         self.1.dropped(number, drop);
     }
 }
 
 impl<O: Observer> Observer for Option<O> {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         self.iter_mut().for_each(|observer| observer.entered(at, packet));
     }
 
-    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, due: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.iter_mut().for_each(|observer| observer.delivered(due, left, packet));
     }
 
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         self.iter_mut().for_each(|observer| observer.dropped(number, drop));
     }
 }
@@ -102,7 +102,7 @@ impl<O: Observer> Observer for Option<O> {
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// Side of its origin.
-    pub from: Side,
+    pub from: AccessSide,
     /// Its source and destination, if it carries TCP or UDP.
     pub ends: Option<(SocketAddr, SocketAddr)>,
     /// Time of entry into its first link.
@@ -136,7 +136,7 @@ pub enum Fate {
 pub struct Passages(pub Vec<Passage>);
 
 impl Observer for Passages {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         self.0.push(Passage {
             from: packet.from,
             ends: packet.ends(),
@@ -147,11 +147,11 @@ impl Observer for Passages {
         });
     }
 
-    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, due: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.0[packet.number as usize].fate = Fate::Delivered { due, left };
     }
 
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         self.0[number as usize].fate = Fate::Dropped(drop.cause);
     }
 }
@@ -160,7 +160,7 @@ impl Observer for Passages {
 #[derive(Clone, Debug, Default)]
 pub struct DropLog {
     forgotten: u64,
-    drops: VecDeque<Drop>,
+    drops: VecDeque<EmulatedDrop>,
 }
 
 impl DropLog {
@@ -180,11 +180,11 @@ impl DropLog {
     }
 
     /// The remembered drops.
-    pub fn iter(&self) -> impl Iterator<Item = &Drop> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = &EmulatedDrop> + Clone {
         self.drops.iter()
     }
 
-    pub(crate) fn push(&mut self, drop: Drop) {
+    pub(crate) fn push(&mut self, drop: EmulatedDrop) {
         if self.drops.len() == DropLog::REMEMBERED {
             self.drops.pop_front();
             self.forgotten += 1;
@@ -205,7 +205,7 @@ impl DropLog {
 pub(crate) struct DropPart {
     /// Number of drops before it.
     pub(crate) from: u64,
-    pub(crate) drops: Vec<Drop>,
+    pub(crate) drops: Vec<EmulatedDrop>,
 }
 
 #[cfg(test)]
@@ -215,9 +215,9 @@ mod tests {
 
     use super::*;
 
-    fn drop(number: usize) -> Drop {
+    fn drop(number: usize) -> EmulatedDrop {
         let at = Time::from_nanos(number as u64);
-        Drop { at, link: 0, user: 0, wire_bytes: 100, cause: DropCause::Loss }
+        EmulatedDrop { at, link: 0, user: 0, wire_bytes: 100, cause: DropCause::Loss }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use nix::sys::socket::{
 use crate::memory::ReceiveBuffers;
 use crate::superpacket::FrameSegment;
 use crate::wire::{ArrivedFrame, BUFFER_BYTES};
-use crate::{Clock, Error};
+use crate::{EmulatorClock, Error};
 
 /// Receive buffer for superpackets that wait while the emulator is not scheduled, in bytes of kernel memory. Only root may exceed `rmem_max`.
 const RECEIVE_MEMORY: c_int = 32 << 20;
@@ -57,7 +57,7 @@ impl PacketSocket {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
+    pub(crate) fn receive(&mut self, clock: &EmulatorClock) -> Result<Option<ArrivedFrame>, Error> {
         let mut slices = [IoSliceMut::new(self.buffers.current())];
         let control = Some(&mut self.control[..]);
         let received =

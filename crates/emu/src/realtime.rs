@@ -55,14 +55,14 @@ fn shorten_slice() {
 
 /// Counts nanoseconds since an emulation began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock {
+pub struct EmulatorClock {
     began: Duration,
 }
 
-impl Clock {
+impl EmulatorClock {
     /// A clock that begins now.
-    pub fn start() -> Clock {
-        Clock { began: read(ClockId::CLOCK_MONOTONIC) }
+    pub fn start() -> EmulatorClock {
+        EmulatorClock { began: read(ClockId::CLOCK_MONOTONIC) }
     }
 
     /// Reading of `CLOCK_MONOTONIC` when the emulation began.

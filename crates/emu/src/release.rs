@@ -7,7 +7,7 @@ use units::BitsPerSec;
 
 use crate::links::CrossedPacket;
 use crate::superpacket::FrameSegment;
-use crate::{Side, Topology};
+use crate::{AccessSide, EmulatedTopology};
 
 /// Policy of handing packets to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ impl Release {
     pub const THRIFTY: Release = Release::Coalesced { quantum: Duration::from_micros(750) };
 
     /// The release that suits a topology's rates: single packets if there is time for them.
-    pub fn suiting(topology: &Topology) -> Release {
-        let fastest = Side::BOTH.map(|from| topology.peak(from)).into_iter().max();
+    pub fn suiting(topology: &EmulatedTopology) -> Release {
+        let fastest = AccessSide::BOTH.map(|from| topology.peak(from)).into_iter().max();
         match fastest {
             // Packets without serialisation time are due together anyway.
             Some(BitsPerSec::UNLIMITED) => Release::Coalesced { quantum: Duration::ZERO },
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_fastest_direction_decides() {
         let link = |rate| LinkConfig::new(rate, Duration::ZERO, QueueLimit::Unlimited);
-        let suiting = |up, down| Release::suiting(&Topology::between(link(up), link(down)));
+        let suiting = |up, down| Release::suiting(&EmulatedTopology::between(link(up), link(down)));
         let (slow, fast) = (BitsPerSec::mbit(10), BitsPerSec::mbit(1000));
         assert_eq!(suiting(slow, slow), Release::Exact);
         assert_eq!(suiting(slow, fast), Release::Coalesced { quantum: Release::QUANTUM });

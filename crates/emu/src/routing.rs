@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::hosts::HostId;
-use crate::{Between, Side};
+use crate::{AccessSide, BetweenHosts};
 
 /// The hosts of an emulation.
 pub(crate) struct HostTable {
@@ -25,7 +25,7 @@ enum Middle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketRoute {
     /// Side of its origin: an intermediary is a server to clients, and a client to servers.
-    pub(crate) from: Side,
+    pub(crate) from: AccessSide,
     /// Its destination.
     pub(crate) to: HostId,
     /// The links in between.
@@ -47,7 +47,7 @@ pub(crate) enum LinkReach {
 
 impl HostTable {
     /// Places of `clients` clients and the intermediary, if any.
-    pub(crate) fn new(clients: u32, between: Between) -> HostTable {
+    pub(crate) fn new(clients: u32, between: BetweenHosts) -> HostTable {
         let middle = match (between.proxy(clients), between.halves(clients)) {
             (Some(proxy), _) => Middle::Proxy(proxy),
             (_, Some([near, far])) => Middle::Halves { near, far },
@@ -122,7 +122,7 @@ impl HostTable {
 
 impl PacketRoute {
     fn up(to: HostId, server: IpAddr, user: u32) -> PacketRoute {
-        PacketRoute { from: Side::Client, to, reach: LinkReach::Server(server), user }
+        PacketRoute { from: AccessSide::Client, to, reach: LinkReach::Server(server), user }
     }
 
     fn down(server: IpAddr, user: u32) -> PacketRoute {
@@ -135,7 +135,7 @@ impl PacketRoute {
 
     /// Route towards the intermediary.
     fn back(to: HostId, reach: LinkReach) -> PacketRoute {
-        PacketRoute { from: Side::Server, to, reach, user: 0 }
+        PacketRoute { from: AccessSide::Server, to, reach, user: 0 }
     }
 }
 
@@ -149,13 +149,13 @@ mod tests {
 
     #[test]
     fn without_a_proxy_all_is_between_clients_and_servers() {
-        let hosts = HostTable::new(2, Between::Nobody);
+        let hosts = HostTable::new(2, BetweenHosts::Nobody);
         let host = at("10.1.0.1");
         let up = hosts.leg(HostId::client(1), at("10.0.0.3"), host);
         assert_eq!(
             up,
             PacketRoute {
-                from: Side::Client,
+                from: AccessSide::Client,
                 to: HostId::SERVER,
                 reach: LinkReach::Server(host),
                 user: 1
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(
             down,
             PacketRoute {
-                from: Side::Server,
+                from: AccessSide::Server,
                 to: HostId::client(1),
                 reach: LinkReach::Server(host),
                 user: 1
@@ -177,20 +177,25 @@ mod tests {
     #[test]
     fn a_proxy_is_a_server_to_clients_and_a_client_to_servers() {
         let proxy = HostId::client(2);
-        let hosts = HostTable::new(2, Between::Proxy);
+        let hosts = HostTable::new(2, BetweenHosts::Proxy);
         let (own, host, client) = (at("10.0.0.4"), at("10.1.0.1"), at("10.0.0.3"));
         assert!(proxy.addresses().contains(&own));
         let leg = |end, source, destination| hosts.leg(end, source, destination);
         let asked = leg(HostId::client(1), client, own);
         assert_eq!(
             asked,
-            PacketRoute { from: Side::Client, to: proxy, reach: LinkReach::Server(own), user: 1 }
+            PacketRoute {
+                from: AccessSide::Client,
+                to: proxy,
+                reach: LinkReach::Server(own),
+                user: 1
+            }
         );
         let answered = leg(proxy, own, client);
         assert_eq!(
             answered,
             PacketRoute {
-                from: Side::Server,
+                from: AccessSide::Server,
                 to: HostId::client(1),
                 reach: LinkReach::Server(own),
                 user: 1
@@ -200,7 +205,7 @@ mod tests {
         assert_eq!(
             asks,
             PacketRoute {
-                from: Side::Client,
+                from: AccessSide::Client,
                 to: HostId::SERVER,
                 reach: LinkReach::Server(host),
                 user: 0
@@ -209,7 +214,12 @@ mod tests {
         let is_answered = leg(HostId::SERVER, host, own);
         assert_eq!(
             is_answered,
-            PacketRoute { from: Side::Server, to: proxy, reach: LinkReach::Server(host), user: 0 }
+            PacketRoute {
+                from: AccessSide::Server,
+                to: proxy,
+                reach: LinkReach::Server(host),
+                user: 0
+            }
         );
         // Direct, bypassing the proxy.
         let past = leg(HostId::client(0), at("10.0.0.1"), host);
@@ -221,12 +231,12 @@ mod tests {
     #[test]
     fn halves_lie_between_clients_and_servers() {
         let (near, far) = (HostId::client(1), HostId::client(2));
-        let hosts = HostTable::new(1, Between::Halves);
+        let hosts = HostTable::new(1, BetweenHosts::Halves);
         let (client, host) = (at("10.0.0.1"), at("10.1.0.1"));
         let [at_near, at_far] = [near, far].map(|end| end.addresses()[0]);
         let leg = |end, source, destination| hosts.leg(end, source, destination);
-        let up = |to, reach| PacketRoute { from: Side::Client, to, reach, user: 0 };
-        let down = |to, reach| PacketRoute { from: Side::Server, to, reach, user: 0 };
+        let up = |to, reach| PacketRoute { from: AccessSide::Client, to, reach, user: 0 };
+        let down = |to, reach| PacketRoute { from: AccessSide::Server, to, reach, user: 0 };
         // Connections to the host end at the near half, which replies in its name.
         assert_eq!(leg(HostId::client(0), client, host), up(near, LinkReach::Near));
         assert_eq!(leg(near, host, client), down(HostId::client(0), LinkReach::Near));

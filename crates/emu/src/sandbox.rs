@@ -38,7 +38,7 @@ use crate::{Error, Privilege};
 mod inside;
 
 use inside::TemporaryFiles;
-pub use inside::{Names, RunAs, receive_listener, send_listener};
+pub use inside::{HostNames, RunAs, receive_listener, send_listener};
 
 // The sandbox as its owner sees it, from outside.
 
@@ -131,7 +131,7 @@ impl Supervisor {
     }
 
     /// Sets `names` for every process in the sandbox.
-    pub fn set_names(&self, names: &Names) -> Result<(), Error> {
+    pub fn set_names(&self, names: &HostNames) -> Result<(), Error> {
         inside::set_names(names)
     }
 

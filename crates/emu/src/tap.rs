@@ -27,7 +27,7 @@ use nix::unistd::read;
 use crate::memory::ReceiveBuffers;
 use crate::superpacket::FrameSegment;
 use crate::wire::{ArrivedFrame, BUFFER_BYTES};
-use crate::{Clock, Error};
+use crate::{EmulatorClock, Error};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 /// Work that the kernel need not do before it hands a frame over.
@@ -96,7 +96,7 @@ impl Tap {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
+    pub(crate) fn receive(&mut self, clock: &EmulatorClock) -> Result<Option<ArrivedFrame>, Error> {
         let Some(len) = self.take()? else { return Ok(None) };
         Ok(Some(ArrivedFrame::new(clock.now(), self.buffers.take(len))))
     }

@@ -27,7 +27,7 @@ use crate::hosts::HostId;
 use crate::packet_socket::{self, PacketSocket};
 use crate::tap::TapDevice;
 use crate::wire::WireEnd;
-use crate::{Between, Emulator, Error, NetNamespace, Side, Topology, Wire};
+use crate::{AccessSide, BetweenHosts, EmulatedTopology, Emulator, Error, NetNamespace, Wire};
 
 /// The routing table of connections that are taken over by the near half.
 const TPROXY_TABLE: u32 = 100;
@@ -49,7 +49,7 @@ pub struct Testbed {
 #[derive(Clone, Copy, Debug)]
 struct TestbedHosts {
     clients: u32,
-    between: Between,
+    between: BetweenHosts,
 }
 
 impl TestbedHosts {
@@ -70,13 +70,13 @@ impl TestbedHosts {
     fn tcp(
         self,
         end: HostId,
-        tcp: &Option<[kernel::Settings; 2]>,
-        halves: &Option<kernel::Settings>,
-    ) -> Option<kernel::Settings> {
-        if self.between == Between::Halves && self.is_between(end) {
+        tcp: &Option<[kernel::KernelKnobs; 2]>,
+        halves: &Option<kernel::KernelKnobs>,
+    ) -> Option<kernel::KernelKnobs> {
+        if self.between == BetweenHosts::Halves && self.is_between(end) {
             return halves.clone();
         }
-        let side = if self.is_between(end) { Side::Server } else { end.side() };
+        let side = if self.is_between(end) { AccessSide::Server } else { end.side() };
         tcp.as_ref().map(|sides| sides[side as usize].clone())
     }
 
@@ -91,45 +91,52 @@ impl TestbedHosts {
 
 /// Configuration of a [`Testbed`].
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct TestbedConfig {
     /// The largest packet, such as [`Topology::mtu`]; at most Ethernet's. If it is too small for IPv6, there is no IPv6.
     pub mtu: u32,
     /// Number of clients, all with the same settings.
     pub clients: u32,
     /// Intermediary between them and the server; a proxy has the server's settings.
-    pub between: Between,
+    pub between: BetweenHosts,
     /// TCP settings, first the client's, then the server's; `None` for the defaults of new namespaces.
-    pub tcp: Option<[kernel::Settings; 2]>,
+    pub tcp: Option<[kernel::KernelKnobs; 2]>,
     /// TCP settings of the halves of a split-connection proxy.
-    pub halves_tcp: Option<kernel::Settings>,
+    pub halves_tcp: Option<kernel::KernelKnobs>,
     /// Kind of wire; `None` for veth, or TAP devices if veth or packet sockets are missing.
     pub wire: Option<Wire>,
 }
 
-impl Default for Setup {
-    fn default() -> Setup {
-        let between = Between::Nobody;
-        Setup { mtu: ETHERNET_MTU, clients: 1, between, tcp: None, halves_tcp: None, wire: None }
+impl Default for TestbedConfig {
+    fn default() -> TestbedConfig {
+        let between = BetweenHosts::Nobody;
+        TestbedConfig {
+            mtu: ETHERNET_MTU,
+            clients: 1,
+            between,
+            tcp: None,
+            halves_tcp: None,
+            wire: None,
+        }
     }
 }
 
 impl Testbed {
     /// Builds it with Ethernet's MTU; requires root, if only of its own user namespace (see [`isolated`](crate::isolated)).
     pub fn new() -> Result<Testbed, Error> {
-        Testbed::build(Setup::default())
+        Testbed::build(TestbedConfig::default())
     }
 
     /// Builds it for packets no larger than `mtu` and with these TCP settings, first the client's, then the server's.
-    pub fn with_tcp(mtu: u32, settings: [kernel::Settings; 2]) -> Result<Testbed, Error> {
-        Testbed::build(Setup { mtu, tcp: Some(settings), ..Setup::default() })
+    pub fn with_tcp(mtu: u32, settings: [kernel::KernelKnobs; 2]) -> Result<Testbed, Error> {
+        Testbed::build(TestbedConfig { mtu, tcp: Some(settings), ..TestbedConfig::default() })
     }
 
     /// Builds it as `setup` specifies.
     ///
     /// # Errors
     /// If the kernel refuses namespaces, `ip` is not installed, or no wire can be laid.
-    pub fn build(setup: Setup) -> Result<Testbed, Error> {
-        let Setup { mtu, clients, between, tcp, halves_tcp, wire } = setup;
+    pub fn build(setup: TestbedConfig) -> Result<Testbed, Error> {
+        let TestbedConfig { mtu, clients, between, tcp, halves_tcp, wire } = setup;
         let hosts = TestbedHosts { clients, between };
         let middle = NetNamespace::new()?;
         let ends = hosts.all().map(|_| NetNamespace::new());
@@ -165,7 +172,11 @@ impl Testbed {
     ///
     /// # Errors
     /// If an interface is gone.
-    pub fn emulator(&self, topology: Topology, source: &chance::Source) -> Result<Emulator, Error> {
+    pub fn emulator(
+        &self,
+        topology: EmulatedTopology,
+        source: &chance::RandomSource,
+    ) -> Result<Emulator, Error> {
         Emulator::new(self.wiring.emulator_ends(&self.middle, self.ends.len())?, topology, source)
     }
 
@@ -175,7 +186,7 @@ impl Testbed {
     }
 
     /// The namespace of one end: the first client's, or the server's.
-    pub fn namespace(&self, side: Side) -> &NetNamespace {
+    pub fn namespace(&self, side: AccessSide) -> &NetNamespace {
         &self.ends[HostId::at(side, 0).number()]
     }
 
@@ -229,14 +240,14 @@ impl Testbed {
 
     /// Sets a network sysctl at both ends, such as `ipv4/tcp_no_metrics_save`.
     pub fn set_sysctl(&self, name: &'static str, value: &'static str) -> Result<(), Error> {
-        for side in Side::BOTH {
+        for side in AccessSide::BOTH {
             self.namespace(side).run(move || write_sysctl(name, value))?;
         }
         Ok(())
     }
 
     /// Reads a network sysctl at one end, its fields separated by single blanks.
-    pub fn sysctl(&self, side: Side, name: &'static str) -> Result<String, Error> {
+    pub fn sysctl(&self, side: AccessSide, name: &'static str) -> Result<String, Error> {
         self.namespace(side).run(move || {
             let path = sysctl_path(name);
             let text = std::fs::read_to_string(&path)
@@ -252,10 +263,10 @@ fn commands(
     hosts: TestbedHosts,
     mtu: u32,
     own: &str,
-    settings: Option<&kernel::Settings>,
+    settings: Option<&kernel::KernelKnobs>,
 ) -> String {
-    let link = settings.map(kernel::Settings::link_options).unwrap_or_default();
-    let route = settings.map(kernel::Settings::route_options).unwrap_or_default();
+    let link = settings.map(kernel::KernelKnobs::link_options).unwrap_or_default();
+    let route = settings.map(kernel::KernelKnobs::route_options).unwrap_or_default();
     let has_v6 = mtu >= IPV6_LEAST_MTU;
     let mut commands = format!(
         "link set lo up\n\
@@ -278,7 +289,7 @@ fn commands(
         }));
     }
     match end.side() {
-        Side::Client => {
+        AccessSide::Client => {
             let near = hosts.near_half().filter(|_| !hosts.is_between(end));
             let next = near.unwrap_or(HostId::SERVER);
             commands += &format!("route add default via {} {route}\n", next.address());
@@ -293,7 +304,7 @@ fn commands(
                 );
             }
         }
-        Side::Server => {
+        AccessSide::Server => {
             commands.extend(local_networks().map(|net| format!("route add local {net} dev lo\n")));
             if has_v6 {
                 commands += "route add local fd00:fa:1::/48 dev lo\n";

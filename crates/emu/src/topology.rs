@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use net::{Emulator, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
+use net::{EmulatorModel, JitterShape, LinkConfig, Network, RadioConfig, Reorder};
 use units::BitsPerSec;
 
 use crate::routing::LinkReach;
-use crate::{Between, ListedDrops, Side};
+use crate::{AccessSide, BetweenHosts, ListedDrops};
 
 /// A thread wakes up late by some tens of microseconds: below this, lookahead is useless.
 const LEAST_LOOKAHEAD: Duration = Duration::from_micros(200);
@@ -29,7 +29,7 @@ const MOST_LOOKAHEAD: Duration = Duration::from_millis(2);
 
 /// Links between client and server side.
 #[derive(Clone, Debug)]
-pub struct Topology {
+pub struct EmulatedTopology {
     links: Vec<NamedLink>,
     /// The route of most servers.
     common: LinkRoute,
@@ -40,7 +40,7 @@ pub struct Topology {
     /// Number of clients that share it.
     clients: u32,
     /// Intermediary between clients and servers.
-    between: Between,
+    between: BetweenHosts,
     /// Route between clients and the near half of a split-connection proxy.
     near: LinkRoute,
 }
@@ -72,21 +72,21 @@ impl LinkRoute {
     }
 
     /// Links crossed by packets from one side.
-    pub(crate) fn from(&self, side: Side) -> &[usize] {
+    pub(crate) fn from(&self, side: AccessSide) -> &[usize] {
         match side {
-            Side::Client => &self.up,
-            Side::Server => &self.down,
+            AccessSide::Client => &self.up,
+            AccessSide::Server => &self.down,
         }
     }
 }
 
-impl Topology {
+impl EmulatedTopology {
     /// One link each way, called `up` and `down`.
-    pub fn between(up: LinkConfig, down: LinkConfig) -> Topology {
+    pub fn between(up: LinkConfig, down: LinkConfig) -> EmulatedTopology {
         let (common, farther) = (LinkRoute::default(), BTreeMap::new());
-        let (links, between, near) = (Vec::new(), Between::Nobody, LinkRoute::default());
+        let (links, between, near) = (Vec::new(), BetweenHosts::Nobody, LinkRoute::default());
         let mut topology =
-            Topology { links, common, farther, radio: None, clients: 1, between, near };
+            EmulatedTopology { links, common, farther, radio: None, clients: 1, between, near };
         topology.common.up.push(topology.links.len());
         topology.add("up", up);
         topology.common.down.push(topology.links.len());
@@ -95,9 +95,9 @@ impl Topology {
     }
 
     /// The links of a network: `up`, `down`, and for each farther hop `hop/1/up`, `hop/1/down` and so on; its radio, if it has one.
-    pub fn of(network: &Network) -> Topology {
-        let nearest = Topology::between(network.up.clone(), network.down.clone());
-        let nearest = Topology { radio: network.radio.clone(), ..nearest };
+    pub fn of(network: &Network) -> EmulatedTopology {
+        let nearest = EmulatedTopology::between(network.up.clone(), network.down.clone());
+        let nearest = EmulatedTopology { radio: network.radio.clone(), ..nearest };
         network
             .beyond
             .iter()
@@ -105,7 +105,7 @@ impl Topology {
     }
 
     /// Adds a hop for all servers, beyond the existing ones. Call before [`Topology::farther`].
-    pub fn beyond(mut self, up: LinkConfig, down: LinkConfig) -> Topology {
+    pub fn beyond(mut self, up: LinkConfig, down: LinkConfig) -> EmulatedTopology {
         let hop = self.common.up.len();
         let (up, down) =
             (self.add(&format!("hop/{hop}/up"), up), self.add(&format!("hop/{hop}/down"), down));
@@ -122,7 +122,7 @@ impl Topology {
         up: LinkConfig,
         down_name: &str,
         down: LinkConfig,
-    ) -> Topology {
+    ) -> EmulatedTopology {
         let links = [self.add(up_name, up), self.add(down_name, down)];
         self.append_links(server, links);
         self
@@ -134,7 +134,7 @@ impl Topology {
         servers: impl IntoIterator<Item = IpAddr>,
         [up_name, down_name]: [&str; 2],
         [up, down]: &[LinkConfig; 2],
-    ) -> Topology {
+    ) -> EmulatedTopology {
         let links = [self.add(up_name, up.clone()), self.add(down_name, down.clone())];
         servers.into_iter().for_each(|server| self.append_links(server, links));
         self
@@ -147,8 +147,8 @@ impl Topology {
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
         links: &[LinkConfig; 2],
-    ) -> Topology {
-        self.between = Between::Proxy;
+    ) -> EmulatedTopology {
+        self.between = BetweenHosts::Proxy;
         self.via_intermediary(servers, names, links)
     }
 
@@ -159,8 +159,8 @@ impl Topology {
         servers: impl IntoIterator<Item = IpAddr>,
         (near_names, nearer): ([&str; 2], &LinkConfig),
         (names, farther): ([&str; 2], &[LinkConfig; 2]),
-    ) -> Topology {
-        self.between = Between::Halves;
+    ) -> EmulatedTopology {
+        self.between = BetweenHosts::Halves;
         let [up, down] = near_names.map(|name| self.add(name, nearer.clone()));
         self.near = LinkRoute { up: vec![up], down: vec![down] };
         self.via_intermediary(servers, names, farther)
@@ -172,7 +172,7 @@ impl Topology {
         servers: impl IntoIterator<Item = IpAddr>,
         names: [&str; 2],
         links: &[LinkConfig; 2],
-    ) -> Topology {
+    ) -> EmulatedTopology {
         let servers: Vec<IpAddr> = servers.into_iter().collect();
         self.farther.extend(servers.iter().map(|server| (*server, LinkRoute::default())));
         self.stretched(servers, names, links)
@@ -186,12 +186,12 @@ impl Topology {
     }
 
     /// Intermediary between clients and servers.
-    pub fn intermediary(&self) -> Between {
+    pub fn intermediary(&self) -> BetweenHosts {
         self.between
     }
 
     /// Puts one server at the far end of the first hop. Call after [`Topology::beyond`].
-    pub fn at_first_hop(mut self, server: IpAddr) -> Topology {
+    pub fn at_first_hop(mut self, server: IpAddr) -> EmulatedTopology {
         let LinkRoute { up, down } = &self.common;
         let first = |links: &[usize]| links.first().copied().into_iter().collect();
         let last = |links: &[usize]| links.last().copied().into_iter().collect();
@@ -204,7 +204,7 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no such link.
-    pub fn losing(mut self, name: &str, drops: ListedDrops) -> Topology {
+    pub fn losing(mut self, name: &str, drops: ListedDrops) -> EmulatedTopology {
         let link = self.links.iter_mut().find(|link| link.name == name);
         link.unwrap_or_else(|| panic!("the topology has no link `{name}`")).drops = drops;
         self
@@ -214,9 +214,9 @@ impl Topology {
     ///
     /// # Panics
     /// Without any client, or with more than 250.
-    pub fn shared_by(self, clients: u32) -> Topology {
+    pub fn shared_by(self, clients: u32) -> EmulatedTopology {
         assert!((1..=250).contains(&clients), "a network has 1 to 250 clients, not {clients}");
-        Topology { clients, ..self }
+        EmulatedTopology { clients, ..self }
     }
 
     /// Number of clients that share it.
@@ -240,7 +240,7 @@ impl Topology {
     }
 
     /// Upper bound of the rate of packets from one side.
-    pub(crate) fn peak(&self, from: Side) -> BitsPerSec {
+    pub(crate) fn peak(&self, from: AccessSide) -> BitsPerSec {
         let rates = self.common.from(from).iter().map(|link| self.links[*link].config.rate.peak());
         rates.min().unwrap_or(BitsPerSec::UNLIMITED)
     }
@@ -250,7 +250,7 @@ impl Topology {
         let least = |links: &[usize]| -> Duration {
             links.iter().map(|link| least_delay(&self.links[*link].config)).sum()
         };
-        let near = (self.between == Between::Halves).then_some(&self.near);
+        let near = (self.between == BetweenHosts::Halves).then_some(&self.near);
         let routes = std::iter::once(&self.common).chain(self.farther.values()).chain(near);
         let ways = routes.flat_map(|route| [least(&route.up), least(&route.down)]);
         let half = ways.min().unwrap_or_default() / 2;
@@ -266,12 +266,12 @@ impl Topology {
             routes.push(route);
         };
         for (server, route) in self.farther {
-            if self.between != Between::Nobody {
+            if self.between != BetweenHosts::Nobody {
                 add(LinkReach::Past(server), self.common.clone().then(&route));
             }
             add(LinkReach::Server(server), route);
         }
-        if self.between == Between::Halves {
+        if self.between == BetweenHosts::Halves {
             add(LinkReach::Near, self.near);
         }
         (self.links, routes, numbers)
@@ -291,7 +291,7 @@ fn least_delay(config: &LinkConfig) -> Duration {
         JitterShape::Normal => config.jitter.spread * 6,
     };
     match (config.emulator, config.reorder) {
-        (Emulator::Farlink, Reorder::Never | Reorder::ByJitter) => {
+        (EmulatorModel::Farlink, Reorder::Never | Reorder::ByJitter) => {
             config.delay.saturating_sub(varies)
         }
         // Ticks are rounded, and some packets jump.
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn lookahead(config: LinkConfig) -> Duration {
-        Topology::between(config, LinkConfig::delay(Duration::from_secs(1))).lookahead()
+        EmulatedTopology::between(config, LinkConfig::delay(Duration::from_secs(1))).lookahead()
     }
 
     #[test]
@@ -329,6 +329,7 @@ mod tests {
     #[should_panic(expected = "no link `sideways`")]
     fn drops_need_a_link() {
         let link = LinkConfig::delay(Duration::ZERO);
-        let _ = Topology::between(link.clone(), link).losing("sideways", ListedDrops::of([1]));
+        let _ =
+            EmulatedTopology::between(link.clone(), link).losing("sideways", ListedDrops::of([1]));
     }
 }

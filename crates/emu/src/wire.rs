@@ -11,7 +11,7 @@ use units::Time;
 use crate::packet_socket::PacketSocket;
 use crate::superpacket::FrameSegment;
 use crate::tap::Tap;
-use crate::{Clock, Error};
+use crate::{EmulatorClock, Error};
 
 /// Kind of the wires between the emulator and both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl WireEnd {
     }
 
     /// The next frame that came in, if there is one.
-    pub(crate) fn receive(&mut self, clock: &Clock) -> Result<Option<ArrivedFrame>, Error> {
+    pub(crate) fn receive(&mut self, clock: &EmulatorClock) -> Result<Option<ArrivedFrame>, Error> {
         match self {
             WireEnd::Veth(socket) => socket.receive(clock),
             WireEnd::Tap(tap) => tap.receive(clock),

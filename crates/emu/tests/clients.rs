@@ -9,8 +9,8 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use farlink_emu::{Setup, Side, Snapshot, Testbed, Topology, Wire};
-use kernel::Settings;
+use farlink_emu::{AccessSide, EmulatedTopology, Snapshot, Testbed, TestbedConfig, Wire};
+use kernel::KernelKnobs;
 use net::Network;
 use tcp::Config;
 
@@ -65,18 +65,18 @@ struct Shared {
 
 /// Both clients send requests at once.
 fn share(wire: Wire, scheduler: &str) -> Shared {
-    let settings = Settings::for_config(&Config::default()).unwrap();
+    let settings = KernelKnobs::for_config(&Config::default()).unwrap();
     let tcp = Some([settings.clone(), settings]);
-    let setup = Setup { clients: 2, tcp, wire: Some(wire), ..Setup::default() };
+    let setup = TestbedConfig { clients: 2, tcp, wire: Some(wire), ..TestbedConfig::default() };
     let testbed = Testbed::build(setup).unwrap();
     let network = Network::parse(&format!("{CELL},scheduler={scheduler}")).unwrap();
-    let topology = Topology::of(&network).shared_by(2);
-    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0)).unwrap();
+    let topology = EmulatedTopology::of(&network).shared_by(2);
+    let emulator = testbed.emulator(topology, &chance::RandomSource::new(1, 0)).unwrap();
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
     let served = SIZES.map(|size| {
-        let address = SocketAddr::from((Side::Server.address(), 8080 + (size % 7) as u16));
-        let server = testbed.namespace(Side::Server);
+        let address = SocketAddr::from((AccessSide::Server.address(), 8080 + (size % 7) as u16));
+        let server = testbed.namespace(AccessSide::Server);
         let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
         let serve = move || {
             let (mut stream, peer) = listener.accept().unwrap();

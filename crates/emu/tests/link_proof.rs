@@ -8,10 +8,10 @@ use std::net::{IpAddr, UdpSocket};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_emu::{
-    Account, Control, Drop, Error, Observer, Release, Setup, Side, Sighting, Snapshot, Testbed,
-    Topology, Wire,
+    AccessSide, ControlSocket, EmulatedDrop, EmulatedTopology, EmulationResult, Error,
+    ObservedPacket, Observer, Release, Snapshot, Testbed, TestbedConfig, Wire,
 };
 use net::{Admission, DropCause, Link, LinkConfig, LossModel, Packet, QueueLimit};
 use patience::Attempt;
@@ -53,13 +53,13 @@ fn over_tap_as_an_ordinary_user() {
 fn prove(wire: Wire) {
     let coalesced = Release::Coalesced { quantum: Duration::from_micros(500) };
     let (server, server_v6) = (Testbed::host_address(0), Testbed::host_address_v6(0));
-    rate_and_delay_are_those_configured(wire, server, Side::Client, Release::Exact);
-    rate_and_delay_are_those_configured(wire, server_v6, Side::Client, Release::Exact);
-    let client = Side::Client.address().into();
-    rate_and_delay_are_those_configured(wire, client, Side::Server, coalesced);
+    rate_and_delay_are_those_configured(wire, server, AccessSide::Client, Release::Exact);
+    rate_and_delay_are_those_configured(wire, server_v6, AccessSide::Client, Release::Exact);
+    let client = AccessSide::Client.address().into();
+    rate_and_delay_are_those_configured(wire, client, AccessSide::Server, coalesced);
     round_trips_are_those_configured(wire, server);
     round_trips_are_those_configured(wire, server_v6);
-    every_packet_is_accounted_for(wire, Side::Server.address().into());
+    every_packet_is_accounted_for(wire, AccessSide::Server.address().into());
     every_packet_is_accounted_for(wire, Testbed::host_address_v6(700));
     losses_are_those_of_the_simulation(wire);
     an_emulator_that_has_ended_says_so(wire);
@@ -68,7 +68,7 @@ fn prove(wire: Wire) {
 /// Datagrams from one side to an address of the other.
 struct Datagrams {
     wire: Wire,
-    from: Side,
+    from: AccessSide,
     to: IpAddr,
     count: usize,
     gap: Duration,
@@ -90,15 +90,15 @@ struct Meter {
 }
 
 impl Observer for Meter {
-    fn entered(&mut self, at: Time, _: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, _: &ObservedPacket<'_>) {
         self.crossings.push(Crossing { entered: at, left: None });
     }
 
-    fn delivered(&mut self, _: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, _: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.crossings[packet.number as usize].left = Some(left);
     }
 
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         if drop.cause == DropCause::Loss {
             self.lost.push(number);
         }
@@ -106,12 +106,12 @@ impl Observer for Meter {
 }
 
 /// The measurements, and the number of datagrams received.
-type Outcome = (Account<Meter>, u64);
+type Outcome = (EmulationResult<Meter>, u64);
 
 /// Sends datagrams over a testbed of its own.
-fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
+fn send(topology: &EmulatedTopology, datagrams: &Datagrams) -> Result<Outcome, Error> {
     let testbed = testbed(datagrams.wire)?;
-    let emulator = testbed.emulator(topology.clone(), &Source::new(SEED, 0))?;
+    let emulator = testbed.emulator(topology.clone(), &RandomSource::new(SEED, 0))?;
     let emulator = emulator.releasing(datagrams.release).observed_by(Meter::default());
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
@@ -140,7 +140,7 @@ fn send(topology: &Topology, datagrams: &Datagrams) -> Result<Outcome, Error> {
 }
 
 fn testbed(wire: Wire) -> Result<Testbed, Error> {
-    Testbed::build(Setup { wire: Some(wire), ..Setup::default() })
+    Testbed::build(TestbedConfig { wire: Some(wire), ..TestbedConfig::default() })
 }
 
 #[expect(clippy::disallowed_methods, reason = "real time")]
@@ -153,7 +153,7 @@ fn pause(span: Duration) {
 /// Repeats a measurement until `judge` agrees, or the emulator was on time and it does not. A late packet can only make a difference, never hide
 /// one. `judge` gets the tolerance of times.
 fn measure(
-    topology: &Topology,
+    topology: &EmulatedTopology,
     datagrams: &Datagrams,
     judge: impl Fn(&Outcome, Duration) -> Result<(), String>,
 ) {
@@ -176,8 +176,8 @@ fn link() -> LinkConfig {
     LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Unlimited)
 }
 
-fn rate_and_delay_are_those_configured(wire: Wire, to: IpAddr, from: Side, release: Release) {
-    let topology = Topology::between(link(), link());
+fn rate_and_delay_are_those_configured(wire: Wire, to: IpAddr, from: AccessSide, release: Release) {
+    let topology = EmulatedTopology::between(link(), link());
     let headers = if to.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
     let wire_bytes = PAYLOAD_BYTES as u64 + headers;
 
@@ -241,11 +241,12 @@ fn round_trips_are_those_configured(wire: Wire, to: IpAddr) {
 fn echoes(wire: Wire, to: IpAddr, delay: Duration) -> Result<(Vec<Duration>, Snapshot), Error> {
     const COUNT: usize = 15;
     let testbed = testbed(wire)?;
-    let topology = Topology::between(LinkConfig::delay(delay), LinkConfig::delay(delay));
-    let emulator = testbed.emulator(topology, &Source::new(SEED, 0))?;
+    let topology = EmulatedTopology::between(LinkConfig::delay(delay), LinkConfig::delay(delay));
+    let emulator = testbed.emulator(topology, &RandomSource::new(SEED, 0))?;
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
-    let bound = testbed.namespace(Side::Server).run(move || Ok(UdpSocket::bind((to, PORT))))?;
+    let bound =
+        testbed.namespace(AccessSide::Server).run(move || Ok(UdpSocket::bind((to, PORT))))?;
     let server = bound.expect("the address is local");
     let answering = std::thread::spawn(move || {
         for _ in 0..COUNT {
@@ -253,7 +254,7 @@ fn echoes(wire: Wire, to: IpAddr, delay: Duration) -> Result<(Vec<Duration>, Sna
             server.send_to(&[0; 8][..len], from).expect("the client is there");
         }
     });
-    let took = testbed.namespace(Side::Client).run(move || {
+    let took = testbed.namespace(AccessSide::Client).run(move || {
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let socket = UdpSocket::bind(any).expect("a socket can be opened");
         let echo = |_| {
@@ -278,17 +279,17 @@ fn every_packet_is_accounted_for(wire: Wire, to: IpAddr) {
     };
     let first = lossy(100, 0.03, QueueLimit::Unlimited);
     let second = lossy(50, 0.02, QueueLimit::Packets(20));
-    let topology = Topology::between(first.clone(), first).beyond(second.clone(), second);
+    let topology = EmulatedTopology::between(first.clone(), first).beyond(second.clone(), second);
     let datagrams = Datagrams {
         wire,
-        from: Side::Client,
+        from: AccessSide::Client,
         to,
         count: 3000,
         gap: Duration::ZERO,
         release: Release::Exact,
     };
     measure(&topology, &datagrams, |(account, received), _| {
-        let Account { snapshot, drops, .. } = account;
+        let EmulationResult { snapshot, drops, .. } = account;
         for (index, link) in snapshot.links.iter().enumerate() {
             let (stats, inside) = (link.stats, link.inside as u64);
             let logged = drops.iter().filter(|drop| drop.link == index);
@@ -320,17 +321,17 @@ fn binomial(name: &str, lost: u64, count: u64, probability: f64) -> Result<(), S
 
 fn losses_are_those_of_the_simulation(wire: Wire) {
     let config = LinkConfig { loss: LossModel::Random(0.1), ..link() };
-    let topology = Topology::between(config.clone(), config.clone());
+    let topology = EmulatedTopology::between(config.clone(), config.clone());
     let to = Testbed::host_address(3);
     let datagrams = Datagrams {
         wire,
-        from: Side::Client,
+        from: AccessSide::Client,
         to,
         count: 200,
         gap: Duration::ZERO,
         release: Release::Exact,
     };
-    let mut simulated = Link::new(config, &Source::new(SEED, 0), "up");
+    let mut simulated = Link::new(config, &RandomSource::new(SEED, 0), "up");
     let lost: Vec<u64> = (0..200)
         .filter(|_| simulated.handle(Time::ZERO, Packet::new(1228), ()) != Admission::Queued)
         .collect();
@@ -342,10 +343,10 @@ fn losses_are_those_of_the_simulation(wire: Wire) {
 
 fn an_emulator_that_has_ended_says_so(wire: Wire) {
     let testbed = testbed(wire).unwrap_or_else(|error| panic!("{error}"));
-    let topology = Topology::between(link(), link());
-    let emulator = testbed.emulator(topology, &Source::new(SEED, 0));
+    let topology = EmulatedTopology::between(link(), link());
+    let emulator = testbed.emulator(topology, &RandomSource::new(SEED, 0));
     let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
-    let control: Control = emulator.control();
+    let control: ControlSocket = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
     let snapshot = control.snapshot().expect("it runs");
     let names: Vec<&str> = snapshot.links.iter().map(|link| link.name.as_str()).collect();

@@ -9,8 +9,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use farlink_emu::{RadioReport, Side, Testbed, Topology};
-use kernel::Settings;
+use farlink_emu::{AccessSide, EmulatedRadioReport, EmulatedTopology, Testbed};
+use kernel::KernelKnobs;
 use net::{Network, RadioState};
 use tcp::Config;
 
@@ -49,12 +49,12 @@ fn check_all() {
 /// resource request, 1.8 ms of repetitions.
 fn check_pings() {
     let testbed = Testbed::new().unwrap();
-    let topology = Topology::of(&Network::parse("kallio2016-cell-25prb").unwrap());
-    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0)).unwrap();
+    let topology = EmulatedTopology::of(&Network::parse("kallio2016-cell-25prb").unwrap());
+    let emulator = testbed.emulator(topology, &chance::RandomSource::new(1, 0)).unwrap();
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
-    let address = SocketAddr::from((Side::Server.address(), 7));
-    let server = testbed.namespace(Side::Server);
+    let address = SocketAddr::from((AccessSide::Server.address(), 7));
+    let server = testbed.namespace(AccessSide::Server);
     let socket = server.run(move || Ok(UdpSocket::bind(address).unwrap())).unwrap();
     let echo = server
         .spawn(move || {
@@ -62,7 +62,7 @@ fn check_pings() {
             Ok(())
         })
         .unwrap();
-    let trips = testbed.namespace(Side::Client).run(move || ping(address)).unwrap();
+    let trips = testbed.namespace(AccessSide::Client).run(move || ping(address)).unwrap();
     echo.join().unwrap().unwrap();
     control.stop();
     emulation.join().unwrap().unwrap();
@@ -101,7 +101,7 @@ fn ping(address: SocketAddr) -> Result<Vec<Duration>, farlink_emu::Error> {
 #[derive(Debug)]
 struct SocketState {
     counters: Counters,
-    radio: RadioReport,
+    radio: EmulatedRadioReport,
 }
 
 /// Counters of the server's namespace, in the pause's second half: `/proc/net/netstat`.
@@ -144,18 +144,18 @@ impl Counters {
 
 /// A request, a pause, a request, over one connection.
 fn pause_behind(transport: &str) -> SocketState {
-    let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
+    let settings = KernelKnobs::for_config(&Config::parse(transport).unwrap()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
-    let topology = Topology::of(&Network::parse(NETWORK).unwrap());
-    let emulator = testbed.emulator(topology, &chance::Source::new(1, 0));
+    let topology = EmulatedTopology::of(&Network::parse(NETWORK).unwrap());
+    let emulator = testbed.emulator(topology, &chance::RandomSource::new(1, 0));
     let emulator = emulator.unwrap();
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
-    let address = SocketAddr::from((Side::Server.address(), 8080));
-    let server = testbed.namespace(Side::Server);
+    let address = SocketAddr::from((AccessSide::Server.address(), 8080));
+    let server = testbed.namespace(AccessSide::Server);
     let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
     let server = server.spawn(move || Ok(serve(&listener))).unwrap();
-    let client = testbed.namespace(Side::Client);
+    let client = testbed.namespace(AccessSide::Client);
     client.run(move || ask(address)).unwrap();
     let counters = server.join().unwrap().unwrap();
     let mut radios = control.snapshot().unwrap().radios;

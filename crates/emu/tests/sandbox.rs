@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use farlink_emu::sandbox::{Names, RunAs, Sandbox, Supervisor};
+use farlink_emu::sandbox::{HostNames, RunAs, Sandbox, Supervisor};
 use farlink_emu::{Error, NetNamespace};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -55,7 +55,7 @@ fn in_continuous_integration() -> bool {
 fn supervise(command: &[String]) {
     let supervisor = Supervisor::enter().unwrap_or_else(|error| panic!("{error}"));
     let node = || -> Result<i32, Error> {
-        let names = Names::default().with("server.farlink", Ipv4Addr::new(10, 0, 0, 2));
+        let names = HostNames::default().with("server.farlink", Ipv4Addr::new(10, 0, 0, 2));
         supervisor.set_names(&names)?;
         let namespace = NetNamespace::new()?;
         let mut command = program(command);

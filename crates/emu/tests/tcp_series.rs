@@ -9,12 +9,12 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use farlink_emu::derive::{Outflow, conversations};
-use farlink_emu::{Passages, Privilege, Side, Testbed, Topology};
+use farlink_emu::{AccessSide, EmulatedTopology, Passages, Privilege, Testbed};
 use kernel::diag::Follower;
-use kernel::probe::{Probe, Wanted};
-use kernel::{Motion, Motions, Settings};
+use kernel::probe::{Probe, TraceScope};
+use kernel::{ConnectionSeries, KernelKnobs, Motions};
 use net::{LinkConfig, QueueLimit};
-use tcp::{Config, Sample};
+use tcp::{Config, SenderSample};
 use units::BitsPerSec;
 
 const PORT: u16 = 8080;
@@ -33,9 +33,9 @@ fn as_an_ordinary_user() {
 
 /// The server's end of the flow.
 struct Views {
-    looks: Motion,
+    looks: ConnectionSeries,
     packets: Outflow,
-    probe: Option<Motion>,
+    probe: Option<ConnectionSeries>,
 }
 
 fn compare(privilege: Privilege) {
@@ -64,13 +64,13 @@ fn compare(privilege: Privilege) {
     assert!(agree > 0.9, "{agree}");
 }
 
-fn in_flight_bytes(sample: &Sample) -> u64 {
+fn in_flight_bytes(sample: &SenderSample) -> u64 {
     sample.stats.unacknowledged_bytes.saturating_sub(sample.stats.unsent_bytes)
 }
 
 /// The share of polls whose window and round trip are those of the trace: a segment shows the state that the one before it left.
-fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
-    let state = |sample: &Sample| (sample.stats.cwnd, sample.stats.srtt);
+fn agreement(looks: &[SenderSample], trace: &[SenderSample]) -> f64 {
+    let state = |sample: &SenderSample| (sample.stats.cwnd, sample.stats.srtt);
     let pairs = looks.iter().filter_map(|look| {
         let next = trace.partition_point(|sample| sample.at <= look.at);
         trace.get(next).map(|after| state(after) == state(look))
@@ -81,24 +81,25 @@ fn agreement(looks: &[Sample], trace: &[Sample]) -> f64 {
 
 /// Fetches over a link whose queue overflows, and observes the server.
 fn watch(privilege: Privilege) -> Views {
-    let settings = Settings::for_config(&Config::default()).unwrap();
+    let settings = KernelKnobs::for_config(&Config::default()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings]).unwrap();
     let delay = Duration::from_millis(30);
     let link = |queue| LinkConfig::new(BitsPerSec::mbit(10), delay, queue);
-    let topology = Topology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));
-    let emulator = testbed.emulator(topology, &chance::Source::new(0, 0));
+    let topology =
+        EmulatedTopology::between(link(QueueLimit::Unlimited), link(QueueLimit::Packets(40)));
+    let emulator = testbed.emulator(topology, &chance::RandomSource::new(0, 0));
     let emulator = emulator.unwrap().observed_by(Passages::default());
     let (control, began) = (emulator.control(), emulator.clock().began());
     let emulation = std::thread::spawn(move || emulator.run());
-    let server = testbed.namespace(Side::Server);
+    let server = testbed.namespace(AccessSide::Server);
     let follower =
         server.run(move || Ok(Follower::start(Duration::from_millis(1), began).unwrap())).unwrap();
-    let wanted = Wanted { ports: vec![PORT], segment_bytes: SEGMENT };
+    let wanted = TraceScope { ports: vec![PORT], segment_bytes: SEGMENT };
     let probe = (privilege == Privilege::Root).then(|| Probe::start(wanted).unwrap());
-    let address = (Side::Server.address(), PORT);
+    let address = (AccessSide::Server.address(), PORT);
     let listener = server.run(move || Ok(TcpListener::bind(address).unwrap())).unwrap();
     let serving = server.spawn(move || Ok(serve(&listener))).unwrap();
-    testbed.namespace(Side::Client).run(move || Ok(fetch(address.into()))).unwrap();
+    testbed.namespace(AccessSide::Client).run(move || Ok(fetch(address.into()))).unwrap();
     let cookie = serving.join().unwrap().unwrap();
     let looks = of(follower.finish().unwrap(), cookie);
     let probe = probe.map(|probe| {
@@ -113,7 +114,7 @@ fn watch(privilege: Privilege) -> Views {
     Views { looks, packets: all.remove(0).down, probe }
 }
 
-fn of(motions: Motions, cookie: u64) -> Motion {
+fn of(motions: Motions, cookie: u64) -> ConnectionSeries {
     let mut motions = motions.into_iter();
     motions.find(|(connection, _)| connection.cookie == cookie).expect("it was followed").1
 }

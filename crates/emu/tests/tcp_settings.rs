@@ -9,8 +9,10 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use farlink_emu::{Account, Fate, Passage, Passages, Side, Testbed, Topology};
-use kernel::{Settings, TcpInfo, sockopt};
+use farlink_emu::{
+    AccessSide, EmulatedTopology, EmulationResult, Fate, Passage, Passages, Testbed,
+};
+use kernel::{KernelKnobs, TcpInfo, sockopt};
 use net::{LinkConfig, QueueLimit};
 use tcp::Config;
 use units::BitsPerSec;
@@ -120,9 +122,9 @@ fn pause(number: u32) {
 /// Fetches over a testbed configured by `transport`, and checks that its sysctls were taken.
 fn fetch_once(transport: &str, by_ipv6: bool) -> Fetched {
     println!("{transport}");
-    let settings = Settings::for_config(&Config::parse(transport).unwrap()).unwrap();
+    let settings = KernelKnobs::for_config(&Config::parse(transport).unwrap()).unwrap();
     let testbed = Testbed::with_tcp(1500, [settings.clone(), settings.clone()]).unwrap();
-    for side in Side::BOTH {
+    for side in AccessSide::BOTH {
         let settings = settings.clone();
         let checked = testbed.namespace(side).run(move || {
             check_sysctls(&settings);
@@ -131,31 +133,31 @@ fn fetch_once(transport: &str, by_ipv6: bool) -> Fetched {
         checked.unwrap();
     }
     let link = LinkConfig::new(BitsPerSec::mbit(20), DELAY, QueueLimit::Unlimited);
-    let topology = Topology::between(link.clone(), link);
-    let emulator = testbed.emulator(topology, &chance::Source::new(0, 0));
+    let topology = EmulatedTopology::between(link.clone(), link);
+    let emulator = testbed.emulator(topology, &chance::RandomSource::new(0, 0));
     let emulator = emulator.unwrap().observed_by(Passages::default());
     let control = emulator.control();
     let emulation = std::thread::spawn(move || emulator.run());
     let address = if by_ipv6 {
-        Side::Server.address_v6().into()
+        AccessSide::Server.address_v6().into()
     } else {
-        std::net::IpAddr::from(Side::Server.address())
+        std::net::IpAddr::from(AccessSide::Server.address())
     };
-    let server = testbed.namespace(Side::Server);
+    let server = testbed.namespace(AccessSide::Server);
     let listener = server.run(move || Ok(TcpListener::bind((address, PORT)).unwrap())).unwrap();
     let server = server.spawn(move || Ok(serve(&listener))).unwrap();
-    let client = testbed.namespace(Side::Client);
+    let client = testbed.namespace(AccessSide::Client);
     let rcvbuf = client.run(move || Ok(read(address))).unwrap();
     let (server, congestion_control, sndbuf) = server.join().unwrap().unwrap();
-    let link = testbed.namespace(Side::Server).run(|| Ok(link_details())).unwrap();
+    let link = testbed.namespace(AccessSide::Server).run(|| Ok(link_details())).unwrap();
     control.stop();
-    let account: Account<Passages> = emulation.join().unwrap().unwrap();
+    let account: EmulationResult<Passages> = emulation.join().unwrap().unwrap();
     let passages = account.observer.0;
     let lateness = account.snapshot.punctuality.max;
     Fetched { lateness, passages, server, congestion_control, link, sndbuf, rcvbuf }
 }
 
-fn check_sysctls(settings: &Settings) {
+fn check_sysctls(settings: &KernelKnobs) {
     for sysctl in settings.sysctls() {
         match sysctl.read().unwrap() {
             Some(value) => assert_eq!(value, sysctl.value, "{}", sysctl.name),
@@ -194,9 +196,11 @@ fn read(server: std::net::IpAddr) -> i32 {
 impl Fetched {
     /// Number of data packets that the server sent before the first acknowledgement of them reached it.
     fn initial_burst(&self) -> usize {
-        let of = |side: Side| self.passages.iter().filter(move |passage| passage.from == side);
-        let syn = of(Side::Server).find_map(|passage| passage.tcp).expect("the server answers");
-        let answer = of(Side::Client).find_map(|passage| {
+        let of =
+            |side: AccessSide| self.passages.iter().filter(move |passage| passage.from == side);
+        let syn =
+            of(AccessSide::Server).find_map(|passage| passage.tcp).expect("the server answers");
+        let answer = of(AccessSide::Client).find_map(|passage| {
             let tcp =
                 passage.tcp.filter(|tcp| tcp.ack.wrapping_sub(syn.seq) > 1 && tcp.is_ack())?;
             let Fate::Delivered { due, .. } = passage.fate else { return None };
@@ -204,7 +208,10 @@ impl Fetched {
         });
         let answered = answer.expect("data is acknowledged");
         let is_data = |passage: &&Passage| passage.tcp.is_some_and(|tcp| tcp.payload_bytes > 0);
-        of(Side::Server).filter(is_data).take_while(|packet| packet.arrived < answered).count()
+        of(AccessSide::Server)
+            .filter(is_data)
+            .take_while(|packet| packet.arrived < answered)
+            .count()
     }
 
     /// The window advertised in the client's SYN, which is not scaled.
@@ -226,7 +233,7 @@ impl Fetched {
     /// Number of acknowledgements by the client per full segment.
     fn acknowledgements_per_packet(&self) -> f64 {
         let is_ack = |passage: &&Passage| {
-            passage.from == Side::Client
+            passage.from == AccessSide::Client
                 && passage.tcp.is_some_and(|tcp| tcp.payload_bytes == 0 && !tcp.is_syn())
         };
         let count = self.passages.iter().filter(is_ack).count();

@@ -8,10 +8,10 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_emu::{
-    Account, Control, Emulator, Error, Observer, Release, Setup, Side, Sighting, Testbed,
-    TimingError, Topology, Wire,
+    AccessSide, ControlSocket, EmulatedTopology, EmulationResult, Emulator, Error, ObservedPacket,
+    Observer, Release, Testbed, TestbedConfig, TimingError, Wire,
 };
 use net::{LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
@@ -60,8 +60,8 @@ fn transfer(wire: Wire) {
 /// An emulator at work between two namespaces.
 struct Emulation {
     testbed: Testbed,
-    control: Control,
-    thread: JoinHandle<Result<Account<Inspector>, Error>>,
+    control: ControlSocket,
+    thread: JoinHandle<Result<EmulationResult<Inspector>, Error>>,
 }
 
 impl Emulation {
@@ -81,11 +81,15 @@ impl Emulation {
     }
 
     /// Runs `job` at one side.
-    fn at<T: Send + 'static>(&self, side: Side, job: impl FnOnce() -> T + Send + 'static) -> T {
+    fn at<T: Send + 'static>(
+        &self,
+        side: AccessSide,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
         self.testbed.namespace(side).run(|| Ok(job())).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn end(self) -> Account<Inspector> {
+    fn end(self) -> EmulationResult<Inspector> {
         self.control.stop();
         let ended = self.thread.join().expect("the emulator does not panic");
         ended.unwrap_or_else(|error| panic!("{error}"))
@@ -93,15 +97,15 @@ impl Emulation {
 }
 
 fn testbed(wire: Wire) -> Testbed {
-    let setup = Setup { wire: Some(wire), ..Setup::default() };
+    let setup = TestbedConfig { wire: Some(wire), ..TestbedConfig::default() };
     let testbed = Testbed::build(setup).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(testbed.wire(), wire);
     testbed
 }
 
 fn emulator(testbed: &Testbed, link: LinkConfig) -> Emulator {
-    let topology = Topology::between(link.clone(), link);
-    testbed.emulator(topology, &Source::new(3, 0)).unwrap_or_else(|error| panic!("{error}"))
+    let topology = EmulatedTopology::between(link.clone(), link);
+    testbed.emulator(topology, &RandomSource::new(3, 0)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Checks that packets are such as a wire could carry.
@@ -113,7 +117,7 @@ struct Inspector {
 }
 
 impl Observer for Inspector {
-    fn entered(&mut self, _: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, _: Time, packet: &ObservedPacket<'_>) {
         let bytes = packet.ip_packet();
         self.entered += 1;
         self.largest = self.largest.max(bytes.len());
@@ -139,7 +143,7 @@ fn checks(packet: &[u8]) -> bool {
 /// A body in which no two stretches are alike.
 fn body() -> Vec<u8> {
     let mut bytes = vec![0; BODY_BYTES];
-    Source::new(1, 0).stream("body").fill(&mut bytes);
+    RandomSource::new(1, 0).stream("body").fill(&mut bytes);
     bytes
 }
 
@@ -150,33 +154,36 @@ fn tcp_delivers_all_of_it(wire: Wire, server: IpAddr, release: Release) {
         ..LinkConfig::new(BitsPerSec::mbit(200), delay, QueueLimit::Packets(500))
     };
     let emulation = Emulation::start(wire, lossy, release);
-    let listener = emulation.at(Side::Server, move || TcpListener::bind((server, PORT)));
+    let listener = emulation.at(AccessSide::Server, move || TcpListener::bind((server, PORT)));
     let listener = listener.expect("the server has the address");
     let sender = std::thread::spawn(move || {
         let (mut stream, peer) = listener.accept().expect("the client comes");
         stream.write_all(&body()).expect("the client reads");
         peer.ip()
     });
-    let received = emulation.at(Side::Client, move || {
+    let received = emulation.at(AccessSide::Client, move || {
         let mut stream = TcpStream::connect((server, PORT)).expect("the server answers");
         let mut received = Vec::new();
         stream.read_to_end(&mut received).expect("the server sends");
         received
     });
     let client = sender.join().expect("the sender does not panic");
-    assert!(client == IpAddr::V4(Side::Client.address()) || client == Side::Client.address_v6());
+    assert!(
+        client == IpAddr::V4(AccessSide::Client.address())
+            || client == AccessSide::Client.address_v6()
+    );
     assert!(received == body(), "{} bytes of {BODY_BYTES} arrived", received.len());
-    let Account { snapshot, observer, .. } = emulation.end();
+    let EmulationResult { snapshot, observer, .. } = emulation.end();
     assert_eq!((observer.broken, observer.largest), (0, 1500), "{release:?}");
     assert!(snapshot.dropped > 0 && snapshot.refused == 0, "{snapshot:?}");
 }
 
 fn datagrams_of_one_call_arrive_one_by_one(wire: Wire, server: IpAddr, release: Release) {
     let emulation = Emulation::start(wire, LinkConfig::delay(Duration::from_millis(2)), release);
-    let socket = emulation.at(Side::Server, move || UdpSocket::bind((server, PORT)));
+    let socket = emulation.at(AccessSide::Server, move || UdpSocket::bind((server, PORT)));
     let socket = socket.expect("the server has the address");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
-    emulation.at(Side::Client, move || {
+    emulation.at(AccessSide::Client, move || {
         let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let socket = UdpSocket::bind(any).expect("a socket can be opened");
         segment_by(&socket, 1000);
@@ -187,7 +194,7 @@ fn datagrams_of_one_call_arrive_one_by_one(wire: Wire, server: IpAddr, release: 
         let len = socket.recv(&mut buffer).expect("it arrives");
         assert_eq!(&buffer[..len], part);
     }
-    let Account { snapshot, observer, .. } = emulation.end();
+    let EmulationResult { snapshot, observer, .. } = emulation.end();
     assert_eq!((observer.entered, observer.broken), (5, 0), "{release:?}");
     assert_eq!(snapshot.links[0].stats.delivered_packets, 5);
 }
@@ -207,10 +214,10 @@ fn an_interface_that_goes_down_is_survived(wire: Wire) {
             assert!(status.success());
         }
     };
-    emulation.at(Side::Server, ip("link set eth0 down"));
-    emulation.at(Side::Client, || {
+    emulation.at(AccessSide::Server, ip("link set eth0 down"));
+    emulation.at(AccessSide::Client, || {
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
-        socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+        socket.send_to(&[0; 100], (AccessSide::Server.address(), PORT)).expect("there is a route");
     });
     let refused = || emulation.control.snapshot().expect("the emulator goes on").refused;
     while refused() == 0 {
@@ -224,13 +231,13 @@ fn what_was_sent_before_is_not_carried(wire: Wire) {
     let testbed = testbed(wire);
     let say = || {
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
-        socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+        socket.send_to(&[0; 100], (AccessSide::Server.address(), PORT)).expect("there is a route");
         Ok(())
     };
-    testbed.namespace(Side::Client).run(say).unwrap_or_else(|error| panic!("{error}"));
+    testbed.namespace(AccessSide::Client).run(say).unwrap_or_else(|error| panic!("{error}"));
     let emulation =
         Emulation::between_ends_of(testbed, LinkConfig::delay(Duration::ZERO), Release::Exact);
-    emulation.at(Side::Client, say).expect("it is sent");
+    emulation.at(AccessSide::Client, say).expect("it is sent");
     let entered = || {
         let snapshot = emulation.control.snapshot().expect("the emulator runs");
         snapshot.links[0].stats.offered_packets
@@ -249,11 +256,13 @@ fn frames_that_nobody_takes_are_counted(wire: Wire) {
     let flood = || {
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket can be opened");
         for _ in 0..SENT {
-            socket.send_to(&[0; 100], (Side::Server.address(), PORT)).expect("there is a route");
+            socket
+                .send_to(&[0; 100], (AccessSide::Server.address(), PORT))
+                .expect("there is a route");
         }
         Ok(())
     };
-    testbed.namespace(Side::Client).run(flood).unwrap_or_else(|error| panic!("{error}"));
+    testbed.namespace(AccessSide::Client).run(flood).unwrap_or_else(|error| panic!("{error}"));
     let emulation = Emulation::of(testbed, emulator);
     let seen = || {
         let snapshot = emulation.control.snapshot().expect("the emulator runs");

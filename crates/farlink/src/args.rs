@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
@@ -174,14 +174,14 @@ pub struct Load {
 
 impl Load {
     /// Sets the page of a HAR that `--page` chooses, as `file.har#2` does.
-    pub fn choose_page(&mut self) -> Result<(), Failure> {
+    pub fn choose_page(&mut self) -> Result<(), CliError> {
         let Some(which) = self.which.take() else { return Ok(()) };
         let file = self.page.split('~').next().unwrap_or_default();
         if !Path::new(file).is_file() {
             let message = format!(
                 "--page {which}: `{file}` is not a HAR file; only HAR files hold several pages"
             );
-            return Err(Failure::bad_input(message));
+            return Err(CliError::bad_input(message));
         }
         self.page = page::of_several(&self.page, &which);
         Ok(())

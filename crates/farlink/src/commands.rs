@@ -29,18 +29,18 @@ use chromium::{Chromium, ChromiumError};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use emu::Wire;
-use scenario::experiment::Refusal;
+use scenario::experiment::NameError;
 use scenario::{Plan, Program};
 use store::har_export::HarVisit;
 use testbed::emulate::{self, Role};
 use testbed::worlds::Worlds;
 
 use crate::args::{Cli, Command, Networks, Pages};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::terminal::wrapped;
 
 /// Carries out the command line.
-pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
+pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
     let code = match cli.command {
         Command::Load(mut load) => {
             load.choose_page()?;
@@ -68,9 +68,9 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, Failure> {
 }
 
 /// Every world, with this executable for the processes of the emulated one.
-fn worlds() -> Result<Worlds, Failure> {
+fn worlds() -> Result<Worlds, CliError> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::machine(format!("cannot locate the farlink executable: {error}"))
+        CliError::machine(format!("cannot locate the farlink executable: {error}"))
     })?;
     let worlds = Worlds::new(program, chromium().map_err(|error| error.to_string()))
         .telling(Arc::new(|sentence: &str| anstream::eprintln!("{sentence}")));
@@ -81,10 +81,10 @@ fn worlds() -> Result<Worlds, Failure> {
 }
 
 /// Kind of device for the wires of emulated networks, if the variable `FARLINK_WIRE` names one.
-fn wire() -> Result<Option<Wire>, Failure> {
+fn wire() -> Result<Option<Wire>, CliError> {
     let named = std::env::var_os("FARLINK_WIRE").filter(|name| !name.is_empty());
     let wire = named.map(|name| name.to_string_lossy().parse::<Wire>());
-    wire.transpose().map_err(|error| Failure::bad_input(format!("FARLINK_WIRE: {error}")))
+    wire.transpose().map_err(|error| CliError::bad_input(format!("FARLINK_WIRE: {error}")))
 }
 
 /// The browser that is installed.
@@ -94,8 +94,8 @@ fn chromium() -> Result<Chromium, ChromiumError> {
 }
 
 /// A rejected name or scenario, as a failure.
-fn refused(Refusal { message, hint }: Refusal) -> Failure {
-    Failure::bad_input(message).hint(hint)
+fn refused(NameError { message, hint }: NameError) -> CliError {
+    CliError::bad_input(message).hint(hint)
 }
 
 /// Number of concurrent journeys of a plan: as requested, or one per core; one for real browsers, which disturb
@@ -120,13 +120,13 @@ fn har_text(visits: &[HarVisit<'_>]) -> String {
 }
 
 /// Prints the cautions of all pages of a plan to standard error, each once.
-pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
+pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) -> Result<(), CliError> {
     let mut seen = BTreeSet::new();
     for cell in plan.cells() {
         if !seen.insert(cell.page.spec.as_str()) {
             continue;
         }
-        let page = worlds.library().page_of(cell).map_err(Failure::bad_input)?;
+        let page = worlds.library().page_of(cell).map_err(CliError::bad_input)?;
         for caution in &page.cautions {
             anstream::eprintln!("{}", wrapped(&format!("warning: {}: {caution}", page.name)));
         }
@@ -134,26 +134,26 @@ pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn completions(shell: Shell) -> Result<ExitCode, Failure> {
+pub fn completions(shell: Shell) -> Result<ExitCode, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "farlink", &mut script);
     output::print(String::from_utf8_lossy(&script))?;
     Ok(ExitCode::Success)
 }
 
-pub fn emulated_process(role: &str) -> Result<ExitCode, Failure> {
+pub fn emulated_process(role: &str) -> Result<ExitCode, CliError> {
     let Some(role) = Role::ALL.into_iter().find(|known| known.name() == role) else {
-        return Err(Failure::bad_input(format!(
+        return Err(CliError::bad_input(format!(
             "unknown process of an emulated journey: `{role}`"
         )));
     };
-    let program = std::env::current_exe().map_err(Failure::machine)?;
-    emulate::work(role, &program).map_err(Failure::machine)?;
+    let program = std::env::current_exe().map_err(CliError::machine)?;
+    emulate::work(role, &program).map_err(CliError::machine)?;
     Ok(ExitCode::Success)
 }
 
 /// Two numbers from the machine's source of randomness.
-pub fn secret() -> Result<(u64, u64), Failure> {
-    ::proxy::caching::Store::secret()
-        .map_err(|_| Failure::machine("the system's random number generator is unavailable"))
+pub fn secret() -> Result<(u64, u64), CliError> {
+    ::proxy::caching::CacheStore::secret()
+        .map_err(|_| CliError::machine("the system's random number generator is unavailable"))
 }

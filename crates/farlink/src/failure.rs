@@ -5,7 +5,7 @@ use std::process;
 
 use anstyle::{AnsiColor, Style};
 use emu::Wire;
-use emu::diagnosis::Refusal;
+use emu::diagnosis::SetupError;
 
 /// Exit codes of farlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,45 +74,45 @@ impl From<ExitCode> for process::ExitCode {
 
 /// The error of a command.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CliError {
     code: ExitCode,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CliError {
     /// An invalid command line or file.
-    pub fn bad_input(message: impl Display) -> Failure {
-        Failure { code: ExitCode::BadInput, message: message.to_string(), hint: None }
+    pub fn bad_input(message: impl Display) -> CliError {
+        CliError { code: ExitCode::BadInput, message: message.to_string(), hint: None }
     }
 
     /// An error of the machine.
-    pub fn machine(message: impl Display) -> Failure {
-        Failure { code: ExitCode::Machine, message: message.to_string(), hint: None }
+    pub fn machine(message: impl Display) -> CliError {
+        CliError { code: ExitCode::Machine, message: message.to_string(), hint: None }
     }
 
     /// No emulation on this machine over the requested wire: the cause, and the remedy.
-    pub fn not_emulated(cause: emu::Error, wire: Option<Wire>) -> Failure {
-        let refusal = Refusal::explain(cause, wire);
+    pub fn not_emulated(cause: emu::Error, wire: Option<Wire>) -> CliError {
+        let refusal = SetupError::explain(cause, wire);
         let remedies: Vec<&str> = refusal.remedies().collect();
         let hint = (!remedies.is_empty()).then(|| remedies.join("\n      "));
-        Failure::machine(&refusal).hint(hint)
+        CliError::machine(&refusal).hint(hint)
     }
 
     /// The command to run exists, but is not executable.
-    pub fn not_executable(message: impl Display) -> Failure {
+    pub fn not_executable(message: impl Display) -> CliError {
         let code = ExitCode::CommandNotExecutable;
-        Failure { code, message: message.to_string(), hint: None }
+        CliError { code, message: message.to_string(), hint: None }
     }
 
     /// The command to run does not exist.
-    pub fn not_found(message: impl Display) -> Failure {
+    pub fn not_found(message: impl Display) -> CliError {
         let code = ExitCode::CommandNotFound;
-        Failure { code, message: message.to_string(), hint: None }
+        CliError { code, message: message.to_string(), hint: None }
     }
 
     /// The same, with advice.
-    pub fn hint(mut self, hint: impl Into<Option<String>>) -> Failure {
+    pub fn hint(mut self, hint: impl Into<Option<String>>) -> CliError {
         self.hint = hint.into();
         self
     }

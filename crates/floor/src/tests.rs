@@ -3,7 +3,9 @@ mod lower_bound;
 
 use std::time::Duration;
 
-use page::{After, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority};
+use page::{
+    After, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost, SizeEstimate,
+};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -25,9 +27,9 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
         body_bytes,
         body_source: page::BodySource::Specified,
         header_provenance: page::Provenance::Measured,
-        think: Estimate::default(),
+        think: SizeEstimate::default(),
         waits_for,
-        priority: Priority::Medium,
+        priority: ObjectPriority::Medium,
         blocks_load: true,
         blocks_render: false,
         cacheable: true,
@@ -38,7 +40,7 @@ fn after(object: u32, after: After, compute: Duration) -> Edge {
     Edge {
         object: ObjectId(object),
         after,
-        compute: Estimate::measured(compute),
+        compute: SizeEstimate::measured(compute),
         provenance: page::Provenance::Measured,
     }
 }
@@ -46,12 +48,12 @@ fn after(object: u32, after: After, compute: Duration) -> Edge {
 fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
     let hosts = extra_rtts
         .iter()
-        .map(|extra_rtt| Host {
+        .map(|extra_rtt| PageHost {
             name: String::new(),
-            extra_rtt: Estimate::measured(*extra_rtt),
+            extra_rtt: SizeEstimate::measured(*extra_rtt),
             recorded_protocol: None,
             recorded_tls: false,
-            ..Host::default()
+            ..PageHost::default()
         })
         .collect();
     let page = Page {

@@ -200,7 +200,7 @@ async fn spdy_ends(client: Pipe, server: Pipe, config: Config) -> spdy::Handle {
 
 /// Runs one connection to its end.
 fn exchange<C: Client, F: Future<Output = C>>(ends: impl FnOnce(Pipe, Pipe) -> F) {
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     let (client, server) = tokio::io::duplex(64 << 10);
     let run = async move {
         let handle = ends(Pipe(client), Pipe(server)).await;

@@ -30,7 +30,7 @@ fn main() {
     let numbers: Vec<usize> = std::env::args().filter_map(|word| word.parse().ok()).collect();
     let requests = numbers.first().copied().unwrap_or(200_000);
     let at_once = numbers.get(1).copied().unwrap_or(1).max(1);
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     let before = cpu_time();
     world::real::run(config, answer(requests.div_ceil(at_once), at_once)).expect("a runtime");
     let spent = cpu_time() - before;

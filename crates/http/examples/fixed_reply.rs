@@ -23,7 +23,7 @@ impl Handler for Fixed {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let address: SocketAddr = address.parse()?;
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, answer_all(address))??;
     Ok(())
 }

@@ -14,7 +14,7 @@ use world::TcpStream;
 
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
-use crate::server::Common;
+use crate::server::SharedServerState;
 use crate::wheel::Wheel;
 use crate::{Handler, h1, h2, socks, spdy};
 use tls::{Protocol, Security, Stream};
@@ -39,9 +39,9 @@ pub struct Acceptor {
     /// The SPDY version spoken in clear text with a client that says 3 (3 and 3.1 look alike), if SPDY is. The default is none.
     pub spdy_in_clear: Option<spdy::Version>,
     /// Settings of SOCKS in clear text. The default is off.
-    pub socks: socks::server::Entry,
+    pub socks: socks::server::SocksAccessEntry,
     /// Common state of its HTTP/2 and SPDY connections.
-    pub common: Common,
+    pub common: SharedServerState,
     /// Limit of unsent data in TCP before it accepts more: data there can no longer be reordered. `None` leaves it to
     /// the send buffer's size. The default is 16 KiB, as H2O and Cloudflare set it.
     pub notsent_lowat_bytes: Option<u32>,
@@ -63,8 +63,8 @@ impl Acceptor {
             h2: h2::settings::Server::default(),
             spdy: spdy::Config::SERVER,
             spdy_in_clear: None,
-            socks: socks::server::Entry::None,
-            common: Common { wheel, ..Common::default() },
+            socks: socks::server::SocksAccessEntry::None,
+            common: SharedServerState { wheel, ..SharedServerState::default() },
             notsent_lowat_bytes: Some(16 * 1024),
         }
     }

@@ -13,7 +13,7 @@ use world::TcpStream;
 
 pub use self::streamed::{Incoming, IncomingBody};
 use crate::h1::pipeline::Pipeline;
-use crate::{Failure, Precedence, Progress, Wanted, h1, h2, h3, socks, spdy};
+use crate::{Precedence, Progress, PushFilter, RequestError, h1, h2, h3, socks, spdy};
 pub use tls::Protocol;
 use tls::{ClientSessions, Security, Stream, Version};
 
@@ -45,7 +45,7 @@ pub struct Opening {
     /// HTTP/3's settings.
     pub h3: h3::settings::Client,
     /// The pushed responses of HTTP/2 and SPDY that are wanted; without, pushes are refused.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<PushFilter>,
 }
 
 impl Opening {
@@ -97,13 +97,13 @@ pub enum TunnelBy {
 
 impl Tunnel {
     /// Requests the tunnel from the proxy at the other end of `tcp`.
-    async fn through(&self, tcp: TcpStream) -> Result<TcpStream, Failure> {
+    async fn through(&self, tcp: TcpStream) -> Result<TcpStream, RequestError> {
         let Tunnel { by, host, port } = self;
         match by {
             TunnelBy::Connect => h1::client::through(tcp, &format!("{host}:{port}")).await,
             TunnelBy::Socks => {
-                let destination = socks::Destination::new(host, *port).ok_or_else(|| {
-                    Failure::Unsendable(format!("SOCKS cannot carry the host name `{host}`"))
+                let destination = socks::SocksDestination::new(host, *port).ok_or_else(|| {
+                    RequestError::Unsendable(format!("SOCKS cannot carry the host name `{host}`"))
                 })?;
                 socks::client::through(tcp, destination).await
             }
@@ -113,7 +113,7 @@ impl Tunnel {
 
 /// Progress of opening a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ConnectStage {
     /// The peer at the address has answered: the server, or the proxy on the way to it. Not reported over QUIC.
     Reached,
     /// The transport's handshake is done, and the tunnel, if any, is established.
@@ -141,7 +141,7 @@ pub enum OpenError {
         /// The tunnel.
         tunnel: Tunnel,
         /// The reason.
-        source: Failure,
+        source: RequestError,
     },
     /// The TLS handshake failed.
     #[error("the TLS handshake with `{host}` failed: {source}")]
@@ -171,7 +171,7 @@ pub enum OpenError {
     },
     /// The protocol could not be started.
     #[error("failed to begin HTTP: {0}")]
-    Begin(#[source] Failure),
+    Begin(#[source] RequestError),
 }
 
 /// Opens a connection. `observe` receives each stage when it is reached and reads the world's clock if it needs the time.
@@ -180,8 +180,8 @@ pub enum OpenError {
 /// See [`OpenError`].
 pub async fn open(
     opening: Opening,
-    observe: &mut impl FnMut(Stage),
-) -> Result<Connection, OpenError> {
+    observe: &mut impl FnMut(ConnectStage),
+) -> Result<ClientConnection, OpenError> {
     if opening.protocol == Protocol::H3 {
         return open_quic(&opening, observe).await;
     }
@@ -203,7 +203,7 @@ pub async fn open(
     let tcp = TcpStream::connect(address)
         .await
         .map_err(|source| OpenError::Connect { address, source })?;
-    observe(Stage::Reached);
+    observe(ConnectStage::Reached);
     let tcp = match tunnel {
         None => tcp,
         Some(tunnel) => match tunnel.through(tcp).await {
@@ -211,7 +211,7 @@ pub async fn open(
             Err(source) => return Err(OpenError::Tunnel { proxy: address, tunnel, source }),
         },
     };
-    observe(Stage::Connected);
+    observe(ConnectStage::Connected);
     let shaken = match security {
         Security::None => Ok(Stream::plain(tcp)),
         Security::Tls12 => sessions.connect(tcp, &host, Version::Tls12, protocol).await,
@@ -223,7 +223,7 @@ pub async fn open(
         Err(source) => return Err(OpenError::Secure { host, source }),
     };
     if security.is_secure() {
-        observe(Stage::Secured);
+        observe(ConnectStage::Secured);
         // RFC 9113 section 3.2: HTTP/2 over TLS must be negotiated, and so must SPDY. HTTP/1 may go without. Early data
         // use the protocol of the resumed session (RFC 8446 section 4.2.10).
         let agreed = stream.protocol();
@@ -233,29 +233,29 @@ pub async fn open(
         }
     }
     Ok(match protocol {
-        Protocol::H1 if pipelined => Connection::Pipelined(Pipeline::new(stream, h1)),
+        Protocol::H1 if pipelined => ClientConnection::Pipelined(Pipeline::new(stream, h1)),
         Protocol::H10 | Protocol::H1 => {
-            Connection::H1(Box::new(h1::client::Connection::new(stream, h1)))
+            ClientConnection::H1(Box::new(h1::client::Connection::new(stream, h1)))
         }
         Protocol::H2 => {
             let local = stream.local_addr().ok();
             let (handle, driver) =
                 h2::connect_wanting(stream, &h2, wanted).await.map_err(OpenError::Begin)?;
             drop(world::spawn(driver));
-            Connection::H2 { handle, local }
+            ClientConnection::H2 { handle, local }
         }
         Protocol::Spdy(version) => {
             let local = stream.local_addr().ok();
             let recall = recall.as_ref();
             let (handle, driver) = spdy::connect_wanting(stream, version, spdy, wanted, recall);
             drop(world::spawn(driver));
-            Connection::Spdy { handle, local }
+            ClientConnection::Spdy { handle, local }
         }
         Protocol::H3 => unreachable!("HTTP/3 has no stream below it"),
     })
 }
 
-impl Connection {
+impl ClientConnection {
     /// HTTP on an open stream with the right security: the protocol that ALPN negotiated, else `otherwise`.
     ///
     /// # Errors
@@ -264,17 +264,17 @@ impl Connection {
         stream: Stream,
         otherwise: Protocol,
         h2: &h2::settings::Client,
-    ) -> Result<Connection, OpenError> {
+    ) -> Result<ClientConnection, OpenError> {
         let local = stream.local_addr().ok();
         match stream.protocol().unwrap_or(otherwise) {
             Protocol::H2 => {
                 let (handle, driver) = h2::connect(stream, h2).await.map_err(OpenError::Begin)?;
                 drop(world::spawn(driver));
-                Ok(Connection::H2 { handle, local })
+                Ok(ClientConnection::H2 { handle, local })
             }
             _ => {
                 let settings = h1::client::Settings::default();
-                Ok(Connection::H1(Box::new(h1::client::Connection::new(stream, settings))))
+                Ok(ClientConnection::H1(Box::new(h1::client::Connection::new(stream, settings))))
             }
         }
     }
@@ -283,17 +283,17 @@ impl Connection {
 /// QUIC includes the TLS handshake: both stages are reached at once.
 async fn open_quic(
     opening: &Opening,
-    observe: &mut impl FnMut(Stage),
-) -> Result<Connection, OpenError> {
+    observe: &mut impl FnMut(ConnectStage),
+) -> Result<ClientConnection, OpenError> {
     let Opening { address, host, security, sessions, h3, .. } = opening;
     if *security != Security::Tls13 {
         return Err(OpenError::Unsecured { security: *security });
     }
-    h3::connect(*address, host, sessions, h3, observe).await.map(Connection::H3)
+    h3::connect(*address, host, sessions, h3, observe).await.map(ClientConnection::H3)
 }
 
 /// A client's connection.
-pub enum Connection {
+pub enum ClientConnection {
     /// HTTP/1.0 and HTTP/1.1: one request at a time.
     H1(Box<h1::client::Connection<Stream>>),
     /// HTTP/1.1: shared and pipelined, responses in the order of the requests.
@@ -316,7 +316,7 @@ pub enum Connection {
     H3(h3::Handle),
 }
 
-impl Connection {
+impl ClientConnection {
     /// Sends `request` and reports its response to `progress`.
     ///
     /// # Errors
@@ -326,69 +326,77 @@ impl Connection {
         request: &Request<Bytes>,
         precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let precedence = precedence.into();
         let priority = precedence.level;
         match self {
-            Connection::H1(connection) => {
+            ClientConnection::H1(connection) => {
                 progress.admitted();
                 connection.fetch(request, priority, progress).await
             }
-            Connection::Pipelined(pipeline) => pipeline.fetch(request, priority, progress).await,
-            Connection::H2 { handle, .. } => handle.fetch(request, precedence, progress).await,
-            Connection::Spdy { handle, .. } => handle.fetch(request, precedence, progress).await,
-            Connection::H3(handle) => handle.fetch(request, priority, progress).await,
+            ClientConnection::Pipelined(pipeline) => {
+                pipeline.fetch(request, priority, progress).await
+            }
+            ClientConnection::H2 { handle, .. } => {
+                handle.fetch(request, precedence, progress).await
+            }
+            ClientConnection::Spdy { handle, .. } => {
+                handle.fetch(request, precedence, progress).await
+            }
+            ClientConnection::H3(handle) => handle.fetch(request, priority, progress).await,
         }
     }
 
     /// Returns true if another request may be sent.
     pub fn is_reusable(&mut self) -> bool {
         match self {
-            Connection::H1(connection) => connection.is_reusable(),
-            Connection::Pipelined(pipeline) => pipeline.is_usable(),
-            Connection::H2 { handle, .. } => handle.is_usable(),
-            Connection::Spdy { handle, .. } => handle.is_usable(),
-            Connection::H3(handle) => handle.is_usable(),
+            ClientConnection::H1(connection) => connection.is_reusable(),
+            ClientConnection::Pipelined(pipeline) => pipeline.is_usable(),
+            ClientConnection::H2 { handle, .. } => handle.is_usable(),
+            ClientConnection::Spdy { handle, .. } => handle.is_usable(),
+            ClientConnection::H3(handle) => handle.is_usable(),
         }
     }
 
     /// Returns true if requests can share it.
     pub fn is_shared(&self) -> bool {
-        !matches!(self, Connection::H1(_))
+        !matches!(self, ClientConnection::H1(_))
     }
 
     /// The server's limit of concurrent requests, if requests share the connection and the limit is known.
     pub fn most_requests(&self) -> Option<usize> {
         match self {
-            Connection::H2 { handle, .. } => Some(handle.most_streams()),
+            ClientConnection::H2 { handle, .. } => Some(handle.most_streams()),
             _ => None,
         }
     }
 
     /// Another handle of the same connection, if requests can share it.
-    pub fn share(&self) -> Option<Connection> {
+    pub fn share(&self) -> Option<ClientConnection> {
         match self {
-            Connection::H1(_) => None,
-            Connection::Pipelined(pipeline) => Some(Connection::Pipelined(pipeline.clone())),
-            Connection::H2 { handle, local } => {
-                Some(Connection::H2 { handle: handle.clone(), local: *local })
+            ClientConnection::H1(_) => None,
+            ClientConnection::Pipelined(pipeline) => {
+                Some(ClientConnection::Pipelined(pipeline.clone()))
             }
-            Connection::Spdy { handle, local } => {
-                Some(Connection::Spdy { handle: handle.clone(), local: *local })
+            ClientConnection::H2 { handle, local } => {
+                Some(ClientConnection::H2 { handle: handle.clone(), local: *local })
             }
-            Connection::H3(handle) => Some(Connection::H3(handle.clone())),
+            ClientConnection::Spdy { handle, local } => {
+                Some(ClientConnection::Spdy { handle: handle.clone(), local: *local })
+            }
+            ClientConnection::H3(handle) => Some(ClientConnection::H3(handle.clone())),
         }
     }
 
     /// The address of this end.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         match self {
-            Connection::H1(connection) => connection.stream().local_addr().ok(),
-            Connection::Pipelined(pipeline) => {
+            ClientConnection::H1(connection) => connection.stream().local_addr().ok(),
+            ClientConnection::Pipelined(pipeline) => {
                 pipeline.with_stream(|stream| stream.local_addr().ok())
             }
-            Connection::H2 { local, .. } | Connection::Spdy { local, .. } => *local,
-            Connection::H3(handle) => Some(handle.local_addr()),
+            ClientConnection::H2 { local, .. } | ClientConnection::Spdy { local, .. } => *local,
+            ClientConnection::H3(handle) => Some(handle.local_addr()),
         }
     }
 }

@@ -18,7 +18,7 @@ pub mod settings;
 mod wire;
 
 pub(crate) use client::connect_wanting;
-pub use client::priority_tree::{Group, Shape};
+pub use client::priority_tree::{DependencyShape, Group};
 pub use client::{Handle, Incoming, connect};
 pub use metering::FlowMeter;
 pub use server::{serve, serve_in};

@@ -23,9 +23,9 @@ pub mod spdy;
 mod transport;
 pub mod wheel;
 
-pub use message::{Failure, Precedence, Priority, Progress};
+pub use message::{Precedence, Priority, Progress, RequestError};
 pub(crate) use push::Promises;
-pub use push::Wanted;
+pub use push::PushFilter;
 pub use schedule::Scheduler;
 pub use server::{
     Answer, Body, BodyError, Duplex, Fields, Handler, Head, Push, Reply, RequestBody, RequestHead,

@@ -90,7 +90,7 @@ pub(crate) fn expects_continue(fields: &HeaderMap) -> bool {
 
 /// The reason that a request has no (complete) response.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum RequestError {
     /// The transport failed or closed before a byte of the response: a request without side effects
     /// may be sent again on another connection.
     #[error("the connection closed before the response began: {0}")]
@@ -110,7 +110,7 @@ pub enum Failure {
 }
 
 /// The head of `request`, whose URI must be absolute.
-pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
+pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, RequestError> {
     streamed_head(request, Some(request.body().len() as u64))
 }
 
@@ -118,10 +118,10 @@ pub(crate) fn head(request: &Request<Bytes>) -> Result<Request<()>, Failure> {
 pub(crate) fn streamed_head<T>(
     request: &Request<T>,
     bytes: Option<u64>,
-) -> Result<Request<()>, Failure> {
+) -> Result<Request<()>, RequestError> {
     let uri = request.uri();
     if uri.scheme().is_none() || uri.authority().is_none() {
-        return Err(Failure::Unsendable(format!(
+        return Err(RequestError::Unsendable(format!(
             "HTTP/2 and HTTP/3 need an absolute URI with scheme and host, this one is `{uri}`"
         )));
     }
@@ -161,6 +161,6 @@ mod tests {
 
     #[test]
     fn a_relative_uri_is_refused() {
-        assert!(matches!(head(&request("/x", b"")), Err(Failure::Unsendable(_))));
+        assert!(matches!(head(&request("/x", b"")), Err(RequestError::Unsendable(_))));
     }
 }

@@ -12,12 +12,12 @@ use http::{Method, Request, Uri};
 
 /// A client's decision on promises; clones share it.
 #[derive(Clone)]
-pub struct Wanted(Rc<dyn Fn(&Uri) -> bool>);
+pub struct PushFilter(Rc<dyn Fn(&Uri) -> bool>);
 
-impl Wanted {
+impl PushFilter {
     /// Accepts the promises that `wants` selects: usually those that are not cached.
-    pub fn new(wants: impl Fn(&Uri) -> bool + 'static) -> Wanted {
-        Wanted(Rc::new(wants))
+    pub fn new(wants: impl Fn(&Uri) -> bool + 'static) -> PushFilter {
+        PushFilter(Rc::new(wants))
     }
 
     /// Returns true if the response to a GET for `uri` is wanted.
@@ -26,7 +26,7 @@ impl Wanted {
     }
 }
 
-impl fmt::Debug for Wanted {
+impl fmt::Debug for PushFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Wanted(..)")
     }
@@ -35,13 +35,13 @@ impl fmt::Debug for Wanted {
 /// A connection's unclaimed promises.
 #[derive(Debug)]
 pub(crate) struct Promises<T> {
-    wanted: Wanted,
+    wanted: PushFilter,
     waiting: BTreeMap<String, T>,
 }
 
 impl<T> Promises<T> {
     /// No promises yet.
-    pub fn new(wanted: Wanted) -> Promises<T> {
+    pub fn new(wanted: PushFilter) -> Promises<T> {
         Promises { wanted, waiting: BTreeMap::new() }
     }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_promise_is_claimed_once_and_by_a_plain_get() {
-        let wanted = Wanted::new(|uri| uri.path() != "/held");
+        let wanted = PushFilter::new(|uri| uri.path() != "/held");
         let mut promises = Promises::new(wanted);
         let uri = |text: &str| text.parse::<Uri>().expect("a URI");
         let style = uri("https://a.test/style.css");

@@ -23,7 +23,7 @@ pub use body::{Body, BodyError, Duplex, RequestBody};
 pub(crate) use body::{Up, directions};
 pub use common::Drain;
 pub(crate) use common::DrainWatch;
-pub use common::{Common, Patient};
+pub use common::{ClientTimeouts, SharedServerState};
 pub(crate) use feed::{Feed, FeedDemand, feed};
 pub use pace::Pace;
 pub(crate) use pace::Paced;

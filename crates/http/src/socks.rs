@@ -18,7 +18,7 @@ pub mod client;
 mod handshake;
 pub mod server;
 
-pub use handshake::{Event, Handshake, Refusal};
+pub use handshake::{Handshake, HandshakeEvent, SocksRefusal};
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +144,7 @@ pub fn reply(version: Version, code: Code, out: &mut Vec<u8>) {
         (Version::V4, _) => out.extend([0, 91, 0, 0, 0, 0, 0, 0]),
         (Version::V5, code) => {
             out.extend([5, code as u8, 0]);
-            Destination::from(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))).write(out);
+            SocksDestination::from(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))).write(out);
         }
     }
 }
@@ -157,7 +157,7 @@ const IPV6: u8 = 4;
 
 /// A host and its port. As text it is an authority: `a.test:443`, `[::1]:443`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destination {
+pub struct SocksDestination {
     /// The host.
     pub host: Host,
     /// The port.
@@ -200,18 +200,18 @@ enum Malformed {
     Name,
 }
 
-impl Destination {
+impl SocksDestination {
     /// `host`, a name or an address (IPv6 without brackets), at `port`; `None` if it is neither.
-    pub fn new(host: &str, port: u16) -> Option<Destination> {
+    pub fn new(host: &str, port: u16) -> Option<SocksDestination> {
         let host = match host.parse() {
             Ok(address) => Host::Address(address),
             Err(_) => Host::Name(Name::new(host.as_bytes())?),
         };
-        Some(Destination { host, port })
+        Some(SocksDestination { host, port })
     }
 
     /// Reads type, address and port from the start of `input`; also returns their length. `None` if more bytes are needed.
-    fn read(input: &[u8]) -> Result<Option<(Destination, usize)>, Malformed> {
+    fn read(input: &[u8]) -> Result<Option<(SocksDestination, usize)>, Malformed> {
         let Some((kind, rest)) = input.split_first() else { return Ok(None) };
         let (host, after) = match *kind {
             IPV4 => match rest.split_first_chunk::<4>() {
@@ -233,7 +233,7 @@ impl Destination {
         };
         let Some((port, after)) = after.split_first_chunk::<2>() else { return Ok(None) };
         let port = u16::from_be_bytes(*port);
-        Ok(Some((Destination { host, port }, input.len() - after.len())))
+        Ok(Some((SocksDestination { host, port }, input.len() - after.len())))
     }
 
     /// Writes type, address and port.
@@ -257,13 +257,13 @@ impl Destination {
     }
 }
 
-impl From<SocketAddr> for Destination {
-    fn from(address: SocketAddr) -> Destination {
-        Destination { host: Host::Address(address.ip()), port: address.port() }
+impl From<SocketAddr> for SocksDestination {
+    fn from(address: SocketAddr) -> SocksDestination {
+        SocksDestination { host: Host::Address(address.ip()), port: address.port() }
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for SocksDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
             Host::Address(address) => SocketAddr::new(*address, self.port).fmt(f),
@@ -297,7 +297,8 @@ mod tests {
 
     #[test]
     fn a_destination_is_an_authority() {
-        let text = |host| Destination::new(host, 443).map(|destination| destination.to_string());
+        let text =
+            |host| SocksDestination::new(host, 443).map(|destination| destination.to_string());
         assert_eq!(text("a-b.test"), Some("a-b.test:443".to_owned()));
         assert_eq!(text("10.0.0.1"), Some("10.0.0.1:443".to_owned()));
         assert_eq!(text("::1"), Some("[::1]:443".to_owned()));

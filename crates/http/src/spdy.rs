@@ -24,7 +24,7 @@ use world::sim::HeldNotes;
 
 use crate::message::HTTP1_ONLY;
 use crate::server::is_bodiless;
-use crate::{Failure, Reply, Transport};
+use crate::{Reply, RequestError, Transport};
 
 pub use spdy::{Compression, Config, Limits, Policy, PushedHead, Recall, Version};
 
@@ -123,10 +123,10 @@ impl<S: Transport> SessionWire<S> {
 }
 
 /// The block of `request`, whose URI must be absolute.
-fn of_request(version: Version, request: &Request<Bytes>) -> Result<Fields, Failure> {
+fn of_request(version: Version, request: &Request<Bytes>) -> Result<Fields, RequestError> {
     let uri = request.uri();
     let (Some(scheme), Some(host)) = (uri.scheme_str(), uri.authority()) else {
-        return Err(Failure::Unsendable(format!(
+        return Err(RequestError::Unsendable(format!(
             "SPDY needs an absolute URI with scheme and host, this one is `{uri}`"
         )));
     };
@@ -249,7 +249,10 @@ mod tests {
 
     #[test]
     fn a_relative_uri_is_refused() {
-        assert!(matches!(of_request(Version::V31, &request("/x")), Err(Failure::Unsendable(_))));
+        assert!(matches!(
+            of_request(Version::V31, &request("/x")),
+            Err(RequestError::Unsendable(_))
+        ));
     }
 
     #[test]

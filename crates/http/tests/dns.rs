@@ -4,10 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dns::{LookupError, PORT, Questions, Recursive, Resolver, Retry, Service, Settings};
+use dns::{
+    HttpsRecord, LookupError, PORT, QueryTypes, RecursiveResolver, Resolver, ResolverSettings,
+    Retry,
+};
 use net::{DropList, LinkConfig, LossModel, QueueLimit};
 use units::{BitsPerSec, Time};
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 255, 0, 53)), PORT);
@@ -29,18 +32,18 @@ fn with_resolver<T: 'static, F: Future<Output = T> + 'static>(
 ) -> T {
     let (think, miss) = (Duration::from_millis(1), Duration::from_millis(200));
     let zone = [("www.example.test".to_owned(), FOUND)].into();
-    let server = Recursive { zone, service: None, think, hit_ratio, miss };
-    ask_of(server, LossModel::Random(loss), retry, Questions::AAndAaaa, ask)
+    let server = RecursiveResolver { zone, service: None, think, hit_ratio, miss };
+    ask_of(server, LossModel::Random(loss), retry, QueryTypes::AAndAaaa, ask)
 }
 
 fn ask_of<T: 'static, F: Future<Output = T> + 'static>(
-    resolver: Recursive,
+    resolver: RecursiveResolver,
     loss: LossModel,
     retry: Retry,
-    questions: Questions,
+    questions: QueryTypes,
     ask: impl FnOnce(Resolver) -> F + 'static,
 ) -> T {
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let (up, down) = (plan.link("up", link(loss)), plan.link("down", link(LossModel::NONE)));
@@ -49,7 +52,7 @@ fn ask_of<T: 'static, F: Future<Output = T> + 'static>(
     plan.spawn(server, async move {
         resolver.bind(SERVER).unwrap().serve().await;
     });
-    let settings = Settings { server: SERVER, questions, retry };
+    let settings = ResolverSettings { server: SERVER, questions, retry };
     let asked = async move { ask(Resolver::new(settings)).await };
     plan.run(client, asked).unwrap()
 }
@@ -128,15 +131,15 @@ fn lost_questions_are_asked_again() {
 
 #[test]
 fn how_a_host_is_spoken_to_is_asked_beside_its_address() {
-    let offers = |service| Recursive {
+    let offers = |service| RecursiveResolver {
         zone: [("www.example.test".to_owned(), FOUND)].into(),
         service,
         think: Duration::from_millis(1),
         hit_ratio: 1.0,
         miss: Duration::ZERO,
     };
-    for questions in [Questions::A.and_https(), Questions::AAndAaaa.and_https()] {
-        for service in [Some(Service::h3()), None] {
+    for questions in [QueryTypes::A.and_https(), QueryTypes::AAndAaaa.and_https()] {
+        for service in [Some(HttpsRecord::h3()), None] {
             let (told, server) = (service.clone(), offers(service));
             ask_of(server, LossModel::NONE, Retry::Chrome, questions, |resolver| async move {
                 let found = resolver.look_up("www.example.test").await.unwrap();
@@ -150,16 +153,16 @@ fn how_a_host_is_spoken_to_is_asked_beside_its_address() {
 
 #[test]
 fn an_address_waits_a_little_for_what_else_was_asked() {
-    let server = Recursive {
+    let server = RecursiveResolver {
         zone: [("www.example.test".to_owned(), FOUND)].into(),
-        service: Some(Service::h3()),
+        service: Some(HttpsRecord::h3()),
         think: Duration::from_millis(1),
         hit_ratio: 1.0,
         miss: Duration::ZERO,
     };
     // Of the queries for A and HTTPS the second is lost.
     let loss = LossModel::Listed(Arc::new(DropList::from_text("list", "2").unwrap()));
-    ask_of(server, loss, Retry::Chrome, Questions::AAndHttps, |resolver| async move {
+    ask_of(server, loss, Retry::Chrome, QueryTypes::AAndHttps, |resolver| async move {
         let found = resolver.look_up("www.example.test").await.unwrap();
         assert_eq!((found.address, found.service), (FOUND, None));
         // A fifth of 101 ms later.

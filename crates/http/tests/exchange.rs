@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use common::any::{listen, open};
 use common::{Echo, in_world, scripted};
-use farlink_http::Failure;
-use farlink_http::client::{Connection, Incoming, Opening, Protocol};
+use farlink_http::RequestError;
+use farlink_http::client::{ClientConnection, Incoming, Opening, Protocol};
 use farlink_http::server::{Acceptor, Body, BodyError, RequestBody};
 use http::Request;
 use tls::Security;
@@ -55,18 +55,18 @@ async fn gather(body: &mut impl Body) -> Result<Vec<u8>, BodyError> {
 }
 
 async fn exchange(
-    connection: Connection,
+    connection: ClientConnection,
     method: &str,
     path: &str,
     body: Option<RequestBody>,
-) -> (u16, Option<u64>, Vec<u8>, Option<Connection>) {
+) -> (u16, Option<u64>, Vec<u8>, Option<ClientConnection>) {
     let answer = connection.exchange(&request(method, path), body).await.expect("an answer");
     let Incoming { head, length, mut body } = answer;
     let gathered = gather(&mut body).await.expect("a whole body");
     (head.status().as_u16(), length, gathered, body.into_connection())
 }
 
-fn on_each_protocol(test: impl AsyncFn(Connection)) {
+fn on_each_protocol(test: impl AsyncFn(ClientConnection)) {
     for protocol in [Protocol::H1, Protocol::H2] {
         in_world(async {
             let server = listen(Echo, Acceptor::new(Security::None));
@@ -112,7 +112,7 @@ fn a_request_whose_body_breaks_off_fails() {
         let source = Pieces { left: 3, is_ready: false, breaks: true };
         let body = RequestBody::new(Box::new(source), Some(5_000));
         let failed = connection.exchange(&request("POST", "/body"), Some(body)).await;
-        assert!(matches!(failed, Err(Failure::Unsendable(_))), "{:?}", failed.err());
+        assert!(matches!(failed, Err(RequestError::Unsendable(_))), "{:?}", failed.err());
     });
 }
 
@@ -147,7 +147,7 @@ fn answers_of_http1_that_are_none_are_told_apart() {
     for (answer, is_unanswered) in [("", true), ("HTTP/1.1 200", false), ("\0\r\n\r\n", false)] {
         in_world(async {
             let failed = scripted(answer).await.exchange(&request("GET", "/"), None).await.err();
-            let unanswered = matches!(failed, Some(Failure::Unanswered(_)));
+            let unanswered = matches!(failed, Some(RequestError::Unanswered(_)));
             assert_eq!(unanswered, is_unanswered, "{answer}: {failed:?}");
         });
     }

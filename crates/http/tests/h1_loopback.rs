@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::{Echo, fetch, in_world, listen};
-use farlink_http::Failure;
+use farlink_http::RequestError;
 use farlink_http::h1::server::{Ended, Settings};
 use http::Request;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -242,9 +242,9 @@ fn a_client_says_how_it_failed() {
             let mut client = common::scripted(answer).await;
             let failure = fetch(&mut client, &get("/")).await.unwrap_err();
             match (reusable, &failure) {
-                (None, Failure::Unanswered(_))
-                | (Some("broke"), Failure::Broken(_))
-                | (Some("protocol"), Failure::Protocol(_)) => {}
+                (None, RequestError::Unanswered(_))
+                | (Some("broke"), RequestError::Broken(_))
+                | (Some("protocol"), RequestError::Protocol(_)) => {}
                 _ => panic!("{answer:?} gave {failure:?}"),
             }
             assert!(!client.is_reusable());

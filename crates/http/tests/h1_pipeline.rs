@@ -14,12 +14,12 @@ use farlink_http::h1::client::Settings;
 use farlink_http::h1::pipeline::Pipeline;
 use farlink_http::h1::server::{self, Core, serve};
 use farlink_http::wheel::Wheel;
-use farlink_http::{Failure, Priority};
+use farlink_http::{Priority, RequestError};
 use http::Request;
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::Time;
-use world::sim::Plan;
+use world::sim::SimPlan;
 use world::{TcpListener, TcpStream};
 
 const SERVER: &str = "10.0.0.2:80";
@@ -32,7 +32,7 @@ where
     S: Future<Output = ()> + 'static,
 {
     let network = Network::parse("rtt=100ms,down=100mbit,up=100mbit,queue=1000pkt").unwrap();
-    let mut plan = Plan::new(chance::Source::new(1, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
     let address: SocketAddr = SERVER.parse().unwrap();
     let near = plan.node("10.0.0.1".parse().unwrap(), Arc::clone(&tcp));
@@ -63,7 +63,7 @@ async fn connect() -> Pipeline<TcpStream> {
 async fn fetch_all(
     pipeline: &Pipeline<TcpStream>,
     targets: &[&str],
-) -> Vec<(Result<Seen, Failure>, Time)> {
+) -> Vec<(Result<Seen, RequestError>, Time)> {
     let fetch = |target: &&str| {
         let request = Request::get(format!("http://a{target}")).body(Bytes::new()).unwrap();
         let pipeline = pipeline.clone();
@@ -122,11 +122,11 @@ async fn scripted(mut stream: TcpStream, answer: &str) {
 
 /// The outcomes of three requests: `ok`, or the failure.
 fn fates(answer: String) -> (Vec<&'static str>, bool) {
-    let fate = |(result, _): &(Result<Seen, Failure>, Time)| match result {
+    let fate = |(result, _): &(Result<Seen, RequestError>, Time)| match result {
         Ok(_) => "ok",
-        Err(Failure::Unanswered(_)) => "unanswered",
-        Err(Failure::Broken(_)) => "broken",
-        Err(Failure::Protocol(_)) => "protocol",
+        Err(RequestError::Unanswered(_)) => "unanswered",
+        Err(RequestError::Broken(_)) => "broken",
+        Err(RequestError::Protocol(_)) => "protocol",
         Err(_) => "other",
     };
     simulate(
@@ -171,7 +171,7 @@ fn a_request_that_is_given_up_ends_the_connection_for_those_behind() {
             let behind = world::spawn(ask("/1"));
             assert!(first.await.is_err(), "it was to be given up");
             let behind = behind.await;
-            (matches!(behind, Err(Failure::Unanswered(_))), pipeline.is_usable())
+            (matches!(behind, Err(RequestError::Unanswered(_))), pipeline.is_usable())
         },
         echo,
     );

@@ -15,13 +15,13 @@ use farlink_http::wheel::Wheel;
 use http::Request;
 use net::Network;
 use units::Time;
-use world::sim::Plan;
+use world::sim::SimPlan;
 use world::{TcpListener, TcpStream};
 
 #[test]
 fn an_idle_connection_is_closed_in_its_time_and_not_before() {
     let network = Network::parse("rtt=100ms,down=10mbit,up=5mbit,queue=100pkt").unwrap();
-    let mut plan = Plan::new(chance::Source::new(1, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
     let address: SocketAddr = "10.0.0.2:80".parse().unwrap();
     let client = plan.node("10.0.0.1".parse().unwrap(), Arc::clone(&tcp));

@@ -11,7 +11,7 @@ use common::hostile::*;
 use common::in_world;
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::frame::PREFACE;
-use farlink_http::server::Patient;
+use farlink_http::server::ClientTimeouts;
 use tls::Security;
 use tokio::io::AsyncReadExt;
 use world::TcpListener;
@@ -92,8 +92,8 @@ fn requests_that_are_reset_once_they_are_worked_on_end_the_connection() {
 }
 
 /// Short timeouts.
-fn impatient() -> Option<Patient> {
-    Some(Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() })
+fn impatient() -> Option<ClientTimeouts> {
+    Some(ClientTimeouts { idle_timeout: Duration::from_millis(300), ..ClientTimeouts::default() })
 }
 
 #[test]

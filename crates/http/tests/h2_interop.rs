@@ -12,7 +12,7 @@ use common::any::{fetch, fetch_all, get, listen, open, post};
 use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
-use tls::{Chain, Identity, Security};
+use tls::{ChainKind, Identity, Security};
 
 const ALL: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
 
@@ -57,7 +57,7 @@ fn acceptor(security: Security) -> Acceptor {
     let tls = security.version().map(|version| {
         let protocols = [Protocol::H2, Protocol::H1];
         let settings = tls::Settings::default();
-        tls::Server::new(&settings, version, Identity::Rsa2048, Chain::Whole, &protocols)
+        tls::Server::new(&settings, version, Identity::Rsa2048, ChainKind::Whole, &protocols)
     });
     Acceptor { tls, ..Acceptor::new(Security::None) }
 }
@@ -173,7 +173,7 @@ fn node_as_server() {
             let seen = fetch(&mut connection, &post("/body", vec![1; 500_000])).await.unwrap();
             assert_eq!((seen.body.as_slice(), seen.sent_body), (&b"500000"[..], 500_000));
             let failed = fetch(&mut connection, &get("/reset")).await;
-            assert!(matches!(failed, Err(farlink_http::Failure::Refused(_))), "{failed:?}");
+            assert!(matches!(failed, Err(farlink_http::RequestError::Refused(_))), "{failed:?}");
             assert_eq!(fetch(&mut connection, &get("/goaway")).await.unwrap().status, 200);
             while connection.is_reusable() {
                 world::sleep(Duration::from_millis(1)).await;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use common::any::{fetch, fetch_all, get, listen, open, post};
 use common::{Echo, Patterns, in_world, pattern};
-use farlink_http::client::{self, Connection, OpenError, Opening, Protocol};
+use farlink_http::client::{self, ClientConnection, OpenError, Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::{Answer, Failure, Handler, Reply, RequestHead};
+use farlink_http::{Answer, Handler, Reply, RequestError, RequestHead};
 use http::{HeaderMap, Request, StatusCode};
-use tls::{Chain, ClientSessions, Identity, Security, Version};
+use tls::{ChainKind, ClientSessions, Identity, Security, Version};
 use world::TcpStream;
 
 const ALL: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
@@ -116,7 +116,10 @@ fn heads_and_statuses() {
         let seen = fetch(&mut connection, &get("/5")).await.unwrap();
         assert!(seen.sent_head < first && seen.sent_head < 20, "{first}, then {seen:?}");
         let relative = Request::builder().uri("/x").body(Bytes::new()).unwrap();
-        assert!(matches!(fetch(&mut connection, &relative).await, Err(Failure::Unsendable(_))));
+        assert!(matches!(
+            fetch(&mut connection, &relative).await,
+            Err(RequestError::Unsendable(_))
+        ));
         assert!(connection.is_reusable());
     });
 }
@@ -171,7 +174,7 @@ fn what_cannot_be_agreed_on_is_an_error() {
         let settings = tls::Settings::default();
         let identity = Identity::Rsa2048;
         let h1_only =
-            tls::Server::new(&settings, Version::Tls13, identity, Chain::Leaf, &[Protocol::H1]);
+            tls::Server::new(&settings, Version::Tls13, identity, ChainKind::Leaf, &[Protocol::H1]);
         acceptor.tls = Some(h1_only);
         let server = listen(Echo, acceptor);
         let opening =
@@ -206,7 +209,7 @@ fn a_client_that_leaves_early_ends_its_stream_and_then_the_connection() {
 }
 
 /// An h2 server that ends as `end` says after its first response.
-async fn abrupt(end: End) -> Connection {
+async fn abrupt(end: End) -> ClientConnection {
     let listener = world::TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
     drop(world::spawn(async move {
@@ -259,13 +262,16 @@ fn ends_are_told_as_what_they_are() {
                     world::sleep(Duration::from_millis(1)).await;
                 }
                 let failed = fetch(&mut connection, &get("/")).await;
-                assert!(matches!(failed, Err(Failure::Refused(_) | Failure::Unanswered(_))));
+                assert!(matches!(
+                    failed,
+                    Err(RequestError::Refused(_) | RequestError::Unanswered(_))
+                ));
                 return;
             }
             let failed = fetch(&mut connection, &get("/")).await.expect_err("it failed");
             match end {
-                End::Close => assert!(matches!(failed, Failure::Unanswered(_)), "{failed:?}"),
-                _ => assert!(matches!(failed, Failure::Refused(_)), "{failed:?}"),
+                End::Close => assert!(matches!(failed, RequestError::Unanswered(_)), "{failed:?}"),
+                _ => assert!(matches!(failed, RequestError::Refused(_)), "{failed:?}"),
             }
             assert_eq!(connection.is_reusable(), end != End::Close);
         });
@@ -286,7 +292,7 @@ fn what_is_no_http2_is_told_as_such() {
         let opening = Opening::new(address, "any.farlink.test", Security::None, Protocol::H2);
         let mut connection = open(opening).await;
         let failed = fetch(&mut connection, &get("/")).await.expect_err("it failed");
-        assert!(matches!(failed, Failure::Protocol(_)), "{failed:?}");
+        assert!(matches!(failed, RequestError::Protocol(_)), "{failed:?}");
         assert!(!connection.is_reusable());
     });
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use common::any::{fetch, fetch_all, get, open, post};
 use common::{Echo, assert_repeats, in_world};
-use farlink_http::client::{self, Connection, OpenError, Opening, Protocol};
+use farlink_http::client::{self, ClientConnection, OpenError, Opening, Protocol};
 use farlink_http::h3::settings;
 use farlink_http::h3::{Acceptor, Listener};
 use net::{LinkConfig, LossModel, QueueLimit};
 use quic::Transport;
 use tls::{ClientSessions, Randomness, Security};
 use units::{BitsPerSec, Time};
-use world::report::{Endpoint, Report};
-use world::sim::{NodeId, Plan};
+use world::report::{Endpoint, WorldReport};
+use world::sim::{NodeId, SimPlan};
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 1, 1)), 443);
@@ -28,8 +28,8 @@ fn link() -> LinkConfig {
     LinkConfig::new(BitsPerSec::mbit(10), Duration::from_millis(50), QueueLimit::Packets(100))
 }
 
-fn plan_over(down: LinkConfig) -> (Plan, NodeId, NodeId) {
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+fn plan_over(down: LinkConfig) -> (SimPlan, NodeId, NodeId) {
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let (up, down) = (plan.link("up", link()), plan.link("down", down));
@@ -63,7 +63,7 @@ fn opening(address: SocketAddr, transport: Transport) -> Opening {
 
 /// Runs `main` on a client whose server speaks HTTP/3.
 fn simulate<F: Future + 'static>(
-    (mut plan, client, server): (Plan, NodeId, NodeId),
+    (mut plan, client, server): (SimPlan, NodeId, NodeId),
     transport: Transport,
     main: F,
 ) -> F::Output {
@@ -75,7 +75,7 @@ fn simulate<F: Future + 'static>(
 }
 
 /// Fetches 100 objects of 10,000 bytes at once.
-async fn page(transport: Transport) -> (Time, Report) {
+async fn page(transport: Transport) -> (Time, WorldReport) {
     let connection = open(opening(SERVER, transport)).await;
     let requests = (0..100).map(|_| get("/10000")).collect();
     for seen in fetch_all(&connection, requests).await {
@@ -169,7 +169,7 @@ fn without_early_data_a_resumed_connection_takes_two_round_trips() {
 }
 
 /// Sizes, methods, statuses, bodies both ways.
-async fn converse(connection: &mut Connection) {
+async fn converse(connection: &mut ClientConnection) {
     for size in [0, 1, 63, 64, 16_383, 16_384, 1_000_000] {
         let seen = fetch(connection, &get(&format!("/{size}"))).await.unwrap();
         assert_eq!((seen.status, seen.body.len()), (200, size));
@@ -237,7 +237,7 @@ fn losses_are_repaired_and_told() {
 }
 
 /// The report of one 3 MB response on a path with a queue of 250 packets.
-fn bulk(transport: Transport) -> Report {
+fn bulk(transport: Transport) -> WorldReport {
     let mut stage = plan_over(LinkConfig { queue: QueueLimit::Packets(250), ..link() });
     stage.0.record_series();
     simulate(stage, transport.clone(), async move {
@@ -247,14 +247,14 @@ fn bulk(transport: Transport) -> Report {
     })
 }
 
-fn server_of(report: &Report) -> &Endpoint {
+fn server_of(report: &WorldReport) -> &Endpoint {
     report.endpoints.iter().find(|end| !end.active).unwrap()
 }
 
 #[test]
 fn the_matched_window_begins_as_tcp_s_and_leaves_slow_start_by_hystart() {
     let [deployed, matched] = arms().map(|(_, transport)| bulk(transport));
-    let first = |report: &Report| server_of(report).series[0].stats.clone();
+    let first = |report: &WorldReport| server_of(report).series[0].stats.clone();
     // 14,480 bytes in packets of 1,200, and 12,000.
     assert_eq!((first(&matched).cwnd, first(&matched).ssthresh), (12, None));
     assert_eq!((first(&deployed).cwnd, first(&deployed).ssthresh), (10, None));
@@ -270,7 +270,7 @@ fn the_matched_window_begins_as_tcp_s_and_leaves_slow_start_by_hystart() {
 #[test]
 fn bytes_repeat_with_seeded_randomness() {
     let seen = |seed| {
-        let source = chance::Source::new(seed, 0);
+        let source = chance::RandomSource::new(seed, 0);
         let seeded = |end| tls::Settings {
             randomness: Randomness::Seeded(source.stream(end)),
             ..tls::Settings::default()
@@ -311,7 +311,7 @@ async fn moving_page(
     for seen in fetch_all(&connection, requests).await {
         assert_eq!(seen.unwrap().body.len(), 10_000);
     }
-    let Connection::H3(handle) = &connection else { panic!("it is HTTP/3") };
+    let ClientConnection::H3(handle) = &connection else { panic!("it is HTTP/3") };
     (world::now().since(began), handle.path_challenges())
 }
 
@@ -342,7 +342,7 @@ fn a_client_that_moves_is_followed() {
         fetch(&mut connection, &get("/10000")).await.unwrap();
         world::sleep(Duration::from_millis(400)).await;
         assert_eq!(fetch(&mut connection, &get("/300000")).await.unwrap().body.len(), 300_000);
-        let Connection::H3(handle) = &connection else { panic!("it is HTTP/3") };
+        let ClientConnection::H3(handle) = &connection else { panic!("it is HTTP/3") };
         assert!(handle.path_challenges() > 0);
     });
 }

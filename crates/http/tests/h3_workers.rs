@@ -28,7 +28,7 @@ fn serve(
     let (tell, told) = mpsc::channel();
     let acceptor = acceptor.clone();
     let thread = thread::spawn(move || {
-        let config = world::real::Config::new(chance::Source::new(u64::from(worker), 0));
+        let config = world::real::Config::new(chance::RandomSource::new(u64::from(worker), 0));
         let main = async {
             let listener = Listener::join(address, &acceptor, (&steering, worker)).unwrap();
             tell.send(listener.local_addr()).unwrap();

@@ -15,8 +15,8 @@ use http::Request;
 use net::{LinkConfig, QueueLimit};
 use tls::Security;
 use units::{BitsPerSec, Time};
-use world::report::{Endpoint, Held};
-use world::sim::Plan;
+use world::report::{Endpoint, HeldBytes};
+use world::sim::SimPlan;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), 443);
@@ -54,13 +54,13 @@ impl Exchange {
         let mut config = tcp::Config::default();
         config.send_buffer = config.send_buffer.fixed(self.send_buffer_bytes);
         let tcp = Arc::new(config);
-        let mut plan = Plan::new(chance::Source::new(7, 0));
+        let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
         if records {
             plan.record_series();
         }
         let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
         let (half, queue) = (Duration::from_millis(50), QueueLimit::Packets(2_000));
-        let link = |name: &str, plan: &mut Plan| {
+        let link = |name: &str, plan: &mut SimPlan| {
             plan.link(name, LinkConfig::new(BitsPerSec::mbit(1), half, queue))
         };
         let (up, down) = (link("up", &mut plan), link("down", &mut plan));
@@ -96,12 +96,12 @@ impl Exchange {
 
 /// Bytes that a socket had accepted by the end of an instant.
 fn taken(end: &Endpoint, at: Time) -> u64 {
-    let stats = |sample: &tcp::Sample| sample.stats.bytes_sent + sample.stats.unsent_bytes;
+    let stats = |sample: &tcp::SenderSample| sample.stats.bytes_sent + sample.stats.unsent_bytes;
     end.series.iter().take_while(|sample| sample.at <= at).last().map_or(0, stats)
 }
 
 /// The most bytes in a layer.
-fn most(end: &Endpoint, layer: impl Fn(&Held) -> u64) -> u64 {
+fn most(end: &Endpoint, layer: impl Fn(&HeldBytes) -> u64) -> u64 {
     end.held.iter().map(layer).max().unwrap_or(0)
 }
 
@@ -116,7 +116,7 @@ fn assert_conserved(end: &Endpoint, exchange: &Exchange) {
     let first = end.held.first().expect("something was held").at;
     let before = taken(end, Time::from_nanos(first.as_nanos() - 1));
     let total =
-        |held: &Held| held.application_bytes + held.tls_bytes + taken(end, held.at) - before;
+        |held: &HeldBytes| held.application_bytes + held.tls_bytes + taken(end, held.at) - before;
     let totals: Vec<u64> = end.held.iter().map(total).collect();
     // A head; a frame head for each 16 KB of HTTP/2; less than 30 bytes for each record of a few KB.
     let most = BODY + 200 + BODY / 16_000 * 9 + if *security == Security::None { 0 } else { 3_900 };

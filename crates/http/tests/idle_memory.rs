@@ -18,7 +18,7 @@ fn start(security: Security) -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         watch();
-        let config = world::real::Config::new(chance::Source::new(1, 0));
+        let config = world::real::Config::new(chance::RandomSource::new(1, 0));
         world::real::run(config, async move {
             let server = any::listen(Echo, Acceptor::new(security));
             tell.send(server.address).expect("the test waits");

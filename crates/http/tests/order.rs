@@ -10,13 +10,13 @@ use std::time::Duration;
 use common::Echo;
 use common::any::{get, listen_on, open};
 use farlink_http::client::{Opening, Protocol};
-use farlink_http::h2::{Shape, settings};
+use farlink_http::h2::{DependencyShape, settings};
 use farlink_http::server::Acceptor;
 use farlink_http::{Priority, Progress, Scheduler};
 use net::{LinkConfig, QueueLimit};
 use tls::Security;
 use units::{BitsPerSec, Time};
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), 443);
@@ -26,7 +26,7 @@ fn simulate<T: 'static>(
     acceptor: impl FnOnce() -> Acceptor + 'static,
     page: impl Future<Output = T> + 'static,
 ) -> T {
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let half = Duration::from_millis(50);
@@ -55,7 +55,7 @@ impl Progress for Whole {
 /// Completion time of a style sheet requested after 50 images of 20 KB; the client signals its tree and, by fields, its urgencies.
 fn style_sheet(
     scheduler: Scheduler,
-    dependencies: Option<Shape>,
+    dependencies: Option<DependencyShape>,
     fields: [&'static str; 2],
 ) -> f64 {
     let acceptor = move || {
@@ -97,7 +97,7 @@ fn what_is_said_is_heeded_by_who_reads_it() {
     let first = [
         (Scheduler::Strict, None, SAID),
         (Scheduler::Rfc9218, None, SAID),
-        (Scheduler::Tree, Some(Shape::Chain), UNSAID),
+        (Scheduler::Tree, Some(DependencyShape::Chain), UNSAID),
     ];
     for (scheduler, tree, fields) in first {
         let at = style_sheet(scheduler, tree, fields);
@@ -105,10 +105,10 @@ fn what_is_said_is_heeded_by_who_reads_it() {
     }
     // 1 MB takes 4 s. Schedulers that ignore signals, and those that get none, do not prefer the sheet.
     let last = [
-        (Scheduler::Fifo, Some(Shape::Chain), SAID),
-        (Scheduler::RoundRobin, Some(Shape::Chain), SAID),
-        (Scheduler::Strict, Some(Shape::Chain), UNSAID),
-        (Scheduler::Rfc9218, Some(Shape::Chain), UNSAID),
+        (Scheduler::Fifo, Some(DependencyShape::Chain), SAID),
+        (Scheduler::RoundRobin, Some(DependencyShape::Chain), SAID),
+        (Scheduler::Strict, Some(DependencyShape::Chain), UNSAID),
+        (Scheduler::Rfc9218, Some(DependencyShape::Chain), UNSAID),
         (Scheduler::Tree, None, SAID),
     ];
     for (scheduler, tree, fields) in last {
@@ -121,7 +121,7 @@ fn what_is_said_is_heeded_by_who_reads_it() {
 fn a_weight_is_a_share() {
     // All share: the sheet's weight is 256 beside 50 images' of 147, so it has about 1/30 of the link until its 20 KB,
     // or all images, are complete.
-    let shared = style_sheet(Scheduler::Tree, Some(Shape::Flat), UNSAID);
-    let chained = style_sheet(Scheduler::Tree, Some(Shape::Chain), UNSAID);
+    let shared = style_sheet(Scheduler::Tree, Some(DependencyShape::Flat), UNSAID);
+    let chained = style_sheet(Scheduler::Tree, Some(DependencyShape::Chain), UNSAID);
     assert!(shared > chained + 1.0, "{shared:.2} s and {chained:.2} s");
 }

@@ -10,7 +10,7 @@ use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy::{PushedHead, Version};
-use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
+use farlink_http::{Answer, Handler, Priority, Push, PushFilter, RequestHead};
 use tls::Security;
 
 const PROTOCOLS: [Protocol; 4] = [
@@ -49,7 +49,11 @@ impl Pushing {
 
 /// Loads a document and then the pushed resources; returns whether a request was sent for each, and the number of
 /// requests at the server.
-fn load(protocol: Protocol, security: Security, wanted: Option<Wanted>) -> ([bool; 3], [usize; 3]) {
+fn load(
+    protocol: Protocol,
+    security: Security,
+    wanted: Option<PushFilter>,
+) -> ([bool; 3], [usize; 3]) {
     load_from(Acceptor::new(security), protocol, security, wanted)
 }
 
@@ -58,7 +62,7 @@ fn load_from(
     mut acceptor: Acceptor,
     protocol: Protocol,
     security: Security,
-    wanted: Option<Wanted>,
+    wanted: Option<PushFilter>,
 ) -> ([bool; 3], [usize; 3]) {
     let (pushing, requested) = (Pushing::default(), Rc::new(RefCell::new([false; 3])));
     let (handler, told) = (pushing.clone(), Rc::clone(&requested));
@@ -89,7 +93,7 @@ fn load_from(
 fn what_is_pushed_is_not_asked_for() {
     for protocol in PROTOCOLS {
         for security in [Security::None, Security::Tls13] {
-            let loaded = load(protocol, security, Some(Wanted::new(|_| true)));
+            let loaded = load(protocol, security, Some(PushFilter::new(|_| true)));
             assert_eq!(loaded, ([false; 3], [2, 1, 1]), "{protocol} {security}");
         }
     }
@@ -100,7 +104,7 @@ fn a_promise_of_spdy_may_hold_the_answer() {
     for version in Version::ALL {
         let mut acceptor = Acceptor::new(Security::Tls13);
         acceptor.spdy.pushed_head = PushedHead::Joined;
-        let (protocol, wanted) = (Protocol::Spdy(version), Some(Wanted::new(|_| true)));
+        let (protocol, wanted) = (Protocol::Spdy(version), Some(PushFilter::new(|_| true)));
         let loaded = load_from(acceptor, protocol, Security::Tls13, wanted);
         assert_eq!(loaded, ([false; 3], [2, 1, 1]), "{protocol}");
     }
@@ -117,7 +121,7 @@ fn a_client_that_refuses_pushes_is_promised_nothing() {
 #[test]
 fn what_is_not_wanted_is_cancelled_and_can_be_asked_for() {
     for protocol in PROTOCOLS {
-        let wanted = Wanted::new(|uri| !uri.path().starts_with("/later"));
+        let wanted = PushFilter::new(|uri| !uri.path().starts_with("/later"));
         let loaded = load(protocol, Security::Tls13, Some(wanted));
         assert_eq!(loaded, ([false, true, false], [2, 2, 1]), "{protocol}");
     }

@@ -14,10 +14,10 @@ use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::Acceptor;
 use net::{LinkConfig, QueueLimit};
-use tls::{Chain, ClientSessions, Identity, Randomness, Security, Version};
+use tls::{ChainKind, ClientSessions, Identity, Randomness, Security, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use units::{BitsPerSec, Time};
-use world::sim::{NodeId, Plan};
+use world::sim::{NodeId, SimPlan};
 use world::{TcpListener, TcpStream};
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -29,8 +29,8 @@ fn link() -> LinkConfig {
 }
 
 /// A client and a server joined by two links.
-fn plan() -> (Plan, NodeId, NodeId) {
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+fn plan() -> (SimPlan, NodeId, NodeId) {
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let (up, down) = (plan.link("up", link()), plan.link("down", link()));
@@ -190,8 +190,13 @@ fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
     let relayed = Rc::clone(&digest);
     plan.spawn(server, async move {
         let settings = tls::Settings { randomness: of_server, ..tls::Settings::default() };
-        let tls =
-            tls::Server::new(&settings, version, Identity::Ed25519, Chain::Whole, &[Protocol::H2]);
+        let tls = tls::Server::new(
+            &settings,
+            version,
+            Identity::Ed25519,
+            ChainKind::Whole,
+            &[Protocol::H2],
+        );
         listen_on(SERVER, Echo, Acceptor { tls: Some(tls), ..Acceptor::new(Security::None) });
         let listener = TcpListener::bind(SocketAddr::new(SERVER.ip(), RELAY)).unwrap();
         let (near, _) = listener.accept().await.unwrap();
@@ -217,7 +222,7 @@ fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
 #[test]
 fn seeded_randomness_makes_bytes_repeat() {
     let seeded = |seed| {
-        let source = chance::Source::new(seed, 0);
+        let source = chance::RandomSource::new(seed, 0);
         ["tls/client", "tls/server"].map(|end| Randomness::Seeded(source.stream(end)))
     };
     for version in [Version::Tls12, Version::Tls13] {

@@ -11,17 +11,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use checks::hear;
-use farlink_http::client::{self, Opening, Stage, Tunnel, TunnelBy};
+use farlink_http::client::{self, ConnectStage, Opening, Tunnel, TunnelBy};
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::socks::server::{Ended, Entry, Guard, Verdict};
-use farlink_http::socks::{Code, Destination, Event, Refusal, Version};
+use farlink_http::socks::server::{Authenticator, Ended, SocksAccessEntry, Verdict};
+use farlink_http::socks::{Code, HandshakeEvent, SocksDestination, SocksRefusal, Version};
 use farlink_http::{Answer, Handler, Reply, RequestHead};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tls::{Protocol, Security};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use world::sim::Plan;
+use world::sim::SimPlan;
 use world::{TcpListener, TcpStream};
 
 fn host() -> impl Strategy<Value = String> {
@@ -67,13 +67,13 @@ proptest! {
 
     #[test]
     fn what_a_client_asks_a_server_hears(host in host(), port in 1u16..) {
-        let destination = Destination::new(&host, port).expect("a host");
+        let destination = SocksDestination::new(&host, port).expect("a host");
         let mut handshake = client_of(&destination);
         let mut asked = Vec::new();
         handshake.next(&[], &mut asked).unwrap();
         handshake.next(&[5, 0], &mut asked).unwrap();
         let heard = hear(&asked, &[], false);
-        prop_assert_eq!(&heard.events[..], &[Event::Connect(Version::V5, destination)]);
+        prop_assert_eq!(&heard.events[..], &[HandshakeEvent::Connect(Version::V5, destination)]);
         prop_assert_eq!(&heard.sent[..], &[5, 0]);
         for number in 0..=8 {
             let code = Code::new(number).unwrap();
@@ -87,12 +87,12 @@ proptest! {
     }
 }
 
-fn client_of(destination: &Destination) -> farlink_http::socks::client::Handshake {
+fn client_of(destination: &SocksDestination) -> farlink_http::socks::client::Handshake {
     farlink_http::socks::client::Handshake::new(destination.clone())
 }
 
 fn handshake_at_answer(host: &str, port: u16) -> farlink_http::socks::client::Handshake {
-    let mut handshake = client_of(&Destination::new(host, port).unwrap());
+    let mut handshake = client_of(&SocksDestination::new(host, port).unwrap());
     handshake.next(&[], &mut Vec::new()).unwrap();
     handshake.next(&[5, 0], &mut Vec::new()).unwrap();
     handshake
@@ -102,10 +102,10 @@ const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))
 
 /// Runs `client` against a SOCKS server; also returns how the connection ended.
 fn with_server<T: 'static>(
-    entry: fn() -> Entry,
+    entry: fn() -> SocksAccessEntry,
     client: impl Future<Output = T> + 'static,
 ) -> (T, Served) {
-    let mut plan = Plan::new(chance::Source::new(1, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
     let near = plan.node([10, 0, 0, 1].into(), Arc::clone(&tcp));
     let proxy = plan.node(PROXY.ip(), tcp);
@@ -146,7 +146,7 @@ impl Handler for Tunnels {
 /// Knows the user `me` with the password `secret`.
 struct Me;
 
-impl Guard for Me {
+impl Authenticator for Me {
     fn admits(self: Rc<Self>, claim: HeaderValue, _peer: Option<SocketAddr>) -> Verdict {
         Box::pin(async move { claim == "Basic bWU6c2VjcmV0" })
     }
@@ -170,11 +170,11 @@ const GRANTED: &[u8] = &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 fn what_follows_passes_both_ways() {
     // All at once: bytes sent ahead are not lost.
     let words = [GREETING, TO_ECHO, b"and more"].concat();
-    let (heard, served) = with_server(|| Entry::Open, say(words));
+    let (heard, served) = with_server(|| SocksAccessEntry::Open, say(words));
     assert_eq!(heard, [&[5, 0][..], GRANTED, b"hello and more bye"].concat());
     assert!(matches!(served, Served::Socks(Ended::Orderly)), "{served:?}");
     let words = [&b"\x04\x01\x01\xbb\x00\x00\x00\x01\x00echo\x00"[..], b"more"].concat();
-    let (heard, _) = with_server(|| Entry::Open, say(words));
+    let (heard, _) = with_server(|| SocksAccessEntry::Open, say(words));
     assert_eq!(heard, [&[0, 90, 0, 0, 0, 0, 0, 0][..], b"hello more bye"].concat());
 }
 
@@ -183,16 +183,17 @@ fn users_come_in_by_their_password() {
     let by = |password: &[u8]| {
         let user = [&[1, 2][..], b"me", &[password.len() as u8], password].concat();
         let words = [&[5, 2, 0, 2][..], &user, TO_ECHO, b"x"].concat();
-        with_server(|| Entry::Guarded(Rc::new(Me)), say(words))
+        with_server(|| SocksAccessEntry::Guarded(Rc::new(Me)), say(words))
     };
     let (heard, _) = by(b"secret");
     assert_eq!(heard, [&[5, 2, 1, 0][..], GRANTED, b"hello x bye"].concat());
     let (heard, served) = by(b"Secret");
     assert_eq!(heard, [5, 2, 1, 1]);
-    assert!(matches!(served, Served::Socks(Ended::Refused(Refusal::User))), "{served:?}");
-    let (heard, served) = with_server(|| Entry::Guarded(Rc::new(Me)), say(GREETING.to_vec()));
+    assert!(matches!(served, Served::Socks(Ended::Refused(SocksRefusal::User))), "{served:?}");
+    let (heard, served) =
+        with_server(|| SocksAccessEntry::Guarded(Rc::new(Me)), say(GREETING.to_vec()));
     assert_eq!(heard, [5, 0xff]);
-    assert!(matches!(served, Served::Socks(Ended::Refused(Refusal::Method))), "{served:?}");
+    assert!(matches!(served, Served::Socks(Ended::Refused(SocksRefusal::Method))), "{served:?}");
 }
 
 #[test]
@@ -204,7 +205,7 @@ fn refusals_have_their_codes() {
         (b"\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00", Code::Command),
         (b"\x05\x01\x00\x09", Code::AddressType),
     ] {
-        let (heard, _) = with_server(|| Entry::Open, say([GREETING, request].concat()));
+        let (heard, _) = with_server(|| SocksAccessEntry::Open, say([GREETING, request].concat()));
         assert_eq!(heard[..4], [5, 0, 5, code as u8], "{request:?}");
     }
 }
@@ -212,7 +213,7 @@ fn refusals_have_their_codes() {
 #[test]
 fn who_does_not_speak_it_takes_it_for_bad_http() {
     let (heard, served) =
-        with_server(|| Entry::None, say([GREETING, TO_ECHO, b"\r\n\r\n"].concat()));
+        with_server(|| SocksAccessEntry::None, say([GREETING, TO_ECHO, b"\r\n\r\n"].concat()));
     assert!(heard.starts_with(b"HTTP/1.1 400"), "{heard:?}");
     assert!(matches!(served, Served::H1(_)), "{served:?}");
 }
@@ -228,12 +229,12 @@ fn connections_are_opened_through_it() {
         let failure = opened.err().map(|error| error.to_string());
         (failure, stages)
     };
-    let ((failure, stages), _) = with_server(|| Entry::Open, open("other"));
+    let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("other"));
     let failure = failure.unwrap();
     assert!(failure.contains("no tunnel to other:443"), "{failure}");
     assert!(failure.contains("not allowed by ruleset"), "{failure}");
-    assert_eq!(stages, [Stage::Reached]);
-    let ((failure, stages), _) = with_server(|| Entry::Open, open("plain"));
+    assert_eq!(stages, [ConnectStage::Reached]);
+    let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("plain"));
     assert!(failure.unwrap().contains("general SOCKS server failure"));
-    assert_eq!(stages, [Stage::Reached]);
+    assert_eq!(stages, [ConnectStage::Reached]);
 }

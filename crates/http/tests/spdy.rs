@@ -13,12 +13,12 @@ use common::{Echo, Patterns, in_world, pattern};
 use farlink_http::client::{self, OpenError, Opening, Protocol};
 use farlink_http::server::{Acceptor, Served};
 use farlink_http::spdy::{Config, Policy, Version};
-use farlink_http::{Answer, Failure, Handler, Priority, Progress, Reply, RequestHead};
+use farlink_http::{Answer, Handler, Priority, Progress, Reply, RequestError, RequestHead};
 use http::{HeaderMap, StatusCode};
 use net::{LinkConfig, QueueLimit};
 use tls::Security;
 use units::{BitsPerSec, Time};
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const SECURITIES: [Security; 3] = [Security::None, Security::Tls12, Security::Tls13];
 
@@ -153,7 +153,7 @@ fn what_is_no_spdy_is_told_as_such() {
         }));
         let mut connection = open(opening(address, Security::None, Version::V31)).await;
         let failed = fetch(&mut connection, &get("/")).await.expect_err("it failed");
-        assert!(matches!(failed, Failure::Protocol(_)), "{failed:?}");
+        assert!(matches!(failed, RequestError::Protocol(_)), "{failed:?}");
         assert!(!connection.is_reusable());
     });
 }
@@ -168,7 +168,7 @@ fn simulate<H: Handler + Send, T: 'static>(
     acceptor: impl FnOnce() -> Acceptor + 'static,
     page: impl Future<Output = T> + 'static,
 ) -> T {
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (client, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let half = Duration::from_millis(50);
@@ -208,7 +208,7 @@ fn the_first_byte_takes_its_round_trips_and_repeats() {
 fn two_megabytes(version: Version, client: Config) -> (f64, f64) {
     let meter = Rc::new(std::cell::RefCell::new(None));
     let told = Rc::clone(&meter);
-    let mut plan = Plan::new(chance::Source::new(7, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let (node, server) = (plan.node(CLIENT, Arc::clone(&tcp)), plan.node(SERVER.ip(), tcp));
     let half = Duration::from_millis(50);

@@ -15,7 +15,7 @@ use common::{Echo, in_world};
 use farlink_http::client::{Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy::{PushedHead, Version};
-use farlink_http::{Answer, Handler, Priority, Push, RequestHead, Wanted};
+use farlink_http::{Answer, Handler, Priority, Push, PushFilter, RequestHead};
 use tls::{Identity, Security};
 
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/spdy/node_modules");
@@ -137,7 +137,7 @@ fn node_as_server() {
             assert_eq!(fetch(&mut connection, &get("/9")).await.unwrap().body.len(), 9);
             // A client that accepts pushes need not request them.
             let opening = Opening::new(address, "any.farlink.test", security, protocol);
-            let wanted = Some(Wanted::new(|_| true));
+            let wanted = Some(PushFilter::new(|_| true));
             let mut connection = open(Opening { wanted, ..opening }).await;
             assert_eq!(fetch(&mut connection, &get("/push")).await.unwrap().status, 200);
             let seen = fetch(&mut connection, &get("/pushed")).await.unwrap();

@@ -16,10 +16,12 @@ use common::hostile::{
     DATA, END_HEADERS, END_STREAM, HEADERS, Hostile, PING, RST_STREAM, SETTINGS, frame,
 };
 use common::in_world;
-use farlink_http::client::{Connection, Opening, Protocol};
+use farlink_http::client::{ClientConnection, Opening, Protocol};
 use farlink_http::h2::frame::PREFACE;
 use farlink_http::h3;
-use farlink_http::server::{Acceptor, Body, BodyError, Common, Drain, Pace, Patient, RequestBody};
+use farlink_http::server::{
+    Acceptor, Body, BodyError, ClientTimeouts, Drain, Pace, RequestBody, SharedServerState,
+};
 use farlink_http::spdy::Version;
 use http::Request;
 use streams::{Notes, Streams};
@@ -46,10 +48,10 @@ struct Server {
 }
 
 impl Server {
-    fn new((protocol, security): (Protocol, Security), patience: Option<Patient>) -> Server {
+    fn new((protocol, security): (Protocol, Security), patience: Option<ClientTimeouts>) -> Server {
         let notes = Rc::new(Notes::default());
         let handler = Rc::new(Streams(Rc::clone(&notes)));
-        let common = Common { patience, ..Common::default() };
+        let common = SharedServerState { patience, ..SharedServerState::default() };
         let drain = common.drain.clone();
         let any = "127.0.0.1:0".parse().unwrap();
         let address = if protocol == Protocol::H3 {
@@ -82,7 +84,7 @@ impl Server {
         Server { address, notes, drain, protocol, security }
     }
 
-    async fn client(&self) -> Connection {
+    async fn client(&self) -> ClientConnection {
         let Server { address, protocol, security, .. } = *self;
         open(Opening::new(address, "any.farlink.test", security, protocol)).await
     }
@@ -216,8 +218,10 @@ fn a_server_that_goes_away_finishes_what_it_has() {
 fn a_client_without_a_request_is_sent_away() {
     for one in [ALL[0], ALL[1], ALL[2]] {
         in_world(async move {
-            let patient =
-                Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() };
+            let patient = ClientTimeouts {
+                idle_timeout: Duration::from_millis(300),
+                ..ClientTimeouts::default()
+            };
             let server = Server::new(one, Some(patient));
             let mut client = server.client().await;
             // Longer than that in total, and longer than a handler takes.
@@ -236,7 +240,7 @@ fn a_client_without_a_request_is_sent_away() {
 fn a_body_that_trickles_is_given_up() {
     in_world(async {
         let body_pace = Pace { grace: Duration::from_millis(200), bytes_a_second: 100 };
-        let patient = Patient { body_pace, ..Patient::default() };
+        let patient = ClientTimeouts { body_pace, ..ClientTimeouts::default() };
         let server = Server::new(ALL[0], Some(patient));
         let stream = world::TcpStream::connect(server.address).await.unwrap();
         let (mut requests, connection) = ::h2::client::handshake(stream).await.unwrap();

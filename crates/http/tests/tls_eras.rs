@@ -7,13 +7,13 @@ use common::{Echo, in_world};
 use farlink_http::client::{self, OpenError, Opening, Protocol};
 use farlink_http::server::Acceptor;
 use farlink_http::spdy;
-use tls::model::{Modelled, Start, Version};
-use tls::{Chain, ClientSessions, Identity, Records, Resumption, Security, Settings};
+use tls::model::{HandshakeStart, Modelled, Version};
+use tls::{ChainKind, ClientSessions, Identity, Records, Resumption, Security, Settings};
 
 const MODELS: [Security; 3] = [
-    Security::Modelled(Modelled { version: Version::Tls10, start: Start::Patient }),
-    Security::Modelled(Modelled { version: Version::Tls10, start: Start::False }),
-    Security::Modelled(Modelled { version: Version::Tls12, start: Start::False }),
+    Security::Modelled(Modelled { version: Version::Tls10, start: HandshakeStart::Patient }),
+    Security::Modelled(Modelled { version: Version::Tls10, start: HandshakeStart::False }),
+    Security::Modelled(Modelled { version: Version::Tls12, start: HandshakeStart::False }),
 ];
 
 /// Loads objects of many sizes over three connections of one client, with sessions from the second on.
@@ -61,7 +61,7 @@ fn keys_chains_staples_and_records_of_any_kind_work() {
         for identity in [Identity::Ed25519, Identity::Rsa2048, Identity::EcdsaP256] {
             let settings = Settings {
                 identity,
-                chain: Chain::OfBytes(5_000),
+                chain: ChainKind::OfBytes(5_000),
                 staple_bytes: 1_500,
                 records: Records::Dynamic,
                 ..Settings::default()
@@ -90,7 +90,9 @@ fn sessions_are_resumed_as_the_settings_say() {
                         Opening::new(server.address, "any.farlink.test", security, Protocol::H1);
                     let mut connection = open(opening.sessions(&sessions)).await;
                     fetch(&mut connection, &get("/10")).await.unwrap();
-                    let client::Connection::H1(connection) = connection else { panic!("HTTP/1.1") };
+                    let client::ClientConnection::H1(connection) = connection else {
+                        panic!("HTTP/1.1")
+                    };
                     resumed.push(connection.stream().is_resumed());
                 }
                 assert_eq!(resumed, [false, resumes], "{security} {resumption:?}");
@@ -116,7 +118,7 @@ fn early_data_are_answered_over_every_protocol() {
             let security = Security::Tls13;
             let opening = Opening::new(server.address, "any.farlink.test", security, Protocol::H1);
             let mut connection = open(opening.sessions(&sessions)).await;
-            if let client::Connection::H1(connection) = &connection {
+            if let client::ClientConnection::H1(connection) = &connection {
                 early.push(connection.stream().is_early());
             }
             fetch(&mut connection, &get("/10")).await.unwrap();

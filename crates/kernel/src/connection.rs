@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{setsockopt, sockopt as names};
-use tcp::{CongestionState, Sample, State, Stats, Trigger};
+use tcp::{CongestionState, SenderSample, Stats, TcpState, Trigger};
 use units::{BitsPerSec, Time};
 
 use crate::{Error, TcpInfo, sockopt};
@@ -34,22 +34,27 @@ pub fn cookie(socket: impl AsFd) -> Result<u64, Errno> {
 
 /// Time series of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Motion {
+pub struct ConnectionSeries {
     /// Its samples, in chronological order.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SenderSample>,
     /// Times of its retransmissions - a buffer of one segment or several -, if seen: a trace sees them, polls do not.
     pub retransmitted_at: Vec<Time>,
 }
 
 /// Connections, and the time series of each.
-pub type Motions = BTreeMap<Connection, Motion>;
+pub type Motions = BTreeMap<Connection, ConnectionSeries>;
 
 /// Appends `snapshot` to a connection's series, unless nothing has changed since the last one.
-pub fn note_change(series: &mut Vec<Sample>, at: Time, snapshot: &ConnectionSnapshot) {
-    let sample =
-        Sample { at, trigger: Trigger::Look, state: snapshot.state(), stats: snapshot.stats() };
-    let same =
-        |last: &Sample| last.state == sample.state && still(&last.stats) == still(&sample.stats);
+pub fn note_change(series: &mut Vec<SenderSample>, at: Time, snapshot: &ConnectionSnapshot) {
+    let sample = SenderSample {
+        at,
+        trigger: Trigger::Look,
+        state: snapshot.state(),
+        stats: snapshot.stats(),
+    };
+    let same = |last: &SenderSample| {
+        last.state == sample.state && still(&last.stats) == still(&sample.stats)
+    };
     if !series.last().is_some_and(same) {
         series.push(sample);
     }
@@ -118,19 +123,19 @@ impl ConnectionSnapshot {
     }
 
     /// State of the connection.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> TcpState {
         // `include/net/tcp_states.h`; 10 is a listener, 12 a request that no socket shows.
         match self.info.state {
-            1 => State::Established,
-            2 => State::SynSent,
-            3 | 12 => State::SynReceived,
-            4 => State::FinWait1,
-            5 => State::FinWait2,
-            6 => State::TimeWait,
-            8 => State::CloseWait,
-            9 => State::LastAck,
-            11 => State::Closing,
-            _ => State::Closed,
+            1 => TcpState::Established,
+            2 => TcpState::SynSent,
+            3 | 12 => TcpState::SynReceived,
+            4 => TcpState::FinWait1,
+            5 => TcpState::FinWait2,
+            6 => TcpState::TimeWait,
+            8 => TcpState::CloseWait,
+            9 => TcpState::LastAck,
+            11 => TcpState::Closing,
+            _ => TcpState::Closed,
         }
     }
 
@@ -169,8 +174,9 @@ impl ConnectionSnapshot {
     }
 
     fn fins_received(&self) -> u64 {
-        let received = [State::CloseWait, State::LastAck, State::Closing, State::TimeWait]
-            .contains(&self.state());
+        let received =
+            [TcpState::CloseWait, TcpState::LastAck, TcpState::Closing, TcpState::TimeWait]
+                .contains(&self.state());
         received.into()
     }
 

@@ -18,9 +18,9 @@ pub mod sockopt;
 mod tcp_info;
 mod timing;
 
-pub use connection::{Connection, Motion, Motions, cookie, note_change};
+pub use connection::{Connection, ConnectionSeries, Motions, cookie, note_change};
 pub use connection::{ConnectionSnapshot, SenderState, pin_congestion_control, sender_state};
 pub use error::Error;
-pub use settings::{IpOption, Refusal, Settings, Sysctl, UnsupportedKnob};
+pub use settings::{IpOption, KernelKnobs, Sysctl, UnsupportedKnob, UnsupportedKnobsError};
 pub use tcp_info::TcpInfo;
 pub use timing::{Alarm, give_way, monotonic};

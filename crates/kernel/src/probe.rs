@@ -185,7 +185,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Scope of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TraceScope {
     /// Connections from or to one of these ports; empty: all connections of the machine.
     pub ports: Vec<u16>,
     /// Payload of a full segment, the unit of `in_flight`.
@@ -206,7 +206,7 @@ impl Probe {
     ///
     /// # Errors
     /// If the caller is not root of the machine, or the kernel has no such tracepoints.
-    pub fn start(wanted: Wanted) -> Result<Probe, Error> {
+    pub fn start(wanted: TraceScope) -> Result<Probe, Error> {
         let segment_bytes = wanted.segment_bytes;
         let (stop, stopped) = mpsc::channel::<()>();
         let (ready, is_ready) = mpsc::channel();
@@ -258,7 +258,7 @@ struct TraceReader {
 }
 
 impl TraceReader {
-    fn start(wanted: &Wanted) -> Result<TraceReader, Error> {
+    fn start(wanted: &TraceScope) -> Result<TraceReader, Error> {
         let instance = Instance::new()?;
         let pipe = instance.pipe()?;
         instance.start(&wanted.ports)?;

@@ -16,7 +16,7 @@ mod knobs;
 
 /// Settings to apply before the first connection is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct KernelKnobs {
     sysctls: Vec<Sysctl>,
     route: Vec<IpOption>,
     link: Vec<IpOption>,
@@ -48,17 +48,17 @@ impl fmt::Display for IpOption {
     }
 }
 
-impl Settings {
+impl KernelKnobs {
     /// Settings that make the kernel behave as `config` specifies.
     ///
     /// # Errors
     /// If the kernel cannot: all knobs concerned, and the reasons.
-    pub fn for_config(config: &tcp::Config) -> Result<Settings, Refusal> {
-        let mut settings = Settings { sysctls: pinned_sysctls(), ..Settings::default() };
+    pub fn for_config(config: &tcp::Config) -> Result<KernelKnobs, UnsupportedKnobsError> {
+        let mut settings = KernelKnobs { sysctls: pinned_sysctls(), ..KernelKnobs::default() };
         let refused: Vec<UnsupportedKnob> = knobs::all()
             .filter_map(|(knob, mapping)| mapping.apply(knob, config, &mut settings).err())
             .collect();
-        if refused.is_empty() { Ok(settings) } else { Err(Refusal(refused)) }
+        if refused.is_empty() { Ok(settings) } else { Err(UnsupportedKnobsError(refused)) }
     }
 
     /// The sysctls of the namespace, each once.
@@ -227,9 +227,9 @@ const SHOWN: usize = 3;
 
 /// All knobs of a transport that the kernel lacks, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Refusal(pub Vec<UnsupportedKnob>);
+pub struct UnsupportedKnobsError(pub Vec<UnsupportedKnob>);
 
-impl fmt::Display for Refusal {
+impl fmt::Display for UnsupportedKnobsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use farlink_kernel::diag::{Diag, Follower};
 use farlink_kernel::{Connection, ConnectionSnapshot, monotonic, sockopt};
-use tcp::State;
+use tcp::TcpState;
 
 const BYTES: usize = 300_000;
 
@@ -47,7 +47,7 @@ fn a_dump_tells_what_the_sockets_tell() {
             let ours = seen.iter().find(|seen| seen.connection == connection(stream));
             let ours = ours.expect("the dump has both ends").snapshot;
             let stats = ConnectionSnapshot::of(stream).unwrap().stats();
-            assert_eq!(ours.state(), State::Established);
+            assert_eq!(ours.state(), TcpState::Established);
             assert_eq!(ours.stats().bytes_sent, stats.bytes_sent);
             assert_eq!(ours.stats().bytes_received, stats.bytes_received);
             assert_eq!(ours.stats().cwnd, stats.cwnd);
@@ -78,5 +78,5 @@ fn what_ends_between_two_looks_is_not_lost() {
     let motions = follower.finish().unwrap();
     let sample = &motions[&theirs].samples[0];
     assert_eq!(sample.stats.bytes_sent, BYTES as u64);
-    assert_eq!(sample.state, State::Closed);
+    assert_eq!(sample.state, TcpState::Closed);
 }

@@ -5,13 +5,13 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 use farlink_kernel::monotonic;
-use farlink_kernel::probe::{Probe, Wanted};
+use farlink_kernel::probe::{Probe, TraceScope};
 
 /// Set in the program that dies while it traces.
 const DOOMED: &str = "FARLINK_KERNEL_TEST_DOOMED";
 
-fn wanted(port: u16) -> Wanted {
-    Wanted { ports: vec![port], segment_bytes: 1448 }
+fn wanted(port: u16) -> TraceScope {
+    TraceScope { ports: vec![port], segment_bytes: 1448 }
 }
 
 /// Number of instances of a process. Looks from its own mount namespace, for tracefs may not be mounted.

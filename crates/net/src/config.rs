@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use units::BitsPerSec;
 
 use crate::{Handover, Handovers, Harq, LossModel, Rate};
@@ -24,7 +24,7 @@ pub struct LinkConfig {
     /// Queue management: which packets are dropped or marked while packets wait.
     pub management: Management,
     /// Scheduling among users. If each user has a queue, limit and management apply to each queue.
-    pub scheduler: Scheduler,
+    pub scheduler: LaneScheduling,
     /// Channel quality of each user.
     pub channels: Channels,
     /// Handovers of users to another cell, if any.
@@ -37,7 +37,7 @@ pub struct LinkConfig {
     /// Largest IP packet that the link carries, in bytes.
     pub mtu: u32,
     /// Emulator whose order of events and clock the link follows.
-    pub emulator: Emulator,
+    pub emulator: EmulatorModel,
     /// Repetitions on the link of an LTE cell; set by the radio, not by a setting of the link.
     pub harq: Option<Harq>,
     /// Extra delay of each packet by the nuisance model.
@@ -54,21 +54,21 @@ impl LinkConfig {
             reorder: Reorder::Never,
             queue,
             management: Management::DropTail,
-            scheduler: Scheduler::Fifo,
+            scheduler: LaneScheduling::Fifo,
             channels: Channels::default(),
             handover: None,
             loss: LossModel::NONE,
             duplicate: 0.0,
             mtu: DEFAULT_MTU_BYTES,
-            emulator: Emulator::Farlink,
+            emulator: EmulatorModel::Farlink,
             harq: None,
             processing_jitter: ProcessingJitter::None,
         }
     }
 
     /// Handovers of a user, if any; users that share one queue are handed over together.
-    pub fn handovers(&self, source: Source, user: u32) -> Option<Handovers> {
-        let user = if self.scheduler == Scheduler::Fifo { 0 } else { user };
+    pub fn handovers(&self, source: RandomSource, user: u32) -> Option<Handovers> {
+        let user = if self.scheduler == LaneScheduling::Fifo { 0 } else { user };
         self.handover.map(|config| Handovers::of(config, source, user))
     }
 
@@ -208,7 +208,7 @@ pub enum Reorder {
 
 /// Emulator whose order of events and clock a link follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emulator {
+pub enum EmulatorModel {
     /// Exact: loss, queue, serialisation, delay, each to the nanosecond.
     Farlink,
     /// Dummynet of FreeBSD and its Linux port (`ipfw3`): the same order, in ticks.
@@ -222,7 +222,7 @@ pub enum Emulator {
     Netem,
 }
 
-impl Emulator {
+impl EmulatorModel {
     /// Dummynet's tick at its `hz` of 1000.
     pub(crate) const DEFAULT_TICK: Duration = Duration::from_millis(1);
 
@@ -232,9 +232,9 @@ impl Emulator {
     /// Default queue limit of the emulator, if it has one: 50 slots (dummynet), 1000 packets (netem).
     pub(crate) fn default_queue(self) -> Option<QueueLimit> {
         match self {
-            Emulator::Farlink => None,
-            Emulator::Dummynet { .. } => Some(QueueLimit::Packets(50)),
-            Emulator::Netem => Some(QueueLimit::Packets(1000)),
+            EmulatorModel::Farlink => None,
+            EmulatorModel::Dummynet { .. } => Some(QueueLimit::Packets(50)),
+            EmulatorModel::Netem => Some(QueueLimit::Packets(1000)),
         }
     }
 }
@@ -274,7 +274,7 @@ impl fmt::Display for QueueLimit {
 
 /// Scheduler among users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scheduler {
+pub enum LaneScheduling {
     /// The oldest: one queue for all users.
     #[default]
     Fifo,

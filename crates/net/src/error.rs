@@ -10,7 +10,7 @@ use crate::{CellError, DropListError, RadioError, TraceError};
 
 /// Reasons why a text is not a network. Each message says what to write instead.
 #[derive(Debug, Error)]
-pub enum SpecError {
+pub enum NetworkSpecError {
     /// Neither a profile's name nor a list of settings.
     #[error(
         "there is no network `{name}`{}; `farlink networks` lists them, or describe one: rtt=100ms,down=10mbit,up=5mbit",
@@ -26,7 +26,7 @@ pub enum SpecError {
     #[error("{place}: a network has no setting `{key}`{} (settings: {known})", Suggestion(.nearest))]
     UnknownKey {
         /// Its position.
-        place: Place,
+        place: SettingOrigin,
         /// The input.
         key: String,
         /// Most similar known key.
@@ -38,7 +38,7 @@ pub enum SpecError {
     #[error("{place}: `{key}` is set twice")]
     Twice {
         /// Position of the second.
-        place: Place,
+        place: SettingOrigin,
         /// The setting.
         key: String,
     },
@@ -46,7 +46,7 @@ pub enum SpecError {
     #[error("{place}: `{text}` is not of the form key=value, for example rtt=100ms")]
     NotASetting {
         /// Its position.
-        place: Place,
+        place: SettingOrigin,
         /// The input.
         text: String,
     },
@@ -54,7 +54,7 @@ pub enum SpecError {
     #[error("{place}: {key}: {reason}")]
     BadValue {
         /// Its position.
-        place: Place,
+        place: SettingOrigin,
         /// The setting.
         key: String,
         /// The reason, and the accepted form.
@@ -96,7 +96,7 @@ pub enum SpecError {
     #[error("{place}: not valid TOML: {reason}")]
     Toml {
         /// Position at which the parser stopped.
-        place: Place,
+        place: SettingOrigin,
         /// Its message.
         reason: String,
     },
@@ -170,7 +170,7 @@ pub enum ValueError {
 
 /// A position in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SettingOrigin {
     /// In a list of settings on a command line.
     Typed,
     /// In a file. Lines and columns (in characters) count from 1.
@@ -184,13 +184,13 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl SettingOrigin {
     /// Path of the file that is called `name` at this place: relative to the file in which the name stands, or to the
     /// working directory.
     pub(crate) fn relative(&self, name: &str) -> PathBuf {
         match self {
-            Place::Typed => PathBuf::from(name),
-            Place::File { name: file, .. } => match Path::new(file).parent() {
+            SettingOrigin::Typed => PathBuf::from(name),
+            SettingOrigin::File { name: file, .. } => match Path::new(file).parent() {
                 Some(folder) => folder.join(name),
                 None => PathBuf::from(name),
             },
@@ -198,11 +198,11 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Typed => f.write_str("network"),
-            Place::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
+            SettingOrigin::Typed => f.write_str("network"),
+            SettingOrigin::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
         }
     }
 }

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use units::Time;
 
 /// Interval and cost of a device's handovers.
@@ -30,7 +30,7 @@ pub struct Handover {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handovers {
     config: Handover,
-    source: Source,
+    source: RandomSource,
     user: u32,
     /// Beginning of the first handover.
     phase: Duration,
@@ -47,7 +47,7 @@ pub struct Interruption {
 
 impl Handovers {
     /// Handovers of `user`, each from its own random stream, so that it depends on nothing but its number.
-    pub fn of(config: Handover, source: Source, user: u32) -> Handovers {
+    pub fn of(config: Handover, source: RandomSource, user: u32) -> Handovers {
         let phase = source.stream(&format!("handover/{user}/phase")).span(config.every);
         Handovers { config, source, user, phase }
     }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn they_are_evenly_spaced_and_differ_by_user_and_number() {
-        let of = |user| Handovers::of(config(), Source::new(1, 0), user);
+        let of = |user| Handovers::of(config(), RandomSource::new(1, 0), user);
         let until = Time::from_millis(600_000);
         let all: Vec<_> = of(0).between(Time::ZERO, until).collect();
         assert_eq!(all.len(), 10);
@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_instant_is_within_one_or_before_the_next(seed in any::<u64>(), at in 0..10_000_000_000_000u64) {
-            let handovers = Handovers::of(config(), Source::new(seed, 0), 3);
+            let handovers = Handovers::of(config(), RandomSource::new(seed, 0), 3);
             let at = Time::from_nanos(at);
             prop_assert!(handovers.next_after(at) > at);
             if let Some(one) = handovers.at(at) {

@@ -31,10 +31,10 @@ mod trace;
 
 pub use cell::{CellError, CellShare, parse_rate};
 pub use config::{
-    Channels, Codel, Emulator, Jitter, JitterShape, LinkConfig, Management, Pie, ProcessingJitter,
-    ProportionalFair, QueueLimit, Reorder, Scheduler,
+    Channels, Codel, EmulatorModel, Jitter, JitterShape, LaneScheduling, LinkConfig, Management,
+    Pie, ProcessingJitter, ProportionalFair, QueueLimit, Reorder,
 };
-pub use error::{Place, SpecError, ValueError};
+pub use error::{NetworkSpecError, SettingOrigin, ValueError};
 pub use handover::{Handover, Handovers, Interruption};
 pub use link::{Admission, DropCause, Link};
 pub use loss::{DropList, DropListError, GilbertElliott, LossModel, TimedGilbertElliott};
@@ -42,11 +42,11 @@ pub use network::{Description, Hop, Network, QueueSetting};
 pub use packet::{Delivered, DroppedPacket, Packet};
 pub use profiles::{Profiles, profiles};
 pub use radio::{
-    Cause, Dama, Drx, Energy, Fach, Harq, Leo, Lte, Power, Preset, Radio, RadioConfig, RadioError,
-    RadioState, ReleasedPacket, SchedulingRequest, StateEnergy, Stay, Technology, Transition, Umts,
-    Way, Wifi, radios,
+    Dama, Drx, Energy, Fach, Harq, Leo, Lte, Power, Preset, Radio, RadioConfig, RadioDirection,
+    RadioError, RadioState, RadioStay, ReleasedPacket, SchedulingRequest, StateEnergy, Technology,
+    Transition, TransitionCause, Umts, Wifi, radios,
 };
 pub use server::Rate;
 pub use spec::{is_setting, parse_rtt};
-pub use stats::{LinkStats, Nanos, Spread};
+pub use stats::{DelaySpread, LinkStats, Nanos};
 pub use trace::{Direction, RateUnit, Trace, TraceError, TraceOptions};

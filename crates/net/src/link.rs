@@ -8,13 +8,15 @@
 
 use std::time::Duration;
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use units::Time;
 
 use crate::loss::LossProcess;
 use crate::propagation::{DelayLine, Propagation};
 use crate::queue::{DroppedPackets, QueueDepth, Queued};
-use crate::{Delivered, DroppedPacket, Emulator, LinkConfig, LinkStats, Packet, ProcessingJitter};
+use crate::{
+    Delivered, DroppedPacket, EmulatorModel, LinkConfig, LinkStats, Packet, ProcessingJitter,
+};
 
 mod emulators;
 mod fifo;
@@ -74,19 +76,19 @@ pub enum DropCause {
 /// Delays of the nuisance model.
 struct Processing {
     jitter: ProcessingJitter,
-    stream: Stream,
+    stream: RandomStream,
 }
 
 /// Decides which packets are duplicated.
 struct Duplication {
     probability: f64,
-    stream: Stream,
+    stream: RandomStream,
 }
 
 impl<P: Clone + Send + 'static> Link<P> {
     /// Creates an idle link. Its random streams are `link/NAME/loss` and so on, one per purpose, so that draws of one
     /// direction shift nothing in the other.
-    pub fn new(config: LinkConfig, source: &Source, name: &str) -> Link<P> {
+    pub fn new(config: LinkConfig, source: &RandomSource, name: &str) -> Link<P> {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         Link {
             mtu: config.mtu,
@@ -313,14 +315,14 @@ impl<P> Link<P> {
 }
 
 impl<P: Send + 'static> LinkCarrier<P> {
-    fn new(config: &LinkConfig, source: &Source, name: &str) -> LinkCarrier<P> {
+    fn new(config: &LinkConfig, source: &RandomSource, name: &str) -> LinkCarrier<P> {
         let propagation = Propagation::new(config, source.stream(&format!("link/{name}/delay")));
         match config.emulator {
-            Emulator::Dummynet { tick, timer } => {
+            EmulatorModel::Dummynet { tick, timer } => {
                 LinkCarrier::Dummynet(Box::new(Dummynet::new(config, tick, timer)))
             }
-            Emulator::Netem => LinkCarrier::Netem(Box::new(Netem::new(config, propagation))),
-            Emulator::Farlink => match Managed::new(config, source, name) {
+            EmulatorModel::Netem => LinkCarrier::Netem(Box::new(Netem::new(config, propagation))),
+            EmulatorModel::Farlink => match Managed::new(config, source, name) {
                 Some(queue) => LinkCarrier::Managed(Box::new(queue), Box::new(propagation)),
                 None => LinkCarrier::Fifo(Fifo::new(config, propagation)),
             },

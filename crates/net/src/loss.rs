@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use units::Time;
 
 mod drop_list;
@@ -91,7 +91,7 @@ impl fmt::Display for LossModel {
 /// Decides for each packet whether it is lost.
 pub(crate) struct LossProcess {
     model: LossModel,
-    stream: Stream,
+    stream: RandomStream,
     is_bad: bool,
     timed: Option<Box<TimedState>>,
     offered: u64,
@@ -100,7 +100,7 @@ pub(crate) struct LossProcess {
 impl LossProcess {
     /// Losses of the link `name`, drawn per packet from `link/NAME/loss`, and bursts of time from `link/NAME/bursts`:
     /// two arms of a comparison meet the same bursts whatever they send.
-    pub(crate) fn new(model: LossModel, source: &Source, name: &str) -> LossProcess {
+    pub(crate) fn new(model: LossModel, source: &RandomSource, name: &str) -> LossProcess {
         let stream = |purpose: &str| source.stream(&format!("link/{name}/{purpose}"));
         let timed = match &model {
             LossModel::TimedGilbertElliott(timed) => {
@@ -139,7 +139,7 @@ impl LossProcess {
 
 /// `loss_gilb_ell` of Linux's `sch_netem.c`: the state changes first; the loss is drawn in the state that the packet
 /// found.
-fn step(model: &GilbertElliott, is_bad: &mut bool, stream: &mut Stream) -> bool {
+fn step(model: &GilbertElliott, is_bad: &mut bool, stream: &mut RandomStream) -> bool {
     let (leave, loss) = match *is_bad {
         false => (model.to_bad, model.loss_in_good),
         true => (model.to_good, model.loss_in_bad),
@@ -189,14 +189,14 @@ impl TimedGilbertElliott {
 /// State of a channel, and when it ends.
 struct TimedState {
     model: TimedGilbertElliott,
-    stream: Stream,
+    stream: RandomStream,
     is_bad: bool,
     until: Time,
 }
 
 impl TimedState {
     /// A channel in its steady state: it may begin within a burst.
-    fn new(model: TimedGilbertElliott, mut stream: Stream) -> TimedState {
+    fn new(model: TimedGilbertElliott, mut stream: RandomStream) -> TimedState {
         let is_bad = stream.happens(model.share_of_bad());
         let mut state = TimedState { model, stream, is_bad, until: Time::ZERO };
         state.until = Time::ZERO + state.length();
@@ -225,13 +225,13 @@ impl TimedState {
 
 #[cfg(test)]
 mod tests {
-    use chance::Source;
+    use chance::RandomSource;
     use proptest::prelude::*;
 
     use super::*;
 
     fn losses(model: LossModel, packets: usize) -> Vec<bool> {
-        let mut loss = LossProcess::new(model, &Source::new(3, 0), "down");
+        let mut loss = LossProcess::new(model, &RandomSource::new(3, 0), "down");
         (0..packets).map(|_| loss.drops_next(Time::ZERO)).collect()
     }
 
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn state(model: TimedGilbertElliott, seed: u64) -> TimedState {
-        TimedState::new(model, Source::new(seed, 0).stream("link/down/bursts"))
+        TimedState::new(model, RandomSource::new(seed, 0).stream("link/down/bursts"))
     }
 
     /// State of the channel, sampled once a millisecond.

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use units::BitsPerSec;
-use units::pairs::{Pair, pairs};
+use units::pairs::{KeyValue, pairs};
 
 use crate::spec::{ResolvedLinks, TypedNetwork, TypedSetting, is_setting};
 use crate::toml_text::{TomlTable, TomlText};
 use crate::{
-    LinkConfig, LossModel, Place, QueueLimit, RadioConfig, Rate, SpecError, ValueError, profiles,
+    LinkConfig, LossModel, NetworkSpecError, QueueLimit, RadioConfig, Rate, SettingOrigin,
+    ValueError, profiles,
 };
 
 mod text;
@@ -57,7 +58,7 @@ impl Network {
     ///   settings;
     /// - a file with the same settings, whose name ends in `.toml`;
     /// - a profile or file with changes: `cable,rtt=600ms`. Everything else is the profile's.
-    pub fn parse(text: &str) -> Result<Network, SpecError> {
+    pub fn parse(text: &str) -> Result<Network, NetworkSpecError> {
         let text = text.trim();
         let described = Description::parse(text)?;
         match described.base() {
@@ -73,7 +74,7 @@ impl Network {
     /// Parses a network in TOML; `file_name` appears in messages. Beside the settings of [`Network::parse`], it may
     /// have `name`, `source` and `notes`; those of one direction may be a table: `[down]` with `rate`, `delay`,
     /// `loss`, `queue`, `mtu`.
-    pub fn from_toml(file_name: &str, text: &str) -> Result<Network, SpecError> {
+    pub fn from_toml(file_name: &str, text: &str) -> Result<Network, NetworkSpecError> {
         let toml = TomlText::new(file_name, text);
         let table = toml.parse()?;
         Network::from_table(&toml, table, file_name)
@@ -177,7 +178,7 @@ impl Network {
         toml: &TomlText<'t>,
         mut table: TomlTable<'t>,
         name: &str,
-    ) -> Result<Network, SpecError> {
+    ) -> Result<Network, NetworkSpecError> {
         let name = toml.take_string(&mut table, "name")?.unwrap_or_else(|| name.to_owned());
         let source = toml.take_string(&mut table, "source")?.unwrap_or_else(|| name.clone());
         let mut notes = toml.take_strings(&mut table, "notes")?;
@@ -189,13 +190,13 @@ impl Network {
         Ok(Network { name, source, up, down, beyond, radio, notes }.with_queue(factor))
     }
 
-    fn from_file(path: &Path) -> Result<Network, SpecError> {
+    fn from_file(path: &Path) -> Result<Network, NetworkSpecError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| SpecError::Unreadable { path: path.to_owned(), source })?;
+            .map_err(|source| NetworkSpecError::Unreadable { path: path.to_owned(), source })?;
         Network::from_toml(&path.display().to_string(), &text)
     }
 
-    fn from_settings(mut settings: Vec<TypedSetting>) -> Result<Network, SpecError> {
+    fn from_settings(mut settings: Vec<TypedSetting>) -> Result<Network, NetworkSpecError> {
         let factor = take_bdp(&mut settings)?;
         let links = TypedNetwork::from_settings(&settings)?.resolve("network")?;
         let ResolvedLinks { up, down, beyond, radio, notes } = links;
@@ -207,11 +208,11 @@ impl Network {
     }
 
     /// A profile, or the network of a file.
-    fn named(name: &str) -> Result<Network, SpecError> {
+    fn named(name: &str) -> Result<Network, NetworkSpecError> {
         if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
             return Network::from_file(Path::new(name));
         }
-        profiles().get(name).cloned().ok_or_else(|| SpecError::UnknownProfile {
+        profiles().get(name).cloned().ok_or_else(|| NetworkSpecError::UnknownProfile {
             name: name.to_owned(),
             nearest: profiles().nearest(name),
         })
@@ -224,7 +225,7 @@ impl Network {
         name: &str,
         changes: &str,
         mut settings: Vec<TypedSetting>,
-    ) -> Result<Network, SpecError> {
+    ) -> Result<Network, NetworkSpecError> {
         let factor = take_bdp(&mut settings)?;
         let is_kept =
             |note: &String| !settings.iter().any(|s| note.starts_with(&format!("{}:", s.key)));
@@ -291,7 +292,7 @@ pub enum QueueSetting {
 
 impl Description {
     /// Parses the name of a profile or file, settings, or a name with settings that override its own.
-    pub fn parse(text: &str) -> Result<Description, SpecError> {
+    pub fn parse(text: &str) -> Result<Description, NetworkSpecError> {
         let text = text.trim();
         let is_file = |name: &str| name.ends_with(".toml");
         let first = text.split(',').next().unwrap_or_default().trim();
@@ -300,21 +301,26 @@ impl Description {
             None => !first.is_empty(),
         };
         let typed = if is_base { text[first.len()..].trim_start_matches(',') } else { text };
-        let twice =
-            |twice: units::pairs::Twice| SpecError::Twice { place: Place::Typed, key: twice.key };
+        let twice = |twice: units::pairs::DuplicateKeyError| NetworkSpecError::Twice {
+            place: SettingOrigin::Typed,
+            key: twice.key,
+        };
         let settings = pairs(typed).map_err(twice)?.into_iter().map(setting);
         let settings = settings.collect::<Result<Vec<_>, _>>()?;
         if !is_base && settings.is_empty() {
-            return Err(SpecError::NotASetting { place: Place::Typed, text: text.to_owned() });
+            return Err(NetworkSpecError::NotASetting {
+                place: SettingOrigin::Typed,
+                text: text.to_owned(),
+            });
         }
         check(&settings)?;
         Ok(Description { base: is_base.then(|| first.to_owned()), settings })
     }
 
     /// Parses the value of one setting.
-    pub fn of_setting(key: &str, value: &str) -> Result<Description, SpecError> {
+    pub fn of_setting(key: &str, value: &str) -> Result<Description, NetworkSpecError> {
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        let settings = vec![TypedSetting { place: Place::Typed, key, value }];
+        let settings = vec![TypedSetting { place: SettingOrigin::Typed, key, value }];
         check(&settings)?;
         Ok(Description { base: None, settings })
     }
@@ -348,17 +354,21 @@ impl QueueSetting {
     }
 }
 
-fn setting(Pair { key, value }: Pair<'_>) -> Result<TypedSetting, SpecError> {
+fn setting(KeyValue { key, value }: KeyValue<'_>) -> Result<TypedSetting, NetworkSpecError> {
     match value {
-        Some(value) => {
-            Ok(TypedSetting { place: Place::Typed, key: key.to_owned(), value: value.to_owned() })
+        Some(value) => Ok(TypedSetting {
+            place: SettingOrigin::Typed,
+            key: key.to_owned(),
+            value: value.to_owned(),
+        }),
+        None => {
+            Err(NetworkSpecError::NotASetting { place: SettingOrigin::Typed, text: key.to_owned() })
         }
-        None => Err(SpecError::NotASetting { place: Place::Typed, text: key.to_owned() }),
     }
 }
 
 /// Checks that every value can be parsed. Files are not opened.
-fn check(settings: &[TypedSetting]) -> Result<(), SpecError> {
+fn check(settings: &[TypedSetting]) -> Result<(), NetworkSpecError> {
     let is_file = |setting: &&TypedSetting| setting.key.ends_with("loss_file");
     let mut others: Vec<TypedSetting> = settings.iter().filter(|s| !is_file(s)).cloned().collect();
     take_bdp(&mut others)?;
@@ -366,19 +376,19 @@ fn check(settings: &[TypedSetting]) -> Result<(), SpecError> {
 }
 
 /// Removes `queue=2bdp` from the settings, as it depends on all the others.
-pub(crate) fn take_bdp(settings: &mut Vec<TypedSetting>) -> Result<Option<f64>, SpecError> {
+pub(crate) fn take_bdp(settings: &mut Vec<TypedSetting>) -> Result<Option<f64>, NetworkSpecError> {
     let is_bdp = |setting: &TypedSetting| {
         setting.key == "queue" && setting.value.to_ascii_lowercase().ends_with("bdp")
     };
     let Some(index) = settings.iter().position(is_bdp) else { return Ok(None) };
     let TypedSetting { place, key, value } = settings.remove(index);
     if settings.iter().any(|setting| setting.key == key) {
-        return Err(SpecError::Twice { place, key });
+        return Err(NetworkSpecError::Twice { place, key });
     }
     match QueueSetting::parse(&value) {
         Ok(QueueSetting::Bdp(factor)) => Ok(Some(factor)),
         Ok(QueueSetting::Limit(_)) => Ok(None),
-        Err(reason) => Err(SpecError::BadValue { place, key, reason: Box::new(reason) }),
+        Err(reason) => Err(NetworkSpecError::BadValue { place, key, reason: Box::new(reason) }),
     }
 }
 

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::error::nearest;
 use crate::toml_text::{TomlTable, TomlText};
-use crate::{Network, SpecError};
+use crate::{Network, NetworkSpecError};
 
 const FILE: &str = "profiles.toml";
 const TEXT: &str = include_str!("../data/profiles.toml");
@@ -60,7 +60,7 @@ impl Profiles {
     }
 
     /// Parses the file, a list of collections, each with a source and notes for all its profiles.
-    fn read() -> Result<Profiles, SpecError> {
+    fn read() -> Result<Profiles, NetworkSpecError> {
         let toml = TomlText::new(FILE, TEXT);
         let mut file = toml.parse()?;
         let mut networks = Vec::new();
@@ -79,7 +79,7 @@ impl Profiles {
 fn read_collection<'t>(
     toml: &TomlText<'t>,
     mut collection: TomlTable<'t>,
-) -> Result<Vec<Network>, SpecError> {
+) -> Result<Vec<Network>, NetworkSpecError> {
     let source = toml.take_string(&mut collection, "source")?;
     let notes = toml.take_strings(&mut collection, "notes")?;
     let mut networks = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
 use crate::{Delivered, Jitter, JitterShape, LinkConfig, Reorder};
@@ -12,11 +12,11 @@ pub(crate) struct Propagation {
     delay_ns: u64,
     jitter: Jitter,
     reorder: Reorder,
-    stream: Stream,
+    stream: RandomStream,
 }
 
 impl Propagation {
-    pub(crate) fn new(config: &LinkConfig, stream: Stream) -> Propagation {
+    pub(crate) fn new(config: &LinkConfig, stream: RandomStream) -> Propagation {
         let LinkConfig { delay, jitter, reorder, .. } = *config;
         Propagation { delay_ns: delay.as_nanos() as u64, jitter, reorder, stream }
     }

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use units::Time;
 
 use crate::Packet;
@@ -26,7 +26,7 @@ mod satellite;
 mod umts;
 mod wifi;
 
-pub use journal::{Cause, Energy, Power, RadioState, StateEnergy, Stay, Transition};
+pub use journal::{Energy, Power, RadioState, RadioStay, StateEnergy, Transition, TransitionCause};
 pub use lte::{Drx, Harq, Lte, SchedulingRequest};
 pub use possible::RadioError;
 pub use presets::{Preset, radios};
@@ -41,16 +41,16 @@ use journal::RadioJournal;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum RadioDirection {
     /// From the device.
     Up,
     /// To the device.
     Down,
 }
 
-impl Way {
+impl RadioDirection {
     /// Both directions.
-    pub const BOTH: [Way; 2] = [Way::Up, Way::Down];
+    pub const BOTH: [RadioDirection; 2] = [RadioDirection::Up, RadioDirection::Down];
 }
 
 /// A radio as stated by a profile or a user.
@@ -125,7 +125,7 @@ pub struct ReleasedPacket<P> {
     /// Time at which it left.
     pub at: Time,
     /// Its direction.
-    pub way: Way,
+    pub way: RadioDirection,
     /// Metadata for its link.
     pub packet: Packet,
     /// The body that the radio was given.
@@ -139,19 +139,19 @@ trait RadioMachine: Send {
 
     /// Delay of a packet that arrives at the radio, regardless of later states: a grant. `alone` if none of its
     /// direction waits before it.
-    fn delay(&mut self, _now: Time, _way: Way, _alone: bool) -> Duration {
+    fn delay(&mut self, _now: Time, _way: RadioDirection, _alone: bool) -> Duration {
         Duration::ZERO
     }
 
     /// Handles the arrival of a packet. Returns the new state, if it changes.
-    fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
+    fn arrive(&mut self, now: Time, way: RadioDirection, bytes: u32) -> Option<RadioState>;
 
     /// Time at which the first packet of a direction may leave if the state does not change before; `ready` is the
     /// time from which no packet ahead of it and no delay of its own holds it back. `None`: not in this state.
-    fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time>;
+    fn release(&self, ready: Time, way: RadioDirection, bytes: u32) -> Option<Time>;
 
     /// Handles the departure of a packet. Returns the new state, if it changes.
-    fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState>;
+    fn left(&mut self, now: Time, way: RadioDirection, bytes: u32) -> Option<RadioState>;
 
     /// Time of the next spontaneous state change.
     fn timer(&self) -> Option<Time>;
@@ -185,7 +185,7 @@ struct DirectionQueue<P> {
 
 impl<P> Radio<P> {
     /// Creates a radio that has been idle for long. Its random streams are `radio/NAME/...`.
-    pub fn new(config: &RadioConfig, source: &Source, name: &str) -> Radio<P> {
+    pub fn new(config: &RadioConfig, source: &RandomSource, name: &str) -> Radio<P> {
         let stream = |purpose: &str| source.stream(&format!("radio/{name}/{purpose}"));
         let machine: Box<dyn RadioMachine> = match &config.technology {
             Technology::Umts(umts) => Box::new(umts.machine(stream("paging"))),
@@ -206,14 +206,14 @@ impl<P> Radio<P> {
     }
 
     /// Takes a packet at `now`, which never goes back.
-    pub fn handle(&mut self, now: Time, way: Way, packet: Packet, body: P) {
+    pub fn handle(&mut self, now: Time, way: RadioDirection, packet: Packet, body: P) {
         self.serve_until(now);
         let lane = &mut self.lanes[way as usize];
         let earliest = now + self.machine.delay(now, way, lane.waiting.is_empty());
         lane.waiting.push_back((earliest, packet, body));
         let bytes = packet.wire_bytes;
         let state = self.machine.arrive(now, way, bytes);
-        let cause = Some(Cause { way, wire_bytes: bytes });
+        let cause = Some(TransitionCause { way, wire_bytes: bytes });
         self.changed(now, state, cause);
         self.lanes[way as usize].plan(&*self.machine, way);
         self.serve_until(now);
@@ -279,13 +279,14 @@ impl<P> Radio<P> {
 
     /// The next event: a departure, or (`None`) a state change. Simultaneous events are processed in this order:
     /// state, uplink, downlink.
-    fn next(&self) -> Option<(Time, Option<Way>)> {
-        let releases = Way::BOTH.map(|way| (self.lanes[way as usize].release, Some(way)));
+    fn next(&self) -> Option<(Time, Option<RadioDirection>)> {
+        let releases =
+            RadioDirection::BOTH.map(|way| (self.lanes[way as usize].release, Some(way)));
         let all = [(self.machine.timer(), None)].into_iter().chain(releases);
         all.filter_map(|(at, what)| Some((at?, what))).min_by_key(|(at, _)| *at)
     }
 
-    fn release(&mut self, at: Time, way: Way) {
+    fn release(&mut self, at: Time, way: RadioDirection) {
         let lane = &mut self.lanes[way as usize];
         let (_, packet, body) =
             lane.waiting.pop_front().expect("a lane that is released holds a packet");
@@ -293,15 +294,15 @@ impl<P> Radio<P> {
         let state = self.machine.left(at, way, packet.wire_bytes);
         self.journal.carry(at, way, packet.wire_bytes);
         self.passed.push_back(ReleasedPacket { at, way, packet, body });
-        self.changed(at, state, Some(Cause { way, wire_bytes: packet.wire_bytes }));
+        self.changed(at, state, Some(TransitionCause { way, wire_bytes: packet.wire_bytes }));
         self.lanes[way as usize].plan(&*self.machine, way);
     }
 
     /// Logs a state change, if there is one, and recomputes all departures.
-    fn changed(&mut self, at: Time, state: Option<RadioState>, cause: Option<Cause>) {
+    fn changed(&mut self, at: Time, state: Option<RadioState>, cause: Option<TransitionCause>) {
         let Some(state) = state else { return };
         self.journal.note(at, state, cause);
-        for way in Way::BOTH {
+        for way in RadioDirection::BOTH {
             let lane = &mut self.lanes[way as usize];
             lane.ready = lane.ready.max(at);
             lane.plan(&*self.machine, way);
@@ -314,10 +315,10 @@ impl<P> Radio<P> {
     /// A packet may still wait - for a frame, for a receiver's turn - when the radio comes to rest, where nothing
     /// passes: it then asks again, as if it arrived now.
     fn request_stranded(&mut self, at: Time) {
-        let stranded = Way::BOTH.into_iter().find_map(|way| {
+        let stranded = RadioDirection::BOTH.into_iter().find_map(|way| {
             let lane = &self.lanes[way as usize];
             let (_, packet, _) = lane.waiting.front()?;
-            lane.release.is_none().then_some(Cause { way, wire_bytes: packet.wire_bytes })
+            lane.release.is_none().then_some(TransitionCause { way, wire_bytes: packet.wire_bytes })
         });
         if let Some(cause) = stranded {
             let state = self.machine.arrive(at, cause.way, cause.wire_bytes);
@@ -327,7 +328,7 @@ impl<P> Radio<P> {
 }
 
 impl<P> DirectionQueue<P> {
-    fn plan(&mut self, machine: &dyn RadioMachine, way: Way) {
+    fn plan(&mut self, machine: &dyn RadioMachine, way: RadioDirection) {
         let first = self.waiting.front();
         self.release = first.and_then(|(earliest, packet, _)| {
             machine.release(self.ready.max(*earliest), way, packet.wire_bytes)

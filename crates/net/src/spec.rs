@@ -9,7 +9,10 @@ use std::time::Duration;
 use crate::error::{ValueError, nearest};
 use crate::network::Hop;
 use crate::trace::Direction;
-use crate::{LinkConfig, Network, Place, QueueLimit, RadioConfig, Rate, Scheduler, SpecError};
+use crate::{
+    LaneScheduling, LinkConfig, Network, NetworkSpecError, QueueLimit, RadioConfig, Rate,
+    SettingOrigin,
+};
 
 mod radio;
 mod side;
@@ -23,7 +26,7 @@ pub use values::rtt as parse_rtt;
 /// A key, its value and their position.
 #[derive(Clone, Debug)]
 pub(crate) struct TypedSetting {
-    pub(crate) place: Place,
+    pub(crate) place: SettingOrigin,
     pub(crate) key: String,
     pub(crate) value: String,
 }
@@ -114,7 +117,9 @@ fn keys() -> impl Iterator<Item = String> {
 
 impl TypedNetwork {
     /// Combines the settings; the first bad one is the error.
-    pub(crate) fn from_settings(settings: &[TypedSetting]) -> Result<TypedNetwork, SpecError> {
+    pub(crate) fn from_settings(
+        settings: &[TypedSetting],
+    ) -> Result<TypedNetwork, NetworkSpecError> {
         let mut spec = TypedNetwork::default();
         for setting in settings {
             spec.set(setting, &setting.key)?;
@@ -123,7 +128,7 @@ impl TypedNetwork {
     }
 
     /// Checks that the rates can be parsed, each in its direction. Traces are not opened.
-    pub(crate) fn check_rates(&self) -> Result<(), SpecError> {
+    pub(crate) fn check_rates(&self) -> Result<(), NetworkSpecError> {
         let directions = [(&self.down, Direction::Down), (&self.up, Direction::Up)];
         directions.into_iter().try_for_each(|(side, direction)| side.check_rate(direction))?;
         self.hops.values().try_for_each(TypedNetwork::check_rates)
@@ -131,7 +136,7 @@ impl TypedNetwork {
 
     /// Overlays the typed settings on `base`: a setting replaces the base's own. A new `rtt` is split in halves even
     /// if the base's was not.
-    pub(crate) fn over(mut self, base: &Network) -> Result<TypedNetwork, SpecError> {
+    pub(crate) fn over(mut self, base: &Network) -> Result<TypedNetwork, NetworkSpecError> {
         self.radio.fill(base.radio.as_ref());
         self.handover.fill(base.down.handover);
         self.over_links(&base.up, &base.down, &base.beyond)
@@ -142,7 +147,7 @@ impl TypedNetwork {
         up: &LinkConfig,
         down: &LinkConfig,
         beyond: &[Hop],
-    ) -> Result<TypedNetwork, SpecError> {
+    ) -> Result<TypedNetwork, NetworkSpecError> {
         if self.rtt.is_none() {
             self.up.delay.get_or_insert(up.delay);
             self.down.delay.get_or_insert(down.delay);
@@ -158,8 +163,9 @@ impl TypedNetwork {
     }
 
     /// Resolves the links. `origin` names the text in messages about missing settings.
-    pub(crate) fn resolve(mut self, origin: &str) -> Result<ResolvedLinks, SpecError> {
-        let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
+    pub(crate) fn resolve(mut self, origin: &str) -> Result<ResolvedLinks, NetworkSpecError> {
+        let missing =
+            |key, example| NetworkSpecError::Missing { origin: origin.to_owned(), key, example };
         let delays = self.delays().ok_or_else(|| missing("rtt", "rtt=100ms"))?;
         let down_rate = self.down.rate(&self.both, Direction::Down)?;
         let down_rate = down_rate.ok_or_else(|| missing("down", "down=10mbit"))?;
@@ -170,23 +176,27 @@ impl TypedNetwork {
         let harq = links.radio.as_ref().and_then(RadioConfig::harq);
         (links.up.harq, links.down.harq) = (harq, harq);
         let handover = std::mem::take(&mut self.handover).resolve(origin)?;
-        let shares = |link: &LinkConfig| link.scheduler != Scheduler::Fifo;
+        let shares = |link: &LinkConfig| link.scheduler != LaneScheduling::Fifo;
         if handover.is_some() && shares(&links.up) != shares(&links.down) {
             let origin = origin.to_owned();
             let with = "a scheduler of one direction alone";
-            return Err(SpecError::Conflict { origin, setting: "handover", with });
+            return Err(NetworkSpecError::Conflict { origin, setting: "handover", with });
         }
         for link in [&mut links.up, &mut links.down] {
             link.handover = handover;
             let conflict = side::conflict(link);
             if let Some((setting, with)) = conflict {
-                return Err(SpecError::Conflict { origin: origin.to_owned(), setting, with });
+                return Err(NetworkSpecError::Conflict {
+                    origin: origin.to_owned(),
+                    setting,
+                    with,
+                });
             }
         }
         for ((number, hop), expected) in self.hops.into_iter().zip(1..) {
             if number != expected {
                 let origin = origin.to_owned();
-                return Err(SpecError::HopGap { origin, number, expected });
+                return Err(NetworkSpecError::HopGap { origin, number, expected });
             }
             let (hop, notes) = hop.resolve_hop(origin, number)?;
             links.beyond.push(hop);
@@ -196,7 +206,11 @@ impl TypedNetwork {
     }
 
     /// Resolves a farther hop; settings not given have no effect.
-    fn resolve_hop(self, origin: &str, number: u32) -> Result<(Hop, Vec<String>), SpecError> {
+    fn resolve_hop(
+        self,
+        origin: &str,
+        number: u32,
+    ) -> Result<(Hop, Vec<String>), NetworkSpecError> {
         let delays = self.delays().unwrap_or_else(|| {
             let zero = Duration::ZERO;
             (self.up.delay.unwrap_or(zero), self.down.delay.unwrap_or(zero))
@@ -225,10 +239,10 @@ impl TypedNetwork {
         label: &str,
         (up_rate, down_rate): (Rate, Rate),
         (up_delay, down_delay): (Duration, Duration),
-    ) -> Result<ResolvedLinks, SpecError> {
+    ) -> Result<ResolvedLinks, NetworkSpecError> {
         let conflict = |(setting, with)| {
             let origin = origin.to_owned();
-            SpecError::Conflict { origin, setting, with }
+            NetworkSpecError::Conflict { origin, setting, with }
         };
         let mut notes = trace_notes(&up_rate, &down_rate);
         let up = self.up.resolve(up_rate, up_delay, &self.both).map_err(conflict)?;
@@ -254,7 +268,7 @@ impl TypedNetwork {
     }
 
     /// Sets `key`, which is `setting`'s without the hop's prefix.
-    fn set(&mut self, setting: &TypedSetting, key: &str) -> Result<(), SpecError> {
+    fn set(&mut self, setting: &TypedSetting, key: &str) -> Result<(), NetworkSpecError> {
         if let Some(rest) = key.strip_prefix("hop.") {
             return self.set_hop(setting, rest);
         }
@@ -278,7 +292,7 @@ impl TypedNetwork {
     }
 
     /// Sets a setting of a hop. `rest` is the text after `hop.`: a number and a key.
-    fn set_hop(&mut self, setting: &TypedSetting, rest: &str) -> Result<(), SpecError> {
+    fn set_hop(&mut self, setting: &TypedSetting, rest: &str) -> Result<(), NetworkSpecError> {
         let numbered = rest.split_once('.').and_then(|(number, key)| {
             let number = number.parse().ok().filter(|number| (1..=MOST_HOPS).contains(number))?;
             (!key.starts_with("hop.")).then_some((number, key))
@@ -313,10 +327,10 @@ fn nearest_own(key: &str) -> Option<String> {
     nearest(key, known.iter().map(String::as_str))
 }
 
-fn unknown(setting: &TypedSetting, key: &str) -> SpecError {
+fn unknown(setting: &TypedSetting, key: &str) -> NetworkSpecError {
     let prefix = setting.key.strip_suffix(key).unwrap_or_default();
     let likely = nearest_own(key);
-    SpecError::UnknownKey {
+    NetworkSpecError::UnknownKey {
         place: setting.place.clone(),
         key: setting.key.clone(),
         nearest: likely.map(|key| format!("{prefix}{key}")),
@@ -328,12 +342,12 @@ fn put<T>(
     slot: &mut Option<T>,
     setting: &TypedSetting,
     read: impl Fn(&str) -> Result<T, ValueError>,
-) -> Result<(), SpecError> {
+) -> Result<(), NetworkSpecError> {
     let TypedSetting { place, key, value } = setting;
     if slot.is_some() {
-        return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
+        return Err(NetworkSpecError::Twice { place: place.clone(), key: key.clone() });
     }
-    let value = read(value).map_err(|reason| SpecError::BadValue {
+    let value = read(value).map_err(|reason| NetworkSpecError::BadValue {
         place: place.clone(),
         key: key.clone(),
         reason: Box::new(reason),

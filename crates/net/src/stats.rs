@@ -47,11 +47,11 @@ pub struct LinkStats {
     /// Packets that had to wait for the serialiser.
     pub waited_packets: u64,
     /// Queueing times of served packets.
-    pub waited: Spread,
+    pub waited: DelaySpread,
     /// End-to-end times of served packets without queueing: service, propagation, jitter.
-    pub unqueued: Spread,
+    pub unqueued: DelaySpread,
     /// Their total end-to-end times.
-    pub one_way: Spread,
+    pub one_way: DelaySpread,
     /// Maximum number of packets waiting at once (without the one in service).
     pub max_queue_packets: u64,
     /// Maximum number of bytes waiting at once.
@@ -71,20 +71,20 @@ impl Nanos {
 
 /// Summary of a time: minimum, maximum and total, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct DelaySpread {
     total: u64,
     /// Minimum; `u64::MAX` if there was none.
     least: u64,
     most: u64,
 }
 
-impl Default for Spread {
-    fn default() -> Spread {
-        Spread { total: 0, least: u64::MAX, most: 0 }
+impl Default for DelaySpread {
+    fn default() -> DelaySpread {
+        DelaySpread { total: 0, least: u64::MAX, most: 0 }
     }
 }
 
-impl Spread {
+impl DelaySpread {
     /// Total.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total)
@@ -124,7 +124,7 @@ impl LinkStats {
     }
 
     /// Mean of one of the spreads over all served packets.
-    pub fn mean(&self, spread: &Spread) -> Option<Duration> {
+    pub fn mean(&self, spread: &DelaySpread) -> Option<Duration> {
         (self.served_packets > 0).then(|| Duration::from_nanos(spread.total / self.served_packets))
     }
 

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::ValueError;
 use crate::spec::TypedSetting;
-use crate::{Place, SpecError};
+use crate::{NetworkSpecError, SettingOrigin};
 
 /// A TOML text with its name.
 pub(crate) struct TomlText<'t> {
@@ -24,8 +24,8 @@ impl<'t> TomlText<'t> {
         TomlText { name, text }
     }
 
-    pub(crate) fn parse(&self) -> Result<TomlTable<'t>, SpecError> {
-        let table = DeTable::parse(self.text).map_err(|error| SpecError::Toml {
+    pub(crate) fn parse(&self) -> Result<TomlTable<'t>, NetworkSpecError> {
+        let table = DeTable::parse(self.text).map_err(|error| NetworkSpecError::Toml {
             place: self.place(error.span().unwrap_or(0..0)),
             reason: error.message().to_owned(),
         })?;
@@ -37,7 +37,7 @@ impl<'t> TomlText<'t> {
         &self,
         table: &mut TomlTable<'t>,
         key: &str,
-    ) -> Result<Option<String>, SpecError> {
+    ) -> Result<Option<String>, NetworkSpecError> {
         let Some(value) = table.remove(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::String(text) => Ok(Some(text.to_string())),
@@ -50,7 +50,7 @@ impl<'t> TomlText<'t> {
         &self,
         table: &mut TomlTable<'t>,
         key: &str,
-    ) -> Result<Vec<String>, SpecError> {
+    ) -> Result<Vec<String>, NetworkSpecError> {
         let Some(value) = table.remove(key) else { return Ok(Vec::new()) };
         let expected = "a list of strings";
         let DeValue::Array(items) = value.get_ref() else {
@@ -67,7 +67,10 @@ impl<'t> TomlText<'t> {
 
     /// All of `table` as settings; a table `down` in it yields the keys `down.rate` and so on, a list of tables `hop`
     /// the keys `hop.1.rtt` and so on.
-    pub(crate) fn settings(&self, table: &TomlTable<'t>) -> Result<Vec<TypedSetting>, SpecError> {
+    pub(crate) fn settings(
+        &self,
+        table: &TomlTable<'t>,
+    ) -> Result<Vec<TypedSetting>, NetworkSpecError> {
         let mut settings = Vec::new();
         for (key, value) in table {
             match value.get_ref() {
@@ -92,7 +95,11 @@ impl<'t> TomlText<'t> {
     }
 
     /// A table's settings, each prefixed with the table's name.
-    fn nested(&self, name: &str, table: &TomlTable<'t>) -> Result<Vec<TypedSetting>, SpecError> {
+    fn nested(
+        &self,
+        name: &str,
+        table: &TomlTable<'t>,
+    ) -> Result<Vec<TypedSetting>, NetworkSpecError> {
         let inner = self.settings(table)?.into_iter();
         Ok(inner.map(|s| TypedSetting { key: format!("{name}.{}", s.key), ..s }).collect())
     }
@@ -102,7 +109,7 @@ impl<'t> TomlText<'t> {
         span: Range<usize>,
         key: &str,
         value: &DeValue<'_>,
-    ) -> Result<String, SpecError> {
+    ) -> Result<String, NetworkSpecError> {
         match value {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
@@ -117,19 +124,19 @@ impl<'t> TomlText<'t> {
         key: &str,
         found: &DeValue<'_>,
         expected: &'static str,
-    ) -> SpecError {
+    ) -> NetworkSpecError {
         let text = self.text.get(span.clone()).unwrap_or(found.type_str()).to_owned();
-        SpecError::BadValue {
+        NetworkSpecError::BadValue {
             place: self.place(span),
             key: key.to_owned(),
             reason: Box::new(ValueError::Form { text, expected }),
         }
     }
 
-    fn place(&self, span: Range<usize>) -> Place {
+    fn place(&self, span: Range<usize>) -> SettingOrigin {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place::File {
+        SettingOrigin::File {
             name: self.name.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,

@@ -15,7 +15,7 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProxyAt {
     /// Keyword of its protocol.
-    pub word: Word,
+    pub word: ProxyKeyword,
     /// Its name or address; an IPv6 address is in brackets.
     pub host: String,
     /// Its port.
@@ -24,28 +24,28 @@ pub struct ProxyAt {
 
 /// Protocol of the connection to a proxy, by its keyword in PAC files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Word {
+pub enum ProxyKeyword {
     /// In clear text.
     Proxy,
     /// Over TLS.
     Https,
 }
 
-impl Word {
+impl ProxyKeyword {
     /// The default port, as in Chromium.
     fn usual_port(self) -> u16 {
         match self {
-            Word::Proxy => 80,
-            Word::Https => 443,
+            ProxyKeyword::Proxy => 80,
+            ProxyKeyword::Https => 443,
         }
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for ProxyKeyword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Word::Proxy => "PROXY",
-            Word::Https => "HTTPS",
+            ProxyKeyword::Proxy => "PROXY",
+            ProxyKeyword::Https => "HTTPS",
         })
     }
 }
@@ -61,8 +61,8 @@ impl Choice {
         let (word, rest) = entry.split_once(char::is_whitespace).unwrap_or((entry, ""));
         let word = match word.to_ascii_uppercase().as_str() {
             "DIRECT" => return Ok(Choice::Direct),
-            "PROXY" => Word::Proxy,
-            "HTTPS" => Word::Https,
+            "PROXY" => ProxyKeyword::Proxy,
+            "HTTPS" => ProxyKeyword::Https,
             "SOCKS" | "SOCKS4" | "SOCKS5" => {
                 return Err(format!(
                     "`{entry}` names a proxy of SOCKS, which files are not for here: use the route `socks`"
@@ -80,7 +80,7 @@ impl Choice {
 }
 
 impl ProxyAt {
-    fn read(word: Word, authority: &str) -> Option<ProxyAt> {
+    fn read(word: ProxyKeyword, authority: &str) -> Option<ProxyAt> {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
             _ => (authority, word.usual_port()),
@@ -95,16 +95,19 @@ impl ProxyAt {
 mod tests {
     use super::*;
 
-    fn proxy(word: Word, host: &str, port: u16) -> Result<Choice, String> {
+    fn proxy(word: ProxyKeyword, host: &str, port: u16) -> Result<Choice, String> {
         Ok(Choice::Proxy(ProxyAt { word, host: host.to_owned(), port }))
     }
 
     #[test]
     fn the_first_entry_counts() {
-        assert_eq!(Choice::read("PROXY p.test:3128; DIRECT"), proxy(Word::Proxy, "p.test", 3128));
+        assert_eq!(
+            Choice::read("PROXY p.test:3128; DIRECT"),
+            proxy(ProxyKeyword::Proxy, "p.test", 3128)
+        );
         assert_eq!(
             Choice::read(" ; https\tP.Test:8443;SOCKS s:1"),
-            proxy(Word::Https, "p.test", 8443)
+            proxy(ProxyKeyword::Https, "p.test", 8443)
         );
         assert_eq!(Choice::read("direct"), Ok(Choice::Direct));
         assert_eq!(Choice::read(""), Ok(Choice::Direct));
@@ -112,9 +115,9 @@ mod tests {
 
     #[test]
     fn ports_may_be_left_out() {
-        assert_eq!(Choice::read("PROXY p"), proxy(Word::Proxy, "p", 80));
-        assert_eq!(Choice::read("HTTPS [::1]"), proxy(Word::Https, "[::1]", 443));
-        assert_eq!(Choice::read("PROXY [::1]:81"), proxy(Word::Proxy, "[::1]", 81));
+        assert_eq!(Choice::read("PROXY p"), proxy(ProxyKeyword::Proxy, "p", 80));
+        assert_eq!(Choice::read("HTTPS [::1]"), proxy(ProxyKeyword::Https, "[::1]", 443));
+        assert_eq!(Choice::read("PROXY [::1]:81"), proxy(ProxyKeyword::Proxy, "[::1]", 81));
     }
 
     #[test]

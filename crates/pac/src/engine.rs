@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Runtime, Value};
 
-use super::{Choice, PacError, Script, shown};
+use super::{Choice, PacError, PacScript, shown};
 
 /// The functions that browsers provide, as a function of the host's primitives.
 const HELPERS: &str = include_str!("../assets/helpers.js");
@@ -44,13 +44,13 @@ type Language = (
 pub type Resolve = dyn Fn(&str) -> Option<IpAddr>;
 
 /// Environment of a file in the browser that runs it.
-pub struct Surroundings {
+pub struct PacEnvironment {
     /// The address of a host, if it has one.
     pub resolve: Box<Resolve>,
     /// The browser's own address.
     pub own: IpAddr,
     /// Source of randomness for `Math.random`.
-    pub random: Stream,
+    pub random: RandomStream,
     /// The date, since 1970.
     pub now: Duration,
 }
@@ -68,7 +68,7 @@ impl Engine {
     ///
     /// # Errors
     /// If it is not JavaScript, throws an exception, lacks the function or exceeds its limits.
-    pub fn start(script: &Script, surroundings: Surroundings) -> Result<Engine, PacError> {
+    pub fn start(script: &PacScript, surroundings: PacEnvironment) -> Result<Engine, PacError> {
         let name = script.name.clone();
         let failed = |error: rquickjs::Error| PacError::Engine {
             name: name.clone(),
@@ -189,9 +189,9 @@ fn text_of(value: &Value<'_>) -> String {
     }
 }
 
-impl Surroundings {
+impl PacEnvironment {
     fn give(self, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
-        let Surroundings { resolve, own, random, now } = self;
+        let PacEnvironment { resolve, own, random, now } = self;
         let resolve = Function::new(ctx.clone(), move |host: String| -> Option<String> {
             let literal = host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
             literal.or_else(|| resolve(&host)).map(|address| address.to_string())

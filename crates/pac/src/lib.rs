@@ -18,9 +18,9 @@ mod choice;
 mod engine;
 mod script;
 
-pub use choice::{Choice, ProxyAt, Word};
-pub use engine::{Engine, Resolve, Surroundings};
-pub use script::{Script, shown};
+pub use choice::{Choice, ProxyAt, ProxyKeyword};
+pub use engine::{Engine, PacEnvironment, Resolve};
+pub use script::{PacScript, shown};
 
 /// The reason for a missing answer. The message is one sentence that names the file and, if known, the line.
 #[derive(Debug, Error)]

@@ -12,19 +12,19 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// A PAC file, read but not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct PacScript {
     /// The file's name in errors.
     pub name: String,
     /// The source text.
     pub text: Arc<str>,
 }
 
-impl Script {
+impl PacScript {
     /// The file at `path`. Bytes that are not UTF-8 are taken for Latin-1, as in browsers.
     ///
     /// # Errors
     /// If it cannot be read, or is larger than a mebibyte.
-    pub fn open(path: &str) -> Result<Script, PacError> {
+    pub fn open(path: &str) -> Result<PacScript, PacError> {
         let unreadable = |error| PacError::Unreadable { name: path.to_owned(), error };
         let mut bytes = Vec::new();
         let file = File::open(path).map_err(unreadable)?;
@@ -34,12 +34,12 @@ impl Script {
         }
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
-        Ok(Script::new(path, text.trim_start_matches('\u{feff}')))
+        Ok(PacScript::new(path, text.trim_start_matches('\u{feff}')))
     }
 
     /// A file of this name with this text.
-    pub fn new(name: &str, text: &str) -> Script {
-        Script { name: name.to_owned(), text: text.into() }
+    pub fn new(name: &str, text: &str) -> PacScript {
+        PacScript { name: name.to_owned(), text: text.into() }
     }
 }
 

@@ -3,25 +3,25 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use chance::Source;
-use farlink_pac::{Choice, Engine, PacError, Script, Surroundings};
+use chance::RandomSource;
+use farlink_pac::{Choice, Engine, PacEnvironment, PacError, PacScript};
 
-fn surroundings(seed: u64) -> Surroundings {
-    Surroundings {
+fn surroundings(seed: u64) -> PacEnvironment {
+    PacEnvironment {
         resolve: Box::new(|host| match host {
             "www.shop.test" => "10.1.0.1".parse().ok(),
             "six.shop.test" => "fd00::7".parse().ok(),
             _ => None,
         }),
         own: IpAddr::from([10, 0, 0, 1]),
-        random: Source::new(seed, 0).stream("test"),
+        random: RandomSource::new(seed, 0).stream("test"),
         // 2026-01-01, a Thursday.
         now: Duration::from_secs(1_767_225_600),
     }
 }
 
 fn start(text: &str) -> Result<Engine, PacError> {
-    Engine::start(&Script::new("dir/proxy.pac", text), surroundings(1))
+    Engine::start(&PacScript::new("dir/proxy.pac", text), surroundings(1))
 }
 
 /// The value of an expression, as a file sees it.
@@ -32,7 +32,7 @@ fn value(expression: &str) -> String {
 fn value_by(seed: u64, expression: &str) -> String {
     // An answer whose keyword is invalid is quoted in the error.
     let text = format!("function FindProxyForURL(url, host) {{ return '=' + ({expression}); }}");
-    let engine = Engine::start(&Script::new("x", &text), surroundings(seed)).unwrap();
+    let engine = Engine::start(&PacScript::new("x", &text), surroundings(seed)).unwrap();
     let error = engine.find("http://www.shop.test/a?b", "www.shop.test").unwrap_err().to_string();
     let (_, shown) = error.split_once("`=").unwrap_or_else(|| panic!("{error}"));
     shown.split_once("` begins").unwrap().0.to_owned()
@@ -113,7 +113,7 @@ fn turns_are_kept_from_call_to_call() {
 #[test]
 fn chance_is_the_seeds_and_the_date_stands_still() {
     let drawn = |seed| value_by(seed, "[Math.random(), Math.random()]");
-    let mut stream = Source::new(1, 0).stream("test");
+    let mut stream = RandomSource::new(1, 0).stream("test");
     assert_eq!(drawn(1), format!("{},{}", stream.unit(), stream.unit()));
     assert_ne!(drawn(1), drawn(2));
     for (expression, expected) in [
@@ -217,12 +217,12 @@ fn files_are_read_as_browsers_read_them() {
     let path = folder.join("x.pac");
     let name = path.to_str().unwrap();
     std::fs::write(&path, b"\xef\xbb\xbf// ok").unwrap();
-    assert_eq!(&*Script::open(name).unwrap().text, "// ok");
+    assert_eq!(&*PacScript::open(name).unwrap().text, "// ok");
     std::fs::write(&path, b"// caf\xe9").unwrap();
-    assert_eq!(&*Script::open(name).unwrap().text, "// caf\u{e9}");
+    assert_eq!(&*PacScript::open(name).unwrap().text, "// caf\u{e9}");
     std::fs::write(&path, vec![b' '; (1 << 20) + 1]).unwrap();
-    assert!(matches!(Script::open(name), Err(PacError::TooLarge { .. })));
+    assert!(matches!(PacScript::open(name), Err(PacError::TooLarge { .. })));
     std::fs::remove_dir_all(&folder).unwrap();
-    let error = Script::open(name).unwrap_err().to_string();
+    let error = PacScript::open(name).unwrap_err().to_string();
     assert!(error.contains("x.pac cannot be read"), "{error}");
 }

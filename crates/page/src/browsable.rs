@@ -56,7 +56,7 @@ pub fn browsable(page: &Page) -> Result<Browsable, Error> {
     }
     let mut notes = Differences::default();
     let page = plan::spelt(page, &mut notes)?;
-    plan::Plan::new(page, notes).write()
+    plan::BrowsablePlan::new(page, notes).write()
 }
 
 /// A kind of difference.

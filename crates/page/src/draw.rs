@@ -14,7 +14,7 @@ use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 
 use crate::generate::{Builder, NamedObject};
 use crate::{Error, HostId, Kind, Page};
@@ -59,7 +59,7 @@ impl Sites {
     /// Draws `SITE/DRAW`, both counted from 1.
     pub(crate) fn draw(&self, which: Option<&str>) -> Result<Page, Error> {
         let (site, draw) = self.choice(which).ok_or_else(|| self.no_such(which))?;
-        let source = Source::new(self.priors.seed, draw);
+        let source = RandomSource::new(self.priors.seed, draw);
         let name = format!("{}#{site}/{draw}", self.name);
         Ok(Drawing { source, site }.page(&self.priors, &self.known[site - 1], name))
     }
@@ -127,12 +127,12 @@ pub(crate) fn table_of(path: &Path) -> Option<std::path::PathBuf> {
 
 /// One draw of one site, with a random stream for each quantity.
 struct Drawing {
-    source: Source,
+    source: RandomSource,
     site: usize,
 }
 
 impl Drawing {
-    fn stream(&self, of: &str) -> Stream {
+    fn stream(&self, of: &str) -> RandomStream {
         self.source.stream(&format!("site/{}/{of}", self.site))
     }
 
@@ -176,7 +176,7 @@ fn ending(kind: Kind) -> &'static str {
 }
 
 /// A whole number with the mean `average`: the ceiling with the fraction as its probability.
-fn by_fraction(average: f64, stream: &mut Stream) -> u64 {
+fn by_fraction(average: f64, stream: &mut RandomStream) -> u64 {
     let least = average.floor();
     least as u64 + u64::from(stream.happens(average - least))
 }
@@ -184,7 +184,7 @@ fn by_fraction(average: f64, stream: &mut Stream) -> u64 {
 #[cfg(test)]
 mod tests;
 
-use self::priors::Columns;
+use self::priors::PriorColumns;
 
 pub use self::priors::Priors;
 pub(crate) use self::priors::shipped;
@@ -205,14 +205,14 @@ enum Objects {
     InAll(f64),
 }
 
-fn read_table(path: &Path, columns: &Columns) -> Result<Vec<SiteTotals>, Error> {
+fn read_table(path: &Path, columns: &PriorColumns) -> Result<Vec<SiteTotals>, Error> {
     let file = File::open(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
     let name = || path.display().to_string();
     parse_table(file, columns).map_err(|problem| Error::Priors { name: name(), problem })
 }
 
 /// Parses the text of a table; errors state the problem.
-fn parse_table(text: impl Read, columns: &Columns) -> Result<Vec<SiteTotals>, String> {
+fn parse_table(text: impl Read, columns: &PriorColumns) -> Result<Vec<SiteTotals>, String> {
     let mut reader = csv::Reader::from_reader(text);
     let head = reader.headers().map_err(|error| error.to_string())?.clone();
     let mut sites = Vec::new();
@@ -229,10 +229,13 @@ struct TableRow<'a> {
 }
 
 impl TableRow<'_> {
-    fn site(&self, columns: &Columns) -> Result<SiteTotals, String> {
+    fn site(&self, columns: &PriorColumns) -> Result<SiteTotals, String> {
         let objects = match columns {
-            Columns {
-                text: Some(text), js_css: Some(code), images_other: Some(images), ..
+            PriorColumns {
+                text: Some(text),
+                js_css: Some(code),
+                images_other: Some(images),
+                ..
             } => Objects::ByType {
                 text: self.number(text)?,
                 js_css: self.number(code)?,

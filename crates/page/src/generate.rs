@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use crate::har::kinds_by_default;
 use crate::{
-    After, BodySource, Edge, Error, Estimate, Host, HostId, Kind, Object, ObjectId, Page,
-    Provenance, rendering,
+    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, Page, PageHost, Provenance,
+    SizeEstimate, rendering,
 };
 
 pub use self::calibration::calibration_pages;
@@ -86,12 +86,12 @@ impl Builder {
     pub fn new(name: &str, origin: &str, hosts: Vec<String>, path: &str, bytes: u64) -> Builder {
         let hosts = hosts
             .into_iter()
-            .map(|name| Host {
+            .map(|name| PageHost {
                 name,
-                extra_rtt: Estimate::defaulted(Duration::ZERO),
+                extra_rtt: SizeEstimate::defaulted(Duration::ZERO),
                 recorded_protocol: None,
                 recorded_tls: false,
-                ..Host::default()
+                ..PageHost::default()
             })
             .collect();
         let page = Page {
@@ -113,7 +113,7 @@ impl Builder {
         let edge = |object| Edge {
             object: ObjectId(object),
             after: After::End,
-            compute: Estimate::defaulted(pause),
+            compute: SizeEstimate::defaulted(pause),
             provenance: Provenance::Measured,
         };
         self.document = ObjectId(known.end);
@@ -133,7 +133,7 @@ impl Builder {
         let edge = Edge {
             object: by,
             after,
-            compute: Estimate::defaulted(Duration::ZERO),
+            compute: SizeEstimate::defaulted(Duration::ZERO),
             // The generator is the source, and it states the place of the reference.
             provenance: Provenance::Measured,
         };
@@ -155,7 +155,7 @@ impl Builder {
             header_provenance: Provenance::Defaulted,
             body_bytes: bytes,
             body_source: BodySource::Specified,
-            think: Estimate::defaulted(Duration::ZERO),
+            think: SizeEstimate::defaulted(Duration::ZERO),
             waits_for,
             priority: kinds_by_default(kind),
             blocks_load: true,

@@ -29,7 +29,7 @@ pub struct Page {
     /// Source and inferences, human-readable.
     pub origin: String,
     /// Hosts that serve it.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<PageHost>,
     /// Its objects.
     pub objects: Vec<Object>,
     /// Entries of the source that are not part of the page, with the reason.
@@ -44,7 +44,7 @@ pub struct Page {
 /// Hosts of the same name are ports of one [machine](Page::machines).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Host {
+pub struct PageHost {
     /// The name, without a port.
     pub name: String,
     /// The port, if URLs state one other than their scheme's.
@@ -56,7 +56,7 @@ pub struct Host {
     pub in_clear: bool,
     /// Round-trip time to this host beyond the page's nearest host, as recorded. Used by
     /// `--origins recorded`; zero otherwise.
-    pub extra_rtt: Estimate,
+    pub extra_rtt: SizeEstimate,
     /// Protocol when recorded: `h1`, `h2`, `h3`, `spdy`.
     pub recorded_protocol: Option<String>,
     /// True if it was reached over TLS when recorded.
@@ -95,11 +95,11 @@ pub struct Object {
     /// Field of the source that `body_bytes` was taken from.
     pub body_source: BodySource,
     /// Server think time, from the request's arrival to the first byte of its response.
-    pub think: Estimate,
+    pub think: SizeEstimate,
     /// Dependencies, all of which must be met before the object is discovered.
     pub waits_for: Vec<Edge>,
     /// Priority that a browser gave it (or would give it).
-    pub priority: Priority,
+    pub priority: ObjectPriority,
     /// True if the load event waits for it.
     pub blocks_load: bool,
     /// True if the first paint waits for it: a style sheet or a synchronous script before the content of the main
@@ -120,7 +120,7 @@ pub struct Edge {
     pub after: After,
     /// The client's work between that arrival and the request (parsing, a script's run). If an object waits for
     /// several, each edge carries the same span: it runs from the last arrival.
-    pub compute: Estimate,
+    pub compute: SizeEstimate,
     /// Evidence of the dependency: stated by the source (an initiator, a redirect), read in a recorded body, inferred
     /// (from a Referer or from timings), or our default (the document).
     pub provenance: Provenance,
@@ -159,7 +159,7 @@ pub enum BodySource {
 /// A time span and its provenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Estimate {
+pub struct SizeEstimate {
     /// The value.
     #[serde(rename = "value_ns", with = "nanos")]
     pub value: Duration,
@@ -201,7 +201,7 @@ pub enum Kind {
 /// A browser's five levels (Chromium's `net::RequestPriority`), the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub enum Priority {
+pub enum ObjectPriority {
     Highest,
     High,
     Medium,
@@ -276,24 +276,24 @@ mod nanos {
     }
 }
 
-impl Estimate {
+impl SizeEstimate {
     /// A value stated by the source.
-    pub fn measured(value: Duration) -> Estimate {
-        Estimate { value, provenance: Provenance::Measured }
+    pub fn measured(value: Duration) -> SizeEstimate {
+        SizeEstimate { value, provenance: Provenance::Measured }
     }
 
     /// A value derived from others.
-    pub fn inferred(value: Duration) -> Estimate {
-        Estimate { value, provenance: Provenance::Inferred }
+    pub fn inferred(value: Duration) -> SizeEstimate {
+        SizeEstimate { value, provenance: Provenance::Inferred }
     }
 
     /// Our default.
-    pub fn defaulted(value: Duration) -> Estimate {
-        Estimate { value, provenance: Provenance::Defaulted }
+    pub fn defaulted(value: Duration) -> SizeEstimate {
+        SizeEstimate { value, provenance: Provenance::Defaulted }
     }
 }
 
-impl Host {
+impl PageHost {
     /// Authority in requests to this port: with the port, unless that is the scheme's default (RFC 9110 section
     /// 4.2.3).
     pub fn authority(&self, scheme: &str, port: u16) -> String {
@@ -304,7 +304,7 @@ impl Host {
     }
 
     /// Returns true if both are one origin.
-    pub fn is_same_origin(&self, other: &Host) -> bool {
+    pub fn is_same_origin(&self, other: &PageHost) -> bool {
         self.name.eq_ignore_ascii_case(&other.name)
             && (self.port, self.in_clear) == (other.port, other.in_clear)
     }
@@ -328,7 +328,7 @@ impl Page {
     }
 
     /// The host that serves `object`.
-    pub fn host_of(&self, object: &Object) -> &Host {
+    pub fn host_of(&self, object: &Object) -> &PageHost {
         &self.hosts[object.host.0 as usize]
     }
 

@@ -32,21 +32,21 @@ pub(crate) use self::exchange::by_kind as kinds_by_default;
 
 /// Options of reading a HAR.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ImportOptions {
     /// Page to read if the file holds several, by its id or its number, counted from 1; the first by default.
     pub page: Option<String>,
 }
 
 /// Reads the page in the HAR file at `path`, which may be gzip-compressed.
-pub fn read(path: &Path, options: &Options) -> Result<Page, Error> {
+pub fn read(path: &Path, options: &ImportOptions) -> Result<Page, Error> {
     let name = crate::open::name_of(path);
     let text = crate::open::load(path, &name)?;
     parse(&name, &text, options)
 }
 
 /// Parses the page in a HAR's text. `name` becomes the page's name and begins the messages.
-pub fn parse(name: &str, text: &[u8], options: &Options) -> Result<Page, Error> {
-    let log = log::Log::parse(name, text)?;
+pub fn parse(name: &str, text: &[u8], options: &ImportOptions) -> Result<Page, Error> {
+    let log = log::HarLog::parse(name, text)?;
     let selection = select::select(name, &log, options)?;
     let page = build::page(name, &log, selection);
     if let Err(problem) = page.check() {

@@ -26,11 +26,11 @@ pub use self::caution::Caution;
 pub use self::error::Error;
 pub use self::generate::calibration_pages;
 pub use self::graph::{
-    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
-    Provenance, SkipReason, Skipped,
+    After, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
+    Provenance, SizeEstimate, SkipReason, Skipped,
 };
-pub use self::list::{List, Listed, is_list};
+pub use self::list::{List, ListEntry, is_list};
 pub use self::open::{CatalogueEntry, catalogue, files, open};
-pub use self::show::{Counts, Summary, Table};
+pub use self::show::{PageSummary, PageTable, ResourceCounts};
 pub use self::transform::of_several;
-pub use self::union::{Member, Union};
+pub use self::union::{Union, UnionMember};

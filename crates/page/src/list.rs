@@ -30,12 +30,12 @@ const MOST: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// In the order of the file; at least one.
-    pub pages: Vec<Listed>,
+    pub pages: Vec<ListEntry>,
 }
 
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListEntry {
     /// Name as written in the list.
     pub name: String,
     /// Spec for [`open`](crate::open()).
@@ -86,7 +86,7 @@ impl List {
             None => Sites::read(Path::new(sites))?.several_of(which)?,
         };
         let name = crate::open::name_of(Path::new(sites));
-        let listed = |which: String| Listed {
+        let listed = |which: String| ListEntry {
             name: format!("{name}#{which}"),
             spec: format!("{sites}#{which}"),
         };
@@ -124,14 +124,14 @@ impl List {
         if !(1..=MOST).contains(&read.pages.len()) {
             return Err(wrong(format!("`pages` must list 1 to {MOST} pages")));
         }
-        let pages = read.pages.into_iter().map(|name| Listed::in_folder(name, folder));
+        let pages = read.pages.into_iter().map(|name| ListEntry::in_folder(name, folder));
         Ok(List { pages: pages.collect::<Result<_, _>>()? })
     }
 }
 
-impl Listed {
+impl ListEntry {
     /// A page of a list: generated and drawn pages, transformed or not, are opened by name, anything else as a file.
-    fn in_folder(name: String, folder: &Path) -> Result<Listed, Error> {
+    fn in_folder(name: String, folder: &Path) -> Result<ListEntry, Error> {
         let plain = transform::untransformed(&name).unwrap_or(&name);
         let is_drawn =
             plain.split_once('#').is_some_and(|(sites, _)| draw::shipped(sites).is_some());
@@ -139,7 +139,7 @@ impl Listed {
             true => name.clone(),
             false => folder.join(&name).to_string_lossy().into_owned(),
         };
-        Ok(Listed { name, spec })
+        Ok(ListEntry { name, spec })
     }
 }
 

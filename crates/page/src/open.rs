@@ -80,7 +80,7 @@ fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
     let text = load(path, &name)?;
     match file::is_page_file(&text) {
         true => file::parse(&name, &text),
-        false => har::parse(&name, &text, &har::Options { page: page.map(str::to_owned) }),
+        false => har::parse(&name, &text, &har::ImportOptions { page: page.map(str::to_owned) }),
     }
 }
 

@@ -10,7 +10,7 @@
 //! priorities do: Chromium requests a synchronous script of the head with High, a deferred or inserted one with Low,
 //! a sheet of another medium with VeryLow (`third_party/blink/renderer/platform/loader/fetch/resource_fetcher.cc`).
 
-use crate::{After, Edge, Kind, Object, ObjectId, Page, Priority};
+use crate::{After, Edge, Kind, Object, ObjectId, ObjectPriority, Page};
 
 /// Maximum number of images in a head, as preloads. Content begins with the next one.
 const PRELOADED_IMAGES: usize = 2;
@@ -90,7 +90,7 @@ fn bytes(edge: &Edge, whole: u64) -> u64 {
 
 /// Returns true if rendering or parsing waits for objects of this kind and priority.
 fn is_waited_for(object: &Object) -> bool {
-    let is_urgent = matches!(object.priority, Priority::Highest | Priority::High);
+    let is_urgent = matches!(object.priority, ObjectPriority::Highest | ObjectPriority::High);
     is_urgent && matches!(object.kind, Kind::Stylesheet | Kind::Script)
 }
 
@@ -126,15 +126,15 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Estimate, Provenance};
+    use crate::{Provenance, SizeEstimate};
 
     fn edge(object: u32, after: After) -> Edge {
         let provenance = Provenance::Measured;
-        Edge { object: ObjectId(object), after, compute: Estimate::default(), provenance }
+        Edge { object: ObjectId(object), after, compute: SizeEstimate::default(), provenance }
     }
 
     /// A document of 1,000 bytes with these objects, each after one edge.
-    fn page(objects: &[(Kind, Priority, Edge)]) -> Page {
+    fn page(objects: &[(Kind, ObjectPriority, Edge)]) -> Page {
         let mut page = crate::open("synthetic:1x1KB").unwrap();
         let sample = page.objects.remove(1);
         page.objects[0].body_bytes = 1000;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     use Kind::*;
-    use Priority::*;
+    use ObjectPriority::*;
 
     #[test]
     fn sheets_and_urgent_scripts_before_content_block() {

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{After, BodySource, Edge, Estimate, Host, Object, Page, Provenance, SkipReason};
+use crate::{
+    After, BodySource, Edge, Object, Page, PageHost, Provenance, SizeEstimate, SkipReason,
+};
 
 /// Displays a page as `farlink pages show` prints it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a>(pub &'a Page);
+pub struct PageTable<'a>(pub &'a Page);
 
 /// Maximum length of URLs before they are cut.
 const URL_CHARS: usize = 60;
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for PageTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let page = self.0;
         let summary = page.summary();
@@ -40,7 +42,7 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Result {
+fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &PageSummary) -> fmt::Result {
     writeln!(f, "{}\n{}", page.name, page.origin)?;
     for caution in &page.cautions {
         writeln!(f, "warning: {caution}")?;
@@ -98,7 +100,7 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &Summary) -> fmt::Resu
 }
 
 /// Name and port, as in URLs.
-fn authority(host: &Host) -> String {
+fn authority(host: &PageHost) -> String {
     match host.port {
         None => host.name.clone(),
         Some(port) => format!("{}:{port}", host.name),
@@ -145,7 +147,7 @@ fn waits(page: &Page, edges: &[Edge]) -> String {
     }
 }
 
-fn span(estimate: Estimate) -> String {
+fn span(estimate: SizeEstimate) -> String {
     format!("{}{:.1}ms", mark(estimate.provenance), estimate.value.as_secs_f64() * 1e3)
 }
 
@@ -170,7 +172,7 @@ pub(crate) fn middle_cut(url: &str) -> String {
 
 /// Number of values of one sort, by provenance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ResourceCounts {
     /// Stated by the source.
     pub measured: usize,
     /// Read in recorded bodies.
@@ -183,7 +185,7 @@ pub struct Counts {
 
 /// Contents of a page, and the share of them that its source states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct PageSummary {
     /// Objects.
     pub requests: usize,
     /// Servers.
@@ -191,11 +193,11 @@ pub struct Summary {
     /// Total size of all bodies on the wire.
     pub body_bytes: u64,
     /// Edges of the graph.
-    pub edges: Counts,
+    pub edges: ResourceCounts,
     /// Server think times.
-    pub think: Counts,
+    pub think: ResourceCounts,
     /// Head sizes.
-    pub headers: Counts,
+    pub headers: ResourceCounts,
     /// Objects that the load event waits for.
     pub blocking: usize,
     /// Sources of the bodies' sizes.
@@ -204,9 +206,9 @@ pub struct Summary {
     pub skipped: BTreeMap<SkipReason, usize>,
 }
 
-impl Counts {
-    fn of(values: impl Iterator<Item = Provenance>) -> Counts {
-        let mut counts = Counts::default();
+impl ResourceCounts {
+    fn of(values: impl Iterator<Item = Provenance>) -> ResourceCounts {
+        let mut counts = ResourceCounts::default();
         for value in values {
             match value {
                 Provenance::Measured => counts.measured += 1,
@@ -226,7 +228,7 @@ impl Counts {
 
 impl Page {
     /// Counts over this page.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> PageSummary {
         let objects = &self.objects;
         let mut body_sources = BTreeMap::new();
         for object in objects {
@@ -236,13 +238,15 @@ impl Page {
         for entry in &self.skipped {
             *skipped.entry(entry.reason).or_default() += 1;
         }
-        Summary {
+        PageSummary {
             requests: objects.len(),
             hosts: self.hosts.len(),
             body_bytes: self.body_bytes(),
-            edges: Counts::of(objects.iter().flat_map(|o| &o.waits_for).map(|e| e.provenance)),
-            think: Counts::of(objects.iter().map(|o| o.think.provenance)),
-            headers: Counts::of(objects.iter().map(|o| o.header_provenance)),
+            edges: ResourceCounts::of(
+                objects.iter().flat_map(|o| &o.waits_for).map(|e| e.provenance),
+            ),
+            think: ResourceCounts::of(objects.iter().map(|o| o.think.provenance)),
+            headers: ResourceCounts::of(objects.iter().map(|o| o.header_provenance)),
             blocking: objects.iter().filter(|o| o.blocks_load).count(),
             body_sources,
             skipped,
@@ -257,7 +261,7 @@ mod tests {
     #[test]
     fn a_synthetic_page_reads_like_this() {
         let page = crate::open("synthetic:2x1KB").unwrap();
-        let text = Table(&page).to_string();
+        let text = PageTable(&page).to_string();
         let rows: Vec<&str> = text.lines().filter(|line| line.contains("http://")).collect();
         assert_eq!(
             rows,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use units::pairs::{Pair, separated};
+use units::pairs::{KeyValue, separated};
 use url::Url;
 
 use crate::{After, Edge, Error, HostId, Kind, Object, ObjectId, Page, Provenance};
@@ -70,7 +70,7 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
 }
 
 impl Transform {
-    fn of(Pair { key: what, value }: Pair<'_>) -> Result<Transform, String> {
+    fn of(KeyValue { key: what, value }: KeyValue<'_>) -> Result<Transform, String> {
         let bytes = |default| match value {
             Some(value) => units::parse::size_bytes(value).map_err(|error| error.to_string()),
             None => Ok(default),
@@ -269,7 +269,7 @@ fn shard(page: &mut Page, hosts: u64) -> String {
     let host = page.hosts[own.0 as usize].clone();
     for number in 1..hosts {
         let name = format!("shard{number}.{}", host.name);
-        page.hosts.push(crate::Host { name, ..host.clone() });
+        page.hosts.push(crate::PageHost { name, ..host.clone() });
     }
     let names: Vec<String> = page.hosts.iter().map(|host| host.name.clone()).collect();
     let mut turns = (0..hosts as u32).cycle();

@@ -15,14 +15,14 @@ pub struct Union {
     /// All hosts and objects. Never loaded by a browser: only its first document's objects wait for anything.
     pub whole: Page,
     /// The pages, in their order, with some URLs changed.
-    pub members: Vec<Member>,
+    pub members: Vec<UnionMember>,
     /// Changes made, human-readable: one sentence each.
     pub notes: Vec<String>,
 }
 
 /// A page among others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Member {
+pub struct UnionMember {
     /// The page.
     pub page: Page,
     /// Index of each of its hosts in the whole.
@@ -45,7 +45,7 @@ impl Union {
         let mut union = Union { whole: first.clone(), members: Vec::new(), notes: Vec::new() };
         union.whole.name = name.to_owned();
         let (hosts, objects) = (0..first.hosts.len(), 0..first.objects.len());
-        union.members.push(Member {
+        union.members.push(UnionMember {
             hosts: hosts.collect(),
             objects: objects.collect(),
             page: first,
@@ -90,11 +90,11 @@ impl Union {
                 self.members.len() + 1
             ));
         }
-        self.members.push(Member { page, hosts, objects });
+        self.members.push(UnionMember { page, hosts, objects });
     }
 
     /// The whole's host of this origin. Its first recorded properties are kept.
-    fn host(&mut self, host: &crate::Host) -> usize {
+    fn host(&mut self, host: &crate::PageHost) -> usize {
         let hosts = &mut self.whole.hosts;
         hosts.iter().position(|known| known.is_same_origin(host)).unwrap_or_else(|| {
             hosts.push(host.clone());

@@ -29,7 +29,7 @@ pub enum Existing {
 
 /// Result of writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ExportSummary {
     /// Object files, without the README and the page file.
     pub files: usize,
     /// Total size of these.
@@ -42,7 +42,7 @@ pub struct Written {
 const PAGE_FILE: &str = "page.json";
 
 /// Writes `page` to `directory`, completely or not at all.
-pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<Written, Error> {
+pub fn write(page: &Page, directory: &Path, existing: Existing) -> Result<ExportSummary, Error> {
     let io = |source| Error::Io { path: directory.to_owned(), source };
     if existing == Existing::Keep && !is_free(directory).map_err(io)? {
         return Err(Error::NotEmpty { path: directory.to_owned() });
@@ -79,7 +79,7 @@ fn beside(directory: &Path, role: &str) -> Result<PathBuf, Error> {
     Ok(directory.with_file_name(name))
 }
 
-fn fill(page: &Page, browsable: &Browsable, folder: &Path) -> io::Result<Written> {
+fn fill(page: &Page, browsable: &Browsable, folder: &Path) -> io::Result<ExportSummary> {
     let objects = &browsable.page.objects;
     for (object, content) in objects.iter().zip(&browsable.contents) {
         let name = if object.path == "/" { "/index.html" } else { &object.path };
@@ -90,7 +90,7 @@ fn fill(page: &Page, browsable: &Browsable, folder: &Path) -> io::Result<Written
     fs::write(folder.join("README.md"), text(page, browsable))?;
     fs::write(folder.join(PAGE_FILE), file::to_text(page))?;
     let bytes = browsable.page.body_bytes();
-    Ok(Written { files: objects.len(), bytes, notes: browsable.notes.clone() })
+    Ok(ExportSummary { files: objects.len(), bytes, notes: browsable.notes.clone() })
 }
 
 fn put_in_place(partial: &Path, directory: &Path) -> io::Result<()> {

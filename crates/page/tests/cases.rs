@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use farlink_page::{Host, open};
+use farlink_page::{PageHost, open};
 
 /// Number of requests of the page in files with this prefix.
 const REQUESTS: [(&str, usize); 12] = [
@@ -75,7 +75,7 @@ fn every_tools_har_loads_or_is_refused_by_name() {
                     assert_eq!(page.objects.len(), *requests, "{name}");
                 }
                 if let Some((_, hosts)) = HOSTS.iter().find(|(start, _)| name.starts_with(start)) {
-                    let origin = |host: &Host| (host.name.clone(), host.port, host.in_clear);
+                    let origin = |host: &PageHost| (host.name.clone(), host.port, host.in_clear);
                     let known = page.hosts.iter().map(origin);
                     let expected = hosts.iter().map(|(name, p, c)| ((*name).to_owned(), *p, *c));
                     assert!(known.eq(expected), "{name}: {:?}", page.hosts);

@@ -56,8 +56,9 @@ fn every_har_loads_and_every_entry_is_accounted_for() {
         let page = farlink_page::open(corpus.join(&file).to_str().unwrap()).unwrap();
         page.check().unwrap();
         let summary = page.summary();
-        let counts =
-            |c: farlink_page::Counts| format!("{}/{}/{}", c.measured, c.inferred, c.defaulted);
+        let counts = |c: farlink_page::ResourceCounts| {
+            format!("{}/{}/{}", c.measured, c.inferred, c.defaulted)
+        };
         println!(
             "{:<46} {:>4} {:>4} {:>4} {:>9}  {:<14} {:<14} {:?} blocking {} skipped {:?}",
             file,

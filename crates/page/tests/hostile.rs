@@ -1,20 +1,20 @@
 //! Invalid and hostile input: every refusal names the place, and nothing panics.
 
-use farlink_page::har::{self, Options};
+use farlink_page::har::{self, ImportOptions};
 use farlink_page::{
-    After, BodySource, Edge, Error, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
-    Provenance, SkipReason, Skipped, file,
+    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
+    Provenance, SizeEstimate, SkipReason, Skipped, file,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 fn parse(value: &Value) -> Result<Page, Error> {
-    har::parse("a.har", value.to_string().as_bytes(), &Options::default())
+    har::parse("a.har", value.to_string().as_bytes(), &ImportOptions::default())
 }
 
 fn refusal(text: &str) -> String {
-    har::parse("a.har", text.as_bytes(), &Options::default()).unwrap_err().to_string()
+    har::parse("a.har", text.as_bytes(), &ImportOptions::default()).unwrap_err().to_string()
 }
 
 fn entry(url: &str, started_ms: u32, kind: &str) -> Value {
@@ -225,11 +225,11 @@ fn of_several_pages_one_is_read_and_the_others_are_named() {
     );
     let text = har.to_string();
     for which in ["2", "page_9"] {
-        let options = Options { page: Some(which.to_owned()) };
+        let options = ImportOptions { page: Some(which.to_owned()) };
         let page = har::parse("a.har", text.as_bytes(), &options).unwrap();
         assert_eq!(page.root().url, "https://c.test/");
     }
-    let options = Options { page: Some("3".to_owned()) };
+    let options = ImportOptions { page: Some("3".to_owned()) };
     let refused = har::parse("a.har", text.as_bytes(), &options).unwrap_err().to_string();
     assert_eq!(refused, "a.har: no page `3`; it contains page_1, page_9");
 }
@@ -263,7 +263,7 @@ fn only_one_page_is_read() {
     assert_eq!((first.objects.len(), first.skipped.len()), (4, 1));
     assert_eq!(first.skipped[0].reason, SkipReason::OtherPage);
     let read = |page: &str| {
-        let options = Options { page: Some(page.to_owned()) };
+        let options = ImportOptions { page: Some(page.to_owned()) };
         har::parse("a.har", har.to_string().as_bytes(), &options)
     };
     assert_eq!(read("page_2").unwrap().objects.len(), 1);
@@ -373,9 +373,11 @@ fn provenance() -> impl Strategy<Value = Provenance> {
     prop::sample::select(vec![Provenance::Measured, Provenance::Inferred, Provenance::Defaulted])
 }
 
-fn estimate() -> impl Strategy<Value = Estimate> {
-    (any::<u64>(), provenance())
-        .prop_map(|(nanos, provenance)| Estimate { value: Duration::from_nanos(nanos), provenance })
+fn estimate() -> impl Strategy<Value = SizeEstimate> {
+    (any::<u64>(), provenance()).prop_map(|(nanos, provenance)| SizeEstimate {
+        value: Duration::from_nanos(nanos),
+        provenance,
+    })
 }
 
 fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
@@ -423,7 +425,7 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
                 body_source: BodySource::Specified,
                 think,
                 waits_for,
-                priority: Priority::Medium,
+                priority: ObjectPriority::Medium,
                 blocks_load: blocks,
                 blocks_render: blocks && caches,
                 cacheable: caches,
@@ -434,7 +436,7 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
 
 fn page() -> impl Strategy<Value = Page> {
     let host = ("[a-z.:\\[\\]/]{0,12}", estimate(), any::<bool>(), any::<Option<u16>>()).prop_map(
-        |(name, extra_rtt, tls, port)| Host {
+        |(name, extra_rtt, tls, port)| PageHost {
             name,
             extra_rtt,
             recorded_protocol: tls.then(|| "h2".to_owned()),
@@ -482,9 +484,9 @@ proptest! {
         let mut text = small().to_string().into_bytes();
         let at = cut % text.len();
         text[at] = byte;
-        drop(har::parse("a.har", &text, &Options::default()));
+        drop(har::parse("a.har", &text, &ImportOptions::default()));
         text.truncate(at);
-        prop_assert!(har::parse("a.har", &text, &Options::default()).is_err());
+        prop_assert!(har::parse("a.har", &text, &ImportOptions::default()).is_err());
         drop(file::parse("a.json", &text));
     }
 
@@ -496,7 +498,7 @@ proptest! {
 
     #[test]
     fn any_page_is_shown_and_written_or_refused(page in page()) {
-        prop_assert!(farlink_page::Table(&page).to_string().contains("requests"));
+        prop_assert!(farlink_page::PageTable(&page).to_string().contains("requests"));
         let folder = std::env::temp_dir().join(format!("farlink-page-any-{}", std::process::id()));
         let target = folder.join("page");
         std::fs::create_dir_all(&folder).unwrap();

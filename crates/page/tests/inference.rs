@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use farlink_page::har::{self, Options};
+use farlink_page::har::{self, ImportOptions};
 use farlink_page::{After, Page, Provenance};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn stripped(text: &[u8]) -> Vec<u8> {
 }
 
 fn read(text: &[u8]) -> Page {
-    har::parse("a.har", text, &Options::default()).unwrap()
+    har::parse("a.har", text, &ImportOptions::default()).unwrap()
 }
 
 /// Recorded dependencies of an object, redirects aside.

@@ -4,7 +4,7 @@
 //! arrive in slow-start flights, connections cost round trips, a far host costs more of them, and the document's
 //! children are requested as its bytes arrive.
 
-use farlink_page::har::{self, Options};
+use farlink_page::har::{self, ImportOptions};
 use farlink_page::{After, Kind, ObjectId, Page, Provenance};
 use serde_json::{Value, json};
 
@@ -196,7 +196,8 @@ fn entry(thing: &Thing, things: &[Thing], start: f64, spans: [f64; 5], tool: Too
 }
 
 fn read(rtt: f64, tool: Tool) -> Page {
-    let mut page = har::parse("model.har", &recording(rtt, tool), &Options::default()).unwrap();
+    let mut page =
+        har::parse("model.har", &recording(rtt, tool), &ImportOptions::default()).unwrap();
     // Objects are in the order of their requests, which the network may change; the graphs are equal if they are
     // under URLs. Renumber by URL.
     let mut order: Vec<usize> = (1..page.objects.len()).collect();

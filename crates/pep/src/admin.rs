@@ -9,9 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
-use quic::bare::Counts;
 use http_stack::server::Acceptor;
 use http_stack::{Answer, Handler, Reply, RequestHead};
+use quic::bare::FecCounts;
 use tls::Security;
 use world::TcpListener;
 
@@ -105,12 +105,12 @@ pub struct Counters {
     /// that was there already. An estimate, and a sum over connections: pages overlap them.
     pub saved_ms: Count,
     /// Counters of forward error correction; zero if the leg has none.
-    pub fec: Arc<Counts>,
+    pub fec: Arc<FecCounts>,
 }
 
 impl Counters {
     /// Counters of an end with this leg.
-    pub(crate) fn of(leg: &leg::Settings) -> Counters {
+    pub(crate) fn of(leg: &leg::LegSettings) -> Counters {
         let fec = leg.over.fec().map(|fec| Arc::clone(&fec.counts)).unwrap_or_default();
         Counters { fec, ..Counters::default() }
     }

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use units::parse;
 
-use crate::leg::{self, Fec, MOST_IN_GROUP, Over, PrivateKey, PublicKey, Quic};
-use crate::local::{self, Target};
+use crate::leg::{self, Fec, LegQuic, LegTransport, MOST_IN_GROUP, PrivateKey, PublicKey};
+use crate::local::{self, ForwardTarget};
 use crate::remote::Reach;
 use crate::{http, remote};
 
@@ -51,22 +51,22 @@ pub enum ConfigError {
 #[derive(Debug)]
 pub struct LocalPlan {
     /// The near end's settings.
-    pub settings: local::Settings,
+    pub settings: local::NearSettings,
     /// Its key, and the far end's.
     pub keys: (PrivateKey, PublicKey),
     /// Its listeners.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<PepListener>,
     /// Address of its metrics.
     pub metrics: Option<SocketAddr>,
 }
 
 /// A listener of a near end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listener {
+pub struct PepListener {
     /// The address.
     pub at: SocketAddr,
     /// Destination of its connections.
-    pub target: Target,
+    pub target: ForwardTarget,
     /// True if the kernel hands over connections to other addresses (`TPROXY`).
     pub transparent: bool,
 }
@@ -75,7 +75,7 @@ pub struct Listener {
 #[derive(Debug)]
 pub struct RemotePlan {
     /// The far end's settings.
-    pub settings: remote::Settings,
+    pub settings: remote::FarSettings,
     /// Its key, and the near end's.
     pub keys: (PrivateKey, PublicKey),
     /// Address to listen on for near ends.
@@ -212,26 +212,26 @@ impl LocalPlan {
     fn parse(path: &Path, text: &str) -> Result<LocalPlan, ConfigError> {
         let at = ConfigPath(path);
         let file: LocalFile = at.toml(text)?;
-        let mut settings = local::Settings::new(file.far);
+        let mut settings = local::NearSettings::new(file.far);
         settings.channels = file.channels;
         at.check(file.channels > 0 && file.channels <= 64, "channels", "1 to 64 were expected")?;
         settings.bypass = at.networks("bypass", &file.bypass)?;
         settings.http_ports = file.http_ports;
         settings.leg = at.leg(&file.leg)?;
-        let is_one = matches!(settings.leg.over, Over::Tcp) || file.channels == 1;
+        let is_one = matches!(settings.leg.over, LegTransport::Tcp) || file.channels == 1;
         at.check(is_one, "channels", "a leg over QUIC is one connection: 1 was expected")?;
         at.span("idle", file.idle.as_deref(), &mut settings.idle)?;
-        let forwards = file.forward.iter().map(|forward| Listener {
+        let forwards = file.forward.iter().map(|forward| PepListener {
             at: forward.listen,
-            target: Target::Fixed(forward.to),
+            target: ForwardTarget::Fixed(forward.to),
             transparent: false,
         });
-        let intercepts = file.intercept.iter().map(|intercept| Listener {
+        let intercepts = file.intercept.iter().map(|intercept| PepListener {
             at: intercept.listen,
-            target: Target::Asked,
+            target: ForwardTarget::Asked,
             transparent: intercept.by == InterceptMeans::Tproxy,
         });
-        let listeners: Vec<Listener> = forwards.chain(intercepts).collect();
+        let listeners: Vec<PepListener> = forwards.chain(intercepts).collect();
         let problem = "at least one [[forward]] or [[intercept]] was expected";
         at.check(!listeners.is_empty(), "forward", problem)?;
         let keys = at.keys(&file.key, &file.peer)?;
@@ -252,7 +252,7 @@ impl RemotePlan {
         let at = ConfigPath(path);
         let file: RemoteFile = at.toml(text)?;
         let mut settings =
-            remote::Settings { leg: at.leg(&file.leg)?, ..remote::Settings::default() };
+            remote::FarSettings { leg: at.leg(&file.leg)?, ..remote::FarSettings::default() };
         settings.reach = Reach {
             only: at.networks("only", &file.only)?,
             also: at.networks("also", &file.also)?,
@@ -317,8 +317,8 @@ impl ConfigPath<'_> {
         texts.iter().map(network).collect()
     }
 
-    fn leg(&self, file: &LegFile) -> Result<leg::Settings, ConfigError> {
-        let mut settings = leg::Settings::default();
+    fn leg(&self, file: &LegFile) -> Result<leg::LegSettings, ConfigError> {
+        let mut settings = leg::LegSettings::default();
         if let Some(streams) = file.streams {
             self.check((1..=10_000).contains(&streams), "leg.streams", "1 to 10000 were expected")?;
             settings.streams = streams;
@@ -332,7 +332,7 @@ impl ConfigPath<'_> {
         self.span("leg.keep-alive", file.keep_alive.as_deref(), &mut settings.keep_alive)?;
         self.span("leg.dead-after", file.dead_after.as_deref(), &mut settings.dead_after)?;
         match file.over {
-            Some(OverFile::Quic) => settings.over = Over::Quic(self.quic(file)?),
+            Some(OverFile::Quic) => settings.over = LegTransport::Quic(self.quic(file)?),
             None | Some(OverFile::Tcp) => {
                 let problem = "it needs `over = \"quic\"`: TCP repairs losses in the kernel, above any parity";
                 self.check(file.fec.is_none(), "leg.fec", problem)?;
@@ -345,7 +345,7 @@ impl ConfigPath<'_> {
     }
 
     /// Settings of a leg over QUIC: the congestion control of our own TCP.
-    fn quic(&self, file: &LegFile) -> Result<Quic, ConfigError> {
+    fn quic(&self, file: &LegFile) -> Result<LegQuic, ConfigError> {
         let mut tcp = tcp::Config { slow_start_after_idle: false, ..tcp::Config::default() };
         if let Some(name) = &file.congestion {
             let problem = "`cubic` or `reno` was expected for QUIC";
@@ -362,24 +362,24 @@ impl ConfigPath<'_> {
             self.check((1..=MOST_IN_GROUP).contains(&every), "leg.fec", &problem)?;
         }
         let fec = file.fec.map(|every| Fec { every, counts: Arc::default() });
-        Ok(Quic { transport: Transport::matching(&tcp), fec })
+        Ok(LegQuic { transport: Transport::matching(&tcp), fec })
     }
 
-    fn prefetch(&self, file: &PrefetchFile) -> Result<http::Settings, ConfigError> {
-        let usual = http::Settings::default();
+    fn prefetch(&self, file: &PrefetchFile) -> Result<http::PrefetchSettings, ConfigError> {
+        let usual = http::PrefetchSettings::default();
         let object_bytes = self.size("prefetch.object-size", file.object_size.as_deref())?;
         let page_bytes = self.size("prefetch.page-size", file.page_size.as_deref())?;
         let at_once = file.at_once.unwrap_or(usual.at_once);
         self.check((1..=1_000).contains(&at_once), "prefetch.at-once", "1 to 1000 were expected")?;
-        Ok(http::Settings {
+        Ok(http::PrefetchSettings {
             depth: file.depth.unwrap_or(usual.depth),
             objects: file.objects.unwrap_or(usual.objects),
             object_bytes: object_bytes.unwrap_or(usual.object_bytes),
             page_bytes: page_bytes.unwrap_or(usual.page_bytes),
             at_once,
             compression: match file.compression {
-                None | Some(CompressionFile::Deflate) => http::Compression::Deflate,
-                Some(CompressionFile::None) => http::Compression::None,
+                None | Some(CompressionFile::Deflate) => http::PageCompression::Deflate,
+                Some(CompressionFile::None) => http::PageCompression::None,
             },
         })
     }
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(plan.settings.leg.stream_window_bytes, 1 << 20);
         assert_eq!(plan.settings.idle, Duration::from_secs(300));
         assert_eq!(plan.settings.bypass.len(), 2);
-        assert_eq!(plan.listeners[0].target, Target::Fixed("192.0.2.9:80".parse().unwrap()));
+        assert_eq!(plan.listeners[0].target, ForwardTarget::Fixed("192.0.2.9:80".parse().unwrap()));
         assert!(plan.listeners[1].transparent);
         assert_eq!(plan.settings.http_ports, [80]);
     }
@@ -432,9 +432,9 @@ mod tests {
         let begin = format!("listen = '0.0.0.0:9400'\nkey = 'own.key'\npeer = '{PEER}'\n");
         let read = |leg: &str| RemotePlan::parse(&path, &format!("{begin}[leg]\n{leg}"));
         let over = |leg: &str| read(leg).unwrap().settings.leg.over;
-        assert!(matches!(over(""), Over::Tcp));
-        assert!(matches!(over("over = 'tcp'"), Over::Tcp));
-        let Over::Quic(quic) = over("over = 'quic'\nfec = 10\ninitial-window = 64") else {
+        assert!(matches!(over(""), LegTransport::Tcp));
+        assert!(matches!(over("over = 'tcp'"), LegTransport::Tcp));
+        let LegTransport::Quic(quic) = over("over = 'quic'\nfec = 10\ninitial-window = 64") else {
             panic!("it is QUIC");
         };
         assert_eq!(quic.fec.unwrap().every, 10);

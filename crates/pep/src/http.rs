@@ -19,7 +19,7 @@ mod near;
 
 pub use self::discover::{Embedded, EmbeddedKind, discover};
 pub(crate) use self::far::Fetcher;
-pub use self::far::{Compression, Settings};
+pub use self::far::{PageCompression, PrefetchSettings};
 pub(crate) use self::near::{
     Answered, ClientConnection, ClientEvent, GetContext, PushStore, answer,
 };

@@ -26,8 +26,8 @@ pub use quic::bare::{Fec, MOST_IN_GROUP};
 use self::channel::LegChannel;
 pub(crate) use self::channel::{SharedStream, StreamLease};
 pub(crate) use self::settings::PIECE_BYTES;
-pub use self::settings::{Over, Quic, Settings};
-pub use self::tls::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
+pub use self::settings::{LegQuic, LegSettings, LegTransport};
+pub use self::tls::{KeyError, LegAcceptor, LegConnector, PrivateKey, PublicKey};
 
 /// The near end's leg: its channels.
 pub(crate) struct Leg {
@@ -40,8 +40,8 @@ impl Leg {
     pub(crate) fn start(
         far: SocketAddr,
         channels: usize,
-        connector: &Connector,
-        settings: &Settings,
+        connector: &LegConnector,
+        settings: &LegSettings,
     ) -> Leg {
         let start = |_| LegChannel::start(far, connector.clone(), settings.clone());
         Leg { channels: (0..channels.max(1)).map(start).collect(), next: Cell::new(0) }
@@ -76,7 +76,7 @@ impl Leg {
 }
 
 /// Applies `settings` to a socket of the leg.
-fn tune(tcp: &TcpStream, settings: &Settings) -> io::Result<()> {
+fn tune(tcp: &TcpStream, settings: &LegSettings) -> io::Result<()> {
     tcp.set_notsent_lowat(settings.notsent_lowat_bytes)?;
     settings.congestion.as_deref().map_or(Ok(()), |name| tcp.set_congestion(name))
 }
@@ -90,8 +90,8 @@ pub(crate) type Accepted = h2::server::Connection<tokio_rustls::TlsStream<TcpStr
 /// If the near end fails the handshake, or takes too long.
 pub(crate) async fn accept(
     tcp: TcpStream,
-    acceptor: &Acceptor,
-    settings: &Settings,
+    acceptor: &LegAcceptor,
+    settings: &LegSettings,
 ) -> io::Result<Accepted> {
     let accepting = async {
         tune(&tcp, settings)?;
@@ -110,7 +110,7 @@ pub(crate) type LegStream = h2::server::Connection<bare::Stream, Bytes>;
 /// If the near end fails the handshake, or takes too long.
 pub(crate) async fn accept_stream(
     stream: bare::Stream,
-    settings: &Settings,
+    settings: &LegSettings,
 ) -> io::Result<LegStream> {
     let accepting = settings.server().handshake::<_, Bytes>(stream);
     within(settings.patience, async { accepting.await.map_err(io::Error::other) }).await
@@ -127,7 +127,7 @@ pub(crate) async fn within<T>(
 }
 
 /// Completes when the near end no longer answers.
-pub(crate) async fn until_gone(pings: h2::PingPong, settings: &Settings) {
+pub(crate) async fn until_gone(pings: h2::PingPong, settings: &LegSettings) {
     channel::watch_peer(pings, settings, &channel::LeastRtt::default(), || {}).await;
 }
 
@@ -137,21 +137,21 @@ pub enum LegPort {
     /// A leg over TCP.
     Tcp(TcpListener),
     /// A leg over QUIC.
-    Quic(bare::Listener),
+    Quic(bare::StreamListener),
 }
 
 impl LegPort {
     /// Listens at `address`, according to `settings`.
     pub(crate) fn bind(
         address: SocketAddr,
-        acceptor: &Acceptor,
-        settings: &Settings,
+        acceptor: &LegAcceptor,
+        settings: &LegSettings,
     ) -> io::Result<LegPort> {
         match &settings.over {
-            Over::Tcp => TcpListener::bind(address).map(LegPort::Tcp),
-            Over::Quic(quic) => {
+            LegTransport::Tcp => TcpListener::bind(address).map(LegPort::Tcp),
+            LegTransport::Quic(quic) => {
                 let set = settings.quic(quic);
-                bare::Listener::bind(address, acceptor.quic(), &set).map(LegPort::Quic)
+                bare::StreamListener::bind(address, acceptor.quic(), &set).map(LegPort::Quic)
             }
         }
     }

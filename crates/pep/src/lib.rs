@@ -19,8 +19,8 @@ pub mod remote;
 mod split;
 
 pub use admin::{Count, Counters};
-pub use leg::{Acceptor, Connector, KeyError, PrivateKey, PublicKey};
-pub use local::{Local, Target};
+pub use leg::{KeyError, LegAcceptor, LegConnector, PrivateKey, PublicKey};
+pub use local::{ForwardTarget, Local};
 pub use port::Ending;
 pub use remote::{Reach, Remote};
-pub use split::{Ask, Refused};
+pub use split::{StreamRequest, StreamRequestError};

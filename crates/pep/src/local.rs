@@ -15,21 +15,21 @@ use world::{TcpListener, TcpStream};
 
 use crate::admin::Counters;
 use crate::http::{self, Answered, ClientConnection, ClientEvent, GetContext, PushStore};
-use crate::leg::{self, Connector, Leg, SharedStream, StreamLease};
+use crate::leg::{self, Leg, LegConnector, SharedStream, StreamLease};
 use crate::port::{self, Ending, ShutdownStage, race};
 use crate::remote::within;
-use crate::split::{self, Ask, Splice, SpliceEnd};
+use crate::split::{self, Splice, SpliceEnd, StreamRequest};
 
 /// Settings of a near end.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct NearSettings {
     /// The far end's address.
     pub far: SocketAddr,
     /// Number of the leg's connections: with TCP, more lose less to one lost packet, and take more than one connection's
     /// share.
     pub channels: usize,
     /// The leg.
-    pub leg: leg::Settings,
+    pub leg: leg::LegSettings,
     /// Networks whose connections go past the proxy.
     pub bypass: Vec<IpNet>,
     /// Ports on which HTTP is inspected. None: TCP alone is split.
@@ -41,14 +41,14 @@ pub struct Settings {
 /// Time for a client to send its first bytes, after which the server is assumed to speak first.
 const FIRST_WORD: Duration = Duration::from_secs(3);
 
-impl Settings {
+impl NearSettings {
     /// Default settings with the far end at `far`: one channel, nothing bypassed, HTTP on port 80, an idle timeout of a
     /// quarter of an hour.
-    pub fn new(far: SocketAddr) -> Settings {
-        Settings {
+    pub fn new(far: SocketAddr) -> NearSettings {
+        NearSettings {
             far,
             channels: 1,
-            leg: leg::Settings::default(),
+            leg: leg::LegSettings::default(),
             bypass: Vec::new(),
             http_ports: vec![80],
             idle: Duration::from_secs(900),
@@ -58,7 +58,7 @@ impl Settings {
 
 /// Destination of a listener's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ForwardTarget {
     /// This address: a port forward.
     Fixed(SocketAddr),
     /// The original destination: the kernel redirects connections here (`REDIRECT`, `TPROXY`).
@@ -67,7 +67,7 @@ pub enum Target {
 
 /// The near end.
 pub struct Local {
-    settings: Settings,
+    settings: NearSettings,
     leg: Leg,
     store: Rc<PushStore>,
     counters: Rc<Counters>,
@@ -91,7 +91,7 @@ enum BypassReason {
 
 impl Local {
     /// Starts the leg. Connections that come before it is established go directly.
-    pub fn start(settings: Settings, connector: &Connector) -> Rc<Local> {
+    pub fn start(settings: NearSettings, connector: &LegConnector) -> Rc<Local> {
         let leg = Leg::start(settings.far, settings.channels, connector, &settings.leg);
         let counters = Rc::new(Counters::of(&settings.leg));
         let store = PushStore::new(Rc::clone(&counters));
@@ -124,7 +124,7 @@ impl Local {
     }
 
     /// Carries connections that `listener` accepts, until it is told to end and all of them have ended.
-    pub async fn serve(self: Rc<Local>, listener: TcpListener, target: Target) {
+    pub async fn serve(self: Rc<Local>, listener: TcpListener, target: ForwardTarget) {
         let listening_at = listener.local_addr().ok();
         let carry = |tcp: TcpStream| {
             let local = Rc::clone(&self);
@@ -145,12 +145,12 @@ impl Local {
     fn target(
         &self,
         tcp: &TcpStream,
-        target: Target,
+        target: ForwardTarget,
         listening_at: Option<SocketAddr>,
     ) -> Option<SocketAddr> {
         match target {
-            Target::Fixed(target) => Some(target),
-            Target::Asked => {
+            ForwardTarget::Fixed(target) => Some(target),
+            ForwardTarget::Asked => {
                 let asked = tcp.original_destination().ok()?;
                 let here = listening_at?;
                 let is_here = asked.port() == here.port()
@@ -238,7 +238,8 @@ impl Local {
         let Ok(mut sender) = lease.sender().await else {
             return self.pass(tcp, target, first, BypassReason::NoFarEnd).await;
         };
-        let request = Ask::Tunnel(target).into_request().expect("an address can be asked for");
+        let request =
+            StreamRequest::Tunnel(target).into_request().expect("an address can be asked for");
         let Ok((answer, stream)) = sender.send_request(request, false) else {
             // The leg has just been lost; nothing was sent.
             tcp.abort();

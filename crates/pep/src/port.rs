@@ -47,7 +47,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The same with QUIC connections. They use the port, so it stays open until they have ended; new ones are refused meanwhile.
 pub(crate) async fn serve_quic<F>(
-    listener: bare::Listener,
+    listener: bare::StreamListener,
     ending: &Ending,
     carry: impl Fn(bare::Incoming) -> F,
 ) where

@@ -12,22 +12,22 @@ use ::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use quic::bare;
 use ipnet::IpNet;
+use quic::bare;
 use tokio::io::{AsyncRead, AsyncWrite};
 use world::TcpStream;
 
 use crate::admin::Counters;
 use crate::http::{self, Fetcher};
-use crate::leg::{self, Acceptor};
+use crate::leg::{self, LegAcceptor};
 use crate::port::{self, Ending, First, ShutdownStage, StreamCount, race};
-use crate::split::{self, Ask, Splice, SpliceEnd};
+use crate::split::{self, Splice, SpliceEnd, StreamRequest};
 
 /// Settings of a far end.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FarSettings {
     /// The leg.
-    pub leg: leg::Settings,
+    pub leg: leg::LegSettings,
     /// Destinations that it may connect to.
     pub reach: Reach,
     /// Idle timeout of connections.
@@ -35,26 +35,26 @@ pub struct Settings {
     /// Timeout for connecting to a server.
     pub connect: Duration,
     /// Limits of prefetching.
-    pub http: http::Settings,
+    pub http: http::PrefetchSettings,
 }
 
-impl Default for Settings {
+impl Default for FarSettings {
     /// All destinations but itself; an idle timeout of a quarter of an hour, ten seconds to connect.
-    fn default() -> Settings {
-        Settings {
-            leg: leg::Settings::default(),
+    fn default() -> FarSettings {
+        FarSettings {
+            leg: leg::LegSettings::default(),
             reach: Reach::default(),
             idle: Duration::from_secs(900),
             connect: Duration::from_secs(10),
-            http: http::Settings::default(),
+            http: http::PrefetchSettings::default(),
         }
     }
 }
 
 /// The far end.
 pub struct Remote {
-    settings: Settings,
-    acceptor: Acceptor,
+    settings: FarSettings,
+    acceptor: LegAcceptor,
     fetcher: Rc<Fetcher>,
     counters: Rc<Counters>,
     ending: Ending,
@@ -62,9 +62,9 @@ pub struct Remote {
 
 impl Remote {
     /// A far end that does not serve yet.
-    pub fn new(settings: Settings, acceptor: Acceptor) -> Rc<Remote> {
+    pub fn new(settings: FarSettings, acceptor: LegAcceptor) -> Rc<Remote> {
         let counters = Rc::new(Counters::of(&settings.leg));
-        let Settings { http, connect, .. } = settings;
+        let FarSettings { http, connect, .. } = settings;
         let reach = settings.reach.clone();
         let fetcher = Fetcher::new(http, reach, connect, Rc::clone(&counters));
         Rc::new(Remote { settings, acceptor, fetcher, counters, ending: Ending::default() })
@@ -191,11 +191,13 @@ impl Remote {
 
     async fn stream(&self, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
         let (head, body) = request.into_parts();
-        match Ask::from_request(Request::from_parts(head, ())) {
-            Ok(Ask::Tunnel(target)) if self.settings.reach.allows(target) => {
+        match StreamRequest::from_request(Request::from_parts(head, ())) {
+            Ok(StreamRequest::Tunnel(target)) if self.settings.reach.allows(target) => {
                 self.tunnel(target, body, respond).await;
             }
-            Ok(Ask::Fetch { target, client, request }) if self.settings.reach.allows(target) => {
+            Ok(StreamRequest::Fetch { target, client, request })
+                if self.settings.reach.allows(target) =>
+            {
                 Rc::clone(&self.fetcher).serve(target, client, request, respond).await;
             }
             Ok(_) => self.refuse(&mut respond, StatusCode::FORBIDDEN),

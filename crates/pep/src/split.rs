@@ -92,7 +92,7 @@ const CLIENT: &str = "farlink-client";
 /// Request of a stream.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "handed over once, at once")]
-pub enum Ask {
+pub enum StreamRequest {
     /// A connection to this address, joined to the stream.
     Tunnel(SocketAddr),
     /// An HTTP request, to be sent to this address.
@@ -108,7 +108,7 @@ pub enum Ask {
 
 /// Reason for refusing a stream before any connection is made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refused {
+pub enum StreamRequestError {
     /// A `CONNECT` to something that is not an address.
     #[error("CONNECT needs an address and a port, not `{0}`")]
     NoAddress(String),
@@ -120,22 +120,22 @@ pub enum Refused {
     Url(String),
 }
 
-impl Ask {
+impl StreamRequest {
     /// Encodes it as an HTTP/2 request.
     ///
     /// # Errors
     /// If a fetch's URL is not an absolute one of the scheme `http`.
-    pub fn into_request(self) -> Result<Request<()>, Refused> {
+    pub fn into_request(self) -> Result<Request<()>, StreamRequestError> {
         match self {
-            Ask::Tunnel(target) => {
+            StreamRequest::Tunnel(target) => {
                 let mut request = Request::new(());
                 *request.method_mut() = Method::CONNECT;
                 let authority = target.to_string();
                 *request.uri_mut() =
-                    authority.parse().map_err(|_| Refused::NoAddress(authority))?;
+                    authority.parse().map_err(|_| StreamRequestError::NoAddress(authority))?;
                 Ok(request)
             }
-            Ask::Fetch { target, client, mut request } => {
+            StreamRequest::Fetch { target, client, mut request } => {
                 check(request.uri())?;
                 let fields = request.headers_mut();
                 fields.insert(TARGET, value(target));
@@ -149,32 +149,34 @@ impl Ask {
     ///
     /// # Errors
     /// If it is invalid: see [`Refused`].
-    pub fn from_request(mut request: Request<()>) -> Result<Ask, Refused> {
+    pub fn from_request(mut request: Request<()>) -> Result<StreamRequest, StreamRequestError> {
         if request.method() == Method::CONNECT {
             let authority = request.uri().authority().map_or("", |authority| authority.as_str());
-            let target = authority.parse().map_err(|_| Refused::NoAddress(authority.to_owned()))?;
-            return Ok(Ask::Tunnel(target));
+            let target = authority
+                .parse()
+                .map_err(|_| StreamRequestError::NoAddress(authority.to_owned()))?;
+            return Ok(StreamRequest::Tunnel(target));
         }
         check(request.uri())?;
         let target = take(request.headers_mut(), TARGET)?;
         let client = take(request.headers_mut(), CLIENT)?;
-        Ok(Ask::Fetch { target, client, request })
+        Ok(StreamRequest::Fetch { target, client, request })
     }
 }
 
-fn check(url: &Uri) -> Result<(), Refused> {
+fn check(url: &Uri) -> Result<(), StreamRequestError> {
     let is_http = url.scheme_str() == Some("http") && url.authority().is_some();
-    if is_http { Ok(()) } else { Err(Refused::Url(url.to_string())) }
+    if is_http { Ok(()) } else { Err(StreamRequestError::Url(url.to_string())) }
 }
 
 fn value(text: impl ToString) -> HeaderValue {
     HeaderValue::from_str(&text.to_string()).expect("addresses are written in ASCII")
 }
 
-fn take<T: FromStr>(fields: &mut HeaderMap, name: &'static str) -> Result<T, Refused> {
-    let value = fields.remove(name).ok_or(Refused::Field(name))?;
-    let text = value.to_str().map_err(|_| Refused::Field(name))?;
-    text.parse().map_err(|_| Refused::Field(name))
+fn take<T: FromStr>(fields: &mut HeaderMap, name: &'static str) -> Result<T, StreamRequestError> {
+    let value = fields.remove(name).ok_or(StreamRequestError::Field(name))?;
+    let text = value.to_str().map_err(|_| StreamRequestError::Field(name))?;
+    text.parse().map_err(|_| StreamRequestError::Field(name))
 }
 
 #[cfg(test)]
@@ -188,9 +190,9 @@ mod tests {
         fn tunnels_survive_the_leg(target: SocketAddr) {
             // A flow label and a scope have no meaning at the far end, and an authority cannot hold them.
             let target = SocketAddr::new(target.ip(), target.port());
-            let request = Ask::Tunnel(target).into_request().unwrap();
-            match Ask::from_request(request).unwrap() {
-                Ask::Tunnel(read) => prop_assert_eq!(read, target),
+            let request = StreamRequest::Tunnel(target).into_request().unwrap();
+            match StreamRequest::from_request(request).unwrap() {
+                StreamRequest::Tunnel(read) => prop_assert_eq!(read, target),
                 other => prop_assert!(false, "{:?}", other),
             }
         }
@@ -200,9 +202,9 @@ mod tests {
             let target = SocketAddr::new(ip, port);
             let url = format!("http://a.example{path}");
             let request = Request::get(&url).header("cookie", "a=b").body(()).unwrap();
-            let request = Ask::Fetch { target, client, request }.into_request().unwrap();
-            match Ask::from_request(request).unwrap() {
-                Ask::Fetch { target: t, client: c, request } => {
+            let request = StreamRequest::Fetch { target, client, request }.into_request().unwrap();
+            match StreamRequest::from_request(request).unwrap() {
+                StreamRequest::Fetch { target: t, client: c, request } => {
                     prop_assert_eq!((t, c), (target, client));
                     prop_assert_eq!(request.uri().to_string(), url);
                     prop_assert_eq!(request.headers().len(), 1);
@@ -214,9 +216,9 @@ mod tests {
         #[test]
         fn what_is_no_ask_is_refused(authority in "[a-z.]{1,20}:[0-9]{1,4}", field in "[ -~]{0,20}") {
             let connect = Request::connect(&authority).body(()).unwrap();
-            prop_assert!(matches!(Ask::from_request(connect), Err(Refused::NoAddress(_))));
+            prop_assert!(matches!(StreamRequest::from_request(connect), Err(StreamRequestError::NoAddress(_))));
             let fetch = Request::get("http://a/").header(TARGET, field).body(()).unwrap();
-            prop_assert!(Ask::from_request(fetch).is_err());
+            prop_assert!(StreamRequest::from_request(fetch).is_err());
         }
     }
 
@@ -224,7 +226,10 @@ mod tests {
     fn nothing_but_clear_text_http_is_fetched() {
         for url in ["https://a/", "/path", "ftp://a/"] {
             let request = Request::get(url).body(()).unwrap();
-            assert!(matches!(Ask::from_request(request), Err(Refused::Url(_))), "{url}");
+            assert!(
+                matches!(StreamRequest::from_request(request), Err(StreamRequestError::Url(_))),
+                "{url}"
+            );
         }
     }
 }

@@ -5,8 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farlink_pep::leg::{Fec, Over, Quic};
-use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use farlink_pep::leg::{Fec, LegQuic, LegTransport};
+use farlink_pep::{
+    ForwardTarget, LegAcceptor, LegConnector, Local, PrivateKey, Remote, local, remote,
+};
 use quic::Transport;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{TcpListener, TcpStream};
@@ -22,7 +24,7 @@ fn bind() -> (TcpListener, SocketAddr) {
 }
 
 fn in_world(test: impl Future<Output = ()>) {
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), test)).unwrap().unwrap();
 }
 
@@ -43,23 +45,23 @@ fn echo() -> SocketAddr {
 }
 
 /// Transports of the leg: TCP, QUIC, and QUIC with parity.
-fn legs() -> [Over; 3] {
+fn legs() -> [LegTransport; 3] {
     let quic = |fec| {
         let transport = Transport::matching(&tcp::Config::default());
-        Over::Quic(Quic { transport, fec })
+        LegTransport::Quic(LegQuic { transport, fec })
     };
     let fec = Fec { every: 10, counts: Arc::default() };
-    [Over::Tcp, quic(None), quic(Some(fec))]
+    [LegTransport::Tcp, quic(None), quic(Some(fec))]
 }
 
 /// A far end that accepts the key of seed 1, and connects to loopback if `reaches_loopback`.
-fn far_end(leg: &Over, reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
-    let mut settings = remote::Settings::default();
+fn far_end(leg: &LegTransport, reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
+    let mut settings = remote::FarSettings::default();
     settings.leg.over = leg.clone();
     if reaches_loopback {
         settings.reach.also.push("127.0.0.0/8".parse().unwrap());
     }
-    let remote = Remote::new(settings, Acceptor::new(&key(2), key(1).public()));
+    let remote = Remote::new(settings, LegAcceptor::new(&key(2), key(1).public()));
     let port = remote.listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = port.local_addr().unwrap();
     drop(world::spawn(Rc::clone(&remote).serve(port)));
@@ -68,16 +70,16 @@ fn far_end(leg: &Over, reaches_loopback: bool) -> (Rc<Remote>, SocketAddr) {
 
 /// A near end that carries to `target`.
 fn near_end(
-    leg: &Over,
+    leg: &LegTransport,
     far: SocketAddr,
-    connector: &Connector,
+    connector: &LegConnector,
     target: SocketAddr,
 ) -> (Rc<Local>, SocketAddr) {
-    let mut settings = local::Settings::new(far);
+    let mut settings = local::NearSettings::new(far);
     settings.leg.over = leg.clone();
     let local = Local::start(settings, connector);
     let (listener, address) = bind();
-    drop(world::spawn(Rc::clone(&local).serve(listener, Target::Fixed(target))));
+    drop(world::spawn(Rc::clone(&local).serve(listener, ForwardTarget::Fixed(target))));
     (local, address)
 }
 
@@ -102,7 +104,7 @@ fn megabytes_pass() {
     for leg in legs() {
         in_world(async move {
             let (_, far) = far_end(&leg, true);
-            let connector = Connector::new(&key(1), key(2).public());
+            let connector = LegConnector::new(&key(1), key(2).public());
             let (local, near) = near_end(&leg, far, &connector, echo());
             until(|| local.is_up()).await;
             assert!(round_trip(near, 5_000_000).await.unwrap());
@@ -118,7 +120,7 @@ fn nobody_gets_in_without_the_key_and_nobody_is_let_down() {
         in_world(async move {
             let (remote, far) = far_end(&leg, true);
             for (own, peer) in [(3, 2), (1, 3)] {
-                let connector = Connector::new(&key(own), key(peer).public());
+                let connector = LegConnector::new(&key(own), key(peer).public());
                 let (local, near) = near_end(&leg, far, &connector, echo());
                 let refused = remote.counters().refused.get();
                 until(|| remote.counters().refused.get() > refused).await;
@@ -135,7 +137,7 @@ fn the_far_end_connects_to_itself_for_nobody() {
     for leg in legs() {
         in_world(async move {
             let (remote, far) = far_end(&leg, false);
-            let connector = Connector::new(&key(1), key(2).public());
+            let connector = LegConnector::new(&key(1), key(2).public());
             let (local, near) = near_end(&leg, far, &connector, echo());
             until(|| local.is_up()).await;
             let kind = round_trip(near, 10).await.map_err(|error| error.kind());

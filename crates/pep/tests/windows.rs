@@ -21,7 +21,7 @@ const FULL: Duration = Duration::from_secs(200);
 
 /// Both ends, with `streams` streams of the smallest window.
 fn narrow(leg: Leg, streams: u32) -> Sky {
-    let set = move |leg: &mut farlink_pep::leg::Settings| {
+    let set = move |leg: &mut farlink_pep::leg::LegSettings| {
         (leg.streams, leg.stream_window_bytes) = (streams, WINDOW_BYTES);
     };
     Sky::over(leg, 1, "")

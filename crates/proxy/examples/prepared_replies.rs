@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let security = security(argument(1, "none"))?;
     let settings = tls::Settings { identity: Identity::Rsa2048, ..tls::Settings::default() };
     let acceptor = Acceptor::with_tls(security, &settings);
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, async {
         let listener = world::TcpListener::bind(address)?;
         origin::serve(listener, acceptor, Rc::new(PreparedResponse::new())).await

@@ -14,12 +14,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use farlink_proxy::{Listen, Meters, Site, UdpPort, VirtualHosts, Workers, origin};
+use farlink_proxy::{Listen, Meters, SiteReplies, UdpPort, VirtualHosts, WorkerPool, origin};
 use http_stack::h3;
 use http_stack::h3::settings::Server;
 use http_stack::server::Acceptor;
-use quic::{Congestion, Quinn, Transport};
-use tls::{Chain, Identity, Protocol, Security};
+use quic::{Congestion, QuinnController, Transport};
+use tls::{ChainKind, Identity, Protocol, Security};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let browsable = page::browsable(&page::open(spec)?)?;
     browsable.notes.iter().for_each(|note| println!("note: {note}"));
     let page = &browsable.page;
-    let site = Arc::new(Site::browsable(&browsable));
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let site = Arc::new(SiteReplies::browsable(&browsable));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, async {
         let scheme = if security == Security::None { "http" } else { "https" };
         let document = page.root();
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             page,
             0..page.hosts.len(),
             &site,
-            Workers::default(),
+            WorkerPool::default(),
             &factors,
         ));
         let (acceptor, udp) = ports(offer, security);
@@ -68,7 +68,7 @@ fn offer(name: &str) -> Result<Offer, String> {
         "h3-matched" => Offer::Quic(Transport::matching(&tcp::Config::default())),
         // quic-go's internal/congestion/cubic_sender.go: Reno, initialCongestionWindow 32 packets, of 1,280 bytes at first.
         "h3-as-quic-go" => Offer::Quic(Transport {
-            congestion: Congestion::Quinn(Quinn::NewReno),
+            congestion: Congestion::Quinn(QuinnController::NewReno),
             initial_window_bytes: 32 * 1280,
             ..Transport::QUINN
         }),
@@ -99,7 +99,8 @@ fn security(name: &str) -> Result<Security, String> {
 }
 
 fn over_tcp(security: Security, settings: &tls::Settings, protocols: &[Protocol]) -> Acceptor {
-    let server =
-        |version| tls::Server::new(settings, version, Identity::Rsa2048, Chain::Whole, protocols);
+    let server = |version| {
+        tls::Server::new(settings, version, Identity::Rsa2048, ChainKind::Whole, protocols)
+    };
     Acceptor { tls: security.version().map(server), ..Acceptor::new(security) }
 }

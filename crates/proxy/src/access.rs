@@ -6,6 +6,6 @@
 mod destinations;
 mod users;
 
-pub use destinations::{DestinationError, Destinations, Ports, SpecialPurpose, special_purpose};
+pub use destinations::{DestinationError, Destinations, PortSet, SpecialPurpose, special_purpose};
 pub(crate) use destinations::{matches, within};
 pub use users::{AllowedClients, PasswordHash, Users, UsersError};

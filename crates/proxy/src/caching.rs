@@ -13,5 +13,5 @@ pub use self::responses::{CACHE_STATUS, NAME as CACHE_NAME, PreparedResponse};
 pub use collapsed_forwarding::HitForMiss;
 pub use disk::{DiskSettings, DiskTally, DiskTier};
 pub use responses::CacheFill;
+pub use store::{CacheSettings, CacheStore, PurgeCount, key_of_url};
 pub use store::{ClientFields, RequestFields};
-pub use store::{PurgeCount, Settings, Store, key_of_url};

@@ -18,10 +18,10 @@ use thiserror::Error;
 pub use file::File;
 pub use resolve::{load, resolve};
 pub use settings::{
-    Access, AdminSettings, Forward, HostField, Http3, Intercept, ListenerSettings, Log, LogFormat,
-    LogPlace, Reverse, ServedPacFile, Settings, Trust,
+    Access, AdminSettings, Forward, HostField, Http3, Intercept, ListenerSettings, LogFormat,
+    LogPlace, LogSettings, ProxyConfig, Reverse, ServedPacFile, Trust,
 };
-pub use values::{Address, Network, PortRange, Size};
+pub use values::{Address, ConfigNetwork, PortRange, Size};
 
 /// A configuration that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

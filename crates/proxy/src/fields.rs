@@ -120,9 +120,9 @@ fn has_member(list: &HeaderValue, name: &str) -> bool {
 
 /// This proxy's name in `Via` (RFC 9110 section 7.6.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Via(String);
+pub struct ViaPseudonym(String);
 
-impl Via {
+impl ViaPseudonym {
     /// A unique random name, for a proxy that was given none.
     pub fn random_pseudonym() -> String {
         let mut bytes = [0; 4];
@@ -131,8 +131,8 @@ impl Via {
     }
 
     /// A proxy named `pseudonym`, which must be unique along the path.
-    pub fn new(pseudonym: &str) -> Via {
-        Via(pseudonym.to_owned())
+    pub fn new(pseudonym: &str) -> ViaPseudonym {
+        ViaPseudonym(pseudonym.to_owned())
     }
 
     /// Returns true if a message with `fields` has passed this proxy before: then it is in a loop.
@@ -309,13 +309,13 @@ mod tests {
 
     #[test]
     fn a_loop_is_seen() {
-        let via = Via::new("farlink-1");
+        let via = ViaPseudonym::new("farlink-1");
         let mut fields = fields(&[("Via", "1.0 fred"), ("Via", "1.1 p.example (Apache/1.1)")]);
         assert!(!via.has_passed(&fields));
         via.add(&mut fields, Version::HTTP_2);
         assert_eq!(fields[VIA], "1.0 fred, 1.1 p.example (Apache/1.1), 2 farlink-1");
         assert!(via.has_passed(&fields));
-        assert!(!Via::new("farlink").has_passed(&fields));
+        assert!(!ViaPseudonym::new("farlink").has_passed(&fields));
     }
 
     fn told(
@@ -358,8 +358,8 @@ mod tests {
         #[test]
         fn nothing_panics(name in ".{0,12}", value in prop::collection::vec(any::<u8>(), 0..40)) {
             if let Ok(mut fields) = gather([(name.as_str(), &value[..]), ("connection", &value), ("via", &value)].into_iter()) {
-                Via::new("x").has_passed(&fields);
-                Via::new("x").add(&mut fields, Version::HTTP_11);
+                ViaPseudonym::new("x").has_passed(&fields);
+                ViaPseudonym::new("x").add(&mut fields, Version::HTTP_11);
                 strip(&mut fields);
             }
         }

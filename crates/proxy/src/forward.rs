@@ -11,6 +11,6 @@ mod replies;
 mod route;
 mod transit;
 
-pub use entrance::{Entrance, Proxy, ProxyParts};
+pub use entrance::{Proxy, ProxyHandler, ProxyParts};
 pub use replies::RefusedRequest;
 pub use route::{RequestRoute, route};

@@ -15,7 +15,7 @@ pub use metrics::{Gauges, Metrics, exposition};
 
 /// A request and its outcome. Strings are as the client sent them, and are escaped when they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Address of the client.
     pub client: Option<SocketAddr>,
     /// Name of the user, if it was verified.
@@ -121,15 +121,20 @@ pub struct RequestTimes {
     pub client_last: Option<Time>,
 }
 
-impl Entry {
+impl LogEntry {
     /// Name of its protocol in logs: `h1`, ..., `socks5`.
     pub fn spoken(&self) -> &'static str {
         self.socks.map_or(self.protocol.name(), socks::Version::name)
     }
 
     /// An entry for a request that has just arrived.
-    pub fn new(client: Option<SocketAddr>, method: &str, url: String, protocol: Protocol) -> Entry {
-        Entry {
+    pub fn new(
+        client: Option<SocketAddr>,
+        method: &str,
+        url: String,
+        protocol: Protocol,
+    ) -> LogEntry {
+        LogEntry {
             client,
             user: None,
             method: method.to_owned(),
@@ -149,7 +154,7 @@ impl Entry {
 /// Receiver of request entries.
 pub trait Journal {
     /// Records a finished request.
-    fn done(&self, entry: &Entry);
+    fn done(&self, entry: &LogEntry);
 
     /// Returns true if it wants an entry for each hit in memory, which costs more than the hit itself.
     fn wants_hits(&self) -> bool {
@@ -173,7 +178,7 @@ pub struct HitSummary {
 
 /// Discards everything.
 impl Journal for () {
-    fn done(&self, _entry: &Entry) {}
+    fn done(&self, _entry: &LogEntry) {}
 
     fn wants_hits(&self) -> bool {
         false
@@ -181,7 +186,7 @@ impl Journal for () {
 }
 
 impl<J: Journal> Journal for Option<J> {
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         if let Some(journal) = self {
             journal.done(entry);
         }
@@ -201,13 +206,13 @@ impl<J: Journal> Journal for Option<J> {
 /// The note of one request. Its holder fills it in; dropping it hands it to the journal.
 pub struct RequestNote {
     /// The entry so far.
-    pub entry: Entry,
+    pub entry: LogEntry,
     journal: Rc<dyn Journal>,
 }
 
 impl RequestNote {
     /// A note for `journal`.
-    pub fn new(entry: Entry, journal: &Rc<dyn Journal>) -> RequestNote {
+    pub fn new(entry: LogEntry, journal: &Rc<dyn Journal>) -> RequestNote {
         RequestNote { entry, journal: Rc::clone(journal) }
     }
 }

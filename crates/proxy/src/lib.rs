@@ -19,4 +19,6 @@ pub mod serve;
 pub mod target;
 pub mod upstream;
 
-pub use origin::{Listen, Meters, Origin, PushPolicy, Site, UdpPort, VirtualHosts, Workers};
+pub use origin::{
+    Listen, Meters, OriginServer, PushPolicy, SiteReplies, UdpPort, VirtualHosts, WorkerPool,
+};

@@ -18,11 +18,11 @@ use page::Page;
 use tokio::sync::Semaphore;
 use world::BatchSocket;
 
-pub use site::{PushPolicy, Site};
+pub use site::{PushPolicy, SiteReplies};
 
 /// Number of requests a server works on at once, and its service time beside an object's own think time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Workers {
+pub struct WorkerPool {
     /// Requests worked on at once; `None` for no limit.
     pub count: Option<usize>,
     /// Service time of each.
@@ -30,8 +30,8 @@ pub struct Workers {
 }
 
 /// One host of a page, as a handler.
-pub struct Origin {
-    site: Arc<Site>,
+pub struct OriginServer {
+    site: Arc<SiteReplies>,
     host: usize,
     workers: Option<Rc<Semaphore>>,
     service_time: Duration,
@@ -42,10 +42,15 @@ pub struct Origin {
     push: PushPolicy,
 }
 
-impl Origin {
+impl OriginServer {
     /// The host at index `host` of the site's page. `think_factors` has one entry per object.
-    pub fn new(site: Arc<Site>, host: usize, workers: Workers, think_factors: Rc<[f64]>) -> Origin {
-        Origin {
+    pub fn new(
+        site: Arc<SiteReplies>,
+        host: usize,
+        workers: WorkerPool,
+        think_factors: Rc<[f64]>,
+    ) -> OriginServer {
+        OriginServer {
             answered: site.counters(host),
             site,
             host,
@@ -58,12 +63,12 @@ impl Origin {
 
     /// The same origin, which pushes objects with their document.
     #[must_use]
-    pub fn with_push(self, push: PushPolicy) -> Origin {
-        Origin { push, ..self }
+    pub fn with_push(self, push: PushPolicy) -> OriginServer {
+        OriginServer { push, ..self }
     }
 }
 
-impl Handler for Origin {
+impl Handler for OriginServer {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         let Some(entry) = self.site.find(self.host, request.method, request.target, &self.answered)
         else {
@@ -90,13 +95,13 @@ impl Handler for Origin {
     }
 }
 
-fn priority(priority: page::Priority) -> Priority {
+fn priority(priority: page::ObjectPriority) -> Priority {
     match priority {
-        page::Priority::Highest => Priority::Highest,
-        page::Priority::High => Priority::High,
-        page::Priority::Medium => Priority::Medium,
-        page::Priority::Low => Priority::Low,
-        page::Priority::Lowest => Priority::Lowest,
+        page::ObjectPriority::Highest => Priority::Highest,
+        page::ObjectPriority::High => Priority::High,
+        page::ObjectPriority::Medium => Priority::Medium,
+        page::ObjectPriority::Low => Priority::Low,
+        page::ObjectPriority::Lowest => Priority::Lowest,
     }
 }
 
@@ -250,7 +255,7 @@ async fn serve_metered<H: Handler>(
 /// Virtual hosts of a page behind one listener, selected by the name and port in a request (RFC 9110 section 7.2). They share a machine and
 /// therefore its workers.
 pub struct VirtualHosts {
-    origins: Vec<Origin>,
+    origins: Vec<OriginServer>,
     by_name: BTreeMap<(String, Option<u16>), usize>,
 }
 
@@ -259,15 +264,15 @@ impl VirtualHosts {
     pub fn new(
         page: &Page,
         hosts: impl IntoIterator<Item = usize>,
-        site: &Arc<Site>,
-        workers: Workers,
+        site: &Arc<SiteReplies>,
+        workers: WorkerPool,
         think_factors: &Rc<[f64]>,
     ) -> VirtualHosts {
-        let mut origins: Vec<Origin> = Vec::new();
+        let mut origins: Vec<OriginServer> = Vec::new();
         let mut by_name = BTreeMap::new();
         for index in hosts {
             let mut origin =
-                Origin::new(Arc::clone(site), index, workers, Rc::clone(think_factors));
+                OriginServer::new(Arc::clone(site), index, workers, Rc::clone(think_factors));
             if let Some(first) = origins.first() {
                 origin.workers.clone_from(&first.workers);
             }
@@ -302,7 +307,7 @@ impl Handler for VirtualHosts {
 
 impl VirtualHosts {
     /// The host of this name and port; if the page does not know the port, the first of this name.
-    fn origin(&self, request: RequestHead<'_>) -> &Origin {
+    fn origin(&self, request: RequestHead<'_>) -> &OriginServer {
         let (name, port) = name_and_port(request.authority);
         let name = name.to_ascii_lowercase();
         let exactly = self.by_name.get(&(name.clone(), port));
@@ -335,9 +340,9 @@ mod tests {
     #[test]
     fn a_request_reaches_the_host_that_it_names() {
         let page = page::open("synthetic:8x1KB@4hosts").unwrap();
-        let site = Arc::new(Site::new(&page));
+        let site = Arc::new(SiteReplies::new(&page));
         let factors = vec![1.0; page.objects.len()].into();
-        let hosts = VirtualHosts::new(&page, 0..4, &site, Workers::default(), &factors);
+        let hosts = VirtualHosts::new(&page, 0..4, &site, WorkerPool::default(), &factors);
         for object in &page.objects {
             let own = page.host_of(object).name.as_str();
             assert_eq!(status(&hosts, own, &object.path), 200);
@@ -354,10 +359,10 @@ mod tests {
     #[test]
     fn ports_of_one_name_are_hosts_of_their_own() {
         let mut page = page::open("synthetic:8x1KB@3hosts").unwrap();
-        page.hosts[1] = page::Host { port: Some(8443), ..page.hosts[0].clone() };
-        let site = Arc::new(Site::new(&page));
+        page.hosts[1] = page::PageHost { port: Some(8443), ..page.hosts[0].clone() };
+        let site = Arc::new(SiteReplies::new(&page));
         let factors = vec![1.0; page.objects.len()].into();
-        let hosts = VirtualHosts::new(&page, 0..3, &site, Workers::default(), &factors);
+        let hosts = VirtualHosts::new(&page, 0..3, &site, WorkerPool::default(), &factors);
         let name = page.hosts[0].name.as_str();
         for object in page.objects.iter().filter(|object| object.host.0 < 2) {
             let (own, other) = (name.to_owned(), format!("{name}:8443"));

@@ -15,18 +15,18 @@ pub struct Pac {
     /// True to connect directly to names without a dot.
     pub direct_plain_names: bool,
     /// Proxies by host and type; the first matching rule counts.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PacRule>,
     /// Proxies if no rule matches.
     pub proxies: Vec<String>,
     /// Choice among several proxies.
-    pub spread: Spread,
+    pub spread: ProxySpread,
     /// True to connect directly if no proxy answers.
     pub direct_fallback: bool,
 }
 
 /// Proxies for some URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Rule {
+pub struct PacRule {
     /// Hosts, as in [`Pac::direct_hosts`]; empty for any.
     pub hosts: Vec<String>,
     /// Extensions of paths, without the dot; empty for any.
@@ -38,7 +38,7 @@ pub struct Rule {
 /// Choice among several proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum ProxySpread {
     /// Each request uses the next.
     #[default]
     InTurn,
@@ -59,8 +59,8 @@ impl Pac {
             true => vec![own.to_owned()],
             false => self.proxies.clone(),
         };
-        let mut rules: Vec<Rule> = self.rules.clone();
-        rules.push(Rule { proxies: usual.clone(), ..Rule::default() });
+        let mut rules: Vec<PacRule> = self.rules.clone();
+        rules.push(PacRule { proxies: usual.clone(), ..PacRule::default() });
         for rule in &mut rules {
             rule.hosts
                 .iter_mut()
@@ -77,7 +77,7 @@ impl Pac {
              var directHosts = {};\nvar directPlainNames = {};\nvar byUrl = {};\nvar fallback = {};\nvar rules = {};\n{FUNCTIONS}",
             json(&direct_hosts),
             self.direct_plain_names,
-            self.spread == Spread::ByUrl,
+            self.spread == ProxySpread::ByUrl,
             self.direct_fallback,
             json(&rules),
         )
@@ -100,7 +100,7 @@ mod tests {
         Pac {
             direct_hosts: vec![".intra.test".to_owned()],
             direct_plain_names: true,
-            rules: vec![Rule {
+            rules: vec![PacRule {
                 hosts: vec![".img.test".to_owned()],
                 types: vec!["PNG".to_owned()],
                 proxies: vec!["PROXY p:1".to_owned(), "PROXY p:2".to_owned()],
@@ -158,13 +158,13 @@ mod tests {
 
     /// Result of farlink's own engine for the file: the first entry of each answer.
     fn chosen(pac: &Pac, asked: &[(&str, &str)]) -> Vec<String> {
-        let surroundings = ::pac::Surroundings {
+        let surroundings = ::pac::PacEnvironment {
             resolve: Box::new(|_| None),
             own: [10, 0, 0, 1].into(),
-            random: chance::Source::new(1, 0).stream("test"),
+            random: chance::RandomSource::new(1, 0).stream("test"),
             now: Duration::ZERO,
         };
-        let script = ::pac::Script::new("proxy.pac", &pac.text("PROXY own:3128"));
+        let script = ::pac::PacScript::new("proxy.pac", &pac.text("PROXY own:3128"));
         let engine = ::pac::Engine::start(&script, surroundings).unwrap();
         let chosen = asked.iter().map(|(url, host)| match engine.find(url, host).unwrap() {
             ::pac::Choice::Direct => "DIRECT".to_owned(),
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(chosen(&pac(), &asked), by_rules);
         let proxies: Vec<String> = (0..4).map(|i| format!("PROXY p:{}", 8000 + i)).collect();
         let spread = |spread| Pac { proxies: proxies.clone(), spread, ..pac() };
-        for pac in [pac(), spread(Spread::InTurn), spread(Spread::ByUrl)] {
+        for pac in [pac(), spread(ProxySpread::InTurn), spread(ProxySpread::ByUrl)] {
             let calls = asked
                 .map(|(url, host)| format!("FindProxyForURL('{url}', '{host}').split(';')[0]"));
             if let Some(others) = evaluated(&pac, &calls.join(",")) {

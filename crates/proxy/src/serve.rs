@@ -12,23 +12,23 @@ use std::sync::Arc;
 use tls::PublicClient;
 use tokio::sync::watch;
 
-use crate::caching::Store;
-use crate::config::Settings;
+use crate::caching::CacheStore;
+use crate::config::ProxyConfig;
 
 pub use admin::{AdminHandler, ProxyState};
-pub use worker::{Complaint, NoPort, Worker, WorkerParts};
+pub use worker::{ListenError, PortError, Worker, WorkerParts};
 
 /// Phase of a worker.
 #[derive(Clone, Debug)]
-pub enum Phase {
+pub enum WorkerPhase {
     /// Serve.
     Serve {
         /// The settings; existing connections keep theirs.
-        settings: Arc<Settings>,
+        settings: Arc<ProxyConfig>,
         /// TLS client for origins.
         tls: PublicClient,
         /// The cache, if any.
-        store: Option<Arc<Store>>,
+        store: Option<Arc<CacheStore>>,
     },
     /// Accept no more connections, finish requests under way, end.
     Drain,
@@ -36,36 +36,36 @@ pub enum Phase {
 
 /// Sender of phases to workers.
 #[derive(Debug)]
-pub struct Control(watch::Sender<Phase>);
+pub struct PhaseSender(watch::Sender<WorkerPhase>);
 
 /// A worker's receiver of phases.
 #[derive(Clone, Debug)]
-pub struct Orders(watch::Receiver<Phase>);
+pub struct PhaseReceiver(watch::Receiver<WorkerPhase>);
 
-impl Control {
+impl PhaseSender {
     /// Creates both ends, with `phase` as the first.
-    pub fn new(phase: Phase) -> (Control, Orders) {
+    pub fn new(phase: WorkerPhase) -> (PhaseSender, PhaseReceiver) {
         let (sender, receiver) = watch::channel(phase);
-        (Control(sender), Orders(receiver))
+        (PhaseSender(sender), PhaseReceiver(receiver))
     }
 
     /// Switches workers to `phase`.
-    pub fn tell(&self, phase: Phase) {
+    pub fn tell(&self, phase: WorkerPhase) {
         self.0.send_replace(phase);
     }
 }
 
-impl Orders {
+impl PhaseReceiver {
     /// The current phase.
-    pub fn current(&mut self) -> Phase {
+    pub fn current(&mut self) -> WorkerPhase {
         self.0.borrow_and_update().clone()
     }
 
     /// Waits for the next phase. A dropped sender means the end.
-    pub async fn changed(&mut self) -> Phase {
+    pub async fn changed(&mut self) -> WorkerPhase {
         match self.0.changed().await {
             Ok(()) => self.current(),
-            Err(_) => Phase::Drain,
+            Err(_) => WorkerPhase::Drain,
         }
     }
 }

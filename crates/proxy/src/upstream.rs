@@ -17,7 +17,7 @@ use http_stack::h2;
 use tls::Protocol;
 
 pub use body::{OriginTunnel, ResponseBody};
-pub use connect::{Destination, ReachPolicy};
+pub use connect::{OriginAddress, ReachPolicy};
 pub use fairness::ClientPeer;
 pub use fetch::{FetchError, FetchOrder, Fetched, Upstream};
 pub use health::{Health, HealthCheck, HealthSettings, ServerChoice, ServerTally};
@@ -26,7 +26,7 @@ pub use pool::PoolCount;
 /// Limits and timeouts. The limits hold for one [`Upstream`]: if there are several cores, each is given its
 /// [share](Settings::share). Timeouts are coarse: late by up to 0.2 s.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct UpstreamSettings {
     /// Connections to one origin.
     pub connections_per_origin: usize,
     /// Connections in all.
@@ -52,10 +52,10 @@ pub struct Settings {
     pub h2: h2::settings::Client,
     /// Parent proxy through which all origins are reached, chosen by the operator (Squid's `cache_peer ... parent`): requests to origins in clear
     /// text go to it, and all others through its tunnels.
-    pub parent: Option<Destination>,
+    pub parent: Option<OriginAddress>,
 }
 
-impl Settings {
+impl UpstreamSettings {
     /// Maximum number of cores that can share the limits: each needs a connection to every origin.
     pub fn most_shares(&self) -> usize {
         self.connections_per_origin.min(self.connections).max(1)
@@ -64,9 +64,9 @@ impl Settings {
     /// The share of the core at `index` of `count`: the sum of all shares equals the limits, if there are no more cores
     /// than [can share](Settings::most_shares) them.
     #[must_use]
-    pub fn share(&self, index: usize, count: usize) -> Settings {
+    pub fn share(&self, index: usize, count: usize) -> UpstreamSettings {
         let part = |all: usize| all / count + usize::from(index < all % count);
-        Settings {
+        UpstreamSettings {
             connections_per_origin: part(self.connections_per_origin).max(1),
             connections: part(self.connections).max(1),
             waiting: part(self.waiting),
@@ -75,11 +75,11 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for UpstreamSettings {
     /// 256 connections to one origin and 1,024 in all, of which a client has at most three quarters; nginx's timeouts (60 s), and 10 s to connect.
     /// Over HTTP/2, at most 1 MiB of each response waits here while its client is slow.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> UpstreamSettings {
+        UpstreamSettings {
             connections_per_origin: 256,
             connections: 1_024,
             client_share: 75,
@@ -106,15 +106,17 @@ mod tests {
 
     #[test]
     fn shares_are_the_whole() {
-        let all = Settings {
+        let all = UpstreamSettings {
             connections_per_origin: 10,
             connections: 31,
             waiting: 5,
-            ..Settings::default()
+            ..UpstreamSettings::default()
         };
         for count in 1..=all.most_shares() {
-            let shares: Vec<Settings> = (0..count).map(|index| all.share(index, count)).collect();
-            let sum = |limit: fn(&Settings) -> usize| shares.iter().map(limit).sum::<usize>();
+            let shares: Vec<UpstreamSettings> =
+                (0..count).map(|index| all.share(index, count)).collect();
+            let sum =
+                |limit: fn(&UpstreamSettings) -> usize| shares.iter().map(limit).sum::<usize>();
             assert_eq!(sum(|share| share.connections_per_origin), 10);
             assert_eq!((sum(|share| share.connections), sum(|share| share.waiting)), (31, 5));
         }

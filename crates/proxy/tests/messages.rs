@@ -7,7 +7,7 @@ use std::time::Duration;
 use bench::{Bench, Step, ask, fetch_by_h2, h1};
 use bytes::Bytes;
 use farlink_proxy::target::Scheme;
-use farlink_proxy::upstream::Destination;
+use farlink_proxy::upstream::OriginAddress;
 use http::Request;
 
 /// The status of the answer and its body, if that is all that came.
@@ -330,7 +330,7 @@ fn a_parent_leads_tunnels() {
     let tls =
         |_: &str| vec![Step::say("HTTP/1.1 200 OK\r\n\r\n"), Step::Await("far.test"), Step::Close];
     let mut bench = Bench::reverse(tls).with_parent();
-    let origin = Destination { scheme: Scheme::Https, host: "far.test".to_owned(), port: 443 };
+    let origin = OriginAddress { scheme: Scheme::Https, host: "far.test".to_owned(), port: 443 };
     bench.settings.reverse[0].origins = [origin].into();
     let (text, heads) = bench.run(h1("GET / HTTP/1.1\r\nhost: a.test\r\n\r\n"));
     assert_eq!(answer(&text).0, 502, "{text}");

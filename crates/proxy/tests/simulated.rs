@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use farlink_proxy::access::Destinations;
-use farlink_proxy::caching::{self, Store};
-use farlink_proxy::config::{Forward, Settings};
+use farlink_proxy::caching::{self, CacheStore};
+use farlink_proxy::config::{Forward, ProxyConfig};
 use farlink_proxy::fields::Disclosure;
-use farlink_proxy::forward::{Entrance, Proxy, ProxyParts};
-use farlink_proxy::journal::{Entry, Journal, RequestOutcome};
+use farlink_proxy::forward::{Proxy, ProxyHandler, ProxyParts};
+use farlink_proxy::journal::{Journal, LogEntry, RequestOutcome};
 use farlink_proxy::origin;
 use farlink_proxy::target::Scheme;
 use http::{HeaderMap, Request, StatusCode};
@@ -23,7 +23,7 @@ use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead};
 use net::{LinkConfig, QueueLimit};
 use tls::{Authorities, PublicClient, Security};
 use units::BitsPerSec;
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PROXY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -44,10 +44,10 @@ impl Handler for Counting {
 
 /// A journal that keeps its entries.
 #[derive(Default)]
-struct Kept(RefCell<Vec<Entry>>);
+struct Kept(RefCell<Vec<LogEntry>>);
 
 impl Journal for Kept {
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         self.0.borrow_mut().push(entry.clone());
     }
 }
@@ -75,19 +75,22 @@ fn at(address: Ipv4Addr, port: u16) -> SocketAddr {
 async fn serve_proxy(journal: Rc<Kept>) {
     let forward =
         Forward { destinations: Destinations::anything(), disclosure: Disclosure::Nothing };
-    let limits = cache::Limits { bytes: 1 << 20, entry_bytes: 1 << 16 };
-    let cached = caching::Settings { limits, policy: cache::Policy::default() };
-    let settings =
-        Settings { forward: Some(forward), cache: Some(cached.clone()), ..Settings::default() };
+    let limits = cache::MemoryLimits { bytes: 1 << 20, entry_bytes: 1 << 16 };
+    let cached = caching::CacheSettings { limits, policy: cache::StoragePolicy::default() };
+    let settings = ProxyConfig {
+        forward: Some(forward),
+        cache: Some(cached.clone()),
+        ..ProxyConfig::default()
+    };
     let start = Duration::from_secs(1_767_225_600);
     let tls = PublicClient::new(&Authorities::fixed(), start).expect("a client");
-    let store = Some(Store::new(cached, (1, 2), start));
+    let store = Some(CacheStore::new(cached, (1, 2), start));
     let (wheel, inside) = (Wheel::new(), Acceptor::new(Security::None));
     let parts = ProxyParts { tls, store, wheel, inside, journal, start };
     let proxy = Proxy::new(Arc::new(settings), parts);
     let address = at(PROXY, 3128);
     let listener = world::TcpListener::bind(address).expect("a port");
-    let entrance = Rc::new(Entrance::new(&proxy, Scheme::Http, address));
+    let entrance = Rc::new(ProxyHandler::new(&proxy, Scheme::Http, address));
     origin::serve(listener, Acceptor::new(Security::None), entrance).await.expect("it serves");
 }
 
@@ -115,8 +118,8 @@ async fn fetch(paths: &[&str]) -> Vec<(String, Duration)> {
 }
 
 /// 50 ms one way to the proxy, 20 ms from there to the origin.
-fn run() -> (Vec<(String, Duration)>, Vec<Entry>) {
-    let mut plan = Plan::new(chance::Source::new(1, 0));
+fn run() -> (Vec<(String, Duration)>, Vec<LogEntry>) {
+    let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
     let nodes =
         [CLIENT, PROXY, ORIGIN].map(|address| plan.node(IpAddr::V4(address), Arc::clone(&tcp)));

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use quinn::{QlogConfig, QlogStream};
-use tcp::{CongestionState, Sample, State, Stats, Trigger};
+use tcp::{CongestionState, SenderSample, Stats, TcpState, Trigger};
 use units::Time;
 use world::report::{self, Endpoint, Keeping};
 
@@ -149,7 +149,7 @@ impl AccountState {
         }
     }
 
-    fn sample(&self, change: &WindowChange) -> Sample {
+    fn sample(&self, change: &WindowChange) -> SenderSample {
         let in_packets = |bytes| packets(bytes, change.packet_bytes);
         let stats = Stats {
             delivered_segments: change.acknowledged_bytes / change.packet_bytes.max(1),
@@ -167,7 +167,7 @@ impl AccountState {
             ..blank()
         };
         let at = world::from_instant(change.at);
-        Sample { at, trigger: Trigger::Segment, state: State::Established, stats }
+        SenderSample { at, trigger: Trigger::Segment, state: TcpState::Established, stats }
     }
 }
 

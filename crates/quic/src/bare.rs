@@ -21,7 +21,7 @@ use crate::account::{Account, ByteCounts, Recorder};
 use crate::endpoint::{
     ClientEndpoint, ConnectionRequest, Handshake, Layered, ServerEndpoint, local_addr,
 };
-pub use crate::fec::{Counts, Fec, MOST as MOST_IN_GROUP};
+pub use crate::fec::{Fec, FecCounts, MOST as MOST_IN_GROUP};
 use crate::fec::{FecSocket, OVERHEAD_BYTES};
 use crate::runtime::WorldSocket;
 use crate::transport::Transport;
@@ -48,7 +48,7 @@ const UNPROVEN: usize = 100;
 
 /// The settings of one end.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct StreamSettings {
     /// Windows and congestion control.
     pub transport: Transport,
     /// Limit of open streams that the peer has opened.
@@ -61,7 +61,7 @@ pub struct Settings {
     pub fec: Option<Fec>,
 }
 
-impl Settings {
+impl StreamSettings {
     fn recorded(&self) -> (TransportConfig, Recorder) {
         let (mut config, recorder) = self.transport.recorded();
         let idle = IdleTimeout::try_from(self.idle).unwrap_or(VarInt::MAX.into());
@@ -103,28 +103,28 @@ pub async fn connect(
     address: SocketAddr,
     host: &str,
     crypto: Arc<rustls::ClientConfig>,
-    settings: &Settings,
-) -> io::Result<Connection> {
+    settings: &StreamSettings,
+) -> io::Result<StreamConnection> {
     let opened_at = world::now();
     let mut endpoint = ClientEndpoint::open_over(address, |socket| settings.layered(socket))?;
     let (transport, recorder) = settings.recorded();
     let connecting = endpoint.connect(host, crypto, transport).map_err(io::Error::other)?;
-    Ok(Connection::begin(connecting.await?, endpoint.local_addr(), opened_at, recorder))
+    Ok(StreamConnection::begin(connecting.await?, endpoint.local_addr(), opened_at, recorder))
 }
 
 /// A UDP port that accepts connections.
-pub struct Listener {
+pub struct StreamListener {
     endpoint: ServerEndpoint,
-    settings: Settings,
+    settings: StreamSettings,
 }
 
 /// A connection request.
 pub struct Incoming {
     request: ConnectionRequest,
-    settings: Settings,
+    settings: StreamSettings,
 }
 
-impl Listener {
+impl StreamListener {
     /// Listens at `address`, with the identity of `crypto`; port 0 picks a free one.
     ///
     /// # Errors
@@ -135,13 +135,13 @@ impl Listener {
     pub fn bind(
         address: SocketAddr,
         crypto: Arc<rustls::ServerConfig>,
-        settings: &Settings,
-    ) -> io::Result<Listener> {
+        settings: &StreamSettings,
+    ) -> io::Result<StreamListener> {
         let crypto =
             QuicServerConfig::try_from(crypto).expect("it has the suite of QUIC's first packets");
         let layer = |socket| settings.layered(socket);
         let endpoint = ServerEndpoint::bind_over(address, Arc::new(crypto), Some(UNPROVEN), layer)?;
-        Ok(Listener { endpoint, settings: settings.clone() })
+        Ok(StreamListener { endpoint, settings: settings.clone() })
     }
 
     /// The listening address.
@@ -171,19 +171,19 @@ impl Incoming {
     ///
     /// # Errors
     /// If the peer fails the handshake.
-    pub async fn accept(self) -> io::Result<Connection> {
+    pub async fn accept(self) -> io::Result<StreamConnection> {
         let (transport, recorder) = self.settings.recorded();
         let Handshake { connecting, requested_at, listening, slot: _slot } =
             self.request.accept(transport)?;
         let quic = connecting.await?;
         let local = local_addr(&quic, listening);
-        Ok(Connection::begin(quic, local, requested_at, recorder))
+        Ok(StreamConnection::begin(quic, local, requested_at, recorder))
     }
 }
 
 /// A connection. Clones share it; when the last is dropped and no stream is left, it is closed.
 #[derive(Clone)]
-pub struct Connection(Rc<ConnectionState>);
+pub struct StreamConnection(Rc<ConnectionState>);
 
 /// The state that a connection's streams share.
 struct ConnectionState {
@@ -191,14 +191,14 @@ struct ConnectionState {
     counts: Rc<ByteCounts>,
 }
 
-impl Connection {
+impl StreamConnection {
     /// A connection whose handshake is complete, with its account.
     fn begin(
         quic: quinn::Connection,
         local: SocketAddr,
         opened_at: Time,
         recorder: Recorder,
-    ) -> Connection {
+    ) -> StreamConnection {
         let counts = Rc::default();
         let account = Account::open(&quic, local, opened_at, &counts, recorder);
         account.established();
@@ -207,7 +207,7 @@ impl Connection {
             over.closed().await;
             account.close();
         }));
-        Connection(Rc::new(ConnectionState { quic, counts }))
+        StreamConnection(Rc::new(ConnectionState { quic, counts }))
     }
 
     /// Opens a stream; none if the connection is lost, or the peer's stream limit is reached.

@@ -7,12 +7,12 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use chance::Stream;
-use congestion::{Ack, Phase, Resume, Start, Timeout, Window};
+use chance::RandomStream;
+use congestion::{Ack, CarefulResume, InitialState, RecoveryPhase, Timeout, Window};
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
-use crate::transport::{AsTcp, Congestion, Transport};
+use crate::transport::{Congestion, TcpController, Transport};
 
 /// The smallest window (RFC 9002 section 7.2).
 const LEAST_PACKETS: u32 = 2;
@@ -66,7 +66,7 @@ pub(crate) struct Factory {
     congestion: Congestion,
     initial_window_bytes: u64,
     watch: WindowRecorder,
-    chance: Stream,
+    chance: RandomStream,
 }
 
 impl Factory {
@@ -214,8 +214,8 @@ struct AckedBytes {
 
 /// A TCP controller behind quinn's trait.
 struct SegmentController {
-    as_tcp: AsTcp,
-    chance: Stream,
+    as_tcp: TcpController,
+    chance: RandomStream,
     controller: Box<dyn congestion::Controller>,
     window: Window,
     initial_bytes: u64,
@@ -234,7 +234,12 @@ struct SegmentController {
 }
 
 impl SegmentController {
-    fn new(as_tcp: AsTcp, initial_bytes: u64, mtu: u16, chance: Stream) -> SegmentController {
+    fn new(
+        as_tcp: TcpController,
+        initial_bytes: u64,
+        mtu: u16,
+        chance: RandomStream,
+    ) -> SegmentController {
         let packet_bytes = u64::from(mtu);
         SegmentController {
             controller: as_tcp.algorithm.controller(&as_tcp.settings, chance.clone()),
@@ -257,7 +262,7 @@ impl SegmentController {
 
     fn start(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.has_started, true) {
-            let start = Start {
+            let start = InitialState {
                 now: world::from_instant(now),
                 rtt: Some(self.smoothed_rtt).filter(|rtt| !rtt.is_zero()),
                 segment_bytes: u32::try_from(self.packet_bytes).unwrap_or(u32::MAX),
@@ -277,7 +282,8 @@ impl SegmentController {
             }
         }
         let now = world::from_instant(now);
-        self.controller.on_resume(&mut self.window, &Resume { now, idle, app_limited: true });
+        self.controller
+            .on_resume(&mut self.window, &CarefulResume { now, idle, app_limited: true });
     }
 }
 
@@ -337,7 +343,7 @@ impl Controller for SegmentController {
             rtt: Some(now.saturating_duration_since(newest)),
             growth: take_packets(&mut self.rest.growth_bytes, self.packet_bytes),
             acked: take_packets(&mut self.rest.acknowledged_bytes, self.packet_bytes),
-            phase: if batch.recovering { Phase::Recovery } else { Phase::Open },
+            phase: if batch.recovering { RecoveryPhase::Recovery } else { RecoveryPhase::Open },
             acknowledged: largest.unwrap_or(0),
             next: self.next_packet,
             rate: None,

@@ -44,17 +44,17 @@ pub struct Fec {
     /// Datagrams per parity, 1 to [`MOST`].
     pub every: u8,
     /// Its counters.
-    pub counts: Arc<Counts>,
+    pub counts: Arc<FecCounts>,
 }
 
 /// Counters of one end.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct FecCounts {
     parity_sent: AtomicU64,
     restored: AtomicU64,
 }
 
-impl Counts {
+impl FecCounts {
     /// Number of parity datagrams sent.
     pub fn parity_sent(&self) -> u64 {
         self.parity_sent.load(Ordering::Relaxed)

@@ -25,4 +25,4 @@ pub use endpoint::{
     ClientEndpoint, ConnectionRequest, Handshake, HandshakeSlot, ServerEndpoint, local_addr,
 };
 pub use steering::Steering;
-pub use transport::{AsTcp, Congestion, Quinn, Transport};
+pub use transport::{Congestion, QuinnController, TcpController, Transport};

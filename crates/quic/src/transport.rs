@@ -53,15 +53,15 @@ pub struct Transport {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Congestion {
     /// One of quinn's own.
-    Quinn(Quinn),
+    Quinn(QuinnController),
     /// Our TCP's congestion control.
-    AsTcp(AsTcp),
+    AsTcp(TcpController),
 }
 
 /// quinn's own congestion controls. Its BBR is experimental and draws from the system's randomness, so it is unsuitable
 /// for simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quinn {
+pub enum QuinnController {
     /// RFC 8312, without HyStart. The default.
     Cubic,
     /// RFC 9002 section 7.
@@ -70,11 +70,11 @@ pub enum Quinn {
 
 /// Congestion control of the crate `congestion`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AsTcp {
+pub struct TcpController {
     /// The algorithm.
     pub algorithm: congestion::Algorithm,
     /// Settings of its arithmetic.
-    pub settings: congestion::Settings,
+    pub settings: congestion::ControllerSettings,
     /// Shrink the window after idleness (RFC 2861).
     pub slow_start_after_idle: bool,
     /// The minimum variance term of TCP's timeout: idleness is counted in timeouts, and QUIC reports no variance.
@@ -84,7 +84,7 @@ pub struct AsTcp {
 impl Transport {
     /// quinn 0.11 with its default configuration.
     pub const QUINN: Transport = Transport {
-        congestion: Congestion::Quinn(Quinn::Cubic),
+        congestion: Congestion::Quinn(QuinnController::Cubic),
         initial_window_bytes: QUINN_WINDOW_BYTES,
         peer_ack_delay: None,
         stream_window_bytes: 1_250_000,
@@ -98,10 +98,14 @@ impl Transport {
         let tick =
             tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
         Transport {
-            congestion: Congestion::AsTcp(AsTcp {
+            congestion: Congestion::AsTcp(TcpController {
                 algorithm: tcp.congestion,
                 // Paced: quinn spreads a window over the round trip regardless of TCP's setting.
-                settings: congestion::Settings { era: tcp.congestion_era, tick, paced: true },
+                settings: congestion::ControllerSettings {
+                    era: tcp.congestion_era,
+                    tick,
+                    paced: true,
+                },
                 slow_start_after_idle: tcp.slow_start_after_idle,
                 min_rto: tcp.min_rto,
             }),
@@ -141,18 +145,18 @@ impl Transport {
     }
 }
 
-impl Quinn {
+impl QuinnController {
     pub(crate) fn factory(
         self,
         initial_window_bytes: u64,
     ) -> Arc<dyn ControllerFactory + Send + Sync> {
         match self {
-            Quinn::Cubic => {
+            QuinnController::Cubic => {
                 let mut config = CubicConfig::default();
                 config.initial_window(initial_window_bytes);
                 Arc::new(config)
             }
-            Quinn::NewReno => {
+            QuinnController::NewReno => {
                 let mut config = NewRenoConfig::default();
                 config.initial_window(initial_window_bytes);
                 Arc::new(config)

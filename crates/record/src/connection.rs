@@ -58,7 +58,7 @@ impl ConnectionRecord {
 
 /// Counters of a PEP's near end: connections, payload, and requests handled by split HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carried {
+pub struct PepCounters {
     /// Split connections.
     pub split: u64,
     /// Connections bypassed by rule.
@@ -83,10 +83,10 @@ pub struct Carried {
     pub saved_ms: u64,
 }
 
-impl Carried {
+impl PepCounters {
     /// Difference from the earlier state `before`.
     #[must_use]
-    pub fn since(&self, before: &Carried) -> Carried {
+    pub fn since(&self, before: &PepCounters) -> PepCounters {
         let (mut since, before) = (*self, before.counts());
         for ((_, count), (_, before)) in since.counts_mut().into_iter().zip(before) {
             *count = count.saturating_sub(before);
@@ -95,8 +95,8 @@ impl Carried {
     }
 
     /// Parses the detail of an [event](crate::EventKind::Pep); `None` if it has another form.
-    pub fn read(detail: &str) -> Option<Carried> {
-        let mut carried = Carried::default();
+    pub fn read(detail: &str) -> Option<PepCounters> {
+        let mut carried = PepCounters::default();
         let mut items = detail.split(SEPARATOR);
         for (name, count) in carried.counts_mut() {
             *count = items.next()?.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()?;
@@ -128,7 +128,7 @@ impl Carried {
 
 const SEPARATOR: &str = ", ";
 
-impl fmt::Display for Carried {
+impl fmt::Display for PepCounters {
     /// In the form that [`read`](Carried::read) parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (name, count)) in self.counts().into_iter().enumerate() {
@@ -145,14 +145,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut carried = Carried { split: 6, received_bytes: 12_345, ..Carried::default() };
+        let mut carried =
+            PepCounters { split: 6, received_bytes: 12_345, ..PepCounters::default() };
         let text = "split 6, bypassed 0, failed-open 0, broken 0, sent-bytes 0, received-bytes 12345, fetched 0, answered-early 0, promised 0, wasted 0, saved-ms 0";
         assert_eq!(carried.to_string(), text);
-        assert_eq!(Carried::read(text), Some(carried));
-        assert_eq!(Carried::read("split 6"), None);
-        assert_eq!(Carried::read(&format!("{text}, more 1")), None);
+        assert_eq!(PepCounters::read(text), Some(carried));
+        assert_eq!(PepCounters::read("split 6"), None);
+        assert_eq!(PepCounters::read(&format!("{text}, more 1")), None);
         let before = carried;
         carried.split = 8;
-        assert_eq!(carried.since(&before), Carried { split: 2, ..Carried::default() });
+        assert_eq!(carried.since(&before), PepCounters { split: 2, ..PepCounters::default() });
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// One event of a visit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct TcpEvent {
     /// Time of the event.
     pub at_ns: u64,
     /// Kind of the event.
@@ -68,7 +68,7 @@ impl EventKind {
 
 /// The detail of a [retransmission](crate::EventKind::Retransmit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SentAgain<'a> {
+pub struct RetransmitDetail<'a> {
     /// `client` or `server`.
     pub sender: &'a str,
     /// The reason, in words.
@@ -89,21 +89,21 @@ pub struct RadioChange<'a> {
 const NEEDLESS: &str = ", needless";
 const BY: &str = ", by ";
 
-impl<'a> SentAgain<'a> {
+impl<'a> RetransmitDetail<'a> {
     /// Parses a detail; `None` if it has another form.
-    pub fn read(detail: &'a str) -> Option<SentAgain<'a>> {
+    pub fn read(detail: &'a str) -> Option<RetransmitDetail<'a>> {
         let (told, needless) = match detail.strip_suffix(NEEDLESS) {
             Some(told) => (told, true),
             None => (detail, false),
         };
         let (sender, cause) = told.split_once(", ")?;
-        Some(SentAgain { sender, cause, needless })
+        Some(RetransmitDetail { sender, cause, needless })
     }
 }
 
-impl fmt::Display for SentAgain<'_> {
+impl fmt::Display for RetransmitDetail<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SentAgain { sender, cause, needless } = self;
+        let RetransmitDetail { sender, cause, needless } = self;
         write!(f, "{sender}, {cause}{}", if *needless { NEEDLESS } else { "" })
     }
 }
@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for needless in [false, true] {
-            let sent = SentAgain { sender: "server", cause: "tail loss probe", needless };
-            assert_eq!(SentAgain::read(&sent.to_string()), Some(sent));
+            let sent = RetransmitDetail { sender: "server", cause: "tail loss probe", needless };
+            assert_eq!(RetransmitDetail::read(&sent.to_string()), Some(sent));
         }
         let change = RadioChange { state: "FACH to DCH", cause: "a packet of 1452 bytes down" };
         assert_eq!(change.to_string(), "FACH to DCH, by a packet of 1452 bytes down");
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        assert_eq!(SentAgain::read("1500 bytes"), None);
+        assert_eq!(RetransmitDetail::read("1500 bytes"), None);
         assert_eq!(RadioChange::read("1500 bytes, down"), None);
     }
 }

@@ -13,10 +13,10 @@ mod proxied;
 mod series;
 mod visit;
 
-pub use connection::{Carried, ConnectionRecord};
-pub use event::{Event, EventKind, RadioChange, SentAgain};
+pub use connection::{ConnectionRecord, PepCounters};
+pub use event::{EventKind, RadioChange, RetransmitDetail, TcpEvent};
 pub use link::{LinkRecord, RadioRecord, RadioStateRecord};
 pub use object::{ObjectRecord, Phases, waited_behind};
 pub use proxied::Proxied;
 pub use series::{Departure, INTERVAL_NS, Interval, PacketSize, RadioStep, Series, WindowSample};
-pub use visit::{EmulationRecord, Outcome, Paint, VisitRecord};
+pub use visit::{EmulationRecord, Paint, VisitOutcome, VisitRecord};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, Event, LinkRecord, ObjectRecord, RadioRecord, Series};
+use crate::{ConnectionRecord, LinkRecord, ObjectRecord, RadioRecord, Series, TcpEvent};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct VisitRecord {
     /// Time of navigation start.
     pub started_at_ns: u64,
     /// Result of the load.
-    pub outcome: Outcome,
+    pub outcome: VisitOutcome,
     /// Time from navigation start to the first byte of the first response that is not a redirect.
     pub ttfb_ns: Option<u64>,
     /// One per request, in the page's order.
@@ -27,7 +27,7 @@ pub struct VisitRecord {
     /// Configuration and measurements of each link of the network; those of the access first.
     pub links: Vec<LinkRecord>,
     /// In chronological order.
-    pub events: Vec<Event>,
+    pub events: Vec<TcpEvent>,
     /// IP bytes that the client's access link delivered to it.
     pub wire_bytes_down: u64,
     /// IP bytes that the client's access link took from it and delivered.
@@ -55,7 +55,7 @@ pub struct VisitRecord {
 
 /// Result of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum VisitOutcome {
     /// The load event fired this long after navigation start.
     Loaded {
         /// Page load time.
@@ -72,8 +72,8 @@ impl VisitRecord {
     /// Page load time, if the page loaded.
     pub fn plt_ns(&self) -> Option<u64> {
         match self.outcome {
-            Outcome::Loaded { plt_ns } => Some(plt_ns),
-            Outcome::Failed { .. } => None,
+            VisitOutcome::Loaded { plt_ns } => Some(plt_ns),
+            VisitOutcome::Failed { .. } => None,
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use statistics::Comparison;
 
 use super::cells::ReportCell;
-use super::summary::Summary;
+use super::summary::ReportSummary;
 
 mod conditions;
 mod ranking;
@@ -42,7 +42,7 @@ pub struct Times {
 
 /// One way of loading the page.
 #[derive(Clone, Debug, Default)]
-pub struct Arm {
+pub struct RankedInput {
     /// Its name, for people.
     pub name: String,
     /// The loads that reached the load event.
@@ -79,8 +79,8 @@ pub struct Answer {
 
 impl Answer {
     /// Ranks `arms`; `seed` is that of the intervals.
-    pub fn of(arms: &[Arm], seed: u64) -> Answer {
-        let complete = |arm: &Arm| arm.shortfall.is_nothing();
+    pub fn of(arms: &[RankedInput], seed: u64) -> Answer {
+        let complete = |arm: &RankedInput| arm.shortfall.is_nothing();
         let values = |moment: Moment| {
             let ranked = arms.iter().enumerate().filter(|(_, arm)| complete(arm));
             ranked.map(|(index, arm)| (index, arm.values(moment))).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ impl Answer {
             incomplete: arms.iter().filter_map(Incomplete::of).collect(),
             paints: arms.iter().any(|arm| arm.paints),
             is_loaded: arms.iter().any(|arm| !arm.loads.is_empty()),
-            over_floor: arms.iter().find(|arm| complete(arm)).and_then(Arm::over_floor),
+            over_floor: arms.iter().find(|arm| complete(arm)).and_then(RankedInput::over_floor),
         }
     }
 
@@ -117,7 +117,7 @@ impl Answer {
     }
 }
 
-impl Arm {
+impl RankedInput {
     /// The times of its loads until `moment`.
     fn values(&self, moment: Moment) -> BTreeMap<LoadKey, f64> {
         let value = |times: &Times| match moment {
@@ -143,7 +143,7 @@ pub struct Answers {
 
 impl Answers {
     /// The answers of `summary`.
-    pub fn of(summary: &Summary) -> Answers {
+    pub fn of(summary: &ReportSummary) -> Answers {
         let answer = |condition| Answer::of(&arms(summary, condition), summary.run.seed);
         Answers { answers: (0..summary.conditions.len()).map(answer).collect() }
     }
@@ -163,7 +163,10 @@ impl Answers {
 }
 
 /// Every arm against every other by load time, in the order of the ranking: their indices, and the comparisons.
-pub fn pairwise(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
+pub fn pairwise(
+    summary: &ReportSummary,
+    answer: &Answer,
+) -> (Vec<usize>, Vec<Vec<Option<Comparison>>>) {
     let arms = arms(summary, 0);
     let order: Vec<usize> =
         answer.ranking(Moment::Load).placed().map(|placed| placed.arm).collect();
@@ -175,18 +178,18 @@ pub fn pairwise(summary: &Summary, answer: &Answer) -> (Vec<usize>, Vec<Vec<Opti
     (order, matrix)
 }
 
-fn arms(summary: &Summary, condition: usize) -> Vec<Arm> {
+fn arms(summary: &ReportSummary, condition: usize) -> Vec<RankedInput> {
     let names = summary.arms.iter().enumerate();
     names
         .map(|(index, name)| {
-            let arm = summary.cell(index, condition).map_or_else(Arm::default, arm);
-            Arm { name: name.clone(), ..arm }
+            let arm = summary.cell(index, condition).map_or_else(RankedInput::default, arm);
+            RankedInput { name: name.clone(), ..arm }
         })
         .collect()
 }
 
 /// The arm of a cell, without its name.
-fn arm(cell: &ReportCell) -> Arm {
+fn arm(cell: &ReportCell) -> RankedInput {
     let loads = cell.visits.iter().filter_map(|(load, visit)| {
         let times = Times {
             load_ns: visit.plt_ns? as f64,
@@ -195,7 +198,7 @@ fn arm(cell: &ReportCell) -> Arm {
         };
         Some(((load.repetition, load.client, load.turn), times))
     });
-    Arm {
+    RankedInput {
         name: String::new(),
         loads: loads.collect(),
         shortfall: cell.shortfall.clone(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::summary::Summary;
+use super::summary::ReportSummary;
 use super::waterfall::{PHASES, Waterfall};
 
 /// All data that the scripts need. Times are milliseconds.
@@ -49,7 +49,7 @@ struct CellPoint {
 
 impl<'a> Charts<'a> {
     /// The figures of a run.
-    pub fn of(summary: &'a Summary, waterfalls: &'a [Waterfall]) -> Charts<'a> {
+    pub fn of(summary: &'a ReportSummary, waterfalls: &'a [Waterfall]) -> Charts<'a> {
         Charts {
             arms: &summary.arms,
             axes: summary.axes.iter().map(|a| ChartAxis { name: &a.name, unit: a.unit }).collect(),
@@ -67,7 +67,7 @@ fn condition(condition: &super::summary::Condition) -> ChartCondition<'_> {
     ChartCondition { label: &condition.label, keys: keys.collect() }
 }
 
-fn points(summary: &Summary) -> Vec<CellPoint> {
+fn points(summary: &ReportSummary) -> Vec<CellPoint> {
     let point = |cell: &super::cells::ReportCell| {
         let described = cell.describe(summary.run.seed)?;
         Some(CellPoint {

@@ -11,7 +11,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The parts that differ between documents.
-pub struct Frame<'a> {
+pub struct PageFrame<'a> {
     /// Title, as plain text.
     pub title: &'a str,
     /// The version of farlink that measured, as plain text.
@@ -25,8 +25,8 @@ pub struct Frame<'a> {
 }
 
 /// The whole file.
-pub fn frame(frame: &Frame<'_>) -> String {
-    let Frame { sections, data, script, .. } = frame;
+pub fn frame(frame: &PageFrame<'_>) -> String {
+    let PageFrame { sections, data, script, .. } = frame;
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\

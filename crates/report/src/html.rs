@@ -2,11 +2,11 @@
 
 use super::charts::Charts;
 use super::escape::{html, script_json};
-use super::frame::{Frame, frame};
+use super::frame::{PageFrame, frame};
 use super::mechanism;
 use super::number::grouped;
 use super::pages;
-use super::summary::Summary;
+use super::summary::ReportSummary;
 use super::tables;
 use super::waterfall::Waterfall;
 use crate::answer::Answers;
@@ -20,7 +20,7 @@ const SCRIPT: &str =
 const MOST_CONDITIONS_PRINTED: usize = 30;
 
 /// The whole file.
-pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
+pub fn document(summary: &ReportSummary, waterfalls: &[Waterfall]) -> String {
     let answers = Answers::of(summary);
     let sections = [
         header(summary),
@@ -38,7 +38,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
         again(summary),
     ]
     .concat();
-    frame(&Frame {
+    frame(&PageFrame {
         title: &summary.run.name,
         version: &summary.run.farlink_version,
         sections: &sections,
@@ -47,7 +47,7 @@ pub fn document(summary: &Summary, waterfalls: &[Waterfall]) -> String {
     })
 }
 
-fn header(summary: &Summary) -> String {
+fn header(summary: &ReportSummary) -> String {
     let run = &summary.run;
     format!(
         "<header><p class=\"kicker\">farlink {} · run {} · {}</p><h1>{}</h1></header>\n",
@@ -58,7 +58,7 @@ fn header(summary: &Summary) -> String {
     )
 }
 
-fn answer(summary: &Summary, answers: &Answers) -> String {
+fn answer(summary: &ReportSummary, answers: &Answers) -> String {
     let class = |place| if place == 0 { "answer" } else { "reason" };
     let sentences = answers.sentences().into_iter().enumerate();
     let sentences: String = sentences
@@ -96,7 +96,7 @@ fn contents() -> String {
     "<nav id=\"contents\" aria-label=\"Contents\"></nav>\n".to_owned()
 }
 
-fn what_was_run(summary: &Summary) -> String {
+fn what_was_run(summary: &ReportSummary) -> String {
     let run = &summary.run;
     let journeys = format!("{} of {}", grouped(stored(summary)), grouped(run.journeys));
     let measured = [
@@ -117,7 +117,7 @@ fn what_was_run(summary: &Summary) -> String {
 }
 
 /// Section on the punctuality of the emulator.
-fn emulation(summary: &Summary) -> String {
+fn emulation(summary: &ReportSummary) -> String {
     let facts = summary.punctuality.facts();
     if facts.is_empty() {
         return String::new();
@@ -131,7 +131,7 @@ fn emulation(summary: &Summary) -> String {
 }
 
 /// Journeys with a result, failed ones included.
-fn stored(summary: &Summary) -> u64 {
+fn stored(summary: &ReportSummary) -> u64 {
     let mut journeys = std::collections::BTreeSet::new();
     let mut failed = 0;
     for cell in &summary.cells {
@@ -141,7 +141,7 @@ fn stored(summary: &Summary) -> u64 {
     journeys.len() as u64 + failed
 }
 
-fn figures(summary: &Summary) -> String {
+fn figures(summary: &ReportSummary) -> String {
     format!(
         "<section><h2>Figures</h2>{}\
          <p class=\"small\">PLT: page load time, from navigation start to the load event. Floor: the \
@@ -154,7 +154,7 @@ fn figures(summary: &Summary) -> String {
     )
 }
 
-fn curves(summary: &Summary) -> String {
+fn curves(summary: &ReportSummary) -> String {
     let Some(axis) = summary.axes.first() else { return String::new() };
     format!(
         "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
@@ -189,7 +189,7 @@ fn waterfall_section(waterfalls: &[Waterfall]) -> String {
     )
 }
 
-fn notes(summary: &Summary) -> String {
+fn notes(summary: &ReportSummary) -> String {
     let mut notes: Vec<String> = Vec::new();
     for (reason, count) in &summary.failures {
         notes.push(format!("Failed, {}: {reason}", times(*count)));
@@ -224,7 +224,7 @@ fn times(count: u64) -> String {
     }
 }
 
-fn again(summary: &Summary) -> String {
+fn again(summary: &ReportSummary) -> String {
     let run = &summary.run;
     let experiment = run.experiment.as_deref().map_or(String::new(), |text| {
         format!("<h3>The experiment</h3><pre>{}</pre>", html(text.trim_end()))

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use scenario::Scenario;
-use scenario::settings::{Role, SETTINGS, Setting};
+use scenario::settings::{SETTINGS, Setting, SettingRole};
 
 use super::number::plain;
 use super::pages::PAGE;
@@ -14,7 +14,7 @@ pub struct Property {
     /// Its name, for people.
     pub name: String,
     /// Its role in the question.
-    pub role: Role,
+    pub role: SettingRole,
     /// Its value, for people, unit included; empty if the property does not apply to the scenario.
     pub text: String,
     /// Its value as a number with its unit, if it can span an axis.
@@ -40,7 +40,7 @@ const FIRST: [&str; 7] = [
 static LISTED: LazyLock<Vec<&Setting>> = LazyLock::new(|| {
     let mut listed: Vec<&Setting> = SETTINGS.iter().filter(|it| it.is_listed).collect();
     let place = |it: &Setting| FIRST.iter().position(|first| *first == it.key);
-    listed.sort_by_key(|it| (it.role == Role::Arm, place(it).unwrap_or(FIRST.len())));
+    listed.sort_by_key(|it| (it.role == SettingRole::Arm, place(it).unwrap_or(FIRST.len())));
     listed
 });
 
@@ -87,7 +87,14 @@ fn of_text(setting: &Setting, text: String) -> Property {
 }
 
 fn condition(name: &str, text: String, label: String) -> Property {
-    Property { name: name.to_owned(), role: Role::Condition, text, number: None, unit: "", label }
+    Property {
+        name: name.to_owned(),
+        role: SettingRole::Condition,
+        text,
+        number: None,
+        unit: "",
+        label,
+    }
 }
 
 /// The visited page, and the list that it is on.

@@ -55,7 +55,7 @@ pub fn html(
     visits: &[VisitKey],
     observe: &Observe<'_>,
 ) -> Result<String, ReportError> {
-    let summary = summary::Summary::gather(store, run)?;
+    let summary = summary::ReportSummary::gather(store, run)?;
     let chosen = match visits {
         [] => summary.median_visits(),
         named => named.to_vec(),
@@ -69,7 +69,7 @@ pub fn html(
 
 /// The answer of `run`, in the sentences that its report begins with.
 pub fn sentences(store: &Store, run: RunId) -> Result<Vec<String>, ReportError> {
-    let summary = summary::Summary::gather(store, run)?;
+    let summary = summary::ReportSummary::gather(store, run)?;
     Ok(answer::Answers::of(&summary).sentences())
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use self::radio::{StateSpan, level};
 pub use self::section::section;
-pub use self::windows::{Row, thinned};
+pub use self::windows::{WindowState, thinned};
 pub use section::Resent;
 use testbed::tour::ObservedVisit;
 pub use windows::DrawnConnection;
@@ -30,7 +30,7 @@ pub struct Mechanism {
     pub drawn: Vec<DrawnConnection>,
     /// Their windows, one connection after the other.
     #[serde(skip)]
-    pub windows: Vec<Row>,
+    pub windows: Vec<WindowState>,
     /// The retransmissions, in order of time.
     #[serde(skip)]
     pub resent: Vec<Resent>,

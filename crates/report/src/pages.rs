@@ -9,7 +9,7 @@ use super::cells::ReportCell;
 use super::escape::html;
 use super::keys::Property;
 use super::number::{grouped, ms, ratio};
-use super::summary::Summary;
+use super::summary::ReportSummary;
 
 /// The property that tells pages apart.
 pub const PAGE: &str = "page";
@@ -36,7 +36,7 @@ struct PageSum {
 }
 
 /// The section; empty unless a journey went through a list.
-pub fn section(summary: &Summary) -> String {
+pub fn section(summary: &ReportSummary) -> String {
     let rows = rows(summary);
     if rows.is_empty() {
         return String::new();
@@ -100,7 +100,7 @@ fn least(rows: &[ArmOverPages], row: &ArmOverPages, moment: fn(&ArmOverPages) ->
 }
 
 /// The rows in the order of conditions and arms.
-fn rows(summary: &Summary) -> Vec<ArmOverPages> {
+fn rows(summary: &ReportSummary) -> Vec<ArmOverPages> {
     let mut rows: Vec<ArmOverPages> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.page.is_some()) {
         let condition = without_page(&summary.conditions[cell.condition].keys);
@@ -135,7 +135,7 @@ struct Medians {
 }
 
 /// The medians of a cell that lost nothing.
-fn medians(summary: &Summary, cell: &ReportCell) -> Option<Medians> {
+fn medians(summary: &ReportSummary, cell: &ReportCell) -> Option<Medians> {
     let described = cell.describe(summary.run.seed).filter(|_| cell.shortfall.is_nothing())?;
     Some(Medians { load: described.plt.median(), render: described.first_render })
 }
@@ -152,13 +152,13 @@ mod tests {
     use scenario::{Order, Plan};
     use store::toy;
 
-    fn summary(pages: &[&str]) -> Summary {
+    fn summary(pages: &[&str]) -> ReportSummary {
         let mut cells = toy::cells(&["sites.toml"], &[50, 200]);
         for cell in &mut cells {
             cell.page.pages = pages.iter().map(|page| (*page).to_owned()).collect();
         }
         let filled = toy::filled_store(&Plan::new("toy", 1, 3, Order::Blocked, cells));
-        Summary::gather(&filled.store, filled.run).unwrap()
+        ReportSummary::gather(&filled.store, filled.run).unwrap()
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn an_arm_that_lost_an_object_is_not_ranked_on_that_page() {
         let mut summary = summary(&["b", "a"]);
-        let least = |summary: &Summary| rows(summary)[0].load.medians.len();
+        let least = |summary: &ReportSummary| rows(summary)[0].load.medians.len();
         assert_eq!(least(&summary), 2);
         let cell = summary.cells.iter().position(|c| c.arm == 0 && c.page.as_deref() == Some("b"));
         summary.cells[cell.unwrap()].shortfall.failed("an object was lost");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{EmulationRecord, ObjectRecord};
 use scenario::World;
-use scenario::settings::Role;
+use scenario::settings::SettingRole;
 use store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 
 use super::cells::{LoadIndex, ReportCell};
@@ -14,7 +14,7 @@ use super::{ReportError, pages};
 
 /// A run, arranged by its question.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct ReportSummary {
     /// The run's own row.
     pub run: RunRow,
     /// Properties that are the same for every visit: name and value.
@@ -56,9 +56,9 @@ pub struct NumericProperty {
     pub unit: &'static str,
 }
 
-impl Summary {
+impl ReportSummary {
     /// Reads `run`.
-    pub fn gather(store: &Store, run: RunId) -> Result<Summary, ReportError> {
+    pub fn gather(store: &Store, run: RunId) -> Result<ReportSummary, ReportError> {
         let row = store.run(run)?;
         let journeys = store.journeys(run)?;
         if journeys.is_empty() {
@@ -70,7 +70,7 @@ impl Summary {
         let grid = PropertyGrid::of(&cells);
         let (arms, conditions) = grid.place(&mut cells);
         cells.sort_by_key(|cell| (cell.condition, cell.arm));
-        Ok(Summary {
+        Ok(ReportSummary {
             run: row,
             fixed: grid.fixed(),
             varied: grid.varied(),
@@ -213,7 +213,7 @@ impl PropertyGrid {
         let columns = rows[0].len();
         let values: Vec<Vec<String>> = (0..columns).map(|c| distinct(&rows, c)).collect();
         let varies = |column: &usize| values[*column].len() > 1;
-        let is_arm = |column: &usize| rows[0][*column].role == Role::Arm;
+        let is_arm = |column: &usize| rows[0][*column].role == SettingRole::Arm;
         let (mut arm_columns, mut condition_columns): (Vec<usize>, Vec<usize>) =
             (0..columns).filter(varies).partition(is_arm);
         // If no stack or transport is compared, the first property that is a name (a device, a browser), except

@@ -8,13 +8,13 @@ use statistics::{Comparison, Sample, percent};
 use super::cells::{Described, ReportCell};
 use super::escape::html;
 use super::number::{count, grouped, ms, ratio};
-use super::summary::Summary;
+use super::summary::ReportSummary;
 use super::waterfall::{PHASES, Waterfall};
 use crate::answer::Answers;
 use crate::answer::{Answer, ArmStanding, Gap, Moment, span};
 
 /// One row per cell.
-pub fn cells(summary: &Summary) -> String {
+pub fn cells(summary: &ReportSummary) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures\"><thead><tr>\
          <th>condition</th><th>arm</th>\
@@ -55,7 +55,7 @@ struct VisualColumn {
 }
 
 /// The columns for which some cell has values: a browser paints, the loader estimates.
-fn sights(summary: &Summary) -> Vec<VisualColumn> {
+fn sights(summary: &ReportSummary) -> Vec<VisualColumn> {
     let paints = summary.cells.iter().any(ReportCell::paints);
     let render = if paints { "first cont.<br>paint, ms" } else { "first render<br>(est.), ms" };
     let all = [
@@ -70,7 +70,7 @@ fn sights(summary: &Summary) -> Vec<VisualColumn> {
 }
 
 /// A cell's row from its arm on.
-fn cell_columns(summary: &Summary, cell: &ReportCell, sights: &[VisualColumn]) -> String {
+fn cell_columns(summary: &ReportSummary, cell: &ReportCell, sights: &[VisualColumn]) -> String {
     let columns = match cell.describe(summary.run.seed) {
         Some(described) => figures(&described, sights),
         None => number("-".to_owned()).repeat(9 + sights.len()),
@@ -113,14 +113,14 @@ fn figures(described: &Described, sights: &[VisualColumn]) -> String {
 }
 
 /// The arm with its colour's mark.
-fn arm_label(summary: &Summary, arm: usize) -> String {
+fn arm_label(summary: &ReportSummary, arm: usize) -> String {
     format!("<span class=\"arm a{}\"></span>{}", arm % ARM_COLOURS, html(&summary.arms[arm]))
 }
 
 /// Number of arm colours in `report.css`.
 const ARM_COLOURS: usize = 16;
 
-fn condition_label(summary: &Summary, condition: usize) -> String {
+fn condition_label(summary: &ReportSummary, condition: usize) -> String {
     let label = &summary.conditions[condition].label;
     html(if label.is_empty() { "all" } else { label })
 }
@@ -130,7 +130,7 @@ fn number(text: String) -> String {
 }
 
 /// The best arms under each condition, by load time and by first render.
-pub fn best(summary: &Summary, answers: &Answers) -> String {
+pub fn best(summary: &ReportSummary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
          <th>shows something first</th><th class=\"n\">median</th></tr></thead><tbody>",
@@ -155,7 +155,7 @@ pub fn best(summary: &Summary, answers: &Answers) -> String {
 }
 
 /// Each arm over all conditions.
-pub fn standings(summary: &Summary, answers: &Answers) -> String {
+pub fn standings(summary: &ReportSummary, answers: &Answers) -> String {
     let mut table = String::from(
         "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\
          <th class=\"n\">loads first<br>alone</th><th class=\"n\">tied</th><th class=\"n\">first render<br>over the best</th>\
@@ -181,7 +181,7 @@ pub fn standings(summary: &Summary, answers: &Answers) -> String {
 }
 
 /// Every arm against every other by load time: the lead of the row's arm over the column's.
-pub fn pairwise(summary: &Summary, answer: &Answer) -> String {
+pub fn pairwise(summary: &ReportSummary, answer: &Answer) -> String {
     let (order, matrix) = crate::answer::pairwise(summary, answer);
     let headings: String =
         order.iter().map(|arm| format!("<th>{}</th>", arm_label(summary, *arm))).collect();
@@ -291,7 +291,7 @@ impl Radios {
 }
 
 /// The section; empty if no network has a radio.
-pub fn section(summary: &Summary) -> String {
+pub fn section(summary: &ReportSummary) -> String {
     let rows: String = summary.cells.iter().filter_map(|cell| row(summary, cell)).collect();
     if rows.is_empty() {
         return String::new();
@@ -305,7 +305,7 @@ pub fn section(summary: &Summary) -> String {
     )
 }
 
-fn row(summary: &Summary, cell: &ReportCell) -> Option<String> {
+fn row(summary: &ReportSummary, cell: &ReportCell) -> Option<String> {
     let radios = &cell.radios;
     let joules = |of: fn(&RadioRecord) -> u64| radios.median(move |radio| of(radio) as f64 / 1e6);
     let states = radios.states();

@@ -7,7 +7,7 @@ use store::{Store, VisitKey};
 
 use super::cells::ms;
 use super::mechanism::Mechanism;
-use super::summary::Summary;
+use super::summary::ReportSummary;
 use super::{Observe, ReportError, watched};
 
 /// The phases of an object, in order of time. Names and colours are the same in chart and table.
@@ -64,7 +64,7 @@ impl Waterfall {
     /// The waterfall of `key`.
     pub fn gather(
         store: &Store,
-        summary: &Summary,
+        summary: &ReportSummary,
         key: VisitKey,
         observe: &Observe<'_>,
     ) -> Result<Waterfall, ReportError> {

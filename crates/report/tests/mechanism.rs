@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use common::{bare, journey, visit};
 use farlink_report as report;
-use record::{EventKind, SentAgain, VisitRecord};
+use record::{EventKind, RetransmitDetail, VisitRecord};
 use scenario::Order;
 use scenario::Plan;
 use scenario::{Protocol, Scenario, Tls};
@@ -32,11 +32,11 @@ fn scenario(server: &str, page: &str, network: &str) -> Scenario {
 }
 
 /// Retransmissions of the server after the pause, which lasts ten seconds.
-fn sent_again_late(record: &VisitRecord) -> Vec<SentAgain<'_>> {
+fn sent_again_late(record: &VisitRecord) -> Vec<RetransmitDetail<'_>> {
     let pause = record.started_at_ns + 10_000_000_000;
     let late = record.events.iter().filter(|event| event.at_ns > pause);
     let again = late.filter(|event| event.kind == EventKind::Retransmit);
-    again.filter_map(|event| SentAgain::read(&event.detail)).collect()
+    again.filter_map(|event| RetransmitDetail::read(&event.detail)).collect()
 }
 
 #[test]

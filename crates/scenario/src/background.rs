@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use units::pairs::{Pair, Twice, pairs};
+use units::pairs::{DuplicateKeyError, KeyValue, pairs};
 use units::parse;
 
 use super::ChoiceError;
@@ -156,8 +156,8 @@ impl FromStr for Flow {
         let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
         let kind: FlowKind = kind.trim().parse()?;
         let (mut every, mut size_bytes) = (None, kind.default_size());
-        let twice = |twice: Twice| TrafficError::Twice { kind, key: twice.key };
-        for Pair { key, value } in pairs(settings).map_err(twice)? {
+        let twice = |twice: DuplicateKeyError| TrafficError::Twice { kind, key: twice.key };
+        for KeyValue { key, value } in pairs(settings).map_err(twice)? {
             match (key, value) {
                 ("every", Some(value)) => every = Some(period(kind, value)?),
                 ("size", Some(value)) => size_bytes = size(kind, value)?,

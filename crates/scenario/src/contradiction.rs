@@ -6,9 +6,9 @@ use super::settings::SETTINGS;
 use super::{Program, Protocol, Scenario, Tls, View, World};
 
 /// A forbidden combination, and the reason.
-type Rule = (bool, &'static str);
+type ContradictionRule = (bool, &'static str);
 
-fn first<const N: usize>(rules: [Rule; N]) -> Option<&'static str> {
+fn first<const N: usize>(rules: [ContradictionRule; N]) -> Option<&'static str> {
     rules.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why)
 }
 

@@ -22,28 +22,28 @@ pub use resolve::{
     FORMAT, cells, check_format, integer, missing, once, resolve, text, untyped, value,
 };
 pub use schema::schema;
-pub use tree::{Axis, Leaf, Node, Scalar, Tree, leaves, take};
+pub use tree::{Leaf, Node, OneOrMany, Scalar, Tree, leaves, take};
 
 /// Checks names while an experiment is read, so that an unknown one is reported with its position.
 pub trait Catalogue {
     /// Checks that the page, or every page of a list, can be loaded. Anything read from files has the digest of
     /// their contents.
-    fn page(&self, spec: &str) -> Result<PageRef, Refusal>;
+    fn page(&self, spec: &str) -> Result<PageRef, NameError>;
     /// Checks that the network is complete and known. One from a file has the digest of its contents.
-    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal>;
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, NameError>;
     /// Checks that the device profile is known. One from a file has the digest of its contents.
-    fn device(&self, name: &str) -> Result<Option<String>, Refusal>;
+    fn device(&self, name: &str) -> Result<Option<String>, NameError>;
     /// Checks that the browser policy is known.
-    fn browser(&self, name: &str) -> Result<(), Refusal>;
+    fn browser(&self, name: &str) -> Result<(), NameError>;
     /// Checks that the mapping of priorities is known. One from a file has the digest of its contents.
-    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal>;
+    fn priorities(&self, name: &str) -> Result<Option<String>, NameError>;
     /// Checks that the PAC file can be run. Returns the digest of its contents.
-    fn pac(&self, path: &str) -> Result<Option<String>, Refusal>;
+    fn pac(&self, path: &str) -> Result<Option<String>, NameError>;
 }
 
 /// Refusal of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct NameError {
     /// One sentence without a full stop: "unknown device `deskop`; known: ...".
     pub message: String,
     /// Advice on fixing it: "did you mean `desktop`?".

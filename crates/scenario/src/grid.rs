@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Catalogue, Refusal};
+use crate::experiment::{Catalogue, NameError};
 use crate::settings::{Applies, Change, SETTINGS, Setting, property, setting};
 use crate::{NetworkSpec, Scenario};
 
@@ -53,7 +53,7 @@ pub struct GridError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GridFault {
     /// A value that is invalid, or that contradicts the rest.
-    Refused(Refusal),
+    Refused(NameError),
     /// The same value twice.
     Twice,
     /// No value.
@@ -154,7 +154,7 @@ fn fault(axis: usize, value: Option<usize>, fault: GridFault) -> GridError {
 }
 
 fn refused(axis: usize, value: Option<usize>, message: &str, hint: Option<&str>) -> GridError {
-    let refusal = Refusal { message: message.to_owned(), hint: hint.map(str::to_owned) };
+    let refusal = NameError { message: message.to_owned(), hint: hint.map(str::to_owned) };
     fault(axis, value, GridFault::Refused(refusal))
 }
 

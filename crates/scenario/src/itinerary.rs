@@ -17,7 +17,7 @@ pub struct Itinerary {
     /// Order of the pages.
     pub order: PageOrder,
     /// Start of the next visit.
-    pub pace: Pace,
+    pub pace: VisitPace,
     /// State kept between visits.
     pub keeps: Keeps,
 }
@@ -37,7 +37,7 @@ pub enum PageOrder {
 
 /// Start of the next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum VisitPace {
     /// This long after the end of the last one: all of its page had arrived, or it had failed.
     Think(Duration),
     /// This long after the start of the last one; at once if it took longer.
@@ -86,15 +86,15 @@ impl Default for Itinerary {
         Itinerary {
             times: 1,
             order: PageOrder::default(),
-            pace: Pace::default(),
+            pace: VisitPace::default(),
             keeps: Keeps::default(),
         }
     }
 }
 
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace::Think(THINK)
+impl Default for VisitPace {
+    fn default() -> VisitPace {
+        VisitPace::Think(THINK)
     }
 }
 
@@ -144,15 +144,15 @@ impl fmt::Display for PageOrder {
     }
 }
 
-type Span = fn(Duration) -> Pace;
+type Span = fn(Duration) -> VisitPace;
 
 /// The kinds of pace.
-const PACES: [(&str, Span); 2] = [("think", Pace::Think), ("every", Pace::Every)];
+const PACES: [(&str, Span); 2] = [("think", VisitPace::Think), ("every", VisitPace::Every)];
 
-impl FromStr for Pace {
+impl FromStr for VisitPace {
     type Err = KnobError;
 
-    fn from_str(text: &str) -> Result<Pace, KnobError> {
+    fn from_str(text: &str) -> Result<VisitPace, KnobError> {
         let wrong = || {
             KnobError::Head(format!(
                 "`{text}` is no pace: write think=10s, from the end of a visit to the next one, or every=60s, from beginning to beginning (at most 24h)"
@@ -165,11 +165,11 @@ impl FromStr for Pace {
     }
 }
 
-impl fmt::Display for Pace {
+impl fmt::Display for VisitPace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, span) = match self {
-            Pace::Think(span) => ("think", span),
-            Pace::Every(span) => ("every", span),
+            VisitPace::Think(span) => ("think", span),
+            VisitPace::Every(span) => ("every", span),
         };
         match span.subsec_nanos() {
             0 => write!(f, "{kind}={}s", span.as_secs()),
@@ -237,7 +237,7 @@ macro_rules! as_text {
     )+ };
 }
 
-as_text!(PageOrder, Pace, Keeps);
+as_text!(PageOrder, VisitPace, Keeps);
 
 #[cfg(test)]
 mod tests {
@@ -249,20 +249,20 @@ mod tests {
             assert_eq!(text.parse::<PageOrder>().unwrap().to_string(), text);
         }
         for text in ["think=10s", "every=60s", "think=1500ms", "think=1500000ns", "think=0s"] {
-            assert_eq!(text.parse::<Pace>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<VisitPace>().unwrap().to_string(), text);
         }
         for text in ["nothing", "sessions,metrics", "connections,cache,names"] {
             assert_eq!(text.parse::<Keeps>().unwrap().to_string(), text);
         }
         assert_eq!("metrics, sessions".parse(), Ok(Keeps::default()));
-        assert_eq!("every=1min".parse(), Ok(Pace::Every(Duration::from_secs(60))));
+        assert_eq!("every=1min".parse(), Ok(VisitPace::Every(Duration::from_secs(60))));
     }
 
     #[test]
     fn anything_else_is_refused() {
         let order = |text: &str| text.parse::<PageOrder>().unwrap_err().to_string();
         assert!(order("random").contains("drawn-anew") && order("drawn=x").contains("drawn=SEED"));
-        let pace = |text: &str| text.parse::<Pace>().unwrap_err().to_string();
+        let pace = |text: &str| text.parse::<VisitPace>().unwrap_err().to_string();
         assert!(pace("10s").contains("think=10s") && pace("every=soon").contains("every=60s"));
         assert!(pace("think=2d").contains("think=10s") && pace("think=25h").contains("24h"));
         let keeps = |text: &str| text.parse::<Keeps>().unwrap_err().to_string();
@@ -275,7 +275,7 @@ mod tests {
         let journey = Itinerary {
             times: 5,
             order: PageOrder::Drawn(Some(3)),
-            pace: Pace::Every(Duration::from_secs(60)),
+            pace: VisitPace::Every(Duration::from_secs(60)),
             keeps: "connections,metrics".parse().unwrap(),
         };
         let text = serde_json::to_string(&journey).unwrap();

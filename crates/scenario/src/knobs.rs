@@ -1,7 +1,7 @@
 //! Lists of knobs as people write them: `cc=newreno,iw=32`.
 
 use thiserror::Error;
-use units::pairs::{Pair, Twice, pairs};
+use units::pairs::{DuplicateKeyError, KeyValue, pairs};
 
 /// Settings that a list of knobs turns: each at most once; those not named keep their values.
 pub(super) trait Knobs: Default {
@@ -67,9 +67,9 @@ pub enum KnobError {
 
 /// Reads `knob=value` items, separated by commas.
 pub(super) fn parse<K: Knobs>(text: &str) -> Result<K, KnobError> {
-    let twice = |Twice { key: knob }| KnobError::Twice { one: K::ONE, knob };
+    let twice = |DuplicateKeyError { key: knob }| KnobError::Twice { one: K::ONE, knob };
     let mut knobs = K::default();
-    for Pair { key, value } in pairs(text).map_err(twice)? {
+    for KeyValue { key, value } in pairs(text).map_err(twice)? {
         let value = value.unwrap_or_default();
         knobs.turn(key, value).map_err(|problem| problem.with::<K>(key, value))?;
     }

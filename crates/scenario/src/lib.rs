@@ -40,7 +40,7 @@ pub use transport::*;
 
 pub use background::{BackgroundTraffic, Flow, FlowKind, TrafficError};
 pub use choice::{ChoiceError, nearest};
-pub use itinerary::{Itinerary, Keeps, Pace, PageOrder};
+pub use itinerary::{Itinerary, Keeps, PageOrder, VisitPace};
 pub use knobs::KnobError;
 pub use network::{NetworkSpec, Queue};
 pub use plan::{

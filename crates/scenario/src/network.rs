@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use net::{Description, Direction, Place, QueueLimit, QueueSetting, SpecError, ValueError};
+use net::{
+    Description, Direction, NetworkSpecError, QueueLimit, QueueSetting, SettingOrigin, ValueError,
+};
 use serde::{Deserialize, Serialize};
 use units::{BitsPerSec, parse};
 
@@ -53,7 +55,7 @@ impl NetworkSpec {
     pub const KEYS: [&'static str; 5] = ["rtt", "down", "up", "loss", "queue"];
 
     /// Reads one property.
-    pub fn property(key: &str, text: &str) -> Result<NetworkSpec, SpecError> {
+    pub fn property(key: &str, text: &str) -> Result<NetworkSpec, NetworkSpecError> {
         Description::of_setting(key, text)?.try_into()
     }
 
@@ -82,7 +84,7 @@ impl NetworkSpec {
     }
 
     /// Reads `PROFILE`, `key=value,...` or `PROFILE,key=value,...`.
-    pub fn parse(text: &str) -> Result<NetworkSpec, SpecError> {
+    pub fn parse(text: &str) -> Result<NetworkSpec, NetworkSpecError> {
         Description::parse(text)?.try_into()
     }
 
@@ -101,14 +103,14 @@ impl NetworkSpec {
 }
 
 impl TryFrom<Description> for NetworkSpec {
-    type Error = SpecError;
+    type Error = NetworkSpecError;
 
-    fn try_from(described: Description) -> Result<NetworkSpec, SpecError> {
+    fn try_from(described: Description) -> Result<NetworkSpec, NetworkSpecError> {
         let base = described.base().map(str::to_owned);
         let mut spec = NetworkSpec { base, ..NetworkSpec::default() };
         for (key, value) in described.settings() {
-            spec.put(key, value).map_err(|reason| SpecError::BadValue {
-                place: Place::Typed,
+            spec.put(key, value).map_err(|reason| NetworkSpecError::BadValue {
+                place: SettingOrigin::Typed,
                 key: key.to_owned(),
                 reason: Box::new(reason),
             })?;

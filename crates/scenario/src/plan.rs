@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chance::Source;
+use chance::RandomSource;
 use record::VisitRecord;
 
 use crate::grid::Skipped;
@@ -138,7 +138,7 @@ impl Plan {
             Order::Blocked => {}
             Order::Alternated => order.sort_by_key(|p| (p % repetitions, p / repetitions)),
             Order::Random => {
-                let mut stream = Source::new(self.seed, 0).stream("plan/order");
+                let mut stream = RandomSource::new(self.seed, 0).stream("plan/order");
                 for last in (1..order.len()).rev() {
                     order.swap(last, stream.below(last as u64 + 1) as usize);
                 }
@@ -236,7 +236,7 @@ impl<F: Fn(&JourneyPlan) -> JourneyResult + Sync> Execute for F {
 pub fn seed_of(seed: u64, repetition: u32) -> u64 {
     match repetition {
         0 => seed,
-        _ => Source::new(seed, u64::from(repetition)).stream("repetition").next_u64() >> 1,
+        _ => RandomSource::new(seed, u64::from(repetition)).stream("repetition").next_u64() >> 1,
     }
 }
 

@@ -159,17 +159,17 @@ choice! {
 
 /// Discovery and reachability of HTTP/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discovery {
+pub struct DiscoverySettings {
     /// Mechanism of discovery.
     pub h3: H3Discovery,
     /// Treatment of UDP, which decides reachability.
     pub udp: Udp,
 }
 
-impl Discovery {
+impl DiscoverySettings {
     /// True if both are at their defaults.
     pub fn is_usual(&self) -> bool {
-        *self == Discovery::default()
+        *self == DiscoverySettings::default()
     }
 
     /// A note for readers of results.
@@ -229,12 +229,12 @@ mod tests {
 
     #[test]
     fn what_is_usual_needs_no_words() {
-        assert!(Discovery::default().is_usual());
-        assert_eq!(Discovery::default().note(), None);
-        let blocked = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
+        assert!(DiscoverySettings::default().is_usual());
+        assert_eq!(DiscoverySettings::default().note(), None);
+        let blocked = DiscoverySettings { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
         let note = blocked.note().unwrap();
         assert!(note.contains("Alt-Svc") && note.contains("UDP"), "{note}");
-        let recorded = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
+        let recorded = DiscoverySettings { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
         assert!(recorded.note().unwrap().contains("HTTPS records"));
     }
 }

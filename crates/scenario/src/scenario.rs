@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundTraffic, Client, Clients, Discovery, Hosting, Itinerary, KeepAlive, Multiplexing,
-    NetworkSpec, PrioritiesRef, Quic, Recording, RequestHeads, Resolution, Route, Security, Server,
-    Serving, Stack, Transport, View,
+    BackgroundTraffic, Client, Clients, DiscoverySettings, Hosting, Itinerary, KeepAlive,
+    Multiplexing, NetworkSpec, PrioritiesRef, Quic, Recording, RequestHeads, Resolution, Route,
+    Security, Server, Serving, Stack, Transport, View,
 };
 use crate::choice;
 
@@ -92,8 +92,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
     pub multiplexing: Multiplexing,
     /// Discovery of HTTP/3. Omitted from the text for prior knowledge, the behaviour before there was a choice.
-    #[serde(default, skip_serializing_if = "Discovery::is_usual")]
-    pub discovery: Discovery,
+    #[serde(default, skip_serializing_if = "DiscoverySettings::is_usual")]
+    pub discovery: DiscoverySettings,
     /// Header fields of requests. Omitted from the text if they are made by size, the behaviour before there
     /// was a choice.
     #[serde(default, skip_serializing_if = "RequestHeads::is_usual")]
@@ -169,7 +169,7 @@ impl Scenario {
             transport: Transport::default(),
             quic: Quic::default(),
             multiplexing: Multiplexing::default(),
-            discovery: Discovery::default(),
+            discovery: DiscoverySettings::default(),
             request_heads: RequestHeads::default(),
             client: Client::default(),
             clients: Clients::default(),

@@ -12,7 +12,7 @@ pub(crate) use read::property;
 
 use std::sync::LazyLock;
 
-use crate::experiment::{Catalogue, Refusal};
+use crate::experiment::{Catalogue, NameError};
 use crate::{NetworkSpec, Scenario};
 
 /// One setting of a scenario.
@@ -33,7 +33,7 @@ pub struct Setting {
     /// Default value, as text; empty if there is none.
     pub default: &'static str,
     /// Role in comparisons: an arm, or a condition.
-    pub role: Role,
+    pub role: SettingRole,
     /// Form of a value.
     pub kind: ValueKind,
     /// Form of several values on the command line.
@@ -64,7 +64,7 @@ pub struct Setting {
 
 /// Role of a setting in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SettingRole {
     /// A compared alternative: protocol, security, TCP's settings.
     Arm,
     /// A condition under which they are compared.
@@ -123,7 +123,7 @@ pub type Need = (fn(&Scenario) -> bool, &'static str);
 /// A parsed value, ready to be put into scenarios.
 pub type Change = Box<dyn Fn(&mut Scenario)>;
 
-type ReadValue = fn(&str, &dyn Catalogue) -> Result<Change, Refusal>;
+type ReadValue = fn(&str, &dyn Catalogue) -> Result<Change, NameError>;
 
 /// All settings. Later ones vary faster in a grid, so that the arms of one comparison are adjacent.
 pub static SETTINGS: LazyLock<Vec<Setting>> =
@@ -131,7 +131,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> =
 
 impl Setting {
     /// Parses a value.
-    pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, Refusal> {
+    pub fn read(&self, text: &str, catalogue: &dyn Catalogue) -> Result<Change, NameError> {
         if let ValueKind::Whole(least, most) = self.kind {
             let number = text.trim().parse::<i64>().ok();
             let number = number.filter(|number| (least..=most).contains(number));
@@ -267,7 +267,7 @@ const fn row(
         help,
         value_name: "TEXT",
         default: "",
-        role: Role::Condition,
+        role: SettingRole::Condition,
         kind: ValueKind::Text,
         lists: Lists::Commas,
         within: None,
@@ -302,7 +302,7 @@ impl Setting {
     }
 
     const fn arm(mut self) -> Setting {
-        self.role = Role::Arm;
+        self.role = SettingRole::Arm;
         self
     }
 

@@ -30,7 +30,7 @@ impl Transport {
     ///
     /// # Errors
     /// If there is no such knob, or it does not accept the value.
-    pub fn set(&mut self, knob: &str, value: &str) -> Result<(), tcp::SpecError> {
+    pub fn set(&mut self, knob: &str, value: &str) -> Result<(), tcp::TransportSpecError> {
         for side in [&mut self.server, &mut self.client] {
             side.0.set(knob, value)?;
         }
@@ -65,8 +65,8 @@ impl Tcp {
 }
 
 impl FromStr for Tcp {
-    type Err = tcp::SpecError;
-    fn from_str(text: &str) -> Result<Tcp, tcp::SpecError> {
+    type Err = tcp::TransportSpecError;
+    fn from_str(text: &str) -> Result<Tcp, tcp::TransportSpecError> {
         tcp::Config::parse(text).map(Tcp)
     }
 }

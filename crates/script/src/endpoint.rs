@@ -15,7 +15,7 @@ mod grammar;
 mod pattern;
 mod segments;
 
-use condition::Condition;
+use condition::FieldCondition;
 use grammar::AppCall;
 use pattern::{Expectation, Pattern};
 use segments::SequenceNumbers;
@@ -129,8 +129,8 @@ impl EndpointUnderTest {
 impl Subject for EndpointUnderTest {
     type Input = Input;
     type Output = Pattern;
-    type Check = Condition;
-    type Left = DepartedSegment;
+    type EndpointCheckheckCheck = FieldCondition;
+    type EndpointLeftoverLeftovereLeftover = DepartedSegment;
 
     fn apply(&mut self, now: Time, input: &Input) -> Result<(), String> {
         match input {
@@ -165,7 +165,7 @@ impl Subject for EndpointUnderTest {
         self.expected.compare(expected, &left.0)
     }
 
-    fn check(&self, condition: &Condition) -> Result<(), String> {
+    fn check(&self, condition: &FieldCondition) -> Result<(), String> {
         match &self.connection {
             Some(connection) => condition.check(connection),
             None => Err("there is no connection yet".to_owned()),

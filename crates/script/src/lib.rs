@@ -35,4 +35,4 @@ mod when;
 
 pub use harness::{causes_of_drops, quantities, test_directory};
 pub use problem::{ScriptError, ScriptReport};
-pub use script::{Script, run};
+pub use script::{PacketScript, run};

@@ -10,7 +10,7 @@ use units::Time;
 use crate::cursor::Cursor;
 use crate::problem::{ScriptProblem, suggestion};
 use crate::script::{ScriptLine, ScriptSetting};
-use crate::stage::{Event, Step, Subject};
+use crate::stage::{StageEvent, StageStep, Subject};
 use crate::when::When;
 
 /// Queues with flow isolation use the upper ten bits of the flow hash.
@@ -79,7 +79,7 @@ pub(crate) struct LinkUnderTest {
 
 impl LinkUnderTest {
     fn new(config: LinkConfig, seed: u64) -> LinkUnderTest {
-        let link = Link::new(config, &chance::Source::new(seed, 0), "down");
+        let link = Link::new(config, &chance::RandomSource::new(seed, 0), "down");
         LinkUnderTest { link, left: VecDeque::new() }
     }
 }
@@ -96,8 +96,8 @@ impl fmt::Display for Nothing {
 impl Subject for LinkUnderTest {
     type Input = EnteringPacket;
     type Output = LinkOutput;
-    type Check = Nothing;
-    type Left = LinkOutput;
+    type EndpointCheckheckCheck = Nothing;
+    type EndpointLeftoverLeftovereLeftover = LinkOutput;
 
     fn apply(&mut self, now: Time, entry: &EnteringPacket) -> Result<(), String> {
         match self.link.handle(now, entry.packet, entry.id) {
@@ -148,7 +148,9 @@ impl Subject for LinkUnderTest {
 const MOST_PACKETS: u64 = 10_000;
 
 /// Parses lines to events.
-pub(crate) fn steps(lines: &[ScriptLine<'_>]) -> Result<Vec<Step<LinkUnderTest>>, ScriptProblem> {
+pub(crate) fn steps(
+    lines: &[ScriptLine<'_>],
+) -> Result<Vec<StageStep<LinkUnderTest>>, ScriptProblem> {
     let mut steps = Vec::new();
     let mut used = BTreeSet::new();
     for line in lines {
@@ -159,27 +161,27 @@ pub(crate) fn steps(lines: &[ScriptLine<'_>]) -> Result<Vec<Step<LinkUnderTest>>
         let time = cursor.since(from);
         for event in events(&mut cursor)? {
             match &event {
-                Event::Output(_) => {}
+                StageEvent::Output(_) => {}
                 _ if !when.is_exact() => {
                     return Err(ScriptProblem::new(
                         time,
                         "only what leaves may have a range of times",
                     ));
                 }
-                Event::Input(entry) if !used.insert(entry.id) => {
+                StageEvent::Input(entry) if !used.insert(entry.id) => {
                     let message = format!("there is a packet #{} already", entry.id);
                     return Err(ScriptProblem::new(span, message));
                 }
                 _ => {}
             }
-            steps.push(Step { when, event, span: span.clone() });
+            steps.push(StageStep { when, event, span: span.clone() });
             when = When::AT_ONCE;
         }
     }
     Ok(steps)
 }
 
-fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<LinkUnderTest>>, ScriptProblem> {
+fn events(cursor: &mut Cursor<'_>) -> Result<Vec<StageEvent<LinkUnderTest>>, ScriptProblem> {
     let from = cursor.mark();
     let events = match cursor.word() {
         "in" => {
@@ -189,19 +191,19 @@ fn events(cursor: &mut Cursor<'_>) -> Result<Vec<Event<LinkUnderTest>>, ScriptPr
             let ect = cursor.eat_word("ect");
             let user = if cursor.eat_word("user") { small(cursor, "a user's number")? } else { 0 };
             let packet = Packet { wire_bytes, flow, ect, user };
-            ids.map(|id| Event::Input(EnteringPacket { packet, id })).collect()
+            ids.map(|id| StageEvent::Input(EnteringPacket { packet, id })).collect()
         }
         "out" => {
             let ids = packets(cursor)?;
             let marked = cursor.eat_word("ce");
-            ids.map(|id| Event::Output(LinkOutput::Out { id, marked })).collect()
+            ids.map(|id| StageEvent::Output(LinkOutput::Out { id, marked })).collect()
         }
         "drop" => {
             let ids = packets(cursor)?;
             let cause = cause(cursor)?;
-            ids.map(|id| Event::Output(LinkOutput::Drop { id, cause })).collect()
+            ids.map(|id| StageEvent::Output(LinkOutput::Drop { id, cause })).collect()
         }
-        "quiet" => vec![Event::Quiet],
+        "quiet" => vec![StageEvent::Quiet],
         "" => return Err(cursor.unexpected("an event, for example `in 1500 #1`")),
         other => {
             return Err(ScriptProblem::new(cursor.since(from), format!("unknown event `{other}`"))

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use crate::cursor::Cursor;
 use crate::problem::{ScriptError, ScriptProblem, ScriptReport, suggestion};
-use crate::stage::{Stage, Step};
+use crate::stage::{Stage, StageStep};
 use crate::{endpoint, link};
 
 /// A script that was parsed without errors.
-pub struct Script {
+pub struct PacketScript {
     name: String,
     text: String,
     title: String,
@@ -21,8 +21,8 @@ pub struct Script {
 
 /// The component that the script drives, ready to run.
 enum Play {
-    Endpoint(endpoint::EndpointSettings, Vec<Step<endpoint::EndpointUnderTest>>),
-    Link(Box<link::LinkSettings>, Vec<Step<link::LinkUnderTest>>),
+    Endpoint(endpoint::EndpointSettings, Vec<StageStep<endpoint::EndpointUnderTest>>),
+    Link(Box<link::LinkSettings>, Vec<StageStep<link::LinkUnderTest>>),
 }
 
 /// A line without its comment, and its position.
@@ -50,15 +50,15 @@ const SUBJECTS: [&str; 2] = ["tcp", "link"];
 pub fn run(path: &Path) -> Result<(), ScriptError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| ScriptError::Unreadable { path: path.to_owned(), source })?;
-    Script::parse(&path.display().to_string(), &text)?.run()
+    PacketScript::parse(&path.display().to_string(), &text)?.run()
 }
 
-impl Script {
+impl PacketScript {
     /// Parses a script; `name` is used in messages.
-    pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
+    pub fn parse(name: &str, text: &str) -> Result<PacketScript, ScriptError> {
         let (title, play) =
             parse(text).map_err(|problem| ScriptError::Syntax(problem.report(name, text)))?;
-        Ok(Script { name: name.to_owned(), text: text.to_owned(), title, play })
+        Ok(PacketScript { name: name.to_owned(), text: text.to_owned(), title, play })
     }
 
     /// Title of the script, one sentence.

@@ -21,7 +21,7 @@ const HISTORY: usize = 12;
 pub(crate) struct Stage<S: Subject> {
     subject: S,
     now: Time,
-    left: VecDeque<(Time, S::Left)>,
+    left: VecDeque<(Time, S::EndpointLeftoverLeftovereLeftover)>,
     /// Number of wake-ups of the subject at the current time.
     wakeups: u32,
     history: VecDeque<String>,
@@ -39,7 +39,7 @@ impl<S: Subject> Stage<S> {
     }
 
     /// Performs all events; fails at the first that is not met.
-    pub(crate) fn run(mut self, steps: &[Step<S>]) -> Result<(), ScriptProblem> {
+    pub(crate) fn run(mut self, steps: &[StageStep<S>]) -> Result<(), ScriptProblem> {
         for step in steps {
             self.perform(step).map_err(|wrong| self.problem(step, wrong))?;
         }
@@ -53,28 +53,28 @@ impl<S: Subject> Stage<S> {
         }
     }
 
-    fn problem(&self, step: &Step<S>, wrong: Wrong) -> ScriptProblem {
+    fn problem(&self, step: &StageStep<S>, wrong: Wrong) -> ScriptProblem {
         let mut events: Vec<String> = self.history.iter().cloned().collect();
         let unseen = self.left.iter().take(HISTORY);
         events.extend(unseen.map(|(at, left)| format!("{} {left}   (not expected)", seconds(*at))));
         ScriptProblem::new(step.span.clone(), wrong.message).label(wrong.detail).before(&events)
     }
 
-    fn perform(&mut self, step: &Step<S>) -> Result<(), Wrong> {
+    fn perform(&mut self, step: &StageStep<S>) -> Result<(), Wrong> {
         match &step.event {
-            Event::Input(input) => {
+            StageEvent::Input(input) => {
                 self.advance(step.when)?;
                 self.remember(format!("{} {input}", seconds(self.now)));
                 let done = self.subject.apply(self.now, input);
                 self.drain();
                 done.map_err(|why| Wrong::new("the call failed", why))
             }
-            Event::Output(expected) => self.expect(step.when, expected),
-            Event::Check(check) => {
+            StageEvent::Output(expected) => self.expect(step.when, expected),
+            StageEvent::Check(check) => {
                 self.advance(step.when)?;
                 self.subject.check(check).map_err(|why| Wrong::new("the state differs", why))
             }
-            Event::Quiet => self.advance(step.when),
+            StageEvent::Quiet => self.advance(step.when),
         }
     }
 
@@ -176,9 +176,9 @@ pub(crate) trait Subject {
     /// An output that a script expects.
     type Output: Display;
     /// A check of its state in a script.
-    type Check: Display;
+    type EndpointCheckheckCheck: Display;
     /// An actual output.
-    type Left: Display;
+    type EndpointLeftoverLeftovereLeftover: Display;
 
     /// Performs an input. An error tells why that is impossible.
     fn apply(&mut self, now: Time, input: &Self::Input) -> Result<(), String>;
@@ -187,31 +187,35 @@ pub(crate) trait Subject {
     /// Wakes it.
     fn handle_timeout(&mut self, now: Time);
     /// Returns the next output.
-    fn poll(&mut self, now: Time) -> Option<Self::Left>;
+    fn poll(&mut self, now: Time) -> Option<Self::EndpointLeftoverLeftovereLeftover>;
     /// State that must not be left inside at the end of a script.
     fn unfinished(&self) -> Option<String>;
     /// Compares an output. An error tells the difference.
-    fn compare(&mut self, expected: &Self::Output, left: &Self::Left) -> Result<(), String>;
+    fn compare(
+        &mut self,
+        expected: &Self::Output,
+        left: &Self::EndpointLeftoverLeftovereLeftover,
+    ) -> Result<(), String>;
     /// Checks its state. An error tells the difference.
-    fn check(&self, check: &Self::Check) -> Result<(), String>;
+    fn check(&self, check: &Self::EndpointCheckheckCheck) -> Result<(), String>;
 }
 
 /// One event of a script.
-pub(crate) struct Step<S: Subject + ?Sized> {
+pub(crate) struct StageStep<S: Subject + ?Sized> {
     pub(crate) when: When,
-    pub(crate) event: Event<S>,
+    pub(crate) event: StageEvent<S>,
     /// Its position in the text.
     pub(crate) span: Range<usize>,
 }
 
 /// Kind of an event.
-pub(crate) enum Event<S: Subject + ?Sized> {
+pub(crate) enum StageEvent<S: Subject + ?Sized> {
     /// An input to the subject.
     Input(S::Input),
     /// An output of the subject.
     Output(S::Output),
     /// A check of its state.
-    Check(S::Check),
+    Check(S::EndpointCheckheckCheck),
     /// Time passes and nothing leaves.
     Quiet,
 }

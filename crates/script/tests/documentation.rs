@@ -1,6 +1,6 @@
 //! `docs/packet-scripts.md` is correct: its scripts pass, its lists are complete, its example of a failure is accurate.
 
-use farlink_script::{Script, ScriptError, causes_of_drops, quantities};
+use farlink_script::{PacketScript, ScriptError, causes_of_drops, quantities};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/packet-scripts.md");
 
@@ -26,7 +26,7 @@ fn the_examples_pass() {
         .collect();
     assert!(examples.len() >= 4, "only {} examples found", examples.len());
     for example in examples {
-        let outcome = Script::parse(PAGE, example).and_then(|script| script.run());
+        let outcome = PacketScript::parse(PAGE, example).and_then(|script| script.run());
         outcome.unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
@@ -53,7 +53,7 @@ handshake server 100ms
 0.200 < . ack seg 3
 0.400 > . seg 3
 ";
-    let script = Script::parse("probe.pkt", text).expect("it is a script");
+    let script = PacketScript::parse("probe.pkt", text).expect("it is a script");
     let Err(ScriptError::Unmet(report)) = script.run() else { panic!("the time is wrong") };
     assert_eq!((report.line, report.column), (6, 1));
     assert_between("failure", &format!("```text\n{report}\n```"));

@@ -1,10 +1,10 @@
 //! Error messages of faulty scripts.
 
-use farlink_script::{Script, ScriptError};
+use farlink_script::{PacketScript, ScriptError};
 
 /// The message, its position, and the whole text.
 fn refusal(text: &str) -> (String, (usize, usize), String) {
-    match Script::parse("test.pkt", text) {
+    match PacketScript::parse("test.pkt", text) {
         Err(ScriptError::Syntax(report)) => {
             (report.message.clone(), (report.line, report.column), report.to_string())
         }
@@ -23,7 +23,8 @@ fn refused_line(line: &str) -> (String, usize, String) {
 
 /// The failure of a script when it is run.
 fn failure(text: &str) -> (String, usize, String) {
-    let script = Script::parse("test.pkt", text).unwrap_or_else(|failure| panic!("{failure}"));
+    let script =
+        PacketScript::parse("test.pkt", text).unwrap_or_else(|failure| panic!("{failure}"));
     match script.run() {
         Err(ScriptError::Unmet(report)) => {
             (report.message.clone(), report.line, report.to_string())
@@ -132,7 +133,7 @@ fn times_must_be_met() {
         let text = format!("{sent}{time} > . seg 1\n");
         match outcome {
             Some(expected) => assert_eq!(failure(&text).0, expected, "{time}"),
-            None => Script::parse("test.pkt", &text)
+            None => PacketScript::parse("test.pkt", &text)
                 .and_then(|script| script.run())
                 .unwrap_or_else(|failure| panic!("{failure}")),
         }

@@ -1,10 +1,10 @@
 //! Reading and running terminates with a result, whatever the text is.
 
-use farlink_script::Script;
+use farlink_script::PacketScript;
 use proptest::prelude::*;
 
 fn play(text: &str) {
-    if let Ok(script) = Script::parse("random.pkt", text) {
+    if let Ok(script) = PacketScript::parse("random.pkt", text) {
         let _ = script.run();
     }
 }
@@ -107,14 +107,14 @@ proptest! {
     fn what_is_shown_can_be_expected(segments in 1usize..10) {
         let start = "tcp \"T\"\nhandshake server 100ms\n";
         let text = format!("{start}0.1 write {segments} segs\n1 quiet\n");
-        let Err(failure) = Script::parse("shown.pkt", &text).and_then(|script| script.run()) else {
+        let Err(failure) = PacketScript::parse("shown.pkt", &text).and_then(|script| script.run()) else {
             panic!("what left was not expected");
         };
         let shown = failure.to_string();
         let lines: Vec<&str> = shown.lines().filter_map(|line| line.trim().strip_suffix("   (not expected)")).collect();
         prop_assert_eq!(lines.len(), segments);
         let text = format!("{start}0.1 write {segments} segs\n{}\n", lines.join("\n"));
-        let outcome = Script::parse("shown.pkt", &text).and_then(|script| script.run());
+        let outcome = PacketScript::parse("shown.pkt", &text).and_then(|script| script.run());
         prop_assert!(outcome.is_ok(), "{}", outcome.err().map(|failure| failure.to_string()).unwrap_or_default());
     }
 }

@@ -2,7 +2,7 @@
 //! 13): draw as many values as there are, with replacement, many times; the middle 95 % of the
 //! statistic's values are its interval.
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 
 use super::{FEWEST_FOR_MEDIAN, Interval, LEVEL, NoInterval, RESAMPLES, Sample};
 
@@ -13,7 +13,7 @@ pub fn median_interval(sample: &Sample, seed: u64) -> Result<Interval, NoInterva
         return Err(NoInterval::NoSpread);
     }
     enough(values.len())?;
-    let mut stream = Source::new(seed, 0).stream("statistics/bootstrap/median");
+    let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/median");
     Ok(interval(values.len(), &mut stream, |indices| median(indices.iter().map(|i| values[*i]))))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn enough(have: usize) -> Result<(), NoInterval> {
 /// The interval of `statistic` over samples of `n` indices.
 pub(super) fn interval(
     n: usize,
-    stream: &mut Stream,
+    stream: &mut RandomStream,
     statistic: impl Fn(&[usize]) -> f64,
 ) -> Interval {
     let mut indices = vec![0; n];

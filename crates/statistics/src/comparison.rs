@@ -3,7 +3,7 @@
 //! Repetition r of either arm has the same seed, hence the same losses and nuisances, so pairs are drawn
 //! together: effects common to both arms cancel.
 
-use chance::Source;
+use chance::RandomSource;
 
 use super::bootstrap::{enough, interval, median};
 use super::{Interval, NoInterval};
@@ -21,7 +21,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// The arm that is certainly ahead, if any.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Amount by which the median of the arm ahead lies below the other's, as a fraction of the other's.
     pub advantage: f64,
     /// True if the second arm is ahead in the median.
@@ -32,7 +32,7 @@ pub struct Comparison {
 
 /// The arm that is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The first arm: the interval excludes zero, or nothing varies at all.
     First,
     /// The second arm, likewise.
@@ -59,11 +59,11 @@ pub fn compare(pairs: &[Pair], seed: u64) -> Option<Comparison> {
         Err(NoInterval::TooFew { .. }) => false,
     };
     let verdict = match (is_clear, second_ahead) {
-        _ if pairs.iter().all(|p| p.first == p.second) => Verdict::Same,
-        (false, _) => Verdict::Unclear,
-        (true, true) => Verdict::Second,
-        (true, false) if advantage > 0.0 => Verdict::First,
-        (true, false) => Verdict::Unclear,
+        _ if pairs.iter().all(|p| p.first == p.second) => ComparisonVerdict::Same,
+        (false, _) => ComparisonVerdict::Unclear,
+        (true, true) => ComparisonVerdict::Second,
+        (true, false) if advantage > 0.0 => ComparisonVerdict::First,
+        (true, false) => ComparisonVerdict::Unclear,
     };
     Some(Comparison { verdict, advantage, second_ahead, interval })
 }
@@ -85,7 +85,7 @@ fn reduction_interval(
         return Err(NoInterval::NoSpread);
     }
     enough(pairs.len())?;
-    let mut stream = Source::new(seed, 0).stream("statistics/bootstrap/pairs");
+    let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/pairs");
     Ok(interval(pairs.len(), &mut stream, |indices| reduction(pairs, indices, second_ahead)))
 }
 
@@ -117,15 +117,15 @@ pub fn percent(fraction: f64) -> String {
 
 /// Time before over time after, above 1 if the change was an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Gain {
+pub struct RelativeGain {
     ratio: f64,
 }
 
-impl Gain {
+impl RelativeGain {
     /// The gain from `before` to `after`; `None` unless both are positive and finite.
-    pub fn new(before: f64, after: f64) -> Option<Gain> {
+    pub fn new(before: f64, after: f64) -> Option<RelativeGain> {
         let is_sound = |v: f64| v.is_finite() && v > 0.0;
-        (is_sound(before) && is_sound(after)).then(|| Gain { ratio: before / after })
+        (is_sound(before) && is_sound(after)).then(|| RelativeGain { ratio: before / after })
     }
 
     /// Before over after.
@@ -145,18 +145,20 @@ impl Gain {
 }
 
 /// The ends of a gain's interval, or why there is none.
-pub type Ends = Result<(Gain, Gain), NoInterval>;
+pub type Ends = Result<(RelativeGain, RelativeGain), NoInterval>;
 
 /// The gain from the first arm's median to the second's, and the ends of its interval, by a bootstrap of
 /// the pairs; `None` without pairs or with times that are not positive and finite.
-pub fn gain(pairs: &[Pair], seed: u64) -> Option<(Gain, Ends)> {
+pub fn gain(pairs: &[Pair], seed: u64) -> Option<(RelativeGain, Ends)> {
     let all: Vec<usize> = (0..pairs.len()).collect();
-    if pairs.is_empty() || pairs.iter().any(|pair| Gain::new(pair.first, pair.second).is_none()) {
+    if pairs.is_empty()
+        || pairs.iter().any(|pair| RelativeGain::new(pair.first, pair.second).is_none())
+    {
         return None;
     }
     let ends = ratio_interval(pairs, seed)
-        .map(|Interval { low, high }| (Gain { ratio: low }, Gain { ratio: high }));
-    Some((Gain { ratio: ratio(pairs, &all) }, ends))
+        .map(|Interval { low, high }| (RelativeGain { ratio: low }, RelativeGain { ratio: high }));
+    Some((RelativeGain { ratio: ratio(pairs, &all) }, ends))
 }
 
 fn ratio_interval(pairs: &[Pair], seed: u64) -> Result<Interval, NoInterval> {
@@ -164,7 +166,7 @@ fn ratio_interval(pairs: &[Pair], seed: u64) -> Result<Interval, NoInterval> {
         return Err(NoInterval::NoSpread);
     }
     enough(pairs.len())?;
-    let mut stream = Source::new(seed, 0).stream("statistics/bootstrap/gain");
+    let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/gain");
     Ok(interval(pairs.len(), &mut stream, |indices| ratio(pairs, indices)))
 }
 
@@ -189,11 +191,14 @@ mod tests {
         let first: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i)).collect();
         let second: Vec<f64> = first.iter().map(|v| v * 0.69).collect();
         let comparison = compare(&pairs(&first, &second), 1).unwrap();
-        assert_eq!(comparison.verdict, Verdict::Second);
+        assert_eq!(comparison.verdict, ComparisonVerdict::Second);
         assert!((comparison.advantage - 0.31).abs() < 1e-12);
         assert_eq!(comparison.interval.unwrap().percent(), "31-31 %");
         let mirrored = compare(&pairs(&second, &first), 1).unwrap();
-        assert_eq!((mirrored.verdict, mirrored.advantage), (Verdict::First, comparison.advantage));
+        assert_eq!(
+            (mirrored.verdict, mirrored.advantage),
+            (ComparisonVerdict::First, comparison.advantage)
+        );
     }
 
     #[test]
@@ -201,19 +206,22 @@ mod tests {
         let first = [100.0, 90.0, 110.0, 95.0, 105.0, 100.0, 98.0, 102.0];
         let second = [98.0, 109.0, 92.0, 104.0, 97.0, 99.0, 103.0, 96.0];
         let comparison = compare(&pairs(&first, &second), 1).unwrap();
-        assert_eq!(comparison.verdict, Verdict::Unclear);
+        assert_eq!(comparison.verdict, ComparisonVerdict::Unclear);
     }
 
     #[test]
     fn copies_and_single_repetitions_have_no_interval() {
         let copies = compare(&pairs(&[100.0; 10], &[96.0; 10]), 1).unwrap();
-        assert_eq!((copies.verdict, copies.interval), (Verdict::Second, Err(NoInterval::NoSpread)));
+        assert_eq!(
+            (copies.verdict, copies.interval),
+            (ComparisonVerdict::Second, Err(NoInterval::NoSpread))
+        );
         let single = compare(&pairs(&[100.0], &[50.0]), 1).unwrap();
-        assert_eq!((single.verdict, single.advantage), (Verdict::Unclear, 0.5));
+        assert_eq!((single.verdict, single.advantage), (ComparisonVerdict::Unclear, 0.5));
         let few = single.interval.unwrap_err().to_string();
         assert_eq!(few, "needs at least 6 repetitions; you ran 1");
         let same = compare(&pairs(&[100.0; 2], &[100.0; 2]), 1).unwrap();
-        assert_eq!(same.verdict, Verdict::Same);
+        assert_eq!(same.verdict, ComparisonVerdict::Same);
     }
 
     #[test]
@@ -230,16 +238,16 @@ mod tests {
 
     #[test]
     fn two_ways_to_count() {
-        let gain = Gain::new(16.0, 10.0).unwrap();
+        let gain = RelativeGain::new(16.0, 10.0).unwrap();
         assert!((gain.speed_up() - 0.6).abs() < 1e-12);
         assert!((gain.reduction() - 0.375).abs() < 1e-12);
-        let fourfold = Gain::new(8.0, 2.0).unwrap();
+        let fourfold = RelativeGain::new(8.0, 2.0).unwrap();
         assert_eq!((fourfold.speed_up(), fourfold.reduction()), (3.0, 0.75));
-        let slower = Gain::new(10.0, 16.0).unwrap();
+        let slower = RelativeGain::new(10.0, 16.0).unwrap();
         assert!((slower.speed_up() + 0.375).abs() < 1e-12);
         assert!((slower.reduction() + 0.6).abs() < 1e-12);
-        assert_eq!(Gain::new(0.0, 1.0), None);
-        assert_eq!(Gain::new(1.0, f64::INFINITY), None);
+        assert_eq!(RelativeGain::new(0.0, 1.0), None);
+        assert_eq!(RelativeGain::new(1.0, f64::INFINITY), None);
     }
 
     #[test]

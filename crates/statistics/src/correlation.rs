@@ -39,7 +39,7 @@ const FEWEST: usize = 3;
 
 /// A straight line, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct RegressionLine {
     /// Increase of y per unit of x.
     pub slope: f64,
     /// y at x = 0.
@@ -52,10 +52,10 @@ pub struct Line {
     pub intercept_interval: Interval,
 }
 
-impl Line {
+impl RegressionLine {
     /// The line through `points` (x, y); `None` with fewer than three, where all lie at one x, or with
     /// values that are not finite.
-    pub fn fit(points: &[(f64, f64)]) -> Option<Line> {
+    pub fn fit(points: &[(f64, f64)]) -> Option<RegressionLine> {
         let n = points.len() as f64;
         if points.len() < 3 || points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
             return None;
@@ -79,7 +79,7 @@ impl Line {
             .inverse_cdf(0.5 + LEVEL / 2.0);
         let around =
             |value: f64, error: f64| Interval { low: value - t * error, high: value + t * error };
-        Some(Line {
+        Some(RegressionLine {
             slope,
             intercept,
             r_squared: if yy == 0.0 { 1.0 } else { 1.0 - left / yy },
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_line_by_hand() {
         // Means 2 and 2; xx = 2, xy = 1, so 0.5 and 1; residuals 0.5, -1, 0.5: 1.5 of yy = 2.
-        let line = Line::fit(&[(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]).unwrap();
+        let line = RegressionLine::fit(&[(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]).unwrap();
         assert!((line.slope - 0.5).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12);
         assert!((line.r_squared - 0.25).abs() < 1e-12);
         assert!((line.at(4.0) - 3.0).abs() < 1e-12);
@@ -154,18 +154,18 @@ mod tests {
 
     #[test]
     fn points_on_a_line_leave_nothing() {
-        let line = Line::fit(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]).unwrap();
+        let line = RegressionLine::fit(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]).unwrap();
         assert_eq!((line.slope, line.intercept, line.r_squared), (2.0, 1.0, 1.0));
         assert_eq!(line.slope_interval, Interval { low: 2.0, high: 2.0 });
-        let flat = Line::fit(&[(0.0, 4.0), (1.0, 4.0), (2.0, 4.0)]).unwrap();
+        let flat = RegressionLine::fit(&[(0.0, 4.0), (1.0, 4.0), (2.0, 4.0)]).unwrap();
         assert_eq!((flat.slope, flat.r_squared), (0.0, 1.0));
     }
 
     #[test]
     fn what_is_no_line() {
-        assert_eq!(Line::fit(&[(0.0, 1.0), (1.0, 2.0)]), None);
-        assert_eq!(Line::fit(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
-        assert_eq!(Line::fit(&[(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)]), None);
+        assert_eq!(RegressionLine::fit(&[(0.0, 1.0), (1.0, 2.0)]), None);
+        assert_eq!(RegressionLine::fit(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
+        assert_eq!(RegressionLine::fit(&[(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)]), None);
     }
 
     #[test]

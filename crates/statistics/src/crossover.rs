@@ -6,7 +6,7 @@
 //! grid points the curves' lines are intersected. A bootstrap of the repetitions at every point gives the
 //! uncertainty of both.
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 
 use super::bootstrap::{enough, median};
 use super::{LEVEL, NoInterval, Pair, RESAMPLES};
@@ -113,8 +113,8 @@ fn resampled(grid: &[GridPoint], seed: u64) -> Result<Vec<Option<f64>>, NoInterv
         return Err(NoInterval::NoSpread);
     }
     enough(grid.iter().map(|point| point.pairs.len()).min().unwrap_or(0))?;
-    let mut stream = Source::new(seed, 0).stream("statistics/bootstrap/crossover");
-    let once = |stream: &mut Stream| {
+    let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/crossover");
+    let once = |stream: &mut RandomStream| {
         let draw = |point: &GridPoint| {
             let n = point.pairs.len();
             (0..n).map(|_| stream.below(n as u64) as usize).collect()

@@ -15,9 +15,9 @@ mod sample;
 
 pub use bootstrap::median_interval;
 pub use bootstrap::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
-pub use comparison::{Comparison, Pair, Verdict, compare, percent};
-pub use comparison::{Gain, gain};
-pub use correlation::Line;
+pub use comparison::{Comparison, ComparisonVerdict, Pair, compare, percent};
+pub use comparison::{RelativeGain, gain};
+pub use correlation::RegressionLine;
 pub use correlation::{pearson, spearman};
 pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
 pub use mann_whitney::{MannWhitney, mann_whitney};

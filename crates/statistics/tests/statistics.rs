@@ -2,7 +2,7 @@
 //! wrote the data and their results; the file names the versions.
 
 use farlink_statistics::{
-    Interval, Line, PercentileRule, Sample, mann_whitney, normal_interval, pearson,
+    Interval, PercentileRule, RegressionLine, Sample, mann_whitney, normal_interval, pearson,
     relative_interval_percent, spearman,
 };
 use serde_json::{Map, Value};
@@ -82,7 +82,7 @@ fn lines() {
     for (name, theirs) in reference("lines") {
         let (x, y) = (numbers(&theirs["x"]), numbers(&theirs["y"]));
         let points: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).collect();
-        let ours = Line::fit(&points).unwrap();
+        let ours = RegressionLine::fit(&points).unwrap();
         agree(&name, ours.slope, &theirs["slope"]);
         agree(&name, ours.intercept, &theirs["intercept"]);
         agree(&name, ours.r_squared, &theirs["r_squared"]);

@@ -66,7 +66,7 @@ fn first_byte_ns(object: &ObjectRecord) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Outcome, Phases};
+    use record::{Phases, VisitOutcome};
 
     use super::*;
 
@@ -99,7 +99,7 @@ mod tests {
             view: "cold".to_owned(),
             page: None,
             started_at_ns: 1_000_000_000,
-            outcome: Outcome::Loaded { plt_ns: 500_000_000 },
+            outcome: VisitOutcome::Loaded { plt_ns: 500_000_000 },
             ttfb_ns: None,
             objects,
             connections: Vec::new(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use page::{Object, Page};
-use record::{ObjectRecord, Outcome, Phases, VisitRecord};
+use record::{ObjectRecord, Phases, VisitOutcome, VisitRecord};
 use scenario::{Scenario, VERSION};
 
 use crate::{Store, StoreError, VisitKey};
@@ -19,7 +19,7 @@ mod format;
 mod tests;
 
 use format::{
-    Cache, Content, Creator, Entry, Log, Page as HarPage, PageTimings, Pair, Request, Response,
+    Creator, Entry, HarCache, HarContent, HarPage, HarPair, HarRequest, Log, PageTimings, Response,
     Timings,
 };
 
@@ -87,8 +87,8 @@ fn har_page(visit: &HarVisit<'_>) -> HarPage {
         seed: visit.seed.to_string(),
         view: record.view.clone(),
         failure: match &record.outcome {
-            Outcome::Loaded { .. } => None,
-            Outcome::Failed { reason } => Some(reason.clone()),
+            VisitOutcome::Loaded { .. } => None,
+            VisitOutcome::Failed { reason } => Some(reason.clone()),
         },
     }
 }
@@ -109,7 +109,7 @@ fn entry(visit: &HarVisit<'_>, object: &ObjectRecord, behind_ns: u64) -> Entry {
         time: ms(object.phases.total_ns()),
         request: request(object),
         response: response(visit, object),
-        cache: Cache {},
+        cache: HarCache {},
         timings: timings(object, behind_ns),
         connection: object.connection.map(|id| id.to_string()),
         priority: object.priority.clone(),
@@ -130,8 +130,8 @@ fn initiator(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<String> {
     visit.page?.objects.get(edge.object.0 as usize).map(|parent| parent.url.clone())
 }
 
-fn request(object: &ObjectRecord) -> Request {
-    Request {
+fn request(object: &ObjectRecord) -> HarRequest {
+    HarRequest {
         method: object.method.clone(),
         url: object.url.clone(),
         http_version: http_version(&object.protocol),
@@ -150,7 +150,7 @@ fn response(visit: &HarVisit<'_>, object: &ObjectRecord) -> Response {
         http_version: http_version(&object.protocol),
         cookies: [],
         headers: [],
-        content: Content { size: object.body_bytes, mime_type: mime_type(&object.kind) },
+        content: HarContent { size: object.body_bytes, mime_type: mime_type(&object.kind) },
         redirect_url: redirect_target(visit, object).unwrap_or_default(),
         headers_size: size(object.response_header_bytes),
         body_size: size(object.body_bytes),
@@ -247,12 +247,12 @@ fn mime_type(kind: &str) -> &'static str {
     }
 }
 
-fn query(url: &str) -> Vec<Pair> {
+fn query(url: &str) -> Vec<HarPair> {
     let without_fragment = url.split('#').next().unwrap_or(url);
     let Some((_, query)) = without_fragment.split_once('?') else { return Vec::new() };
     let pair = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        Pair { name: name.to_owned(), value: value.to_owned() }
+        HarPair { name: name.to_owned(), value: value.to_owned() }
     };
     query.split('&').filter(|part| !part.is_empty()).map(pair).collect()
 }

@@ -4,7 +4,7 @@
 //! They outnumber all other events together, and are rarely queried. Instants, sequence numbers and objects are
 //! stored as differences from the previous row that has one.
 
-use record::{Event, EventKind};
+use record::{EventKind, TcpEvent};
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 const WHAT: &str = "events at the proxy";
 
 /// An event with its position among all of its visit's.
-pub type NumberedEvent = (u64, Event);
+pub type NumberedEvent = (u64, TcpEvent);
 
 /// Version 1, by column.
 #[derive(Default, Serialize, Deserialize)]
@@ -41,12 +41,12 @@ struct FlatEvent<'a> {
 }
 
 /// Returns true if an event is stored in the blob rather than in the table.
-pub fn is_packed(event: &Event) -> bool {
+pub fn is_packed(event: &TcpEvent) -> bool {
     matches!(event.kind, EventKind::Proxied | EventKind::Upstream)
 }
 
 /// The blob of a visit's packed events, if there are any.
-pub fn encode(events: &[Event]) -> Option<Vec<u8>> {
+pub fn encode(events: &[TcpEvent]) -> Option<Vec<u8>> {
     let mut columns = EventColumns::default();
     for (sequence, event) in (0..).zip(events).filter(|(_, event)| is_packed(event)) {
         columns.sequence_step.push(sequence);
@@ -85,7 +85,7 @@ pub fn decode(blob: &[u8]) -> Result<Vec<NumberedEvent>, StoreError> {
     let placed =
         places.zip(rest).map(|((sequence, at_ns), (((kind, object), connection), detail))| {
             let kind = read::known_kind(&kind)?;
-            Ok((sequence, Event { at_ns, kind, object, connection, detail }))
+            Ok((sequence, TcpEvent { at_ns, kind, object, connection, detail }))
         });
     placed.collect()
 }
@@ -97,7 +97,7 @@ fn to_json(blob: Option<&[u8]>) -> Result<String, StoreError> {
 }
 
 fn flat((sequence, event): &NumberedEvent) -> FlatEvent<'_> {
-    let Event { at_ns, kind, object, connection, detail } = event;
+    let TcpEvent { at_ns, kind, object, connection, detail } = event;
     FlatEvent {
         sequence: *sequence,
         at_ns: *at_ns,
@@ -121,8 +121,8 @@ pub fn register(connection: &Connection) -> Result<(), rusqlite::Error> {
 mod tests {
     use super::*;
 
-    fn event(at_ns: u64, kind: EventKind, object: Option<u32>) -> Event {
-        Event { at_ns, kind, object, connection: None, detail: format!("at {at_ns}") }
+    fn event(at_ns: u64, kind: EventKind, object: Option<u32>) -> TcpEvent {
+        TcpEvent { at_ns, kind, object, connection: None, detail: format!("at {at_ns}") }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Outcome, VisitRecord};
+use record::{ConnectionRecord, EventKind, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord};
 use rusqlite::{OptionalExtension, Params, Row};
 
 use super::proxied::{self, NumberedEvent};
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// The events of a visit, in time's order.
-    pub fn events(&self, key: VisitKey) -> Result<Vec<Event>, StoreError> {
+    pub fn events(&self, key: VisitKey) -> Result<Vec<TcpEvent>, StoreError> {
         Ok(self.placed_events(key)?.into_iter().map(|(_, event)| event).collect())
     }
 
@@ -148,10 +148,10 @@ fn no_such_visit(key: VisitKey) -> StoreError {
     }
 }
 
-fn outcome(row: &VisitRow) -> Outcome {
+fn outcome(row: &VisitRow) -> VisitOutcome {
     match row.plt_ns {
-        Some(plt_ns) => Outcome::Loaded { plt_ns },
-        None => Outcome::Failed { reason: row.failure.clone().unwrap_or_default() },
+        Some(plt_ns) => VisitOutcome::Loaded { plt_ns },
+        None => VisitOutcome::Failed { reason: row.failure.clone().unwrap_or_default() },
     }
 }
 
@@ -179,7 +179,7 @@ fn connection(row: &Row<'_>) -> Result<ConnectionRecord, rusqlite::Error> {
 
 fn event(row: &Row<'_>) -> Result<NumberedEvent, StoreError> {
     let kind: String = row.get("kind")?;
-    let event = Event {
+    let event = TcpEvent {
         at_ns: row.get("at_ns")?,
         kind: known_kind(&kind)?,
         object: row.get("object")?,

@@ -27,7 +27,7 @@ pub struct Progress {
 
 /// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunOutcome {
     /// Every journey is stored.
     Complete,
     /// It was cancelled; journeys already begun were finished and stored.
@@ -51,7 +51,7 @@ pub fn run(
     workers: usize,
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Ended, StoreError> {
+) -> Result<RunOutcome, StoreError> {
     let stored = store.stored_positions(run)?;
     let mut queue = plan.execution_order();
     queue.retain(|position| !stored.contains(position));
@@ -70,8 +70,8 @@ pub fn run(
         write(store, run, receiver, &mut state, progress)
     })?;
     Ok(match state.done == state.total {
-        true => Ended::Complete,
-        false => Ended::Interrupted { done: state.done, total: state.total },
+        true => RunOutcome::Complete,
+        false => RunOutcome::Interrupted { done: state.done, total: state.total },
     })
 }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     impl RunnerBench {
-        fn go(&mut self, plan: &Plan, execute: &dyn Execute, workers: usize) -> Ended {
+        fn go(&mut self, plan: &Plan, execute: &dyn Execute, workers: usize) -> RunOutcome {
             let idle = AtomicBool::new(false);
             run(&mut self.store, self.run, plan, execute, workers, &idle, &mut |_| {}).unwrap()
         }
@@ -191,7 +191,7 @@ mod tests {
             |(order, workers)| {
                 let plan = plan(order);
                 let mut bench = bench(&plan);
-                assert_eq!(bench.go(&plan, &Toy, workers), Ended::Complete);
+                assert_eq!(bench.go(&plan, &Toy, workers), RunOutcome::Complete);
                 bench.digest()
             },
         );
@@ -218,7 +218,7 @@ mod tests {
         let RunnerBench { store, run: id, .. } = &mut bench;
         let ended = run(store, *id, &plan, &count, 2, &cancel, &mut stop_at_seven).unwrap();
         let done = match ended {
-            Ended::Interrupted { done, total: 20 } => done,
+            RunOutcome::Interrupted { done, total: 20 } => done,
             other => panic!("{other:?}"),
         };
         assert!((7..20).contains(&done), "{done}");
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(store.finish_run(*id, "then").unwrap(), RunState::Interrupted);
 
         store.resume_run(*id, &facts()).unwrap();
-        assert_eq!(bench.go(&plan, &count, 2), Ended::Complete);
+        assert_eq!(bench.go(&plan, &count, 2), RunOutcome::Complete);
         assert_eq!(bench.store.finish_run(bench.run, "now").unwrap(), RunState::Complete);
         let mut executed = executed.into_inner().unwrap();
         executed.sort_unstable();
@@ -242,7 +242,7 @@ mod tests {
             assert!(journey.position != 3, "the third one breaks");
             Toy.execute(journey)
         };
-        assert_eq!(bench.go(&plan, &fragile, 2), Ended::Complete);
+        assert_eq!(bench.go(&plan, &fragile, 2), RunOutcome::Complete);
         let journeys = bench.store.journeys(bench.run).unwrap();
         let failed: Vec<_> = journeys.iter().filter(|j| j.failure.is_some()).collect();
         assert_eq!(failed.len(), 1);

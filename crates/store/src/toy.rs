@@ -2,9 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use record::{
-    ConnectionRecord, Event, EventKind, LinkRecord, ObjectRecord, Outcome, Phases, VisitRecord,
+    ConnectionRecord, EventKind, LinkRecord, ObjectRecord, Phases, TcpEvent, VisitOutcome,
+    VisitRecord,
 };
 
 use crate::runner;
@@ -68,7 +69,7 @@ struct ToyLoad {
     page_bytes: u64,
     protocol: Protocol,
     tls: Tls,
-    noise: Stream,
+    noise: RandomStream,
     noisy: bool,
 }
 
@@ -98,7 +99,7 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         page_bytes: 1_000 * scenario.page.spec.len() as u64,
         protocol: scenario.stack.protocol,
         tls: scenario.stack.tls,
-        noise: Source::new(journey.seed, u64::from(index)).stream("toy"),
+        noise: RandomSource::new(journey.seed, u64::from(index)).stream("toy"),
         noisy: scenario.nuisance == Nuisance::On,
     };
     let is_h1 = matches!(load.protocol, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined);
@@ -202,7 +203,7 @@ fn record(
 ) -> VisitRecord {
     let plt_ns = objects.iter().map(|o| o.done_at_ns).max().expect("there are objects");
     let first = objects[0].phases;
-    let event = |at_ns, kind, connection| Event {
+    let event = |at_ns, kind, connection| TcpEvent {
         at_ns,
         kind,
         object: None,
@@ -214,7 +215,7 @@ fn record(
         view: view.to_owned(),
         page: None,
         started_at_ns: 0,
-        outcome: Outcome::Loaded { plt_ns },
+        outcome: VisitOutcome::Loaded { plt_ns },
         ttfb_ns: Some(first.total_ns() - first.receive_ns),
         connections: (0..lanes).map(|lane| connection(load, lane, &objects, plt_ns)).collect(),
         links: vec![link("down"), link("up")],

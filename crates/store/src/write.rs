@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::{ConnectionRecord, Event, Outcome, VisitRecord};
+use record::{ConnectionRecord, TcpEvent, VisitOutcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
@@ -139,8 +139,8 @@ fn insert_visit_row(
 ) -> Result<(), StoreError> {
     let record = &visit.record;
     let failure = match &record.outcome {
-        Outcome::Loaded { .. } => None,
-        Outcome::Failed { reason } => Some(reason),
+        VisitOutcome::Loaded { .. } => None,
+        VisitOutcome::Failed { reason } => Some(reason),
     };
     let floors = visit.floors;
     let early = EarlyMetrics::of(record);
@@ -230,7 +230,7 @@ fn insert_event(
     transaction: &Transaction<'_>,
     key: VisitKey,
     sequence: usize,
-    event: &Event,
+    event: &TcpEvent,
 ) -> Result<(), StoreError> {
     transaction.prepare_cached(
         "INSERT INTO event (run_id, journey, visit, sequence, at_ns, kind, object, connection, detail)

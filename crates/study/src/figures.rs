@@ -21,7 +21,7 @@ use self::definition::{Figure, FigureKind, Figures};
 use crate::judge::{ClauseError, StudyResult};
 use crate::{DIGITS, StudyError};
 use report::escape::{html as escaped, script_json};
-use report::frame::{Frame, frame};
+use report::frame::{PageFrame, frame};
 use scenario::VERSION;
 use store::{Store, StoreError};
 
@@ -69,7 +69,7 @@ pub fn html(results: &[StudyResult], store: &Store) -> Result<String, FiguresErr
     for result in results {
         sections.push_str(&section(result, store, &mut placed)?);
     }
-    Ok(frame(&Frame {
+    Ok(frame(&PageFrame {
         title: &title,
         version: VERSION,
         sections: &sections,

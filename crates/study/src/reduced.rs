@@ -132,7 +132,7 @@ mod tests {
             for cell in cells {
                 assert_eq!(cell.world, World::Emu);
                 for tcp in [&cell.transport.server, &cell.transport.client] {
-                    let settings = kernel::Settings::for_config(tcp.config());
+                    let settings = kernel::KernelKnobs::for_config(tcp.config());
                     settings.unwrap_or_else(|error| panic!("{}: {tcp}: {error}", study.name));
                 }
             }

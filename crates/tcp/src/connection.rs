@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
 use crate::config::{Config, HandshakeRtt};
-use crate::handshake::{Handshake, HandshakeRole};
+use crate::handshake::{HandshakeRole, HandshakeTimes};
 use crate::metrics::{CachedMetrics, SavedMetrics};
 use crate::receiver::Receiver;
 use crate::retransmits::Retransmit;
 use crate::segment::{Flags, Payload, SackBlocks, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Sender;
-use crate::state::{Error, State};
-use crate::stats::{Limit, Sample, SampleSeries, Stats, Trigger};
+use crate::state::{Error, TcpState};
+use crate::stats::{Limit, SampleSeries, SenderSample, Stats, Trigger};
 use crate::timers::{TcpTimer, TcpTimers};
 
 /// A TCP endpoint without a network: it takes segments and the time, and returns segments.
@@ -27,8 +27,8 @@ use crate::timers::{TcpTimer, TcpTimers};
 #[derive(Debug)]
 pub struct Connection {
     config: Arc<Config>,
-    state: State,
-    handshake: Handshake,
+    state: TcpState,
+    handshake: HandshakeTimes,
     sender: Sender,
     receiver: Receiver,
     timers: TcpTimers,
@@ -51,22 +51,22 @@ pub struct Connection {
 impl Connection {
     /// Opens actively; the SYN comes out of [`poll`](Connection::poll).
     pub fn connect(config: Arc<Config>, now: Time) -> Connection {
-        Connection::new(config, now, HandshakeRole::Client, State::SynSent)
+        Connection::new(config, now, HandshakeRole::Client, TcpState::SynSent)
     }
 
     /// Opens passively, in answer to `syn`; the SYN-ACK comes out of [`poll`](Connection::poll).
     pub fn accept(config: Arc<Config>, now: Time, syn: &Segment) -> Connection {
         let mut connection =
-            Connection::new(config, now, HandshakeRole::Server, State::SynReceived);
+            Connection::new(config, now, HandshakeRole::Server, TcpState::SynReceived);
         connection.segments_received = 1;
         connection.take_syn_options(now, syn);
         connection
     }
 
-    fn new(config: Arc<Config>, now: Time, role: HandshakeRole, state: State) -> Connection {
+    fn new(config: Arc<Config>, now: Time, role: HandshakeRole, state: TcpState) -> Connection {
         Connection {
             state,
-            handshake: Handshake::new(role, &config),
+            handshake: HandshakeTimes::new(role, &config),
             sender: Sender::new(config.clone(), now),
             receiver: Receiver::new(&config, now),
             timers: TcpTimers::new(config.clock),
@@ -92,7 +92,7 @@ impl Connection {
 
     /// Sets the source of the connection's random numbers (BBR's probing) to `chance`. Call it before anything else;
     /// otherwise all connections draw the same numbers.
-    pub fn draw_from(&mut self, now: Time, chance: Stream) {
+    pub fn draw_from(&mut self, now: Time, chance: RandomStream) {
         self.sender.draw_from(chance, now);
     }
 
@@ -118,10 +118,10 @@ impl Connection {
         self.segments_received += 1;
         self.note(Trigger::Segment);
         match self.state {
-            State::Closed => {}
-            State::SynSent => self.handle_in_syn_sent(now, &segment),
-            State::SynReceived => self.handle_in_syn_received(now, segment),
-            State::TimeWait => self.handle_in_time_wait(now, &segment),
+            TcpState::Closed => {}
+            TcpState::SynSent => self.handle_in_syn_sent(now, &segment),
+            TcpState::SynReceived => self.handle_in_syn_received(now, segment),
+            TcpState::TimeWait => self.handle_in_time_wait(now, &segment),
             _ => {
                 self.receiver.sample_rtt(now, &segment);
                 self.handle_synchronised(now, segment);
@@ -198,7 +198,7 @@ impl Connection {
 
     fn handle_in_time_wait(&mut self, now: Time, segment: &Segment) {
         if segment.is(Flags::RST) {
-            self.enter(State::Closed, now);
+            self.enter(TcpState::Closed, now);
         } else if segment.seq < segment.end() {
             // The last acknowledgement was lost (RFC 9293 section 3.10.7.4).
             self.receiver.refuse(segment);
@@ -228,7 +228,7 @@ impl Connection {
                 self.enter(self.state.fin_acknowledged(), now);
             }
         }
-        if segment.seq < segment.end() && self.state != State::Closed {
+        if segment.seq < segment.end() && self.state != TcpState::Closed {
             self.take_data(now, segment);
         }
     }
@@ -237,7 +237,7 @@ impl Connection {
         let finished = self.receiver.queue.is_finished();
         self.receiver.take(now, segment, &self.sender.rtt);
         if self.receiver.queue.is_finished() && !finished {
-            if self.state == State::Established {
+            if self.state == TcpState::Established {
                 // Our own FIN may follow soon and carry the acknowledgement (`tcp_fin`).
                 self.receiver.acks.expect_answer();
             } else {
@@ -248,22 +248,22 @@ impl Connection {
         self.receiver.decide(now, &self.sender.rtt, &mut self.timers);
     }
 
-    fn enter(&mut self, state: State, now: Time) {
+    fn enter(&mut self, state: TcpState, now: Time) {
         if state == self.state {
             return;
         }
-        if state == State::TimeWait || self.state == State::LastAck {
+        if state == TcpState::TimeWait || self.state == TcpState::LastAck {
             // `tcp_update_metrics`, from `tcp_time_wait` and from the end of LAST-ACK.
             self.saved_metrics = Some(self.sender.saved_metrics());
         }
         self.state = state;
         match state {
-            State::TimeWait => {
+            TcpState::TimeWait => {
                 self.sender.clear();
                 self.timers.stop_sender();
                 self.timers.arm(now, TcpTimer::TimeWait, now + self.config.time_wait);
             }
-            State::Closed => {
+            TcpState::Closed => {
                 self.sender.clear();
                 self.timers.stop_all();
             }
@@ -273,7 +273,7 @@ impl Connection {
 
     fn fail(&mut self, error: Error) {
         self.error = Some(error);
-        self.state = State::Closed;
+        self.state = TcpState::Closed;
         self.handshake.due = false;
         self.sender.clear();
         self.timers.stop_all();
@@ -295,8 +295,10 @@ impl Connection {
             return Some(self.segment(now, seq, flags, Payload::new(), SackBlocks::NONE));
         }
         match self.state {
-            State::Closed => None,
-            State::SynSent | State::SynReceived => self.handshake.due.then(|| self.send_syn(now)),
+            TcpState::Closed => None,
+            TcpState::SynSent | TcpState::SynReceived => {
+                self.handshake.due.then(|| self.send_syn(now))
+            }
             _ => self.send(now),
         }
     }
@@ -345,7 +347,7 @@ impl Connection {
             }
             TcpTimer::Pacing => false,
             TcpTimer::TimeWait => {
-                self.enter(State::Closed, now);
+                self.enter(TcpState::Closed, now);
                 false
             }
         };
@@ -386,7 +388,7 @@ impl Connection {
 
     /// Ends writing: a FIN follows the data written. Reading goes on.
     pub fn close(&mut self, _now: Time) {
-        if !self.closing && self.state != State::Closed {
+        if !self.closing && self.state != TcpState::Closed {
             self.note(Trigger::Close);
             self.closing = true;
             self.sender.close();
@@ -396,11 +398,11 @@ impl Connection {
 
     /// Ends the connection at once; a synchronised peer is sent a reset.
     pub fn abort(&mut self, _now: Time) {
-        if self.state == State::Closed {
+        if self.state == TcpState::Closed {
             return;
         }
         self.note(Trigger::Close);
-        if self.state.is_synchronised() && self.state != State::TimeWait {
+        if self.state.is_synchronised() && self.state != TcpState::TimeWait {
             self.reset_due = Some(self.sender.nxt);
         }
         self.fail(Error::Aborted);
@@ -435,11 +437,11 @@ impl Connection {
     /// True if the connection is over, with nothing more to send: it may be dropped once [`poll`](Connection::poll) returns `None`. A connection
     /// in [`State::TimeWait`] may be dropped, too, if a repeated FIN need not be answered.
     pub fn is_closed(&self) -> bool {
-        self.state == State::Closed && self.reset_due.is_none()
+        self.state == TcpState::Closed && self.reset_due.is_none()
     }
 
     /// State of the connection.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> TcpState {
         self.state
     }
 
@@ -460,7 +462,7 @@ impl Connection {
     }
 
     /// The samples so far, if they are [recorded](Connection::record_series).
-    pub fn series(&self) -> &[Sample] {
+    pub fn series(&self) -> &[SenderSample] {
         self.series.as_ref().map_or(&[], |series| &series.samples)
     }
 
@@ -474,7 +476,7 @@ impl Connection {
     fn sample(&mut self, now: Time) {
         let Some(series) = &mut self.series else { return };
         let Some(trigger) = series.pending.take() else { return };
-        let sample = Sample { at: now, trigger, state: self.state, stats: self.stats() };
+        let sample = SenderSample { at: now, trigger, state: self.state, stats: self.stats() };
         if let Some(series) = &mut self.series {
             series.samples.push(sample);
         }

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use chance::Stream;
-use congestion::{Controller, Settings, Window};
+use chance::RandomStream;
+use congestion::{Controller, ControllerSettings, Window};
 use units::Time;
 
 use crate::config::IdleRestart;
@@ -43,8 +43,8 @@ pub(crate) struct CongestionWindow {
 
 impl CongestionWindow {
     /// A new window; `chance` is the controller's source of random numbers.
-    pub(crate) fn new(config: &Config, chance: Stream, now: Time) -> CongestionWindow {
-        let settings = Settings {
+    pub(crate) fn new(config: &Config, chance: RandomStream, now: Time) -> CongestionWindow {
+        let settings = ControllerSettings {
             era: config.congestion_era,
             tick: config.clock.hz().map_or(JIFFY, |hz| Duration::from_secs(1) / hz),
             paced: config.pacing != Pacing::Off,
@@ -234,7 +234,7 @@ mod tests {
 
     fn reno() -> CongestionWindow {
         let config = Config { congestion: Algorithm::Reno, ..Config::default() };
-        CongestionWindow::new(&config, chance::Source::new(0, 0).stream("test"), Time::ZERO)
+        CongestionWindow::new(&config, chance::RandomSource::new(0, 0).stream("test"), Time::ZERO)
     }
 
     fn burst(full: bool, sent: u32, acknowledged: u64) -> Burst {

@@ -19,7 +19,7 @@ pub(crate) enum HandshakeRole {
 
 /// The progress of a handshake.
 #[derive(Debug)]
-pub(crate) struct Handshake {
+pub(crate) struct HandshakeTimes {
     pub(crate) role: HandshakeRole,
     /// A SYN or SYN-ACK is to be sent.
     pub(crate) due: bool,
@@ -35,9 +35,9 @@ pub(crate) struct Handshake {
     pub(crate) peer_timestamps: bool,
 }
 
-impl Handshake {
-    pub(crate) fn new(role: HandshakeRole, config: &Config) -> Handshake {
-        Handshake {
+impl HandshakeTimes {
+    pub(crate) fn new(role: HandshakeRole, config: &Config) -> HandshakeTimes {
+        HandshakeTimes {
             role,
             due: true,
             first_sent: None,
@@ -115,7 +115,7 @@ mod tests {
 
     fn transmissions(role: HandshakeRole) -> Vec<u64> {
         let config = Config::default();
-        let mut handshake = Handshake::new(role, &config);
+        let mut handshake = HandshakeTimes::new(role, &config);
         let mut now = Time::ZERO;
         let mut times = Vec::new();
         loop {

@@ -381,7 +381,7 @@ mod tests {
             }
             // Then everything again in small pieces, in an order drawn from the seed.
             let mut order: Vec<u64> = (0..total).collect();
-            let mut stream = chance::Source::new(seed, 0).stream("order");
+            let mut stream = chance::RandomSource::new(seed, 0).stream("order");
             for n in (1..order.len()).rev() {
                 order.swap(n, stream.below(n as u64 + 1) as usize);
             }

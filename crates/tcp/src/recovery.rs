@@ -19,7 +19,7 @@ mod by_time;
 mod reduction;
 mod rto;
 
-use congestion::Phase;
+use congestion::RecoveryPhase;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
@@ -116,12 +116,12 @@ impl RecoveryEpisode {
     }
 
     /// The state in the terms of congestion controllers.
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> RecoveryPhase {
         match self.state {
-            CongestionState::Open => Phase::Open,
-            CongestionState::Disorder | CongestionState::Cwr => Phase::Disturbed,
-            CongestionState::Recovery => Phase::Recovery,
-            CongestionState::Loss => Phase::Loss,
+            CongestionState::Open => RecoveryPhase::Open,
+            CongestionState::Disorder | CongestionState::Cwr => RecoveryPhase::Disturbed,
+            CongestionState::Recovery => RecoveryPhase::Recovery,
+            CongestionState::Loss => RecoveryPhase::Loss,
         }
     }
 

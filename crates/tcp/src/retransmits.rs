@@ -19,7 +19,7 @@ use units::Time;
 /// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+pub enum RetransmitCause {
     /// Loss was inferred from later arrivals (RFC 8985).
     FastRetransmit,
     /// The retransmission timer expired, or data that it marked lost followed.
@@ -32,27 +32,27 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
+impl RetransmitCause {
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
-            Cause::FastRetransmit => "fast-retransmit",
-            Cause::Timeout => "timeout",
-            Cause::TailLossProbe => "tail-loss-probe",
-            Cause::Handshake => "handshake",
-            Cause::Unknown => "unknown",
+            RetransmitCause::FastRetransmit => "fast-retransmit",
+            RetransmitCause::Timeout => "timeout",
+            RetransmitCause::TailLossProbe => "tail-loss-probe",
+            RetransmitCause::Handshake => "handshake",
+            RetransmitCause::Unknown => "unknown",
         }
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for RetransmitCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Cause::FastRetransmit => "loss inferred from later arrivals",
-            Cause::Timeout => "timeout",
-            Cause::TailLossProbe => "tail loss probe",
-            Cause::Handshake => "handshake unanswered",
-            Cause::Unknown => "cause unknown",
+            RetransmitCause::FastRetransmit => "loss inferred from later arrivals",
+            RetransmitCause::Timeout => "timeout",
+            RetransmitCause::TailLossProbe => "tail loss probe",
+            RetransmitCause::Handshake => "handshake unanswered",
+            RetransmitCause::Unknown => "cause unknown",
         })
     }
 }
@@ -65,7 +65,7 @@ pub struct Retransmit {
     /// Its first sequence number.
     pub seq: u64,
     /// Its cause.
-    pub cause: Cause,
+    pub cause: RetransmitCause,
     /// True if it proved spurious; `None` while there is no evidence either way.
     pub spurious: Option<bool>,
 }
@@ -79,7 +79,7 @@ impl Retransmits {
         &self.0
     }
 
-    pub(crate) fn add(&mut self, at: Time, seq: u64, cause: Cause) {
+    pub(crate) fn add(&mut self, at: Time, seq: u64, cause: RetransmitCause) {
         self.0.push(Retransmit { at, seq, cause, spurious: None });
     }
 
@@ -107,7 +107,7 @@ impl Retransmits {
     pub(crate) fn judge_timeout(&mut self, start: Option<Time>) {
         let Some(start) = start else { return };
         let episode = self.0.iter_mut().rev().take_while(|sent| sent.at >= start);
-        for sent in episode.filter(|sent| sent.cause == Cause::Timeout) {
+        for sent in episode.filter(|sent| sent.cause == RetransmitCause::Timeout) {
             sent.spurious.get_or_insert(true);
         }
     }
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn an_echo_tells_which_transmission_arrived() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, Cause::FastRetransmit);
-        sent.add(at(200), 1, Cause::Timeout);
-        sent.add(at(200), 1449, Cause::Timeout);
+        sent.add(at(100), 1, RetransmitCause::FastRetransmit);
+        sent.add(at(200), 1, RetransmitCause::Timeout);
+        sent.add(at(200), 1449, RetransmitCause::Timeout);
         sent.judge_acknowledged(&(1..1449), Some(at(150)));
         assert_eq!(verdicts(&sent), [Some(false), Some(true), None]);
         sent.judge_acknowledged(&(1449..2897), None);
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn a_reported_duplicate_overrules_an_echo_once() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, Cause::FastRetransmit);
-        sent.add(at(200), 1, Cause::FastRetransmit);
+        sent.add(at(100), 1, RetransmitCause::FastRetransmit);
+        sent.add(at(200), 1, RetransmitCause::FastRetransmit);
         sent.judge_acknowledged(&(1..1449), Some(at(200)));
         sent.judge_duplicate(&(1..1449));
         assert_eq!(verdicts(&sent), [Some(false), Some(true)]);
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn a_mistaken_timeout_made_its_retransmissions_needless() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, Cause::Timeout);
-        sent.add(at(300), 2897, Cause::TailLossProbe);
-        sent.add(at(500), 2897, Cause::Timeout);
+        sent.add(at(100), 1, RetransmitCause::Timeout);
+        sent.add(at(300), 2897, RetransmitCause::TailLossProbe);
+        sent.add(at(500), 2897, RetransmitCause::Timeout);
         sent.judge_timeout(Some(at(300)));
         assert_eq!(verdicts(&sent), [None, None, Some(true)]);
     }

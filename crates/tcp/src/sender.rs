@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Stream;
-use congestion::{Resume, Start};
+use chance::RandomStream;
+use congestion::{CarefulResume, InitialState};
 use units::Time;
 
 use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
@@ -19,7 +19,7 @@ use crate::pacing::Pacer;
 use crate::rack::Rack;
 use crate::rate::RateEstimator;
 use crate::recovery::{CongestionState, RecoveryEpisode};
-use crate::retransmits::{Cause, Retransmits};
+use crate::retransmits::{RetransmitCause, Retransmits};
 use crate::rtt::{FALLBACK_RTO, RttEstimator};
 use crate::scoreboard::{Scoreboard, SegmentId};
 use crate::segment::Payload;
@@ -146,8 +146,8 @@ pub(crate) struct Sender {
 }
 
 /// Random stream of a connection that was given none of its own.
-fn fixed_chance() -> Stream {
-    chance::Source::new(0, 0).stream("tcp/congestion")
+fn fixed_chance() -> RandomStream {
+    chance::RandomSource::new(0, 0).stream("tcp/congestion")
 }
 
 impl Sender {
@@ -194,7 +194,7 @@ impl Sender {
     }
 
     /// Sets the random stream of the congestion controller. Call before the handshake is over.
-    pub(crate) fn draw_from(&mut self, chance: Stream, now: Time) {
+    pub(crate) fn draw_from(&mut self, chance: RandomStream, now: Time) {
         self.cwnd = CongestionWindow::new(&self.config, chance, now);
     }
 
@@ -221,7 +221,7 @@ impl Sender {
         if self.config.send_buffer.expands_at_start {
             self.expand_buffer();
         }
-        let start = Start { now, rtt: self.rtt.srtt(), segment_bytes: self.mss };
+        let start = InitialState { now, rtt: self.rtt.srtt(), segment_bytes: self.mss };
         self.cwnd.controller.start(&self.cwnd.window, &start);
         self.update_pacing();
     }
@@ -354,8 +354,8 @@ impl Sender {
             );
         }
         let cause = match self.recovery.state {
-            CongestionState::Loss => Cause::Timeout,
-            _ => Cause::FastRetransmit,
+            CongestionState::Loss => RetransmitCause::Timeout,
+            _ => RetransmitCause::FastRetransmit,
         };
         self.note_sending(now);
         self.board.mark_retransmitted(id, now);
@@ -364,7 +364,7 @@ impl Sender {
     }
 
     /// Cuts a segment that was sent before.
-    fn repeat(&mut self, now: Time, id: SegmentId, cause: Cause) -> OutgoingSegment {
+    fn repeat(&mut self, now: Time, id: SegmentId, cause: RetransmitCause) -> OutgoingSegment {
         let sent = *self.board.get(id);
         let data_end = sent.end.min(self.stream_end());
         let seq = sent.seq.max(self.una);
@@ -436,7 +436,7 @@ impl Sender {
     fn note_sending(&mut self, now: Time) {
         if self.board.in_flight() == 0 {
             let app_limited = self.rate.as_ref().is_some_and(|rate| rate.is_app_limited());
-            let resume = Resume { now, idle: now - self.last_sent, app_limited };
+            let resume = CarefulResume { now, idle: now - self.last_sent, app_limited };
             self.cwnd.controller.on_resume(&mut self.cwnd.window, &resume);
             if app_limited {
                 self.update_pacing();
@@ -453,14 +453,14 @@ impl Sender {
                 let id = self.board.last()?;
                 self.note_sending(now);
                 self.board.note_sent_again(id, now);
-                self.repeat(now, id, Cause::TailLossProbe)
+                self.repeat(now, id, RetransmitCause::TailLossProbe)
             }
             Forced::Head => {
                 let id = self.board.first()?;
                 self.note_sending(now);
                 self.board.mark_retransmitted(id, now);
                 self.recovery.note_retransmission(now);
-                return Some(self.repeat(now, id, Cause::Timeout));
+                return Some(self.repeat(now, id, RetransmitCause::Timeout));
             }
             Forced::PartialWindow => {
                 let end = self.window_end().min(self.next_end());

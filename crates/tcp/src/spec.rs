@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use units::pairs::{Twice, pairs};
+use units::pairs::{DuplicateKeyError, pairs};
 
 use crate::config::named::{NamedVariant, VariantNames};
 use crate::config::{Config, Generation};
@@ -20,7 +20,7 @@ pub use knobs::Knob;
 
 /// A text that is not a transport.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
+pub enum TransportSpecError {
     /// The first word is not a generation.
     #[error(
         "no TCP generation is called `{name}`{}; there are {}",
@@ -61,12 +61,12 @@ pub enum SpecError {
     },
     /// A knob is set twice.
     #[error("the TCP knob {0}; keep one")]
-    Twice(#[from] Twice),
+    Twice(#[from] DuplicateKeyError),
 }
 
 impl Config {
     /// Reads a transport: a generation and then knobs, or knobs of the default generation, separated by commas.
-    pub fn parse(text: &str) -> Result<Config, SpecError> {
+    pub fn parse(text: &str) -> Result<Config, TransportSpecError> {
         let mut items = pairs(text)?.into_iter().peekable();
         let generation = match items.next_if(|item| item.value.is_none()) {
             Some(item) => generation(item.key)?,
@@ -80,15 +80,15 @@ impl Config {
     }
 
     /// Sets one knob; returns its name.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<&'static str, SpecError> {
-        let knob = Knob::find(name).ok_or_else(|| SpecError::UnknownKnob {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<&'static str, TransportSpecError> {
+        let knob = Knob::find(name).ok_or_else(|| TransportSpecError::UnknownKnob {
             name: name.to_owned(),
             suggestion: nearest(name, Knob::all().iter().map(Knob::name)),
         })?;
         if value.is_empty() {
-            return Err(SpecError::NoValue { knob: knob.name() });
+            return Err(TransportSpecError::NoValue { knob: knob.name() });
         }
-        knob.set(self, value).map_err(|expected| SpecError::BadValue {
+        knob.set(self, value).map_err(|expected| TransportSpecError::BadValue {
             knob: knob.name(),
             value: value.to_owned(),
             expected,
@@ -112,10 +112,10 @@ impl fmt::Display for Config {
     }
 }
 
-fn generation(name: &str) -> Result<Generation, SpecError> {
+fn generation(name: &str) -> Result<Generation, TransportSpecError> {
     name.parse().map_err(|_| match Knob::find(name) {
-        Some(knob) => SpecError::NoValue { knob: knob.name() },
-        None => SpecError::UnknownGeneration {
+        Some(knob) => TransportSpecError::NoValue { knob: knob.name() },
+        None => TransportSpecError::UnknownGeneration {
             name: name.to_owned(),
             suggestion: nearest(name, Generation::ALL.map(Generation::name)),
         },

@@ -21,7 +21,7 @@ use thiserror::Error;
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
-pub enum State {
+pub enum TcpState {
     /// A SYN was sent, or is about to be.
     SynSent,
     /// A SYN was received and answered.
@@ -44,65 +44,65 @@ pub enum State {
     Closed,
 }
 
-impl State {
+impl TcpState {
     /// Its name (RFC 9293 section 3.3.2).
     pub fn name(self) -> &'static str {
         match self {
-            State::SynSent => "SYN-SENT",
-            State::SynReceived => "SYN-RECEIVED",
-            State::Established => "ESTABLISHED",
-            State::FinWait1 => "FIN-WAIT-1",
-            State::FinWait2 => "FIN-WAIT-2",
-            State::CloseWait => "CLOSE-WAIT",
-            State::Closing => "CLOSING",
-            State::LastAck => "LAST-ACK",
-            State::TimeWait => "TIME-WAIT",
-            State::Closed => "CLOSED",
+            TcpState::SynSent => "SYN-SENT",
+            TcpState::SynReceived => "SYN-RECEIVED",
+            TcpState::Established => "ESTABLISHED",
+            TcpState::FinWait1 => "FIN-WAIT-1",
+            TcpState::FinWait2 => "FIN-WAIT-2",
+            TcpState::CloseWait => "CLOSE-WAIT",
+            TcpState::Closing => "CLOSING",
+            TcpState::LastAck => "LAST-ACK",
+            TcpState::TimeWait => "TIME-WAIT",
+            TcpState::Closed => "CLOSED",
         }
     }
 
     /// True if the handshake is over and the connection is not.
     pub(crate) fn is_synchronised(self) -> bool {
-        !matches!(self, State::SynSent | State::SynReceived | State::Closed)
+        !matches!(self, TcpState::SynSent | TcpState::SynReceived | TcpState::Closed)
     }
 
     /// The handshake is complete.
     #[must_use]
-    pub(crate) fn established(self) -> State {
+    pub(crate) fn established(self) -> TcpState {
         match self {
-            State::SynSent | State::SynReceived => State::Established,
+            TcpState::SynSent | TcpState::SynReceived => TcpState::Established,
             other => other,
         }
     }
 
     /// This end will send no more.
     #[must_use]
-    pub(crate) fn closed_here(self) -> State {
+    pub(crate) fn closed_here(self) -> TcpState {
         match self {
-            State::Established => State::FinWait1,
-            State::CloseWait => State::LastAck,
+            TcpState::Established => TcpState::FinWait1,
+            TcpState::CloseWait => TcpState::LastAck,
             other => other,
         }
     }
 
     /// The peer's FIN arrived in order.
     #[must_use]
-    pub(crate) fn closed_by_peer(self) -> State {
+    pub(crate) fn closed_by_peer(self) -> TcpState {
         match self {
-            State::Established => State::CloseWait,
-            State::FinWait1 => State::Closing,
-            State::FinWait2 => State::TimeWait,
+            TcpState::Established => TcpState::CloseWait,
+            TcpState::FinWait1 => TcpState::Closing,
+            TcpState::FinWait2 => TcpState::TimeWait,
             other => other,
         }
     }
 
     /// Our FIN is acknowledged.
     #[must_use]
-    pub(crate) fn fin_acknowledged(self) -> State {
+    pub(crate) fn fin_acknowledged(self) -> TcpState {
         match self {
-            State::FinWait1 => State::FinWait2,
-            State::Closing => State::TimeWait,
-            State::LastAck => State::Closed,
+            TcpState::FinWait1 => TcpState::FinWait2,
+            TcpState::Closing => TcpState::TimeWait,
+            TcpState::LastAck => TcpState::Closed,
             other => other,
         }
     }
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn both_orders_of_closing_end_closed() {
-        let active = State::Established.closed_here().fin_acknowledged().closed_by_peer();
-        assert_eq!(active, State::TimeWait);
-        let passive = State::Established.closed_by_peer().closed_here().fin_acknowledged();
-        assert_eq!(passive, State::Closed);
-        let crossed = State::Established.closed_here().closed_by_peer().fin_acknowledged();
-        assert_eq!(crossed, State::TimeWait);
+        let active = TcpState::Established.closed_here().fin_acknowledged().closed_by_peer();
+        assert_eq!(active, TcpState::TimeWait);
+        let passive = TcpState::Established.closed_by_peer().closed_here().fin_acknowledged();
+        assert_eq!(passive, TcpState::Closed);
+        let crossed = TcpState::Established.closed_here().closed_by_peer().fin_acknowledged();
+        assert_eq!(crossed, TcpState::TimeWait);
     }
 }

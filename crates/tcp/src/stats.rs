@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitsPerSec, Time};
 
 use crate::recovery::CongestionState;
-use crate::state::State;
+use crate::state::TcpState;
 
 /// A snapshot of a connection's counters and estimates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,13 +153,13 @@ impl Trigger {
 
 /// A connection at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct SenderSample {
     /// Time of the sample.
     pub at: Time,
     /// The event.
     pub trigger: Trigger,
     /// The connection's state.
-    pub state: State,
+    pub state: TcpState,
     /// Its counters and estimates.
     pub stats: Stats,
 }
@@ -167,7 +167,7 @@ pub struct Sample {
 /// The samples of one connection, and the events since the last.
 #[derive(Debug, Default)]
 pub(crate) struct SampleSeries {
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) samples: Vec<SenderSample>,
     pub(crate) pending: Option<Trigger>,
 }
 

@@ -124,7 +124,7 @@ fn runs_repeat_and_differ_by_what_is_drawn() {
             assert!(world.step(at(1000)), "a SYN arrives");
         }
         if let Some(server) = &mut world.server {
-            server.draw_from(world.now, chance::Source::new(seed, 0).stream("bbr"));
+            server.draw_from(world.now, chance::RandomSource::new(seed, 0).stream("bbr"));
         }
         world.download_until(at(5000));
         world.server_log

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::World;
-use farlink_tcp::{Cause, Config, CongestionState, Connection, Sample, State, Trigger};
+use farlink_tcp::{
+    Config, CongestionState, Connection, RetransmitCause, SenderSample, TcpState, Trigger,
+};
 use units::{BitsPerSec, Time};
 
 const LIMIT: Time = Time::from_millis(600_000);
@@ -42,10 +44,10 @@ fn samples_follow_a_connection_from_its_handshake() {
     assert!(series.is_sorted_by_key(|sample| sample.at));
     let established = &series[0];
     assert_eq!(established.trigger, Trigger::Segment);
-    assert_eq!(established.state, State::Established);
+    assert_eq!(established.state, TcpState::Established);
     assert_eq!(established.stats.cwnd, 10);
     assert_eq!(established.stats.ssthresh, None);
-    let delivered = |sample: &Sample| sample.stats.delivered_segments;
+    let delivered = |sample: &SenderSample| sample.stats.delivered_segments;
     assert!(series.is_sorted_by_key(delivered));
     // A sample is taken after the segments released by an event have left: the first burst fills the window.
     let first_burst = series.iter().find(|sample| sample.stats.in_flight > 0).unwrap();
@@ -74,8 +76,9 @@ fn what_was_lost_had_to_be_sent_again() {
     let server = server(&world);
     let verdicts: Vec<_> = server.retransmits().iter().map(|sent| sent.spurious).collect();
     assert_eq!(verdicts, [Some(false); 4]);
-    assert!(server.retransmits().iter().all(|sent| sent.cause == Cause::FastRetransmit));
-    let recovering = |sample: &Sample| sample.stats.congestion_state == CongestionState::Recovery;
+    assert!(server.retransmits().iter().all(|sent| sent.cause == RetransmitCause::FastRetransmit));
+    let recovering =
+        |sample: &SenderSample| sample.stats.congestion_state == CongestionState::Recovery;
     assert!(server.series().iter().any(recovering));
 }
 
@@ -103,7 +106,7 @@ fn a_path_that_falls_silent_makes_a_needless_timeout() {
     let end = world.now + Duration::from_secs(20);
     while world.step(end) {}
     let sent = &server(&world).retransmits()[before..];
-    assert!(sent.iter().any(|sent| sent.cause == Cause::Timeout), "{sent:?}");
+    assert!(sent.iter().any(|sent| sent.cause == RetransmitCause::Timeout), "{sent:?}");
     assert!(sent.iter().all(|sent| sent.spurious == Some(true)), "{sent:?}");
     assert!(server(&world).series().iter().any(|sample| sample.trigger == Trigger::Timeout));
 }

@@ -19,8 +19,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use chance::Source;
-use emu::Topology;
+use chance::RandomSource;
+use emu::EmulatedTopology;
 use net::Network;
 use scenario::{ResolverPlace, RouteKind, Scenario};
 use world::real::{self, Recording, Sampling};
@@ -131,12 +131,12 @@ fn as_client(job: fn(Channel) -> Result<(), NodeError>) -> Result<(), NodeError>
 }
 
 /// The network of a scenario with all its clients, its proxy, and the extra distance of some of its hosts.
-fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> Topology {
+fn topology(scenario: &Scenario, ready: &Ready, network: &Network) -> EmulatedTopology {
     let hosts = ready.page.hosts.iter().zip(ready.page.machines()).enumerate();
     let machines = hosts.filter(|(index, (_, machine))| index == machine);
     let extra =
         machines.filter_map(|(index, (host, _))| Some((index, tour::extra_delay(scenario, host)?)));
-    let shared = Topology::of(network).shared_by(scenario.clients.users());
+    let shared = EmulatedTopology::of(network).shared_by(scenario.clients.users());
     let servers = (0..ready.page.hosts.len()).map(tour::origin_address);
     let reached = match tour::stretch(scenario) {
         None => shared,
@@ -183,7 +183,7 @@ fn endpoints() -> Vec<Endpoint> {
 }
 
 /// The world of a node: its clock starts with the emulator's.
-fn world_config(source: Source, begin: &StartSignal, detail: Detail) -> real::Config {
+fn world_config(source: RandomSource, begin: &StartSignal, detail: Detail) -> real::Config {
     let recording = match detail {
         Detail::Records | Detail::Bodies => Recording::Endpoints,
         Detail::Packets | Detail::Film => Recording::Series(Sampling::default()),
@@ -200,7 +200,7 @@ enum EmulationError {
     Emulator(#[from] emu::Error),
     /// The kernel does not have a setting that the scenario asks for, or refused it.
     #[error(transparent)]
-    Kernel(#[from] kernel::Refusal),
+    Kernel(#[from] kernel::UnsupportedKnobsError),
     /// The page or the network cannot be read.
     #[error("{0}")]
     Scenario(String),

@@ -13,9 +13,9 @@ mod speed;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use chance::Source;
+use chance::RandomSource;
 use net::Network;
-use world::sim::{NodeId, Plan};
+use world::sim::{NodeId, SimPlan};
 
 pub use self::loss::Loss;
 pub use self::ping::Ping;
@@ -79,7 +79,7 @@ pub(crate) struct TestedNetwork<'a> {
 
 /// A fresh world with two nodes and the network between them.
 pub(crate) struct TestWorld {
-    pub(crate) plan: Plan,
+    pub(crate) plan: SimPlan,
     pub(crate) sender: NodeId,
     pub(crate) receiver: NodeId,
     pub(crate) from: SocketAddr,
@@ -101,7 +101,7 @@ impl TestedNetwork<'_> {
 
     /// A world for one test, with the sender's packets to the receiver in direction `way`.
     pub(crate) fn set_up(&self, way: PacketDirection) -> TestWorld {
-        let mut plan = Plan::new(Source::new(self.seed, 0));
+        let mut plan = SimPlan::new(RandomSource::new(self.seed, 0));
         let tcp = Arc::new(tcp::Config::default());
         let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
         let [client, server] = addresses.map(|address| plan.node(address, Arc::clone(&tcp)));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http_stack::spdy::Recall;
 use page::Page;
 use proxy::Meters;
-use record::{Carried, Event, VisitRecord};
+use record::{PepCounters, TcpEvent, VisitRecord};
 use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit, Scenario, World};
 use tls::ClientSessions;
 use tokio::sync::oneshot;
@@ -18,8 +18,8 @@ use units::Time;
 use world::sim;
 
 use crate::tour::{
-    self, ArrivedBody, Detail, KeptSeries, Library, Limits, Observed, Packets, PepLog, PepPlace,
-    StepLog, Traffic, Visitor, Witness,
+    self, ArrivedBody, Detail, KeptSeries, Library, Observed, Packets, PepLog, PepPlace,
+    PolicyLimits, StepLog, Traffic, Visitor, Witness,
 };
 
 mod stage;
@@ -140,7 +140,7 @@ impl Simulator {
         traffic.bodies = bodies.collect();
         let mut visits = Vec::new();
         for (visitor, records) in visitors.into_iter().zip(records) {
-            let limits = Limits::new(scenario, &ready, &network, visitor)?;
+            let limits = PolicyLimits::new(scenario, &ready, &network, visitor)?;
             let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
             visits.extend(records.into_iter().map(measure));
         }
@@ -160,7 +160,7 @@ impl Execute for Simulator {
 
 /// Starts a tour on its client's node. The result is to be awaited.
 fn on(
-    plan: &mut sim::Plan,
+    plan: &mut sim::SimPlan,
     client: sim::NodeId,
     tour: impl Future<Output = io::Result<Vec<VisitRecord>>> + 'static,
 ) -> oneshot::Receiver<io::Result<Vec<VisitRecord>>> {
@@ -195,7 +195,7 @@ struct ProxyLogs {
 }
 
 impl Witness for SimulatedWitness {
-    fn report(&self) -> world::report::Report {
+    fn report(&self) -> world::report::WorldReport {
         report()
     }
 
@@ -203,7 +203,7 @@ impl Witness for SimulatedWitness {
         self.meters.limited(client)
     }
 
-    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<TcpEvent> {
         if let Some(PepLogs { place, .. }) = &self.split {
             return tour::pep_events(*place, &report().endpoints, since);
         }
@@ -214,7 +214,7 @@ impl Witness for SimulatedWitness {
         tour::proxied_events(page, &proxied.all(), &report().endpoints, client, addresses, since)
     }
 
-    fn carried(&self) -> Option<Carried> {
+    fn carried(&self) -> Option<PepCounters> {
         self.split.as_ref()?.log.carried()
     }
 
@@ -225,7 +225,7 @@ impl Witness for SimulatedWitness {
 }
 
 /// The world's own report so far.
-fn report() -> world::report::Report {
+fn report() -> world::report::WorldReport {
     sim::report().expect("a simulated journey runs in the simulated world")
 }
 

@@ -30,13 +30,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use browser::{Browser, Session};
-use chance::Source;
-use net::Scheduler;
+use chance::RandomSource;
+use net::LaneScheduling;
 use page::Page;
 use record::VisitRecord;
 use units::Time;
 
-pub(crate) use self::account::{Account, SeriesRequest, Witness};
+pub(crate) use self::account::{JourneyAccount, SeriesRequest, Witness};
 pub(crate) use self::background::{Background, TRAFFIC_HOST, TRAFFIC_SERVER};
 pub(crate) use self::course::Course;
 pub(crate) use self::earlier::lead;
@@ -45,7 +45,7 @@ pub(crate) use self::ends::{
     origins, varied,
 };
 pub use self::library::Library;
-pub(crate) use self::limits::Limits;
+pub(crate) use self::limits::PolicyLimits;
 pub use self::observed::Packets;
 pub use self::observed::{ArrivedBody, Observed, ObservedVisit, Png, Shown};
 pub(crate) use self::observed::{Detail, Traffic};
@@ -141,7 +141,7 @@ pub(crate) fn machines(page: &Page, hosting: Hosting) -> Vec<usize> {
 }
 
 /// Start of a journey relative to its world, drawn for it.
-fn start_phase(source: Source) -> Duration {
+fn start_phase(source: RandomSource) -> Duration {
     source.stream("visit/phase").span(START_PHASE)
 }
 
@@ -154,7 +154,7 @@ async fn visit(
     view: View,
     wish: SeriesRequest,
 ) -> VisitRecord {
-    let account = Account::open(witness).wishing(wish);
+    let account = JourneyAccount::open(witness).wishing(wish);
     let visited = session.visit(&page.plan, VISIT_LIMIT).await;
     let record = account.close(view, visited, &page.plan, witness, visitor);
     VisitRecord { page: page.name.clone(), ..record }
@@ -191,7 +191,7 @@ fn company(scenario: &Scenario, network: &net::Network) -> Vec<String> {
         "{} devices share the network's first hop: floors are those of a client alone, what links counted is of all",
         scenario.clients.users()
     )];
-    if network.down.handover.is_some() && network.down.scheduler == Scheduler::Fifo {
+    if network.down.handover.is_some() && network.down.scheduler == LaneScheduling::Fifo {
         notes.push("one queue for all: all devices are handed over together".to_owned());
     }
     notes

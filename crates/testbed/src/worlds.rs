@@ -9,7 +9,7 @@ use emu::Wire;
 use crate::emulate::{Emulation, Tell};
 use crate::simulate::Simulator;
 use crate::tour::{Library, Observed};
-use scenario::experiment::Refusal;
+use scenario::experiment::NameError;
 use scenario::{Execute, JourneyPlan, JourneyResult};
 use scenario::{Scenario, World};
 
@@ -65,7 +65,7 @@ impl Worlds {
     ///
     /// # Errors
     /// An unknown name, with the likely intended one; a world that this machine does not support.
-    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), NameError> {
         self.library.prepare(scenario)?;
         match scenario.world {
             World::Sim => Ok(()),

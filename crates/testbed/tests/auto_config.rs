@@ -8,8 +8,8 @@ use common::{bare, visit};
 use farlink_testbed::simulate::Simulator;
 use farlink_testbed::tour::Library;
 use page::Page;
-use proxy::pac::{Pac, Rule};
-use record::{EventKind, Outcome, VisitRecord};
+use proxy::pac::{Pac, PacRule};
+use record::{EventKind, VisitOutcome, VisitRecord};
 use scenario::{Hosting, Program, Protocol, Scenario, Tls, World};
 use tempfile::TempDir;
 
@@ -263,7 +263,7 @@ fn a_port_that_was_not_foreseen_fails_the_visit() {
         let kept = file(text);
         let scenario = kept.scenario("proxy", Protocol::H1, Tls::None);
         let record = visit(&Simulator::default(), scenario, 1).record;
-        let Outcome::Failed { reason } = record.outcome else { panic!("it loaded") };
+        let VisitOutcome::Failed { reason } = record.outcome else { panic!("it loaded") };
         assert!(reason.contains("did not name when the load was prepared"), "{reason}");
     }
 }
@@ -271,10 +271,10 @@ fn a_port_that_was_not_foreseen_fails_the_visit() {
 /// By host and by type, as served by `farlink proxy`.
 #[test]
 fn files_that_farlink_writes_are_understood() {
-    let images = Rule {
+    let images = PacRule {
         types: vec!["png".to_owned()],
         proxies: vec!["PROXY p:8081".to_owned(), "PROXY p:8082".to_owned()],
-        ..Rule::default()
+        ..PacRule::default()
     };
     let written = Pac {
         direct_hosts: vec!["static1.page.test".to_owned()],

@@ -5,24 +5,28 @@ mod common;
 use common::bare;
 use farlink_testbed::simulate::Simulator;
 use page::{After, ObjectId};
-use scenario::{Discovery, H3Discovery, Protocol, Tls, Udp, View};
+use scenario::{DiscoverySettings, H3Discovery, Protocol, Tls, Udp, View};
 use scenario::{Execute, MeasuredVisit};
 use tempfile::TempDir;
 
 const NETWORK: &str = "rtt=80ms,down=8mbit,up=2mbit,queue=100pkt";
-const STRAIGHT: Discovery = Discovery { h3: H3Discovery::PriorKnowledge, udp: Udp::Open };
-const FOUND: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Open };
-const RECORDED: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
-const RECORDED_IN_VAIN: Discovery = Discovery { h3: H3Discovery::HttpsRecord, udp: Udp::Blocked };
-const FOUND_IN_VAIN: Discovery = Discovery { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
+const STRAIGHT: DiscoverySettings =
+    DiscoverySettings { h3: H3Discovery::PriorKnowledge, udp: Udp::Open };
+const FOUND: DiscoverySettings = DiscoverySettings { h3: H3Discovery::AltSvc, udp: Udp::Open };
+const RECORDED: DiscoverySettings =
+    DiscoverySettings { h3: H3Discovery::HttpsRecord, udp: Udp::Open };
+const RECORDED_IN_VAIN: DiscoverySettings =
+    DiscoverySettings { h3: H3Discovery::HttpsRecord, udp: Udp::Blocked };
+const FOUND_IN_VAIN: DiscoverySettings =
+    DiscoverySettings { h3: H3Discovery::AltSvc, udp: Udp::Blocked };
 
 /// Loads a page of a document and images, each discovered after the one before it, none of them cached: the
 /// cold visit, then the warm one.
-fn visits(protocol: Protocol, discovery: Discovery) -> [MeasuredVisit; 2] {
+fn visits(protocol: Protocol, discovery: DiscoverySettings) -> [MeasuredVisit; 2] {
     visits_with(protocol, discovery, "off")
 }
 
-fn visits_with(protocol: Protocol, discovery: Discovery, dns: &str) -> [MeasuredVisit; 2] {
+fn visits_with(protocol: Protocol, discovery: DiscoverySettings, dns: &str) -> [MeasuredVisit; 2] {
     let mut page = page::open("synthetic:12x12KB").unwrap();
     for (object, before) in page.objects.iter_mut().skip(1).zip(0..) {
         object.waits_for[0].object = ObjectId(before);
@@ -125,7 +129,8 @@ fn who_resolves_no_names_finds_no_record() {
 
 #[test]
 fn who_goes_straight_where_udp_is_blocked_gets_nowhere() {
-    let [cold, _] = visits(Protocol::H3Deployed, Discovery { udp: Udp::Blocked, ..STRAIGHT });
+    let [cold, _] =
+        visits(Protocol::H3Deployed, DiscoverySettings { udp: Udp::Blocked, ..STRAIGHT });
     assert_eq!(cold.record.plt_ns(), None, "{:?}", cold.record.outcome);
 }
 

@@ -9,7 +9,7 @@ use common::{bare, check_floor, visit};
 use farlink_testbed::simulate::Simulator;
 use scenario::{NetworkSpec, Protocol, Scenario, Tls};
 use scenario::{Order, Plan};
-use store::runner::{self, Ended};
+use store::runner::{self, RunOutcome};
 use store::{RunFacts, Store};
 
 const LOSSY: &str = "rtt=80ms,down=8mbit,up=2mbit,loss=1%,queue=50pkt";
@@ -57,7 +57,7 @@ fn store_digest(workers: usize) -> String {
     let simulator = Simulator::default();
     let ended =
         runner::run(&mut store, run, &plan, &simulator, workers, &cancel, &mut |_| {}).unwrap();
-    assert_eq!(ended, Ended::Complete);
+    assert_eq!(ended, RunOutcome::Complete);
     let visits = store.visits(run).unwrap();
     assert_eq!(visits.len(), 12);
     assert!(visits.iter().all(|visit| visit.plt_ns.is_some()), "{visits:?}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use common::{bare, visit};
 use farlink_testbed::simulate::Simulator;
-use page::har::{self, Options};
+use page::har::{self, ImportOptions};
 use page::{Page, file};
 use scenario::{Protocol, Tls};
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn states_initiators(har: &Value) -> bool {
 }
 
 fn read(har: &Value) -> Page {
-    har::parse("a.har", har.to_string().as_bytes(), &Options::default()).unwrap()
+    har::parse("a.har", har.to_string().as_bytes(), &ImportOptions::default()).unwrap()
 }
 
 /// Page load times of a page, by network, over HTTP/1.1 and HTTP/2.

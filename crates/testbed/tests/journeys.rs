@@ -10,10 +10,10 @@ use std::time::Duration;
 use common::{bare, check_floor, journey};
 use farlink_testbed::simulate::Simulator;
 use farlink_testbed::tour::page_ref;
-use record::{ConnectionRecord, Outcome};
+use record::{ConnectionRecord, VisitOutcome};
 use scenario::{Execute, MeasuredVisit, Order, Plan};
 use scenario::{NetworkSpec, Protocol, Scenario, Tls};
-use store::runner::{self, Ended, Progress};
+use store::runner::{self, Progress, RunOutcome};
 use store::{RunFacts, Store};
 
 const FAST: &str = "rtt=100ms,down=100mbit,up=100mbit,queue=1000pkt";
@@ -209,8 +209,8 @@ fn a_visit_that_fails_does_not_end_the_journey() {
     scenario.client.blocked_hosts = vec![bth2013.host_of(bth2013.root()).name.clone()];
     let visits = visits(through(folder.path(), &list, again(scenario, 1, "connections")));
     let reason = |index: usize| match &visits[index].record.outcome {
-        Outcome::Failed { reason } => reason.clone(),
-        Outcome::Loaded { .. } => String::new(),
+        VisitOutcome::Failed { reason } => reason.clone(),
+        VisitOutcome::Loaded { .. } => String::new(),
     };
     assert!(reason(1).contains("had not loaded after 600 s"), "{}", reason(1));
     assert!(reason(2).contains("blocked"), "{}", reason(2));
@@ -283,7 +283,7 @@ fn a_run_that_was_stopped_goes_on_with_whole_journeys() {
                 *by_journey.entry(visit.key.journey).or_insert(0) += 1;
             }
             assert!(by_journey.values().all(|visits| *visits == 4), "{by_journey:?}");
-            if ended == Ended::Complete {
+            if ended == RunOutcome::Complete {
                 return store.digest(run).unwrap();
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::{bare, journey, visit};
 use farlink_testbed::simulate::Simulator;
-use record::{Carried, EventKind, Proxied, VisitRecord};
+use record::{EventKind, PepCounters, Proxied, VisitRecord};
 use scenario::Execute;
 use scenario::{Clients, NetworkSpec, Protocol, Scenario, Spacing, Tls};
 
@@ -364,9 +364,9 @@ fn clients_share_a_cache() {
 }
 
 /// Counters of the PEP, from the visit's record.
-fn carried(record: &VisitRecord) -> Carried {
+fn carried(record: &VisitRecord) -> PepCounters {
     let mut events = record.events.iter().filter(|event| event.kind == EventKind::Pep);
-    Carried::read(&events.next().unwrap().detail).unwrap()
+    PepCounters::read(&events.next().unwrap().detail).unwrap()
 }
 
 /// A second is a round trip over the leg; the near link and the stretch beyond the far end take no time.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ::ring::digest::{SHA256, digest};
-use chance::Stream;
+use chance::RandomStream;
 use rustls::crypto::ring::cipher_suite as suites;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
@@ -30,7 +30,7 @@ pub enum Randomness {
     /// A separate stream for each end (`"tls/client"`, `"tls/server"`): the bytes repeat too (*byte-exact*), for
     /// captures. Not secret. Each provider made from it stays in memory until the process ends (about 100 bytes),
     /// because rustls requires `'static`.
-    Seeded(chance::Stream),
+    Seeded(chance::RandomStream),
 }
 
 /// The provider for this kind of randomness.
@@ -68,11 +68,11 @@ fn system() -> CryptoProvider {
 
 /// A seeded source in the place of rustls's secure randomness.
 #[derive(Debug)]
-pub(super) struct Random(Mutex<Stream>);
+pub(super) struct Random(Mutex<RandomStream>);
 
 impl Random {
     /// rustls requires `'static`.
-    pub(super) fn leak(stream: Stream) -> &'static Random {
+    pub(super) fn leak(stream: RandomStream) -> &'static Random {
         Box::leak(Box::new(Random(Mutex::new(stream))))
     }
 }

@@ -36,7 +36,7 @@ pub enum Identity {
 
 /// The certificates that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Chain {
+pub enum ChainKind {
     /// Leaf and intermediate: 2,656 bytes of certificates, today's usual size (2 to 4 KB).
     Whole,
     /// The leaf alone: 1,481 bytes, as a server with a self-signed certificate.
@@ -130,16 +130,16 @@ impl Identity {
     }
 
     /// The certificates that are sent, DER, the server's own first.
-    pub(super) fn chain(self, chain: Chain) -> Vec<CertificateDer<'static>> {
+    pub(super) fn chain(self, chain: ChainKind) -> Vec<CertificateDer<'static>> {
         match chain {
-            Chain::Whole => self.fixture().chain.clone(),
-            Chain::Leaf => self.fixture().chain[..1].to_vec(),
-            Chain::OfBytes(bytes) => self.kept_chain(bytes),
+            ChainKind::Whole => self.fixture().chain.clone(),
+            ChainKind::Leaf => self.fixture().chain[..1].to_vec(),
+            ChainKind::OfBytes(bytes) => self.kept_chain(bytes),
         }
     }
 
     /// Total size of the certificates sent, in bytes.
-    pub fn chain_bytes(self, chain: Chain) -> usize {
+    pub fn chain_bytes(self, chain: ChainKind) -> usize {
         self.chain(chain).iter().map(|certificate| certificate.len()).sum()
     }
 
@@ -160,7 +160,7 @@ impl Identity {
     }
 
     /// The chain and key in rustls's form.
-    pub(super) fn certified(self, chain: Chain) -> CertifiedKey {
+    pub(super) fn certified(self, chain: ChainKind) -> CertifiedKey {
         CertifiedKey::new(self.chain(chain), Arc::clone(&self.fixture().key))
     }
 }
@@ -336,11 +336,11 @@ mod tests {
     #[test]
     fn chains_have_the_documented_size() {
         for identity in Identity::ALL {
-            assert_eq!(identity.chain_bytes(Chain::Whole), WHOLE_BYTES, "{identity:?}");
-            assert_eq!(identity.chain_bytes(Chain::OfBytes(4_000)), 4_000, "{identity:?}");
+            assert_eq!(identity.chain_bytes(ChainKind::Whole), WHOLE_BYTES, "{identity:?}");
+            assert_eq!(identity.chain_bytes(ChainKind::OfBytes(4_000)), 4_000, "{identity:?}");
         }
         for committed in [Identity::Ed25519, Identity::Rsa2048] {
-            assert_eq!(committed.chain_bytes(Chain::Leaf), 1_481, "{committed:?}");
+            assert_eq!(committed.chain_bytes(ChainKind::Leaf), 1_481, "{committed:?}");
         }
     }
 
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn each_key_belongs_to_its_leaf() {
         for identity in Identity::ALL {
-            for chain in [Chain::Whole, Chain::OfBytes(1_000)] {
+            for chain in [ChainKind::Whole, ChainKind::OfBytes(1_000)] {
                 identity.certified(chain).keys_match().expect("the key belongs to the leaf");
             }
         }

@@ -26,7 +26,7 @@ pub use crate::issuer::{Issuer, IssuerError};
 pub use client::ClientSessions;
 pub use client::server_name;
 pub use client::unbracketed;
-pub use identity::{Chain, Identity};
+pub use identity::{ChainKind, Identity};
 pub use identity::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 pub use issuer::NewAuthority;
 pub use public::operators_quic_config;

@@ -27,7 +27,7 @@ pub struct Modelled {
     /// Its version.
     pub version: Version,
     /// The moment of the client's first request.
-    pub start: Start,
+    pub start: HandshakeStart,
 }
 
 /// The modelled version, with the cipher suite of its time.
@@ -41,7 +41,7 @@ pub enum Version {
 
 /// The moment of a client's first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Start {
+pub enum HandshakeStart {
     /// After the server's Finished.
     Patient,
     /// With its own Finished: False Start, a round trip earlier in a full handshake (RFC 7918 section 2).
@@ -52,10 +52,10 @@ impl Modelled {
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match (self.version, self.start) {
-            (Version::Tls10, Start::Patient) => "modelled tls10",
-            (Version::Tls10, Start::False) => "modelled tls10 with False Start",
-            (Version::Tls12, Start::Patient) => "modelled tls12",
-            (Version::Tls12, Start::False) => "modelled tls12 with False Start",
+            (Version::Tls10, HandshakeStart::Patient) => "modelled tls10",
+            (Version::Tls10, HandshakeStart::False) => "modelled tls10 with False Start",
+            (Version::Tls12, HandshakeStart::Patient) => "modelled tls12",
+            (Version::Tls12, HandshakeStart::False) => "modelled tls12 with False Start",
         }
     }
 }

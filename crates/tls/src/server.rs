@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use world::TcpStream;
 
 use super::early;
-use super::identity::{Chain, Identity};
+use super::identity::{ChainKind, Identity};
 use super::model::{self, Modelled};
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::settings::{Protocol, Resumption, Security, Settings, Version};
@@ -61,7 +61,7 @@ impl Server {
         settings: &Settings,
         version: Version,
         identity: Identity,
-        chain: Chain,
+        chain: ChainKind,
         protocols: &[Protocol],
     ) -> Server {
         let mut config = config(settings, version, identity, chain, protocols);
@@ -150,7 +150,7 @@ fn config(
     settings: &Settings,
     version: Version,
     identity: Identity,
-    chain: Chain,
+    chain: ChainKind,
     protocols: &[Protocol],
 ) -> ServerConfig {
     let mut certified = identity.certified(chain);

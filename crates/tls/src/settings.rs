@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::identity::{Chain, Identity};
+use super::identity::{ChainKind, Identity};
 use super::model::Modelled;
 use super::records::{MAX_RECORD_BYTES, Records};
 use crate::determinism::PLAN_START;
@@ -161,7 +161,7 @@ pub struct Settings {
     /// The server's identity. The default is Ed25519; browsers need [`Identity::Rsa2048`].
     pub identity: Identity,
     /// The certificates that a server sends.
-    pub chain: Chain,
+    pub chain: ChainKind,
     /// The size of the OCSP response that a server staples to them (RFC 6066 section 8), 0 for none. Its content is
     /// filler: our clients do not check whether a public test key was revoked.
     pub staple_bytes: usize,
@@ -180,7 +180,7 @@ impl Default for Settings {
             start: PLAN_START,
             randomness: Randomness::System,
             identity: Identity::Ed25519,
-            chain: Chain::Whole,
+            chain: ChainKind::Whole,
             staple_bytes: 0,
             resumption: Resumption::default(),
             protocols: Protocol::OVER_TCP.to_vec(),

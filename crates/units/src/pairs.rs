@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair<'a> {
+pub struct KeyValue<'a> {
     /// Text before the first `=`, or the whole item.
     pub key: &'a str,
     /// Text after it; `None` without a `=`.
@@ -16,26 +16,26 @@ pub struct Pair<'a> {
 /// A key that occurs twice in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{key}` is set twice")]
-pub struct Twice {
+pub struct DuplicateKeyError {
     /// The key.
     pub key: String,
 }
 
 /// The items of `text` between commas, without surrounding blanks. Empty items are left out.
-pub fn pairs(text: &str) -> Result<Vec<Pair<'_>>, Twice> {
+pub fn pairs(text: &str) -> Result<Vec<KeyValue<'_>>, DuplicateKeyError> {
     separated(text, ',')
 }
 
 /// The items of `text` between `separator`s.
-pub fn separated(text: &str, separator: char) -> Result<Vec<Pair<'_>>, Twice> {
-    let mut items: Vec<Pair<'_>> = Vec::new();
+pub fn separated(text: &str, separator: char) -> Result<Vec<KeyValue<'_>>, DuplicateKeyError> {
+    let mut items: Vec<KeyValue<'_>> = Vec::new();
     for item in text.split(separator).map(str::trim).filter(|item| !item.is_empty()) {
         let pair = match item.split_once('=') {
-            Some((key, value)) => Pair { key: key.trim(), value: Some(value.trim()) },
-            None => Pair { key: item, value: None },
+            Some((key, value)) => KeyValue { key: key.trim(), value: Some(value.trim()) },
+            None => KeyValue { key: item, value: None },
         };
         if items.iter().any(|known| known.key == pair.key) {
-            return Err(Twice { key: pair.key.to_owned() });
+            return Err(DuplicateKeyError { key: pair.key.to_owned() });
         }
         items.push(pair);
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn items_are_trimmed_and_split_at_the_first_sign() {
-        let pair = |key, value| Pair { key, value };
+        let pair = |key, value| KeyValue { key, value };
         assert_eq!(
             pairs(" linux-6 , iw = 32,,a=b=c,").unwrap(),
             [pair("linux-6", None), pair("iw", Some("32")), pair("a", Some("b=c"))]

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use browser::Device;
-use browser::calibrate::{Sample, calibrate};
-use record::Outcome;
+use browser::calibrate::{CalibrationSample, calibrate};
+use record::VisitOutcome;
 
 use scenario::{JourneyPlan, JourneyResult};
 use scenario::{NetworkSpec, Nuisance, Program, Protocol, Scenario, World};
@@ -92,7 +92,7 @@ pub fn device(
     let mut samples = Vec::new();
     for (scenario, load) in least(results)? {
         let page = library.page_of(scenario).map_err(CalibrationError::Page)?;
-        samples.push(Sample::new(&page, load.connections, load.plt));
+        samples.push(CalibrationSample::new(&page, load.connections, load.plt));
     }
     Ok(calibrate(&samples, summary))
 }
@@ -133,11 +133,11 @@ fn load(result: &JourneyResult) -> Result<LeastLoad, String> {
         return Err(result.failure.clone().unwrap_or("nothing was measured".to_owned()));
     };
     match &visit.record.outcome {
-        Outcome::Loaded { plt_ns } => Ok(LeastLoad {
+        VisitOutcome::Loaded { plt_ns } => Ok(LeastLoad {
             plt: Duration::from_nanos(*plt_ns),
             connections: visit.record.connections.len(),
         }),
-        Outcome::Failed { reason } => Err(reason.clone()),
+        VisitOutcome::Failed { reason } => Err(reason.clone()),
     }
 }
 

@@ -12,7 +12,7 @@ use testbed::tour::Library;
 
 use super::suite::{PartPlan, Suite};
 use super::toy_model;
-use crate::suite::Way;
+use crate::suite::MeasuredWorld;
 
 /// One scenario, measured in several ways. Times are milliseconds.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Cell {
     /// Prediction of the toy model.
     pub toy_ms: f64,
     /// The measurements, by way.
-    pub measured: BTreeMap<Way, Measured>,
+    pub measured: BTreeMap<MeasuredWorld, Measured>,
 }
 
 /// Measurements of a cell in one way.
@@ -58,12 +58,12 @@ impl Measured {
 
 impl Cell {
     /// The sample of a way.
-    pub fn plt(&self, way: Way) -> Option<&Sample> {
+    pub fn plt(&self, way: MeasuredWorld) -> Option<&Sample> {
         self.measured.get(&way)?.plt.as_ref()
     }
 
     /// The number of loads that count in a way.
-    pub fn loads(&self, way: Way) -> usize {
+    pub fn loads(&self, way: MeasuredWorld) -> usize {
         self.plt(way).map_or(0, |sample| sample.values().len())
     }
 

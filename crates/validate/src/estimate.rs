@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::cell::Cell;
 use super::suite::{PartPlan, Suite};
-use crate::suite::Way;
+use crate::suite::MeasuredWorld;
 use statistics::Sample;
 use store::{Store, StoreError};
 use testbed::tour::Library;
@@ -43,9 +43,9 @@ pub fn estimate(
         first_of_part.push(first_of_part[first_of_part.len() - 1] + part.cells.len());
     }
     let mut estimate = Estimate::default();
-    for plan in suite.plans().iter().filter(|plan| plan.way != Way::Sim) {
+    for plan in suite.plans().iter().filter(|plan| plan.way != MeasuredWorld::Sim) {
         let (around, at_once) = match plan.way {
-            Way::Chromium => (AROUND_A_BROWSER_LOAD, 1),
+            MeasuredWorld::Chromium => (AROUND_A_BROWSER_LOAD, 1),
             _ => (AROUND_A_LOAD, side_by_side),
         };
         for (loads, plt) in to_come(plan, &cells[first_of_part[plan.part]..]) {
@@ -61,7 +61,7 @@ fn to_come<'a>(plan: &'a PartPlan, part: &'a [Cell]) -> impl Iterator<Item = (u6
     plan.cells.iter().map(move |cell| {
         let cell = &part[*cell];
         let missing = cell.measured.get(&plan.way).map_or(0, |measured| measured.missing);
-        let plt_ms = cell.plt(Way::Sim).map_or(cell.toy_ms, Sample::mean);
+        let plt_ms = cell.plt(MeasuredWorld::Sim).map_or(cell.toy_ms, Sample::mean);
         (missing, Duration::from_secs_f64(plt_ms / 1e3))
     })
 }

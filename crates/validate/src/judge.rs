@@ -17,9 +17,9 @@ use self::browser::{browser_cells, median_error};
 use self::comparison::{Comparison, ratio};
 use super::cell::Cell;
 use super::suite::{Needs, Suite};
-use super::target::{Gauge, Target, Verdict};
+use super::target::{Gauge, Target, TargetResult};
 use crate::cell::{Better, Figure};
-use crate::suite::Way;
+use crate::suite::MeasuredWorld;
 use browser::biases;
 use browser::coalesced_cells;
 use comparison::{Halving, MEDIAN, halve, log_quartiles, noise, stream};
@@ -31,7 +31,7 @@ pub struct Judgement {
     /// Every figure for every model.
     pub rows: Vec<Row>,
     /// Results for the targets.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<TargetResult>,
     /// The cells that were judged, sim against emu.
     pub subjects: Vec<SubjectResult>,
     /// The pairs of protocols that were judged.
@@ -117,7 +117,7 @@ pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
     }
 }
 
-fn verdict(target: Target, rows: &[Row], browser: &[BrowserCell], suite: &Suite) -> Verdict {
+fn verdict(target: Target, rows: &[Row], browser: &[BrowserCell], suite: &Suite) -> TargetResult {
     let row = |figure| rows.iter().find(|row| row.figure == figure);
     let (value, basis) = match target.gauge {
         Gauge::Figure(figure) => row(figure).map_or((None, 0), |row| (row.sim, row.basis)),
@@ -165,7 +165,8 @@ impl Evidence {
             halvings: Vec::new(),
         };
         for (index, cell) in cells.iter().enumerate() {
-            if let (Some(sim), Some(emu)) = (cell.plt(Way::Sim), cell.plt(Way::Emu))
+            if let (Some(sim), Some(emu)) =
+                (cell.plt(MeasuredWorld::Sim), cell.plt(MeasuredWorld::Emu))
                 && is_enough(cell, &suite.needs)
             {
                 evidence.take(suite.seed, index, cell, sim, emu);
@@ -242,7 +243,7 @@ fn is_enough(cell: &Cell, needs: &Needs) -> bool {
         true => (needs.sim_lossy, needs.emu_lossy),
         false => (1, needs.emu_lossless),
     };
-    cell.loads(Way::Sim) >= sim && cell.loads(Way::Emu) >= emu
+    cell.loads(MeasuredWorld::Sim) >= sim && cell.loads(MeasuredWorld::Emu) >= emu
 }
 
 /// The subjects that differ in protocol alone.

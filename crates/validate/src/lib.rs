@@ -24,7 +24,7 @@ pub use judge::{
     Bias, BrowserCell, CoalescedCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS,
     SubjectResult, coalesced_difference, judge,
 };
+pub use suite::MeasuredWorld;
 pub use suite::Shipped;
-pub use suite::Way;
 pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
-pub use target::{Gauge, Outcome, Target, Verdict};
+pub use target::{Gauge, Target, TargetOutcome, TargetResult};

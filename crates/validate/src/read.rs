@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use scenario::experiment::{
-    Catalogue, ExperimentError, Problem, Refusal, Scalar, Source, Tree, cells, check_format,
+    Catalogue, ExperimentError, NameError, Problem, Scalar, Source, Tree, cells, check_format,
     integer, leaves, missing, once, take, text, untyped, value,
 };
 use scenario::nearest;
@@ -113,7 +113,7 @@ fn part(
     let grid = cells(source, &tree, &OWN, catalogue)?;
     if let Some(skipped) = grid.skipped.first() {
         // A suite counts its cells, so none is left out silently.
-        let refusal = Refusal { message: skipped.sentence(), hint: None };
+        let refusal = NameError { message: skipped.sentence(), hint: None };
         let problem = Problem::Refused { key: format!("part `{name}`"), refusal };
         return Err(ExperimentError::at(source, 0..0, problem));
     }
@@ -233,7 +233,7 @@ mod tests {
     use testbed::tour::Library;
 
     use super::*;
-    use crate::{Shipped, Way};
+    use crate::{MeasuredWorld, Shipped};
 
     const SUITE: &str = r#"
 format = 1
@@ -278,7 +278,10 @@ tls = "none"
         let plans = suite.plans();
         let shapes: Vec<_> = plans.iter().map(|p| (p.way, p.plan.journey_count())).collect();
         // Chromium speaks HTTP/2 over TLS only, so it cannot load two of four cells.
-        assert_eq!(shapes, [(Way::Sim, 20), (Way::Emu, 12), (Way::Chromium, 4)]);
+        assert_eq!(
+            shapes,
+            [(MeasuredWorld::Sim, 20), (MeasuredWorld::Emu, 12), (MeasuredWorld::Chromium, 4)]
+        );
         assert_eq!(plans[2].cells, [0, 2]);
         assert_eq!(plans[0].plan.name(), "small: lossless, sim");
         assert_ne!(plans[0].plan.digest(), plans[1].plan.digest());

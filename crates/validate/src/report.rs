@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use report::escape::{html as escaped, script_json};
-use report::frame::{Frame, frame};
+use report::frame::{PageFrame, frame};
 use scenario::VERSION;
 
 use crate::cell::percent;
 use crate::cell::{Cell, Measured};
 use crate::judge::{Judgement, NETWORK_RULES, SPLITS, coalesced_difference};
+use crate::suite::MeasuredWorld;
 use crate::suite::Suite;
-use crate::suite::Way;
-use crate::target::Outcome;
+use crate::target::TargetOutcome;
 
 mod charts;
 mod tables;
@@ -49,7 +49,7 @@ pub fn html(suite: &Suite, cells: &[Cell], judgement: &Judgement, facts: &Facts)
         again(suite, facts),
     ]
     .concat();
-    frame(&Frame {
+    frame(&PageFrame {
         title: &format!("validation: {}", suite.name),
         version: VERSION,
         sections: &sections,
@@ -69,7 +69,8 @@ fn header(suite: &Suite, facts: &Facts) -> String {
 
 fn answer(judgement: &Judgement) -> String {
     let of = |outcome| judgement.verdicts.iter().filter(|v| v.outcome == outcome).count();
-    let (met, missed, few) = (of(Outcome::Met), of(Outcome::Missed), of(Outcome::TooFew));
+    let (met, missed, few) =
+        (of(TargetOutcome::Met), of(TargetOutcome::Missed), of(TargetOutcome::TooFew));
     let few = match few {
         0 => String::new(),
         few => format!("; {few} cannot be told"),
@@ -158,7 +159,7 @@ fn coalesced(judgement: &Judgement, cells: &[Cell]) -> String {
 
 /// Numbers of loads: measured, and not counted.
 fn counts(cells: &[Cell]) -> String {
-    let line = |way: Way| {
+    let line = |way: MeasuredWorld| {
         let of = |count: fn(&Measured) -> u64| -> u64 {
             cells.iter().filter_map(|cell| cell.measured.get(&way)).map(count).sum()
         };
@@ -172,19 +173,19 @@ fn counts(cells: &[Cell]) -> String {
             of(|measured| measured.repeated),
         )
     };
-    let lines: String = Way::ALL.into_iter().map(line).chain(failures(cells)).collect();
+    let lines: String = MeasuredWorld::ALL.into_iter().map(line).chain(failures(cells)).collect();
     format!("<section><h2>What was measured</h2><ul>{lines}</ul></section>\n")
 }
 
 /// Reasons why loads failed, each with its number of loads.
 fn failures(cells: &[Cell]) -> impl Iterator<Item = String> {
-    let mut reasons: BTreeMap<(Way, &str), u64> = BTreeMap::new();
+    let mut reasons: BTreeMap<(MeasuredWorld, &str), u64> = BTreeMap::new();
     for (way, measured) in cells.iter().flat_map(|cell| &cell.measured) {
         for (reason, count) in &measured.failures {
             *reasons.entry((*way, reason)).or_default() += count;
         }
     }
-    let line = |((way, reason), count): ((Way, &str), u64)| {
+    let line = |((way, reason), count): ((MeasuredWorld, &str), u64)| {
         format!("<li>{} failed {count} times: {}</li>", way.name(), escaped(reason))
     };
     reasons.into_iter().map(line)

@@ -84,7 +84,7 @@ pub struct PartPlan {
     /// Index of the part.
     pub part: usize,
     /// The way.
-    pub way: Way,
+    pub way: MeasuredWorld,
     /// For each of the plan's cells, its index among the part's cells.
     pub cells: Vec<usize>,
     /// The plan.
@@ -93,13 +93,13 @@ pub struct PartPlan {
 
 impl Loads {
     /// Loads of each cell in this way.
-    pub fn of(self, way: Way) -> u32 {
+    pub fn of(self, way: MeasuredWorld) -> u32 {
         match way {
-            Way::Sim => self.sim,
-            Way::Emu => self.emu,
-            Way::Coalesced => self.coalesced,
+            MeasuredWorld::Sim => self.sim,
+            MeasuredWorld::Emu => self.emu,
+            MeasuredWorld::Coalesced => self.coalesced,
             // The loader is compared with the browser, so it needs as many loads.
-            Way::Calibrated | Way::Chromium => self.chromium,
+            MeasuredWorld::Calibrated | MeasuredWorld::Chromium => self.chromium,
         }
     }
 }
@@ -109,14 +109,14 @@ impl Suite {
     pub fn plans(&self) -> Vec<PartPlan> {
         let parts = || self.parts.iter().enumerate();
         let of_way = |way| parts().filter_map(move |(index, part)| self.plan(index, part, way));
-        Way::ALL.into_iter().flat_map(of_way).collect()
+        MeasuredWorld::ALL.into_iter().flat_map(of_way).collect()
     }
 
-    fn plan(&self, index: usize, part: &Part, way: Way) -> Option<PartPlan> {
+    fn plan(&self, index: usize, part: &Part, way: MeasuredWorld) -> Option<PartPlan> {
         let repetitions = part.loads.of(way);
         let cells: Vec<usize> =
             (0..part.cells.len()).filter(|cell| way.can(&part.cells[*cell])).collect();
-        let lacks_device = way == Way::Calibrated && self.calibrated.is_none();
+        let lacks_device = way == MeasuredWorld::Calibrated && self.calibrated.is_none();
         if repetitions == 0 || cells.is_empty() || lacks_device {
             return None;
         }
@@ -127,9 +127,9 @@ impl Suite {
     }
 
     /// `cell` measured this way.
-    fn scenario(&self, cell: &Scenario, way: Way) -> Scenario {
+    fn scenario(&self, cell: &Scenario, way: MeasuredWorld) -> Scenario {
         let mut scenario = way.of(cell);
-        if let (Way::Calibrated, Some(calibrated)) = (way, &self.calibrated) {
+        if let (MeasuredWorld::Calibrated, Some(calibrated)) = (way, &self.calibrated) {
             let Calibrated { device, digest } = calibrated.clone();
             (scenario.client.device, scenario.client.device_digest) = (device, digest);
         }
@@ -170,7 +170,7 @@ impl Shipped {
 
 /// A clock, a network and a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum MeasuredWorld {
     /// Virtual time, simulated TCP, farlink's loader.
     Sim,
     /// The machine's time, the kernel's TCP, farlink's loader.
@@ -183,18 +183,24 @@ pub enum Way {
     Chromium,
 }
 
-impl Way {
+impl MeasuredWorld {
     /// All of them, in the order of measurement: quick ones come first and predict the duration of the rest.
-    pub const ALL: [Way; 5] = [Way::Sim, Way::Emu, Way::Coalesced, Way::Calibrated, Way::Chromium];
+    pub const ALL: [MeasuredWorld; 5] = [
+        MeasuredWorld::Sim,
+        MeasuredWorld::Emu,
+        MeasuredWorld::Coalesced,
+        MeasuredWorld::Calibrated,
+        MeasuredWorld::Chromium,
+    ];
 
     /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Sim => "sim",
-            Way::Emu => "emu",
-            Way::Coalesced => "emu, coalesced",
-            Way::Calibrated => "emu, calibrated",
-            Way::Chromium => "chromium",
+            MeasuredWorld::Sim => "sim",
+            MeasuredWorld::Emu => "emu",
+            MeasuredWorld::Coalesced => "emu, coalesced",
+            MeasuredWorld::Calibrated => "emu, calibrated",
+            MeasuredWorld::Chromium => "chromium",
         }
     }
 
@@ -202,10 +208,12 @@ impl Way {
     pub fn of(self, cell: &Scenario) -> Scenario {
         let mut scenario = cell.clone();
         (scenario.world, scenario.release, scenario.client.program) = match self {
-            Way::Sim => (World::Sim, Release::Single, Program::Loader),
-            Way::Emu | Way::Calibrated => (World::Emu, Release::Single, Program::Loader),
-            Way::Coalesced => (World::Emu, Release::Coalesced, Program::Loader),
-            Way::Chromium => (World::Emu, Release::Single, Program::Chromium),
+            MeasuredWorld::Sim => (World::Sim, Release::Single, Program::Loader),
+            MeasuredWorld::Emu | MeasuredWorld::Calibrated => {
+                (World::Emu, Release::Single, Program::Loader)
+            }
+            MeasuredWorld::Coalesced => (World::Emu, Release::Coalesced, Program::Loader),
+            MeasuredWorld::Chromium => (World::Emu, Release::Single, Program::Chromium),
         };
         scenario
     }

@@ -25,7 +25,7 @@ pub struct Target {
 
 /// Result for a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct TargetResult {
     /// The target.
     pub target: Target,
     /// The measured value; `None` if it could not be measured.
@@ -33,12 +33,12 @@ pub struct Verdict {
     /// Cells, pairs or quantiles it rests on.
     pub basis: usize,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: TargetOutcome,
 }
 
 /// Outcome for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TargetOutcome {
     /// It was met.
     Met,
     /// It was missed.
@@ -82,18 +82,18 @@ impl Gauge {
 
 impl Target {
     /// Judges `value`, which rests on `basis` cells; `needed` cells are required.
-    pub fn judge(self, value: Option<f64>, basis: usize, needed: usize) -> Verdict {
+    pub fn judge(self, value: Option<f64>, basis: usize, needed: usize) -> TargetResult {
         let met = |value: f64| match self.gauge.better() {
             Better::Less => value <= self.limit,
             Better::More => value >= self.limit,
         };
         let outcome = match value {
-            Some(_) if basis < needed => Outcome::TooFew,
-            Some(value) if met(value) => Outcome::Met,
-            Some(_) => Outcome::Missed,
-            None => Outcome::TooFew,
+            Some(_) if basis < needed => TargetOutcome::TooFew,
+            Some(value) if met(value) => TargetOutcome::Met,
+            Some(_) => TargetOutcome::Missed,
+            None => TargetOutcome::TooFew,
         };
-        Verdict { target: self, value, basis, outcome }
+        TargetResult { target: self, value, basis, outcome }
     }
 
     /// The limit for people: "<= 3.00 %".
@@ -106,12 +106,12 @@ impl Target {
     }
 }
 
-impl Verdict {
+impl TargetResult {
     /// The result, for people: "met", "missed by 1.20 %", "too few cells (3)".
     pub fn say(&self) -> String {
         match (self.outcome, self.value) {
-            (Outcome::Met, _) => "met".to_owned(),
-            (Outcome::Missed, Some(value)) => {
+            (TargetOutcome::Met, _) => "met".to_owned(),
+            (TargetOutcome::Missed, Some(value)) => {
                 let by = (value - self.target.limit).abs();
                 format!("missed by {}", self.target.gauge.show(by))
             }
@@ -128,19 +128,22 @@ mod tests {
 
     #[test]
     fn an_error_is_to_be_small_and_a_share_large() {
-        assert_eq!(MEDIAN.judge(Some(0.03), 10, 10).outcome, Outcome::Met);
+        assert_eq!(MEDIAN.judge(Some(0.03), 10, 10).outcome, TargetOutcome::Met);
         let missed = MEDIAN.judge(Some(0.042), 10, 10);
-        assert_eq!((missed.outcome, missed.say()), (Outcome::Missed, "missed by 1.20 %".into()));
+        assert_eq!(
+            (missed.outcome, missed.say()),
+            (TargetOutcome::Missed, "missed by 1.20 %".into())
+        );
         let sign = Target { gauge: Gauge::Figure(Figure::RatioSign), limit: 0.95 };
-        assert_eq!(sign.judge(Some(0.96), 10, 10).outcome, Outcome::Met);
-        assert_eq!(sign.judge(Some(0.90), 10, 10).outcome, Outcome::Missed);
+        assert_eq!(sign.judge(Some(0.96), 10, 10).outcome, TargetOutcome::Met);
+        assert_eq!(sign.judge(Some(0.90), 10, 10).outcome, TargetOutcome::Missed);
         assert_eq!((sign.demand(), MEDIAN.demand()), ("≥ 95 %".into(), "≤ 3.00 %".into()));
     }
 
     #[test]
     fn too_few_cells_are_no_verdict() {
-        assert_eq!(MEDIAN.judge(Some(0.5), 9, 10).outcome, Outcome::TooFew);
+        assert_eq!(MEDIAN.judge(Some(0.5), 9, 10).outcome, TargetOutcome::TooFew);
         assert_eq!(MEDIAN.judge(Some(0.5), 9, 10).say(), "too few cells (9)");
-        assert_eq!(MEDIAN.judge(None, 0, 1).outcome, Outcome::TooFew);
+        assert_eq!(MEDIAN.judge(None, 0, 1).outcome, TargetOutcome::TooFew);
     }
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use net::Network;
-use page::{Host, HostId, Page};
+use page::{HostId, Page, PageHost};
 
 use scenario::{Protocol, Stack, Tls};
 
@@ -73,7 +73,7 @@ fn levels(page: &Page) -> Vec<BTreeMap<HostId, usize>> {
 }
 
 /// Number of requests to `host` that share a round trip.
-fn at_once(host: &Host, stack: &Stack, connections: usize) -> usize {
+fn at_once(host: &PageHost, stack: &Stack, connections: usize) -> usize {
     let multiplexed = match stack.protocol {
         Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined => false,
         Protocol::H2 | Protocol::Spdy | Protocol::Spdy3 | Protocol::Spdy2 => true,

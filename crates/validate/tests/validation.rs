@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use farlink_validate::report::{Facts, html};
-use farlink_validate::{Figure, Gauge, Outcome, Suite, Way, estimate, gather, judge};
-use record::Outcome as Loaded;
+use farlink_validate::{
+    Figure, Gauge, MeasuredWorld, Suite, TargetOutcome, estimate, gather, judge,
+};
+use record::VisitOutcome as Loaded;
 use scenario::experiment::Source;
 use scenario::{Execute, JourneyPlan, JourneyResult};
 use scenario::{Scenario, World};
@@ -100,7 +102,8 @@ fn facts() -> RunFacts {
 fn measure(store: &mut Store, suite: &Suite, simulator: &Simulator, factor: f64) {
     let stand_in = StandIn { simulator, factor };
     for part in suite.plans() {
-        let execute: &dyn Execute = if part.way == Way::Sim { simulator } else { &stand_in };
+        let execute: &dyn Execute =
+            if part.way == MeasuredWorld::Sim { simulator } else { &stand_in };
         let run = store.begin_run(&part.plan, &facts()).unwrap();
         let idle = AtomicBool::new(false);
         runner::run(store, run, &part.plan, execute, 2, &idle, &mut |_| {}).unwrap();
@@ -131,7 +134,7 @@ fn a_stand_in_that_is_the_same_passes_and_makes_a_report() {
     let cells = gather(&store, &suite, &library).unwrap();
     let judgement = judge(&suite, &cells);
     for verdict in &judgement.verdicts {
-        assert_eq!(verdict.outcome, Outcome::Met, "{verdict:?}");
+        assert_eq!(verdict.outcome, TargetOutcome::Met, "{verdict:?}");
     }
     assert_eq!((judgement.subjects.len(), judgement.pairs.len()), (6, 3));
 
@@ -154,10 +157,10 @@ fn a_stand_in_that_is_slower_is_found_out() {
     };
     // All are slower by the same factor: times are off by a fifth, ratios are right.
     let lossless = verdict(Figure::LosslessMedian);
-    assert_eq!(lossless.outcome, Outcome::Missed);
+    assert_eq!(lossless.outcome, TargetOutcome::Missed);
     assert!((0.17..0.23).contains(&lossless.value.unwrap()), "{lossless:?}");
-    assert_eq!(verdict(Figure::LossyMedian).outcome, Outcome::Missed);
-    assert_eq!(verdict(Figure::RatioMedian).outcome, Outcome::Met);
+    assert_eq!(verdict(Figure::LossyMedian).outcome, TargetOutcome::Missed);
+    assert_eq!(verdict(Figure::RatioMedian).outcome, TargetOutcome::Met);
     let bias = judgement.biases.iter().find(|b| b.value == "h2").unwrap();
     assert!((-0.25..-0.19).contains(&bias.median), "log(1 / 1.25) is -0.22, not {}", bias.median);
 }

@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use bytes::Bytes;
-use chance::Source;
+use chance::RandomSource;
 use etherparse::IpEcn;
 use tcp::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
 use units::Time;
 
 use crate::ip::{Addresses, Ip, codepoint};
 use crate::options::TcpOptions;
-use crate::packet::{Packet, TcpPacket, TransportPacket, UdpPacket};
+use crate::packet::{DecodedPacket, TcpPacket, TransportPacket, UdpPacket};
 
 /// Linux's default (`IPDEFTTL`). Links here are not routers: it arrives unchanged.
 const HOP_LIMIT: u8 = 64;
@@ -25,8 +25,8 @@ type FlowKey = (SocketAddr, SocketAddr);
 
 /// Turns a world's packets into bytes.
 #[derive(Debug)]
-pub struct Encoder {
-    source: Source,
+pub struct PacketEncoder {
+    source: RandomSource,
     /// Numbering of each end of each connection.
     numberings: BTreeMap<FlowKey, Numbering>,
     /// The identification of a flow's next packet (`inet_id`).
@@ -37,7 +37,7 @@ pub struct Encoder {
 
 /// Identity of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sighting {
+pub struct PacketIdentity {
     /// Its number among all packets of the world. One packet may be seen twice, at its departure and its arrival.
     pub serial: u64,
     /// Its sender.
@@ -46,10 +46,10 @@ pub struct Sighting {
     pub to: SocketAddr,
 }
 
-impl Encoder {
+impl PacketEncoder {
     /// An encoder that has seen nothing.
-    pub fn new(source: Source) -> Encoder {
-        Encoder {
+    pub fn new(source: RandomSource) -> PacketEncoder {
+        PacketEncoder {
             source,
             numberings: BTreeMap::new(),
             identifications: BTreeMap::new(),
@@ -61,7 +61,7 @@ impl Encoder {
     ///
     /// # Panics
     /// If the addresses are of two families, or the segment is longer than IP allows: no world sends such segments.
-    pub fn tcp(&mut self, seen: Sighting, segment: &Segment) -> Vec<u8> {
+    pub fn tcp(&mut self, seen: PacketIdentity, segment: &Segment) -> Vec<u8> {
         if segment.is(Flags::SYN) {
             self.begin((seen.from, seen.to), segment);
         }
@@ -78,7 +78,7 @@ impl Encoder {
     ///
     /// # Panics
     /// If the addresses are of two families, or the datagram is longer than IP allows: no world sends such datagrams.
-    pub fn udp(&mut self, seen: Sighting, payload: &Bytes) -> Vec<u8> {
+    pub fn udp(&mut self, seen: PacketIdentity, payload: &Bytes) -> Vec<u8> {
         let datagram = UdpPacket {
             source_port: seen.from.port(),
             destination_port: seen.to.port(),
@@ -100,7 +100,7 @@ impl Encoder {
         );
     }
 
-    fn packet(&mut self, seen: Sighting, ecn: IpEcn, body: TransportPacket) -> Vec<u8> {
+    fn packet(&mut self, seen: PacketIdentity, ecn: IpEcn, body: TransportPacket) -> Vec<u8> {
         let addresses = Addresses::new(seen.from.ip(), seen.to.ip())
             .expect("a packet's two addresses are of one family");
         let identification = match addresses {
@@ -108,10 +108,10 @@ impl Encoder {
             Addresses::V6 { .. } => 0,
         };
         let ip = Ip { addresses, identification, hop_limit: HOP_LIMIT, ecn };
-        Packet { ip, body }.encode().expect("a world's packets fit into their headers")
+        DecodedPacket { ip, body }.encode().expect("a world's packets fit into their headers")
     }
 
-    fn identification(&mut self, seen: Sighting) -> u16 {
+    fn identification(&mut self, seen: PacketIdentity) -> u16 {
         if let Some(known) = self.sent.get(&seen.serial) {
             return *known;
         }

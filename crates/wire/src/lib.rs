@@ -21,10 +21,10 @@ mod packet;
 pub mod pcapng;
 
 pub use encoder::{ConnectionDirection, NumberReference, Numbering};
-pub use encoder::{Encoder, Sighting};
+pub use encoder::{PacketEncoder, PacketIdentity};
 pub use etherparse::IpEcn;
 pub use ip::{Addresses, Ip};
 pub use options::TcpOptions;
 pub use packet::{
-    Checksum, DecodeError, EncodeError, Packet, TcpPacket, TransportPacket, UdpPacket,
+    Checksum, DecodeError, DecodedPacket, EncodeError, TcpPacket, TransportPacket, UdpPacket,
 };

@@ -15,7 +15,7 @@ use crate::options::TcpOptions;
 
 /// A whole packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct DecodedPacket {
     /// The IP header.
     pub ip: Ip,
     /// Its content.
@@ -63,7 +63,7 @@ pub struct UdpPacket {
     pub payload: Bytes,
 }
 
-impl Packet {
+impl DecodedPacket {
     /// The packet's bytes, from the IP header on, checksums included.
     ///
     /// # Errors
@@ -82,8 +82,8 @@ impl Packet {
     ///
     /// # Errors
     /// If it is not a whole packet with TCP or UDP, or was damaged.
-    pub fn parse(bytes: &[u8]) -> Result<Packet, DecodeError> {
-        let packet = Packet::parse_unsummed(bytes)?;
+    pub fn parse(bytes: &[u8]) -> Result<DecodedPacket, DecodeError> {
+        let packet = DecodedPacket::parse_unsummed(bytes)?;
         verify(bytes)?;
         Ok(packet)
     }
@@ -93,7 +93,7 @@ impl Packet {
     ///
     /// # Errors
     /// If it is not a whole packet with TCP or UDP.
-    pub fn parse_unsummed(bytes: &[u8]) -> Result<Packet, DecodeError> {
+    pub fn parse_unsummed(bytes: &[u8]) -> Result<DecodedPacket, DecodeError> {
         let ip = IpSlice::from_slice(bytes).map_err(DecodeError::malformed)?;
         if ip.is_fragmenting_payload() {
             return Err(DecodeError::Fragment);
@@ -104,7 +104,7 @@ impl Packet {
             IpNumber::UDP => TransportPacket::Udp(UdpPacket::parse(payload)?),
             other => return Err(DecodeError::Protocol(other.0)),
         };
-        Ok(Packet { ip: Ip::of(&ip.to_header()), body })
+        Ok(DecodedPacket { ip: Ip::of(&ip.to_header()), body })
     }
 }
 

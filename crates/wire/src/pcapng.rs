@@ -28,7 +28,7 @@ const EPB_FLAGS: u16 = 2;
 
 /// Direction in which a packet crossed its interface (section 4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PacketDirection {
     /// It arrived.
     In,
     /// It left.
@@ -92,7 +92,7 @@ impl<W: Write> Writer<W> {
         &mut self,
         interface: Interface,
         since_1970: Duration,
-        way: Way,
+        way: PacketDirection,
         bytes: &[u8],
     ) -> io::Result<()> {
         let nanos = u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX);
@@ -106,8 +106,8 @@ impl<W: Write> Writer<W> {
         body.extend(bytes);
         pad(&mut body);
         let direction: u32 = match way {
-            Way::In => 1,
-            Way::Out => 2,
+            PacketDirection::In => 1,
+            PacketDirection::Out => 2,
         };
         option(&mut body, EPB_FLAGS, &direction.to_le_bytes());
         option(&mut body, OPT_END, &[]);
@@ -169,8 +169,8 @@ mod tests {
         let mut writer = Writer::new(Vec::new(), "farlink", "a test").unwrap();
         let client = writer.interface("client", "10.0.0.1").unwrap();
         let at = Duration::new(1_767_225_600, 1);
-        writer.packet(client, at, Way::Out, &[0x45; 41]).unwrap();
-        writer.packet(client, at, Way::In, &[]).unwrap();
+        writer.packet(client, at, PacketDirection::Out, &[0x45; 41]).unwrap();
+        writer.packet(client, at, PacketDirection::In, &[]).unwrap();
         let file = writer.finish().unwrap();
         assert_eq!(
             blocks(&file),

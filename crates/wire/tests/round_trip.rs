@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
-use chance::Source;
+use chance::RandomSource;
 use farlink_wire::{
-    Addresses, ConnectionDirection, Encoder, Ip, IpEcn, NumberReference, Numbering, Packet,
-    Sighting, TcpOptions, TcpPacket, TransportPacket, UdpPacket,
+    Addresses, ConnectionDirection, DecodedPacket, Ip, IpEcn, NumberReference, Numbering,
+    PacketEncoder, PacketIdentity, TcpOptions, TcpPacket, TransportPacket, UdpPacket,
 };
 use proptest::prelude::*;
 use tcp::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
@@ -75,13 +75,13 @@ prop_compose! {
     }
 }
 
-fn packet() -> impl Strategy<Value = Packet> {
+fn packet() -> impl Strategy<Value = DecodedPacket> {
     let udp =
         (any::<(u16, u16)>(), data()).prop_map(|((source_port, destination_port), payload)| {
             TransportPacket::Udp(UdpPacket { source_port, destination_port, payload })
         });
     let body = prop_oneof![tcp_packet().prop_map(TransportPacket::Tcp), udp];
-    (ip(), body).prop_map(|(ip, body)| Packet { ip, body })
+    (ip(), body).prop_map(|(ip, body)| DecodedPacket { ip, body })
 }
 
 /// A segment as an endpoint might send it, in the middle of a long connection.
@@ -128,7 +128,7 @@ proptest! {
     #[test]
     fn packets_come_back_as_they_were(packet in packet()) {
         let bytes = packet.encode().unwrap();
-        prop_assert_eq!(Packet::parse(&bytes), Ok(packet));
+        prop_assert_eq!(DecodedPacket::parse(&bytes), Ok(packet));
     }
 
     #[test]
@@ -148,8 +148,8 @@ proptest! {
 
     #[test]
     fn segments_measure_what_links_charge_for_them(segment in segment()) {
-        let mut encoder = Encoder::new(Source::new(1, 0));
-        let seen = Sighting {
+        let mut encoder = PacketEncoder::new(RandomSource::new(1, 0));
+        let seen = PacketIdentity {
             serial: 0,
             from: "10.0.0.1:32768".parse().unwrap(),
             to: "10.1.0.1:443".parse().unwrap(),
@@ -159,8 +159,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_packet_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Packet::parse(&bytes);
-        let _ = Packet::parse_unsummed(&bytes);
+        let _ = DecodedPacket::parse(&bytes);
+        let _ = DecodedPacket::parse_unsummed(&bytes);
     }
 
     #[test]
@@ -175,10 +175,10 @@ proptest! {
             bytes[at] = byte;
         }
         bytes.truncate(bytes.len() - (cut / 20).min(bytes.len()));
-        let Ok(read) = Packet::parse_unsummed(&bytes) else { return Ok(()) };
+        let Ok(read) = DecodedPacket::parse_unsummed(&bytes) else { return Ok(()) };
         // Its options may have been packed more tightly than ours.
         let Ok(written) = read.encode() else { return Ok(()) };
-        prop_assert_eq!(Packet::parse(&written), Ok(read));
+        prop_assert_eq!(DecodedPacket::parse(&written), Ok(read));
     }
 
     #[test]
@@ -190,10 +190,10 @@ proptest! {
     ) {
         let addresses = Addresses::V4 { source, destination };
         let ip = Ip { addresses, identification: 7, hop_limit: 64, ecn: IpEcn::Ect0 };
-        let mut bytes = Packet { ip, body: TransportPacket::Tcp(packet) }.encode().unwrap();
+        let mut bytes = DecodedPacket { ip, body: TransportPacket::Tcp(packet) }.encode().unwrap();
         let bit = place.index(bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
-        prop_assert!(Packet::parse(&bytes).is_err());
+        prop_assert!(DecodedPacket::parse(&bytes).is_err());
     }
 }
 
@@ -215,9 +215,10 @@ fn a_kernel_s_packets_are_written_as_the_kernel_writes_them() {
     let packets = kernel_packets();
     assert!(packets.len() >= 8);
     for (name, mut bytes) in packets {
-        let packet = Packet::parse_unsummed(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let packet =
+            DecodedPacket::parse_unsummed(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut written = packet.encode().unwrap();
-        assert_eq!(Packet::parse(&written).unwrap(), packet, "{name}");
+        assert_eq!(DecodedPacket::parse(&written).unwrap(), packet, "{name}");
         let (header, at) = match (packet.ip.addresses, &packet.body) {
             (Addresses::V4 { .. }, TransportPacket::Tcp(_)) => (20, 16),
             (Addresses::V6 { .. }, TransportPacket::Tcp(_)) => (40, 16),
@@ -248,7 +249,7 @@ fn what_cannot_be_written_is_refused_by_name() {
     let udp = |len| {
         let payload = Bytes::from(vec![0; len]);
         let body = TransportPacket::Udp(UdpPacket { source_port: 1, destination_port: 2, payload });
-        Packet { ip: ip.clone(), body }
+        DecodedPacket { ip: ip.clone(), body }
     };
     assert_eq!(udp(65_507).encode().unwrap().len(), 65_535);
     for len in [65_508, 65_527, 65_528, 70_000] {
@@ -270,24 +271,25 @@ fn what_cannot_be_written_is_refused_by_name() {
         options,
         payload: Bytes::new().into(),
     };
-    let error = Packet { ip, body: TransportPacket::Tcp(tcp) }.encode().unwrap_err().to_string();
+    let error =
+        DecodedPacket { ip, body: TransportPacket::Tcp(tcp) }.encode().unwrap_err().to_string();
     assert_eq!(error, "the TCP options are too long: 48 bytes of at most 40");
 }
 
 #[test]
 fn a_packet_seen_twice_is_the_same_packet() {
-    let mut encoder = Encoder::new(Source::new(1, 0));
+    let mut encoder = PacketEncoder::new(RandomSource::new(1, 0));
     let ends: [SocketAddr; 2] =
         ["10.0.0.1:32768".parse().unwrap(), "10.1.0.1:443".parse().unwrap()];
-    let seen = |serial| Sighting { serial, from: ends[0], to: ends[1] };
+    let seen = |serial| PacketIdentity { serial, from: ends[0], to: ends[1] };
     let datagram = Bytes::from_static(b"datagram");
     let (first, second) = (encoder.udp(seen(0), &datagram), encoder.udp(seen(1), &datagram));
     assert_eq!(encoder.udp(seen(0), &datagram), first);
-    let identification = |bytes: &[u8]| Packet::parse(bytes).unwrap().ip.identification;
+    let identification = |bytes: &[u8]| DecodedPacket::parse(bytes).unwrap().ip.identification;
     assert_eq!(identification(&second), identification(&first).wrapping_add(1));
-    let from = Packet::parse(&first).unwrap().ip.addresses.source();
+    let from = DecodedPacket::parse(&first).unwrap().ip.addresses.source();
     assert_eq!(from, "10.0.0.1".parse::<IpAddr>().unwrap());
     // The same world gives the same bytes.
-    assert_eq!(Encoder::new(Source::new(1, 0)).udp(seen(0), &datagram), first);
-    assert_ne!(Encoder::new(Source::new(2, 0)).udp(seen(0), &datagram), first);
+    assert_eq!(PacketEncoder::new(RandomSource::new(1, 0)).udp(seen(0), &datagram), first);
+    assert_ne!(PacketEncoder::new(RandomSource::new(2, 0)).udp(seen(0), &datagram), first);
 }

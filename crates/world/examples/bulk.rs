@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chance::Source;
-use farlink_world::report::Report;
-use farlink_world::sim::{self, Plan};
+use chance::RandomSource;
+use farlink_world::report::WorldReport;
+use farlink_world::sim::{self, SimPlan};
 use farlink_world::{TcpListener, TcpStream, now};
 use net::Network;
 use rustix::time::{ClockId, clock_gettime};
@@ -78,8 +78,8 @@ fn simulate(
     config: &Arc<Config>,
     bytes: usize,
     seed: u64,
-) -> Result<(Duration, Report), String> {
-    let mut plan = Plan::new(Source::new(seed, 0));
+) -> Result<(Duration, WorldReport), String> {
+    let mut plan = SimPlan::new(RandomSource::new(seed, 0));
     plan.limit(Duration::from_secs(100_000));
     let addresses = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
     let [client, server] = addresses.map(|address| plan.node(address, Arc::clone(config)));

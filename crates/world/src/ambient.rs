@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use chance::Source;
+use chance::RandomSource;
 
 use crate::report::{Endpoint, Keeping};
 use crate::{ambient, sim};
@@ -23,7 +23,7 @@ pub(crate) enum WorldKind {
 /// State common to both worlds.
 pub(crate) struct SharedContext {
     /// Source of random streams.
-    pub(crate) source: Source,
+    pub(crate) source: RandomSource,
     /// Names and addresses, consulted before anything else.
     pub(crate) hosts: BTreeMap<String, IpAddr>,
     /// Amount of data kept of connections.
@@ -34,7 +34,7 @@ pub(crate) struct SharedContext {
 
 impl SharedContext {
     pub(crate) fn new(
-        source: Source,
+        source: RandomSource,
         hosts: BTreeMap<String, IpAddr>,
         keeping: Keeping,
     ) -> SharedContext {
@@ -102,7 +102,7 @@ impl Drop for Entered {
 
 /// The world's random stream for one purpose (`"loader/think"`), or its client's, if each has its own. The same name returns the same
 /// stream from its beginning: keep the stream, do not request it for each draw.
-pub fn stream(purpose: &str) -> chance::Stream {
+pub fn stream(purpose: &str) -> chance::RandomStream {
     let own = match ambient::kind() {
         WorldKind::Sim => sim::state::own_source(),
         WorldKind::Real | WorldKind::Outside => None,
@@ -111,7 +111,7 @@ pub fn stream(purpose: &str) -> chance::Stream {
 }
 
 /// The world's own stream, whichever client's task is running: for purposes whose name includes the client.
-pub(crate) fn of_world(purpose: &str) -> chance::Stream {
+pub(crate) fn of_world(purpose: &str) -> chance::RandomStream {
     ambient::with_common(|common| common.source.stream(purpose))
 }
 

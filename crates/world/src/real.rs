@@ -8,7 +8,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 
 use crate::ambient::{self, SharedContext, WorldKind};
 use crate::report::Keeping;
@@ -65,7 +65,7 @@ impl Drop for TeardownGuard {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Source of random streams.
-    pub source: Source,
+    pub source: RandomSource,
     /// Names and addresses.
     pub hosts: BTreeMap<String, IpAddr>,
     /// The zero of the world's clock, on `CLOCK_MONOTONIC`: processes with the same value share their time. None: the start of the world.
@@ -76,7 +76,7 @@ pub struct Config {
 
 impl Config {
     /// A world without names, with a clock that starts when it begins, and no records of its connections.
-    pub fn new(source: Source) -> Config {
+    pub fn new(source: RandomSource) -> Config {
         Config { source, hosts: BTreeMap::new(), began: None, recording: Recording::Nothing }
     }
 }

@@ -48,9 +48,9 @@ pub struct Endpoint {
     /// Its retransmissions, with times and causes. Unknown in the real world: always empty there.
     pub retransmits: Vec<tcp::Retransmit>,
     /// Its time series, if requested by the [plan](crate::sim::Plan::record_series) or the [configuration](crate::real::Recording).
-    pub series: Vec<tcp::Sample>,
+    pub series: Vec<tcp::SenderSample>,
     /// Data held above its socket, if the plan asked for series. Simulated world only.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldBytes>,
     /// Its qlog, if it is a QUIC connection and series are kept; otherwise empty.
     pub qlog: String,
 }
@@ -80,7 +80,7 @@ impl Endpoint {
 
 /// Bytes at each layer above a socket, at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldBytes {
     /// Time of the change.
     pub at: Time,
     /// Ready in the application and not handed down.
@@ -121,7 +121,7 @@ pub struct RadioReport {
 
 /// Report of events so far.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct WorldReport {
     /// Digest over (time, link, size) of every packet's arrival: equal digests, equal traces. None if time is not virtual: no
     /// two traces are equal then.
     pub digest: Option<u64>,

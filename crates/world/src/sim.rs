@@ -19,9 +19,9 @@ mod tcp_table;
 mod topology;
 mod udp_socket;
 
-pub use capture::{Content, Crossing, Sighting, report, take_sightings};
-pub use movement::{Arrival, HeldNotes, Movement, arrivals, movements};
-pub use plan::{LinkId, NodeId, Plan, RunError};
+pub use capture::{CaptureContent, CapturedPacket, InterfaceDirection, report, take_sightings};
+pub use movement::{HeldNotes, Movement, PacketArrival, arrivals, movements};
+pub use plan::{LinkId, NodeId, RunError, SimPlan};
 pub(crate) use state::forget_peers;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub(crate) use udp_socket::UdpSocket;

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
-use farlink_world::report::Report;
-use farlink_world::sim::{NodeId, Plan};
+use farlink_world::report::WorldReport;
+use farlink_world::sim::{NodeId, SimPlan};
 use farlink_world::{
     BatchSocket, EcnCodepoint, RecvMeta, TcpListener, TcpStream, Transmit, UdpSocket,
 };
@@ -40,9 +40,9 @@ async fn round_trip(server: SocketAddr, bytes: usize) -> bool {
 }
 
 /// A client, a server and a network between them.
-fn pair(network: &str, seed: u64) -> (Plan, NodeId, NodeId) {
+fn pair(network: &str, seed: u64) -> (SimPlan, NodeId, NodeId) {
     let network = Network::parse(network).unwrap();
-    let mut plan = Plan::new(Source::new(seed, 0));
+    let mut plan = SimPlan::new(RandomSource::new(seed, 0));
     let tcp = Arc::new(tcp::Config::default());
     let client = plan.node("10.0.0.1".parse().unwrap(), Arc::clone(&tcp));
     let server = plan.node("10.0.0.2".parse().unwrap(), tcp);
@@ -54,7 +54,7 @@ fn pair(network: &str, seed: u64) -> (Plan, NodeId, NodeId) {
     (plan, client, server)
 }
 
-fn simulated_echo(network: &str, seed: u64, bytes: usize) -> (bool, Report) {
+fn simulated_echo(network: &str, seed: u64, bytes: usize) -> (bool, WorldReport) {
     let (mut plan, client, server) = pair(network, seed);
     let address: SocketAddr = "10.0.0.2:7".parse().unwrap();
     plan.spawn(server, async move { echo(TcpListener::bind(address).unwrap()).await });
@@ -75,7 +75,7 @@ fn bytes_come_back_in_the_simulated_world() {
 
 #[test]
 fn bytes_come_back_in_the_real_world() {
-    let config = world::real::Config::new(Source::new(1, 0));
+    let config = world::real::Config::new(RandomSource::new(1, 0));
     let same = world::real::run(config, async {
         let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
@@ -206,7 +206,7 @@ fn batches_of_datagrams_arrive_one_by_one_with_their_marks() {
     });
     let simulated = plan.run(client, async move { batch(there, told.await.unwrap()).await });
     assert_eq!(simulated.unwrap(), expected);
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     let real = world::real::run(config, async {
         let receiver = BatchSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         batch(receiver.local_addr().unwrap(), receiver).await
@@ -216,7 +216,7 @@ fn batches_of_datagrams_arrive_one_by_one_with_their_marks() {
 
 #[test]
 fn a_port_is_shared_by_those_who_want_to() {
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     let shared = world::real::run(config, async {
         let any = "127.0.0.1:0".parse().unwrap();
         let first = BatchSocket::bind_shared(any).unwrap();
@@ -274,7 +274,7 @@ fn timeouts_end_what_takes_too_long() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_real_world_sleeps_for_less_than_a_millisecond() {
-    let config = world::real::Config::new(Source::new(1, 0));
+    let config = world::real::Config::new(RandomSource::new(1, 0));
     let spans = world::real::run(config, async {
         let mut spans = Vec::new();
         for _ in 0..40 {
@@ -325,7 +325,7 @@ fn a_port_that_ends_lets_in_who_has_knocked() {
     let expected = (b"hello".to_vec(), false);
     let (begin, begun) = oneshot::channel();
     let (end, ending) = oneshot::channel();
-    let config = world::real::Config::new(Source::new(1, 0));
+    let config = world::real::Config::new(RandomSource::new(1, 0));
     let real = world::real::run(config, async {
         let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
-use farlink_world::report::Report;
-use farlink_world::sim::{Content, Crossing, Plan, Sighting};
+use farlink_world::report::WorldReport;
+use farlink_world::sim::{CaptureContent, CapturedPacket, InterfaceDirection, SimPlan};
 use farlink_world::{TcpListener, TcpStream, UdpSocket};
 use net::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A client fetches 100 KB over a lossy network and sends a datagram.
-fn fetch(captured: bool) -> (Report, Vec<Sighting>) {
+fn fetch(captured: bool) -> (WorldReport, Vec<CapturedPacket>) {
     let network = Network::parse("rtt=40ms,down=10mbit,up=10mbit,loss=3%").unwrap();
-    let mut plan = Plan::new(Source::new(7, 0));
+    let mut plan = SimPlan::new(RandomSource::new(7, 0));
     let tcp = Arc::new(tcp::Config::default());
     let client = plan.node("10.0.0.1".parse().unwrap(), Arc::clone(&tcp));
     let server = plan.node("10.0.0.2".parse().unwrap(), tcp);
@@ -47,12 +47,14 @@ fn fetch(captured: bool) -> (Report, Vec<Sighting>) {
 fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
     let (report, sightings) = fetch(true);
     assert!(sightings.is_sorted_by_key(|seen| seen.at));
-    let mut left: BTreeMap<u64, &Sighting> = BTreeMap::new();
+    let mut left: BTreeMap<u64, &CapturedPacket> = BTreeMap::new();
     let mut reached = 0;
     for seen in &sightings {
         match seen.crossing {
-            Crossing::Left => assert!(left.insert(seen.serial, seen).is_none(), "{seen:?}"),
-            Crossing::Reached => {
+            InterfaceDirection::Left => {
+                assert!(left.insert(seen.serial, seen).is_none(), "{seen:?}")
+            }
+            InterfaceDirection::Reached => {
                 reached += 1;
                 let sent = left[&seen.serial];
                 assert!(sent.at < seen.at);
@@ -69,7 +71,7 @@ fn every_packet_is_seen_where_it_leaves_and_where_it_arrives() {
     assert_eq!((left.len() as u64, reached), (offered, delivered));
     assert!(report.drops.len() > 1, "the network is a lossy one");
     let last = sightings.last().unwrap();
-    assert!(matches!(&last.content, Content::Udp(data) if data == "datagram"), "{last:?}");
+    assert!(matches!(&last.content, CaptureContent::Udp(data) if data == "datagram"), "{last:?}");
 }
 
 #[test]

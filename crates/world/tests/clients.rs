@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
-use farlink_world::report::Report;
-use farlink_world::sim::Plan;
+use farlink_world::report::WorldReport;
+use farlink_world::sim::SimPlan;
 use farlink_world::{TcpListener, TcpStream};
 use net::{Network, RadioState};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,13 +18,13 @@ const SERVER: &str = "10.0.0.2:80";
 struct Shared {
     /// Completion time of each client.
     done: Vec<Duration>,
-    report: Report,
+    report: WorldReport,
 }
 
 /// Clients that request this many bytes each at the same time.
 fn ask_together(network: &str, bytes: &[usize]) -> Shared {
     let network = Network::parse(network).unwrap();
-    let mut plan = Plan::new(Source::new(1, 0));
+    let mut plan = SimPlan::new(RandomSource::new(1, 0));
     let address = |last: usize| -> IpAddr { format!("10.0.1.{last}").parse().unwrap() };
     let server_at: SocketAddr = SERVER.parse().unwrap();
     let server = plan.node(server_at.ip(), Arc::default());
@@ -32,7 +32,7 @@ fn ask_together(network: &str, bytes: &[usize]) -> Shared {
     let mut ends = Vec::new();
     for (number, bytes) in bytes.iter().copied().enumerate() {
         let client = plan.node(address(number), Arc::default());
-        plan.client(client, number as u32, Source::new(1, number as u64));
+        plan.client(client, number as u32, RandomSource::new(1, number as u64));
         plan.route(client, server, &[up]);
         plan.route(server, client, &[down]);
         if let Some(radio) = &network.radio {

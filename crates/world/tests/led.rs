@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
 use net::LinkConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use world::sim::Plan;
+use world::sim::SimPlan;
 use world::{TcpListener, TcpStream};
 
 async fn says(listener: TcpListener, word: &'static [u8]) {
@@ -27,7 +27,7 @@ async fn asked(at: SocketAddr) -> std::io::Result<(SocketAddr, Vec<u8>, Duration
 
 #[test]
 fn a_third_answers_in_the_other_s_name_on_the_ports_that_it_takes() {
-    let mut plan = Plan::new(Source::new(1, 0));
+    let mut plan = SimPlan::new(RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
     let mut node = |address: &str| plan.node(address.parse().unwrap(), Arc::clone(&tcp));
     let (client, other) = (node("10.0.0.1"), node("10.0.0.4"));

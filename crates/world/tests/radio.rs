@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
-use farlink_world::report::{Endpoint, Report};
-use farlink_world::sim::Plan;
+use farlink_world::report::{Endpoint, WorldReport};
+use farlink_world::sim::SimPlan;
 use farlink_world::{TcpListener, TcpStream};
 use net::{Network, RadioState};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,9 +22,9 @@ const UMTS: &str = "rtt=100ms,down=3600kbit,up=384kbit,queue=200pkt,radio=umts";
 struct Responses(Vec<[Duration; 3]>);
 
 /// A client sends requests to a server whose TCP is `server` over one connection, pausing before each.
-fn requests(network: &str, server: &str, rests: &[Duration]) -> (Responses, Report) {
+fn requests(network: &str, server: &str, rests: &[Duration]) -> (Responses, WorldReport) {
     let network = Network::parse(network).unwrap();
-    let mut plan = Plan::new(Source::new(1, 0));
+    let mut plan = SimPlan::new(RandomSource::new(1, 0));
     let client = plan.node("10.0.0.1".parse().unwrap(), Arc::default());
     let server_tcp = Arc::new(tcp::Config::parse(server).unwrap());
     let server = plan.node("10.0.0.2".parse().unwrap(), server_tcp);
@@ -70,13 +70,13 @@ async fn serve(address: SocketAddr) {
     }
 }
 
-fn server_end(report: &Report) -> &Endpoint {
+fn server_end(report: &WorldReport) -> &Endpoint {
     report.endpoints.iter().find(|end| !end.active).expect("the server accepted")
 }
 
 /// Retransmissions of the server from `since` on without a lost packet. The handshake has some, too: the first
 /// promotion outlasts the client's timeout.
-fn needless(report: &Report, since: Duration) -> usize {
+fn needless(report: &WorldReport, since: Duration) -> usize {
     assert!(report.drops.is_empty(), "nothing is lost");
     let sent_again = server_end(report).retransmits.iter();
     sent_again.filter(|sent| sent.at - units::Time::ZERO >= since).count()
@@ -107,7 +107,7 @@ fn a_pause_of_some_seconds_makes_an_old_server_send_again_what_was_not_lost() {
         let changes = &report.radios[0].transitions;
         let promoted = changes.iter().find(|change| change.to == RadioState::FachToDch);
         let cause = promoted.expect("a promotion from the shared channel").cause.unwrap();
-        assert_eq!(cause.way, net::Way::Down, "{pause}");
+        assert_eq!(cause.way, net::RadioDirection::Down, "{pause}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use farlink_world as world;
 use farlink_world::real::{self, Config, Recording, Sampling};
 use farlink_world::report::Endpoint;
@@ -14,7 +14,7 @@ const REQUEST: usize = 100;
 const RESPONSE: usize = 300_000;
 
 fn config(recording: Recording) -> Config {
-    Config { recording, ..Config::new(Source::new(1, 0)) }
+    Config { recording, ..Config::new(RandomSource::new(1, 0)) }
 }
 
 /// Answers each connection's request, then waits for the client to close.

@@ -9,11 +9,11 @@ use http_stack::Progress;
 use page::Kind;
 use units::Time;
 
-use super::load::Load;
-use crate::{Body, H3Discovery};
+use super::load::PageLoad;
+use crate::{BodyTiming, H3Discovery};
 
-pub(super) struct Arrival<'a> {
-    load: &'a Rc<Load>,
+pub(super) struct ResourceArrival<'a> {
+    load: &'a Rc<PageLoad>,
     object: usize,
     secure: bool,
     body_bytes: u64,
@@ -27,11 +27,11 @@ pub(super) struct Arrival<'a> {
     digest: Option<Box<blake3::Hasher>>,
 }
 
-impl<'a> Arrival<'a> {
-    pub(super) fn new(load: &'a Rc<Load>, object: usize, secure: bool) -> Arrival<'a> {
+impl<'a> ResourceArrival<'a> {
+    pub(super) fn new(load: &'a Rc<PageLoad>, object: usize, secure: bool) -> ResourceArrival<'a> {
         let now = world::now();
         let digest = load.session.browser.bodies.as_ref().map(|_| Box::default());
-        Arrival {
+        ResourceArrival {
             load,
             object,
             secure,
@@ -44,7 +44,7 @@ impl<'a> Arrival<'a> {
     }
 
     /// A cache hit: available at once, and processed like any other response.
-    pub(super) fn from_cache(load: &'a Rc<Load>, object: usize) -> Time {
+    pub(super) fn from_cache(load: &'a Rc<PageLoad>, object: usize) -> Time {
         let now = world::now();
         let spec = &load.plan.page.objects[object];
         load.timeline(object, |t| {
@@ -54,7 +54,8 @@ impl<'a> Arrival<'a> {
             t.sent = Some(now);
             t.head = Some(now);
         });
-        let mut arrival = Arrival { digest: None, ..Arrival::new(load, object, false) };
+        let mut arrival =
+            ResourceArrival { digest: None, ..ResourceArrival::new(load, object, false) };
         arrival.reveal_head(now);
         arrival.take(spec.body_bytes);
         let done = arrival.end();
@@ -86,7 +87,7 @@ impl<'a> Arrival<'a> {
 
     fn keep_digest(&self) {
         if let (Some(bodies), Some(digest)) = (&self.load.session.browser.bodies, &self.digest) {
-            bodies.keep(Body {
+            bodies.keep(BodyTiming {
                 visit: self.load.started,
                 object: self.object as u32,
                 bytes: self.body_bytes,
@@ -131,7 +132,7 @@ impl<'a> Arrival<'a> {
     }
 }
 
-impl Progress for Arrival<'_> {
+impl Progress for ResourceArrival<'_> {
     fn admitted(&mut self) {
         // Until now the connection had no stream for it: that counts as waiting for a connection.
         self.load.timeline(self.object, |t| t.assigned = Some(world::now()));

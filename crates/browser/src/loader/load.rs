@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http_stack::{Failure, Priority};
+use http_stack::{Priority, RequestError};
 use pac::Choice;
 use page::{Kind, Object};
 use record::ObjectRecord;
@@ -17,13 +17,13 @@ use tokio::sync::Notify;
 use units::Time;
 
 use super::Session;
-use super::arrival::Arrival;
-use crate::plan::{Arm, LoadPlan, Reveal, RoutedRequest};
+use super::arrival::ResourceArrival;
+use crate::plan::{HostStack, LoadPlan, Reveal, RoutedRequest};
 use crate::pool::{ConnectionNeeds, FoundConnection, PipelineSharing};
 use crate::throttle::{Throttle, ThrottledRequest};
 use crate::timeline::Timeline;
 
-pub(super) struct Load {
+pub(super) struct PageLoad {
     pub(super) session: Rc<Session>,
     pub(super) plan: Arc<LoadPlan>,
     pub(super) started: Time,
@@ -64,14 +64,14 @@ const ATTEMPTS: u32 = 3;
 
 /// State of the connection at the request: new or reused.
 #[derive(Clone, Copy)]
-enum Connection {
+enum ConnectionUse {
     Fresh,
     Used,
 }
 
-impl Load {
+impl PageLoad {
     /// Navigates: discovers the document now, or all of a transfer.
-    pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<Load> {
+    pub(super) fn start(session: Rc<Session>, plan: Arc<LoadPlan>) -> Rc<PageLoad> {
         let now = world::now();
         let page = &plan.page;
         let objects = page.objects.iter().map(|object| Progressing {
@@ -82,7 +82,7 @@ impl Load {
         });
         let mut stream = world::stream("loader/compute");
         let spread = session.browser.compute_spread;
-        let load = Rc::new(Load {
+        let load = Rc::new(PageLoad {
             cached: page.objects.iter().map(|o| session.cache.holds(&o.url)).collect(),
             objects: RefCell::new(objects.collect()),
             compute_factors: page.objects.iter().map(|_| 1.0 + spread * stream.normal()).collect(),
@@ -215,7 +215,7 @@ impl Load {
             return Err("its host is blocked".to_owned());
         }
         if self.cached[object] {
-            return Ok(Arrival::from_cache(self, object));
+            return Ok(ResourceArrival::from_cache(self, object));
         }
         let host = self.plan.page.host_of(spec).name.clone();
         let _pass = match &self.throttle {
@@ -228,7 +228,7 @@ impl Load {
         for attempt in 1.. {
             match self.attempt(object, &host).await? {
                 Ok(done) => return Ok(done),
-                Err((Failure::Unanswered(_), Connection::Used)) if attempt < ATTEMPTS => {
+                Err((RequestError::Unanswered(_), ConnectionUse::Used)) if attempt < ATTEMPTS => {
                     self.timeline(object, Timeline::start_over);
                 }
                 Err((failure, _)) => return Err(failure.to_string()),
@@ -242,7 +242,7 @@ impl Load {
         self: &Rc<Self>,
         object: usize,
         host: &str,
-    ) -> Result<Result<Time, (Failure, Connection)>, String> {
+    ) -> Result<Result<Time, (RequestError, ConnectionUse)>, String> {
         let spec = &self.plan.page.objects[object];
         let pool = &self.session.pool;
         let precedence = self.plan.precedences[object];
@@ -260,8 +260,9 @@ impl Load {
             t.connection = Some(lease.id);
             t.protocol = arm.protocol.name();
         });
-        let connection = if lease.opened.is_some() { Connection::Fresh } else { Connection::Used };
-        let mut arrival = Arrival::new(self, object, arm.security != Security::None);
+        let connection =
+            if lease.opened.is_some() { ConnectionUse::Fresh } else { ConnectionUse::Used };
+        let mut arrival = ResourceArrival::new(self, object, arm.security != Security::None);
         match lease.connection.fetch(request, precedence, &mut arrival).await {
             Ok(()) => {
                 let done = arrival.end();
@@ -379,7 +380,7 @@ fn sharing_mode(object: &Object) -> PipelineSharing {
 }
 
 /// Properties of a request that decide whether it is held back.
-fn ask(object: &Object, priority: Priority, arm: Arm) -> ThrottledRequest {
+fn ask(object: &Object, priority: Priority, arm: HostStack) -> ThrottledRequest {
     let (host, kind) = (object.host.0, object.kind);
     ThrottledRequest { host, kind, priority, is_told_priorities: arm.multiplexes() }
 }

@@ -14,13 +14,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http_stack::Priority;
-use http_stack::client::{Connection, Protocol};
+use http_stack::client::{ClientConnection, Protocol};
 use tls::Security;
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::{Lease, Origin, PipelineSharing, Pool};
+use super::{Lease, PipelineSharing, Pool, PoolOrigin};
 use crate::alternatives::H3Discovery;
-use crate::plan::Arm;
+use crate::plan::HostStack;
 
 /// Transport of a connection, below HTTP.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -29,18 +29,18 @@ pub(crate) enum Transport {
     Quic,
 }
 
-impl Origin {
+impl PoolOrigin {
     /// Group of the connections for requests to `host` by this arm. `request` is the request's number, by which a
     /// proxy's ports take turns.
-    pub(crate) fn of_request(host: &str, arm: Arm, request: usize) -> Origin {
+    pub(crate) fn of_request(host: &str, arm: HostStack, request: usize) -> PoolOrigin {
         // Over HTTP/1 each host has separate connections though all lead to the proxy.
         let host = if arm.multiplexes() { arm.peer(host) } else { host };
         let proxy = arm.proxy().map(|proxy| proxy.of_request(request));
-        Origin { proxy, ..Origin::new(host, arm) }
+        PoolOrigin { proxy, ..PoolOrigin::new(host, arm) }
     }
 
     /// Group of the connections to `host` by this arm.
-    pub(crate) fn new(host: &str, arm: Arm) -> Origin {
+    pub(crate) fn new(host: &str, arm: HostStack) -> PoolOrigin {
         let transport = match arm.protocol {
             Protocol::H3 => Transport::Quic,
             Protocol::H10 | Protocol::H1 | Protocol::H2 | Protocol::Spdy(_) => Transport::Tcp,
@@ -49,7 +49,7 @@ impl Origin {
         // A proxy that is asked for resources has one group for all of a host's ports, and with a multiplexing
         // protocol one for all hosts.
         let port = if arm.asks_proxy() { 0 } else { arm.port };
-        Origin { host: host.to_owned(), port, proxy: None, secure, transport }
+        PoolOrigin { host: host.to_owned(), port, proxy: None, secure, transport }
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct ConnectionNeeds {
 
 /// A connection for a request, and its arm.
 pub(crate) struct FoundConnection {
-    pub(crate) arm: Arm,
+    pub(crate) arm: HostStack,
     pub(crate) lease: Lease,
 }
 
@@ -81,17 +81,17 @@ impl Pool {
     pub(crate) async fn find(
         self: &Rc<Self>,
         host: &str,
-        arm: Arm,
+        arm: HostStack,
         needs: ConnectionNeeds,
     ) -> Result<FoundConnection, String> {
         let browser = &self.browser;
         if arm.protocol != Protocol::H3 || browser.discovery == H3Discovery::PriorKnowledge {
             return self.take(host, arm, needs).await;
         }
-        if self.has_session(&Origin::new(host, arm)) {
+        if self.has_session(&PoolOrigin::new(host, arm)) {
             return self.take(host, arm, needs).await;
         }
-        let over_tcp = Arm { protocol: Protocol::H2, ..arm };
+        let over_tcp = HostStack { protocol: Protocol::H2, ..arm };
         let asked = world::now();
         let is_offered = self.is_offered(host).await;
         let told = world::now();
@@ -124,7 +124,7 @@ impl Pool {
     async fn take(
         self: &Rc<Self>,
         host: &str,
-        arm: Arm,
+        arm: HostStack,
         needs: ConnectionNeeds,
     ) -> Result<FoundConnection, String> {
         let request = {
@@ -132,13 +132,13 @@ impl Pool {
             inner.dealt += 1;
             inner.dealt - 1
         };
-        let origin = Rc::new(Origin::of_request(host, arm, request));
+        let origin = Rc::new(PoolOrigin::of_request(host, arm, request));
         let lease = self.lease(&origin, arm, needs.priority, needs.sharing_mode).await?;
         Ok(FoundConnection { arm, lease })
     }
 
     /// Returns true if a shared connection is open.
-    fn has_session(&self, origin: &Origin) -> bool {
+    fn has_session(&self, origin: &PoolOrigin) -> bool {
         let inner = self.inner.borrow();
         let Some(group) = inner.groups.get(origin) else { return false };
         let joined = group.joined.as_ref().and_then(|host| inner.groups.get(host));
@@ -148,11 +148,11 @@ impl Pool {
     async fn race(
         self: &Rc<Self>,
         host: &str,
-        over_quic: Arm,
-        over_tcp: Arm,
+        over_quic: HostStack,
+        over_tcp: HostStack,
         needs: ConnectionNeeds,
     ) -> Result<FoundConnection, String> {
-        let head_start = match self.has_session(&Origin::new(host, over_tcp)) {
+        let head_start = match self.has_session(&PoolOrigin::new(host, over_tcp)) {
             true => Duration::ZERO,
             false => self.browser.alternatives.head_start(host),
         };
@@ -211,7 +211,7 @@ impl Pool {
     async fn try_quic(
         self: &Rc<Self>,
         host: &str,
-        over_quic: Arm,
+        over_quic: HostStack,
         needs: ConnectionNeeds,
     ) -> Result<FoundConnection, String> {
         let under_way = self.attempts.0.borrow().get(host).cloned();
@@ -230,7 +230,7 @@ impl Pool {
         let alternatives = &self.browser.alternatives;
         match &found {
             Ok(found) => {
-                if let Connection::H3(handle) = &found.lease.connection
+                if let ClientConnection::H3(handle) = &found.lease.connection
                     && let Some(rtt) = handle.rtt()
                 {
                     alternatives.note_success(host, rtt);

@@ -7,10 +7,10 @@ use http_stack::Priority;
 use tokio::sync::oneshot;
 use units::Time;
 
-use super::session::{IdleConnection, PipelineSharing, PipeliningSupport, SharedConnection};
-use super::{Lease, Origin};
+use super::session::{IdleSession, PipelineSharing, PipeliningSupport, SharedConnection};
+use super::{Lease, PoolOrigin};
 use crate::Policy;
-use crate::plan::Arm;
+use crate::plan::HostStack;
 use crate::policy::{Binding, IdleTimeouts};
 
 /// Position of a waiting request: by priority, then by arrival.
@@ -34,8 +34,8 @@ pub(super) enum ConnectionSupply {
     Nothing,
 }
 
-pub(super) struct Group {
-    pub(super) arm: Arm,
+pub(super) struct ConnectionGroup {
+    pub(super) arm: HostStack,
     /// Maximum number of connections.
     pub(super) limit: usize,
     binding: Binding,
@@ -47,7 +47,7 @@ pub(super) struct Group {
     /// Connections being opened.
     coming: BTreeSet<u32>,
     /// Idle connections of protocols with one request at a time, the most recently used last.
-    idle: Vec<IdleConnection>,
+    idle: Vec<IdleSession>,
     /// Connections shared by requests: multiplexed or pipelined.
     sessions: Vec<SharedConnection>,
     /// Pipelining support of the server.
@@ -61,17 +61,17 @@ pub(super) struct Group {
     /// True while a task watches idle connections.
     pub(super) is_watched: bool,
     /// Another host at the same address, whose connections are used instead.
-    pub(super) joined: Option<Rc<Origin>>,
+    pub(super) joined: Option<Rc<PoolOrigin>>,
 }
 
-impl Group {
-    pub(super) fn new(arm: Arm, policy: &Policy) -> Group {
+impl ConnectionGroup {
+    pub(super) fn new(arm: HostStack, policy: &Policy) -> ConnectionGroup {
         let limit = match arm.multiplexes() {
             // Each of a proxy's ports has a group.
             true => policy.multiplexed_per_host.div_ceil(arm.ports()),
             false => policy.connections_per_host,
         };
-        Group {
+        ConnectionGroup {
             arm,
             limit,
             binding: policy.binding,
@@ -143,7 +143,7 @@ impl Group {
         if let Some(lease) = self.lend(sharing_mode) {
             return ConnectionSupply::Ready(Box::new(lease));
         }
-        while let Some(IdleConnection { mut lease, .. }) = self.idle.pop() {
+        while let Some(IdleSession { mut lease, .. }) = self.idle.pop() {
             if lease.connection.is_reusable() {
                 return ConnectionSupply::Ready(Box::new(lease));
             }
@@ -247,7 +247,7 @@ impl Group {
                 Err(Err(_)) => unreachable!("a lease was sent"),
             }
         }
-        self.idle.push(IdleConnection::new(lease, now));
+        self.idle.push(IdleSession::new(lease, now));
     }
 
     /// Lends shared connections to waiting requests, as far as there is room.

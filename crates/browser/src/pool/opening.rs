@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use http_stack::client::{self, Connection, Opening, Protocol, Stage};
+use http_stack::client::{self, ClientConnection, ConnectStage, Opening, Protocol};
 use tls::Security;
 
-use super::group::{ConnectionSupply, Group};
-use super::{Inner, Lease, Origin, Pool, Used};
-use crate::plan::Arm;
+use super::group::{ConnectionGroup, ConnectionSupply};
+use super::{Lease, Pool, PoolOrigin, PoolState, Used};
+use crate::plan::HostStack;
 use crate::policy::Coalescing;
 use crate::timeline::ConnectionTimes;
 
@@ -17,7 +17,7 @@ impl Pool {
     pub(super) fn open_where_waiting(self: &Rc<Self>) {
         let mut waiting: Vec<_> = {
             let inner = self.inner.borrow();
-            let short = |(origin, group): (&Rc<Origin>, &Group)| {
+            let short = |(origin, group): (&Rc<PoolOrigin>, &ConnectionGroup)| {
                 Some((group.shortage()?, Rc::clone(origin)))
             };
             inner.groups.iter().filter_map(short).collect()
@@ -29,7 +29,7 @@ impl Pool {
     }
 
     /// Opens as many connections to `origin` as are wanted and allowed.
-    pub(super) fn open_more(self: &Rc<Self>, origin: &Rc<Origin>) {
+    pub(super) fn open_more(self: &Rc<Self>, origin: &Rc<PoolOrigin>) {
         loop {
             let (id, is_first) = {
                 let mut inner = self.inner.borrow_mut();
@@ -54,7 +54,7 @@ impl Pool {
     }
 
     /// Starts opening the connection `id`.
-    fn start(self: &Rc<Self>, origin: &Rc<Origin>, id: u32) {
+    fn start(self: &Rc<Self>, origin: &Rc<PoolOrigin>, id: u32) {
         let (pool, origin) = (Rc::clone(self), Rc::clone(origin));
         world::spawn(async move { pool.open(origin, id).await });
     }
@@ -66,7 +66,7 @@ impl Pool {
     /// Source: Chromium `net/socket/client_socket_pool_base.cc`, `Group::OnBackupJobTimerFired`: retried later if
     /// limits forbid it or the name is not resolved yet; not for QUIC. At this time it is not known yet if the
     /// protocol multiplexes, so the limit is that of HTTP/1.
-    fn back_up(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) {
+    fn back_up(self: &Rc<Self>, origin: &Rc<PoolOrigin>, first: u32) {
         let Some(patience) = self.browser.policy.backup_after() else { return };
         if self.inner.borrow_mut().group(origin).arm.protocol == Protocol::H3 {
             return;
@@ -83,7 +83,7 @@ impl Pool {
         });
     }
 
-    fn try_beside(self: &Rc<Self>, origin: &Rc<Origin>, first: u32) -> Beside {
+    fn try_beside(self: &Rc<Self>, origin: &Rc<PoolOrigin>, first: u32) -> Beside {
         let id = {
             let mut inner = self.inner.borrow_mut();
             if inner.has_reached(first) || !inner.group(origin).is_wanted(first) {
@@ -107,7 +107,7 @@ impl Pool {
     }
 
     /// Opens one connection and gives it to a waiting request.
-    async fn open(self: Rc<Self>, origin: Rc<Origin>, id: u32) {
+    async fn open(self: Rc<Self>, origin: Rc<PoolOrigin>, id: u32) {
         let arm = self.inner.borrow_mut().group(&origin).arm;
         let mut opened = ConnectionTimes { started: world::now(), ..ConnectionTimes::default() };
         let address = match origin.proxy {
@@ -150,19 +150,19 @@ impl Pool {
 
     async fn connect(
         &self,
-        origin: &Origin,
-        arm: Arm,
+        origin: &PoolOrigin,
+        arm: HostStack,
         address: SocketAddr,
         id: u32,
         opened: &mut ConnectionTimes,
-    ) -> Result<Connection, String> {
+    ) -> Result<ClientConnection, String> {
         let wanted = self.browser.wanted(&self.cache);
         let opening = self.browser.opening(address, &origin.host, arm);
         let opening = Opening { wanted, ..opening };
-        let mut stage = |stage: Stage| match stage {
-            Stage::Reached => self.inner.borrow_mut().used[id as usize].has_reached = true,
-            Stage::Connected => opened.connected = world::now(),
-            Stage::Secured => opened.secured = world::now(),
+        let mut stage = |stage: ConnectStage| match stage {
+            ConnectStage::Reached => self.inner.borrow_mut().used[id as usize].has_reached = true,
+            ConnectStage::Connected => opened.connected = world::now(),
+            ConnectStage::Secured => opened.secured = world::now(),
         };
         let connection = client::open(opening, &mut stage)
             .await
@@ -189,9 +189,9 @@ enum Beside {
     NotYet,
 }
 
-impl Inner {
+impl PoolState {
     /// Counts a connection as being opened.
-    fn begin(&mut self, origin: &Rc<Origin>) -> u32 {
+    fn begin(&mut self, origin: &Rc<PoolOrigin>) -> u32 {
         self.total += 1;
         let arm = self.group(origin).arm;
         let opened = ConnectionTimes { started: world::now(), ..ConnectionTimes::default() };
@@ -237,7 +237,13 @@ impl Inner {
 impl Pool {
     /// Makes `origin`, whose address has just become known, join a session there; returns true if there was one.
     /// The connection `id` is not needed then.
-    pub(super) fn join(&self, origin: &Rc<Origin>, id: u32, arm: Arm, at: SocketAddr) -> bool {
+    pub(super) fn join(
+        &self,
+        origin: &Rc<PoolOrigin>,
+        id: u32,
+        arm: HostStack,
+        at: SocketAddr,
+    ) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner.used[id as usize].address = Some(at);
         // All tunnels lead through the proxy's address, wherever they end.
@@ -266,9 +272,14 @@ impl Pool {
     }
 }
 
-impl Inner {
+impl PoolState {
     /// Another host with a session at this address, with the same protocol and security.
-    fn host_at(&self, origin: &Origin, arm: Arm, at: SocketAddr) -> Option<Rc<Origin>> {
+    fn host_at(
+        &self,
+        origin: &PoolOrigin,
+        arm: HostStack,
+        at: SocketAddr,
+    ) -> Option<Rc<PoolOrigin>> {
         let is_there = |id: u32| self.used[id as usize].address == Some(at);
         let hosts = self.groups.iter().filter(|(other, group)| {
             ***other != *origin
@@ -281,7 +292,7 @@ impl Inner {
 
     /// The group whose connections serve `origin`: its own, or that of the host that it has joined, as long as that
     /// has any connections.
-    pub(super) fn home(&mut self, origin: &Rc<Origin>) -> Rc<Origin> {
+    pub(super) fn home(&mut self, origin: &Rc<PoolOrigin>) -> Rc<PoolOrigin> {
         let Some(host) = self.group(origin).joined.clone() else { return Rc::clone(origin) };
         if self.group(&host).has_session() {
             return host;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use units::Time;
 
 use super::group::Waiter;
-use super::{Lease, Origin, Pool};
+use super::{Lease, Pool, PoolOrigin};
 use crate::policy::IdleTimeouts;
 
 /// Compatibility of a request with others on a pipelined connection.
@@ -76,17 +76,17 @@ impl SharedConnection {
 }
 
 /// An idle connection of a protocol with one request at a time.
-pub(super) struct IdleConnection {
+pub(super) struct IdleSession {
     pub(super) lease: Lease,
     since: Time,
     /// True if it has carried a request.
     is_used: bool,
 }
 
-impl IdleConnection {
-    pub(super) fn new(lease: Lease, now: Time) -> IdleConnection {
+impl IdleSession {
+    pub(super) fn new(lease: Lease, now: Time) -> IdleSession {
         let is_used = lease.opened.is_none();
-        IdleConnection { lease: Lease { opened: None, ..lease }, since: now, is_used }
+        IdleSession { lease: Lease { opened: None, ..lease }, since: now, is_used }
     }
 
     /// Time of its idle timeout.
@@ -99,7 +99,7 @@ impl IdleConnection {
 impl Pool {
     /// Starts a task that closes the connections to `origin` at their idle timeouts. The task does not keep the
     /// pool alive.
-    pub(super) fn watch_idle(self: &Rc<Self>, origin: &Rc<Origin>) {
+    pub(super) fn watch_idle(self: &Rc<Self>, origin: &Rc<PoolOrigin>) {
         {
             let mut inner = self.inner.borrow_mut();
             let group = inner.group(origin);
@@ -117,7 +117,7 @@ impl Pool {
     }
 
     /// Closes expired connections; returns the time of the next expiry.
-    fn close_expired(&self, origin: &Rc<Origin>) -> Option<Time> {
+    fn close_expired(&self, origin: &Rc<PoolOrigin>) -> Option<Time> {
         let mut inner = self.inner.borrow_mut();
         while let Some(lease) = inner.group(origin).take_expired(world::now()) {
             inner.lose(origin, lease.id);

@@ -9,16 +9,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
-use farlink_browser::{Arm, Browser, Cache, Device, LoadPlan, Policy, Session, Visited, Way};
+use chance::RandomSource;
+use farlink_browser::{
+    Browser, BrowserCache, Device, HostStack, LoadPlan, Policy, ProxyMode, Session, Visited,
+};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use net::Network;
 use page::Page;
 use proxy::origin::Meters;
-use proxy::{Listen, Origin, PushPolicy, Site, UdpPort, Workers, origin};
+use proxy::{Listen, OriginServer, PushPolicy, SiteReplies, UdpPort, WorkerPool, origin};
 use tls::Security;
-use world::sim::{NodeId, Plan};
+use world::sim::{NodeId, SimPlan};
 
 /// A time limit that no page of these tests reaches.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -50,27 +52,32 @@ pub fn ideal() -> Rc<Browser> {
     browser(Policy::named("chrome").unwrap(), device("zero"))
 }
 
-fn origin_of(page: &Page, host: usize) -> Rc<Origin> {
+fn origin_of(page: &Page, host: usize) -> Rc<OriginServer> {
     let factors = vec![1.0; page.objects.len()].into();
-    Rc::new(Origin::new(Arc::new(Site::new(page)), host, Workers::default(), factors))
+    Rc::new(OriginServer::new(
+        Arc::new(SiteReplies::new(page)),
+        host,
+        WorkerPool::default(),
+        factors,
+    ))
 }
 
 /// Loads `page` in the real world from origins on loopback, each at a port chosen by the kernel.
 pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visited {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let hosts: BTreeMap<_, _> = page.hosts.iter().map(|h| (h.name.clone(), loopback)).collect();
-    let config = world::real::Config { hosts, ..world::real::Config::new(Source::new(1, 0)) };
+    let config = world::real::Config { hosts, ..world::real::Config::new(RandomSource::new(1, 0)) };
     world::real::run(config, async {
         let mut arms = Vec::new();
         for host in 0..page.hosts.len() {
             let listener = world::TcpListener::bind(SocketAddr::new(loopback, 0)).unwrap();
             let port = listener.local_addr().unwrap().port();
-            arms.push(Arm {
+            arms.push(HostStack {
                 protocol,
                 pipelined: false,
                 security,
                 port,
-                way: Way::Direct,
+                way: ProxyMode::Direct,
                 blocked: false,
             });
             let handler = origin_of(page, host);
@@ -88,8 +95,8 @@ pub fn load_really(page: &Page, protocol: Protocol, security: Security) -> Visit
 /// A simulated world: a client and a page's hosts, all behind one link.
 pub struct Stage {
     pub page: Page,
-    pub arms: Vec<Arm>,
-    plan: Plan,
+    pub arms: Vec<HostStack>,
+    plan: SimPlan,
     client: NodeId,
     servers: Vec<NodeId>,
 }
@@ -98,7 +105,7 @@ impl Stage {
     /// A stage without listeners.
     pub fn new(page: &Page, network: &str, protocol: Protocol, security: Security) -> Stage {
         let network = Network::parse(network).unwrap();
-        let mut plan = Plan::new(Source::new(1, 0));
+        let mut plan = SimPlan::new(RandomSource::new(1, 0));
         let tcp = Arc::new(tcp::Config::default());
         let client = plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), Arc::clone(&tcp));
         let up = plan.link("up", network.up);
@@ -113,12 +120,12 @@ impl Stage {
         }
         let port = if security == Security::None { 80 } else { 443 };
         let arms = vec![
-            Arm {
+            HostStack {
                 protocol,
                 pipelined: false,
                 security,
                 port,
-                way: Way::Direct,
+                way: ProxyMode::Direct,
                 blocked: false
             };
             page.hosts.len()
@@ -164,8 +171,9 @@ impl Stage {
             let page = stage.page.clone();
             stage.plan.spawn(stage.servers[host], async move {
                 let factors = vec![1.0; page.objects.len()].into();
-                let site = Arc::new(Site::new(&page));
-                let origin = Origin::new(site, host, Workers::default(), factors).with_push(push);
+                let site = Arc::new(SiteReplies::new(&page));
+                let origin =
+                    OriginServer::new(site, host, WorkerPool::default(), factors).with_push(push);
                 let listener = world::TcpListener::bind(address).unwrap();
                 let acceptor = Acceptor::new(Security::Tls13);
                 origin::serve(listener, acceptor, Rc::new(origin)).await.unwrap();
@@ -199,7 +207,7 @@ impl Stage {
     pub fn visits(self, browser: Rc<Browser>, count: usize) -> Vec<Visited> {
         let plan = Arc::new(LoadPlan::new(Arc::new(self.page), self.arms));
         let tour = async move {
-            let cache = Rc::new(Cache::default());
+            let cache = Rc::new(BrowserCache::default());
             let mut visits = Vec::new();
             for _ in 0..count {
                 let session = Rc::new(Session::new(Rc::clone(&browser), Rc::clone(&cache)));

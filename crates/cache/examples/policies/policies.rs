@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use farlink_cache::{
-    CacheEntry, CacheKey, Date, EntryValue, ExchangeTimes, Limits, Lookup, Memory, Partition,
-    Policy, Request, Scheme, storable,
+    CacheEntry, CacheKey, CacheRequest, Date, EntryValue, ExchangeTimes, Lookup, Memory,
+    MemoryLimits, Partition, Scheme, StoragePolicy, storable,
 };
 use http::{Method, StatusCode};
 
@@ -409,7 +409,7 @@ const NOW: Date = Date::from_unix_secs(1_700_000_000);
 
 impl Ours {
     fn new(limit: u64) -> Ours {
-        Ours { memory: Memory::new(Limits { bytes: limit, entry_bytes: limit }, (1, 2)) }
+        Ours { memory: Memory::new(MemoryLimits { bytes: limit, entry_bytes: limit }, (1, 2)) }
     }
 
     /// Weight of an entry beside its body.
@@ -426,14 +426,14 @@ impl EvictionPolicy for Ours {
         let target = format!("/{object:08}");
         let key = CacheKey::new(Partition(0), Scheme::Http, "www.example.com", &target);
         let fields: &[(&str, &str)] = &[];
-        let request = Request::new(&Method::GET, fields);
+        let request = CacheRequest::new(&Method::GET, fields);
         if let Lookup::Hit(_) = self.memory.lookup(&key, &request, NOW) {
             return true;
         }
         let response = [("cache-control", "max-age=1000000")];
         let exchange = ExchangeTimes { sent: NOW, received: NOW };
         if let Ok(storable) =
-            storable(&request, StatusCode::OK, &response[..], exchange, &Policy::default())
+            storable(&request, StatusCode::OK, &response[..], exchange, &StoragePolicy::default())
         {
             // An object that is too large is refused, and then not held.
             let _refused = self

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use chance::{Source, Stream};
-use farlink_cache::{Date, ExchangeTimes, Policy, Request, storable};
+use chance::{RandomSource, RandomStream};
+use farlink_cache::{CacheRequest, Date, ExchangeTimes, StoragePolicy, storable};
 use http::{Method, StatusCode};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl Trace {
     /// Objects drawn by Zipf's law with exponent `alpha`, each independently; sizes log-normal with a median of 4 KiB and a mean of 12 KiB,
     /// as of a page's small objects, independent of popularity.
     pub fn zipf(alpha: f64, objects: usize, requests: usize, seed: u64) -> Trace {
-        let source = Source::new(seed, 0);
+        let source = RandomSource::new(seed, 0);
         let popularity = Zipf::new(alpha, objects);
         let mut draws = source.stream("trace/objects");
         let requests = (0..requests).map(|_| popularity.draw(&mut draws)).collect();
@@ -33,7 +33,7 @@ impl Trace {
     /// Like [`Trace::zipf`], but at regular intervals another tenth of the objects trades places with others in popularity, and every
     /// fifth request is for an object that is never requested again.
     pub fn drifting(alpha: f64, objects: usize, requests: usize, seed: u64) -> Trace {
-        let source = Source::new(seed, 0);
+        let source = RandomSource::new(seed, 0);
         let popularity = Zipf::new(alpha, objects);
         let (mut draws, mut swaps) = (source.stream("trace/objects"), source.stream("trace/drift"));
         let mut by_rank: Vec<u32> = (0..objects as u32).collect();
@@ -116,13 +116,13 @@ impl Zipf {
         Zipf { sums: sums.collect() }
     }
 
-    fn draw(&self, stream: &mut Stream) -> u32 {
+    fn draw(&self, stream: &mut RandomStream) -> u32 {
         let point = stream.unit() * self.sums.last().copied().unwrap_or_default();
         self.sums.partition_point(|sum| *sum <= point) as u32
     }
 }
 
-fn log_normal(count: usize, stream: &mut Stream) -> Vec<u64> {
+fn log_normal(count: usize, stream: &mut RandomStream) -> Vec<u64> {
     (0..count).map(|_| (4_096.0 * (1.5 * stream.normal()).exp()) as u64 + 1).collect()
 }
 
@@ -138,7 +138,7 @@ pub fn page_mix(folder: &Path, visits: usize, seed: u64) -> io::Result<Trace> {
         std::fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
     files.sort();
     let pages = files.iter().map(|file| Page::read(file)).collect::<io::Result<Vec<_>>>()?;
-    let source = Source::new(seed, 0);
+    let source = RandomSource::new(seed, 0);
     let (mut choice, mut holds) = (source.stream("pages/choice"), source.stream("pages/browser"));
     let popularity = Zipf::new(0.8, pages.len());
     let mut trace =
@@ -190,8 +190,14 @@ fn cacheable(entry: &Value) -> Option<(String, u64)> {
         .and_then(|(_, value)| Date::parse(value.as_bytes()))
         .unwrap_or(Date::from_unix_secs(1_700_000_000));
     let exchange = ExchangeTimes { sent: now, received: now };
-    storable(&Request::new(&method, &asked[..]), status, &fields[..], exchange, &Policy::default())
-        .ok()?;
+    storable(
+        &CacheRequest::new(&method, &asked[..]),
+        status,
+        &fields[..],
+        exchange,
+        &StoragePolicy::default(),
+    )
+    .ok()?;
     let size = ["_transferSize", "bodySize"]
         .iter()
         .filter_map(|name| response[*name].as_u64())

@@ -25,7 +25,7 @@ use crate::date::Date;
 use crate::entry::{CacheEntry, EntryValue};
 use crate::fields::FieldLines;
 use crate::key::{CacheKey, OwnedKey};
-use crate::request::Request;
+use crate::request::CacheRequest;
 use crate::status::ForwardReason;
 
 /// Maximum number of responses under one key: `Vary` must not let one resource fill a cache.
@@ -92,7 +92,7 @@ impl<V: EntryValue> Shard<V> {
         &mut self,
         hash: u64,
         key: &CacheKey<'_>,
-        request: &Request<'_, F>,
+        request: &CacheRequest<'_, F>,
     ) -> Result<Arc<CacheEntry<V>>, ForwardReason> {
         let (mut best, mut why) = (None, ForwardReason::UriMiss);
         for at in self.table.iter_hash(hash).copied() {
@@ -269,7 +269,7 @@ impl<V: EntryValue> Shard<V> {
 /// Rank of an entry's fit for a request: whole responses before parts, then the latest.
 fn fit<V: EntryValue, F: FieldLines + ?Sized>(
     entry: &CacheEntry<V>,
-    request: &Request<'_, F>,
+    request: &CacheRequest<'_, F>,
 ) -> Result<(bool, Date), ForwardReason> {
     if !entry.vary().matches(request.fields()) {
         return Err(ForwardReason::VaryMiss);

@@ -9,13 +9,13 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use browser::{Arm, LoadPlan, Way};
-use chance::Source;
-use farlink_chromium::{Chromium, Launch, Look, Running, Sandbox, Settings};
+use browser::{HostStack, LoadPlan, ProxyMode};
+use chance::RandomSource;
+use farlink_chromium::{Chromium, ChromiumSandbox, ChromiumSettings, Launch, Running, Viewport};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use page::{Browsable, Page};
-use proxy::{Site, VirtualHosts, Workers, origin};
+use proxy::{SiteReplies, VirtualHosts, WorkerPool, origin};
 use rustix::process::Pid;
 use tls::{Identity, Security};
 
@@ -47,13 +47,13 @@ impl Stage {
         let browsable = page::browsable(page).unwrap();
         let address = serve(&browsable, protocol);
         let Browsable { page, notes, .. } = browsable;
-        let arm = Arm {
+        let arm = HostStack {
             protocol,
             pipelined: false,
             security: Security::Tls13,
             // The port in the page's URLs; the browser is told the real one.
             port: 443,
-            way: Way::Direct,
+            way: ProxyMode::Direct,
             blocked: false,
         };
         let plan = LoadPlan::new(Arc::new(page.clone()), vec![arm; page.hosts.len()]);
@@ -63,10 +63,10 @@ impl Stage {
 
 fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
     let page = browsable.page.clone();
-    let site = Arc::new(Site::browsable(browsable));
+    let site = Arc::new(SiteReplies::browsable(browsable));
     let (bound, address) = mpsc::channel();
     thread::spawn(move || {
-        let config = world::real::Config::new(Source::new(1, 0));
+        let config = world::real::Config::new(RandomSource::new(1, 0));
         world::real::run(config, async {
             let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
             let listener = world::TcpListener::bind(loopback).unwrap();
@@ -77,8 +77,13 @@ fn serve(browsable: &Browsable, protocol: Protocol) -> SocketAddr {
                 ..tls::Settings::default()
             };
             let factors = vec![1.0; page.objects.len()].into();
-            let hosts =
-                VirtualHosts::new(&page, 0..page.hosts.len(), &site, Workers::default(), &factors);
+            let hosts = VirtualHosts::new(
+                &page,
+                0..page.hosts.len(),
+                &site,
+                WorkerPool::default(),
+                &factors,
+            );
             let acceptor = Acceptor::with_tls(Security::Tls13, &settings);
             origin::serve(listener, acceptor, Rc::new(hosts)).await.unwrap();
         })
@@ -100,7 +105,7 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         proxy: None,
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
         quic_hosts: Vec::new(),
-        sandbox: if root { Sandbox::None } else { Sandbox::Own },
+        sandbox: if root { ChromiumSandbox::None } else { ChromiumSandbox::Own },
         addresses: true,
     };
     let pid = scratch.0.join("pid");
@@ -146,9 +151,9 @@ pub fn recordings() -> Vec<PathBuf> {
 }
 
 /// Settings for a visit in the machine's own time.
-pub fn settings() -> Settings {
+pub fn settings() -> ChromiumSettings {
     let limit = Duration::from_secs(60);
-    Settings { began: Duration::ZERO, limit, slowdown: 1.0, look: Look::default() }
+    ChromiumSettings { began: Duration::ZERO, limit, slowdown: 1.0, look: Viewport::default() }
 }
 
 /// A directory that is removed when the test is over.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use page::{
-    After, BodySource, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
-    Provenance,
+    After, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
+    Provenance, SizeEstimate,
 };
 
 /// Objects by name, in the page's order.
@@ -29,7 +29,7 @@ impl Everything {
         let edges = waits.iter().map(|(parent, after, millis)| Edge {
             object: ObjectId(self.index(parent) as u32),
             after: *after,
-            compute: Estimate::measured(Duration::from_millis(*millis)),
+            compute: SizeEstimate::measured(Duration::from_millis(*millis)),
             provenance: Provenance::Measured,
         });
         let object = Object {
@@ -46,9 +46,9 @@ impl Everything {
             header_provenance: Provenance::Measured,
             body_bytes: 5_000 + self.names.len() as u64,
             body_source: BodySource::Specified,
-            think: Estimate::measured(Duration::from_millis(3)),
+            think: SizeEstimate::measured(Duration::from_millis(3)),
             waits_for: edges.collect(),
-            priority: Priority::Low,
+            priority: ObjectPriority::Low,
             blocks_load: true,
             blocks_render: false,
             cacheable: false,
@@ -63,12 +63,12 @@ impl Everything {
 /// and others.
 pub fn everything() -> Everything {
     use After::{Bytes, End, Head};
-    let hosts = ["www.everything.test", "cdn.everything.test"].map(|name| Host {
+    let hosts = ["www.everything.test", "cdn.everything.test"].map(|name| PageHost {
         name: name.to_owned(),
-        extra_rtt: Estimate::default(),
+        extra_rtt: SizeEstimate::default(),
         recorded_protocol: None,
         recorded_tls: true,
-        ..Host::default()
+        ..PageHost::default()
     });
     let page = Page {
         name: "everything".to_owned(),
@@ -85,7 +85,7 @@ pub fn everything() -> Everything {
     all.add("script", Kind::Script, 1, &[("document", Bytes(3_000), 0)]);
     all.add("tiny-script", Kind::Script, 0, &[("document", Bytes(4_000), 0)]).body_bytes = 20;
     let image = all.add("image?a=1&copy=2&x", Kind::Image, 0, &[("document", Bytes(5_000), 0)]);
-    (image.cacheable, image.priority) = (true, Priority::High);
+    (image.cacheable, image.priority) = (true, ObjectPriority::High);
     all.add("pixel", Kind::Image, 1, &[("document", Bytes(6_000), 0)]).body_bytes = 0;
     all.add("late", Kind::Image, 0, &[("document", End, 80)]);
     all.add("imported", Kind::Stylesheet, 1, &[("sheet", End, 0)]);

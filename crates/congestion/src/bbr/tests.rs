@@ -17,22 +17,22 @@ struct TestFlow {
     now: Time,
     delivered: u64,
     lost: u64,
-    phase: Phase,
+    phase: RecoveryPhase,
     app_limited: bool,
 }
 
 impl TestFlow {
     fn new(seed: u64) -> TestFlow {
-        let mut bbr = Bbr::new(chance::Source::new(seed, 0).stream("bbr"));
+        let mut bbr = Bbr::new(chance::RandomSource::new(seed, 0).stream("bbr"));
         let window = Window::new(10);
-        bbr.start(&window, &Start { now: Time::ZERO, rtt: Some(RTT), segment_bytes: 1448 });
+        bbr.start(&window, &InitialState { now: Time::ZERO, rtt: Some(RTT), segment_bytes: 1448 });
         TestFlow {
             bbr,
             window,
             now: Time::ZERO,
             delivered: 1,
             lost: 0,
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             app_limited: false,
         }
     }
@@ -156,10 +156,10 @@ fn a_round_of_recovery_conserves_packets_and_its_end_restores_the_window() {
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
     let before = flow.window.cwnd;
     assert_eq!(flow.bbr.on_congestion(&flow.window), flow.window.ssthresh);
-    flow.phase = Phase::Recovery;
+    flow.phase = RecoveryPhase::Recovery;
     flow.acknowledge(1, 3, 60, RTT);
     assert_eq!(flow.window.cwnd, 61, "what is in flight and what was delivered");
-    flow.phase = Phase::Open;
+    flow.phase = RecoveryPhase::Open;
     flow.acknowledge(1, 0, 60, RTT);
     assert!(flow.window.cwnd >= before, "{} after {before}", flow.window.cwnd);
 }
@@ -210,7 +210,7 @@ fn after_idleness_it_sends_at_the_estimate() {
     flow.rounds_until(|mode| matches!(mode, Mode::ProbeBw { .. }));
     flow.bbr.mode = Mode::ProbeBw { phase: 0, began: flow.now };
     let now = flow.now + RTT;
-    flow.bbr.on_resume(&mut flow.window, &Resume { now, idle: RTT, app_limited: true });
+    flow.bbr.on_resume(&mut flow.window, &CarefulResume { now, idle: RTT, app_limited: true });
     let expected = flow.bbr.bandwidth().bytes_per_sec(1448, Gain::UNIT);
     assert_eq!(flow.bbr.pacing_rate, expected);
     assert!(flow.bbr.idle_restart);
@@ -218,8 +218,8 @@ fn after_idleness_it_sends_at_the_estimate() {
 
 #[test]
 fn slow_paths_get_single_segments() {
-    let mut bbr = Bbr::new(chance::Source::new(1, 0).stream("bbr"));
+    let mut bbr = Bbr::new(chance::RandomSource::new(1, 0).stream("bbr"));
     let rtt = Some(Duration::from_secs(1));
-    bbr.start(&Window::new(10), &Start { now: Time::ZERO, rtt, segment_bytes: 1448 });
+    bbr.start(&Window::new(10), &InitialState { now: Time::ZERO, rtt, segment_bytes: 1448 });
     assert_eq!(bbr.pace().map(|pace| pace.least_burst), Some(1), "331 kbit/s");
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use farlink_emu::{Error, Side, Testbed};
+use farlink_emu::{AccessSide, Error, Testbed};
 use kernel::{TcpInfo, pin_congestion_control};
 use nix::time::{ClockId, clock_gettime};
 
@@ -37,15 +37,16 @@ pub struct Bulk {
 impl Bulk {
     /// Starts a flow from the server to the client.
     pub fn start(testbed: &Testbed) -> Result<Bulk, Error> {
-        let listener = testbed.namespace(Side::Server).run(|| {
-            let listener = TcpListener::bind((Side::Server.address(), PORT)).map_err(io)?;
+        let listener = testbed.namespace(AccessSide::Server).run(|| {
+            let listener = TcpListener::bind((AccessSide::Server.address(), PORT)).map_err(io)?;
             pin_congestion_control(&listener, "cubic")?;
             Ok(listener)
         })?;
         let (received, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (count, is_over) = (Arc::clone(&received), Arc::clone(&over));
-        testbed.namespace(Side::Client).spawn(move || {
-            let mut stream = TcpStream::connect((Side::Server.address(), PORT)).map_err(io)?;
+        testbed.namespace(AccessSide::Client).spawn(move || {
+            let mut stream =
+                TcpStream::connect((AccessSide::Server.address(), PORT)).map_err(io)?;
             let mut chunk = vec![0; CHUNK_BYTES];
             while !is_over.load(Ordering::Relaxed) {
                 let len = stream.read(&mut chunk).map_err(io)?;

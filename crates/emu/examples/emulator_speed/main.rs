@@ -14,8 +14,11 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chance::Source;
-use farlink_emu::{Account, Privilege, Setup, Side, Testbed, UnknownWireError, Wire, isolated};
+use chance::RandomSource;
+use farlink_emu::{
+    AccessSide, EmulationResult, Privilege, Testbed, TestbedConfig, UnknownWireError, Wire,
+    isolated,
+};
 
 use bulk::Bulk;
 use ping::{EchoSocket, Echoes, Pings};
@@ -115,7 +118,7 @@ fn testbed_time(wire: Wire) -> Result<Duration, String> {
 }
 
 fn testbed(wire: Wire) -> Result<Testbed, String> {
-    let setup = Setup { wire: Some(wire), ..Setup::default() };
+    let setup = TestbedConfig { wire: Some(wire), ..TestbedConfig::default() };
     Testbed::build(setup).map_err(|error| error.to_string())
 }
 
@@ -123,21 +126,22 @@ fn testbed(wire: Wire) -> Result<Testbed, String> {
 fn measure(setting: &Setting, wire: Wire, arguments: &Arguments) -> Result<String, String> {
     let failed = |error: farlink_emu::Error| error.to_string();
     let testbed = testbed(wire)?;
-    let socket = testbed.namespace(Side::Client).run(|| Ok(EchoSocket::open())).map_err(failed)?;
+    let socket =
+        testbed.namespace(AccessSide::Client).run(|| Ok(EchoSocket::open())).map_err(failed)?;
     let (topology, release) = setting.topology();
-    let emulator = testbed.emulator(topology, &Source::new(0, 0));
+    let emulator = testbed.emulator(topology, &RandomSource::new(0, 0));
     let emulator = emulator.map_err(failed)?.releasing(release).observed_by(Echoes::default());
     let control = emulator.control();
     let emulation = thread::spawn(move || emulator.run());
 
     let bulk = setting.has_flow.then(|| Bulk::start(&testbed)).transpose().map_err(failed)?;
     let span = arguments.span;
-    let pings = testbed.namespace(Side::Client).spawn(move || Ok(Pings::send(&socket, span)));
+    let pings = testbed.namespace(AccessSide::Client).spawn(move || Ok(Pings::send(&socket, span)));
     let pings = pings.map_err(failed)?;
     let flow = bulk.map(|bulk| bulk.measure(span));
     let pings = pings.join().map_err(|_| "the ping's thread panicked")?.map_err(failed)?;
     control.stop();
     let account = emulation.join().map_err(|_| "the emulator's thread panicked")?;
-    let Account { snapshot, observer, .. } = account.map_err(failed)?;
+    let EmulationResult { snapshot, observer, .. } = account.map_err(failed)?;
     Ok(settings::row(setting.name, wire, release, flow, &pings.errors(&observer), &snapshot))
 }

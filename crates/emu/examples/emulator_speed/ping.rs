@@ -5,7 +5,7 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use farlink_emu::{Observer, Side, Sighting};
+use farlink_emu::{AccessSide, ObservedPacket, Observer};
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn,
     recvmsg, sendto, setsockopt, socket, sockopt,
@@ -50,7 +50,7 @@ impl Pings {
         let mut rtts = BTreeMap::new();
         let mut sent = Vec::new();
         for seq in 0..(span.as_millis() / INTERVAL.as_millis()) as u16 {
-            let to = SockaddrIn::from(std::net::SocketAddrV4::new(Side::Server.address(), 0));
+            let to = SockaddrIn::from(std::net::SocketAddrV4::new(AccessSide::Server.address(), 0));
             sent.push(now());
             sendto(socket.as_raw_fd(), &request(seq), &to, MsgFlags::empty())
                 .expect("the server can be reached");
@@ -80,16 +80,16 @@ pub struct Echoes {
 }
 
 impl Observer for Echoes {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
-        if packet.from == Side::Client
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
+        if packet.from == AccessSide::Client
             && let Some(seq) = echo(packet, ECHO_REQUEST)
         {
             self.left.insert(seq, at);
         }
     }
 
-    fn delivered(&mut self, due: Time, _: Time, packet: &Sighting<'_>) {
-        if packet.from == Side::Server
+    fn delivered(&mut self, due: Time, _: Time, packet: &ObservedPacket<'_>) {
+        if packet.from == AccessSide::Server
             && let Some(seq) = echo(packet, ECHO_REPLY)
         {
             self.arrived.insert(seq, due);
@@ -98,7 +98,7 @@ impl Observer for Echoes {
 }
 
 /// The number of an echo of this kind.
-fn echo(packet: &Sighting<'_>, kind: u8) -> Option<u16> {
+fn echo(packet: &ObservedPacket<'_>, kind: u8) -> Option<u16> {
     // Most packets have another length: their bytes need not be put together.
     if packet.wire_bytes() as usize != IPV4_HEADER + ECHO_BYTES {
         return None;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farlink_emu::{Release, Snapshot, Topology, Wire};
+use farlink_emu::{EmulatedTopology, Release, Snapshot, Wire};
 use net::{LinkConfig, QueueLimit, Rate};
 use units::BitsPerSec;
 
@@ -64,7 +64,7 @@ pub const SETTINGS: [Setting; 6] = [
 
 impl Setting {
     /// The links, and the release of packets from them.
-    pub fn topology(&self) -> (Topology, Release) {
+    pub fn topology(&self) -> (EmulatedTopology, Release) {
         let delay = Duration::from_millis(self.delay_ms);
         let link = match self.mbit {
             None => LinkConfig::delay(delay),
@@ -73,7 +73,7 @@ impl Setting {
                 LinkConfig::new(rate, delay, QueueLimit::Packets(self.queue))
             }
         };
-        let topology = Topology::between(link.clone(), link);
+        let topology = EmulatedTopology::between(link.clone(), link);
         let release = self.release.unwrap_or_else(|| Release::suiting(&topology));
         (topology, release)
     }

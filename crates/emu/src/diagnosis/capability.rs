@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 
-use super::{AttemptError, Lack, first_line, in_child};
+use super::{AttemptError, MissingPrerequisite, first_line, in_child};
 use crate::namespace::Isolation;
 use crate::{Privilege, Wire, isolated, packet_socket, realtime, tap};
 
@@ -104,7 +104,7 @@ impl Capability {
     }
 
     /// Tries it.
-    pub(super) fn attempt(self) -> Result<String, Lack> {
+    pub(super) fn attempt(self) -> Result<String, MissingPrerequisite> {
         match self {
             Capability::Kernel => kernel(),
             Capability::UserNamespaces => user_namespaces(),
@@ -137,11 +137,11 @@ impl fmt::Display for Capability {
     }
 }
 
-fn kernel() -> Result<String, Lack> {
+fn kernel() -> Result<String, MissingPrerequisite> {
     let release = read("/proc/sys/kernel/osrelease");
     let (major, minor) = OLDEST_KERNEL;
     match version(&release) {
-        Some(version) if version < OLDEST_KERNEL => Err(Lack::new(
+        Some(version) if version < OLDEST_KERNEL => Err(MissingPrerequisite::new(
             format!("Linux {release} is older than {major}.{minor}"),
             "install a newer kernel",
         )),
@@ -155,7 +155,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-fn user_namespaces() -> Result<String, Lack> {
+fn user_namespaces() -> Result<String, MissingPrerequisite> {
     if Privilege::available() == Privilege::Root {
         return Ok("root needs none".into());
     }
@@ -165,25 +165,31 @@ fn user_namespaces() -> Result<String, Lack> {
 }
 
 /// The lack behind a failure to create a user namespace, from the switches that forbid it.
-fn forbidden(errno: Errno) -> Lack {
+fn forbidden(errno: Errno) -> MissingPrerequisite {
     let is = |path: &str, value: &str| read(path) == value;
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         let switch = "kernel.unprivileged_userns_clone";
-        return Lack::new(format!("{switch} is 0"), format!("sudo sysctl -w {switch}=1"));
+        return MissingPrerequisite::new(
+            format!("{switch} is 0"),
+            format!("sudo sysctl -w {switch}=1"),
+        );
     }
     if is("/proc/sys/user/max_user_namespaces", "0") || errno == Errno::ENOSPC {
         let switch = "user.max_user_namespaces";
         let value = read("/proc/sys/user/max_user_namespaces");
-        return Lack::new(
+        return MissingPrerequisite::new(
             format!("{switch} allows no more ({value})"),
             format!("sudo sysctl -w {switch}=15000"),
         );
     }
     if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
         let switch = "kernel.apparmor_restrict_unprivileged_userns";
-        return Lack::new(format!("{switch} is 1"), format!("sudo sysctl -w {switch}=0"));
+        return MissingPrerequisite::new(
+            format!("{switch} is 1"),
+            format!("sudo sysctl -w {switch}=0"),
+        );
     }
-    Lack::new(
+    MissingPrerequisite::new(
         format!("the kernel refused one ({errno})"),
         "run farlink as root; in a container, start that with --privileged, or with \
          --cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined \
@@ -191,12 +197,12 @@ fn forbidden(errno: Errno) -> Lack {
     )
 }
 
-fn namespaces() -> Result<String, Lack> {
+fn namespaces() -> Result<String, MissingPrerequisite> {
     let all = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
     let isolation = Isolation::new(Privilege::available(), all);
     match in_child(|| isolation.enter()) {
         Ok(()) => Ok("one of each".into()),
-        Err(Errno::ENOSPC) => Err(Lack::new(
+        Err(Errno::ENOSPC) => Err(MissingPrerequisite::new(
             "the limit of namespaces is reached",
             "sudo sysctl -w user.max_net_namespaces=15000 user.max_mnt_namespaces=15000 \
              user.max_pid_namespaces=15000",
@@ -205,23 +211,24 @@ fn namespaces() -> Result<String, Lack> {
     }
 }
 
-fn iproute2() -> Result<String, Lack> {
+fn iproute2() -> Result<String, MissingPrerequisite> {
     match first_line(Command::new("ip").arg("-Version")) {
         Ok(line) => Ok(line),
-        Err(AttemptError::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Lack::new("there is no `ip` on PATH", "sudo apt-get install iproute2"))
-        }
-        Err(AttemptError::NotStarted(error)) => {
-            Err(Lack::new(format!("`ip` cannot be run: {error}"), "sudo apt-get install iproute2"))
-        }
-        Err(AttemptError::Failed(line)) => Err(Lack::new(
+        Err(AttemptError::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound => Err(
+            MissingPrerequisite::new("there is no `ip` on PATH", "sudo apt-get install iproute2"),
+        ),
+        Err(AttemptError::NotStarted(error)) => Err(MissingPrerequisite::new(
+            format!("`ip` cannot be run: {error}"),
+            "sudo apt-get install iproute2",
+        )),
+        Err(AttemptError::Failed(line)) => Err(MissingPrerequisite::new(
             format!("`ip` fails: {line}"),
             "sudo apt-get install --reinstall iproute2",
         )),
     }
 }
 
-fn veth() -> Result<String, Lack> {
+fn veth() -> Result<String, MissingPrerequisite> {
     let mut command = Command::new("ip");
     command.args(["link", "add", "farlink0", "type", "veth", "peer", "name", "farlink1"]);
     match first_line(isolated(&mut command, Privilege::available())) {
@@ -232,14 +239,14 @@ fn veth() -> Result<String, Lack> {
 }
 
 /// The lack behind an error message of `ip` if the kernel has no veth.
-fn no_veth(complaint: &str) -> Lack {
-    Lack::new(
+fn no_veth(complaint: &str) -> MissingPrerequisite {
+    MissingPrerequisite::new(
         format!("`ip link add type veth` says: {complaint}"),
         "sudo modprobe veth (part of linux-modules-extra or kernel-modules-extra on some systems)",
     )
 }
 
-fn packet_sockets() -> Result<String, Lack> {
+fn packet_sockets() -> Result<String, MissingPrerequisite> {
     let isolation = Isolation::new(Privilege::available(), CloneFlags::CLONE_NEWNET);
     let tried = in_child(|| {
         isolation.enter()?;
@@ -247,17 +254,18 @@ fn packet_sockets() -> Result<String, Lack> {
     });
     match tried {
         Ok(()) => Ok("with offloads and time stamps".into()),
-        Err(Errno::EAFNOSUPPORT) => {
-            Err(Lack::new("the kernel has none (CONFIG_PACKET)", "sudo modprobe af_packet"))
-        }
-        Err(errno) => Err(Lack::new(
+        Err(Errno::EAFNOSUPPORT) => Err(MissingPrerequisite::new(
+            "the kernel has none (CONFIG_PACKET)",
+            "sudo modprobe af_packet",
+        )),
+        Err(errno) => Err(MissingPrerequisite::new(
             format!("the kernel refused one ({errno})"),
             "in a container, start it with --cap-add NET_RAW",
         )),
     }
 }
 
-fn tap_devices() -> Result<String, Lack> {
+fn tap_devices() -> Result<String, MissingPrerequisite> {
     let isolation = Isolation::new(Privilege::available(), CloneFlags::CLONE_NEWNET);
     let tried = in_child(|| {
         isolation.enter()?;
@@ -267,34 +275,35 @@ fn tap_devices() -> Result<String, Lack> {
 }
 
 /// The lack behind a failure to open /dev/net/tun.
-fn no_tap(errno: Errno) -> Lack {
+fn no_tap(errno: Errno) -> MissingPrerequisite {
     match errno {
-        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Lack::new(
+        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => MissingPrerequisite::new(
             "there is no /dev/net/tun",
             "sudo modprobe tun; in a container, start it with --device /dev/net/tun",
         ),
-        Errno::EACCES => {
-            Lack::new("/dev/net/tun may not be opened", "sudo chmod 0666 /dev/net/tun")
-        }
-        errno => Lack::new(
+        Errno::EACCES => MissingPrerequisite::new(
+            "/dev/net/tun may not be opened",
+            "sudo chmod 0666 /dev/net/tun",
+        ),
+        errno => MissingPrerequisite::new(
             format!("the kernel refused one ({errno})"),
             "in a container, start it with --device /dev/net/tun",
         ),
     }
 }
 
-fn real_time() -> Result<String, Lack> {
+fn real_time() -> Result<String, MissingPrerequisite> {
     in_child(|| if realtime::prioritise() { Ok(()) } else { Err(Errno::EPERM) })
         .map(|()| "SCHED_FIFO".into())
         .map_err(|_| {
-            Lack::new(
+            MissingPrerequisite::new(
                 "SCHED_FIFO is not allowed",
                 "run farlink as root, or add the line `* - rtprio 2` to /etc/security/limits.conf and log in again",
             )
         })
 }
 
-fn congestion_controls() -> Result<String, Lack> {
+fn congestion_controls() -> Result<String, MissingPrerequisite> {
     let available = read("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let missing: Vec<&str> = ["cubic", "bbr"]
         .into_iter()
@@ -304,17 +313,19 @@ fn congestion_controls() -> Result<String, Lack> {
         return Ok(available);
     }
     let modules: Vec<String> = missing.iter().map(|name| format!("tcp_{name}")).collect();
-    Err(Lack::new(
+    Err(MissingPrerequisite::new(
         format!("{} only, without {}", available, missing.join(", ")),
         format!("sudo modprobe -a {}", modules.join(" ")),
     ))
 }
 
-fn tcp_tracing() -> Result<String, Lack> {
+fn tcp_tracing() -> Result<String, MissingPrerequisite> {
     match in_child(open_tcp_probe) {
         Ok(()) => Ok("tcp_probe".into()),
-        Err(Errno::EPERM | Errno::EACCES) => Err(Lack::new("only root may", "run farlink as root")),
-        Err(errno) => Err(Lack::new(
+        Err(Errno::EPERM | Errno::EACCES) => {
+            Err(MissingPrerequisite::new("only root may", "run farlink as root"))
+        }
+        Err(errno) => Err(MissingPrerequisite::new(
             format!("the kernel offers no tcp_probe ({errno})"),
             "use a kernel with CONFIG_FTRACE",
         )),

@@ -15,8 +15,8 @@ use super::{
     RequestResponse, source,
 };
 use crate::{
-    Account, Error, Fate, Observer, Passage, Passages, Punctuality, Side, Sighting, Testbed,
-    TimingError, realtime,
+    AccessSide, EmulationResult, Error, Fate, ObservedPacket, Observer, Passage, Passages,
+    Punctuality, Testbed, TimingError, realtime,
 };
 
 const PORT: u16 = 8080;
@@ -57,7 +57,8 @@ pub fn measure(flow: &ComparedFlow) -> Result<KernelMeasurement, Error> {
         std::thread::spawn(move || emulator.observed_by((Passages::default(), states)).run());
     let outcome = join(client, "client").and_then(|()| join(server, "server"));
     control.stop();
-    let Account { snapshot, observer: (passages, states), .. } = join(emulation, "emulator")?;
+    let EmulationResult { snapshot, observer: (passages, states), .. } =
+        join(emulation, "emulator")?;
     outcome?;
     Ok(KernelMeasurement {
         trace: trace(&passages.0, &states.states),
@@ -72,8 +73,8 @@ fn join<T>(thread: JoinHandle<Result<T, Error>>, name: &'static str) -> Result<T
 }
 
 fn listen(testbed: &Testbed, congestion: Algorithm) -> Result<TcpListener, Error> {
-    testbed.namespace(Side::Server).run(move || {
-        let listener = TcpListener::bind((Side::Server.address(), PORT))
+    testbed.namespace(AccessSide::Server).run(move || {
+        let listener = TcpListener::bind((AccessSide::Server.address(), PORT))
             .map_err(Error::io("failed to listen"))?;
         pin_congestion_control(&listener, kernel_name(congestion))?;
         Ok(listener)
@@ -96,7 +97,7 @@ fn serve(
     exchanges: Vec<RequestResponse>,
     accepted: Arc<OnceLock<TcpStream>>,
 ) -> Result<JoinHandle<Result<(), Error>>, Error> {
-    testbed.namespace(Side::Server).spawn(move || {
+    testbed.namespace(AccessSide::Server).spawn(move || {
         realtime::prioritise();
         let answer = || {
             let (mut stream, _) = listener.accept()?;
@@ -124,10 +125,10 @@ fn browse(
     testbed: &Testbed,
     exchanges: Vec<RequestResponse>,
 ) -> Result<JoinHandle<Result<(), Error>>, Error> {
-    testbed.namespace(Side::Client).spawn(move || {
+    testbed.namespace(AccessSide::Client).spawn(move || {
         realtime::prioritise();
         let ask = || {
-            let mut stream = TcpStream::connect((Side::Server.address(), PORT))?;
+            let mut stream = TcpStream::connect((AccessSide::Server.address(), PORT))?;
             stream.set_read_timeout(Some(STALLED))?;
             let mut chunk = vec![0; CHUNK_BYTES];
             for exchange in &exchanges {
@@ -163,8 +164,8 @@ struct SenderStates {
 }
 
 impl Observer for SenderStates {
-    fn delivered(&mut self, _: Time, _: Time, packet: &Sighting<'_>) {
-        if packet.from == Side::Client
+    fn delivered(&mut self, _: Time, _: Time, packet: &ObservedPacket<'_>) {
+        if packet.from == AccessSide::Client
             && let Some(stream) = self.accepted.get()
             && let Ok(state) = sender_state(stream)
         {
@@ -200,7 +201,7 @@ impl TraceOrigin {
                 Some((passage.arrived, tcp))
             })
         };
-        let ((began, asked), (_, answered)) = (syn(Side::Client)?, syn(Side::Server)?);
+        let ((began, asked), (_, answered)) = (syn(AccessSide::Client)?, syn(AccessSide::Server)?);
         let scale = asked.window_scale.unwrap_or(0);
         Some(TraceOrigin { began, initial: answered.seq, scale })
     }
@@ -219,7 +220,7 @@ impl TraceOrigin {
             Fate::Delivered { due, .. } => Some(self.time(due)),
             Fate::Underway | Fate::Dropped(_) => None,
         };
-        (passage.from == Side::Server).then(|| DataPacket {
+        (passage.from == AccessSide::Server).then(|| DataPacket {
             at: self.time(passage.arrived),
             seq: self.number(tcp.seq),
             len: tcp.payload_bytes,

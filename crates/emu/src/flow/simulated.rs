@@ -146,7 +146,8 @@ impl Simulation {
         let Some(server) = &mut self.server else {
             let config = self.server_config.clone();
             let mut server = Connection::accept(config, self.now, &segment);
-            server.draw_from(self.now, chance::Source::new(self.seed, 0).stream("congestion"));
+            server
+                .draw_from(self.now, chance::RandomSource::new(self.seed, 0).stream("congestion"));
             self.server = Some(server);
             self.send_down();
             return;

@@ -59,7 +59,7 @@ impl TemporaryFiles {
 }
 
 /// Puts files of our own in place of those that configure name resolution.
-pub(super) fn set_names(names: &Names) -> Result<(), Error> {
+pub(super) fn set_names(names: &HostNames) -> Result<(), Error> {
     let hostname = nix::unistd::gethostname().unwrap_or_default();
     let hosts = names.hosts(&hostname.to_string_lossy());
     // A machine without this file has glibc's defaults, which it keeps.
@@ -93,14 +93,14 @@ fn replace(path: &str, text: &str) -> Result<(), Error> {
 
 /// Host names with their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct HostNames {
     entries: Vec<(String, IpAddr)>,
 }
 
-impl Names {
+impl HostNames {
     /// Adds a name; a name may have several addresses.
     #[must_use]
-    pub fn with(mut self, name: impl Into<String>, address: impl Into<IpAddr>) -> Names {
+    pub fn with(mut self, name: impl Into<String>, address: impl Into<IpAddr>) -> HostNames {
         self.entries.push((name.into(), address.into()));
         self
     }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn hosts_hold_the_machine_itself_and_what_was_added() {
-        let names = Names::default()
+        let names = HostNames::default()
             .with("server.farlink", Ipv4Addr::new(10, 0, 0, 2))
             .with("server.farlink", Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2));
         assert_eq!(

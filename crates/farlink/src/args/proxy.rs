@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
-use proxy::config::{Address, Network, Size};
+use proxy::config::{Address, ConfigNetwork, Size};
 
 #[derive(Args)]
 pub struct Proxy {
@@ -31,11 +31,11 @@ pub struct Proxy {
 
     /// Network of clients to serve: 10.0.0.0/8 (default: all, which requires a loopback listener; repeatable).
     #[arg(long, value_name = "NETWORK")]
-    pub allow: Vec<Network>,
+    pub allow: Vec<ConfigNetwork>,
 
     /// Private, loopback or similar network that clients may reach through the proxy (repeatable).
     #[arg(long, value_name = "NETWORK")]
-    pub reach: Vec<Network>,
+    pub reach: Vec<ConfigNetwork>,
 
     /// Reverse-proxy requests for HOST (default: any) to the origin at URL, which disables forward proxying:
     /// www.example.com=http://127.0.0.1:8000 (repeatable).

@@ -9,7 +9,7 @@ use validate::calibration::{self, CalibrationError};
 
 use super::{files, interrupt, output, refused, workers};
 use crate::args::Calibrate;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
 use crate::show::units::span;
 
@@ -19,12 +19,12 @@ const NAME: &str = "calibrated";
 /// The profile to compare with.
 const USUAL: &str = "desktop";
 
-pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
+pub fn run(args: &Calibrate) -> Result<ExitCode, CliError> {
     files::check_place(&args.output)?;
     let path = args.output.to_str().filter(|path| path.ends_with(".toml"));
     let Some(path) = path else {
         let message = format!("--output {}: device files end in .toml", args.output.display());
-        return Err(Failure::bad_input(message));
+        return Err(CliError::bad_input(message));
     };
     let worlds = super::worlds()?;
     let plan = calibration::plan(args.repetitions);
@@ -53,7 +53,7 @@ pub fn run(args: &Calibrate) -> Result<ExitCode, Failure> {
 type Results = [(JourneyPlan, JourneyResult)];
 
 /// Reports the fit: measured times beside those of the calibrated device and of the usual profile.
-fn tell(measured: &Results, fitted: &Results, usual: &Results) -> Result<(), Failure> {
+fn tell(measured: &Results, fitted: &Results, usual: &Results) -> Result<(), CliError> {
     let times = |results| calibration::page_load_times(results).map_err(failed);
     let (measured, fitted, usual) = (times(measured)?, times(fitted)?, times(usual)?);
     let mut table = Table::new(&["page", "protocol", "Chromium", "calibrated", USUAL]);
@@ -78,6 +78,6 @@ fn tell(measured: &Results, fitted: &Results, usual: &Results) -> Result<(), Fai
     Ok(())
 }
 
-fn failed(error: CalibrationError) -> Failure {
-    Failure::machine(error)
+fn failed(error: CalibrationError) -> CliError {
+    CliError::machine(error)
 }

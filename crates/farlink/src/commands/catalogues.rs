@@ -6,20 +6,20 @@ use page::{Page, catalogue};
 
 use super::output;
 use crate::args::{Networks, Pages};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::conditions::delay;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 use crate::show::units::bytes;
 
-pub fn pages(pages: &Pages) -> Result<ExitCode, Failure> {
+pub fn pages(pages: &Pages) -> Result<ExitCode, CliError> {
     match pages {
         Pages::List => list_pages()?,
-        Pages::Show { page, json: false } => output::print(page::Table(&open(page)?))?,
+        Pages::Show { page, json: false } => output::print(page::PageTable(&open(page)?))?,
         Pages::Show { page, json: true } => output::print(page::file::to_text(&open(page)?))?,
         Pages::Write { page, output } => {
             let written = page::write::write(&open(page)?, output, Existing::Keep)
-                .map_err(Failure::bad_input)?;
+                .map_err(CliError::bad_input)?;
             let (files, size) = (written.files, bytes(written.bytes as f64));
             output::line(format!("wrote {files} files, {size}, to {}", output.display()))?;
             for note in &written.notes {
@@ -30,11 +30,11 @@ pub fn pages(pages: &Pages) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn open(spec: &str) -> Result<Page, Failure> {
-    page::open(spec).map_err(Failure::bad_input)
+fn open(spec: &str) -> Result<Page, CliError> {
+    page::open(spec).map_err(CliError::bad_input)
 }
 
-fn list_pages() -> Result<(), Failure> {
+fn list_pages() -> Result<(), CliError> {
     let mut table = Table::new(&["page", "requests", "hosts", "bodies", "what it is"]);
     for entry in catalogue() {
         table.row([
@@ -55,7 +55,7 @@ fn list_pages() -> Result<(), Failure> {
 
 // `farlink networks`.
 
-pub fn networks(networks: &Networks) -> Result<ExitCode, Failure> {
+pub fn networks(networks: &Networks) -> Result<ExitCode, CliError> {
     match networks {
         Networks::List => list_networks()?,
         Networks::Show { network } => show_network(network)?,
@@ -63,7 +63,7 @@ pub fn networks(networks: &Networks) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn list_networks() -> Result<(), Failure> {
+fn list_networks() -> Result<(), CliError> {
     let mut table = Table::new(&["network", "down", "up", "RTT", "loss", "queue", "radio"]);
     for network in profiles().iter() {
         table.row([
@@ -88,8 +88,8 @@ fn list_networks() -> Result<(), Failure> {
     output::line("choice, and gives the source of the other numbers.")
 }
 
-fn show_network(text: &str) -> Result<(), Failure> {
-    let network = Network::parse(text).map_err(Failure::bad_input)?;
+fn show_network(text: &str) -> Result<(), CliError> {
+    let network = Network::parse(text).map_err(CliError::bad_input)?;
     output::line(&network.name)?;
     let mut table = Table::new(&["", "rate", "delay one way", "loss", "queue", "MTU"]);
     for (direction, link) in [("down", &network.down), ("up", &network.up)] {

@@ -7,21 +7,21 @@ use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style};
 use emu::Wire;
-use emu::diagnosis::{self, Lack, Outcome};
+use emu::diagnosis::{self, MissingPrerequisite, TrialOutcome};
 
 use super::output;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::terminal::wrapped;
 
 /// Result of one check.
 struct DoctorCheck {
     what: String,
-    outcome: Outcome,
+    outcome: TrialOutcome,
     /// Its purpose.
     purpose: String,
 }
 
-pub fn run() -> Result<ExitCode, Failure> {
+pub fn run() -> Result<ExitCode, CliError> {
     section("Simulation", &[simulation(), writable(), loopback()])?;
     let found = diagnosis::diagnose();
     let wire = super::wire()?.or_else(|| {
@@ -37,26 +37,28 @@ pub fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn section(title: &str, findings: &[DoctorCheck]) -> Result<(), Failure> {
+fn section(title: &str, findings: &[DoctorCheck]) -> Result<(), CliError> {
     output::line(title)?;
     findings.iter().try_for_each(DoctorCheck::tell)
 }
 
 impl DoctorCheck {
-    fn tell(&self) -> Result<(), Failure> {
+    fn tell(&self) -> Result<(), CliError> {
         let (word, color, detail) = match &self.outcome {
-            Outcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
-            Outcome::Missing(lack) => ("no", AnsiColor::Yellow, lack.why.clone()),
-            Outcome::Untried(needed) => ("no", AnsiColor::Yellow, format!("requires {needed}")),
+            TrialOutcome::Works(detail) => ("yes", AnsiColor::Green, detail.clone()),
+            TrialOutcome::Missing(lack) => ("no", AnsiColor::Yellow, lack.why.clone()),
+            TrialOutcome::Untried(needed) => {
+                ("no", AnsiColor::Yellow, format!("requires {needed}"))
+            }
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
         output::line(format!("{style}{word:>5}{style:#}  {}: {detail}", self.what))?;
         output::line(wrapped(&format!("       {}", self.purpose)))?;
         match &self.outcome {
-            Outcome::Missing(lack) => {
+            TrialOutcome::Missing(lack) => {
                 output::line(wrapped(&format!("       fix: {}", lack.remedy)))
             }
-            Outcome::Works(_) | Outcome::Untried(_) => Ok(()),
+            TrialOutcome::Works(_) | TrialOutcome::Untried(_) => Ok(()),
         }
     }
 }
@@ -65,7 +67,7 @@ fn simulation() -> DoctorCheck {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     DoctorCheck {
         what: "page loads".to_owned(),
-        outcome: Outcome::Works(format!("on {cores} cores")),
+        outcome: TrialOutcome::Works(format!("on {cores} cores")),
         purpose: "requires neither root nor a network".to_owned(),
     }
 }
@@ -78,7 +80,7 @@ fn writable() -> DoctorCheck {
     DoctorCheck {
         what: "write access here".to_owned(),
         outcome: match outcome {
-            Ok(()) => Outcome::Works("allowed".to_owned()),
+            Ok(()) => TrialOutcome::Works("allowed".to_owned()),
             Err(error) => missing(error, "run farlink in another directory, or use --store"),
         },
         purpose: "`run` stores results in ./farlink.sqlite by default (--store)".to_owned(),
@@ -90,7 +92,7 @@ fn loopback() -> DoctorCheck {
     DoctorCheck {
         what: "sockets on 127.0.0.1".to_owned(),
         outcome: match bound {
-            Ok(_) => Outcome::Works("allowed".to_owned()),
+            Ok(_) => TrialOutcome::Works("allowed".to_owned()),
             Err(error) => missing(error, "sudo ip link set lo up"),
         },
         purpose: "required by tests and benchmarks over real sockets, not by simulation".to_owned(),
@@ -115,7 +117,7 @@ fn emulation(wire: Option<Wire>) -> DoctorCheck {
     DoctorCheck {
         what: "emulated networks".to_owned(),
         outcome: match ran {
-            Ok(detail) => Outcome::Works(detail),
+            Ok(detail) => TrialOutcome::Works(detail),
             Err(said) => {
                 let why = said.lines().next().unwrap_or_default();
                 missing(why.trim_start_matches("error: "), "fix the failures above")
@@ -146,18 +148,18 @@ fn tshark() -> DoctorCheck {
 }
 
 /// The version that a program reports.
-fn version_of(program: &str, remedy: &str) -> Outcome {
+fn version_of(program: &str, remedy: &str) -> TrialOutcome {
     let version = || {
         let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
         let line = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
         output.status.success().then_some(line)
     };
     match version() {
-        Some(version) => Outcome::Works(version),
+        Some(version) => TrialOutcome::Works(version),
         None => missing(format!("no working `{program}` on PATH"), remedy),
     }
 }
 
-fn missing(why: impl ToString, remedy: &str) -> Outcome {
-    Outcome::Missing(Lack { why: why.to_string(), remedy: remedy.to_owned() })
+fn missing(why: impl ToString, remedy: &str) -> TrialOutcome {
+    TrialOutcome::Missing(MissingPrerequisite { why: why.to_string(), remedy: remedy.to_owned() })
 }

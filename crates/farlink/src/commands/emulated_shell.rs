@@ -29,12 +29,12 @@ use net::Network;
 use nix::poll::{PollFd, PollFlags, poll};
 
 use crate::args::Shell;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 use self::signals::{SandboxWatch, ShellSignals};
 
 /// Carries out `farlink shell`; returns the command's exit code.
-pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
+pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
     networks(args)?;
     check_command(&args.command)?;
     let signals = ShellSignals::take()?;
@@ -49,18 +49,18 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
 }
 
 /// The networks named on the command line.
-fn networks(args: &Shell) -> Result<Vec<Network>, Failure> {
+fn networks(args: &Shell) -> Result<Vec<Network>, CliError> {
     let parsed = args.network.iter().map(|text| Network::parse(text));
-    parsed.collect::<Result<_, _>>().map_err(Failure::bad_input)
+    parsed.collect::<Result<_, _>>().map_err(CliError::bad_input)
 }
 
 /// Starts the part inside and opens the requested ports.
-fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
+fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, CliError> {
     let wire = super::wire()?;
-    let sandbox = Sandbox::start(inside).map_err(|error| Failure::not_emulated(error, wire))?;
+    let sandbox = Sandbox::start(inside).map_err(|error| CliError::not_emulated(error, wire))?;
     for port in &args.host_loopback {
         // None is sent if something went wrong inside; the error is reported there.
-        let Some(listener) = receive_listener(sandbox.channel()).map_err(Failure::machine)? else {
+        let Some(listener) = receive_listener(sandbox.channel()).map_err(CliError::machine)? else {
             break;
         };
         relay_loopback(listener, port.host);
@@ -69,7 +69,7 @@ fn start(args: &Shell, inside: process::Command) -> Result<Sandbox, Failure> {
 }
 
 /// Waits for the command, which has our standard streams.
-fn await_end(mut watch: SandboxWatch) -> Result<u8, Failure> {
+fn await_end(mut watch: SandboxWatch) -> Result<u8, CliError> {
     loop {
         // Interrupted or not: events are handled below.
         let _ = poll(&mut [PollFd::new(watch.signals(), PollFlags::POLLIN)], watch.timeout());
@@ -86,11 +86,11 @@ fn code_of(status: ExitStatus) -> u8 {
 }
 
 /// Checks that the command can be run at all, before anything is set up.
-pub fn check_command(command: &[OsString]) -> Result<(), Failure> {
+pub fn check_command(command: &[OsString]) -> Result<(), CliError> {
     let Some(name) = command.first() else {
         return match io::stdin().is_terminal() && io::stdout().is_terminal() {
             true => Ok(()),
-            false => Err(Failure::bad_input(
+            false => Err(CliError::bad_input(
                 "a command is required unless standard input and output are a terminal",
             )
             .hint("farlink shell --network 4g -- COMMAND ...".to_owned())),
@@ -98,9 +98,9 @@ pub fn check_command(command: &[OsString]) -> Result<(), Failure> {
     };
     let shown = Path::new(name).display();
     match find(name) {
-        None => Err(Failure::not_found(format!("command not found: `{shown}`"))),
+        None => Err(CliError::not_found(format!("command not found: `{shown}`"))),
         Some(file) if is_executable(&file) => Ok(()),
-        Some(_) => Err(Failure::not_executable(format!("not executable: `{shown}`"))),
+        Some(_) => Err(CliError::not_executable(format!("not executable: `{shown}`"))),
     }
 }
 

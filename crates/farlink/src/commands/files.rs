@@ -4,18 +4,18 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Checks before anything is measured that a result can be written to `path`.
-pub fn check_place(path: &Path) -> Result<(), Failure> {
+pub fn check_place(path: &Path) -> Result<(), CliError> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
-        return Err(Failure::bad_input(format!("{} is a directory", path.display()))
+        return Err(CliError::bad_input(format!("{} is a directory", path.display()))
             .hint("name a file inside it".to_owned()));
     }
     if !folder.is_dir() {
         let (path, folder) = (path.display(), folder.display());
-        return Err(Failure::bad_input(format!(
+        return Err(CliError::bad_input(format!(
             "cannot write {path}: no such directory: {folder}"
         ))
         .hint(format!("mkdir -p {folder}")));
@@ -33,14 +33,14 @@ pub fn beside(path: &Path, which: &str) -> PathBuf {
 }
 
 /// Writes a file atomically, and reports it.
-pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), CliError> {
     write_quietly(path, contents)?;
     anstream::eprintln!("wrote {}", path.display());
     Ok(())
 }
 
 /// Writes a temporary file beside `path`, then renames it.
-pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), CliError> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);
@@ -55,10 +55,10 @@ pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), Failure> {
 }
 
 /// Creates a directory, unless it exists.
-pub fn make_folder(path: &Path) -> Result<(), Failure> {
+pub fn make_folder(path: &Path) -> Result<(), CliError> {
     fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::machine(format!("cannot write {}: {error}", path.display()))
+fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    CliError::machine(format!("cannot write {}: {error}", path.display()))
 }

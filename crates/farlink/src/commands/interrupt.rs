@@ -4,10 +4,10 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
 /// A flag that Ctrl-C raises.
-pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
+pub fn flag() -> Result<Arc<AtomicBool>, CliError> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
     ctrlc::set_handler(move || {
@@ -15,6 +15,6 @@ pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
             process::exit(ExitCode::Interrupted as i32);
         }
     })
-    .map_err(|error| Failure::machine(format!("cannot watch for Ctrl-C: {error}")))?;
+    .map_err(|error| CliError::machine(format!("cannot watch for Ctrl-C: {error}")))?;
     Ok(flag)
 }

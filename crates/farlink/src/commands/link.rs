@@ -5,19 +5,19 @@ use testbed::link_test::{self, Bulk, Direction, LinkTest, Loss, Ping, Speed};
 
 use super::output;
 use crate::args::{Link, LinkTestArgs};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::conditions::{delay, percent};
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
-pub fn run(link: &Link) -> Result<ExitCode, Failure> {
+pub fn run(link: &Link) -> Result<ExitCode, CliError> {
     match link {
         Link::Test(args) => test(args),
     }
 }
 
-fn test(args: &LinkTestArgs) -> Result<ExitCode, Failure> {
-    let network = Network::parse(&args.network).map_err(Failure::bad_input)?;
+fn test(args: &LinkTestArgs) -> Result<ExitCode, CliError> {
+    let network = Network::parse(&args.network).map_err(CliError::bad_input)?;
     let found = link_test::run(&network, args.seed);
     let rows = rows(&network, &found);
     let agrees = rows.iter().all(|row| row.agrees != Some(false));
@@ -106,7 +106,7 @@ fn loss(direction: &'static str, link: &LinkConfig, loss: &Loss) -> LinkTestRow 
     }
 }
 
-fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(), Failure> {
+fn show(network: &Network, found: &LinkTest, rows: &[LinkTestRow]) -> Result<(), CliError> {
     output::line(&network.name)?;
     let mut table = Table::new(&["", "configured", "delivered", ""]);
     for row in rows {

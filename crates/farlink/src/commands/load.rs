@@ -16,17 +16,17 @@ use store::{RunFacts, RunId, Store, VisitKey};
 use testbed::worlds::Worlds;
 
 use super::report::not_made;
-use super::watched::Watched;
+use super::watched::ObservedJourneys;
 use super::{files, har_text, interrupt, output, refused, stores, workers};
 use crate::args::Load;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::wrapped;
 use crate::show::units::counted;
 
 use self::traces::Traces;
 
-pub fn run(load: &Load) -> Result<ExitCode, Failure> {
+pub fn run(load: &Load) -> Result<ExitCode, CliError> {
     let traces = Traces::parse(load)?;
     let worlds = match traces.are_wanted() {
         true if traces.films() => super::worlds()?.filming(),
@@ -41,7 +41,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     check_blocked(load, &plan, &worlds)?;
     super::warn_of_pages(&plan, &worlds)?;
     if load.how.queue_sweep && load.how.settings.of("network").len() > 1 {
-        return Err(Failure::bad_input("--queue-sweep varies the queue of one network")
+        return Err(CliError::bad_input("--queue-sweep varies the queue of one network")
             .hint("use a single --network".to_owned()));
     }
     if let Some(path) = &load.har {
@@ -84,7 +84,7 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
     if let Some(path) = &load.har {
         write_hars(path, &arms, &worlds)?;
     }
-    let watched = Watched::new(&worlds);
+    let watched = ObservedJourneys::new(&worlds);
     traces.write(&arms, &watched)?;
     if let Some((path, kept)) = kept {
         kept.write(path, &arms, &watched)?;
@@ -100,8 +100,8 @@ pub fn run(load: &Load) -> Result<ExitCode, Failure> {
 }
 
 /// Rejects blocking a host that the page does not have: a typing error, which would silently block nothing.
-fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failure> {
-    let page = worlds.library().page_of(&plan.cells()[0]).map_err(Failure::bad_input)?;
+fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), CliError> {
+    let page = worlds.library().page_of(&plan.cells()[0]).map_err(CliError::bad_input)?;
     let hosts = || page.hosts.iter().map(|host| host.name.as_str());
     let blocked = load.how.settings.of("client.block");
     let mut blocked = blocked.iter().flat_map(|hosts| hosts.split(',')).map(str::trim);
@@ -113,15 +113,15 @@ fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), Failur
                 None => format!("`farlink pages show {}` lists its hosts", load.page),
             };
             let message = format!("--block {unknown}: the page has no such host");
-            Err(Failure::bad_input(message).hint(hint))
+            Err(CliError::bad_input(message).hint(hint))
         }
     }
 }
 
 /// The plan: the product of all settings with several values.
-pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, Failure> {
+pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, CliError> {
     if load.seed >= 1 << 63 {
-        return Err(Failure::bad_input(format!("--seed {} is too large", load.seed))
+        return Err(CliError::bad_input(format!("--seed {} is too large", load.seed))
             .hint("the maximum is 9223372036854775807".to_owned()));
     }
     let axes = axes(load);
@@ -144,7 +144,7 @@ fn axes(load: &Load) -> Vec<Axis> {
 }
 
 /// The error of a grid, attributed to the option that it comes from.
-fn refusal(axes: &[Axis], error: GridError) -> Failure {
+fn refusal(axes: &[Axis], error: GridError) -> CliError {
     let GridError { axis, value, fault } = error;
     let Axis { key, values } = &axes[axis];
     let option = setting(key).and_then(|setting| setting.option);
@@ -155,26 +155,26 @@ fn refusal(axes: &[Axis], error: GridError) -> Failure {
     };
     match fault {
         GridFault::Refused(refusal) => {
-            Failure::bad_input(named(&refusal.message)).hint(refusal.hint)
+            CliError::bad_input(named(&refusal.message)).hint(refusal.hint)
         }
-        GridFault::Twice => Failure::bad_input(named("the same value is given twice"))
+        GridFault::Twice => CliError::bad_input(named("the same value is given twice"))
             .hint("list each value once; -n sets the number of loads".to_owned()),
-        GridFault::Empty => Failure::bad_input(named("no value is given")),
+        GridFault::Empty => CliError::bad_input(named("no value is given")),
         GridFault::TooLarge(cells) => {
-            Failure::bad_input(named(&format!("too many combinations: {cells}")))
+            CliError::bad_input(named(&format!("too many combinations: {cells}")))
         }
     }
 }
 
 /// Writes the median visit of each arm; an arm without a successful load has none.
-pub fn write_hars(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
+pub fn write_hars(path: &Path, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError> {
     for arm in arms {
         let Some(load) = arm.median_load() else { continue };
         let path = if arms.len() == 1 { path.to_owned() } else { files::beside(path, arm.label()) };
         let page = worlds
             .library()
             .visited(arm.scenario(), load.visit.record.page.as_deref())
-            .map_err(Failure::bad_input)?;
+            .map_err(CliError::bad_input)?;
         let visit = HarVisit {
             record: &load.visit.record,
             scenario: Some(arm.scenario()),
@@ -198,7 +198,7 @@ impl TransientRun {
         plan: &Plan,
         facts: &RunFacts,
         results: &[(JourneyPlan, JourneyResult)],
-    ) -> Result<TransientRun, Failure> {
+    ) -> Result<TransientRun, CliError> {
         let mut store = Store::in_memory().map_err(stores::failed)?;
         let run = store.begin_run(plan, facts).map_err(stores::failed)?;
         for (journey, result) in results {
@@ -209,7 +209,12 @@ impl TransientRun {
     }
 
     /// Writes the report with the waterfall of each arm's median load.
-    pub fn write(&self, path: &Path, arms: &[Arm], watched: &Watched<'_>) -> Result<(), Failure> {
+    pub fn write(
+        &self,
+        path: &Path,
+        arms: &[Arm],
+        watched: &ObservedJourneys<'_>,
+    ) -> Result<(), CliError> {
         let medians = arms.iter().filter_map(|arm| arm.median_load().or(arm.loads().first()));
         let keys = medians.map(|load| VisitKey {
             run: self.run,

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anstream::eprintln;
-use proxy::config::{self, ConfigError, File, Settings, Trust};
-use proxy::fields::Via;
-use proxy::serve::{Control, Phase};
+use proxy::config::{self, ConfigError, File, ProxyConfig, Trust};
+use proxy::fields::ViaPseudonym;
+use proxy::serve::{PhaseSender, WorkerPhase};
 use tls::{Authorities, PublicClient};
 
 use self::stores::CacheStores;
@@ -21,9 +21,9 @@ use self::workers::ListenPorts;
 use self::workers::Workers;
 use super::{cores, output};
 use crate::args::Proxy;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
-pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
+pub fn run(args: &Proxy) -> Result<ExitCode, CliError> {
     if let Some(name) = &args.hash_password {
         return credentials::hash_password(name);
     }
@@ -33,7 +33,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.new_ca {
         return credentials::make_authority(folder, since_1970());
     }
-    let pseudonym = Via::random_pseudonym();
+    let pseudonym = ViaPseudonym::random_pseudonym();
     let started = ProxyStart { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
     workers::raise_descriptors();
@@ -43,7 +43,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, Failure> {
     let stores = Arc::new(Mutex::new(CacheStores::new(started.start)));
     let first = phase(settings.clone(), started.start, &stores)?;
     let mut log = settings.log.as_ref().map(log::start).transpose()?;
-    let (control, orders) = Control::new(first);
+    let (control, orders) = PhaseSender::new(first);
     let count = worker_count(args, &settings);
     let workers = Workers::start(count, &orders, log.as_ref(), &settings, started.start)?
         .with_log(log.as_mut().and_then(|log| log.writer.take()));
@@ -84,7 +84,7 @@ struct ProxyStart<'a> {
 }
 
 impl ProxyStart<'_> {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<ProxyConfig, CliError> {
         let Proxy { config, listen, allow, reach, reverse, cache, admin, log, .. } = self.args;
         if let Some(path) = config {
             return config::load(path, &self.pseudonym).map_err(refused);
@@ -104,7 +104,7 @@ impl ProxyStart<'_> {
                 _ => (None, text.as_str()),
             };
             let added = file.reverse(host, url);
-            added.map_err(|error| Failure::bad_input(format!("--reverse {text}: {error}")))?;
+            added.map_err(|error| CliError::bad_input(format!("--reverse {text}: {error}")))?;
         }
         config::resolve(file, &self.pseudonym).map_err(refused)
     }
@@ -112,18 +112,18 @@ impl ProxyStart<'_> {
 
 /// The proxy's task under `settings`.
 fn phase(
-    settings: Settings,
+    settings: ProxyConfig,
     start: Duration,
     stores: &Mutex<CacheStores>,
-) -> Result<Phase, Failure> {
+) -> Result<WorkerPhase, CliError> {
     credentials::check_validity(&settings, since_1970())?;
     let tls = client(&settings.trust, start)?;
     let store = stores.lock().unwrap_or_else(PoisonError::into_inner).of(&settings)?;
-    Ok(Phase::Serve { settings: Arc::new(settings), tls, store })
+    Ok(WorkerPhase::Serve { settings: Arc::new(settings), tls, store })
 }
 
 /// Number of worker threads. Limits are the proxy's; each thread has its share of them.
-fn worker_count(args: &Proxy, settings: &Settings) -> usize {
+fn worker_count(args: &Proxy, settings: &ProxyConfig) -> usize {
     let wanted = args.workers.or(settings.workers).map_or_else(cores, std::num::NonZero::get);
     let count = wanted.min(settings.upstream.most_shares());
     if count < wanted {
@@ -135,7 +135,7 @@ fn worker_count(args: &Proxy, settings: &Settings) -> usize {
 }
 
 /// Rejects limits that the running workers cannot share.
-fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
+fn shares(settings: &ProxyConfig, workers: usize) -> Result<(), CliError> {
     let most = settings.upstream.most_shares();
     if workers <= most {
         return Ok(());
@@ -143,11 +143,11 @@ fn shares(settings: &Settings, workers: usize) -> Result<(), Failure> {
     let message =
         format!("upstream.connections_per_origin = {most} is less than the {workers} workers");
     let hint = "increase upstream.connections_per_origin, or restart the proxy";
-    Err(Failure::bad_input(message).hint(hint.to_owned()))
+    Err(CliError::bad_input(message).hint(hint.to_owned()))
 }
 
 /// The client of origins over TLS.
-fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
+fn client(trust: &Trust, start: Duration) -> Result<PublicClient, CliError> {
     let authorities = match trust {
         // A machine without authorities can still forward whatever needs none.
         Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {
@@ -156,7 +156,7 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
         })),
         Trust::File(path) => {
             let text = std::fs::read(path).map_err(|error| {
-                Failure::bad_input(format!(
+                CliError::bad_input(format!(
                     "upstream.trust: cannot read {}: {error}",
                     path.display()
                 ))
@@ -165,10 +165,10 @@ fn client(trust: &Trust, start: Duration) -> Result<PublicClient, Failure> {
         }
     };
     let client = authorities.and_then(|authorities| PublicClient::new(&authorities, start));
-    client.map_err(|error| Failure::bad_input(format!("upstream.trust: {error}")))
+    client.map_err(|error| CliError::bad_input(format!("upstream.trust: {error}")))
 }
 
-fn check(path: &Path) -> Result<ExitCode, Failure> {
+fn check(path: &Path) -> Result<ExitCode, CliError> {
     let settings = config::load(path, "farlink").map_err(refused)?;
     client(&settings.trust, since_1970())?;
     credentials::check_validity(&settings, since_1970())?;
@@ -214,9 +214,9 @@ fn check(path: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Success)
 }
 
-fn refused(error: ConfigError) -> Failure {
+fn refused(error: ConfigError) -> CliError {
     let remedy = error.remedy.clone();
-    Failure::bad_input(error).hint(remedy)
+    CliError::bad_input(error).hint(remedy)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a proxy in production has the machine's date")]

@@ -9,12 +9,12 @@ use scenario::settings::{Lists, SETTINGS, Setting, ValueKind};
 
 use super::output;
 use crate::args::{Cli, Document};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
 /// Columns at which help is wrapped.
 const WIDTH: usize = 100;
 
-pub fn run(document: Document) -> Result<ExitCode, Failure> {
+pub fn run(document: Document) -> Result<ExitCode, CliError> {
     output::print(match document {
         Document::Cli => cli(),
         Document::ExitCodes => exit_codes(),

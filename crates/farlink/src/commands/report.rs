@@ -8,14 +8,14 @@ use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use store::har_export::HarVisit;
 use store::{RunId, RunState, Store, StoreError, VisitKey, VisitRow};
 
-use super::watched::Watched;
+use super::watched::ObservedJourneys;
 use super::{files, output, shell, stores};
 use crate::args::Report;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::terminal::wrapped;
 use crate::show::{answer, arms};
 
-pub fn run(args: &Report) -> Result<ExitCode, Failure> {
+pub fn run(args: &Report) -> Result<ExitCode, CliError> {
     let store = stores::open(&args.store)?;
     let run = choose(&store, &args.store, args.run)?;
     let Report { csv, parquet, windows, .. } = args;
@@ -26,27 +26,27 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
     warn_if_partial(&store, run)?;
     let visits = visits(&store, run, &args.visit)?;
     let worlds = super::worlds()?;
-    let watched = Watched::new(&worlds);
+    let watched = ObservedJourneys::new(&worlds);
     let observe = |scenario: &_, seed| watched.observe(scenario, seed);
     let html = report::html(&store, run, &visits, &observe).map_err(not_made)?;
     files::write_whole(&args.output, html.as_bytes())?;
     if let Some(path) = &args.csv {
         let mut csv = Vec::new();
-        store::csv_export::write_visits(&store, run, &mut csv).map_err(Failure::machine)?;
+        store::csv_export::write_visits(&store, run, &mut csv).map_err(CliError::machine)?;
         files::write_whole(path, &csv)?;
     }
     if let Some(path) = &args.parquet {
         let mut table = Vec::new();
-        store::parquet_export::write_visits(&store, run, &mut table).map_err(Failure::machine)?;
+        store::parquet_export::write_visits(&store, run, &mut table).map_err(CliError::machine)?;
         files::write_whole(path, &table)?;
     }
     if let Some(path) = &args.windows {
         let mut csv = Vec::new();
         let samples =
-            store::csv_export::write_windows(&store, run, &mut csv).map_err(Failure::machine)?;
+            store::csv_export::write_windows(&store, run, &mut csv).map_err(CliError::machine)?;
         if samples == 0 {
             let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
-            return Err(Failure::bad_input(format!("run {} recorded no windows", run.0))
+            return Err(CliError::bad_input(format!("run {} recorded no windows", run.0))
                 .hint(hint.to_owned()));
         }
         files::write_whole(path, &csv)?;
@@ -58,16 +58,16 @@ pub fn run(args: &Report) -> Result<ExitCode, Failure> {
 }
 
 /// The failure of a report.
-pub(super) fn not_made(error: ReportError) -> Failure {
+pub(super) fn not_made(error: ReportError) -> CliError {
     match error {
         ReportError::Store(error) => stores::failed(error),
-        ReportError::Empty { .. } => Failure::bad_input(error)
+        ReportError::Empty { .. } => CliError::bad_input(error)
             .hint("repeat the `farlink run` command to resume it".to_owned()),
     }
 }
 
 /// The named visits, each of which must exist.
-fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, Failure> {
+fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, CliError> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,7 +78,7 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
         let key = journey.parse().ok().zip(visit.parse().ok());
         let key = key.map(|(journey, visit)| VisitKey { run, journey, visit });
         key.filter(|key| stored.contains(key)).ok_or_else(|| {
-            Failure::bad_input(format!("--visit {text}: no such visit in run {}", run.0))
+            CliError::bad_input(format!("--visit {text}: no such visit in run {}", run.0))
                 .hint("--csv lists the journeys and visits of a run".to_owned())
         })
     };
@@ -86,17 +86,17 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
 }
 
 /// The named run, or the latest, of the store at `path`.
-pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<RunId, Failure> {
+pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<RunId, CliError> {
     let runs = store.runs().map_err(stores::failed)?;
     let (path, option) = (path.display(), shell::store_option(path));
     match run {
-        _ if runs.is_empty() => Err(Failure::bad_input(format!("{path} contains no runs"))
+        _ if runs.is_empty() => Err(CliError::bad_input(format!("{path} contains no runs"))
             .hint(format!("farlink run EXPERIMENT.toml{option}"))),
         None => Ok(runs[runs.len() - 1].id),
         Some(number) => {
             let found = runs.iter().find(|run| run.id.0 == number).map(|run| run.id);
             found.ok_or_else(|| {
-                Failure::bad_input(format!("{path} contains no run {number}"))
+                CliError::bad_input(format!("{path} contains no run {number}"))
                     .hint(format!("`farlink runs{option}` lists its runs"))
             })
         }
@@ -104,7 +104,7 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
 }
 
 /// Warns that the report of an unfinished or interrupted run is partial.
-fn warn_if_partial(store: &Store, run: RunId) -> Result<(), Failure> {
+fn warn_if_partial(store: &Store, run: RunId) -> Result<(), CliError> {
     let row = store.run(run).map_err(stores::failed)?;
     if row.state != RunState::Complete {
         let stored = store.stored_positions(run).map_err(stores::failed)?.len();
@@ -117,7 +117,7 @@ fn warn_if_partial(store: &Store, run: RunId) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write_hars(store: &Store, run: RunId, folder: &Path) -> Result<(), Failure> {
+fn write_hars(store: &Store, run: RunId, folder: &Path) -> Result<(), CliError> {
     files::make_folder(folder)?;
     let keys: Vec<VisitKey> =
         store.visits(run).map_err(stores::failed)?.into_iter().map(|visit| visit.key).collect();
@@ -147,7 +147,7 @@ fn har(store: &Store, key: VisitKey) -> Result<String, StoreError> {
 const MOST_VISITS: usize = 20_000;
 
 /// Prints the answer over all conditions, and one for each of them.
-pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failure> {
+pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), CliError> {
     for skipped in plan.skipped() {
         output::line(wrapped(&format!("note: {}", skipped.sentence())))?;
     }
@@ -174,7 +174,7 @@ pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), Failur
 }
 
 /// Prints the answer at the report's beginning.
-fn over_all(store: &Store, run: RunId) -> Result<(), Failure> {
+fn over_all(store: &Store, run: RunId) -> Result<(), CliError> {
     for sentence in report::sentences(store, run).map_err(not_made)? {
         output::line(wrapped(&sentence))?;
     }

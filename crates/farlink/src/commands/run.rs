@@ -8,15 +8,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Plan;
 use scenario::experiment::{ExperimentError, Source, resolve};
-use store::runner::{self, Ended};
+use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
 use super::{interrupt, output, shell, stores, workers};
 use crate::args::Run;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
-pub fn run(run: &Run) -> Result<ExitCode, Failure> {
+pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let source = read(run)?;
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
@@ -26,14 +26,14 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
     let mut store = stores::open_or_create(&run.store)?;
     _held = stores::hold(&run.store)?;
     let cancel = interrupt::flag()?;
-    let how = How { again: run.again, jobs: run.jobs, cancel: &cancel };
+    let how = RunOptions { again: run.again, jobs: run.jobs, cancel: &cancel };
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
-        Ended::Complete => {
+        RunOutcome::Complete => {
             super::report::print_answer(&store, carried.id, &plan)?;
             tell_complete(run, &store, &carried)
         }
-        Ended::Interrupted { done, total } => {
+        RunOutcome::Interrupted { done, total } => {
             tell_interrupted(done, total);
             Ok(ExitCode::Interrupted)
         }
@@ -42,7 +42,7 @@ pub fn run(run: &Run) -> Result<ExitCode, Failure> {
 
 /// Options for carrying out a plan.
 #[derive(Clone, Copy)]
-pub(super) struct How<'a> {
+pub(super) struct RunOptions<'a> {
     /// Run even if the store holds a complete run of the plan.
     pub again: bool,
     /// Concurrent journeys; `None` chooses a number that suits the plan.
@@ -52,11 +52,11 @@ pub(super) struct How<'a> {
 }
 
 /// A plan that was carried out, possibly in part.
-pub(super) struct Carried {
+pub(super) struct CompletedRun {
     /// Its run.
     pub id: RunId,
     /// The way it ended.
-    pub ended: Ended,
+    pub ended: RunOutcome,
     /// Journeys of this attempt that failed.
     pub failed: u64,
     /// Journeys that were stored before.
@@ -69,13 +69,13 @@ pub(super) fn carry_out(
     plan: &Plan,
     source: &Source,
     worlds: &Worlds,
-    how: How<'_>,
-) -> Result<Carried, Failure> {
+    how: RunOptions<'_>,
+) -> Result<CompletedRun, CliError> {
     let workers = workers(how.jobs, plan);
     let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
         StartedRun::Already(id) => {
             let stored = plan.journey_count();
-            return Ok(Carried { id, ended: Ended::Complete, failed: 0, stored });
+            return Ok(CompletedRun { id, ended: RunOutcome::Complete, failed: 0, stored });
         }
         StartedRun::ToDo(id) => id,
     };
@@ -89,7 +89,7 @@ pub(super) fn carry_out(
     bar.finish_and_clear();
     let ended = ended.map_err(stores::failed)?;
     store.finish_run(id, &now()).map_err(stores::failed)?;
-    Ok(Carried { id, ended, failed, stored })
+    Ok(CompletedRun { id, ended, failed, stored })
 }
 
 pub(super) fn tell_interrupted(done: u64, total: u64) {
@@ -98,16 +98,16 @@ pub(super) fn tell_interrupted(done: u64, total: u64) {
     );
 }
 
-fn read(run: &Run) -> Result<Source, Failure> {
+fn read(run: &Run) -> Result<Source, CliError> {
     let path = &run.experiment;
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::bad_input(format!("cannot read the experiment {}: {error}", path.display()))
+        CliError::bad_input(format!("cannot read the experiment {}: {error}", path.display()))
             .hint("docs/experiment.md describes the format; examples/ has some".to_owned())
     })?;
     if is_har(path, &text) {
         let message = format!("{} is a HAR, not an experiment", path.display());
         return Err(
-            Failure::bad_input(message).hint(format!("load it: farlink load {}", path.display()))
+            CliError::bad_input(message).hint(format!("load it: farlink load {}", path.display()))
         );
     }
     let mut source = Source::new(path.display().to_string(), text);
@@ -123,8 +123,8 @@ fn is_har(path: &Path, text: &str) -> bool {
     name.ends_with(".har") || name.ends_with(".har.gz") || text.trim_start().starts_with('{')
 }
 
-pub(super) fn experiment_failure(error: &ExperimentError) -> Failure {
-    Failure::bad_input(error).hint(error.hint())
+pub(super) fn experiment_failure(error: &ExperimentError) -> CliError {
+    CliError::bad_input(error).hint(error.hint())
 }
 
 /// The run of an experiment in a store.
@@ -140,7 +140,7 @@ fn begin(
     store: &mut Store,
     plan: &Plan,
     facts: &RunFacts,
-) -> Result<StartedRun, Failure> {
+) -> Result<StartedRun, CliError> {
     let known = store.run_of_plan(&plan.digest()).map_err(stores::failed)?;
     match known {
         Some(known) if !again && known.state == RunState::Complete => {
@@ -164,8 +164,8 @@ fn begin(
     }
 }
 
-fn tell_complete(run: &Run, store: &Store, carried: &Carried) -> Result<ExitCode, Failure> {
-    let Carried { id, failed, .. } = *carried;
+fn tell_complete(run: &Run, store: &Store, carried: &CompletedRun) -> Result<ExitCode, CliError> {
+    let CompletedRun { id, failed, .. } = *carried;
     let row = store.run(id).map_err(stores::failed)?;
     anstream::eprintln!(
         "run {} complete: {} journeys, digest {}",

@@ -7,29 +7,29 @@ use store::{RunRow, Store, StoreError};
 
 use super::{output, stores};
 use crate::args::Runs;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
 
 /// Opens a store that must exist.
-pub fn open(path: &Path) -> Result<Store, Failure> {
+pub fn open(path: &Path) -> Result<Store, CliError> {
     Store::open(path).map_err(|error| not_opened(&error))
 }
 
 /// Opens a store, or creates it.
-pub fn open_or_create(path: &Path) -> Result<Store, Failure> {
+pub fn open_or_create(path: &Path) -> Result<Store, CliError> {
     Store::open_or_create(path).map_err(|error| not_opened(&error))
 }
 
 /// Marks the store as being run into, until the file is dropped - which must be after the store is: closing any
 /// handle of a file releases SQLite's own locks on it (POSIX). If the process is killed, the mark is released, too.
-pub fn hold(path: &Path) -> Result<File, Failure> {
-    let failed = |error| Failure::machine(format!("cannot lock {}: {error}", path.display()));
+pub fn hold(path: &Path) -> Result<File, CliError> {
+    let failed = |error| CliError::machine(format!("cannot lock {}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another farlink process is using {}", path.display());
-            Err(Failure::machine(message)
+            Err(CliError::machine(message)
                 .hint("wait for it to finish, or choose another file with --store".to_owned()))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
@@ -37,27 +37,27 @@ pub fn hold(path: &Path) -> Result<File, Failure> {
 }
 
 /// The failure to open a store: nothing has been done yet, and another file may work.
-fn not_opened(error: &StoreError) -> Failure {
+fn not_opened(error: &StoreError) -> CliError {
     match error {
         StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Sqlite(_) => {
-            Failure::machine(error)
+            CliError::machine(error)
         }
-        _ => Failure::bad_input(error),
+        _ => CliError::bad_input(error),
     }
 }
 
 /// The failure of a store in use: the request was valid.
-pub fn failed(error: StoreError) -> Failure {
+pub fn failed(error: StoreError) -> CliError {
     match error {
-        StoreError::NoSuchRun { .. } => Failure::bad_input(error),
-        _ => Failure::machine(error),
+        StoreError::NoSuchRun { .. } => CliError::bad_input(error),
+        _ => CliError::machine(error),
     }
 }
 
 /// Hexadecimal digits by which people tell digests apart; the store holds all 64.
 const DIGEST_DIGITS: usize = 16;
 
-pub fn list_runs(runs: &Runs) -> Result<ExitCode, Failure> {
+pub fn list_runs(runs: &Runs) -> Result<ExitCode, CliError> {
     let store = stores::open(&runs.store)?;
     let mut table =
         Table::new(&["run", "name", "state", "journeys", "reps", "seed", "started", "digest"]);

@@ -15,11 +15,11 @@ use study::{
 
 use super::output;
 use crate::args::{Study, Which};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
-pub fn run(study: &Study) -> Result<ExitCode, Failure> {
+pub fn run(study: &Study) -> Result<ExitCode, CliError> {
     match study {
         Study::List => list()?,
         Study::Claims { name, strength } => claims(name, *strength)?,
@@ -35,7 +35,7 @@ pub fn run(study: &Study) -> Result<ExitCode, Failure> {
 
 impl Which {
     /// The selected studies.
-    fn studies(&self) -> Result<Vec<study::Study>, Failure> {
+    fn studies(&self) -> Result<Vec<study::Study>, CliError> {
         let names = match &self.name {
             Some(name) => vec![name.as_str()],
             None => NAMES.to_vec(),
@@ -76,7 +76,7 @@ impl Which {
     }
 }
 
-fn list() -> Result<(), Failure> {
+fn list() -> Result<(), CliError> {
     let mut table = Table::new(&["study", "year", "claims", "facts", "strong", "experiments"]);
     for name in NAMES {
         let study = shipped(name).map_err(refused)?;
@@ -99,7 +99,7 @@ fn list() -> Result<(), Failure> {
     ))
 }
 
-fn laboratories() -> Result<(), Failure> {
+fn laboratories() -> Result<(), CliError> {
     let mut table = Table::new(&["laboratory", "kind", "what is otherwise"]);
     let kinds = [(LaboratoryKind::Wrong, "wrong"), (LaboratoryKind::Unstated, "unstated")];
     for (kind, title) in kinds {
@@ -110,7 +110,7 @@ fn laboratories() -> Result<(), Failure> {
     output::line(table)
 }
 
-fn claims(name: &str, strength: Option<Strength>) -> Result<(), Failure> {
+fn claims(name: &str, strength: Option<Strength>) -> Result<(), CliError> {
     let study = shipped(name).map_err(refused)?;
     let setup = &study.setup;
     output::line(wrapped(&format!("{} ({}, {})", setup.title, setup.authors, setup.year)))?;
@@ -140,7 +140,7 @@ fn by_fact<'a>(claims: impl Iterator<Item = &'a Claim>) -> Vec<(&'a str, Vec<&'a
     facts
 }
 
-fn show(claim: &Claim) -> Result<(), Failure> {
+fn show(claim: &Claim) -> Result<(), CliError> {
     let restated = if claim.restates_inputs { ", restates inputs" } else { "" };
     let Claim { id, kind, strength, place, .. } = claim;
     output::line(format!("  {id}: {strength} {kind}, {place}{restated}"))?;
@@ -158,7 +158,7 @@ fn show(claim: &Claim) -> Result<(), Failure> {
         .try_for_each(|(key, text)| output::line(wrapped(&format!("    {key}: {text}"))))
 }
 
-fn refused(error: StudyError) -> Failure {
+fn refused(error: StudyError) -> CliError {
     let hint = error.hint();
-    Failure::bad_input(error).hint(hint)
+    CliError::bad_input(error).hint(hint)
 }

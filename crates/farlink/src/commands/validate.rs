@@ -7,24 +7,24 @@ use std::path::Path;
 use scenario::experiment::{Catalogue, Source};
 use statistics::Sample;
 use store::Store;
-use store::runner::Ended;
+use store::runner::RunOutcome;
 use testbed::worlds::Worlds;
 use validate::report::{self, Facts};
 use validate::{
-    Calibrated, Cell, Gauge, Judgement, Outcome, Shipped, Suite, Way, coalesced_difference, gather,
-    judge, percent,
+    Calibrated, Cell, Gauge, Judgement, MeasuredWorld, Shipped, Suite, TargetOutcome,
+    coalesced_difference, gather, judge, percent,
 };
 
 use super::run::experiment_failure;
 use super::{files, output, shell, stores};
 use crate::args::Validate;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
 use crate::show::units::{counted, span_f64};
 
 use self::measure::Measurement;
 
-pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
+pub fn run(args: &Validate) -> Result<ExitCode, CliError> {
     let worlds = super::worlds()?;
     let suite = suite(args, &worlds)?;
     files::check_place(&args.output)?;
@@ -38,8 +38,8 @@ pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
     _held = stores::hold(&args.store)?;
     let measurement = Measurement { args, suite: &suite, worlds: &worlds };
     match measurement.run(&mut store)? {
-        Ended::Complete => conclude(args, &suite, &worlds, &store),
-        Ended::Interrupted { done, total } => {
+        RunOutcome::Complete => conclude(args, &suite, &worlds, &store),
+        RunOutcome::Interrupted { done, total } => {
             anstream::eprintln!(
                 "interrupted after {done} of {total} loads of this part; run the same command to resume"
             );
@@ -49,7 +49,7 @@ pub fn run(args: &Validate) -> Result<ExitCode, Failure> {
 }
 
 /// The requested suite.
-fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, Failure> {
+fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, CliError> {
     let source = source(&args.suite)?;
     let mut suite =
         Suite::read(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
@@ -64,16 +64,16 @@ fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, Failure> {
     Ok(suite)
 }
 
-fn source(name: &str) -> Result<Source, Failure> {
+fn source(name: &str) -> Result<Source, CliError> {
     let shipped = match name.parse::<Shipped>() {
         Ok(shipped) => return Ok(shipped.source()),
         Err(error) => error,
     };
     if !Path::new(name).exists() && !name.ends_with(".toml") {
-        return Err(Failure::bad_input(&shipped).hint(shipped.hint()));
+        return Err(CliError::bad_input(&shipped).hint(shipped.hint()));
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
-        Failure::bad_input(format!("cannot read the suite {name}: {error}"))
+        CliError::bad_input(format!("cannot read the suite {name}: {error}"))
             .hint("docs/validation-suites.md describes the format".to_owned())
     })?;
     Ok(Source::new(name, text))
@@ -85,19 +85,19 @@ fn conclude(
     suite: &Suite,
     worlds: &Worlds,
     store: &Store,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CliError> {
     let cells = gather(store, suite, worlds.library()).map_err(stores::failed)?;
     let judgement = judge(suite, &cells);
     output::print(all(&judgement, &cells))?;
     let facts = facts(suite, store)?;
     let html = report::html(suite, &cells, &judgement, &facts);
     files::write_whole(&args.output, html.as_bytes())?;
-    let all_met = judgement.verdicts.iter().all(|verdict| verdict.outcome == Outcome::Met);
+    let all_met = judgement.verdicts.iter().all(|verdict| verdict.outcome == TargetOutcome::Met);
     Ok(if all_met { ExitCode::Success } else { ExitCode::Failed })
 }
 
 /// Facts on the suite's runs from the store, for the report.
-fn facts(suite: &Suite, store: &Store) -> Result<Facts, Failure> {
+fn facts(suite: &Suite, store: &Store) -> Result<Facts, CliError> {
     let mut facts = Facts { command: shell::this_command(), ..Facts::default() };
     let mut last = String::new();
     for plan in suite.plans() {
@@ -134,7 +134,11 @@ fn loads(judgement: &Judgement, cells: &[Cell]) -> Table {
     for (index, cell) in cells.iter().enumerate() {
         let browser = judgement.browser.iter().find(|browser| browser.cell == index);
         let median = |way| cell.plt(way).map(Sample::median);
-        let (sim, emu, chromium) = (median(Way::Sim), median(Way::Emu), median(Way::Chromium));
+        let (sim, emu, chromium) = (
+            median(MeasuredWorld::Sim),
+            median(MeasuredWorld::Emu),
+            median(MeasuredWorld::Chromium),
+        );
         let ratio = |one: Option<f64>, other: Option<f64>| {
             or_dash(one.zip(other).map(|(one, other)| format!("{:.3}", one / other)))
         };
@@ -206,7 +210,7 @@ fn verdicts(judgement: &Judgement) -> Table {
             gauge.describe(),
             verdict.target.demand(),
             or_dash(verdict.value.map(|value| gauge.show(value))),
-            if verdict.outcome == Outcome::Missed { said.to_uppercase() } else { said },
+            if verdict.outcome == TargetOutcome::Missed { said.to_uppercase() } else { said },
         ]);
     }
     table

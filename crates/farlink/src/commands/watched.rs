@@ -8,15 +8,15 @@ use testbed::tour::Observed;
 use testbed::worlds::Worlds;
 
 /// The worlds with the journeys that were observed.
-pub struct Watched<'a> {
+pub struct ObservedJourneys<'a> {
     worlds: &'a Worlds,
     seen: RefCell<Vec<Arc<Observed>>>,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> ObservedJourneys<'a> {
     /// No journey observed yet.
-    pub fn new(worlds: &'a Worlds) -> Watched<'a> {
-        Watched { worlds, seen: RefCell::default() }
+    pub fn new(worlds: &'a Worlds) -> ObservedJourneys<'a> {
+        ObservedJourneys { worlds, seen: RefCell::default() }
     }
 
     /// A journey with everything that crossed its wires.

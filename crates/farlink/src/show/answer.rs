@@ -29,7 +29,7 @@ pub fn of_view(arms: &[Arm], view: &str, seed: u64) -> Answer {
     Answer::of(&arms.map(contender).collect::<Vec<_>>(), seed)
 }
 
-fn contender(arm: &Arm) -> answer::Arm {
+fn contender(arm: &Arm) -> answer::RankedInput {
     let mut shortfall = Shortfall::default();
     arm.loads().iter().for_each(|load| shortfall.take(&load.visit.record));
     arm.lost().for_each(|why| shortfall.failed(why));
@@ -38,7 +38,7 @@ fn contender(arm: &Arm) -> answer::Arm {
         .iter()
         .filter_map(|load| Some(((load.repetition, 0, load.visit.record.index), times(load)?)));
     let paints = arm.loads().iter().any(|load| load.visit.record.paint.is_some());
-    answer::Arm { name: arm.stack().to_owned(), loads: loads.collect(), shortfall, paints }
+    answer::RankedInput { name: arm.stack().to_owned(), loads: loads.collect(), shortfall, paints }
 }
 
 fn times(load: &Load) -> Option<Times> {

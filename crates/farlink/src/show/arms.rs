@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use record::{EmulationRecord, Outcome};
-use scenario::settings::{Role, SETTINGS, Setting};
+use record::{EmulationRecord, VisitOutcome};
+use scenario::settings::{SETTINGS, Setting, SettingRole};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan, Scenario, View};
 use statistics::Sample;
 use store::early::{EarlyMetrics, first_render_ns};
@@ -82,7 +82,7 @@ impl VariedSettings {
     }
 
     /// The values of the settings with this role that apply to `scenario`.
-    fn text(&self, scenario: &Scenario, role: Role) -> String {
+    fn text(&self, scenario: &Scenario, role: SettingRole) -> String {
         let own = self.0.iter().filter(|setting| setting.role == role && setting.applies(scenario));
         let value = |setting: &Setting| match setting.get(scenario) {
             value if value.is_empty() => format!("no {}", setting.column.replace('_', " ")),
@@ -100,7 +100,7 @@ impl VariedSettings {
 fn conditions(cells: &[Arc<Scenario>], varied: &VariedSettings) -> Vec<usize> {
     let mut known: Vec<String> = Vec::new();
     let number = |cell: &Arc<Scenario>| {
-        let text = varied.text(cell, Role::Condition);
+        let text = varied.text(cell, SettingRole::Condition);
         known.iter().position(|known| *known == text).unwrap_or_else(|| {
             known.push(text);
             known.len() - 1
@@ -117,7 +117,7 @@ pub fn by_condition(arms: &[Arm]) -> impl Iterator<Item = &[Arm]> {
 impl Arm {
     fn new(view: View, cell: u32, scenario: &Arc<Scenario>, varied: &VariedSettings) -> Arm {
         let protocol = scenario.stack.protocol;
-        let others = varied.text(scenario, Role::Arm);
+        let others = varied.text(scenario, SettingRole::Arm);
         let stack = match others.is_empty() {
             true => protocol.to_string(),
             false => format!("{protocol} {others}"),
@@ -127,7 +127,7 @@ impl Arm {
             true => format!("{stack} {view}"),
             false => stack.clone(),
         };
-        let condition = varied.text(scenario, Role::Condition);
+        let condition = varied.text(scenario, SettingRole::Condition);
         let label = match condition.is_empty() {
             true => name.clone(),
             false => format!("{name} {condition}"),
@@ -207,8 +207,8 @@ impl Arm {
     /// Reasons for failed visits, and for journeys without visits.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
         let reasons = self.visits().filter_map(|visit| match &visit.record.outcome {
-            Outcome::Failed { reason } => Some(reason.as_str()),
-            Outcome::Loaded { .. } => None,
+            VisitOutcome::Failed { reason } => Some(reason.as_str()),
+            VisitOutcome::Loaded { .. } => None,
         });
         reasons.chain(self.lost.iter().map(String::as_str))
     }

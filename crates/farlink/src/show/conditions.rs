@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use net::{Handover, Network, QueueLimit, Scheduler};
+use net::{Handover, LaneScheduling, Network, QueueLimit};
 use scenario::settings::SETTINGS;
 use scenario::{Itinerary, Program, Scenario, View};
 
@@ -23,7 +23,7 @@ pub fn network(network: &Network) -> String {
         },
         either(queue(down.queue), queue(up.queue)),
     );
-    if down.scheduler != Scheduler::Fifo || up.scheduler != Scheduler::Fifo {
+    if down.scheduler != LaneScheduling::Fifo || up.scheduler != LaneScheduling::Fifo {
         told +=
             &format!(" a client, {}", either(scheduler(down.scheduler), scheduler(up.scheduler)));
     }
@@ -40,11 +40,11 @@ pub fn network(network: &Network) -> String {
 }
 
 /// A scheduler's name.
-fn scheduler(scheduler: Scheduler) -> &'static str {
+fn scheduler(scheduler: LaneScheduling) -> &'static str {
     match scheduler {
-        Scheduler::Fifo => "one queue",
-        Scheduler::RoundRobin => "round robin",
-        Scheduler::ProportionalFair(_) => "proportional fair",
+        LaneScheduling::Fifo => "one queue",
+        LaneScheduling::RoundRobin => "round robin",
+        LaneScheduling::ProportionalFair(_) => "proportional fair",
     }
 }
 

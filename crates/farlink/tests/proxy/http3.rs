@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use http_stack::client::{self, Connection, Opening, Protocol};
-use http_stack::{Failure, Priority, Progress};
+use http_stack::client::{self, ClientConnection, Opening, Protocol};
+use http_stack::{Priority, Progress, RequestError};
 use tls::Security;
 
 use crate::abuse::memory;
@@ -56,7 +56,7 @@ impl Progress for Seen {
 
 /// Runs a client in the real world.
 fn client<T>(main: impl Future<Output = T>) -> T {
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), main))
         .expect("a runtime")
         .expect("the proxy answers")
@@ -66,11 +66,11 @@ fn opening(proxy: &Running, protocol: Protocol) -> Opening {
     Opening::new(proxy.address, "any.farlink.test", Security::Tls13, protocol)
 }
 
-async fn open(opening: Opening) -> Connection {
+async fn open(opening: Opening) -> ClientConnection {
     client::open(opening, &mut |_| {}).await.unwrap()
 }
 
-async fn get(connection: &mut Connection, url: &str) -> Result<Seen, Failure> {
+async fn get(connection: &mut ClientConnection, url: &str) -> Result<Seen, RequestError> {
     let request = http_request(url);
     let mut seen = Seen::default();
     connection.fetch(&request, Priority::Medium, &mut seen).await?;
@@ -173,7 +173,7 @@ fn uploads_arrive_and_a_client_that_moves_is_followed_to_its_worker() {
             let upload = http::Request::post("https://a.test/echo").body(body.into()).unwrap();
             connection.fetch(&upload, Priority::Medium, &mut seen).await.unwrap();
             assert!(seen.body.ends_with(b"100000 bytes"));
-            let Connection::H3(handle) = &connection else { panic!("it is HTTP/3") };
+            let ClientConnection::H3(handle) = &connection else { panic!("it is HTTP/3") };
             assert!(handle.path_challenges() > 0, "the proxy saw that it moved");
         }
     });

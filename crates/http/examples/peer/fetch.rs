@@ -6,8 +6,8 @@
 use std::error::Error;
 
 use bytes::Bytes;
-use farlink_http::client::{self, Connection, Opening};
-use farlink_http::{Failure, Priority, Progress, Wanted};
+use farlink_http::client::{self, ClientConnection, Opening};
+use farlink_http::{Priority, Progress, PushFilter, RequestError};
 use http::Request;
 use ring::digest::{Context, SHA256};
 use tls::ClientSessions;
@@ -47,7 +47,7 @@ pub async fn fetch(options: Options) -> Result<(), Box<dyn Error>> {
 fn opening(options: &Options) -> Opening {
     let mut opening = Opening::new(options.address, HOST, options.security, options.protocol);
     opening.pipelined = options.pipelined;
-    opening.wanted = options.takes_pushes.then(|| Wanted::new(|_| true));
+    opening.wanted = options.takes_pushes.then(|| PushFilter::new(|_| true));
     if let Some(bytes) = options.window {
         (opening.h2.stream_window_bytes, opening.h2.connection_window_bytes) = (bytes, bytes);
         (opening.spdy.stream_window_bytes, opening.spdy.session_window_bytes) = (bytes, bytes);
@@ -67,9 +67,9 @@ fn request(path: &str, options: &Options) -> Result<Request<Bytes>, http::Error>
 }
 
 async fn at_once(
-    connection: &Connection,
+    connection: &ClientConnection,
     requests: &[Request<Bytes>],
-) -> Result<Vec<Seen>, Failure> {
+) -> Result<Vec<Seen>, RequestError> {
     let tasks: Vec<_> = requests
         .iter()
         .map(|request| {
@@ -86,9 +86,9 @@ async fn at_once(
 }
 
 async fn in_turn(
-    mut connection: Connection,
+    mut connection: ClientConnection,
     requests: &[Request<Bytes>],
-) -> Result<Vec<Seen>, Failure> {
+) -> Result<Vec<Seen>, RequestError> {
     let mut seen = Vec::new();
     for request in requests {
         seen.push(one(&mut connection, request).await?);
@@ -96,7 +96,10 @@ async fn in_turn(
     Ok(seen)
 }
 
-async fn one(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
+async fn one(
+    connection: &mut ClientConnection,
+    request: &Request<Bytes>,
+) -> Result<Seen, RequestError> {
     let mut seen = Seen { asked: false, status: 0, bytes: 0, digest: Context::new(&SHA256) };
     connection.fetch(request, Priority::Medium, &mut seen).await?;
     Ok(seen)

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let end = words.next().unwrap_or_default();
     let options = Options::parse(words)?;
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     match end.as_str() {
         "serve" => world::real::run(config, serve::serve(options))?,
         "fetch" => world::real::run(config, fetch::fetch(options))?,

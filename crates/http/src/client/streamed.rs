@@ -9,10 +9,10 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use tls::Stream;
 
-use super::Connection;
+use super::ClientConnection;
 use crate::message::expects_continue;
 use crate::server::{Body, BodyError, RequestBody};
-use crate::{Failure, Priority, h1, h2};
+use crate::{Priority, RequestError, h1, h2};
 
 /// A response whose head has come.
 pub struct Incoming {
@@ -32,7 +32,7 @@ enum BodyProtocol {
     H2(Box<h2::Incoming>),
 }
 
-impl Connection {
+impl ClientConnection {
     /// Sends `request` with `body`, and returns the response when its head has come. The URI is absolute.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Connection {
         self,
         request: &Request<()>,
         body: Option<RequestBody>,
-    ) -> Result<Incoming, Failure> {
+    ) -> Result<Incoming, RequestError> {
         self.exchange_informed(request, body, &mut |_| {}).await
     }
 
@@ -54,21 +54,23 @@ impl Connection {
         request: &Request<()>,
         body: Option<RequestBody>,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Result<Incoming, Failure> {
+    ) -> Result<Incoming, RequestError> {
         match self {
-            Connection::H1(connection) => {
+            ClientConnection::H1(connection) => {
                 let exchange = connection.exchange_informed(request, body, inform);
                 let (head, length, body) = exchange.await?;
                 Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H1(Box::new(body))) })
             }
-            Connection::H2 { handle, .. } => {
+            ClientConnection::H2 { handle, .. } => {
                 let exchange = handle.exchange(request, body, Priority::Medium, inform);
                 let (head, length, body) = exchange.await?;
                 Ok(Incoming { head, length, body: IncomingBody(BodyProtocol::H2(Box::new(body))) })
             }
-            Connection::Pipelined(_) | Connection::Spdy { .. } | Connection::H3(_) => {
+            ClientConnection::Pipelined(_)
+            | ClientConnection::Spdy { .. }
+            | ClientConnection::H3(_) => {
                 let message = "bodies go piece by piece over HTTP/1.1 and HTTP/2 only";
-                Err(Failure::Unsendable(message.to_owned()))
+                Err(RequestError::Unsendable(message.to_owned()))
             }
         }
     }
@@ -95,9 +97,11 @@ impl IncomingBody {
     }
 
     /// The HTTP/1 connection, if it is reusable now that this body has ended.
-    pub fn into_connection(self) -> Option<Connection> {
+    pub fn into_connection(self) -> Option<ClientConnection> {
         match self.0 {
-            BodyProtocol::H1(body) => body.into_connection().map(|c| Connection::H1(Box::new(c))),
+            BodyProtocol::H1(body) => {
+                body.into_connection().map(|c| ClientConnection::H1(Box::new(c)))
+            }
             BodyProtocol::H2(_) => None,
         }
     }

@@ -14,8 +14,8 @@ use http::{Method, Request, Version};
 use world::sim::HeldNotes;
 
 use super::Buffer;
-use super::codec::{BodyLength, Error, Event, Limits, ResponseDecoder, encode};
-use crate::{Failure, Priority, Progress, Transport};
+use super::codec::{BodyLength, CodecEvent, CodecLimits, Error, ResponseDecoder, encode};
+use crate::{Priority, Progress, RequestError, Transport};
 
 mod streamed;
 mod tunnel;
@@ -27,7 +27,7 @@ pub use tunnel::{led, through};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Limits on a response's head.
-    pub limits: Limits,
+    pub limits: CodecLimits,
     /// Bytes read at once, and so the largest piece of a body reported at once.
     pub read_bytes: usize,
 }
@@ -35,7 +35,7 @@ pub struct Settings {
 impl Default for Settings {
     /// 16 KiB per read: the size of a TLS record, so that a piece is reported when it is decrypted.
     fn default() -> Settings {
-        Settings { limits: Limits::CLIENT, read_bytes: 16 * 1024 }
+        Settings { limits: CodecLimits::CLIENT, read_bytes: 16 * 1024 }
     }
 }
 
@@ -88,7 +88,7 @@ impl<S: Transport> Connection<S> {
         request: &Request<Bytes>,
         _priority: Priority,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         self.reusable = false;
         let sent = self.send(request, progress).await;
         // A server may answer, and close, before it has read the whole request: RFC 9112 section 9.5.
@@ -253,32 +253,32 @@ impl<S: Transport> ClientWire<S> {
         reading: &mut ResponseInput,
         progress: &mut dyn Progress,
         unsent: Option<&io::Error>,
-    ) -> Poll<Result<bool, Failure>> {
+    ) -> Poll<Result<bool, RequestError>> {
         loop {
             reading.begun |= !self.input.is_empty();
             let (used, event) =
                 self.decoder.next(self.input.filled_mut(), method).map_err(protocol)?;
             let done = match event {
-                Event::Head(head) if head.is_interim() => false,
-                Event::Head(head) => {
+                CodecEvent::Head(head) if head.is_interim() => false,
+                CodecEvent::Head(head) => {
                     reading.persistent = head.persistent;
                     progress.head(head.status, used as u64);
                     head.body == BodyLength::None
                 }
-                Event::Data(piece) => {
+                CodecEvent::Data(piece) => {
                     progress.data(piece);
                     false
                 }
-                Event::End => true,
-                Event::More => {
+                CodecEvent::End => true,
+                CodecEvent::More => {
                     self.input.consume(used);
                     match ready!(self.poll_fill(cx)) {
                         Ok(0) => return Poll::Ready(self.ended(*reading, unsent).map(|()| false)),
                         Ok(_) => continue,
                         Err(error) if reading.begun => {
-                            return Poll::Ready(Err(Failure::Broken(error)));
+                            return Poll::Ready(Err(RequestError::Broken(error)));
                         }
-                        Err(error) => return Poll::Ready(Err(Failure::Unanswered(error))),
+                        Err(error) => return Poll::Ready(Err(RequestError::Unanswered(error))),
                     }
                 }
             };
@@ -290,13 +290,17 @@ impl<S: Transport> ClientWire<S> {
     }
 
     /// Handles the server's close: the end of a body delimited by it, or a premature end.
-    fn ended(&mut self, reading: ResponseInput, unsent: Option<&io::Error>) -> Result<(), Failure> {
+    fn ended(
+        &mut self,
+        reading: ResponseInput,
+        unsent: Option<&io::Error>,
+    ) -> Result<(), RequestError> {
         match self.decoder.end() {
             Ok(()) => Ok(()),
             Err(error) if reading.begun => {
-                Err(Failure::Broken(io::Error::new(io::ErrorKind::UnexpectedEof, error)))
+                Err(RequestError::Broken(io::Error::new(io::ErrorKind::UnexpectedEof, error)))
             }
-            Err(_) => Err(Failure::Unanswered(match unsent {
+            Err(_) => Err(RequestError::Unanswered(match unsent {
                 Some(error) => io::Error::new(error.kind(), error.to_string()),
                 None => io::ErrorKind::UnexpectedEof.into(),
             })),
@@ -304,6 +308,6 @@ impl<S: Transport> ClientWire<S> {
     }
 }
 
-fn protocol(error: Error) -> Failure {
-    Failure::Protocol(error.to_string())
+fn protocol(error: Error) -> RequestError {
+    RequestError::Protocol(error.to_string())
 }

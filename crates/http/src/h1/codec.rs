@@ -21,7 +21,7 @@ pub use response::{Response, ResponseDecoder};
 
 /// A decoder's output. `H` is its kind of head.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event<'b, H> {
+pub enum CodecEvent<'b, H> {
     /// Nothing complete: more bytes are needed.
     More,
     /// A head. If its `body` is [`BodyLength::None`], it is the whole message and no
@@ -125,7 +125,7 @@ const MOST_FIELDS: usize = 128;
 
 /// Limits on one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CodecLimits {
     /// Bytes of a head, start line and empty line included; also of a chunked body's extensions and
     /// trailers together.
     pub head_bytes: usize,
@@ -133,12 +133,12 @@ pub struct Limits {
     pub fields: usize,
 }
 
-impl Limits {
+impl CodecLimits {
     /// For a server: 16 KiB, as HAProxy's buffer (`tune.bufsize`), and 100 fields, as Apache's
     /// `LimitRequestFields`.
-    pub const SERVER: Limits = Limits { head_bytes: 16 * 1024, fields: 100 };
+    pub const SERVER: CodecLimits = CodecLimits { head_bytes: 16 * 1024, fields: 100 };
     /// For a client: 64 KiB, enough for the largest cookies that pages set, and 128 fields.
-    pub const CLIENT: Limits = Limits { head_bytes: 64 * 1024, fields: MOST_FIELDS };
+    pub const CLIENT: CodecLimits = CodecLimits { head_bytes: 64 * 1024, fields: MOST_FIELDS };
 }
 
 // Body length (RFC 9112 section 6.3) and body decoding.
@@ -192,7 +192,11 @@ impl Body {
     }
 
     /// Decodes from the front of `buffer`; returns the number of bytes consumed.
-    fn next<'b>(&mut self, buffer: &'b [u8], limits: &Limits) -> Result<(usize, Piece<'b>), Error> {
+    fn next<'b>(
+        &mut self,
+        buffer: &'b [u8],
+        limits: &CodecLimits,
+    ) -> Result<(usize, Piece<'b>), Error> {
         let window = match self {
             Body::Chunked(chunked) => return chunked.next(buffer, limits),
             Body::Exactly(0) => return Ok((0, Piece::End)),
@@ -222,7 +226,7 @@ struct HeadScan {
 
 impl HeadScan {
     /// The length of the head at the start of `buffer`, including the empty line, once it is complete.
-    fn end(&mut self, buffer: &[u8], limits: &Limits) -> Result<Option<usize>, Error> {
+    fn end(&mut self, buffer: &[u8], limits: &CodecLimits) -> Result<Option<usize>, Error> {
         let window = &buffer[..buffer.len().min(limits.head_bytes)];
         while let Some(offset) = memchr::memchr(b'\n', &window[self.scanned..]) {
             let feed = self.scanned + offset;
@@ -247,7 +251,7 @@ impl HeadScan {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { head_bytes: 32, fields: 8 };
+    const LIMITS: CodecLimits = CodecLimits { head_bytes: 32, fields: 8 };
 
     #[test]
     fn finds_the_empty_line_in_pieces() {

@@ -17,7 +17,7 @@ use http::Request;
 
 use super::client::Settings;
 use super::client::{ClientWire, RequestOutput, ResponseInput};
-use crate::{Failure, Priority, Progress, Transport};
+use crate::{Priority, Progress, RequestError, Transport};
 
 /// A connection to a server, over plain TCP or TLS. Clones share the connection.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl<S: Transport> Pipeline<S> {
         request: &Request<Bytes>,
         _priority: Priority,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let mut ticket = PipelinePosition::join(&self.0);
         progress.admitted();
         ticket.send(request, progress).await?;
@@ -135,7 +135,7 @@ impl<'p, S: Transport> PipelinePosition<'p, S> {
         &mut self,
         request: &Request<Bytes>,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.sending))
             .await?;
         let mut out = RequestOutput::default();
@@ -143,11 +143,11 @@ impl<'p, S: Transport> PipelinePosition<'p, S> {
         while !out.is_sent() {
             poll_fn(|cx| self.shared.borrow_mut().wire.poll_write(cx, &mut out))
                 .await
-                .map_err(Failure::Unanswered)?;
+                .map_err(RequestError::Unanswered)?;
         }
         poll_fn(|cx| self.shared.borrow_mut().wire.poll_flush(cx))
             .await
-            .map_err(Failure::Unanswered)?;
+            .map_err(RequestError::Unanswered)?;
         progress.sent(out.head.len() as u64, out.body.len() as u64);
         self.shared.borrow_mut().sending.pass_on();
         Ok(())
@@ -157,7 +157,7 @@ impl<'p, S: Transport> PipelinePosition<'p, S> {
         &mut self,
         request: &Request<Bytes>,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         poll_fn(|cx| self.shared.borrow_mut().poll_turn(cx, self.place, |s| &mut s.receiving))
             .await?;
         let mut reading = ResponseInput::default();
@@ -191,13 +191,13 @@ impl<S: Transport> PipelineState<S> {
         cx: &mut Context<'_>,
         place: u64,
         queue: impl FnOnce(&mut PipelineState<S>) -> &mut TurnQueue,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), RequestError>> {
         if self.closed {
             let gone = io::Error::new(
                 io::ErrorKind::ConnectionAborted,
                 "the connection ended with an earlier response",
             );
-            return Poll::Ready(Err(Failure::Unanswered(gone)));
+            return Poll::Ready(Err(RequestError::Unanswered(gone)));
         }
         queue(self).poll_turn(cx, place).map(Ok)
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 
 use crate::h1::Buffer;
-use crate::h1::codec::{Limits, encode};
+use crate::h1::codec::{CodecLimits, encode};
 use crate::server::{Drain, Pace};
 use crate::transport::{BufferPool, RelayEnd, RelayTimeout, join};
 use crate::wheel::{Timer, Wheel};
@@ -36,7 +36,7 @@ pub use connection::{Ended, serve};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Limits on a request's head.
-    pub limits: Limits,
+    pub limits: CodecLimits,
     /// Bytes per read.
     pub read_bytes: usize,
     /// Idle timeout: the longest wait for a request, and for the next byte of a body in either direction.
@@ -63,7 +63,7 @@ impl Default for Settings {
     /// 2 s, Squid's `read_timeout` 15 min for tunnels. A read of 16 KiB holds the largest head.
     fn default() -> Settings {
         Settings {
-            limits: Limits::SERVER,
+            limits: CodecLimits::SERVER,
             read_bytes: 16 * 1024,
             idle_timeout: Duration::from_secs(75),
             half_closed_clients: true,

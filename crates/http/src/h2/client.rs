@@ -23,7 +23,7 @@ use super::wire::field_filter::FieldFiltered;
 use super::wire::observer::{Observed, Observer, SharedObserver};
 use super::wire::priority::PriorityWriter;
 use crate::client::stream_limit::StreamLimit;
-use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+use crate::{Precedence, Progress, Promises, PushFilter, RequestError, Transport};
 use exchange::{PromiseReceiver, Pushed};
 
 pub use self::streamed::Incoming;
@@ -36,7 +36,7 @@ pub use self::streamed::Incoming;
 pub async fn connect<S>(
     stream: S,
     settings: &settings::Client,
-) -> Result<(Handle, impl Future<Output = Result<(), Failure>> + use<S>), Failure>
+) -> Result<(Handle, impl Future<Output = Result<(), RequestError>> + use<S>), RequestError>
 where
     S: Transport,
 {
@@ -50,8 +50,8 @@ where
 pub(crate) async fn connect_wanting<S>(
     stream: S,
     settings: &settings::Client,
-    wanted: Option<Wanted>,
-) -> Result<(Handle, impl Future<Output = Result<(), Failure>> + use<S>), Failure>
+    wanted: Option<PushFilter>,
+) -> Result<(Handle, impl Future<Output = Result<(), RequestError>> + use<S>), RequestError>
 where
     S: Transport,
 {
@@ -116,7 +116,7 @@ impl Handle {
         request: &Request<Bytes>,
         precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let precedence = precedence.into();
         if let Some(pushed) = self.claim(request) {
             progress.admitted();
@@ -130,7 +130,7 @@ impl Handle {
         let body = UnsentBody::new(request.body().clone(), &self.backlog);
         self.backlog.note(0);
         let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
-            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+            return Err(RequestError::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
         let mut requests = self.requests.clone();
@@ -154,14 +154,14 @@ impl Handle {
 }
 
 /// The error reported to the caller; `begun` if the response had begun.
-fn failure(error: ::h2::Error, begun: bool) -> Failure {
+fn failure(error: ::h2::Error, begun: bool) -> RequestError {
     if error.is_remote() {
-        return Failure::Refused(error.to_string());
+        return RequestError::Refused(error.to_string());
     }
     let text = error.to_string();
     match error.into_io() {
-        Some(error) if begun => Failure::Broken(error),
-        Some(error) => Failure::Unanswered(error),
-        None => Failure::Protocol(text),
+        Some(error) if begun => RequestError::Broken(error),
+        Some(error) => RequestError::Unanswered(error),
+        None => RequestError::Protocol(text),
     }
 }

@@ -21,7 +21,7 @@ use units::Time;
 use super::metering::FlowMeter;
 use super::settings;
 use super::wire::observer::ControlFrames;
-use crate::server::{Body, BodyError, Common, RequestBody};
+use crate::server::{Body, BodyError, RequestBody, SharedServerState};
 use crate::{Handler, Transport};
 
 mod reply;
@@ -48,7 +48,7 @@ where
     S: Transport,
     H: Handler,
 {
-    serve_in(&Common::default(), stream, handler, settings, meter).await
+    serve_in(&SharedServerState::default(), stream, handler, settings, meter).await
 }
 
 /// The same, for a connection that shares `common`.
@@ -56,7 +56,7 @@ where
 /// # Errors
 /// As [`serve`]; also if the client is too slow for `common`'s patience.
 pub fn serve_in<S, H>(
-    common: &Common,
+    common: &SharedServerState,
     stream: S,
     handler: Rc<H>,
     settings: &settings::Server,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::client::priority_tree::Shape;
+use super::client::priority_tree::DependencyShape;
 use super::frame::HEAD_BYTES;
 use crate::Scheduler;
 
@@ -33,7 +33,7 @@ pub struct Client {
     /// Limit of one request's body queued in h2.
     pub send_buffer_bytes: usize,
     /// Shape of the signalled dependencies (RFC 7540 section 5.3); `None` sends none.
-    pub dependencies: Option<Shape>,
+    pub dependencies: Option<DependencyShape>,
 }
 
 impl Client {

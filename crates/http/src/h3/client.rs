@@ -20,8 +20,8 @@ use super::adapter::{
 };
 use super::settings;
 use crate::client::stream_limit::StreamLimit;
-use crate::client::{OpenError, Stage};
-use crate::{Failure, Priority, Progress, alt_svc};
+use crate::client::{ConnectStage, OpenError};
+use crate::{Priority, Progress, RequestError, alt_svc};
 use tls::ClientSessions;
 
 /// Opens a connection to the server called `host`. The handle sends requests; a task drives the connection until it has ended;
@@ -34,7 +34,7 @@ pub(crate) async fn connect(
     host: &str,
     sessions: &ClientSessions,
     settings: &settings::Client,
-    observe: &mut impl FnMut(Stage),
+    observe: &mut impl FnMut(ConnectStage),
 ) -> Result<Handle, OpenError> {
     let opened_at = world::now();
     let unreachable = |source| OpenError::Connect { address, source };
@@ -47,8 +47,8 @@ pub(crate) async fn connect(
     })?;
     let shaken = shake_hands(connecting, settings.early_data).await;
     let connection = shaken.map_err(|error| of_opening(address, host, error))?;
-    observe(Stage::Connected);
-    observe(Stage::Secured);
+    observe(ConnectStage::Connected);
+    observe(ConnectStage::Secured);
     if let Some(at) = settings.migrate_at {
         drop(world::spawn(endpoint.migrate(connection.clone(), at)));
     }
@@ -77,7 +77,7 @@ async fn begin(
     opened_at: Time,
     recorder: Recorder,
     settings: &settings::Client,
-) -> Result<Handle, Failure> {
+) -> Result<Handle, RequestError> {
     let tally = ConnectionMeters::shared(settings.header_list_bytes);
     let account = Account::open(&connection, local, opened_at, tally.borrow().counts(), recorder);
     account.established();
@@ -153,10 +153,10 @@ impl Handle {
         request: &Request<Bytes>,
         priority: Priority,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let head = crate::message::head(request)?;
         let Ok(permit) = self.stream_limit.acquire(priority).await else {
-            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+            return Err(RequestError::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
         let stream = requests.send_request(head).await.map_err(|e| of_stream(e, false))?;
@@ -178,7 +178,7 @@ impl H3Exchange<'_> {
         &self,
         stream: RequestStream<BidiStream, Bytes>,
         body: Bytes,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let id = stream.id();
         let (up, down) = stream.split();
         let mut upload = pin!(self.upload(id, up, body));
@@ -213,7 +213,7 @@ impl H3Exchange<'_> {
         &self,
         id: StreamId,
         mut stream: RequestStream<RecvStream, Bytes>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let head = loop {
             let head = stream.recv_response().await.map_err(|e| of_stream(e, false))?;
             if !head.status().is_informational() {
@@ -250,18 +250,18 @@ fn of_opening(address: SocketAddr, host: &str, error: quinn::ConnectionError) ->
 }
 
 /// The error reported to the caller; `begun` if the response had begun.
-fn of_stream(error: StreamError, begun: bool) -> Failure {
+fn of_stream(error: StreamError, begun: bool) -> RequestError {
     match error {
-        StreamError::RemoteTerminate { .. } => Failure::Refused(error.to_string()),
+        StreamError::RemoteTerminate { .. } => RequestError::Refused(error.to_string()),
         StreamError::ConnectionError { 0: error, .. } => of_connection(&error, begun),
         StreamError::RemoteClosing { .. } | StreamError::Undefined { .. } => {
             transport(begun, error.to_string())
         }
-        _ => Failure::Protocol(error.to_string()),
+        _ => RequestError::Protocol(error.to_string()),
     }
 }
 
-fn of_connection(error: &ConnectionError, begun: bool) -> Failure {
+fn of_connection(error: &ConnectionError, begun: bool) -> RequestError {
     match error {
         ConnectionError::Remote { .. } | ConnectionError::Timeout { .. } => {
             transport(begun, error.to_string())
@@ -269,11 +269,11 @@ fn of_connection(error: &ConnectionError, begun: bool) -> Failure {
         ConnectionError::Local { .. } if error.is_h3_no_error() => {
             transport(begun, error.to_string())
         }
-        _ => Failure::Protocol(error.to_string()),
+        _ => RequestError::Protocol(error.to_string()),
     }
 }
 
-fn transport(begun: bool, message: String) -> Failure {
+fn transport(begun: bool, message: String) -> RequestError {
     let error = io::Error::other(message);
-    if begun { Failure::Broken(error) } else { Failure::Unanswered(error) }
+    if begun { RequestError::Broken(error) } else { RequestError::Unanswered(error) }
 }

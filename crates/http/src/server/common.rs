@@ -13,20 +13,20 @@ use crate::wheel::{Timer, Wheel};
 /// Shared state of HTTP/2, SPDY and HTTP/3 connections: shutdown signal, timers, and timeouts. Clones share it. HTTP/1
 /// has its own settings: see [`h1::server`](crate::h1::server).
 #[derive(Clone, Default)]
-pub struct Common {
+pub struct SharedServerState {
     /// Their shutdown signal.
     pub drain: Drain,
     /// Their timers.
     pub wheel: Wheel,
     /// Their timeouts; `None`: no timeouts. That is the default: a connection is kept as long as its client keeps it.
-    pub patience: Option<Patient>,
+    pub patience: Option<ClientTimeouts>,
     /// Cache of SPDY header blocks, for simulations. The default is none.
     pub recall: Option<Recall>,
 }
 
 /// A server's timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patient {
+pub struct ClientTimeouts {
     /// Timeout until the client's protocol is known: the TLS handshake, or the first bytes.
     pub accept_timeout: Duration,
     /// Timeout of a connection without a request, of a client that neither sends awaited data nor reads waiting data,
@@ -38,10 +38,10 @@ pub struct Patient {
     pub tunnel_timeout: Duration,
 }
 
-impl Default for Patient {
+impl Default for ClientTimeouts {
     /// As for HTTP/1; nginx applies `client_header_timeout` to the TLS handshake, too.
-    fn default() -> Patient {
-        Patient {
+    fn default() -> ClientTimeouts {
+        ClientTimeouts {
             accept_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(75),
             body_pace: Pace::APACHE,
@@ -50,13 +50,13 @@ impl Default for Patient {
     }
 }
 
-impl Common {
+impl SharedServerState {
     pub(crate) fn watch(&self) -> DrainWatch {
         self.drain.watch()
     }
 
     /// A timer and the timeouts, if there are any.
-    pub(crate) fn timer(&self) -> Option<(Timer, Patient)> {
+    pub(crate) fn timer(&self) -> Option<(Timer, ClientTimeouts)> {
         self.patience.map(|patient| (self.wheel.timer(), patient))
     }
 

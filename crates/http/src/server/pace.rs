@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use units::Time;
 
-use super::{Body, BodyError, Common, Patient, RequestBody};
+use super::{Body, BodyError, ClientTimeouts, RequestBody, SharedServerState};
 use crate::wheel::Timer;
 
 /// The lowest rate of a request's body.
@@ -66,13 +66,13 @@ impl Patience {
 pub(crate) struct Paced {
     body: RequestBody,
     timer: Timer,
-    patient: Patient,
+    patient: ClientTimeouts,
     patience: Patience,
     is_waiting: bool,
 }
 
 impl Paced {
-    pub(crate) fn body(body: RequestBody, timer: Timer, patient: Patient) -> RequestBody {
+    pub(crate) fn body(body: RequestBody, timer: Timer, patient: ClientTimeouts) -> RequestBody {
         let length = body.length();
         let patience = Patience::default();
         RequestBody::new(
@@ -90,7 +90,7 @@ impl Body for Paced {
             Poll::Ready(_) => {}
             Poll::Pending => {
                 if !self.is_waiting {
-                    let Patient { idle_timeout, body_pace, .. } = self.patient;
+                    let ClientTimeouts { idle_timeout, body_pace, .. } = self.patient;
                     let left = self.patience.wait(world::now(), Some(body_pace), idle_timeout);
                     self.timer.set(left);
                     self.is_waiting = true;
@@ -136,13 +136,13 @@ pub(crate) struct RequestProgress {
 
 /// The progress timeout of one connection.
 pub(crate) struct StallWatch {
-    timer: Option<(Timer, Patient)>,
+    timer: Option<(Timer, ClientTimeouts)>,
     progress: u64,
     has_left: bool,
 }
 
 impl StallWatch {
-    pub(crate) fn over(common: &Common) -> StallWatch {
+    pub(crate) fn over(common: &SharedServerState) -> StallWatch {
         let timer = common.timer();
         if let Some((timer, patient)) = &timer {
             timer.set(patient.idle_timeout);
@@ -160,7 +160,7 @@ impl StallWatch {
         let RequestProgress { progress, awaits_handler, is_tunnelling } = standing();
         let moved = std::mem::replace(&mut self.progress, progress) != progress;
         if !self.has_left && (moved || awaits_handler) {
-            let Patient { idle_timeout, tunnel_timeout, .. } = *patient;
+            let ClientTimeouts { idle_timeout, tunnel_timeout, .. } = *patient;
             timer.set(if is_tunnelling { tunnel_timeout } else { idle_timeout });
         }
         if timer.poll_expired(cx).is_pending() {

@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use world::TcpStream;
 
 use super::Malformed;
-use super::{Code, Destination, method};
-use crate::Failure;
+use super::{Code, SocksDestination, method};
+use crate::RequestError;
 
 /// A client's side of a handshake, without I/O.
 #[derive(Debug)]
 pub struct Handshake {
-    destination: Destination,
+    destination: SocksDestination,
     state: ClientState,
 }
 
@@ -31,7 +31,7 @@ enum ClientState {
 
 impl Handshake {
     /// A handshake for a connection to `destination`.
-    pub fn new(destination: Destination) -> Handshake {
+    pub fn new(destination: SocksDestination) -> Handshake {
         Handshake { destination, state: ClientState::Start }
     }
 
@@ -45,7 +45,7 @@ impl Handshake {
     ///
     /// # Errors
     /// If the proxy refuses, or does not speak SOCKS5.
-    pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Failure> {
+    pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, RequestError> {
         match self.state {
             ClientState::Start => {
                 out.extend([5, 1, method::NONE]);
@@ -59,9 +59,9 @@ impl Handshake {
                     self.state = ClientState::Asked;
                     Ok(2)
                 }
-                [5, method::UNACCEPTABLE, ..] => {
-                    Err(Failure::Refused("it asks for another authentication than none".to_owned()))
-                }
+                [5, method::UNACCEPTABLE, ..] => Err(RequestError::Refused(
+                    "it asks for another authentication than none".to_owned(),
+                )),
                 [] | [5] => Ok(0),
                 _ => Err(unexpected("its choice of a method")),
             },
@@ -71,15 +71,15 @@ impl Handshake {
     }
 
     /// RFC 1928 section 6.
-    fn answer(&mut self, input: &[u8]) -> Result<usize, Failure> {
+    fn answer(&mut self, input: &[u8]) -> Result<usize, RequestError> {
         let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(0) };
         let [5, code, 0] = *head else { return Err(unexpected("its answer")) };
         match Code::new(code) {
             Some(Code::Succeeded) => {}
-            Some(code) => return Err(Failure::Refused(format!("it answered: {code}"))),
+            Some(code) => return Err(RequestError::Refused(format!("it answered: {code}"))),
             None => return Err(unexpected("its answer's code")),
         }
-        match Destination::read(rest) {
+        match SocksDestination::read(rest) {
             Ok(Some((_, bytes))) => {
                 self.state = ClientState::Done;
                 Ok(head.len() + bytes)
@@ -90,15 +90,18 @@ impl Handshake {
     }
 }
 
-fn unexpected(what: &str) -> Failure {
-    Failure::Protocol(format!("{what} is not SOCKS5"))
+fn unexpected(what: &str) -> RequestError {
+    RequestError::Protocol(format!("{what} is not SOCKS5"))
 }
 
 /// Asks the proxy at the other end of `tcp` to connect to `destination`: subsequent writes arrive there.
 ///
 /// # Errors
 /// If the proxy refuses, or bytes follow its answer.
-pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<TcpStream, Failure> {
+pub async fn through(
+    mut tcp: TcpStream,
+    destination: SocksDestination,
+) -> Result<TcpStream, RequestError> {
     let mut handshake = Handshake::new(destination);
     let (mut input, mut out) = (Vec::new(), Vec::new());
     loop {
@@ -108,15 +111,15 @@ pub async fn through(mut tcp: TcpStream, destination: Destination) -> Result<Tcp
             break;
         }
         if !out.is_empty() {
-            tcp.write_all(&out).await.map_err(Failure::Unanswered)?;
+            tcp.write_all(&out).await.map_err(RequestError::Unanswered)?;
             out.clear();
             continue;
         }
-        read(&mut tcp, &mut input).await.map_err(Failure::Unanswered)?;
+        read(&mut tcp, &mut input).await.map_err(RequestError::Unanswered)?;
     }
     match input.is_empty() {
         true => Ok(tcp),
-        false => Err(Failure::Protocol("the proxy sent data behind its reply".to_owned())),
+        false => Err(RequestError::Protocol("the proxy sent data behind its reply".to_owned())),
     }
 }
 
@@ -137,8 +140,8 @@ mod tests {
     use super::*;
 
     /// The outcome of a handshake in which a proxy sends `words` byte by byte; and the client's output.
-    fn told(words: &[u8]) -> (Result<bool, Failure>, Vec<u8>) {
-        let destination = Destination::new("a.test", 443).unwrap();
+    fn told(words: &[u8]) -> (Result<bool, RequestError>, Vec<u8>) {
+        let destination = SocksDestination::new("a.test", 443).unwrap();
         let (mut handshake, mut input, mut out) =
             (Handshake::new(destination), Vec::new(), Vec::new());
         for byte in std::iter::once(None).chain(words.iter().map(Some)) {

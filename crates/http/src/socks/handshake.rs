@@ -13,7 +13,7 @@
 
 use thiserror::Error;
 
-use super::{Code, Destination, Host, Version, method, reply};
+use super::{Code, Host, SocksDestination, Version, method, reply};
 use super::{Malformed, Name};
 
 /// CONNECT; BIND is 2, UDP ASSOCIATE 3.
@@ -42,7 +42,7 @@ enum HandshakeState {
 
 /// A client's message.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum HandshakeEvent {
     /// Nothing yet: more bytes are needed.
     More,
     /// The client's credentials: to be answered by [`Handshake::admit`].
@@ -53,12 +53,12 @@ pub enum Event {
         password: Vec<u8>,
     },
     /// The requested destination. [`reply`] answers.
-    Connect(Version, Destination),
+    Connect(Version, SocksDestination),
 }
 
 /// The reason for refusing a client. It has been told, as far as the protocol can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum SocksRefusal {
     /// Its first byte is not a version of SOCKS.
     #[error("unknown SOCKS version {0}: supported are 4 and 5")]
     Version(u8),
@@ -85,7 +85,7 @@ pub enum Refusal {
     Request,
 }
 
-type StepResult = Result<Option<(usize, Event)>, Refusal>;
+type StepResult = Result<Option<(usize, HandshakeEvent)>, SocksRefusal>;
 
 impl Handshake {
     /// A new handshake; `asks_password` requires a name and a password.
@@ -98,7 +98,11 @@ impl Handshake {
     ///
     /// # Errors
     /// The reason for refusing the client, once it has received `out`.
-    pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), Refusal> {
+    pub fn next(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, HandshakeEvent), SocksRefusal> {
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -111,8 +115,8 @@ impl Handshake {
                 HandshakeState::Done => None,
             };
             match step {
-                None => return Ok((used, Event::More)),
-                Some((bytes, Event::More)) => used += bytes,
+                None => return Ok((used, HandshakeEvent::More)),
+                Some((bytes, HandshakeEvent::More)) => used += bytes,
                 Some((bytes, event)) => return Ok((used + bytes, event)),
             }
         }
@@ -122,11 +126,11 @@ impl Handshake {
     ///
     /// # Errors
     /// If the user is refused.
-    pub fn admit(&mut self, is_admitted: bool, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    pub fn admit(&mut self, is_admitted: bool, out: &mut Vec<u8>) -> Result<(), SocksRefusal> {
         out.extend([PASSWORD_VERSION, u8::from(!is_admitted)]);
         match is_admitted {
             true => Ok(()),
-            false => Err(Refusal::User),
+            false => Err(SocksRefusal::User),
         }
     }
 
@@ -135,9 +139,9 @@ impl Handshake {
         self.state = match Version::of_first_byte(*first) {
             Some(Version::V5) => HandshakeState::Methods,
             Some(Version::V4) => HandshakeState::Request4,
-            None => return Err(Refusal::Version(*first)),
+            None => return Err(SocksRefusal::Version(*first)),
         };
-        Ok(Some((1, Event::More)))
+        Ok(Some((1, HandshakeEvent::More)))
     }
 
     /// RFC 1928 section 3, after the version.
@@ -149,11 +153,11 @@ impl Handshake {
         };
         if !offered.contains(&taken) {
             out.extend([5, method::UNACCEPTABLE]);
-            return Err(Refusal::Method);
+            return Err(SocksRefusal::Method);
         }
         out.extend([5, taken]);
         self.state = next;
-        Ok(Some((input.len() - rest.len(), Event::More)))
+        Ok(Some((input.len() - rest.len(), HandshakeEvent::More)))
     }
 
     /// RFC 1929 section 2.
@@ -161,12 +165,12 @@ impl Handshake {
         let Some((version, rest)) = input.split_first() else { return Ok(None) };
         if *version != PASSWORD_VERSION {
             out.extend([PASSWORD_VERSION, 1]);
-            return Err(Refusal::Password);
+            return Err(SocksRefusal::Password);
         }
         let Some((name, rest)) = counted(rest) else { return Ok(None) };
         let Some((password, rest)) = counted(rest) else { return Ok(None) };
         self.state = HandshakeState::Request;
-        let event = Event::User { name: name.to_owned(), password: password.to_owned() };
+        let event = HandshakeEvent::User { name: name.to_owned(), password: password.to_owned() };
         Ok(Some((input.len() - rest.len(), event)))
     }
 
@@ -179,21 +183,23 @@ impl Handshake {
         let Some((head, rest)) = input.split_first_chunk::<3>() else { return Ok(None) };
         let [version, command, reserved] = *head;
         if version != 5 || reserved != 0 {
-            return refuse(Code::Failed, Refusal::Request);
+            return refuse(Code::Failed, SocksRefusal::Request);
         }
         if command != CONNECT {
-            return refuse(Code::Command, Refusal::Command(command));
+            return refuse(Code::Command, SocksRefusal::Command(command));
         }
-        match Destination::read(rest) {
+        match SocksDestination::read(rest) {
             Ok(None) => Ok(None),
-            Ok(Some((Destination { port: 0, .. }, _))) | Err(Malformed::Name) => {
-                refuse(Code::Failed, Refusal::Request)
+            Ok(Some((SocksDestination { port: 0, .. }, _))) | Err(Malformed::Name) => {
+                refuse(Code::Failed, SocksRefusal::Request)
             }
             Ok(Some((destination, bytes))) => {
                 self.state = HandshakeState::Done;
-                Ok(Some((head.len() + bytes, Event::Connect(Version::V5, destination))))
+                Ok(Some((head.len() + bytes, HandshakeEvent::Connect(Version::V5, destination))))
             }
-            Err(Malformed::Type(kind)) => refuse(Code::AddressType, Refusal::AddressType(kind)),
+            Err(Malformed::Type(kind)) => {
+                refuse(Code::AddressType, SocksRefusal::AddressType(kind))
+            }
         }
     }
 
@@ -206,31 +212,31 @@ impl Handshake {
         let Some((head, rest)) = input.split_first_chunk::<7>() else { return Ok(None) };
         let [command, high, low, address @ ..] = *head;
         if self.asks_password {
-            return refuse(Refusal::NoPassword);
+            return refuse(SocksRefusal::NoPassword);
         }
         if command != CONNECT {
-            return refuse(Refusal::Command(command));
+            return refuse(SocksRefusal::Command(command));
         }
-        let Ok(user) = ended(rest) else { return refuse(Refusal::Request) };
+        let Ok(user) = ended(rest) else { return refuse(SocksRefusal::Request) };
         let Some((_, rest)) = user else { return Ok(None) };
         // SOCKS4A: an impossible address (0.0.0.x) announces a name.
         let (host, rest) = match address {
             [0, 0, 0, last] if last > 0 => {
-                let Ok(name) = ended(rest) else { return refuse(Refusal::Request) };
+                let Ok(name) = ended(rest) else { return refuse(SocksRefusal::Request) };
                 let Some((name, rest)) = name else { return Ok(None) };
                 match Name::new(name) {
                     Some(name) => (Host::Name(name), rest),
-                    None => return refuse(Refusal::Request),
+                    None => return refuse(SocksRefusal::Request),
                 }
             }
             address => (Host::Address(std::net::IpAddr::from(address)), rest),
         };
         let port = u16::from_be_bytes([high, low]);
         if port == 0 {
-            return refuse(Refusal::Request);
+            return refuse(SocksRefusal::Request);
         }
         self.state = HandshakeState::Done;
-        let event = Event::Connect(Version::V4, Destination { host, port });
+        let event = HandshakeEvent::Connect(Version::V4, SocksDestination { host, port });
         Ok(Some((input.len() - rest.len(), event)))
     }
 }
@@ -258,13 +264,16 @@ mod tests {
     use super::*;
 
     /// The outcome of `input`, and the output.
-    fn heard(asks_password: bool, input: &[u8]) -> (Result<(usize, Event), Refusal>, Vec<u8>) {
+    fn heard(
+        asks_password: bool,
+        input: &[u8],
+    ) -> (Result<(usize, HandshakeEvent), SocksRefusal>, Vec<u8>) {
         let (mut handshake, mut out) = (Handshake::new(asks_password), Vec::new());
         (handshake.next(input, &mut out), out)
     }
 
-    fn connect(version: Version, host: &str, port: u16) -> Event {
-        Event::Connect(version, Destination::new(host, port).unwrap())
+    fn connect(version: Version, host: &str, port: u16) -> HandshakeEvent {
+        HandshakeEvent::Connect(version, SocksDestination::new(host, port).unwrap())
     }
 
     #[test]
@@ -295,14 +304,14 @@ mod tests {
         let (used, event) = handshake.next(b"\x05\x02\x00\x02\x01\x02me\x01x", &mut out).unwrap();
         assert_eq!(
             (used, event),
-            (10, Event::User { name: b"me".to_vec(), password: b"x".to_vec() })
+            (10, HandshakeEvent::User { name: b"me".to_vec(), password: b"x".to_vec() })
         );
         handshake.admit(true, &mut out).unwrap();
         assert_eq!(out, [5, 2, 1, 0]);
         let (_, event) = handshake.next(b"\x05\x01\x00\x03\x01a\x00\x50", &mut out).unwrap();
         assert_eq!(event, connect(Version::V5, "a", 80));
         out.clear();
-        assert_eq!(handshake.admit(false, &mut out), Err(Refusal::User));
+        assert_eq!(handshake.admit(false, &mut out), Err(SocksRefusal::User));
         assert_eq!(out, [1, 1]);
     }
 
@@ -313,20 +322,25 @@ mod tests {
             assert_eq!(event, Err(refusal), "{input:?}");
             assert_eq!(&out[..out.len().min(4)], told, "{input:?}");
         };
-        refused(false, b"GET", Refusal::Version(b'G'), b"");
-        refused(false, &[5, 1, 2], Refusal::Method, &[5, 0xff]);
-        refused(false, &[5, 0], Refusal::Method, &[5, 0xff]);
-        refused(true, &[5, 2, 0, 1], Refusal::Method, &[5, 0xff]);
-        refused(true, &[5, 1, 2, 5, 1, 0], Refusal::Password, &[5, 2, 1, 1]);
-        refused(false, &[5, 1, 0, 5, 2, 0], Refusal::Command(2), &[5, 0, 5, 7]);
-        refused(false, &[5, 1, 0, 5, 3, 0], Refusal::Command(3), &[5, 0, 5, 7]);
-        refused(false, &[5, 1, 0, 5, 1, 0, 2], Refusal::AddressType(2), &[5, 0, 5, 8]);
-        refused(false, &[5, 1, 0, 4, 1, 0], Refusal::Request, &[5, 0, 5, 1]);
-        refused(false, &[5, 1, 0, 5, 1, 0, 3, 1, b':', 0, 80], Refusal::Request, &[5, 0, 5, 1]);
-        refused(false, &[5, 1, 0, 5, 1, 0, 3, 1, b'a', 0, 0], Refusal::Request, &[5, 0, 5, 1]);
-        refused(false, &[4, 2, 0, 80, 10, 0, 0, 1], Refusal::Command(2), &[0, 91, 0, 0]);
-        refused(true, &[4, 1, 0, 80, 10, 0, 0, 1], Refusal::NoPassword, &[0, 91, 0, 0]);
+        refused(false, b"GET", SocksRefusal::Version(b'G'), b"");
+        refused(false, &[5, 1, 2], SocksRefusal::Method, &[5, 0xff]);
+        refused(false, &[5, 0], SocksRefusal::Method, &[5, 0xff]);
+        refused(true, &[5, 2, 0, 1], SocksRefusal::Method, &[5, 0xff]);
+        refused(true, &[5, 1, 2, 5, 1, 0], SocksRefusal::Password, &[5, 2, 1, 1]);
+        refused(false, &[5, 1, 0, 5, 2, 0], SocksRefusal::Command(2), &[5, 0, 5, 7]);
+        refused(false, &[5, 1, 0, 5, 3, 0], SocksRefusal::Command(3), &[5, 0, 5, 7]);
+        refused(false, &[5, 1, 0, 5, 1, 0, 2], SocksRefusal::AddressType(2), &[5, 0, 5, 8]);
+        refused(false, &[5, 1, 0, 4, 1, 0], SocksRefusal::Request, &[5, 0, 5, 1]);
+        refused(
+            false,
+            &[5, 1, 0, 5, 1, 0, 3, 1, b':', 0, 80],
+            SocksRefusal::Request,
+            &[5, 0, 5, 1],
+        );
+        refused(false, &[5, 1, 0, 5, 1, 0, 3, 1, b'a', 0, 0], SocksRefusal::Request, &[5, 0, 5, 1]);
+        refused(false, &[4, 2, 0, 80, 10, 0, 0, 1], SocksRefusal::Command(2), &[0, 91, 0, 0]);
+        refused(true, &[4, 1, 0, 80, 10, 0, 0, 1], SocksRefusal::NoPassword, &[0, 91, 0, 0]);
         let endless = [&[4, 1, 0, 80, 10, 0, 0, 1][..], &[b'a'; 256]].concat();
-        refused(false, &endless, Refusal::Request, &[0, 91, 0, 0]);
+        refused(false, &endless, SocksRefusal::Request, &[0, 91, 0, 0]);
     }
 }

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::PROXY_AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 
-use super::{Code, Destination, Event, Handshake, Refusal, Version, reply};
+use super::{Code, Handshake, HandshakeEvent, SocksDestination, SocksRefusal, Version, reply};
 use crate::h1::Buffer;
 use crate::h1::server::Core;
 use crate::server::DrainWatch;
@@ -22,25 +22,25 @@ use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 
 /// A server's setting for SOCKS in clear text.
 #[derive(Clone, Default)]
-pub enum Entry {
+pub enum SocksAccessEntry {
     /// Off.
     #[default]
     None,
     /// Open to all clients.
     Open,
     /// Open to clients with a name and a password.
-    Guarded(Rc<dyn Guard>),
+    Guarded(Rc<dyn Authenticator>),
 }
 
-impl Entry {
+impl SocksAccessEntry {
     /// Returns true if any client is admitted.
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(self, Entry::None)
+        !matches!(self, SocksAccessEntry::None)
     }
 }
 
 /// Checks users' credentials.
-pub trait Guard {
+pub trait Authenticator {
     /// Checks the user's `claim`, the value that `Proxy-Authorization` would have (RFC 7617), of a client at `peer`.
     fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict;
 }
@@ -56,7 +56,7 @@ pub enum Ended {
     /// The client, or the relayed data, took too long.
     Stalled,
     /// The client was refused.
-    Refused(Refusal),
+    Refused(SocksRefusal),
     /// The request was answered with this error code.
     Answered(Code),
     /// The transport failed.
@@ -64,14 +64,14 @@ pub enum Ended {
 }
 
 /// Serves the client at `stream`: gets the requested tunnel from `handler`, and joins the two.
-pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &Entry) -> Ended
+pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &SocksAccessEntry) -> Ended
 where
     S: Transport,
     H: Handler,
 {
     let guard = match entry {
-        Entry::Guarded(guard) => Some(guard),
-        Entry::None | Entry::Open => None,
+        SocksAccessEntry::Guarded(guard) => Some(guard),
+        SocksAccessEntry::None | SocksAccessEntry::Open => None,
     };
     let mut connection = SocksConnection {
         stream,
@@ -103,7 +103,7 @@ impl<S: Transport> SocksConnection<'_, S> {
     async fn begin<H: Handler>(
         &mut self,
         handler: &H,
-        guard: Option<&Rc<dyn Guard>>,
+        guard: Option<&Rc<dyn Authenticator>>,
     ) -> Result<Box<dyn Duplex>, Ended> {
         let (version, destination) = self.shake_hands(guard).await?;
         let asked = self.ask(handler, version, &destination).await;
@@ -118,8 +118,8 @@ impl<S: Transport> SocksConnection<'_, S> {
     /// Runs the handshake until the client names its destination.
     async fn shake_hands(
         &mut self,
-        guard: Option<&Rc<dyn Guard>>,
-    ) -> Result<(Version, Destination), Ended> {
+        guard: Option<&Rc<dyn Authenticator>>,
+    ) -> Result<(Version, SocksDestination), Ended> {
         let mut handshake = Handshake::new(guard.is_some());
         let mut out = Vec::new();
         loop {
@@ -132,17 +132,17 @@ impl<S: Transport> SocksConnection<'_, S> {
                 Err(refusal) => return Err(self.send_away(refusal, &out).await),
             };
             match event {
-                Event::Connect(version, destination) => {
+                HandshakeEvent::Connect(version, destination) => {
                     self.send(&out).await?;
                     return Ok((version, destination));
                 }
-                Event::User { name, password } => {
+                HandshakeEvent::User { name, password } => {
                     self.claim = self.verify(guard, &name, &password).await;
                     if let Err(refusal) = handshake.admit(self.claim.is_some(), &mut out) {
                         return Err(self.send_away(refusal, &out).await);
                     }
                 }
-                Event::More => {
+                HandshakeEvent::More => {
                     self.send(&out).await?;
                     out.clear();
                     self.read().await?;
@@ -154,7 +154,7 @@ impl<S: Transport> SocksConnection<'_, S> {
     /// The user's claim, if it is right. A colon in a name would change the name.
     async fn verify(
         &self,
-        guard: Option<&Rc<dyn Guard>>,
+        guard: Option<&Rc<dyn Authenticator>>,
         name: &[u8],
         password: &[u8],
     ) -> Option<HeaderValue> {
@@ -169,7 +169,7 @@ impl<S: Transport> SocksConnection<'_, S> {
         &self,
         handler: &H,
         version: Version,
-        destination: &Destination,
+        destination: &SocksDestination,
     ) -> Result<Box<dyn Duplex>, Code> {
         let authority = destination.to_string();
         let mut fields = HeaderMap::new();
@@ -216,7 +216,7 @@ impl<S: Transport> SocksConnection<'_, S> {
         ended
     }
 
-    async fn send_away(&mut self, refusal: Refusal, out: &[u8]) -> Ended {
+    async fn send_away(&mut self, refusal: SocksRefusal, out: &[u8]) -> Ended {
         match self.send(out).await {
             Ok(()) => Ended::Refused(refusal),
             Err(ended) => ended,

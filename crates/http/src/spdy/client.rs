@@ -19,7 +19,7 @@ use http::Request;
 use self::exchange::SpdyExchange;
 use super::SessionWire;
 use crate::client::stream_limit::StreamLimit;
-use crate::{Failure, Precedence, Progress, Promises, Transport, Wanted};
+use crate::{Precedence, Progress, Promises, PushFilter, RequestError, Transport};
 use exchange::{Inboxes, SpdyClosure};
 
 /// Starts SPDY on `stream`. The first result sends requests; the second drives the connection and must be spawned. It
@@ -28,7 +28,7 @@ pub fn connect<S: Transport>(
     stream: S,
     version: Version,
     config: Config,
-) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
+) -> (Handle, impl Future<Output = Result<(), RequestError>> + use<S>) {
     connect_wanting(stream, version, config, None, None)
 }
 
@@ -37,9 +37,9 @@ pub(crate) fn connect_wanting<S: Transport>(
     stream: S,
     version: Version,
     config: Config,
-    wanted: Option<Wanted>,
+    wanted: Option<PushFilter>,
     recall: Option<&Recall>,
-) -> (Handle, impl Future<Output = Result<(), Failure>> + use<S>) {
+) -> (Handle, impl Future<Output = Result<(), RequestError>> + use<S>) {
     let promises = wanted.map(Promises::new);
     // The number of requests that a server accepts.
     let streams = if promises.is_some() { Config::SERVER.streams } else { config.streams };
@@ -149,7 +149,7 @@ impl Handle {
         request: &Request<Bytes>,
         precedence: impl Into<Precedence>,
         progress: &mut dyn Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let precedence = precedence.into();
         if let Some(stream) = self.claim(request) {
             progress.admitted();
@@ -157,7 +157,7 @@ impl Handle {
             return SpdyExchange::new(&self.shared.0, stream, (0, 0), progress).run().await;
         }
         let Ok(_permit) = self.stream_limit.acquire(precedence.level).await else {
-            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+            return Err(RequestError::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         progress.admitted();
         let (stream, head_bytes) = self.open(request, precedence)?;
@@ -174,7 +174,7 @@ impl Handle {
         &self,
         request: &Request<Bytes>,
         precedence: Precedence,
-    ) -> Result<(StreamId, u64), Failure> {
+    ) -> Result<(StreamId, u64), RequestError> {
         let state = &mut *self.shared.0.borrow_mut();
         let fields = super::of_request(state.session.version(), request)?;
         let body = request.body();
@@ -194,10 +194,10 @@ impl Handle {
     }
 }
 
-fn unopened(error: OpenError) -> Failure {
+fn unopened(error: OpenError) -> RequestError {
     match error {
-        OpenError::Fields(error) => Failure::Unsendable(error.to_string()),
-        error => Failure::Unanswered(io::Error::other(error)),
+        OpenError::Fields(error) => RequestError::Unsendable(error.to_string()),
+        error => RequestError::Unanswered(io::Error::other(error)),
     }
 }
 
@@ -209,7 +209,7 @@ struct Driver<S> {
 }
 
 impl<S: Transport> Driver<S> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RequestError>> {
         let ended = self.poll_session(cx);
         if ended.is_ready() {
             self.stream_limit.close();
@@ -218,7 +218,7 @@ impl<S: Transport> Driver<S> {
         ended
     }
 
-    fn poll_session(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_session(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RequestError>> {
         let is_unused = Rc::strong_count(&self.shared) == 1;
         let state = &mut *self.shared.borrow_mut();
         state.driver = Some(cx.waker().clone());
@@ -236,12 +236,12 @@ impl<S: Transport> Driver<S> {
             self.stream_limit.close();
         }
         if let Poll::Ready(written) = written {
-            written.map_err(Failure::Broken)?;
+            written.map_err(RequestError::Broken)?;
             // The GOAWAY with the reason, or for the end, has been written.
             if is_unused || state.session.has_failed() {
-                return self.wire.poll_shutdown(cx).map_err(Failure::Broken);
+                return self.wire.poll_shutdown(cx).map_err(RequestError::Broken);
             }
         }
-        read.map_err(Failure::Broken)
+        read.map_err(RequestError::Broken)
     }
 }

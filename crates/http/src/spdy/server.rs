@@ -25,8 +25,8 @@ use super::SessionWire;
 use crate::h2::FlowMeter;
 use crate::h2::metering::FlowState;
 use crate::server::{
-    CheckedBody, Common, DrainWatch, Fields as RequestFields, Later, RequestProgress, StallVerdict,
-    StallWatch, directions, feed, is_bodiless, refusal, strip_framing,
+    CheckedBody, DrainWatch, Fields as RequestFields, Later, RequestProgress, SharedServerState,
+    StallVerdict, StallWatch, directions, feed, is_bodiless, refusal, strip_framing,
 };
 use crate::{Answer, Handler, Reply, RequestBody, RequestHead, Response, Transport};
 use tls::Protocol;
@@ -57,7 +57,7 @@ where
     S: Transport,
     H: Handler,
 {
-    serve_in(&Common::default(), stream, handler, version, config, meter).await
+    serve_in(&SharedServerState::default(), stream, handler, version, config, meter).await
 }
 
 /// The same, for a connection that shares `common`.
@@ -65,7 +65,7 @@ where
 /// # Errors
 /// As [`serve`]; also if the client is too slow for `common`'s patience.
 pub async fn serve_in<S, H>(
-    common: &Common,
+    common: &SharedServerState,
     stream: S,
     handler: Rc<H>,
     version: Version,
@@ -148,7 +148,7 @@ struct SpdyServer<S, H> {
     pending: Vec<PendingSpdyAnswer>,
     bodies: SpdyBodies,
     failed: Option<SessionError>,
-    common: Common,
+    common: SharedServerState,
     drain: DrainWatch,
     /// True if the session ends when nothing is open any more.
     is_leaving: bool,

@@ -2,12 +2,12 @@
 //! targets share these checks.
 
 use farlink_http::h1::codec::{
-    BodyLength, Error, Event, Limits, RequestDecoder, ResponseDecoder, encode,
+    BodyLength, CodecEvent, CodecLimits, Error, RequestDecoder, ResponseDecoder, encode,
 };
 use http::{HeaderMap, Method};
 
 /// Small enough that inputs reach them.
-const LIMITS: Limits = Limits { head_bytes: 512, fields: 12 };
+const LIMITS: CodecLimits = CodecLimits { head_bytes: 512, fields: 12 };
 
 /// The decoded content of a connection's bytes, pieces of a body joined.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -90,8 +90,8 @@ pub fn requests(input: &[u8], cuts: &[usize]) -> Transcript {
     decode(input, cuts, |buffer| {
         let (used, event) = decoder.next(buffer)?;
         let step = match event {
-            Event::More => Step::More,
-            Event::Head(r) => Step::Head {
+            CodecEvent::More => Step::More,
+            CodecEvent::Head(r) => Step::Head {
                 head: format!(
                     "{} {} {} {:?} {:?} {} {}",
                     r.method,
@@ -105,8 +105,8 @@ pub fn requests(input: &[u8], cuts: &[usize]) -> Transcript {
                 fields: owned(r.fields.iter()),
                 whole: r.body == BodyLength::None,
             },
-            Event::Data(data) => Step::Data(data.to_owned()),
-            Event::End => Step::End,
+            CodecEvent::Data(data) => Step::Data(data.to_owned()),
+            CodecEvent::End => Step::End,
         };
         Ok((used, step))
     })
@@ -118,14 +118,14 @@ pub fn responses(input: &[u8], cuts: &[usize], method: &Method) -> Transcript {
     let mut seen = decode(input, cuts, |buffer| {
         let (used, event) = decoder.next(buffer, method)?;
         let step = match event {
-            Event::More => Step::More,
-            Event::Head(r) => Step::Head {
+            CodecEvent::More => Step::More,
+            CodecEvent::Head(r) => Step::Head {
                 head: format!("{} {:?} {:?} {}", r.status, r.version, r.body, r.persistent),
                 fields: owned(r.fields.iter()),
                 whole: r.body == BodyLength::None,
             },
-            Event::Data(data) => Step::Data(data.to_owned()),
-            Event::End => Step::End,
+            CodecEvent::Data(data) => Step::Data(data.to_owned()),
+            CodecEvent::End => Step::End,
         };
         Ok((used, step))
     });

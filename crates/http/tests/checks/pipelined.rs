@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use farlink_http::h1::client::Settings;
-use farlink_http::h1::codec::Limits;
+use farlink_http::h1::codec::CodecLimits;
 use farlink_http::h1::pipeline::Pipeline;
-use farlink_http::{Failure, Priority, Progress, Transport};
+use farlink_http::{Priority, Progress, RequestError, Transport};
 use http::Request;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use world::sim::HeldNotes;
@@ -19,7 +19,7 @@ use world::sim::HeldNotes;
 const REQUESTS: usize = 8;
 /// Small enough that inputs reach them.
 const SETTINGS: Settings =
-    Settings { limits: Limits { head_bytes: 512, fields: 12 }, read_bytes: 256 };
+    Settings { limits: CodecLimits { head_bytes: 512, fields: 12 }, read_bytes: 256 };
 
 /// A server that accepts every request and sends fixed pieces, one per read; then it closes.
 struct Said(VecDeque<Vec<u8>>);
@@ -84,7 +84,7 @@ impl Progress for Told {
 }
 
 /// The outcome of a request.
-type Answered = (Told, Result<(), Failure>);
+type Answered = (Told, Result<(), RequestError>);
 
 /// The complete responses to all requests, in order; an error ends them.
 fn responses(input: &[u8], cut: usize, heads: u8) -> Vec<Told> {

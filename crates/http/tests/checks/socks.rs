@@ -2,7 +2,7 @@
 //! targets share these checks.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use farlink_http::socks::{Destination, Event, Handshake, Refusal, client};
+use farlink_http::socks::{Handshake, HandshakeEvent, SocksDestination, SocksRefusal, client};
 
 /// The longest message is a name and a password.
 const LONGEST: usize = 513;
@@ -10,8 +10,8 @@ const LONGEST: usize = 513;
 /// A server's interpretation of a client's bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    pub events: Vec<Event>,
-    pub refusal: Option<Refusal>,
+    pub events: Vec<HandshakeEvent>,
+    pub refusal: Option<SocksRefusal>,
     pub sent: Vec<u8>,
     /// Bytes consumed, except those of a refused message.
     pub used: usize,
@@ -34,20 +34,20 @@ pub fn hear(input: &[u8], cuts: &[usize], asks_password: bool) -> Heard {
                     assert!(used <= buffer.len(), "no more is used than there is");
                     buffer.drain(..used);
                     heard.used += used;
-                    if event == Event::More {
+                    if event == HandshakeEvent::More {
                         break;
                     }
                     heard.events.push(event);
                 }
             }
-            if let Some(Event::User { name, password }) = heard.events.last() {
+            if let Some(HandshakeEvent::User { name, password }) = heard.events.last() {
                 let is_known = name.len() == password.len();
                 if let Err(refusal) = handshake.admit(is_known, &mut heard.sent) {
                     (heard.refusal, heard.used) = (Some(refusal), 0);
                     return heard;
                 }
             }
-            if let Some(Event::Connect(..)) = heard.events.last() {
+            if let Some(HandshakeEvent::Connect(..)) = heard.events.last() {
                 return heard;
             }
         }
@@ -64,11 +64,11 @@ pub fn check_server(input: &[u8]) {
     let whole = hear(input, &[], asks_password);
     let each: Vec<usize> = (1..input.len()).collect();
     assert_eq!(hear(input, &each, asks_password), whole);
-    if let Some(Event::Connect(_, destination)) = whole.events.last() {
+    if let Some(HandshakeEvent::Connect(_, destination)) = whole.events.last() {
         let text = destination.to_string();
         let (host, port) = text.rsplit_once(':').expect("an authority has a port");
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        assert_eq!(Destination::new(host, port.parse().unwrap()).as_ref(), Some(destination));
+        assert_eq!(SocksDestination::new(host, port.parse().unwrap()).as_ref(), Some(destination));
         assert!(!asks_password || whole.events.len() == 2, "nobody comes without a password");
     }
 }
@@ -76,7 +76,7 @@ pub fn check_server(input: &[u8]) {
 /// No panic of a client, and the same result however the proxy's output is cut.
 pub fn check_client(input: &[u8]) {
     let told = |cuts: &[usize]| {
-        let destination = Destination::new("a.test", 443).expect("a name");
+        let destination = SocksDestination::new("a.test", 443).expect("a name");
         let mut handshake = client::Handshake::new(destination);
         let (mut buffer, mut sent, mut arrived) = (Vec::new(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([input.len()]) {

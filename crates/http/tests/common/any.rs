@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use farlink_http::client::{self, Connection, Opening, Stage};
+use farlink_http::client::{self, ClientConnection, ConnectStage, Opening};
 use farlink_http::h2::FlowMeter;
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::{Failure, Handler, Priority};
+use farlink_http::{Handler, Priority, RequestError};
 use http::Request;
 use tls::Protocol;
 use tokio::sync::mpsc;
@@ -55,12 +55,12 @@ pub fn listen<H: Handler>(handler: H, acceptor: Acceptor) -> AnyServer {
 }
 
 /// Opens a connection.
-pub async fn open(opening: Opening) -> Connection {
+pub async fn open(opening: Opening) -> ClientConnection {
     let mut stages = Vec::new();
     let secured = opening.security.is_secure();
     let is_quic = opening.protocol == Protocol::H3;
     let connection = client::open(opening, &mut |stage| stages.push(stage)).await.unwrap();
-    let all = [Stage::Reached, Stage::Connected, Stage::Secured];
+    let all = [ConnectStage::Reached, ConnectStage::Connected, ConnectStage::Secured];
     assert_eq!(stages, all[usize::from(is_quic)..if secured { 3 } else { 2 }]);
     connection
 }
@@ -78,7 +78,10 @@ pub fn post(target: &str, body: Vec<u8>) -> Request<Bytes> {
 }
 
 /// Sends `request` on a new connection or a shared one, and gathers its response.
-pub async fn fetch(connection: &mut Connection, request: &Request<Bytes>) -> Result<Seen, Failure> {
+pub async fn fetch(
+    connection: &mut ClientConnection,
+    request: &Request<Bytes>,
+) -> Result<Seen, RequestError> {
     let mut seen = Seen::default();
     connection.fetch(request, Priority::Medium, &mut seen).await?;
     Ok(seen)
@@ -86,9 +89,9 @@ pub async fn fetch(connection: &mut Connection, request: &Request<Bytes>) -> Res
 
 /// Sends all requests at once; returns their responses in order.
 pub async fn fetch_all(
-    connection: &Connection,
+    connection: &ClientConnection,
     requests: Vec<Request<Bytes>>,
-) -> Vec<Result<Seen, Failure>> {
+) -> Vec<Result<Seen, RequestError>> {
     let tasks: Vec<_> = requests
         .into_iter()
         .map(|request| {

@@ -1,7 +1,7 @@
 //! One end of an HTTP/2 connection that writes raw frames, and so can violate the protocol.
 
 use farlink_http::h2::frame::PREFACE;
-use farlink_http::server::{Acceptor, Common, Patient};
+use farlink_http::server::{Acceptor, ClientTimeouts, SharedServerState};
 use tls::Security;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
@@ -73,8 +73,8 @@ impl Hostile {
     }
 
     /// The same for a server with these timeouts.
-    pub async fn client_of(patience: Option<Patient>) -> Hostile {
-        let common = Common { patience, ..Common::default() };
+    pub async fn client_of(patience: Option<ClientTimeouts>) -> Hostile {
+        let common = SharedServerState { patience, ..SharedServerState::default() };
         let server = listen(Echo, Acceptor { common, ..Acceptor::new(Security::None) });
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(PREFACE).await.unwrap();

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use farlink_http::h1::client::{self, Connection};
 use farlink_http::h1::server::{Core, Ended, Settings, serve};
 use farlink_http::wheel::Wheel;
-use farlink_http::{Answer, Failure, Handler, Priority, Progress, Reply, RequestHead};
+use farlink_http::{Answer, Handler, Priority, Progress, Reply, RequestError, RequestHead};
 use http::{HeaderMap, Request, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -22,7 +22,7 @@ use world::{TcpListener, TcpStream};
 
 /// Runs a test in the real world, for at most half a minute.
 pub fn in_world(test: impl Future<Output = ()>) {
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), test))
         .expect("a runtime")
         .expect("the test hangs");
@@ -167,7 +167,7 @@ impl Progress for Seen {
 pub async fn fetch(
     client: &mut Connection<TcpStream>,
     request: &Request<Bytes>,
-) -> Result<Seen, Failure> {
+) -> Result<Seen, RequestError> {
     let mut seen = Seen::default();
     client.fetch(request, Priority::Medium, &mut seen).await?;
     Ok(seen)

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use tcp::{CongestionState, Sample, State, Stats, Trigger};
+use tcp::{CongestionState, SenderSample, Stats, TcpState, Trigger};
 use units::Time;
 
 use crate::connection::congestion_state;
 use crate::tcp_info::INFINITE_SSTHRESH;
-use crate::{Connection, Motion, Motions};
+use crate::{Connection, ConnectionSeries, Motions};
 
 /// Content of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,13 +166,13 @@ fn cookies(events: &[ProbeEvent]) -> BTreeMap<SocketKey<'_>, u64> {
 
 /// One connection so far.
 struct Followed {
-    motion: Motion,
+    motion: ConnectionSeries,
     congestion_state: CongestionState,
 }
 
 impl Default for Followed {
     fn default() -> Followed {
-        Followed { motion: Motion::default(), congestion_state: CongestionState::Open }
+        Followed { motion: ConnectionSeries::default(), congestion_state: CongestionState::Open }
     }
 }
 
@@ -188,8 +188,13 @@ impl Followed {
                     ..stats(segment, segment_bytes)
                 };
                 // The event is raised in this state only (`tcp_rcv_established`).
-                let state = State::Established;
-                self.motion.samples.push(Sample { at, trigger: Trigger::Probe, state, stats });
+                let state = TcpState::Established;
+                self.motion.samples.push(SenderSample {
+                    at,
+                    trigger: Trigger::Probe,
+                    state,
+                    stats,
+                });
             }
         }
     }
@@ -310,7 +315,7 @@ mod tests {
         let motions = collect(&events, Duration::from_millis(1), 1000);
         let cookies: Vec<u64> = motions.keys().map(|connection| connection.cookie).collect();
         assert_eq!(cookies, [0, 1, 2]);
-        let of: Vec<&Motion> = motions.values().collect();
+        let of: Vec<&ConnectionSeries> = motions.values().collect();
         assert_eq!(of[0].samples, []);
         let stats: Vec<&Stats> = of[1].samples.iter().map(|sample| &sample.stats).collect();
         assert_eq!(stats[0].congestion_state, CongestionState::Loss);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use congestion::Algorithm;
 use tcp::{AckPolicy, Config, EcnPolicy, Frto, Knob, MetricsUse, TailLossProbe, TsoSegments};
 
-use super::{Settings, UnsupportedKnob};
+use super::{KernelKnobs, UnsupportedKnob};
 
 /// Reason why a knob cannot have a value.
 type RefusalReason = &'static str;
@@ -17,7 +17,7 @@ pub(super) enum Mapping {
     /// One option of the route.
     Route(&'static str, fn(&Config) -> Result<String, RefusalReason>),
     /// Settings that depend on its value.
-    Several(fn(&Config, &mut Settings) -> Result<(), RefusalReason>),
+    Several(fn(&Config, &mut KernelKnobs) -> Result<(), RefusalReason>),
     /// None: the kernel has this value.
     Fixed(&'static str, RefusalReason),
     /// The same, with an approximation of other values.
@@ -38,7 +38,7 @@ impl Mapping {
         &self,
         knob: &'static Knob,
         config: &Config,
-        settings: &mut Settings,
+        settings: &mut KernelKnobs,
     ) -> Result<(), UnsupportedKnob> {
         let value = knob.get(config);
         let mut instead = None;
@@ -209,7 +209,7 @@ fn metrics(config: &Config) -> Result<String, RefusalReason> {
 }
 
 /// The interface's limit becomes the socket's (`sk_gso_max_segs`).
-fn tso_segments(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
+fn tso_segments(config: &Config, to: &mut KernelKnobs) -> Result<(), RefusalReason> {
     if config.tso_segments == TsoSegments::One {
         to.link("gso_max_segs", 1);
     }
@@ -253,14 +253,14 @@ fn notsent_lowat(config: &Config) -> Result<String, RefusalReason> {
     number(config.notsent_lowat.unwrap_or(unlimited).min(unlimited))
 }
 
-fn first_window(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
+fn first_window(config: &Config, to: &mut KernelKnobs) -> Result<(), RefusalReason> {
     if let Some(segments) = config.receive_buffer.first_window {
         to.route("initrwnd", segments);
     }
     Ok(())
 }
 
-fn acknowledgements(config: &Config, to: &mut Settings) -> Result<(), RefusalReason> {
+fn acknowledgements(config: &Config, to: &mut KernelKnobs) -> Result<(), RefusalReason> {
     if config.ack_policy == AckPolicy::LINUX {
         return Ok(());
     }

@@ -2,11 +2,11 @@ use tcp::{Config, Knob};
 
 use super::*;
 
-fn settings(text: &str) -> Result<Settings, Refusal> {
-    Settings::for_config(&Config::parse(text).unwrap())
+fn settings(text: &str) -> Result<KernelKnobs, UnsupportedKnobsError> {
+    KernelKnobs::for_config(&Config::parse(text).unwrap())
 }
 
-fn value(settings: &Settings, name: &str) -> String {
+fn value(settings: &KernelKnobs, name: &str) -> String {
     let sysctl = settings.sysctls().iter().find(|sysctl| sysctl.name == name);
     sysctl.unwrap_or_else(|| panic!("{name} is not set")).value.clone()
 }
@@ -69,7 +69,7 @@ fn turning_any_knob_changes_the_settings_or_is_refused_by_name() {
         assert_ne!(knob.get(&Config::default()), *other, "that is the default");
         match settings(&format!("{name}={other}")) {
             Ok(settings) => assert_ne!(settings, default, "`{name}={other}` has no effect"),
-            Err(Refusal(refused)) => {
+            Err(UnsupportedKnobsError(refused)) => {
                 let named: Vec<_> = refused.iter().map(|refused| refused.knob).collect();
                 assert_eq!(named, [name]);
             }
@@ -132,7 +132,7 @@ fn a_refusal_says_why_and_what_to_do() {
         message.ends_with("it is the TCP of another generation (docs/transports.md)"),
         "{message}"
     );
-    let Refusal(refused) = refusal;
+    let UnsupportedKnobsError(refused) = refusal;
     assert!(refused.len() > 10, "an older generation differs in much: {refused:?}");
 }
 

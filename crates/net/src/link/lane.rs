@@ -1,6 +1,6 @@
 //! Queues with their own place before the server, for all users or for one each, and the link that serves them in turn.
 
-use chance::Source;
+use chance::RandomSource;
 use units::Time;
 
 use super::fifo::nanos_between;
@@ -11,7 +11,7 @@ use crate::queue::{
     TailDrop,
 };
 use crate::server::{LinkServer, ServiceTime};
-use crate::{Channels, DropCause, LinkConfig, Management, Scheduler};
+use crate::{Channels, DropCause, LaneScheduling, LinkConfig, Management};
 
 pub(super) struct Lane<P> {
     waiting: Box<dyn Discipline<P> + Send>,
@@ -49,7 +49,12 @@ pub(super) struct Slice<P> {
 
 impl<P: Send + 'static> Lane<P> {
     /// The lane with this number. The first has the random streams of a link with a single lane.
-    pub(super) fn new(config: &LinkConfig, source: &Source, name: &str, number: u32) -> Lane<P> {
+    pub(super) fn new(
+        config: &LinkConfig,
+        source: &RandomSource,
+        name: &str,
+        number: u32,
+    ) -> Lane<P> {
         let LinkConfig { queue, mtu, .. } = *config;
         let purpose = match number {
             0 => format!("link/{name}/queue"),
@@ -232,7 +237,7 @@ impl<P> PartlyServed<P> {
 
 pub(super) struct Managed<P> {
     config: LinkConfig,
-    source: Source,
+    source: RandomSource,
     name: String,
     /// One lane for all users, or one per user, by number.
     lanes: Vec<Lane<P>>,
@@ -244,9 +249,13 @@ pub(super) struct Managed<P> {
 
 impl<P: Send + 'static> Managed<P> {
     /// Creates a managed or shared queue; `None` for a plain one, which needs none of this.
-    pub(super) fn new(config: &LinkConfig, source: &Source, name: &str) -> Option<Managed<P>> {
+    pub(super) fn new(
+        config: &LinkConfig,
+        source: &RandomSource,
+        name: &str,
+    ) -> Option<Managed<P>> {
         let is_plain = config.management == Management::DropTail
-            && config.scheduler == Scheduler::Fifo
+            && config.scheduler == LaneScheduling::Fifo
             && config.channels.are_perfect()
             && config.handover.is_none();
         if is_plain {
@@ -271,8 +280,8 @@ impl<P: Send + 'static> Managed<P> {
         drops: &mut DroppedPackets<P>,
     ) -> Result<(), DropCause> {
         let number = match self.config.scheduler {
-            Scheduler::Fifo => 0,
-            Scheduler::RoundRobin | Scheduler::ProportionalFair(_) => packet.packet.user,
+            LaneScheduling::Fifo => 0,
+            LaneScheduling::RoundRobin | LaneScheduling::ProportionalFair(_) => packet.packet.user,
         };
         while self.lanes.len() <= number as usize {
             let next = self.lanes.len() as u32;

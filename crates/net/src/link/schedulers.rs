@@ -5,7 +5,7 @@ use std::time::Duration;
 use units::{BitsPerSec, Time};
 
 use crate::server::ServiceTime;
-use crate::{Channels, LinkConfig, ProportionalFair, Scheduler};
+use crate::{Channels, LaneScheduling, LinkConfig, ProportionalFair};
 
 /// A scheduler, driven by a link: lanes are numbered from 0.
 pub(super) trait LaneScheduler: Send {
@@ -28,9 +28,9 @@ pub(super) struct ChosenLane {
 /// The scheduler of a link.
 pub(super) fn of(config: &LinkConfig) -> Box<dyn LaneScheduler> {
     match config.scheduler {
-        Scheduler::Fifo => Box::new(OneLane),
-        Scheduler::RoundRobin => Box::new(RoundRobin::new(config.mtu)),
-        Scheduler::ProportionalFair(params) => {
+        LaneScheduling::Fifo => Box::new(OneLane),
+        LaneScheduling::RoundRobin => Box::new(RoundRobin::new(config.mtu)),
+        LaneScheduling::ProportionalFair(params) => {
             let (rate, channels) = (config.rate.mean(), config.channels.clone());
             Box::new(ProportionalFairTurns::new(params, rate, channels))
         }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use units::{BitsPerSec, Time};
 
 use super::*;
 use crate::{
-    Channels, Codel, Direction, Handover, Jitter, JitterShape, LossModel, Management, Pie,
-    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler, Trace, TraceOptions,
+    Channels, Codel, Direction, Handover, Jitter, JitterShape, LaneScheduling, LossModel,
+    Management, Pie, ProportionalFair, QueueLimit, Rate, Reorder, Trace, TraceOptions,
 };
 
 mod emulators;
@@ -22,7 +22,7 @@ fn config() -> LinkConfig {
 }
 
 fn link(config: LinkConfig) -> Link<u32> {
-    Link::new(config, &Source::new(1, 0), "test")
+    Link::new(config, &RandomSource::new(1, 0), "test")
 }
 
 /// Offers a packet of `bytes`.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
 use crate::Harq;
@@ -15,7 +15,7 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub(super) struct TransportBlocks {
     harq: Harq,
-    stream: Stream,
+    stream: RandomStream,
     /// The last block drawn, by its subframe, and its lateness.
     last: Option<(u64, Duration)>,
     /// Time at which the last packet was complete.
@@ -23,7 +23,7 @@ pub(super) struct TransportBlocks {
 }
 
 impl TransportBlocks {
-    pub(super) fn new(harq: Harq, stream: Stream) -> TransportBlocks {
+    pub(super) fn new(harq: Harq, stream: RandomStream) -> TransportBlocks {
         TransportBlocks { harq, stream, last: None, released: Time::ZERO }
     }
 
@@ -63,13 +63,13 @@ fn end_of(subframe: u64) -> Time {
 
 #[cfg(test)]
 mod tests {
-    use chance::Source;
+    use chance::RandomSource;
 
     use super::*;
 
     fn blocks(failure: f64) -> TransportBlocks {
         let harq = Harq { failure, ..Harq::default() };
-        TransportBlocks::new(harq, Source::new(1, 0).stream("blocks"))
+        TransportBlocks::new(harq, RandomSource::new(1, 0).stream("blocks"))
     }
 
     fn us(micros: u64) -> Time {

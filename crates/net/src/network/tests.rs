@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Channels, Codel, Emulator, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
-    ProportionalFair, QueueLimit, Rate, Reorder, Scheduler, TimedGilbertElliott,
+    Channels, Codel, EmulatorModel, GilbertElliott, Jitter, JitterShape, LaneScheduling, LossModel,
+    Management, Pie, ProportionalFair, QueueLimit, Rate, Reorder, TimedGilbertElliott,
 };
 
 const ONE_PER_CENT: LossModel = LossModel::Random(0.01);
@@ -167,7 +167,7 @@ fn each_setting_of_a_link_can_be_typed() {
     assert_eq!(link("aqm=codel,queue=50pkt").queue, QueueLimit::Packets(50));
     assert_eq!(link("emulator=dummynet").queue, QueueLimit::Packets(50));
     let clock = |settings: &str| match link(settings).emulator {
-        Emulator::Dummynet { tick, timer } => (tick.as_millis(), timer.as_millis()),
+        EmulatorModel::Dummynet { tick, timer } => (tick.as_millis(), timer.as_millis()),
         other => panic!("{other:?}"),
     };
     assert_eq!(clock("emulator=dummynet"), (1, 4));
@@ -336,10 +336,13 @@ fn link() -> impl Strategy<Value = LinkConfig> {
         prop_oneof![Just(Reorder::Never), Just(Reorder::ByJitter), share().prop_map(Reorder::Jump)];
     let slot = Duration::from_micros(1500);
     let scheduler = prop_oneof![
-        Just(Scheduler::Fifo),
-        Just(Scheduler::RoundRobin),
-        Just(Scheduler::ProportionalFair(ProportionalFair::default())),
-        Just(Scheduler::ProportionalFair(ProportionalFair { slot, ..ProportionalFair::default() })),
+        Just(LaneScheduling::Fifo),
+        Just(LaneScheduling::RoundRobin),
+        Just(LaneScheduling::ProportionalFair(ProportionalFair::default())),
+        Just(LaneScheduling::ProportionalFair(ProportionalFair {
+            slot,
+            ..ProportionalFair::default()
+        })),
     ];
     let channels = prop::collection::vec(0.001..=1.0f64, 0..4).prop_map(Channels::new);
     let mtu = prop_oneof![Just(1500), 576..=65_535u32];
@@ -455,7 +458,7 @@ fn a_link_has_a_scheduler() {
     let text = "rtt=100ms,down=2mbit,up=1mbit,queue=100pkt,up.scheduler=round-robin,\
                 down.scheduler=proportional-fair slot 2ms window 100ms,channels=100% 50%";
     let network = Network::parse(text).unwrap();
-    assert_eq!(network.up.scheduler, Scheduler::RoundRobin);
+    assert_eq!(network.up.scheduler, LaneScheduling::RoundRobin);
     assert_eq!([0, 1, 2].map(|user| network.down.channels.of(user)), [1.0, 0.5, 1.0]);
     assert_eq!(network.to_string(), text);
     let refused = |text: &str| Network::parse(text).unwrap_err().to_string();

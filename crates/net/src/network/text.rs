@@ -8,8 +8,8 @@ use units::BitsPerSec;
 use super::Network;
 use crate::config::DEFAULT_MTU_BYTES;
 use crate::{
-    Codel, Emulator, GilbertElliott, Handover, Jitter, JitterShape, LinkConfig, LossModel,
-    Management, Pie, ProportionalFair, Rate, Reorder, Scheduler, TimedGilbertElliott,
+    Codel, EmulatorModel, GilbertElliott, Handover, Jitter, JitterShape, LaneScheduling,
+    LinkConfig, LossModel, Management, Pie, ProportionalFair, Rate, Reorder, TimedGilbertElliott,
 };
 
 impl fmt::Display for Network {
@@ -70,16 +70,16 @@ fn settings(prefix: &str, up: &LinkConfig, down: &LinkConfig) -> Vec<String> {
     });
     pair(&|link| (link.mtu != DEFAULT_MTU_BYTES).then(|| ("mtu", link.mtu.to_string())));
     pair(&|link| match link.emulator {
-        Emulator::Farlink => None,
-        Emulator::Dummynet { .. } => Some(("emulator", "dummynet".to_owned())),
-        Emulator::Netem => Some(("emulator", "netem".to_owned())),
+        EmulatorModel::Farlink => None,
+        EmulatorModel::Dummynet { .. } => Some(("emulator", "dummynet".to_owned())),
+        EmulatorModel::Netem => Some(("emulator", "netem".to_owned())),
     });
     pair(&|link| match link.emulator {
-        Emulator::Dummynet { timer, .. } => Some(("timer", SpanText(timer).to_string())),
+        EmulatorModel::Dummynet { timer, .. } => Some(("timer", SpanText(timer).to_string())),
         _ => None,
     });
     pair(&|link| match link.emulator {
-        Emulator::Dummynet { tick, .. } if tick != Emulator::DEFAULT_TICK => {
+        EmulatorModel::Dummynet { tick, .. } if tick != EmulatorModel::DEFAULT_TICK => {
             Some(("tick", SpanText(tick).to_string()))
         }
         _ => None,
@@ -126,9 +126,9 @@ fn management(link: &LinkConfig) -> Option<(&'static str, String)> {
 
 fn scheduler(link: &LinkConfig) -> Option<(&'static str, String)> {
     let value = match link.scheduler {
-        Scheduler::Fifo => return None,
-        Scheduler::RoundRobin => "round-robin".to_owned(),
-        Scheduler::ProportionalFair(ProportionalFair { slot, window }) => {
+        LaneScheduling::Fifo => return None,
+        LaneScheduling::RoundRobin => "round-robin".to_owned(),
+        LaneScheduling::ProportionalFair(ProportionalFair { slot, window }) => {
             format!("proportional-fair slot {} window {}", SpanText(slot), SpanText(window))
         }
     };

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
 use super::{Discipline, DroppedPackets, PacketFifo, QueueDepth, Queued};
@@ -42,7 +42,7 @@ pub(crate) struct PieQueue<P> {
     backlog: PacketFifo<P>,
     state: PieState,
     next_update: Time,
-    stream: Stream,
+    stream: RandomStream,
 }
 
 /// `struct pie_vars`.
@@ -62,7 +62,12 @@ impl PieState {
 }
 
 impl<P> PieQueue<P> {
-    pub(crate) fn new(params: Pie, limit: QueueLimit, mtu: u32, stream: Stream) -> PieQueue<P> {
+    pub(crate) fn new(
+        params: Pie,
+        limit: QueueLimit,
+        mtu: u32,
+        stream: RandomStream,
+    ) -> PieQueue<P> {
         PieQueue {
             target: ticks(params.target.as_nanos() as u64),
             ecn: params.ecn,
@@ -212,7 +217,7 @@ impl<P> Discipline<P> for PieQueue<P> {
 
 #[cfg(test)]
 mod tests {
-    use chance::Source;
+    use chance::RandomSource;
 
     use super::super::tests::{packet, run};
     use super::*;
@@ -221,7 +226,12 @@ mod tests {
 
     fn queue(ecn: bool) -> PieQueue<u32> {
         let params = Pie { ecn, ..Pie::default() };
-        PieQueue::new(params, QueueLimit::Packets(1000), 1500, Source::new(5, 0).stream("pie"))
+        PieQueue::new(
+            params,
+            QueueLimit::Packets(1000),
+            1500,
+            RandomSource::new(5, 0).stream("pie"),
+        )
     }
 
     /// RFC 8033 section 4.2: `p += alpha * (delay - target) + beta * (delay - old)`, with alpha 0.125 and beta 1.25

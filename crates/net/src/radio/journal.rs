@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use super::Way;
+use super::RadioDirection;
 
 /// A state of a radio, in the words of its standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,9 +98,9 @@ impl RadioState {
 
 /// The packet that caused a state change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
+pub struct TransitionCause {
     /// Direction of the packet.
-    pub way: Way,
+    pub way: RadioDirection,
     /// Its IP length.
     pub wire_bytes: u32,
 }
@@ -115,12 +115,12 @@ pub struct Transition {
     /// The new state.
     pub to: RadioState,
     /// The packet that caused it; `None`: a timer.
-    pub cause: Option<Cause>,
+    pub cause: Option<TransitionCause>,
 }
 
 /// A stay in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stay {
+pub struct RadioStay {
     /// The state.
     pub state: RadioState,
     /// Beginning of the stay.
@@ -135,7 +135,7 @@ pub(super) struct RadioJournal {
     first: RadioState,
     transitions: Vec<Transition>,
     /// Departed packets: time, direction, size.
-    carried: Vec<(Time, Way, u32)>,
+    carried: Vec<(Time, RadioDirection, u32)>,
 }
 
 impl RadioJournal {
@@ -143,14 +143,14 @@ impl RadioJournal {
         RadioJournal { first, transitions: Vec::new(), carried: Vec::new() }
     }
 
-    pub(super) fn note(&mut self, at: Time, to: RadioState, cause: Option<Cause>) {
+    pub(super) fn note(&mut self, at: Time, to: RadioState, cause: Option<TransitionCause>) {
         let from = self.state();
         if from != to {
             self.transitions.push(Transition { at, from, to, cause });
         }
     }
 
-    pub(super) fn carry(&mut self, at: Time, way: Way, bytes: u32) {
+    pub(super) fn carry(&mut self, at: Time, way: RadioDirection, bytes: u32) {
         self.carried.push((at, way, bytes));
     }
 
@@ -163,20 +163,21 @@ impl RadioJournal {
     }
 
     /// States from `since` until `until`, in chronological order.
-    pub(super) fn stays(&self, since: Time, until: Time) -> Vec<Stay> {
+    pub(super) fn stays(&self, since: Time, until: Time) -> Vec<RadioStay> {
         let begins = std::iter::once((Time::ZERO, self.first))
             .chain(self.transitions.iter().map(|change| (change.at, change.to)));
         let ends = self.transitions.iter().map(|change| change.at).chain([until]);
         let stay = |((begin, state), end): ((Time, RadioState), Time)| {
             let (begin, end) = (begin.max(since), end.min(until));
-            (begin < end).then(|| Stay { state, since: begin, span: end - begin })
+            (begin < end).then(|| RadioStay { state, since: begin, span: end - begin })
         };
         begins.zip(ends).filter_map(stay).collect()
     }
 
     /// Bytes that passed in `since..until`.
-    pub(super) fn bytes(&self, way: Way, since: Time, until: Time) -> u64 {
-        let within = |(at, of, _): &&(Time, Way, u32)| *of == way && (since..until).contains(at);
+    pub(super) fn bytes(&self, way: RadioDirection, since: Time, until: Time) -> u64 {
+        let within =
+            |(at, of, _): &&(Time, RadioDirection, u32)| *of == way && (since..until).contains(at);
         self.carried.iter().filter(within).map(|(.., bytes)| u64::from(*bytes)).sum()
     }
 }
@@ -232,8 +233,8 @@ impl Power {
             state.joules += seconds * self.watts.get(&stay.state).copied().unwrap_or(0.0);
         }
         let mbit = |way| journal.bytes(way, since, until) as f64 * 8.0 / 1e6;
-        energy.up_joules = mbit(Way::Up) * self.joules_per_mbit_up;
-        energy.down_joules = mbit(Way::Down) * self.joules_per_mbit_down;
+        energy.up_joules = mbit(RadioDirection::Up) * self.joules_per_mbit_up;
+        energy.down_joules = mbit(RadioDirection::Down) * self.joules_per_mbit_down;
         energy
     }
 }

@@ -15,10 +15,10 @@
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
-use super::{RadioMachine, RadioState, Way};
+use super::{RadioDirection, RadioMachine, RadioState};
 
 /// Timers of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,7 @@ impl Drx {
 }
 
 impl Lte {
-    pub(super) fn machine(&self, paging: Stream, uplink: Stream) -> LteMachine {
+    pub(super) fn machine(&self, paging: RandomStream, uplink: RandomStream) -> LteMachine {
         LteMachine { config: self.clone(), paging, uplink, place: LteState::Idle }
     }
 }
@@ -112,16 +112,16 @@ enum LteState {
 #[derive(Clone)]
 pub(super) struct LteMachine {
     config: Lte,
-    paging: Stream,
-    uplink: Stream,
+    paging: RandomStream,
+    uplink: RandomStream,
     place: LteState,
 }
 
 impl LteMachine {
-    fn until_next_paging(&mut self, way: Way) -> Duration {
+    fn until_next_paging(&mut self, way: RadioDirection) -> Duration {
         match way {
-            Way::Up => Duration::ZERO,
-            Way::Down => self.paging.span(self.config.paging_cycle),
+            RadioDirection::Up => Duration::ZERO,
+            RadioDirection::Down => self.paging.span(self.config.paging_cycle),
         }
     }
 }
@@ -137,18 +137,20 @@ impl RadioMachine for LteMachine {
         }
     }
 
-    fn delay(&mut self, _now: Time, way: Way, alone: bool) -> Duration {
+    fn delay(&mut self, _now: Time, way: RadioDirection, alone: bool) -> Duration {
         let SchedulingRequest { period, grant } = self.config.request;
         match (way, self.place) {
             // The promotion ends with a grant.
-            (Way::Down, _) | (_, LteState::Idle | LteState::Promoting { .. }) => Duration::ZERO,
-            (Way::Up, _) if alone => self.uplink.span(period) + grant,
+            (RadioDirection::Down, _) | (_, LteState::Idle | LteState::Promoting { .. }) => {
+                Duration::ZERO
+            }
+            (RadioDirection::Up, _) if alone => self.uplink.span(period) + grant,
             // The request of the packets before it covers its resources, too.
-            (Way::Up, _) => Duration::ZERO,
+            (RadioDirection::Up, _) => Duration::ZERO,
         }
     }
 
-    fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
+    fn arrive(&mut self, now: Time, way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         if self.place != LteState::Idle {
             return None;
         }
@@ -157,17 +159,17 @@ impl RadioMachine for LteMachine {
         Some(RadioState::IdleToConnected)
     }
 
-    fn release(&self, ready: Time, way: Way, _bytes: u32) -> Option<Time> {
+    fn release(&self, ready: Time, way: RadioDirection, _bytes: u32) -> Option<Time> {
         let Lte { short, long, .. } = &self.config;
         match (way, self.place) {
             (_, LteState::Idle | LteState::Promoting { .. }) => None,
-            (Way::Up, _) | (_, LteState::Continuous { .. }) => Some(ready),
-            (Way::Down, LteState::Short { began }) => Some(short.awake(began, ready)),
-            (Way::Down, LteState::Long { began }) => Some(long.awake(began, ready)),
+            (RadioDirection::Up, _) | (_, LteState::Continuous { .. }) => Some(ready),
+            (RadioDirection::Down, LteState::Short { began }) => Some(short.awake(began, ready)),
+            (RadioDirection::Down, LteState::Long { began }) => Some(long.awake(began, ready)),
         }
     }
 
-    fn left(&mut self, now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+    fn left(&mut self, now: Time, _way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         let before = self.state();
         self.place = LteState::Continuous { active: now };
         (before != RadioState::Continuous).then_some(RadioState::Continuous)
@@ -234,7 +236,7 @@ impl Default for Harq {
 
 impl Harq {
     /// Draws the time from the next block's first transmission to its arrival.
-    pub(crate) fn lateness(&self, stream: &mut Stream) -> Duration {
+    pub(crate) fn lateness(&self, stream: &mut RandomStream) -> Duration {
         let mut late = Duration::ZERO;
         for _ in 0..RLC_TRANSMISSIONS {
             let failures = (0..self.most).take_while(|_| stream.happens(self.failure)).count();
@@ -272,12 +274,12 @@ impl Harq {
 
 #[cfg(test)]
 mod tests {
-    use chance::Source;
+    use chance::RandomSource;
 
     use super::*;
 
     fn latenesses(harq: Harq, count: usize) -> Vec<u128> {
-        let mut stream = Source::new(1, 0).stream("blocks");
+        let mut stream = RandomSource::new(1, 0).stream("blocks");
         (0..count).map(|_| harq.lateness(&mut stream).as_millis()).collect()
     }
 
@@ -297,7 +299,7 @@ mod tests {
     fn the_mean_is_that_of_the_draws() {
         for failure in [0.0, 0.1, 0.5, 0.9, 1.0] {
             let harq = Harq { failure, ..Harq::default() };
-            let mut stream = Source::new(1, 0).stream("blocks");
+            let mut stream = RandomSource::new(1, 0).stream("blocks");
             let draws = (0..200_000).map(|_| harq.lateness(&mut stream).as_secs_f64());
             let (drawn, mean) = (draws.sum::<f64>() / 2e5, harq.mean().as_secs_f64());
             assert!((drawn - mean).abs() <= 0.02 * mean, "{failure}: {drawn} s drawn, {mean} s");

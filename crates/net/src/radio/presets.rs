@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::fields::slot;
 use super::{Dama, Leo, Lte, Power, RadioConfig, RadioError, Technology, Umts, Wifi};
-use crate::SpecError;
+use crate::NetworkSpecError;
 use crate::error::{ValueError, nearest};
 use crate::toml_text::TomlText;
 
@@ -31,7 +31,7 @@ pub fn radios() -> &'static BTreeMap<String, Preset> {
     &RADIOS
 }
 
-fn read() -> Result<BTreeMap<String, Preset>, SpecError> {
+fn read() -> Result<BTreeMap<String, Preset>, NetworkSpecError> {
     let toml = TomlText::new(FILE, TEXT);
     let mut radios = BTreeMap::new();
     for (name, table) in toml.parse()? {
@@ -47,7 +47,7 @@ fn read() -> Result<BTreeMap<String, Preset>, SpecError> {
         };
         for setting in toml.settings(&table)? {
             let (place, key) = (setting.place, setting.key);
-            config.set(&key, &setting.value).map_err(|reason| SpecError::BadValue {
+            config.set(&key, &setting.value).map_err(|reason| NetworkSpecError::BadValue {
                 place,
                 key,
                 reason: Box::new(reason),

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use units::Time;
 
-use super::{RadioMachine, RadioState, Way};
+use super::{RadioDirection, RadioMachine, RadioState};
 
 /// The timers of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl RadioMachine for DamaMachine {
         }
     }
 
-    fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
-        if (way, self.place) != (Way::Up, DamaState::Unassigned) {
+    fn arrive(&mut self, now: Time, way: RadioDirection, _bytes: u32) -> Option<RadioState> {
+        if (way, self.place) != (RadioDirection::Up, DamaState::Unassigned) {
             return None;
         }
         self.place = DamaState::Requesting { until: now + self.config.grant };
@@ -68,19 +68,19 @@ impl RadioMachine for DamaMachine {
     }
 
     /// Frames begin at multiples of their length.
-    fn release(&self, ready: Time, way: Way, _bytes: u32) -> Option<Time> {
+    fn release(&self, ready: Time, way: RadioDirection, _bytes: u32) -> Option<Time> {
         match (way, self.place) {
-            (Way::Down, _) => Some(ready),
-            (Way::Up, DamaState::Assigned { .. }) => {
+            (RadioDirection::Down, _) => Some(ready),
+            (RadioDirection::Up, DamaState::Assigned { .. }) => {
                 let frame = u64::try_from(self.config.frame.as_nanos()).unwrap_or(u64::MAX).max(1);
                 Some(Time::from_nanos(ready.as_nanos().next_multiple_of(frame)))
             }
-            (Way::Up, _) => None,
+            (RadioDirection::Up, _) => None,
         }
     }
 
-    fn left(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
-        if way == Way::Up {
+    fn left(&mut self, now: Time, way: RadioDirection, _bytes: u32) -> Option<RadioState> {
+        if way == RadioDirection::Up {
             self.place = DamaState::Assigned { active: now };
         }
         None
@@ -163,7 +163,7 @@ struct LeoPath {
 }
 
 impl Leo {
-    pub(super) fn machine(&self, source: Source, name: &str) -> LeoMachine {
+    pub(super) fn machine(&self, source: RandomSource, name: &str) -> LeoMachine {
         let uplink = source.stream(&format!("radio/{name}/uplink"));
         LeoMachine { config: self.clone(), source, name: name.to_owned(), uplink }
     }
@@ -172,9 +172,9 @@ impl Leo {
 #[derive(Clone)]
 pub(super) struct LeoMachine {
     config: Leo,
-    source: Source,
+    source: RandomSource,
     name: String,
-    uplink: chance::Stream,
+    uplink: chance::RandomStream,
 }
 
 impl LeoMachine {
@@ -198,26 +198,26 @@ impl RadioMachine for LeoMachine {
         RadioState::Assigned
     }
 
-    fn delay(&mut self, now: Time, way: Way, _alone: bool) -> Duration {
+    fn delay(&mut self, now: Time, way: RadioDirection, _alone: bool) -> Duration {
         let slot_ns = u64::try_from(self.config.slot.as_nanos()).unwrap_or(u64::MAX).max(1);
         let into = Duration::from_nanos(now.as_nanos() % slot_ns);
         let path = self.path(now.as_nanos() / slot_ns);
         let turn = match way {
-            Way::Up => self.uplink.span(self.config.uplink_wait),
-            Way::Down => Duration::ZERO,
+            RadioDirection::Up => self.uplink.span(self.config.uplink_wait),
+            RadioDirection::Down => Duration::ZERO,
         };
         path.outage.saturating_sub(into) + path.extra + turn
     }
 
-    fn arrive(&mut self, _now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+    fn arrive(&mut self, _now: Time, _way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         None
     }
 
-    fn release(&self, ready: Time, _way: Way, _bytes: u32) -> Option<Time> {
+    fn release(&self, ready: Time, _way: RadioDirection, _bytes: u32) -> Option<Time> {
         Some(ready)
     }
 
-    fn left(&mut self, _now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+    fn left(&mut self, _now: Time, _way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         None
     }
 

@@ -16,10 +16,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use units::Time;
 
-use super::{RadioMachine, RadioState, Way};
+use super::{RadioDirection, RadioMachine, RadioState};
 
 /// Timers and thresholds of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl Fach {
 }
 
 impl Umts {
-    pub(super) fn machine(&self, paging: Stream) -> UmtsMachine {
+    pub(super) fn machine(&self, paging: RandomStream) -> UmtsMachine {
         UmtsMachine {
             config: self.clone(),
             paging,
@@ -104,10 +104,10 @@ impl Umts {
         }
     }
 
-    fn fach(&self, way: Way) -> &Fach {
+    fn fach(&self, way: RadioDirection) -> &Fach {
         match way {
-            Way::Up => &self.fach_up,
-            Way::Down => &self.fach_down,
+            RadioDirection::Up => &self.fach_up,
+            RadioDirection::Down => &self.fach_down,
         }
     }
 }
@@ -131,7 +131,7 @@ struct FachQueue {
 #[derive(Clone)]
 pub(super) struct UmtsMachine {
     config: Umts,
-    paging: Stream,
+    paging: RandomStream,
     place: UmtsState,
     /// Recent packets on the dedicated channel, one window per direction.
     windows: [VecDeque<(Time, u32)>; 2],
@@ -146,7 +146,7 @@ impl UmtsMachine {
     }
 
     /// Adds a packet to the shared channel. Returns true if its queue then exceeds the threshold.
-    fn overflows(&mut self, now: Time, way: Way, bytes: u32) -> bool {
+    fn overflows(&mut self, now: Time, way: RadioDirection, bytes: u32) -> bool {
         let fach = *self.config.fach(way);
         let queue = &mut self.queues[way as usize];
         let drained = now - queue.last > fach.drain(queue.bytes);
@@ -156,7 +156,7 @@ impl UmtsMachine {
     }
 
     /// Returns true if recent traffic keeps the dedicated channel.
-    fn is_active(&mut self, now: Time, way: Way, bytes: u32) -> bool {
+    fn is_active(&mut self, now: Time, way: RadioDirection, bytes: u32) -> bool {
         let window = &mut self.windows[way as usize];
         window.push_back((now, bytes));
         while window.front().is_some_and(|(at, _)| now - *at > self.config.dch_activity_window) {
@@ -177,12 +177,12 @@ impl RadioMachine for UmtsMachine {
         }
     }
 
-    fn arrive(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
+    fn arrive(&mut self, now: Time, way: RadioDirection, bytes: u32) -> Option<RadioState> {
         match self.place {
             UmtsState::Idle => {
                 let paging = match way {
-                    Way::Up => Duration::ZERO,
-                    Way::Down => self.paging.span(self.config.paging_cycle),
+                    RadioDirection::Up => Duration::ZERO,
+                    RadioDirection::Down => self.paging.span(self.config.paging_cycle),
                 };
                 self.promote(RadioState::IdleToDch, now + paging + self.config.idle_to_dch)
             }
@@ -197,7 +197,7 @@ impl RadioMachine for UmtsMachine {
         }
     }
 
-    fn release(&self, ready: Time, way: Way, bytes: u32) -> Option<Time> {
+    fn release(&self, ready: Time, way: RadioDirection, bytes: u32) -> Option<Time> {
         match self.place {
             UmtsState::Idle | UmtsState::Promoting { .. } => None,
             UmtsState::Dch { .. } => Some(ready),
@@ -205,7 +205,7 @@ impl RadioMachine for UmtsMachine {
         }
     }
 
-    fn left(&mut self, now: Time, way: Way, bytes: u32) -> Option<RadioState> {
+    fn left(&mut self, now: Time, way: RadioDirection, bytes: u32) -> Option<RadioState> {
         match self.place {
             UmtsState::Dch { .. } => {
                 if self.is_active(now, way, bytes) {

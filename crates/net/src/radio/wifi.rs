@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use units::Time;
 
-use super::{RadioMachine, RadioState, Way};
+use super::{RadioDirection, RadioMachine, RadioState};
 
 /// Timers of a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,9 @@ impl RadioMachine for WifiMachine {
         if self.awake_since.is_some() { RadioState::Awake } else { RadioState::Doze }
     }
 
-    fn arrive(&mut self, now: Time, way: Way, _bytes: u32) -> Option<RadioState> {
+    fn arrive(&mut self, now: Time, way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         match (way, self.awake_since) {
-            (Way::Up, None) => {
+            (RadioDirection::Up, None) => {
                 self.awake_since = Some(now);
                 Some(RadioState::Awake)
             }
@@ -59,8 +59,8 @@ impl RadioMachine for WifiMachine {
     }
 
     /// Beacons come at multiples of their interval.
-    fn release(&self, ready: Time, way: Way, _bytes: u32) -> Option<Time> {
-        if way == Way::Up || self.awake_since.is_some() {
+    fn release(&self, ready: Time, way: RadioDirection, _bytes: u32) -> Option<Time> {
+        if way == RadioDirection::Up || self.awake_since.is_some() {
             return Some(ready);
         }
         let cycle = u64::try_from(self.config.beacon.as_nanos()).unwrap_or(u64::MAX)
@@ -68,7 +68,7 @@ impl RadioMachine for WifiMachine {
         Some(Time::from_nanos(ready.as_nanos().next_multiple_of(cycle.max(1))))
     }
 
-    fn left(&mut self, now: Time, _way: Way, _bytes: u32) -> Option<RadioState> {
+    fn left(&mut self, now: Time, _way: RadioDirection, _bytes: u32) -> Option<RadioState> {
         let before = self.state();
         self.awake_since = Some(now);
         (before != RadioState::Awake).then_some(RadioState::Awake)

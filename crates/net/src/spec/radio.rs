@@ -7,7 +7,7 @@ use units::parse;
 use super::{TypedSetting, put, values};
 use crate::error::ValueError;
 use crate::radio::radios;
-use crate::{Handover, RadioConfig, SpecError};
+use crate::{Handover, NetworkSpecError, RadioConfig};
 
 /// The radio by name, and changes to it, in any order.
 #[derive(Default)]
@@ -33,7 +33,7 @@ fn radio_keys() -> impl Iterator<Item = &'static str> {
 
 impl RadioSpec {
     /// Takes a setting, if it is one of radios.
-    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, NetworkSpecError> {
         if setting.key == "radio" {
             put(&mut self.radio, setting, named)?;
             return Ok(true);
@@ -43,7 +43,7 @@ impl RadioSpec {
         }
         let TypedSetting { place, key, value } = setting;
         if self.changes.iter().any(|known| known.key == *key) {
-            return Err(SpecError::Twice { place: place.clone(), key: key.clone() });
+            return Err(NetworkSpecError::Twice { place: place.clone(), key: key.clone() });
         }
         let (place, key, value) = (place.clone(), key.clone(), value.clone());
         self.changes.push(TypedSetting { place, key, value });
@@ -56,11 +56,11 @@ impl RadioSpec {
     }
 
     /// Resolves the radio with its changes; `origin` names the text in messages about missing settings.
-    pub(super) fn resolve(self, origin: &str) -> Result<Option<RadioConfig>, SpecError> {
+    pub(super) fn resolve(self, origin: &str) -> Result<Option<RadioConfig>, NetworkSpecError> {
         let Some(mut radio) = self.radio.flatten() else {
             return match self.changes.is_empty() {
                 true => Ok(None),
-                false => Err(SpecError::Missing {
+                false => Err(NetworkSpecError::Missing {
                     origin: origin.to_owned(),
                     key: "radio",
                     example: "radio=umts",
@@ -83,9 +83,9 @@ fn own(change: &TypedSetting) -> &str {
     change.key.strip_prefix(PREFIX).unwrap_or(&change.key)
 }
 
-fn bad(change: &TypedSetting, reason: ValueError) -> SpecError {
+fn bad(change: &TypedSetting, reason: ValueError) -> NetworkSpecError {
     let (place, key) = (change.place.clone(), change.key.clone());
-    SpecError::BadValue { place, key, reason: Box::new(reason) }
+    NetworkSpecError::BadValue { place, key, reason: Box::new(reason) }
 }
 
 fn named(text: &str) -> Result<Option<RadioConfig>, ValueError> {
@@ -119,7 +119,7 @@ pub(super) fn is_handover_setting(key: &str) -> bool {
 
 impl HandoverSpec {
     /// Takes a setting, if it is one of handovers.
-    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, SpecError> {
+    pub(super) fn set(&mut self, setting: &TypedSetting) -> Result<bool, NetworkSpecError> {
         match setting.key.as_str() {
             "handover.every" => put(&mut self.every, setting, every)?,
             "handover.length" => put(&mut self.length, setting, length)?,
@@ -138,8 +138,9 @@ impl HandoverSpec {
     }
 
     /// Resolves the handovers; `origin` names the text in messages about missing settings.
-    pub(super) fn resolve(self, origin: &str) -> Result<Option<Handover>, SpecError> {
-        let missing = |key, example| SpecError::Missing { origin: origin.to_owned(), key, example };
+    pub(super) fn resolve(self, origin: &str) -> Result<Option<Handover>, NetworkSpecError> {
+        let missing =
+            |key, example| NetworkSpecError::Missing { origin: origin.to_owned(), key, example };
         let HandoverSpec { every, length, lossless } = self;
         let every = match every {
             Some(Every::Never) => return Ok(None),
@@ -150,7 +151,7 @@ impl HandoverSpec {
         let (least, most) =
             length.ok_or_else(|| missing("handover.length", "handover.length=50ms..150ms"))?;
         if most >= every {
-            return Err(SpecError::Conflict {
+            return Err(NetworkSpecError::Conflict {
                 origin: origin.to_owned(),
                 setting: "a handover.length that reaches the next handover",
                 with: "handover.every",

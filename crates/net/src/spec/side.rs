@@ -10,8 +10,8 @@ use crate::config::DEFAULT_MTU_BYTES;
 use crate::error::ValueError;
 use crate::trace::{Direction, TraceOptions};
 use crate::{
-    Channels, Emulator, Jitter, LinkConfig, LossModel, Management, Place, ProcessingJitter,
-    QueueLimit, Rate, Reorder, Scheduler, SpecError, Trace,
+    Channels, EmulatorModel, Jitter, LaneScheduling, LinkConfig, LossModel, Management,
+    NetworkSpecError, ProcessingJitter, QueueLimit, Rate, Reorder, SettingOrigin, Trace,
 };
 
 /// All settings of a direction.
@@ -22,7 +22,7 @@ pub(super) struct DirectionSpec {
     loss: Option<LossModel>,
     pub(super) queue: Option<QueueLimit>,
     management: Option<Management>,
-    scheduler: Option<Scheduler>,
+    scheduler: Option<LaneScheduling>,
     channels: Option<Channels>,
     jitter: Option<Jitter>,
     reorder: Option<Reorder>,
@@ -37,8 +37,8 @@ pub(super) struct DirectionSpec {
 #[derive(Clone)]
 enum RateSource {
     Given(Rate),
-    Typed { place: Place, key: String, text: String },
-    File { place: Place, key: String, path: std::path::PathBuf, options: TraceOptions },
+    Typed { place: SettingOrigin, key: String, text: String },
+    File { place: SettingOrigin, key: String, path: std::path::PathBuf, options: TraceOptions },
 }
 
 /// An emulator by name; its clock has settings of its own.
@@ -50,7 +50,7 @@ pub(super) enum EmulatorName {
 }
 
 impl RateSource {
-    fn read(&self, direction: Direction) -> Result<Rate, SpecError> {
+    fn read(&self, direction: Direction) -> Result<Rate, NetworkSpecError> {
         let (read, place, key) = match self {
             RateSource::Given(rate) => return Ok(rate.clone()),
             RateSource::Typed { place, key, text } => {
@@ -65,7 +65,7 @@ impl RateSource {
                 )
             }
         };
-        read.map_err(|reason| SpecError::BadValue {
+        read.map_err(|reason| NetworkSpecError::BadValue {
             place: place.clone(),
             key: key.clone(),
             reason: Box::new(reason),
@@ -75,7 +75,11 @@ impl RateSource {
 
 impl DirectionSpec {
     /// Parses and sets a field.
-    pub(super) fn set(&mut self, setting: &TypedSetting, field: &str) -> Result<(), SpecError> {
+    pub(super) fn set(
+        &mut self,
+        setting: &TypedSetting,
+        field: &str,
+    ) -> Result<(), NetworkSpecError> {
         match field {
             "rate" => put(&mut self.rate, setting, |text| typed_rate(setting, text)),
             "trace" => put(&mut self.rate, setting, |text| trace(setting, text)),
@@ -108,7 +112,7 @@ impl DirectionSpec {
         both: &DirectionSpec,
         base: &LinkConfig,
         direction: Direction,
-    ) -> Result<(), SpecError> {
+    ) -> Result<(), NetworkSpecError> {
         let rate = self.rate(both, direction)?.unwrap_or_else(|| base.rate.clone());
         self.rate = Some(RateSource::Given(rate));
         let loss = || both.loss.clone().unwrap_or_else(|| base.loss.clone());
@@ -123,9 +127,11 @@ impl DirectionSpec {
         self.duplicate.get_or_insert(both.duplicate.unwrap_or(base.duplicate));
         self.mtu.get_or_insert(both.mtu.unwrap_or(base.mtu));
         let (name, clock) = match base.emulator {
-            Emulator::Farlink => (EmulatorName::Farlink, None),
-            Emulator::Dummynet { tick, timer } => (EmulatorName::Dummynet, Some((tick, timer))),
-            Emulator::Netem => (EmulatorName::Netem, None),
+            EmulatorModel::Farlink => (EmulatorName::Farlink, None),
+            EmulatorModel::Dummynet { tick, timer } => {
+                (EmulatorName::Dummynet, Some((tick, timer)))
+            }
+            EmulatorModel::Netem => (EmulatorName::Netem, None),
         };
         let name = *self.emulator.get_or_insert(both.emulator.unwrap_or(name));
         if name == EmulatorName::Dummynet {
@@ -139,7 +145,7 @@ impl DirectionSpec {
     }
 
     /// Checks that a typed rate can be parsed.
-    pub(super) fn check_rate(&self, direction: Direction) -> Result<(), SpecError> {
+    pub(super) fn check_rate(&self, direction: Direction) -> Result<(), NetworkSpecError> {
         match &self.rate {
             Some(rate @ RateSource::Typed { .. }) => rate.read(direction).map(drop),
             _ => Ok(()),
@@ -151,7 +157,7 @@ impl DirectionSpec {
         &self,
         both: &DirectionSpec,
         direction: Direction,
-    ) -> Result<Option<Rate>, SpecError> {
+    ) -> Result<Option<Rate>, NetworkSpecError> {
         self.rate.as_ref().or(both.rate.as_ref()).map(|rate| rate.read(direction)).transpose()
     }
 
@@ -196,21 +202,24 @@ impl DirectionSpec {
 
 impl DirectionSpec {
     /// Dummynet's timer runs every tick if a tick is given, as on FreeBSD.
-    fn emulator(&self, both: &DirectionSpec) -> Result<Emulator, (&'static str, &'static str)> {
+    fn emulator(
+        &self,
+        both: &DirectionSpec,
+    ) -> Result<EmulatorModel, (&'static str, &'static str)> {
         let (tick, timer) = (self.tick.or(both.tick), self.timer.or(both.timer));
         match self.emulator.or(both.emulator) {
             Some(EmulatorName::Dummynet) => {
-                let timer = timer.or(tick).unwrap_or(Emulator::DEFAULT_TIMER);
-                let tick = tick.unwrap_or(Emulator::DEFAULT_TICK);
+                let timer = timer.or(tick).unwrap_or(EmulatorModel::DEFAULT_TIMER);
+                let tick = tick.unwrap_or(EmulatorModel::DEFAULT_TICK);
                 match timer.as_nanos().is_multiple_of(tick.as_nanos()) {
-                    true => Ok(Emulator::Dummynet { tick, timer }),
+                    true => Ok(EmulatorModel::Dummynet { tick, timer }),
                     false => Err(("timer", "a tick that does not divide it")),
                 }
             }
             _ if tick.is_some() => Err(("tick", "any emulator but dummynet")),
             _ if timer.is_some() => Err(("timer", "any emulator but dummynet")),
-            Some(EmulatorName::Netem) => Ok(Emulator::Netem),
-            Some(EmulatorName::Farlink) | None => Ok(Emulator::Farlink),
+            Some(EmulatorName::Netem) => Ok(EmulatorModel::Netem),
+            Some(EmulatorName::Farlink) | None => Ok(EmulatorModel::Farlink),
         }
     }
 }
@@ -218,18 +227,18 @@ impl DirectionSpec {
 /// Settings that an imitated emulator does not support.
 pub(super) fn conflict(link: &LinkConfig) -> Option<(&'static str, &'static str)> {
     let name = match link.emulator {
-        Emulator::Farlink => return None,
-        Emulator::Dummynet { .. } => "emulator=dummynet",
-        Emulator::Netem => "emulator=netem",
+        EmulatorModel::Farlink => return None,
+        EmulatorModel::Dummynet { .. } => "emulator=dummynet",
+        EmulatorModel::Netem => "emulator=netem",
     };
-    let is_dummynet = link.emulator != Emulator::Netem;
+    let is_dummynet = link.emulator != EmulatorModel::Netem;
     if matches!(link.rate, Rate::Trace(_)) {
         return Some(("trace", name));
     }
     if link.management != Management::DropTail {
         return Some(("aqm", name));
     }
-    if link.scheduler != Scheduler::Fifo {
+    if link.scheduler != LaneScheduling::Fifo {
         return Some(("scheduler", name));
     }
     if !link.channels.are_perfect() {

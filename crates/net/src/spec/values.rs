@@ -9,8 +9,8 @@ use super::side::EmulatorName;
 use crate::error::ValueError;
 use crate::trace::{RateUnit, TraceOptions};
 use crate::{
-    Channels, Codel, DropList, GilbertElliott, Jitter, JitterShape, LossModel, Management, Pie,
-    ProportionalFair, QueueLimit, Reorder, Scheduler, TimedGilbertElliott,
+    Channels, Codel, DropList, GilbertElliott, Jitter, JitterShape, LaneScheduling, LossModel,
+    Management, Pie, ProportionalFair, QueueLimit, Reorder, TimedGilbertElliott,
 };
 
 /// Light takes 22 minutes to Mars at its farthest; a longer delay is a typing error.
@@ -180,7 +180,7 @@ pub(super) fn management(text: &str) -> Result<Management, ValueError> {
 }
 
 /// A scheduler; proportional fairness is optionally followed by `slot 2ms` and `window 100ms`.
-pub(super) fn scheduler(text: &str) -> Result<Scheduler, ValueError> {
+pub(super) fn scheduler(text: &str) -> Result<LaneScheduling, ValueError> {
     const FORM: &str = "a scheduler: write `fifo`, `round-robin` or `proportional-fair`; the last may be followed by \
                         `slot 2ms` and `window 100ms`";
     let mut words = text.split_whitespace();
@@ -198,10 +198,10 @@ pub(super) fn scheduler(text: &str) -> Result<Scheduler, ValueError> {
                     _ => return Err(form(text, FORM)),
                 }
             }
-            Ok(Scheduler::ProportionalFair(fair))
+            Ok(LaneScheduling::ProportionalFair(fair))
         }
-        Some("fifo") if words.next().is_none() => Ok(Scheduler::Fifo),
-        Some("round-robin") if words.next().is_none() => Ok(Scheduler::RoundRobin),
+        Some("fifo") if words.next().is_none() => Ok(LaneScheduling::Fifo),
+        Some("round-robin") if words.next().is_none() => Ok(LaneScheduling::RoundRobin),
         _ => Err(form(text, FORM)),
     }
 }

@@ -78,7 +78,7 @@ fn one_origin_a_name(page: &Page, notes: &mut Differences) -> Page {
 }
 
 /// A page in conversion to files.
-pub(super) struct Plan {
+pub(super) struct BrowsablePlan {
     page: Page,
     notes: Differences,
     units: Units,
@@ -96,15 +96,15 @@ pub(super) struct Plan {
     bodies: Vec<Vec<u8>>,
 }
 
-impl Plan {
-    pub(super) fn new(page: Page, mut notes: Differences) -> Plan {
+impl BrowsablePlan {
+    pub(super) fn new(page: Page, mut notes: Differences) -> BrowsablePlan {
         let units = Units::new(&page, &mut notes);
         let count = page.objects.len();
         let places = page.objects.iter().map(|object| FileAddress {
             host: page.host_of(object).name.clone(),
             path: object.path.clone(),
         });
-        Plan {
+        BrowsablePlan {
             places: places.collect(),
             references: (0..count).map(|_| Vec::new()).collect(),
             sheets: (0..count).map(|_| super::html::References::default()).collect(),

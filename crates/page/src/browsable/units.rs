@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Difference, Differences};
-use crate::{After, Kind, Object, Page, Priority};
+use crate::{After, Kind, Object, ObjectPriority, Page};
 
 /// The units of a page. A unit is identified by its first object's index.
 #[derive(Debug)]
@@ -180,5 +180,5 @@ pub(super) fn is_bodiless(status: u16) -> bool {
 
 /// Returns true if the page's priority exceeds a browser's default for requests of documents and scripts (Low).
 pub(super) fn is_urgent(object: &Object) -> bool {
-    matches!(object.priority, Priority::Highest | Priority::High)
+    matches!(object.priority, ObjectPriority::Highest | ObjectPriority::High)
 }

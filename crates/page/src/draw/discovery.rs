@@ -1,9 +1,9 @@
 //! Discovery of objects: the document, sheet or script that names each, and at which point.
 
-use chance::Stream;
+use chance::RandomStream;
 
 use super::objects::{ObjectCounts, ObjectSizes};
-use super::priors::Discovery;
+use super::priors::DiscoveryPrior;
 use crate::{After, Kind, ObjectId};
 
 /// Part of the document that refers to the sheets and scripts of its head.
@@ -21,10 +21,10 @@ pub(super) struct DrawnObject {
 /// Draws everything except the document, each after the object that names it: first the document's references in
 /// their order, then scripts named by scripts, then images named by sheets and scripts.
 pub(super) fn draw(
-    priors: &Discovery,
+    priors: &DiscoveryPrior,
     counts: &ObjectCounts,
     sizes: &ObjectSizes,
-    stream: &mut Stream,
+    stream: &mut RandomStream,
 ) -> Vec<DrawnObject> {
     let mut sorted = Sorted::draw(priors, sizes, stream);
     let mut graph = DrawnGraph::with_capacity(counts.objects() as usize);
@@ -53,7 +53,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn draw(priors: &Discovery, sizes: &ObjectSizes, stream: &mut Stream) -> Sorted {
+    fn draw(priors: &DiscoveryPrior, sizes: &ObjectSizes, stream: &mut RandomStream) -> Sorted {
         let mut sorted = Sorted::default();
         for &bytes in &sizes.js_css {
             let is_sheet = stream.happens(priors.sheets_of_js_css);
@@ -94,7 +94,7 @@ impl DrawnGraph {
 
     /// Places the document's references: those of its head evenly over its first tenth, the others in random order
     /// evenly over the rest.
-    fn refer(&mut self, sorted: &mut Sorted, document: u64, stream: &mut Stream) {
+    fn refer(&mut self, sorted: &mut Sorted, document: u64, stream: &mut RandomStream) {
         let head = (document as f64 * HEAD) as u64;
         self.spread(&sorted.head, 0, head);
         for last in (1..sorted.body.len()).rev() {
@@ -114,7 +114,7 @@ impl DrawnGraph {
     }
 
     /// A random object of `kind` that may name another; `None` if there is none.
-    fn any(&self, kind: Kind, most_depth: u32, stream: &mut Stream) -> Option<usize> {
+    fn any(&self, kind: Kind, most_depth: u32, stream: &mut RandomStream) -> Option<usize> {
         let may =
             |index: &usize| self.found[*index].kind == kind && self.depth[*index] < most_depth;
         let candidates: Vec<usize> = (0..self.found.len()).filter(may).collect();

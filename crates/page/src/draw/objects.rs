@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 
 use super::by_fraction;
 use super::priors::{
-    Beacons, Distribution, DocumentIs, Domains, Origin, Others, Priors, Rounding, Sizes, Weight,
+    Beacons, DocumentIs, Domains, OriginPrior, Others, PriorDistribution, Priors, Rounding, Sizes,
+    Weight,
 };
 use super::{Objects, SiteTotals};
 use crate::har::kinds_by_default;
-use crate::{After, Edge, Estimate, Kind, Object, ObjectId, Page, Provenance};
+use crate::{After, Edge, Kind, Object, ObjectId, Page, Provenance, SizeEstimate};
 
 /// Counts of a drawn site.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,11 @@ impl ObjectCounts {
     }
 }
 
-pub(super) fn draw_counts(priors: &Priors, site: &SiteTotals, stream: &mut Stream) -> ObjectCounts {
+pub(super) fn draw_counts(
+    priors: &Priors,
+    site: &SiteTotals,
+    stream: &mut RandomStream,
+) -> ObjectCounts {
     let Rounding::ByFraction = priors.counts.rounding;
     let (text, js_css, images_other) = match (site.objects, &priors.types) {
         (Objects::ByType { text, js_css, images_other }, _) => (
@@ -66,7 +71,7 @@ pub(super) fn draw_sizes(
     sizes: &Sizes,
     counts: &ObjectCounts,
     bytes: f64,
-    stream: &mut Stream,
+    stream: &mut RandomStream,
 ) -> ObjectSizes {
     let types = [
         (sizes.text, counts.text),
@@ -85,7 +90,7 @@ pub(super) fn draw_sizes(
 }
 
 /// Log-normal weights: the logarithm's mean is chosen such that the weights' mean is `mean`.
-fn weights(of: Weight, count: u64, stream: &mut Stream) -> Vec<f64> {
+fn weights(of: Weight, count: u64, stream: &mut RandomStream) -> Vec<f64> {
     let Weight { mean, sigma_log } = of;
     let mut draw = || mean * libm::exp(sigma_log * stream.normal() - sigma_log * sigma_log / 2.0);
     (0..count).map(|_| draw()).collect()
@@ -111,7 +116,7 @@ fn share_out(total: u64, weights: &[f64], least: u64) -> Vec<u64> {
 pub(super) fn draw_hosts(
     domains: &Domains,
     counts: &ObjectCounts,
-    stream: &mut Stream,
+    stream: &mut RandomStream,
 ) -> Vec<u32> {
     let Others::Zipf = domains.others;
     let [least, most] = domains.own_share;
@@ -130,7 +135,7 @@ pub(super) fn draw_hosts(
 }
 
 /// A rank of `1..=ranks`, with a probability in proportion to 1/rank.
-fn zipf(ranks: u64, stream: &mut Stream) -> u32 {
+fn zipf(ranks: u64, stream: &mut RandomStream) -> u32 {
     let harmonic: f64 = (1..=ranks).map(|rank| 1.0 / rank as f64).sum();
     let mut left = stream.unit() * harmonic;
     for rank in 1..ranks {
@@ -143,7 +148,7 @@ fn zipf(ranks: u64, stream: &mut Stream) -> u32 {
 }
 
 /// Fisher-Yates shuffle.
-fn shuffle(hosts: &mut [u32], stream: &mut Stream) {
+fn shuffle(hosts: &mut [u32], stream: &mut RandomStream) {
     for last in (1..hosts.len()).rev() {
         hosts.swap(last, stream.below(last as u64 + 1) as usize);
     }
@@ -155,18 +160,18 @@ fn shuffle(hosts: &mut [u32], stream: &mut Stream) {
 const SENDING: Duration = Duration::from_secs(60);
 
 /// Draws the think time of each object.
-pub(super) fn think(origin: &Origin, page: &mut Page, stream: &mut Stream) {
-    let Distribution::ExponentialCut = origin.think_ms.distribution;
+pub(super) fn think(origin: &OriginPrior, page: &mut Page, stream: &mut RandomStream) {
+    let PriorDistribution::ExponentialCut = origin.think_ms.distribution;
     for object in &mut page.objects {
         let drawn = -origin.think_ms.mean * libm::log(1.0 - stream.unit());
         let millis = drawn.min(origin.think_ms.most);
-        object.think = Estimate::inferred(Duration::from_micros((millis * 1000.0) as u64));
+        object.think = SizeEstimate::inferred(Duration::from_micros((millis * 1000.0) as u64));
     }
 }
 
 /// Adds beacons to a site that is drawn to have them: the first one period after everything else has arrived, further
 /// ones at that period.
-pub(super) fn beacons(beacons: &Beacons, page: &mut Page, stream: &mut Stream) {
+pub(super) fn beacons(beacons: &Beacons, page: &mut Page, stream: &mut RandomStream) {
     let has_any = stream.happens(beacons.share_of_sites);
     let (Some([least_s, most_s]), Some([least, most])) = (beacons.period_s, beacons.size_bytes)
     else {
@@ -187,7 +192,7 @@ pub(super) fn beacons(beacons: &Beacons, page: &mut Page, stream: &mut Stream) {
         let edge = |object| Edge {
             object: ObjectId(object),
             after: After::End,
-            compute: Estimate::inferred(period),
+            compute: SizeEstimate::inferred(period),
             provenance: Provenance::Inferred,
         };
         let beacon = beacon(&page.objects[0], number, bytes, after.map(edge).collect());

@@ -21,7 +21,7 @@ pub struct Priors {
     /// Seed of all draws.
     pub seed: u64,
     /// Columns of the table.
-    pub columns: Columns,
+    pub columns: PriorColumns,
     /// Rounding of averages.
     pub counts: CountPriors,
     /// Shares of the types, if the table has none.
@@ -31,13 +31,13 @@ pub struct Priors {
     /// Distribution of objects over hosts.
     pub domains: Domains,
     /// Discovery of objects.
-    pub discovery: Discovery,
+    pub discovery: DiscoveryPrior,
     /// The client's work on top of its device's.
-    pub compute: Compute,
+    pub compute: ComputePrior,
     /// Traffic after loading.
     pub beacons: Beacons,
     /// Think times of origins.
-    pub origin: Origin,
+    pub origin: OriginPrior,
     /// Connections, which are an outcome and not drawn.
     pub connections: Option<Connections>,
 }
@@ -45,7 +45,7 @@ pub struct Priors {
 /// The table's columns by name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Columns {
+pub struct PriorColumns {
     /// Name of the site.
     pub site: String,
     /// Its size in kilobytes (thousands of bytes).
@@ -145,7 +145,7 @@ pub enum Others {
 /// Discovery of objects.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Discovery {
+pub struct DiscoveryPrior {
     /// Share of sheets among scripts and sheets.
     pub sheets_of_js_css: f64,
     /// Share of scripts and sheets that the document's first tenth refers to.
@@ -165,7 +165,7 @@ pub struct Discovery {
 /// The client's work on top of its device's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Compute {
+pub struct ComputePrior {
     /// Amount; there is one choice.
     pub extra: Extra,
 }
@@ -193,7 +193,7 @@ pub struct Beacons {
 /// Think times of origins.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Origin {
+pub struct OriginPrior {
     /// Time from a request's arrival to the first byte of its response.
     pub think_ms: Think,
 }
@@ -207,12 +207,12 @@ pub struct Think {
     /// Its maximum.
     pub most: f64,
     /// The distribution; there is one.
-    pub distribution: Distribution,
+    pub distribution: PriorDistribution,
 }
 
 /// Distribution of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub enum Distribution {
+pub enum PriorDistribution {
     /// Values above the maximum become the maximum.
     #[serde(rename = "exponential, cut")]
     ExponentialCut,
@@ -272,7 +272,7 @@ impl Priors {
     }
 
     fn check_columns(&self) -> Result<(), String> {
-        let Columns { objects, text, js_css, images_other, .. } = &self.columns;
+        let PriorColumns { objects, text, js_css, images_other, .. } = &self.columns;
         let by_type = text.is_some() && js_css.is_some() && images_other.is_some();
         let in_all = objects.is_some() && self.types.is_some();
         match by_type != in_all {
@@ -307,7 +307,7 @@ impl Priors {
 // Studies' priors that are built in: `erman2013-sites#7/3` equals `studies/erman2013/sites.toml#7/3`.
 
 /// A study's priors and the table with its totals, as texts.
-pub(crate) struct Shipped {
+pub(crate) struct ShippedPriors {
     /// Name in specs.
     pub name: &'static str,
     priors: &'static str,
@@ -317,7 +317,7 @@ pub(crate) struct Shipped {
 /// `NAME-sites`, with the files of the study's folder.
 macro_rules! sites {
     ($study:literal, $table:literal) => {
-        Shipped {
+        ShippedPriors {
             name: concat!($study, "-sites"),
             priors: include_str!(concat!("../../../../studies/", $study, "/sites.toml")),
             table: include_str!(concat!("../../../../studies/", $study, "/published/", $table)),
@@ -325,15 +325,15 @@ macro_rules! sites {
     };
 }
 
-static SHIPPED: [Shipped; 2] =
+static SHIPPED: [ShippedPriors; 2] =
     [sites!("cardaci2015", "table_1_sites.csv"), sites!("erman2013", "table_1_sites.csv")];
 
 /// The study of that name.
-pub(crate) fn shipped(name: &str) -> Option<&'static Shipped> {
+pub(crate) fn shipped(name: &str) -> Option<&'static ShippedPriors> {
     SHIPPED.iter().find(|shipped| shipped.name == name)
 }
 
-impl Shipped {
+impl ShippedPriors {
     /// Sites drawn from them.
     pub(crate) fn sites(&self) -> Sites {
         let priors = Priors::parse(self.priors).expect("what is shipped is checked by its test");

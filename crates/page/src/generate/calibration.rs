@@ -1,8 +1,8 @@
 //! Pages for measuring a browser's compute costs (`farlink calibrate`).
 
 use crate::{
-    After, BodySource, Edge, Error, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority,
-    Provenance,
+    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
+    Provenance, SizeEstimate,
 };
 
 /// Prefix of their names; a number from 1 follows.
@@ -34,12 +34,12 @@ pub fn calibration_pages() -> Vec<Page> {
 
 /// A document and `count` objects that it refers to at equal distances, on a host of the page's own.
 fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) -> Page {
-    let host = Host {
+    let host = PageHost {
         name: format!("page{number}.calibration.test"),
-        extra_rtt: Estimate::default(),
+        extra_rtt: SizeEstimate::default(),
         recorded_protocol: None,
         recorded_tls: true,
-        ..Host::default()
+        ..PageHost::default()
     };
     let mut page = Page {
         name: format!("{PREFIX}{}", number + 1),
@@ -56,7 +56,7 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
         let edge = Edge {
             object: ObjectId(0),
             after: After::Bytes(at),
-            compute: Estimate::default(),
+            compute: SizeEstimate::default(),
             provenance: Provenance::Measured,
         };
         page.objects.push(object(number, index, kind, bytes, vec![edge]));
@@ -80,9 +80,9 @@ fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<E
         header_provenance: Provenance::Defaulted,
         body_bytes,
         body_source: BodySource::Specified,
-        think: Estimate::default(),
+        think: SizeEstimate::default(),
         waits_for,
-        priority: Priority::Low,
+        priority: ObjectPriority::Low,
         blocks_load: true,
         blocks_render: false,
         cacheable: false,

@@ -5,7 +5,10 @@
 //! anything. Each carries one HTTP/1.1 exchange with minimal heads. A server that sends as soon as it has accepted is
 //! no faster: the request travels with the acknowledgement that completes the handshake.
 
-use crate::{BodySource, Error, Estimate, Host, HostId, Kind, Object, Page, Priority, Provenance};
+use crate::{
+    BodySource, Error, HostId, Kind, Object, ObjectPriority, Page, PageHost, Provenance,
+    SizeEstimate,
+};
 
 /// Maximum number of connections.
 const MOST_CONNECTIONS: u64 = 100;
@@ -55,12 +58,12 @@ impl Transfer {
             TransferDirection::Down => "to",
             TransferDirection::Up => "from",
         };
-        let host = Host {
+        let host = PageHost {
             name: HOST.to_owned(),
-            extra_rtt: Estimate::default(),
+            extra_rtt: SizeEstimate::default(),
             recorded_protocol: None,
             recorded_tls: false,
-            ..Host::default()
+            ..PageHost::default()
         };
         Page {
             name: name.to_owned(),
@@ -97,9 +100,9 @@ impl Transfer {
             header_provenance: Provenance::Measured,
             body_bytes: down,
             body_source: BodySource::Specified,
-            think: Estimate::default(),
+            think: SizeEstimate::default(),
             waits_for: Vec::new(),
-            priority: Priority::Highest,
+            priority: ObjectPriority::Highest,
             blocks_load: true,
             blocks_render: false,
             cacheable: false,

@@ -1,18 +1,18 @@
 //! Builds a page from the selected entries, with its origin in one line and cautions about the recording.
 
 use super::cause::CauseGraph;
-use super::entry::Entry;
+use super::entry::HarEntry;
 use super::hosts::Hosts;
-use super::log::Log;
+use super::log::HarLog;
 use super::select::Selection;
 use super::{discovery, exchange};
-use crate::{BodySource, Caution, Edge, Kind, Object, Page, Summary, rendering};
+use crate::{BodySource, Caution, Edge, Kind, Object, Page, PageSummary, rendering};
 
 /// Slack in microseconds: entries that end later than this after the load event did not hold it up.
 const LOAD_SLACK: i64 = 50_000;
 
 /// Builds the page of `selection`.
-pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
+pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
     let entries = &selection.kept[..];
     let kinds: Vec<Kind> = entries.iter().map(|entry| exchange::kind(entry)).collect();
     let sizes: Vec<(u64, BodySource)> =
@@ -46,13 +46,13 @@ pub(super) fn page(name: &str, log: &Log, selection: Selection<'_>) -> Page {
     };
     rendering::mark(&mut page, &stated);
     let recording =
-        Recording { log, kept: entries, measured_hosts, loaded: selection.loaded_at.is_some() };
+        HarRecording { log, kept: entries, measured_hosts, loaded: selection.loaded_at.is_some() };
     page.origin = origin(&recording, &page.summary());
     page
 }
 
 /// The object of `entry`, without the fields that need the whole page.
-fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Object {
+fn object(entry: &HarEntry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Object {
     let host = hosts.id(entry);
     let (request_head, request_known) = super::exchange::request_head(entry);
     let (response_head, response_known) = super::exchange::response_head(entry);
@@ -84,14 +84,14 @@ fn object(entry: &Entry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> Obj
 }
 
 /// Fields of the request, without HTTP/2's and SPDY's pseudo-header fields.
-fn request_fields(entry: &Entry) -> Vec<(String, String)> {
+fn request_fields(entry: &HarEntry) -> Vec<(String, String)> {
     let fields = entry.request_headers.0.iter();
     fields.filter(|(name, _)| !name.starts_with(':')).cloned().collect()
 }
 
 /// Returns true if the load event waited for the entry. Entries that started after the event, or were still arriving
 /// when it fired, did not hold it up; nor did kinds that never do.
-fn blocks_load(entry: &Entry, kind: Kind, loaded_at: Option<i64>) -> bool {
+fn blocks_load(entry: &HarEntry, kind: Kind, loaded_at: Option<i64>) -> bool {
     let in_time =
         loaded_at.is_none_or(|at| entry.started <= at && entry.end_at() <= at + LOAD_SLACK);
     in_time && exchange::can_block_load(entry, kind)
@@ -139,7 +139,7 @@ fn no_sizes(objects: &[Object]) -> Option<Caution> {
     (without * 2 > of).then_some(Caution::NoSizes { without, of })
 }
 
-fn warm_cache(entries: &[&Entry]) -> Option<Caution> {
+fn warm_cache(entries: &[&HarEntry]) -> Option<Caution> {
     let cached = entries.iter().filter(|entry| entry.from_cache).count();
     let revalidated = entries.iter().filter(|entry| entry.status == 304).count();
     let is_warm = (cached + revalidated) * 100 >= entries.len() * WARM_PERCENT;
@@ -150,7 +150,7 @@ fn warm_cache(entries: &[&Entry]) -> Option<Caution> {
     })
 }
 
-fn odd_spans(entries: &[&Entry]) -> Option<Caution> {
+fn odd_spans(entries: &[&HarEntry]) -> Option<Caution> {
     let mut odd = entries.iter().flat_map(|entry| entry.odd.iter().map(move |odd| (entry, odd)));
     let (entry, span) = odd.next()?;
     let first = format!(
@@ -161,17 +161,17 @@ fn odd_spans(entries: &[&Entry]) -> Option<Caution> {
 }
 
 /// Input of the summary, beside the page itself.
-pub(super) struct Recording<'a> {
-    pub log: &'a Log,
-    pub kept: &'a [&'a Entry],
+pub(super) struct HarRecording<'a> {
+    pub log: &'a HarLog,
+    pub kept: &'a [&'a HarEntry],
     pub measured_hosts: usize,
     pub loaded: bool,
 }
 
 /// The `origin` of a page read from a HAR.
-pub(super) fn origin(recording: &Recording<'_>, page: &Summary) -> String {
-    let Recording { log, kept, measured_hosts, loaded } = recording;
-    let count = |test: fn(&Entry) -> bool| kept.iter().filter(|e| test(e)).count();
+pub(super) fn origin(recording: &HarRecording<'_>, page: &PageSummary) -> String {
+    let HarRecording { log, kept, measured_hosts, loaded } = recording;
+    let count = |test: fn(&HarEntry) -> bool| kept.iter().filter(|e| test(e)).count();
     let skipped: usize = page.skipped.values().sum();
     let notes = [
         (skipped, "skipped"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::discovery::CLOCK_GRAIN;
-use super::entry::{self, Entry};
+use super::entry::{self, HarEntry};
 use super::infer;
 use super::text::{Mention, Mentions};
 use crate::{Kind, Provenance};
@@ -23,7 +23,7 @@ pub(super) enum RevealPoint {
 
 /// One reason why an entry was requested. Entries are identified by their index in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cause {
+pub(super) struct DiscoveryCause {
     pub parent: usize,
     pub point: RevealPoint,
     pub provenance: Provenance,
@@ -31,7 +31,7 @@ pub(super) struct Cause {
 
 /// The page's entries by start, with indices for later steps.
 pub(super) struct CauseGraph<'a> {
-    pub entries: &'a [&'a Entry],
+    pub entries: &'a [&'a HarEntry],
     pub kinds: &'a [Kind],
     /// Time at which the load event fired.
     pub loaded_at: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct CauseGraph<'a> {
 impl<'a> CauseGraph<'a> {
     /// Indexes `entries`, which are sorted by start.
     pub fn new(
-        entries: &'a [&'a Entry],
+        entries: &'a [&'a HarEntry],
         kinds: &'a [Kind],
         loaded_at: Option<i64>,
     ) -> CauseGraph<'a> {
@@ -131,9 +131,9 @@ impl<'a> CauseGraph<'a> {
     }
 
     /// All causes of `child`, which is not the first entry; at least one.
-    pub fn causes(&self, child: usize) -> Vec<Cause> {
+    pub fn causes(&self, child: usize) -> Vec<DiscoveryCause> {
         if let Some(parent) = self.redirected_from[child] {
-            return vec![Cause {
+            return vec![DiscoveryCause {
                 parent,
                 point: RevealPoint::Head,
                 provenance: Provenance::Measured,
@@ -162,7 +162,7 @@ impl<'a> CauseGraph<'a> {
 
     /// The body that names `child` and arrived in time: references that browsers follow before a script's text,
     /// earlier bodies before later ones.
-    fn read(&self, child: usize) -> Option<Cause> {
+    fn read(&self, child: usize) -> Option<DiscoveryCause> {
         if self.mentions.is_empty() {
             return None;
         }
@@ -178,11 +178,11 @@ impl<'a> CauseGraph<'a> {
             Kind::Document => RevealPoint::Read { at: mention.at, of: mention.of },
             _ => RevealPoint::End,
         };
-        Some(Cause { parent, point, provenance: Provenance::Read })
+        Some(DiscoveryCause { parent, point, provenance: Provenance::Read })
     }
 
-    fn stated(&self, child: usize) -> Vec<Cause> {
-        let mut causes: Vec<Cause> = Vec::new();
+    fn stated(&self, child: usize) -> Vec<DiscoveryCause> {
+        let mut causes: Vec<DiscoveryCause> = Vec::new();
         for place in &self.entries[child].initiator.places {
             let Some(parent) = self.resolve(&place.url, child) else { continue };
             if causes.iter().any(|cause| cause.parent == parent) {
@@ -195,13 +195,13 @@ impl<'a> CauseGraph<'a> {
                 },
                 _ => RevealPoint::End,
             };
-            causes.push(Cause { parent, point, provenance: Provenance::Measured });
+            causes.push(DiscoveryCause { parent, point, provenance: Provenance::Measured });
         }
         causes
     }
 }
 
-fn redirect_target(entry: &Entry, kind: Kind) -> Option<String> {
+fn redirect_target(entry: &HarEntry, kind: Kind) -> Option<String> {
     if kind != Kind::Redirect {
         return None;
     }

@@ -19,8 +19,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::cause::{Cause, CauseGraph, RevealPoint};
-use crate::{After, Edge, Estimate, Kind, ObjectId, Provenance};
+use super::cause::{CauseGraph, DiscoveryCause, RevealPoint};
+use crate::{After, Edge, Kind, ObjectId, Provenance, SizeEstimate};
 
 /// HARs state starts truncated to the millisecond: an entry may seem to start too early by up to this much.
 pub(super) const CLOCK_GRAIN: i64 = 1000;
@@ -30,13 +30,13 @@ const RESOLUTION: i64 = 100;
 
 /// Edges of all entries; `bodies` are the responses' sizes in the same order.
 pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
-    let causes: Vec<Vec<Cause>> = (0..graph.entries.len())
+    let causes: Vec<Vec<DiscoveryCause>> = (0..graph.entries.len())
         .map(|child| if child == 0 { Vec::new() } else { graph.causes(child) })
         .collect();
     let positions = positions(graph, &causes, bodies);
-    let edges_of = |(child, causes): (usize, &Vec<Cause>)| {
+    let edges_of = |(child, causes): (usize, &Vec<DiscoveryCause>)| {
         let compute = work(graph, child, causes);
-        let edge = |cause: &Cause| Edge {
+        let edge = |cause: &DiscoveryCause| Edge {
             object: ObjectId(cause.parent as u32),
             after: match cause.point {
                 RevealPoint::Head => After::Head,
@@ -54,9 +54,9 @@ pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
 }
 
 /// Time from the last of an entry's causes to its start.
-fn work(graph: &CauseGraph<'_>, child: usize, causes: &[Cause]) -> Estimate {
+fn work(graph: &CauseGraph<'_>, child: usize, causes: &[DiscoveryCause]) -> SizeEstimate {
     let started = graph.entries[child].started;
-    let reached = |cause: &Cause| {
+    let reached = |cause: &DiscoveryCause| {
         let parent = graph.entries[cause.parent];
         match cause.point {
             RevealPoint::Head => Some(parent.head_at()),
@@ -67,15 +67,15 @@ fn work(graph: &CauseGraph<'_>, child: usize, causes: &[Cause]) -> Estimate {
         }
     };
     match causes.iter().filter_map(reached).max() {
-        Some(last) => Estimate::inferred(rounded(started - last)),
-        None => Estimate::defaulted(Duration::ZERO),
+        Some(last) => SizeEstimate::inferred(rounded(started - last)),
+        None => SizeEstimate::defaulted(Duration::ZERO),
     }
 }
 
 /// Bytes of the document up to each reference inside it, by (document, child).
 fn positions(
     graph: &CauseGraph<'_>,
-    causes: &[Vec<Cause>],
+    causes: &[Vec<DiscoveryCause>],
     bodies: &[u64],
 ) -> BTreeMap<(usize, usize), u64> {
     let mut by_document: BTreeMap<usize, Vec<(usize, Option<u32>)>> = BTreeMap::new();
@@ -88,7 +88,7 @@ fn positions(
     }
     let mut positions = BTreeMap::new();
     for (child, causes) in causes.iter().enumerate() {
-        for Cause { parent, point, .. } in causes {
+        for DiscoveryCause { parent, point, .. } in causes {
             if let RevealPoint::Read { at, of } = *point {
                 positions.insert((*parent, child), share(bodies[*parent], at as u64, of as u64));
             }
@@ -132,10 +132,10 @@ fn share(size: u64, part: u64, whole: u64) -> u64 {
 }
 
 /// Server think time: `wait` less one round trip to its host.
-pub(super) fn think(wait: Option<i64>, (round_trip, known): (i64, Provenance)) -> Estimate {
+pub(super) fn think(wait: Option<i64>, (round_trip, known): (i64, Provenance)) -> SizeEstimate {
     match wait {
-        Some(wait) => Estimate { value: rounded(wait - round_trip), provenance: known },
-        None => Estimate::defaulted(Duration::ZERO),
+        Some(wait) => SizeEstimate { value: rounded(wait - round_trip), provenance: known },
+        None => SizeEstimate::defaulted(Duration::ZERO),
     }
 }
 

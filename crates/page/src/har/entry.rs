@@ -28,7 +28,7 @@ pub(super) struct Headers(pub Vec<(String, String)>);
 
 /// `timings`, with `connect` meaning TCP alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Timings {
+pub(super) struct HarTimings {
     pub blocked: Option<i64>,
     pub dns: Option<i64>,
     pub connect: Option<i64>,
@@ -40,12 +40,12 @@ pub(super) struct Timings {
 
 /// One exchange.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct HarEntry {
     /// Index in `log.entries`.
     pub index: usize,
     pub pageref: Option<String>,
     pub started: i64,
-    pub timings: Timings,
+    pub timings: HarTimings,
     pub method: String,
     pub url_text: String,
     /// `None` if the URL is not one that a browser could fetch over HTTP.
@@ -96,7 +96,7 @@ impl Headers {
     }
 }
 
-impl Timings {
+impl HarTimings {
     /// Time from the start of the entry to the first byte of its response.
     fn to_head(self) -> i64 {
         [self.blocked, self.dns, self.connect, self.tls, self.send, self.wait]
@@ -106,7 +106,7 @@ impl Timings {
     }
 }
 
-impl Entry {
+impl HarEntry {
     /// Arrival of the first byte of the response.
     pub fn head_at(&self) -> i64 {
         self.started + self.timings.to_head()
@@ -197,7 +197,7 @@ impl<'a> EntryReader<'a> {
     }
 
     /// Parses one entry.
-    pub fn read(&self, index: usize, value: &Value) -> Result<Entry, Error> {
+    pub fn read(&self, index: usize, value: &Value) -> Result<HarEntry, Error> {
         let wrong = |field: &str, problem: &str| Error::Entry {
             name: self.name.to_owned(),
             entry: index,
@@ -224,7 +224,7 @@ impl<'a> EntryReader<'a> {
         };
         let (timings, odd) = self.timings(value);
         let status = number(field(response, "status")).unwrap_or(0.0) as i64;
-        Ok(Entry {
+        Ok(HarEntry {
             index,
             pageref: text(own("pageref")).map(str::to_owned),
             started,
@@ -277,7 +277,7 @@ impl<'a> EntryReader<'a> {
         says_cached(entry) || crossed_nothing || (self.tells_spans && !has_spans(entry))
     }
 
-    fn timings(&self, value: &Value) -> (Timings, Vec<OddSpan>) {
+    fn timings(&self, value: &Value) -> (HarTimings, Vec<OddSpan>) {
         let timings = field(value, "timings");
         let mut odd = Vec::new();
         let mut span = |name: &'static str| span(name, field(timings, name), &mut odd);
@@ -290,7 +290,7 @@ impl<'a> EntryReader<'a> {
             }
             (connect, _) => connect,
         };
-        let timings = Timings {
+        let timings = HarTimings {
             blocked: span("blocked"),
             dns: span("dns"),
             connect,
@@ -487,7 +487,7 @@ mod tests {
 
     use super::*;
 
-    fn timings(time: f64, connect: f64, ssl: f64) -> Timings {
+    fn timings(time: f64, connect: f64, ssl: f64) -> HarTimings {
         let entry = json!({
             "startedDateTime": "2024-05-01T10:00:00Z",
             "time": time,

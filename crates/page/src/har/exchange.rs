@@ -2,11 +2,11 @@
 
 use std::time::SystemTime;
 
-use super::entry::{Entry, Headers};
-use crate::{BodySource, Kind, Priority, Provenance};
+use super::entry::{HarEntry, Headers};
+use crate::{BodySource, Kind, ObjectPriority, Provenance};
 
 /// Kind of the response.
-pub(super) fn kind(entry: &Entry) -> Kind {
+pub(super) fn kind(entry: &HarEntry) -> Kind {
     if is_redirect(entry) {
         return Kind::Redirect;
     }
@@ -21,18 +21,18 @@ pub(super) fn kind(entry: &Entry) -> Kind {
 
 /// Returns true if the load event may wait for the kind: scripts' fetches, beacons, event streams and preflights
 /// never hold it up (HTML standard, "delay the load event").
-pub(super) fn can_block_load(entry: &Entry, kind: Kind) -> bool {
+pub(super) fn can_block_load(entry: &HarEntry, kind: Kind) -> bool {
     let word = entry.resource_type.as_deref().unwrap_or_default();
     let beside = matches!(word, "ping" | "beacon" | "eventsource" | "preflight" | "prefetch");
     !beside && kind != Kind::Data && entry.method != "OPTIONS" && entry.mime != "text/event-stream"
 }
 
 /// Priority that the tool states, or Chrome's default for the kind.
-pub(super) fn priority(entry: &Entry, kind: Kind) -> Priority {
+pub(super) fn priority(entry: &HarEntry, kind: Kind) -> ObjectPriority {
     entry.priority.as_deref().and_then(stated).unwrap_or(by_kind(kind))
 }
 
-fn is_redirect(entry: &Entry) -> bool {
+fn is_redirect(entry: &HarEntry) -> bool {
     // RFC 9110 section 15.4; 300 and 304 do not redirect.
     matches!(entry.status, 301 | 302 | 303 | 307 | 308)
         && (entry.redirect_url.is_some() || entry.response_headers.get("location").is_some())
@@ -86,23 +86,23 @@ fn from_path(path: &str) -> Option<Kind> {
 
 /// DevTools shows Blink's names (`VeryHigh` ... `VeryLow`), WebPageTest the network stack's
 /// (`HIGHEST` ... `IDLE`). Both are five levels in the same order.
-fn stated(word: &str) -> Option<Priority> {
+fn stated(word: &str) -> Option<ObjectPriority> {
     Some(match word {
-        "VeryHigh" | "HIGHEST" => Priority::Highest,
-        "High" | "MEDIUM" => Priority::High,
-        "Medium" | "LOW" => Priority::Medium,
-        "Low" | "LOWEST" => Priority::Low,
-        "VeryLow" | "IDLE" | "THROTTLED" => Priority::Lowest,
+        "VeryHigh" | "HIGHEST" => ObjectPriority::Highest,
+        "High" | "MEDIUM" => ObjectPriority::High,
+        "Medium" | "LOW" => ObjectPriority::Medium,
+        "Low" | "LOWEST" => ObjectPriority::Low,
+        "VeryLow" | "IDLE" | "THROTTLED" => ObjectPriority::Lowest,
         _ => return None,
     })
 }
 
 /// Chrome's defaults (`third_party/blink/.../resource_fetcher.cc`, TypeToPriority, 2021).
-pub(crate) fn by_kind(kind: Kind) -> Priority {
+pub(crate) fn by_kind(kind: Kind) -> ObjectPriority {
     match kind {
-        Kind::Document | Kind::Stylesheet | Kind::Font | Kind::Redirect => Priority::Highest,
-        Kind::Script | Kind::Data => Priority::High,
-        Kind::Image | Kind::Media | Kind::Other => Priority::Low,
+        Kind::Document | Kind::Stylesheet | Kind::Font | Kind::Redirect => ObjectPriority::Highest,
+        Kind::Script | Kind::Data => ObjectPriority::High,
+        Kind::Image | Kind::Media | Kind::Other => ObjectPriority::Low,
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn by_kind(kind: Kind) -> Priority {
 ///
 /// RFC 9111 section 4.2.1 gives the order: `max-age`, then `Expires`, then the heuristic of section 4.2.2 for
 /// responses with a `Last-Modified` (10 % of their age; any positive age counts here).
-pub(super) fn cacheable(entry: &Entry) -> bool {
+pub(super) fn cacheable(entry: &HarEntry) -> bool {
     let headers = &entry.response_headers;
     let control = headers.get("cache-control").unwrap_or_default().to_lowercase();
     let directive = |name: &str| control.split(',').any(|part| part.trim() == name);
@@ -163,7 +163,7 @@ const FRAMING_BYTES: u64 = 256;
 pub(super) type HeadSize = (u64, Provenance);
 
 /// Size of the request head as HTTP/1.1 text.
-pub(super) fn request_head(entry: &Entry) -> HeadSize {
+pub(super) fn request_head(entry: &HarEntry) -> HeadSize {
     let target = entry.url.as_ref().map_or(1, |url| url[url::Position::BeforePath..].len() as u64);
     // "GET /path HTTP/1.1\r\n"
     let line = entry.method.len() as u64 + 1 + target + 1 + 8 + 2;
@@ -171,7 +171,7 @@ pub(super) fn request_head(entry: &Entry) -> HeadSize {
 }
 
 /// Size of the response head as HTTP/1.1 text.
-pub(super) fn response_head(entry: &Entry) -> HeadSize {
+pub(super) fn response_head(entry: &HarEntry) -> HeadSize {
     // "HTTP/1.1 200 OK\r\n"
     head(entry.response_headers_size, &entry.response_headers, 17, DEFAULT_RESPONSE_HEAD)
 }
@@ -190,7 +190,7 @@ fn head(stated: Option<u64>, headers: &Headers, start_line: u64, default: u64) -
 }
 
 /// Size of the body on the wire, and the field that it was taken from.
-pub(super) fn body(entry: &Entry) -> (u64, BodySource) {
+pub(super) fn body(entry: &HarEntry) -> (u64, BodySource) {
     // RFC 9110 sections 9.3.2, 15.3.5 and 15.4.5.
     if entry.method == "HEAD" || matches!(entry.status, 204 | 304) {
         return (0, BodySource::NoBody);
@@ -215,7 +215,7 @@ pub(super) fn body(entry: &Entry) -> (u64, BodySource) {
 }
 
 /// `_transferSize` less the head, unless the recording's other figures contradict it.
-fn from_transfer(entry: &Entry) -> Option<u64> {
+fn from_transfer(entry: &HarEntry) -> Option<u64> {
     let transfer = entry.transfer_size.filter(|bytes| *bytes > 0)?;
     let (text_head, _) = response_head(entry);
     let slack = |body: u64| text_head + FRAMING_BYTES + body / FRAMING_DIVISOR;
@@ -229,13 +229,13 @@ fn from_transfer(entry: &Entry) -> Option<u64> {
     (!contradicted).then_some(body)
 }
 
-fn content_length(entry: &Entry) -> Option<u64> {
+fn content_length(entry: &HarEntry) -> Option<u64> {
     entry.response_headers.get("content-length")?.trim().parse().ok()
 }
 
 /// Size of the head on the wire: HTTP/2 and later compress it to about half on a page's first requests (where a HAR
 /// states both, the share lies between a tenth and nine tenths).
-fn wire_head(entry: &Entry, text_head: u64) -> u64 {
+fn wire_head(entry: &HarEntry, text_head: u64) -> u64 {
     let plain = entry.response_headers_size.is_some()
         || entry.response_version.is_empty()
         || entry.response_version.contains("1.");

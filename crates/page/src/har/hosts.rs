@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::entry::Entry;
-use crate::{Estimate, Host, HostId, Provenance};
+use super::entry::HarEntry;
+use crate::{HostId, PageHost, Provenance, SizeEstimate};
 
 /// Hosts of a page and the recorded round-trip time of each.
 pub(super) struct Hosts {
@@ -32,7 +32,7 @@ struct HostKey {
 
 impl Hosts {
     /// Hosts of `entries` in the order in which they first occur. `document` is the page's, after redirects.
-    pub fn of(entries: &[&Entry], document: usize) -> Hosts {
+    pub fn of(entries: &[&HarEntry], document: usize) -> Hosts {
         let secure = entries.get(document).is_some_and(|entry| is_secure(entry));
         let mut hosts = Hosts { known: Vec::new(), fallback: 0, secure };
         for entry in entries {
@@ -43,7 +43,7 @@ impl Hosts {
         hosts
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &HarEntry) {
         let origin = self.origin(entry);
         let at = self.known.iter().position(|known| known.origin == origin).unwrap_or_else(|| {
             let known =
@@ -63,7 +63,7 @@ impl Hosts {
 
     /// Origin that serves `entry`. If the page's document is `http:`, schemes do not distinguish hosts, since all of
     /// it is loaded with or without TLS, depending on the arm.
-    fn origin(&self, entry: &Entry) -> HostKey {
+    fn origin(&self, entry: &HarEntry) -> HostKey {
         let url = entry.url.as_ref();
         HostKey {
             name: url.and_then(|url| url.host_str()).unwrap_or_default().to_owned(),
@@ -73,7 +73,7 @@ impl Hosts {
     }
 
     /// Host that serves `entry`.
-    pub fn id(&self, entry: &Entry) -> HostId {
+    pub fn id(&self, entry: &HarEntry) -> HostId {
         let origin = self.origin(entry);
         let at = self.known.iter().position(|known| known.origin == origin);
         HostId(at.expect("every kept entry's host was added") as u32)
@@ -102,15 +102,15 @@ impl Hosts {
     }
 
     /// Hosts as listed in the page.
-    pub fn into_hosts(self) -> Vec<Host> {
+    pub fn into_hosts(self) -> Vec<PageHost> {
         let nearest = self.nearest().unwrap_or(0);
-        let host = |known: &HostFacts| Host {
+        let host = |known: &HostFacts| PageHost {
             name: known.origin.name.clone(),
             port: known.origin.port,
             in_clear: known.origin.in_clear,
             extra_rtt: match self.measured_to(&known.origin.name) {
-                Some(own) => Estimate::measured(Duration::from_micros((own - nearest) as u64)),
-                None => Estimate::defaulted(Duration::ZERO),
+                Some(own) => SizeEstimate::measured(Duration::from_micros((own - nearest) as u64)),
+                None => SizeEstimate::defaulted(Duration::ZERO),
             },
             recorded_protocol: known.protocol.clone(),
             recorded_tls: known.tls,
@@ -119,14 +119,14 @@ impl Hosts {
     }
 }
 
-fn is_secure(entry: &Entry) -> bool {
+fn is_secure(entry: &HarEntry) -> bool {
     entry.url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
 /// One round trip to the entry's host, if the entry opened a connection.
 ///
 /// TCP's handshake is one (RFC 9293 section 3.5). QUIC's is one as well, but tools write it as TLS.
-fn round_trip(entry: &Entry) -> Option<i64> {
+fn round_trip(entry: &HarEntry) -> Option<i64> {
     let timings = &entry.timings;
     let span = match is_quic(&entry.response_version) {
         true => timings.tls.max(timings.connect),

@@ -15,7 +15,7 @@
 //! initiators, in tenths; docs/pages.md says how often it is right about pages it has not seen. A
 //! guess remains a guess: such edges are marked inferred.
 
-use super::cause::{Cause, CauseGraph, RevealPoint};
+use super::cause::{CauseGraph, DiscoveryCause, RevealPoint};
 use super::discovery::CLOCK_GRAIN;
 use crate::{Kind, Provenance};
 
@@ -40,7 +40,7 @@ const MAIN_AFTER_LOAD: i32 = -19;
 const SCRIPT_LATE: i32 = -5;
 
 /// Most likely cause of `child`.
-pub(super) fn cause(graph: &CauseGraph<'_>, child: usize) -> Cause {
+pub(super) fn cause(graph: &CauseGraph<'_>, child: usize) -> DiscoveryCause {
     let started = graph.entries[child].started;
     let named = graph.named(child);
     if let Some(sheet) = named.filter(|at| graph.kinds[*at] == Kind::Stylesheet) {
@@ -64,12 +64,12 @@ pub(super) fn cause(graph: &CauseGraph<'_>, child: usize) -> Cause {
     }
 }
 
-fn to(graph: &CauseGraph<'_>, parent: usize, provenance: Provenance) -> Cause {
+fn to(graph: &CauseGraph<'_>, parent: usize, provenance: Provenance) -> DiscoveryCause {
     let point = match graph.kinds[parent] {
         Kind::Document => RevealPoint::Inside(None),
         _ => RevealPoint::End,
     };
-    Cause { parent, point, provenance }
+    DiscoveryCause { parent, point, provenance }
 }
 
 /// One entry whose cause is sought.

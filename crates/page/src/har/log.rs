@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::entry::{self, Entry};
+use super::entry::{self, HarEntry};
 use super::repair;
 use crate::Error;
 
@@ -18,16 +18,16 @@ pub(super) struct PageMark {
 
 /// A HAR, with typed fields where needed.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct HarLog {
     /// The recording tool.
     pub creator: String,
     pub pages: Vec<PageMark>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HarEntry>,
 }
 
-impl Log {
+impl HarLog {
     /// Parses `text`; strict on structure, lenient on values.
-    pub fn parse(name: &str, text: &[u8]) -> Result<Log, Error> {
+    pub fn parse(name: &str, text: &[u8]) -> Result<HarLog, Error> {
         let text = decode(name, text)?;
         let value: Value = serde_json::from_str(&text).map_err(|e| Error::NotJson {
             name: name.to_owned(),
@@ -48,13 +48,13 @@ impl Log {
         }
         let pages = field(log, "pages").as_array().map(Vec::as_slice).unwrap_or_default();
         let reader = entry::EntryReader::new(name, entries);
-        let mut read: Vec<Entry> = entries
+        let mut read: Vec<HarEntry> = entries
             .iter()
             .enumerate()
             .map(|(index, value)| reader.read(index, value))
             .collect::<Result<_, _>>()?;
         repair::repair(&mut read);
-        Ok(Log {
+        Ok(HarLog {
             creator: creator(log),
             pages: pages.iter().map(page_mark).collect(),
             entries: read,

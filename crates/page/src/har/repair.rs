@@ -7,21 +7,21 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::{Entry, SourceLocation};
+use super::entry::{HarEntry, SourceLocation};
 
 /// Maximum number of a browser's HTTP/1.1 connections to a host (Chromium's `kMaxSocketsPerGroup`, WebKit's
 /// `maximumHTTPConnectionsPerHost`).
 const CONNECTIONS_PER_HOST: usize = 6;
 
 /// Repairs all entries of a file.
-pub(super) fn repair(entries: &mut [Entry]) {
+pub(super) fn repair(entries: &mut [HarEntry]) {
     join_service_worker_fetches(entries);
     take_queueing_out_of_wait(entries);
     start_documents_before_their_objects(entries);
 }
 
 /// Gives an entry that a service worker answered the exchange that the worker made for it, whose own entry is marked.
-fn join_service_worker_fetches(entries: &mut [Entry]) {
+fn join_service_worker_fetches(entries: &mut [HarEntry]) {
     let answered: Vec<usize> =
         (0..entries.len()).filter(|at| entries[*at].by_service_worker).collect();
     for at in answered {
@@ -60,7 +60,7 @@ const GRAIN: i64 = 1_000;
 
 /// Splits `wait` into the wait for one of the host's connections and the rest, if the file never states `blocked` or
 /// `connect`.
-fn take_queueing_out_of_wait(entries: &mut [Entry]) {
+fn take_queueing_out_of_wait(entries: &mut [HarEntry]) {
     let says = |span: Option<i64>| span.is_some_and(|span| span > 0);
     if entries.iter().any(|e| says(e.timings.blocked) || says(e.timings.connect)) {
         return;
@@ -84,13 +84,13 @@ fn take_queueing_out_of_wait(entries: &mut [Entry]) {
     }
 }
 
-fn is_http_1(entry: &Entry) -> bool {
+fn is_http_1(entry: &HarEntry) -> bool {
     let version = &entry.response_version;
     (version.is_empty() || version.contains("1.")) && !version.starts_with("spdy")
 }
 
 /// Moves a document's start to that of the first of the objects that it is said to have caused.
-fn start_documents_before_their_objects(entries: &mut [Entry]) {
+fn start_documents_before_their_objects(entries: &mut [HarEntry]) {
     let documents: Vec<usize> = (0..entries.len())
         .filter(|at| entries[*at].mime.contains("html") && entries[*at].url.is_some())
         .collect();
@@ -118,9 +118,9 @@ mod tests {
     use super::super::entry::EntryReader;
     use super::*;
 
-    fn read(entries: &[Value]) -> Vec<Entry> {
+    fn read(entries: &[Value]) -> Vec<HarEntry> {
         let reader = EntryReader::new("a", entries);
-        let mut read: Vec<Entry> =
+        let mut read: Vec<HarEntry> =
             entries.iter().enumerate().map(|(at, entry)| reader.read(at, entry).unwrap()).collect();
         repair(&mut read);
         read

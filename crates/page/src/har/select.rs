@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Options;
-use super::entry::Entry;
+use super::ImportOptions;
+use super::entry::HarEntry;
 use super::exchange;
-use super::log::Log;
+use super::log::HarLog;
 use crate::{Error, Kind, SkipReason, Skipped};
 
 /// Length in characters to which long URLs are cut in [`Skipped`].
@@ -13,7 +13,7 @@ const READABLE_CHARS: usize = 120;
 
 /// The page's entries, by start, the document first; and all others with the reason.
 pub(super) struct Selection<'a> {
-    pub kept: Vec<&'a Entry>,
+    pub kept: Vec<&'a HarEntry>,
     pub skipped: Vec<Skipped>,
     /// Id of the page that is read, if the file names pages.
     pub page: Option<String>,
@@ -26,12 +26,12 @@ pub(super) struct Selection<'a> {
 /// Partitions the entries of `log` into the page's and the others.
 pub(super) fn select<'a>(
     name: &str,
-    log: &'a Log,
-    options: &Options,
+    log: &'a HarLog,
+    options: &ImportOptions,
 ) -> Result<Selection<'a>, Error> {
     let pages = pages(log);
     let page = chosen_page(name, &pages, options)?;
-    let mut by_start: Vec<&Entry> = log.entries.iter().collect();
+    let mut by_start: Vec<&HarEntry> = log.entries.iter().collect();
     by_start.sort_by_key(|e| (e.started, e.index));
 
     let mut fetched = BTreeSet::new();
@@ -74,7 +74,7 @@ pub(super) fn select<'a>(
 }
 
 /// Ids of the pages with something to load, in the order of the file.
-fn pages(log: &Log) -> Vec<&str> {
+fn pages(log: &HarLog) -> Vec<&str> {
     let nothing = BTreeSet::new();
     let loadable = log.entries.iter().filter(|e| reason_to_skip(e, None, &nothing).is_none());
     let used: Vec<&str> = loadable.filter_map(|e| e.pageref.as_deref()).collect();
@@ -89,7 +89,11 @@ fn pages(log: &Log) -> Vec<&str> {
 }
 
 /// Id of the page to read: the requested one, by its id or its number, counted from 1, or else the first.
-fn chosen_page(name: &str, pages: &[&str], options: &Options) -> Result<Option<String>, Error> {
+fn chosen_page(
+    name: &str,
+    pages: &[&str],
+    options: &ImportOptions,
+) -> Result<Option<String>, Error> {
     let Some(wanted) = options.page.as_deref() else {
         return Ok(pages.first().map(|id| (*id).to_owned()));
     };
@@ -106,7 +110,7 @@ fn chosen_page(name: &str, pages: &[&str], options: &Options) -> Result<Option<S
 }
 
 fn reason_to_skip(
-    entry: &Entry,
+    entry: &HarEntry,
     page: Option<&str>,
     fetched: &BTreeSet<String>,
 ) -> Option<SkipReason> {
@@ -144,7 +148,7 @@ fn reason_to_skip(
     (entry.from_cache && fetched.contains(&entry.address())).then_some(SkipReason::FromCache)
 }
 
-fn is_document(entry: &Entry) -> bool {
+fn is_document(entry: &HarEntry) -> bool {
     matches!(exchange::kind(entry), Kind::Document | Kind::Redirect) && entry.method != "OPTIONS"
 }
 

@@ -10,7 +10,7 @@ use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
 use url::Url;
 
-use super::entry::{self, Entry};
+use super::entry::{self, HarEntry};
 use crate::Kind;
 
 /// A reference in a text.
@@ -40,7 +40,7 @@ pub(super) struct RequestedUrls<'a> {
 impl Mentions {
     /// Parses the bodies of `entries`; `addresses` are those that were requested.
     pub fn of<'a>(
-        entries: &[&Entry],
+        entries: &[&HarEntry],
         kinds: &[Kind],
         addresses: impl Iterator<Item = &'a String>,
     ) -> Mentions {

@@ -28,7 +28,7 @@ use self::upstream::{RelayedResponse, ServerConnections, ServerResponse, fail, t
 /// Limits of prefetching. Memory: at most `at_once` objects of `object_bytes`, and for each page that passes at most `page_bytes` of an
 /// unfinished construct (a tag, a script).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct PrefetchSettings {
     /// Depth of discovery: 0 fetches nothing unasked, 1 the objects of a page, 2 those of its style sheets, too.
     pub depth: u32,
     /// Objects of one page.
@@ -40,28 +40,28 @@ pub struct Settings {
     /// Objects being fetched at once, of all pages.
     pub at_once: usize,
     /// Compression for the leg of text that the server has not compressed.
-    pub compression: Compression,
+    pub compression: PageCompression,
 }
 
 /// Compression of bodies for the leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compression {
+pub enum PageCompression {
     /// Deflate, if it is likely to help.
     Deflate,
     /// Bodies cross the leg as servers send them.
     None,
 }
 
-impl Default for Settings {
+impl Default for PrefetchSettings {
     /// Two levels; 100 objects a page of 2 MiB at most, 16 at once: 32 MiB.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> PrefetchSettings {
+        PrefetchSettings {
             depth: 2,
             objects: 100,
             object_bytes: 2 << 20,
             page_bytes: 1 << 20,
             at_once: 16,
-            compression: Compression::Deflate,
+            compression: PageCompression::Deflate,
         }
     }
 }
@@ -71,7 +71,7 @@ const MOST_KNOWN: usize = 4_096;
 
 /// Fetches on behalf of clients.
 pub(crate) struct Fetcher {
-    settings: Settings,
+    settings: PrefetchSettings,
     reach: Reach,
     /// Timeout for connecting to a server.
     patience: Duration,
@@ -86,7 +86,7 @@ pub(crate) struct Fetcher {
 
 impl Fetcher {
     pub(crate) fn new(
-        settings: Settings,
+        settings: PrefetchSettings,
         reach: Reach,
         patience: Duration,
         counters: Rc<Counters>,
@@ -155,7 +155,7 @@ impl Fetcher {
 
     /// Returns true if a response's body is to be compressed for the leg.
     fn compresses(&self, head: &Response<()>) -> bool {
-        self.settings.compression == Compression::Deflate
+        self.settings.compression == PageCompression::Deflate
             && message::is_compressible(head.headers())
     }
 

@@ -17,7 +17,7 @@ use http::Response;
 use crate::admin::Counters;
 use crate::http::message::{self, LegInflater};
 use crate::leg::{Leg, SharedStream, StreamLease};
-use crate::split::Ask;
+use crate::split::StreamRequest;
 
 use self::client::TrappedGet;
 pub(crate) use self::client::{ClientConnection, ClientEvent};
@@ -138,7 +138,7 @@ async fn ask(
     // The URL includes it.
     request.headers_mut().remove(http::header::HOST);
     *request.version_mut() = http::Version::HTTP_2;
-    let request = Ask::Fetch { target, client, request }.into_request().ok()?;
+    let request = StreamRequest::Fetch { target, client, request }.into_request().ok()?;
     let mut sender = lease.sender_on(&context.line).await.ok()?;
     let (mut response, _) = sender.send_request(request, true).ok()?;
     let promises = response.push_promises();

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use world::TcpStream;
 
 use super::tls::FAR_NAME;
-use super::{Connector, Over, Settings, within};
+use super::{LegConnector, LegSettings, LegTransport, within};
 use crate::port::{First, race};
 
 /// The first pause before another attempt; it doubles up to [`LONGEST_PAUSE`].
@@ -43,8 +43,8 @@ impl LegChannel {
     /// Starts a channel to `far`, kept up until the world ends.
     pub(super) fn start(
         far: SocketAddr,
-        connector: Connector,
-        settings: Settings,
+        connector: LegConnector,
+        settings: LegSettings,
     ) -> Rc<LegChannel> {
         let channel = Rc::<LegChannel>::default();
         let held = Rc::clone(&channel);
@@ -75,8 +75,8 @@ impl LegChannel {
     async fn maintain(
         self: &Rc<LegChannel>,
         far: SocketAddr,
-        connector: &Connector,
-        settings: &Settings,
+        connector: &LegConnector,
+        settings: &LegSettings,
     ) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -98,11 +98,11 @@ impl LegChannel {
     async fn connect_and_serve(
         self: &Rc<LegChannel>,
         far: SocketAddr,
-        connector: &Connector,
-        settings: &Settings,
+        connector: &LegConnector,
+        settings: &LegSettings,
     ) -> io::Result<ChannelEnd> {
         match &settings.over {
-            Over::Tcp => {
+            LegTransport::Tcp => {
                 let connecting = async {
                     let tcp = TcpStream::connect(far).await?;
                     super::tune(&tcp, settings)?;
@@ -114,7 +114,7 @@ impl LegChannel {
                     .supervise(StreamOpener { standing, quic: None }, connection, settings)
                     .await)
             }
-            Over::Quic(quic) => {
+            LegTransport::Quic(quic) => {
                 let (crypto, set) = (connector.quic(), settings.quic(quic));
                 let connecting = async {
                     let quic = bare::connect(far, FAR_NAME, crypto, &set).await?;
@@ -133,7 +133,7 @@ impl LegChannel {
         self: &Rc<LegChannel>,
         opener: StreamOpener,
         mut connection: h2::client::Connection<T, Bytes>,
-        settings: &Settings,
+        settings: &LegSettings,
     ) -> ChannelEnd {
         let pings = connection.ping_pong().expect("nothing else has taken the pings");
         let present = PresenceGuard(self);
@@ -180,12 +180,12 @@ struct StreamOpener {
     /// The connection that tells if the far end is there.
     standing: SendRequest<Bytes>,
     /// Over QUIC, the source of a separate stream for each carried connection, and its HTTP/2 settings.
-    quic: Option<(bare::Connection, h2::client::Builder)>,
+    quic: Option<(bare::StreamConnection, h2::client::Builder)>,
 }
 
 /// Starts HTTP/2 on a new stream.
 async fn open(
-    quic: &bare::Connection,
+    quic: &bare::StreamConnection,
     set: &h2::client::Builder,
 ) -> io::Result<(SendRequest<Bytes>, h2::client::Connection<bare::Stream, Bytes>)> {
     let stream = quic.open().ok_or(io::ErrorKind::NotConnected)?;
@@ -276,7 +276,7 @@ impl Drop for PresenceGuard<'_> {
 /// let in learns of it only after its handshake (RFC 8446 section 4.4.2).
 pub(super) async fn watch_peer(
     mut pings: PingPong,
-    settings: &super::Settings,
+    settings: &super::LegSettings,
     rtt: &LeastRtt,
     on_answer: impl FnOnce(),
 ) {

@@ -31,17 +31,17 @@ const QUIC_SLACK_BYTES: u32 = 64 << 10;
 
 /// Transport of a leg.
 #[derive(Clone, Debug, Default)]
-pub enum Over {
+pub enum LegTransport {
     /// TCP connections, shared by everything carried.
     #[default]
     Tcp,
     /// One QUIC connection, with a stream for each carried connection.
-    Quic(Quic),
+    Quic(LegQuic),
 }
 
 /// A leg's QUIC.
 #[derive(Clone, Debug)]
-pub struct Quic {
+pub struct LegQuic {
     /// Congestion control and acknowledgements; the windows are the leg's.
     pub transport: Transport,
     /// Forward error correction; at both ends, or at neither.
@@ -50,9 +50,9 @@ pub struct Quic {
 
 /// Settings of both ends of a leg.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct LegSettings {
     /// Its transport.
-    pub over: Over,
+    pub over: LegTransport,
     /// Connections carried at once; more go past the leg.
     pub streams: u32,
     /// The window of each: at 620 ms, 256 KiB carry 3.4 Mbit/s.
@@ -70,11 +70,11 @@ pub struct Settings {
     pub congestion: Option<String>,
 }
 
-impl Default for Settings {
+impl Default for LegSettings {
     /// 256 streams of 256 KiB: 64 MiB at most.
-    fn default() -> Settings {
-        Settings {
-            over: Over::Tcp,
+    fn default() -> LegSettings {
+        LegSettings {
+            over: LegTransport::Tcp,
             streams: 256,
             stream_window_bytes: 256 << 10,
             keep_alive: Duration::from_secs(15),
@@ -86,22 +86,22 @@ impl Default for Settings {
     }
 }
 
-impl Over {
+impl LegTransport {
     /// Its forward error correction.
     pub(crate) fn fec(&self) -> Option<&Fec> {
         match self {
-            Over::Tcp => None,
-            Over::Quic(quic) => quic.fec.as_ref(),
+            LegTransport::Tcp => None,
+            LegTransport::Quic(quic) => quic.fec.as_ref(),
         }
     }
 }
 
-impl Settings {
+impl LegSettings {
     /// Maximum of unread bytes in one HTTP/2 connection.
     fn connection_window_bytes(&self) -> u32 {
         match self.over {
-            Over::Tcp => self.windows_bytes(self.streams),
-            Over::Quic(_) => self.windows_bytes(QUIC_WINDOWS),
+            LegTransport::Tcp => self.windows_bytes(self.streams),
+            LegTransport::Quic(_) => self.windows_bytes(QUIC_WINDOWS),
         }
     }
 
@@ -112,7 +112,7 @@ impl Settings {
 
     /// QUIC settings to carry this. A stream counts until its end is acknowledged, a round trip after it has ceased to count here, and between the
     /// requests of one client.
-    pub(super) fn quic(&self, quic: &Quic) -> bare::Settings {
+    pub(super) fn quic(&self, quic: &LegQuic) -> bare::StreamSettings {
         let stream_window_bytes = self.windows_bytes(QUIC_WINDOWS).saturating_add(QUIC_SLACK_BYTES);
         let transport = Transport {
             stream_window_bytes,
@@ -121,7 +121,7 @@ impl Settings {
             ),
             ..quic.transport.clone()
         };
-        bare::Settings {
+        bare::StreamSettings {
             transport,
             streams: 1 + 4 * self.streams,
             keep_alive: self.keep_alive,

@@ -47,18 +47,18 @@ pub(super) const FAR_NAME: &str = "far.farlink.invalid";
 
 /// The client's end: the near half of the proxy.
 #[derive(Clone)]
-pub struct Connector(Arc<ClientConfig>);
+pub struct LegConnector(Arc<ClientConfig>);
 
 /// The server's end: the far half.
 #[derive(Clone)]
-pub struct Acceptor(Arc<ServerConfig>);
+pub struct LegAcceptor(Arc<ServerConfig>);
 
-impl Connector {
+impl LegConnector {
     /// A connector with the key `own` that connects only to the owner of `peer`.
     ///
     /// # Panics
     /// Never: ring has suites of TLS 1.3 and takes every key of Ed25519.
-    pub fn new(own: &PrivateKey, peer: PublicKey) -> Connector {
+    pub fn new(own: &PrivateKey, peer: PublicKey) -> LegConnector {
         let mut config = ClientConfig::builder_with_details(Arc::new(default_provider()), clock())
             .with_protocol_versions(&[&TLS13])
             .expect("ring has suites of TLS 1.3")
@@ -69,7 +69,7 @@ impl Connector {
         config.resumption = Resumption::disabled();
         // The far end is known by its key: a name would tell others who it is.
         config.enable_sni = false;
-        Connector(Arc::new(config))
+        LegConnector(Arc::new(config))
     }
 
     /// The configuration for QUIC (RFC 9001), whose handshake is that of TLS 1.3.
@@ -91,12 +91,12 @@ impl Connector {
     }
 }
 
-impl Acceptor {
+impl LegAcceptor {
     /// An acceptor with the key `own` that lets in only the owner of `peer`.
     ///
     /// # Panics
     /// Never, like [`Connector::new`].
-    pub fn new(own: &PrivateKey, peer: PublicKey) -> Acceptor {
+    pub fn new(own: &PrivateKey, peer: PublicKey) -> LegAcceptor {
         let mut config = ServerConfig::builder_with_details(Arc::new(default_provider()), clock())
             .with_protocol_versions(&[&TLS13])
             .expect("ring has suites of TLS 1.3")
@@ -104,7 +104,7 @@ impl Acceptor {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(raw(own))));
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.send_tls13_tickets = 0;
-        Acceptor(Arc::new(config))
+        LegAcceptor(Arc::new(config))
     }
 
     /// The configuration for QUIC. There, a client without ALPN fails the handshake (RFC 9001 section 8.1).

@@ -8,14 +8,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
-use farlink_pep::leg::{Fec, LegPort, Over, Quic};
-use farlink_pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use chance::RandomSource;
+use farlink_pep::leg::{Fec, LegPort, LegQuic, LegTransport};
+use farlink_pep::{
+    ForwardTarget, LegAcceptor, LegConnector, Local, PrivateKey, Remote, local, remote,
+};
 use net::Network;
 use quic::Transport;
-use quic::bare::Counts;
+use quic::bare::FecCounts;
 use world::TcpListener;
-use world::sim::{LinkId, NodeId, Plan};
+use world::sim::{LinkId, NodeId, SimPlan};
 
 /// RTT from client to server.
 pub const RTT: Duration = Duration::from_millis(620);
@@ -46,14 +48,14 @@ pub fn keys() -> [PrivateKey; 2] {
     [PrivateKey::from_seed([1; 32]), PrivateKey::from_seed([2; 32])]
 }
 
-pub fn connector() -> Connector {
+pub fn connector() -> LegConnector {
     let [near, far] = keys();
-    Connector::new(&near, far.public())
+    LegConnector::new(&near, far.public())
 }
 
-pub fn acceptor() -> Acceptor {
+pub fn acceptor() -> LegAcceptor {
     let [near, far] = keys();
-    Acceptor::new(&far, near.public())
+    LegAcceptor::new(&far, near.public())
 }
 
 /// Transport of the leg.
@@ -69,11 +71,11 @@ pub const LEGS: [Leg; 3] = [Leg::Tcp, Leg::Quic, Leg::Fec];
 
 impl Leg {
     /// Settings for an end with the TCP settings `tcp` and the counters `counts`.
-    fn over(self, tcp: &tcp::Config, counts: &Arc<Counts>) -> Over {
+    fn over(self, tcp: &tcp::Config, counts: &Arc<FecCounts>) -> LegTransport {
         let fec = Fec { every: 10, counts: Arc::clone(counts) };
-        let quic = |fec| Over::Quic(Quic { transport: Transport::matching(tcp), fec });
+        let quic = |fec| LegTransport::Quic(LegQuic { transport: Transport::matching(tcp), fec });
         match self {
-            Leg::Tcp => Over::Tcp,
+            Leg::Tcp => LegTransport::Tcp,
             Leg::Quic => quic(None),
             Leg::Fec => quic(Some(fec)),
         }
@@ -85,8 +87,8 @@ pub struct Sky {
     leg: Leg,
     tuned: Arc<tcp::Config>,
     /// Counters of parity at both ends.
-    pub fec: Arc<Counts>,
-    pub plan: Plan,
+    pub fec: Arc<FecCounts>,
+    pub plan: SimPlan,
     pub client: NodeId,
     pub near: NodeId,
     pub far: NodeId,
@@ -102,7 +104,7 @@ impl Sky {
     /// The same with another leg.
     pub fn over(leg: Leg, seed: u64, satellite: &str) -> Sky {
         let satellite = format!("rtt=600ms,down=1mbit,up=128kbit,queue=64pkt{satellite}");
-        let mut plan = Plan::new(Source::new(seed, 0));
+        let mut plan = SimPlan::new(RandomSource::new(seed, 0));
         plan.limit(Duration::from_secs(1800));
         let lan = links(&mut plan, "lan", "rtt=2ms,down=100mbit,up=100mbit,queue=1000pkt");
         let sky = links(&mut plan, "satellite", &satellite);
@@ -151,12 +153,12 @@ impl Sky {
     /// Adds a far end with settings that `change` modifies.
     pub fn with_far_end_set<F: Future<Output = ()> + 'static>(
         mut self,
-        change: impl FnOnce(&mut remote::Settings) + 'static,
+        change: impl FnOnce(&mut remote::FarSettings) + 'static,
         serve: impl FnOnce(Rc<Remote>, LegPort) -> F + 'static,
     ) -> Sky {
         let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.far, async move {
-            let mut settings = remote::Settings::default();
+            let mut settings = remote::FarSettings::default();
             settings.leg.over = over;
             change(&mut settings);
             let remote = Remote::new(settings, acceptor());
@@ -167,16 +169,16 @@ impl Sky {
     }
 
     /// Adds a near end with settings that `change` modifies.
-    pub fn with_near_end(mut self, change: impl FnOnce(&mut local::Settings) + 'static) -> Sky {
+    pub fn with_near_end(mut self, change: impl FnOnce(&mut local::NearSettings) + 'static) -> Sky {
         let over = self.leg.over(&self.tuned, &self.fec);
         self.plan.spawn(self.near, async move {
-            let mut settings = local::Settings::new(at(FAR, 9400));
+            let mut settings = local::NearSettings::new(at(FAR, 9400));
             settings.leg.over = over;
             change(&mut settings);
             let local = Local::start(settings, &connector());
             for port in [7, 80, 443] {
                 let listener = TcpListener::bind(at(NEAR, port)).unwrap();
-                let target = Target::Fixed(at(SERVER, port));
+                let target = ForwardTarget::Fixed(at(SERVER, port));
                 drop(world::spawn(Rc::clone(&local).serve(listener, target)));
             }
         });
@@ -199,7 +201,7 @@ impl Sky {
     }
 }
 
-fn links(plan: &mut Plan, name: &str, network: &str) -> (LinkId, LinkId) {
+fn links(plan: &mut SimPlan, name: &str, network: &str) -> (LinkId, LinkId) {
     let network = Network::parse(network).unwrap();
     (plan.link(&format!("{name}/up"), network.up), plan.link(&format!("{name}/down"), network.down))
 }

@@ -14,9 +14,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destinations {
     /// Ports allowed for requests over HTTP.
-    pub ports: Ports,
+    pub ports: PortSet,
     /// Ports allowed for tunnels.
-    pub tunnel_ports: Ports,
+    pub tunnel_ports: PortSet,
     /// Allowed networks among those with a special purpose (private, loopback, ...).
     pub networks: Vec<IpNet>,
     /// Hosts allowed; empty for any. A name that begins with a dot means all names below it.
@@ -28,8 +28,8 @@ pub struct Destinations {
 impl Default for Destinations {
     fn default() -> Destinations {
         Destinations {
-            ports: Ports::of_the_web(),
-            tunnel_ports: Ports::only(443),
+            ports: PortSet::of_the_web(),
+            tunnel_ports: PortSet::only(443),
             networks: Vec::new(),
             only_hosts: Vec::new(),
             never_hosts: Vec::new(),
@@ -43,8 +43,8 @@ impl Destinations {
         let any = [(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)];
         let networks = any.map(|(address, prefix)| IpNet::new_assert(address, prefix));
         Destinations {
-            ports: Ports::any(),
-            tunnel_ports: Ports::any(),
+            ports: PortSet::any(),
+            tunnel_ports: PortSet::any(),
             networks: networks.to_vec(),
             ..Destinations::default()
         }
@@ -107,7 +107,7 @@ impl Destinations {
     }
 }
 
-fn judge_port(ports: &Ports, setting: &'static str, port: u16) -> Result<(), DestinationError> {
+fn judge_port(ports: &PortSet, setting: &'static str, port: u16) -> Result<(), DestinationError> {
     if ports.contains(port) { Ok(()) } else { Err(DestinationError::Port { port, setting }) }
 }
 
@@ -134,27 +134,27 @@ pub(crate) fn within(networks: &[IpNet], address: IpAddr) -> bool {
 
 /// Ports, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ports(Vec<RangeInclusive<u16>>);
+pub struct PortSet(Vec<RangeInclusive<u16>>);
 
-impl Ports {
+impl PortSet {
     /// Common ports of web servers: 80, 443, 8000, 8080, 8443 and 8888.
-    fn of_the_web() -> Ports {
-        Ports([80, 443, 8000, 8080, 8443, 8888].map(|port| port..=port).to_vec())
+    fn of_the_web() -> PortSet {
+        PortSet([80, 443, 8000, 8080, 8443, 8888].map(|port| port..=port).to_vec())
     }
 
     /// All ports.
-    pub fn any() -> Ports {
-        Ports(vec![1..=u16::MAX])
+    pub fn any() -> PortSet {
+        PortSet(vec![1..=u16::MAX])
     }
 
     /// One port.
-    pub fn only(port: u16) -> Ports {
-        Ports(vec![port..=port])
+    pub fn only(port: u16) -> PortSet {
+        PortSet(vec![port..=port])
     }
 
     /// These ranges.
-    pub fn of(ranges: Vec<RangeInclusive<u16>>) -> Ports {
-        Ports(ranges)
+    pub fn of(ranges: Vec<RangeInclusive<u16>>) -> PortSet {
+        PortSet(ranges)
     }
 
     /// Returns true if `port` is among them.
@@ -163,7 +163,7 @@ impl Ports {
     }
 }
 
-impl fmt::Display for Ports {
+impl fmt::Display for PortSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, range) in self.0.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
@@ -337,10 +337,10 @@ mod tests {
 
     #[test]
     fn ports_are_contained_and_shown() {
-        let ports = Ports::of(vec![80..=80, 8000..=8099]);
+        let ports = PortSet::of(vec![80..=80, 8000..=8099]);
         assert!(ports.contains(80) && ports.contains(8099) && !ports.contains(8100));
         assert_eq!(ports.to_string(), "80, 8000-8099");
-        assert!(Ports::of_the_web().contains(443) && !Ports::of_the_web().contains(25));
+        assert!(PortSet::of_the_web().contains(443) && !PortSet::of_the_web().contains(25));
     }
 
     #[test]

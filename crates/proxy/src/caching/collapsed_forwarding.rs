@@ -164,14 +164,14 @@ fn mark(object: InsertTicket) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use cache::{CacheKey, Limits, Memory, Partition, Scheme, StoredResponse};
+    use cache::{CacheKey, Memory, MemoryLimits, Partition, Scheme, StoredResponse};
 
     use super::*;
 
     #[test]
     fn an_object_is_remembered_for_its_time_or_until_it_is_stored() {
         let memory: Memory<StoredResponse> =
-            Memory::new(Limits { bytes: 1 << 20, entry_bytes: 1 << 10 }, (1, 2));
+            Memory::new(MemoryLimits { bytes: 1 << 20, entry_bytes: 1 << 10 }, (1, 2));
         let ticket =
             |target| memory.ticket(&CacheKey::new(Partition(0), Scheme::Http, "a.test", target));
         let (known, at) = (HitForMiss::default(), Date::from_unix_secs);

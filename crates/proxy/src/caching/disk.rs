@@ -16,13 +16,13 @@ use std::{io, thread};
 
 use cache::{
     CacheEntry, Date, Directory, Disk, DiskError, DiskLimits, DiskRecovery, EntryValue,
-    InsertTicket, OwnedKey, Policy, Purge, Section, StoredResponse,
+    InsertTicket, OwnedKey, Purge, Section, StoragePolicy, StoredResponse,
 };
 use http::Method;
 use tokio::sync::oneshot;
 
 use super::responses::PreparedResponse;
-use super::store::Store;
+use super::store::CacheStore;
 
 /// Time that a request waits for the disk before it goes to its origin.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -54,7 +54,7 @@ enum DiskOperation {
     Find {
         key: OwnedKey,
         asked: Section,
-        policy: Policy,
+        policy: StoragePolicy,
         answer: oneshot::Sender<Option<CacheEntry<StoredResponse>>>,
     },
     Put(DiskWrite),
@@ -68,7 +68,7 @@ enum DiskOperation {
 
 /// A response to be written.
 pub(super) struct DiskWrite {
-    pub(super) store: Arc<Store>,
+    pub(super) store: Arc<CacheStore>,
     pub(super) ticket: InsertTicket,
     pub(super) now: Date,
     pub(super) entry: Arc<CacheEntry<PreparedResponse>>,
@@ -162,7 +162,7 @@ impl DiskTier {
         &self,
         key: OwnedKey,
         asked: Section,
-        policy: Policy,
+        policy: StoragePolicy,
     ) -> Option<CacheEntry<StoredResponse>> {
         let lookups = &self.counters.lookups;
         if lookups.fetch_add(1, Ordering::Relaxed) >= WAITING_LOOKUPS {
@@ -235,7 +235,7 @@ impl<W: Fn(&DiskError)> DiskWorker<W> {
                     self.counters.lookups.fetch_sub(1, Ordering::Relaxed);
                     // Skip a lookup whose request has given up.
                     if !answer.is_closed() {
-                        let request = cache::Request::new(&Method::GET, &asked);
+                        let request = cache::CacheRequest::new(&Method::GET, &asked);
                         let _ = answer.send(self.disk.get(&key.borrow(), &request, &policy));
                     }
                 }

@@ -13,7 +13,7 @@ use http_stack::Reply;
 use http_stack::server::Head;
 
 use super::collapsed_forwarding::SingleFlight;
-use super::store::Store;
+use super::store::CacheStore;
 
 /// This cache's name in `Cache-Status`.
 pub const NAME: &str = "farlink";
@@ -162,7 +162,7 @@ pub struct CacheFill {
 }
 
 struct PendingResponse {
-    store: Arc<Store>,
+    store: Arc<CacheStore>,
     key: OwnedKey,
     ticket: InsertTicket,
     status: StatusCode,
@@ -176,7 +176,7 @@ struct PendingResponse {
 
 /// Memory reserved for a body on its way.
 struct FillReservation {
-    store: Arc<Store>,
+    store: Arc<CacheStore>,
     bytes: u64,
 }
 
@@ -203,7 +203,7 @@ impl CacheFill {
 
     /// For the response to a request for `key`.
     pub fn new(
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         key: OwnedKey,
         ticket: InsertTicket,
         status: StatusCode,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cache::{
-    CacheEntry, CacheKey, Date, DiskError, ExchangeTimes, InsertTicket, Limits, Memory, NotStored,
-    OwnedKey, Partition, Policy, Purge, Request, Scheme, Section, Storable,
+    CacheEntry, CacheKey, CacheRequest, Date, DiskError, ExchangeTimes, InsertTicket, Memory,
+    MemoryLimits, NotStored, OwnedKey, Partition, Purge, Scheme, Section, Storable, StoragePolicy,
 };
 use http::{HeaderMap, Method, StatusCode};
 use http_stack::server::Fields;
@@ -23,20 +23,20 @@ use crate::fields::OF_CLIENTS;
 
 /// Limits and policy of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct CacheSettings {
     /// Bytes in memory, bookkeeping included.
-    pub limits: Limits,
+    pub limits: MemoryLimits,
     /// Storage policy, as far as RFC 9111 leaves it open.
-    pub policy: Policy,
+    pub policy: StoragePolicy,
 }
 
 /// Stored responses, and the settings for storing.
 #[derive(Debug)]
-pub struct Store {
-    settings: Settings,
+pub struct CacheStore {
+    settings: CacheSettings,
     /// Policy for other parties' origins: targeted fields are meant for caches that belong to the origin, such as a reverse
     /// proxy's.
-    for_others: Policy,
+    for_others: StoragePolicy,
     memory: Memory<PreparedResponse>,
     disk: Option<Arc<DiskTier>>,
     /// Requests under way whose answers may be stored.
@@ -49,37 +49,37 @@ pub struct Store {
     start: Duration,
 }
 
-impl Store {
+impl CacheStore {
     /// An empty store in memory. The secret must not be known outside. `start` is the Unix time at which the world's clock started.
-    pub fn new(settings: Settings, secret: (u64, u64), start: Duration) -> Arc<Store> {
-        Arc::new(Store::of(settings, secret, None, start))
+    pub fn new(settings: CacheSettings, secret: (u64, u64), start: Duration) -> Arc<CacheStore> {
+        Arc::new(CacheStore::of(settings, secret, None, start))
     }
 
     /// A store with an empty memory tier in front of a disk tier.
     pub fn with_disk(
-        settings: Settings,
+        settings: CacheSettings,
         secret: (u64, u64),
         disk: Arc<DiskTier>,
         start: Duration,
-    ) -> Arc<Store> {
-        Arc::new(Store::of(settings, secret, Some(disk), start))
+    ) -> Arc<CacheStore> {
+        Arc::new(CacheStore::of(settings, secret, Some(disk), start))
     }
 
     fn of(
-        settings: Settings,
+        settings: CacheSettings,
         secret: (u64, u64),
         disk: Option<Arc<DiskTier>>,
         start: Duration,
-    ) -> Store {
+    ) -> CacheStore {
         let memory = Memory::new(settings.limits, secret);
-        let for_others = Policy { targets: Vec::new(), ..settings.policy.clone() };
+        let for_others = StoragePolicy { targets: Vec::new(), ..settings.policy.clone() };
         let (flights, hit_for_miss) = (Flights::default(), HitForMiss::default());
         let filling = AtomicU64::new(0);
-        Store { settings, for_others, memory, disk, flights, hit_for_miss, filling, start }
+        CacheStore { settings, for_others, memory, disk, flights, hit_for_miss, filling, start }
     }
 
     /// Storage policy of a partition.
-    fn policy(&self, part: Partition) -> &Policy {
+    fn policy(&self, part: Partition) -> &StoragePolicy {
         if part == Partition::default() { &self.for_others } else { &self.settings.policy }
     }
 
@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// Its limits and policy.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &CacheSettings {
         &self.settings
     }
 
@@ -119,7 +119,7 @@ impl Store {
     pub fn is_collapsible(
         &self,
         key: &CacheKey<'_>,
-        request: &Request<'_, ClientFields<'_>>,
+        request: &CacheRequest<'_, ClientFields<'_>>,
         held: bool,
     ) -> bool {
         let fills = !request.conditional()
@@ -164,7 +164,7 @@ impl Store {
         sent: Time,
     ) -> Result<Storable, NotStored> {
         let exchange = ExchangeTimes { sent: self.date(sent), received: self.now() };
-        let request = Request::new(&Method::GET, request);
+        let request = CacheRequest::new(&Method::GET, request);
         cache::storable(&request, status, response, exchange, self.policy(key.partition()))
     }
 
@@ -193,7 +193,7 @@ impl Store {
 
     /// Inserts a response. One that does not fit, or was invalidated meanwhile, is not kept, which costs another fetch.
     pub fn insert(
-        self: &Arc<Store>,
+        self: &Arc<CacheStore>,
         key: &CacheKey<'_>,
         ticket: InsertTicket,
         status: StatusCode,
@@ -208,7 +208,7 @@ impl Store {
     /// Inserts a response that an origin has confirmed. It is not rewritten to disk if it must be validated before each use: so must
     /// the copy on disk.
     pub fn insert_confirmed(
-        self: &Arc<Store>,
+        self: &Arc<CacheStore>,
         before: &CacheEntry<PreparedResponse>,
         ticket: InsertTicket,
         status: StatusCode,
@@ -235,7 +235,11 @@ impl Store {
         self.memory.insert(ticket, CacheEntry::new(key, storable, prepared)).ok()
     }
 
-    fn write(self: &Arc<Store>, ticket: InsertTicket, entry: &Arc<CacheEntry<PreparedResponse>>) {
+    fn write(
+        self: &Arc<CacheStore>,
+        ticket: InsertTicket,
+        entry: &Arc<CacheEntry<PreparedResponse>>,
+    ) {
         if let Some(disk) = &self.disk {
             let (store, entry, now) = (Arc::clone(self), Arc::clone(entry), self.now());
             disk.put(DiskWrite { store, ticket, now, entry });

@@ -8,11 +8,11 @@ use toml::Spanned;
 
 use super::settings::{HostField, LogFormat};
 use super::values::{
-    Address, AltSvcAge, ConfigDuration, FieldName, HostPattern, Network, OriginUrl, PortRange,
-    Pseudonym, Size,
+    Address, AltSvcAge, ConfigDuration, ConfigNetwork, FieldName, HostPattern, OriginUrl,
+    PortRange, Pseudonym, Size,
 };
 use crate::fields::Disclosure;
-use crate::pac::Spread;
+use crate::pac::ProxySpread;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -74,7 +74,7 @@ pub(crate) enum ListenProtocol {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ClientsTable {
-    pub(crate) networks: Vec<Network>,
+    pub(crate) networks: Vec<ConfigNetwork>,
     pub(crate) users: Option<Spanned<PathBuf>>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct ForwardTable {
     pub(crate) enabled: Option<bool>,
     pub(crate) ports: Option<Vec<PortRange>>,
     pub(crate) tunnel_ports: Option<Vec<PortRange>>,
-    pub(crate) networks: Vec<Network>,
+    pub(crate) networks: Vec<ConfigNetwork>,
     pub(crate) only_hosts: Vec<HostPattern>,
     pub(crate) never_hosts: Vec<HostPattern>,
     pub(crate) tell: Disclosure,
@@ -109,7 +109,7 @@ pub(crate) struct ReverseTable {
     pub(crate) host: HostField,
     pub(crate) tell: Option<Disclosure>,
     #[serde(default)]
-    pub(crate) trusted: Vec<Network>,
+    pub(crate) trusted: Vec<ConfigNetwork>,
     pub(crate) strip: Option<Vec<FieldName>>,
     pub(crate) connect_timeout: Option<ConfigDuration>,
     pub(crate) max_fails: Option<u32>,
@@ -163,7 +163,7 @@ pub(crate) struct CacheTable {
     pub(crate) set_cookie: SetCookieSetting,
     pub(crate) targets: Option<Vec<FieldName>>,
     #[serde(default)]
-    pub(crate) purge: Vec<Network>,
+    pub(crate) purge: Vec<ConfigNetwork>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -190,7 +190,7 @@ pub(crate) struct PacTable {
     pub(crate) direct_plain_names: bool,
     pub(crate) direct_fallback: bool,
     pub(crate) proxies: Vec<Spanned<String>>,
-    pub(crate) spread: Spread,
+    pub(crate) spread: ProxySpread,
     pub(crate) rule: Vec<PacRuleTable>,
 }
 
@@ -202,7 +202,7 @@ impl Default for PacTable {
             direct_plain_names: true,
             direct_fallback: false,
             proxies: Vec::new(),
-            spread: Spread::InTurn,
+            spread: ProxySpread::InTurn,
             rule: Vec::new(),
         }
     }
@@ -240,12 +240,12 @@ impl File {
     }
 
     /// Serves clients of this network.
-    pub fn allow(&mut self, network: Network) {
+    pub fn allow(&mut self, network: ConfigNetwork) {
         self.clients.networks.push(network);
     }
 
     /// Allows destinations in this network, even if it has a special purpose.
-    pub fn reach(&mut self, network: Network) {
+    pub fn reach(&mut self, network: ConfigNetwork) {
         self.forward.networks.push(network);
     }
 

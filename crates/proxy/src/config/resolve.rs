@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cache::{DeltaSeconds, DiskLimits, Limits, Policy, SetCookie};
+use cache::{DeltaSeconds, DiskLimits, MemoryLimits, SetCookie, StoragePolicy};
 use http::HeaderName;
 use ipnet::IpNet;
 use tls::Issuer;
@@ -16,18 +16,18 @@ use toml::Spanned;
 use super::file::{self, File};
 use super::listeners::alpn;
 use super::settings::{
-    Access, AdminSettings, Forward, Intercept, Log, LogPlace, Reverse, ServedPacFile, Settings,
-    Trust,
+    Access, AdminSettings, Forward, Intercept, LogPlace, LogSettings, ProxyConfig, Reverse,
+    ServedPacFile, Trust,
 };
 use super::values::{
-    Address, ConfigDuration, FieldName, HostPattern, Network, OriginUrl, PortRange,
+    Address, ConfigDuration, ConfigNetwork, FieldName, HostPattern, OriginUrl, PortRange,
 };
 use super::{ConfigError, ConfigLocation, ConfigSource};
-use crate::access::{AllowedClients, Destinations, Ports, Users};
+use crate::access::{AllowedClients, Destinations, PortSet, Users};
 use crate::caching::{self, DiskSettings};
-use crate::fields::{Disclosure, Via};
+use crate::fields::{Disclosure, ViaPseudonym};
 use crate::overrides::Overrides;
-use crate::pac::{Pac, Rule};
+use crate::pac::{Pac, PacRule};
 use crate::target::Scheme;
 use crate::upstream::{self, Health, HealthCheck, HealthSettings};
 
@@ -45,7 +45,7 @@ const DRAIN: Duration = Duration::from_secs(25);
 ///
 /// # Errors
 /// If it cannot be read or is refused.
-pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
+pub fn load(path: &Path, pseudonym: &str) -> Result<ProxyConfig, ConfigError> {
     let text = fs::read_to_string(path).map_err(|error| {
         ConfigError::new(ConfigLocation::File(path.to_owned()), format!("cannot be read: {error}"))
     })?;
@@ -59,7 +59,7 @@ pub fn load(path: &Path, pseudonym: &str) -> Result<Settings, ConfigError> {
 ///
 /// # Errors
 /// If it is refused.
-pub fn resolve(file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
+pub fn resolve(file: File, pseudonym: &str) -> Result<ProxyConfig, ConfigError> {
     ConfigResolver { source: ConfigSource::Arguments, folder: Path::new("") }
         .settings(file, pseudonym)
 }
@@ -71,7 +71,7 @@ pub(super) struct ConfigResolver<'a> {
 }
 
 impl ConfigResolver<'_> {
-    fn settings(&self, file: File, pseudonym: &str) -> Result<Settings, ConfigError> {
+    fn settings(&self, file: File, pseudonym: &str) -> Result<ProxyConfig, ConfigError> {
         let reverse =
             file.reverse.iter().map(|site| self.reverse(site)).collect::<Result<Vec<_>, _>>()?;
         // A reverse proxy is also a forward proxy only if configured as one.
@@ -89,7 +89,7 @@ impl ConfigResolver<'_> {
             disclosure: file.forward.tell,
         });
         let via = file.via.as_ref().map_or(pseudonym, |name| name.0.as_str());
-        Ok(Settings {
+        Ok(ProxyConfig {
             listeners,
             workers: file.workers,
             access: self.access(&file.clients)?,
@@ -102,7 +102,7 @@ impl ConfigResolver<'_> {
                 .trust
                 .as_ref()
                 .map_or(Trust::System, |path| Trust::File(self.path(path))),
-            via: Via::new(via),
+            via: ViaPseudonym::new(via),
             cache: file.cache.as_ref().map(|cache| self.cache(cache)).transpose()?,
             disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
             pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,
@@ -221,8 +221,11 @@ impl ConfigResolver<'_> {
         Ok(check)
     }
 
-    fn upstream(&self, typed: &file::UpstreamTable) -> Result<upstream::Settings, ConfigError> {
-        let mut settings = upstream::Settings::default();
+    fn upstream(
+        &self,
+        typed: &file::UpstreamTable,
+    ) -> Result<upstream::UpstreamSettings, ConfigError> {
+        let mut settings = upstream::UpstreamSettings::default();
         let set = |place: &mut Duration, typed: Option<ConfigDuration>| {
             if let Some(ConfigDuration(span)) = typed {
                 *place = span;
@@ -278,7 +281,7 @@ impl ConfigResolver<'_> {
         Ok(settings)
     }
 
-    fn cache(&self, typed: &file::CacheTable) -> Result<caching::Settings, ConfigError> {
+    fn cache(&self, typed: &file::CacheTable) -> Result<caching::CacheSettings, ConfigError> {
         let memory = &typed.memory;
         let bytes = memory.get_ref().0;
         if bytes < LEAST_CACHE_BYTES {
@@ -296,7 +299,7 @@ impl ConfigResolver<'_> {
             )
             .remedy("make `object` smaller, or `memory` larger"));
         }
-        let mut policy = Policy::default();
+        let mut policy = StoragePolicy::default();
         if let Some(percent) = typed.heuristic_percent {
             policy.heuristic.percent = percent;
         }
@@ -314,7 +317,10 @@ impl ConfigResolver<'_> {
         };
         // The index of the disk tier is in memory, too.
         let bytes = bytes - typed.disk.as_ref().map_or(0, |_| index_bytes(bytes));
-        Ok(caching::Settings { limits: Limits { bytes, entry_bytes: object.min(bytes) }, policy })
+        Ok(caching::CacheSettings {
+            limits: MemoryLimits { bytes, entry_bytes: object.min(bytes) },
+            policy,
+        })
     }
 
     fn disk(&self, cache: &file::CacheTable) -> Result<Option<DiskSettings>, ConfigError> {
@@ -345,12 +351,12 @@ impl ConfigResolver<'_> {
         let rules = typed.rule.iter().map(|rule| {
             let types =
                 rule.types.iter().map(|text| text.trim_start_matches('.').to_owned()).collect();
-            Ok(Rule { hosts: hosts(&rule.hosts), types, proxies: self.proxies(&rule.proxies)? })
+            Ok(PacRule { hosts: hosts(&rule.hosts), types, proxies: self.proxies(&rule.proxies)? })
         });
         let pac = Pac {
             direct_hosts: hosts(&typed.direct_hosts),
             direct_plain_names: typed.direct_plain_names,
-            rules: rules.collect::<Result<Vec<Rule>, ConfigError>>()?,
+            rules: rules.collect::<Result<Vec<PacRule>, ConfigError>>()?,
             proxies: self.proxies(&typed.proxies)?,
             spread: typed.spread,
             direct_fallback: typed.direct_fallback,
@@ -372,10 +378,10 @@ impl ConfigResolver<'_> {
         Ok(proxies)
     }
 
-    fn log(&self, typed: &file::LogTable) -> Log {
+    fn log(&self, typed: &file::LogTable) -> LogSettings {
         let place =
             typed.file.as_ref().map_or(LogPlace::Output, |path| LogPlace::File(self.path(path)));
-        Log { place, format: typed.format }
+        LogSettings { place, format: typed.format }
     }
 
     fn single(&self, address: &Spanned<Address>) -> Result<SocketAddr, ConfigError> {
@@ -411,7 +417,7 @@ fn index_bytes(memory: u64) -> u64 {
 
 fn destinations(typed: &file::ForwardTable) -> Destinations {
     let ports =
-        |typed: &[PortRange]| Ports::of(typed.iter().map(|range| range.0.clone()).collect());
+        |typed: &[PortRange]| PortSet::of(typed.iter().map(|range| range.0.clone()).collect());
     let usual = Destinations::default();
     Destinations {
         ports: typed.ports.as_deref().map_or(usual.ports, ports),
@@ -426,7 +432,7 @@ fn field_names(typed: &[FieldName]) -> Vec<HeaderName> {
     typed.iter().map(|name| name.0.clone()).collect()
 }
 
-fn networks(typed: &[Network]) -> Vec<IpNet> {
+fn networks(typed: &[ConfigNetwork]) -> Vec<IpNet> {
     typed.iter().map(|network| network.0).collect()
 }
 

@@ -15,14 +15,14 @@ use serde::Deserialize;
 
 use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
-use crate::fields::{Disclosure, Via};
+use crate::fields::{Disclosure, ViaPseudonym};
 use crate::overrides::Overrides;
 use crate::pac::Pac;
-use crate::upstream::{self, Destination, Health};
+use crate::upstream::{self, Health, OriginAddress};
 
 /// A proxy's settings. Shared by all cores.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ProxyConfig {
     /// The ports it listens on.
     pub listeners: Vec<ListenerSettings>,
     /// Number of serving threads; `None` for one per core.
@@ -36,13 +36,13 @@ pub struct Settings {
     /// The origins behind it.
     pub reverse: Vec<Reverse>,
     /// Settings of connections to origins.
-    pub upstream: upstream::Settings,
+    pub upstream: upstream::UpstreamSettings,
     /// Trust anchors for origins' certificates.
     pub trust: Trust,
     /// Its name in `Via`.
-    pub via: Via,
+    pub via: ViaPseudonym,
     /// Settings of the cache; `None` if there is none.
-    pub cache: Option<caching::Settings>,
+    pub cache: Option<caching::CacheSettings>,
     /// Clients that may remove stored responses with the method `PURGE`.
     pub purgers: Vec<IpNet>,
     /// Settings of the disk tier; `None` to keep nothing across a restart.
@@ -50,7 +50,7 @@ pub struct Settings {
     /// The auto-configuration file that it serves.
     pub pac: Option<ServedPacFile>,
     /// Destination and format of the request log.
-    pub log: Option<Log>,
+    pub log: Option<LogSettings>,
     /// The operator's port, for metrics and health.
     pub admin: Option<AdminSettings>,
     /// Time allowed for requests under way at shutdown.
@@ -60,18 +60,18 @@ pub struct Settings {
 }
 
 /// A proxy without ports and origins, open to all clients.
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for ProxyConfig {
+    fn default() -> ProxyConfig {
+        ProxyConfig {
             listeners: Vec::new(),
             workers: None,
             access: Access::default(),
             forward: None,
             intercept: None,
             reverse: Vec::new(),
-            upstream: upstream::Settings::default(),
+            upstream: upstream::UpstreamSettings::default(),
             trust: Trust::default(),
-            via: Via::new("farlink"),
+            via: ViaPseudonym::new("farlink"),
             cache: None,
             purgers: Vec::new(),
             disk: None,
@@ -155,7 +155,7 @@ pub struct Reverse {
     /// The hosts that clients request; empty for any.
     pub hosts: Vec<String>,
     /// Their origins, which take turns.
-    pub origins: Arc<[Destination]>,
+    pub origins: Arc<[OriginAddress]>,
     /// Health of these servers.
     pub health: Arc<Health>,
     /// The host in requests to origins.
@@ -173,7 +173,7 @@ pub struct Reverse {
 impl Reverse {
     /// The cache partition of such a table. It is separate, since responses that clients fetched from elsewhere under a name are not those
     /// of the origins behind this proxy, and stays the same after a restart, wherever the table stands.
-    pub fn partition_of(hosts: &[String], origins: &[Destination], host: HostField) -> Partition {
+    pub fn partition_of(hosts: &[String], origins: &[OriginAddress], host: HostField) -> Partition {
         let origins = origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let told = format!("{}\n{origins}\n{host:?}", hosts.join(" "));
         let digest = ring::digest::digest(&ring::digest::SHA256, told.as_bytes());
@@ -224,7 +224,7 @@ pub struct ServedPacFile {
 
 /// Destination and format of the request log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
+pub struct LogSettings {
     /// Destination.
     pub place: LogPlace,
     /// Format of the lines.

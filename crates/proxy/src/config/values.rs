@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 use crate::target::{Authority, RequestTarget};
-use crate::upstream::Destination;
+use crate::upstream::OriginAddress;
 
 /// A span of time with its unit: `"10s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -32,7 +32,7 @@ pub struct AltSvcAge(pub Option<Duration>);
 /// A network: `"10.0.0.0/8"`; a single address is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Network(pub IpNet);
+pub struct ConfigNetwork(pub IpNet);
 
 /// An address to listen on: `"127.0.0.1:3128"`, or several ports, `"127.0.0.1:8001-8020"`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -51,7 +51,7 @@ pub struct PortRange(pub RangeInclusive<u16>);
 /// An origin: `"http://127.0.0.1:8000"`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct OriginUrl(pub Destination);
+pub struct OriginUrl(pub OriginAddress);
 
 /// A host's name or address, or all names below one: `"www.example.com"`, `".example.com"`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -110,16 +110,16 @@ impl FromStr for AltSvcAge {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for ConfigNetwork {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Network, String> {
+    fn from_str(text: &str) -> Result<ConfigNetwork, String> {
         let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
         let network = network.map_err(|_| {
             format!("`{text}` is not a network; write an address with the length of its prefix: 10.0.0.0/8")
         })?;
         match network.trunc() == network {
-            true => Ok(Network(network)),
+            true => Ok(ConfigNetwork(network)),
             false => Err(format!(
                 "`{text}` has bits beyond its prefix; did you mean {} or {}?",
                 network.trunc(),
@@ -184,7 +184,7 @@ impl FromStr for OriginUrl {
         };
         match RequestTarget::of("GET", text, "", None) {
             Ok(RequestTarget::Absolute { scheme, authority, path: "" | "/" }) => {
-                Ok(OriginUrl(Destination::new(scheme, &authority)))
+                Ok(OriginUrl(OriginAddress::new(scheme, &authority)))
             }
             Ok(RequestTarget::Absolute { .. }) => {
                 Err(wrong(&"it has a path; paths of requests are forwarded as they are"))
@@ -240,7 +240,7 @@ from_string!(
     ConfigDuration,
     Size,
     AltSvcAge,
-    Network,
+    ConfigNetwork,
     Address,
     OriginUrl,
     HostPattern,
@@ -282,8 +282,8 @@ mod tests {
         assert_eq!("off".parse(), Ok(AltSvcAge(None)));
         assert_eq!("1h".parse(), Ok(AltSvcAge(Some(Duration::from_secs(3_600)))));
         assert!("500ms".parse::<AltSvcAge>().is_err());
-        assert_eq!("10.0.0.0/8".parse::<Network>().unwrap().0.prefix_len(), 8);
-        assert_eq!("::1".parse::<Network>().unwrap().0.prefix_len(), 128);
+        assert_eq!("10.0.0.0/8".parse::<ConfigNetwork>().unwrap().0.prefix_len(), 8);
+        assert_eq!("::1".parse::<ConfigNetwork>().unwrap().0.prefix_len(), 128);
         let read = |text: &str| text.parse::<Address>().map(|at| (at.ip.to_string(), at.ports));
         let own = Ok(("127.0.0.1".to_owned(), 3128..=3128));
         assert_eq!((read("localhost:3128"), read("3128")), (own.clone(), own));
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn others_are_refused_with_an_example() {
         let refusal = |result: Result<(), String>| result.unwrap_err();
-        let network = |text: &str| refusal(text.parse::<Network>().map(drop));
+        let network = |text: &str| refusal(text.parse::<ConfigNetwork>().map(drop));
         assert!(network("10.0.0.0/33").contains("10.0.0.0/8"));
         assert!(network("10.0.0.1/8").contains("did you mean 10.0.0.0/8 or 10.0.0.1?"));
         for text in [

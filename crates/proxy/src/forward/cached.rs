@@ -16,8 +16,10 @@ use super::entrance::Proxy;
 use super::job::Fetch;
 use super::pass::{fail, note_fetched};
 use super::replies::RefusedRequest;
-use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, FlightRole, PreparedResponse, Store};
-use crate::journal::{Entry, Journal, RequestNote, RequestOutcome};
+use crate::caching::{
+    CACHE_NAME, CACHE_STATUS, CacheFill, CacheStore, FlightRole, PreparedResponse,
+};
+use crate::journal::{Journal, LogEntry, RequestNote, RequestOutcome};
 use crate::upstream::Fetched;
 
 /// A request that the cache alone cannot answer.
@@ -37,7 +39,7 @@ impl Proxy {
     /// Answers a GET or HEAD.
     pub(super) async fn answer_by_cache(
         self: &Rc<Proxy>,
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         mut fetch: Fetch,
         mut note: RequestNote,
     ) -> Response {
@@ -48,7 +50,7 @@ impl Proxy {
         let mut recalled = !store.has_disk();
         let (why, stored) = loop {
             let asked = fetch.asked();
-            let request = cache::Request::new(fetch.request.method(), &asked);
+            let request = cache::CacheRequest::new(fetch.request.method(), &asked);
             let found = store.memory().lookup(&key.borrow(), &request, store.now());
             let (why, stored) = match found {
                 Lookup::Hit(hit) => {
@@ -89,7 +91,7 @@ impl Proxy {
     /// Fetches from the origin, and stores the answer.
     async fn fetch_new(
         self: &Rc<Proxy>,
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         miss: CacheMiss,
         mut note: RequestNote,
     ) -> Response {
@@ -104,7 +106,7 @@ impl Proxy {
     /// Forwards a new answer and stores it if allowed.
     fn store_and_relay(
         &self,
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         miss: CacheMiss,
         mut fetched: Fetched,
         (ticket, sent): (cache::InsertTicket, units::Time),
@@ -151,7 +153,7 @@ impl Proxy {
     /// Validates a stored response with the origin (RFC 9111 section 4.3).
     async fn validate(
         self: &Rc<Proxy>,
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         miss: CacheMiss,
         stored: &StoredEntry,
         mut note: RequestNote,
@@ -167,7 +169,7 @@ impl Proxy {
         // RFC 5861 section 4: any error that the client would get.
         if matches!(status.as_u16(), 500 | 502 | 503 | 504) {
             let asked = miss.fetch.asked();
-            let asked = cache::Request::new(request.method(), &asked);
+            let asked = cache::CacheRequest::new(request.method(), &asked);
             if stored.terms().serves_on_error(&asked, DeltaSeconds::ZERO, store.now())
                 && let Some(hit) = hit(store, stored, &miss.fetch)
             {
@@ -225,7 +227,7 @@ impl Proxy {
     /// Validates in the background (RFC 5861 section 3), unless that is under way.
     fn revalidate(
         self: &Rc<Proxy>,
-        store: &Arc<Store>,
+        store: &Arc<CacheStore>,
         key: OwnedKey,
         fetch: Fetch,
         stored: StoredEntry,
@@ -241,7 +243,7 @@ impl Proxy {
             let url = key.uri().to_owned();
             let miss = CacheMiss { key, fetch, why: ForwardReason::Stale, collapsed: false };
             let journal: Rc<dyn Journal> = Rc::new(());
-            let record = Entry::new(None, "GET", url, tls::Protocol::H1);
+            let record = LogEntry::new(None, "GET", url, tls::Protocol::H1);
             let note = RequestNote::new(record, &journal);
             if let Response::Streamed { mut body, .. } =
                 proxy.validate(&store, miss, &stored, note).await
@@ -276,16 +278,16 @@ fn conditional(request: &Request<()>, stored: &StoredEntry) -> Request<()> {
 }
 
 /// The hit that `entry` is for `fetch`, fresh or not.
-fn hit(store: &Store, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<PreparedResponse>> {
+fn hit(store: &CacheStore, entry: &StoredEntry, fetch: &Fetch) -> Option<Hit<PreparedResponse>> {
     let asked = fetch.asked();
-    let asked = cache::Request::new(fetch.request.method(), &asked);
+    let asked = cache::CacheRequest::new(fetch.request.method(), &asked);
     let shape = entry.terms().shape(&asked, entry.value().body().len() as u64)?;
     Some(Hit { entry: Arc::clone(entry), shape, age: entry.terms().age(store.now()), stale: None })
 }
 
 /// The answer for a hit, with its note filled in.
 pub(super) fn hit_reply(
-    store: &Store,
+    store: &CacheStore,
     hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
     note: &mut RequestNote,
@@ -296,7 +298,7 @@ pub(super) fn hit_reply(
 
 /// The answer for a hit.
 pub(super) fn hit_answer(
-    store: &Store,
+    store: &CacheStore,
     hit: &Hit<PreparedResponse>,
     alternative: Option<&HeaderValue>,
 ) -> Reply {

@@ -16,8 +16,8 @@ use super::replies;
 use super::replies::RefusedRequest;
 use super::route::RequestRoute;
 use super::transit::Interims;
-use crate::caching::{PreparedResponse, RequestFields, Store};
-use crate::journal::{Entry, HitSummary, RequestNote, RequestOutcome};
+use crate::caching::{CacheStore, PreparedResponse, RequestFields};
+use crate::journal::{HitSummary, LogEntry, RequestNote, RequestOutcome};
 use crate::target::Scheme;
 
 /// Dispatcher for requests on connections of one scheme.
@@ -30,7 +30,7 @@ pub(super) struct Dispatcher {
 
 /// A cache hit.
 pub(super) struct StoredHit {
-    store: Arc<Store>,
+    store: Arc<CacheStore>,
     hit: Hit<PreparedResponse>,
     alternative: Option<HeaderValue>,
 }
@@ -163,7 +163,7 @@ impl Dispatcher {
             _ => return None,
         };
         let fields = RequestFields(head.fields);
-        let request = cache::Request::new(&method, &fields);
+        let request = cache::CacheRequest::new(&method, &fields);
         // A client that offers to switch protocols does not want the common answer.
         if request.has_body() || request.wants_upgrade() {
             return None;
@@ -188,13 +188,13 @@ pub(super) fn has_single_target_form(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::H10 | Protocol::H1)
 }
 
-fn entry(head: &RequestHead<'_>) -> Entry {
+fn entry(head: &RequestHead<'_>) -> LogEntry {
     let is_whole = !has_single_target_form(head.protocol) || head.is_connect();
     let url = match is_whole && !head.target.starts_with('/') {
         true => head.target.to_owned(),
         false => format!("{}://{}{}", head.scheme, head.authority, head.target),
     };
-    Entry { socks: head.socks, ..Entry::new(head.peer, head.method, url, head.protocol) }
+    LogEntry { socks: head.socks, ..LogEntry::new(head.peer, head.method, url, head.protocol) }
 }
 
 pub(super) fn refuse(note: &mut RequestNote, refused: &RefusedRequest) -> Reply {

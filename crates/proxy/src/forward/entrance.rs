@@ -10,7 +10,7 @@ use http::HeaderValue;
 use http::header::PROXY_AUTHORIZATION;
 use http_stack::server::{Acceptor, RequestBody};
 use http_stack::socks::Version;
-use http_stack::socks::server::{Guard, Verdict};
+use http_stack::socks::server::{Authenticator, Verdict};
 use http_stack::wheel::Wheel;
 use http_stack::{Answer, Handler, RequestHead};
 use tls::{Protocol, PublicClient};
@@ -20,9 +20,9 @@ use units::Time;
 use super::dispatch::{Admitted, Dispatcher, has_single_target_form, refuse};
 use super::replies::{self, RefusedRequest};
 use super::route::{RequestRoute, route};
-use crate::caching::Store;
-use crate::config::Settings;
-use crate::journal::{Entry, Journal, RequestNote};
+use crate::caching::CacheStore;
+use crate::config::ProxyConfig;
+use crate::journal::{Journal, LogEntry, RequestNote};
 use crate::target::{Authority, RequestTarget, Scheme};
 use crate::upstream::Upstream;
 
@@ -31,10 +31,10 @@ const VERIFIERS: usize = 1;
 
 /// A proxy on one core.
 pub struct Proxy {
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Arc<ProxyConfig>,
     pub(super) upstream: Upstream,
     /// The store, if there is a cache.
-    pub(super) store: Option<Arc<Store>>,
+    pub(super) store: Option<Arc<CacheStore>>,
     /// Acceptor for intercepted tunnels.
     pub(super) inside: Acceptor,
     pub(super) journal: Rc<dyn Journal>,
@@ -47,7 +47,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// A proxy with these settings and parts.
-    pub fn new(settings: Arc<Settings>, parts: ProxyParts) -> Rc<Proxy> {
+    pub fn new(settings: Arc<ProxyConfig>, parts: ProxyParts) -> Rc<Proxy> {
         let ProxyParts { tls, store, wheel, inside, journal, start } = parts;
         let upstream = Upstream::new(settings.upstream.clone(), tls, wheel);
         let (verifiers, turn) = (Semaphore::new(VERIFIERS), Cell::new(0));
@@ -85,7 +85,7 @@ pub struct ProxyParts {
     /// TLS client for origins.
     pub tls: PublicClient,
     /// The store, if there is a cache.
-    pub store: Option<Arc<Store>>,
+    pub store: Option<Arc<CacheStore>>,
     /// The core's timers.
     pub wheel: Wheel,
     /// Acceptor for intercepted tunnels.
@@ -97,21 +97,21 @@ pub struct ProxyParts {
 }
 
 /// A port of a proxy, as its handler.
-pub struct Entrance {
+pub struct ProxyHandler {
     reception: Dispatcher,
     address: SocketAddr,
 }
 
-impl Entrance {
+impl ProxyHandler {
     /// The port at `address`, over TLS or in clear text.
-    pub fn new(proxy: &Rc<Proxy>, scheme: Scheme, address: SocketAddr) -> Entrance {
+    pub fn new(proxy: &Rc<Proxy>, scheme: Scheme, address: SocketAddr) -> ProxyHandler {
         let reception = Dispatcher { proxy: Rc::clone(proxy), scheme, alternative: None };
-        Entrance { reception, address }
+        ProxyHandler { reception, address }
     }
 
     /// The same port, which advertises an `alternative` (`Alt-Svc`) for the sites behind this proxy.
     #[must_use]
-    pub fn telling(mut self, alternative: Option<HeaderValue>) -> Entrance {
+    pub fn telling(mut self, alternative: Option<HeaderValue>) -> ProxyHandler {
         self.reception.alternative = alternative;
         self
     }
@@ -165,7 +165,7 @@ impl Entrance {
     }
 }
 
-impl Handler for Entrance {
+impl Handler for ProxyHandler {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
         self.reception.answer(self.admit(&request), request, None)
     }
@@ -185,7 +185,7 @@ impl Proxy {
     }
 }
 
-impl Guard for Proxy {
+impl Authenticator for Proxy {
     /// Refused clients are noted here, since no request follows. Admitted ones are recalled with their request.
     fn admits(self: Rc<Self>, claim: HeaderValue, peer: Option<SocketAddr>) -> Verdict {
         let proxy = self;
@@ -195,8 +195,8 @@ impl Guard for Proxy {
             if is_served && proxy.verify(claim.as_bytes().to_owned()).await.is_some() {
                 return true;
             }
-            let entry = Entry::new(peer, "CONNECT", NO_TARGET.to_owned(), Protocol::H1);
-            let entry = Entry { socks: Some(Version::V5), ..entry };
+            let entry = LogEntry::new(peer, "CONNECT", NO_TARGET.to_owned(), Protocol::H1);
+            let entry = LogEntry { socks: Some(Version::V5), ..entry };
             let mut note = RequestNote::new(entry, &proxy.journal);
             let refused = match is_served {
                 true => RefusedRequest::unknown_user(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::header::{CONNECTION, EXPECT, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
-use http_stack::Failure;
+use http_stack::RequestError;
 use http_stack::server::RequestBody;
 
 use super::entrance::Proxy;
@@ -15,13 +15,13 @@ use crate::caching::SingleFlight;
 use crate::config::{HostField, Reverse};
 use crate::fields;
 use crate::upstream::{
-    ClientPeer, Destination, FetchError, FetchOrder, Fetched, Health, HealthCheck, ServerChoice,
+    ClientPeer, FetchError, FetchOrder, Fetched, Health, HealthCheck, OriginAddress, ServerChoice,
 };
 
 /// The servers of an origin, for one request.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
-    pub(super) origins: Arc<[Destination]>,
+    pub(super) origins: Arc<[OriginAddress]>,
     pub(super) health: Arc<Health>,
     /// Round-robin position.
     pub(super) turn: usize,
@@ -139,7 +139,7 @@ async fn check_one(
     proxy: Weak<Proxy>,
     going: Weak<()>,
     health: Arc<Health>,
-    (index, server, request): (usize, Destination, Request<()>),
+    (index, server, request): (usize, OriginAddress, Request<()>),
 ) {
     let Some(HealthCheck { interval, timeout, .. }) = health.settings().check else { return };
     while going.strong_count() > 0 {
@@ -179,7 +179,7 @@ fn is_failure(fetched: &Result<Fetched, FetchError>) -> Option<bool> {
             FetchError::Forbidden(_)
             | FetchError::Crowded
             | FetchError::QueueTimeout
-            | FetchError::Failed(Failure::Unsendable(_)),
+            | FetchError::Failed(RequestError::Unsendable(_)),
         ) => None,
         Err(_) => Some(true),
     }

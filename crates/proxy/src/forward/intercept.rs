@@ -17,14 +17,14 @@ use super::transit::CountedTunnel;
 use crate::config::Intercept;
 use crate::journal::{RequestNote, RequestOutcome};
 use crate::target::{Authority, RequestTarget, Scheme};
-use crate::upstream::Destination;
+use crate::upstream::OriginAddress;
 
 impl Proxy {
     /// Ends the tunnel to `destination` here.
     pub(super) fn end_tunnel(
         self: &Rc<Proxy>,
         intercept: &Intercept,
-        destination: &Destination,
+        destination: &OriginAddress,
         mut note: RequestNote,
     ) -> Response {
         let tls = match intercept.issuer.server(destination.bare_host(), self.date()) {
@@ -91,7 +91,7 @@ impl TunnelHandler {
     }
 
     fn is_for(&self, asked: &Authority<'_>) -> bool {
-        Destination::new(Scheme::Https, asked).authority() == self.authority
+        OriginAddress::new(Scheme::Https, asked).authority() == self.authority
     }
 
     /// RFC 9110 section 15.5.20.

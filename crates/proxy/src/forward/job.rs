@@ -16,11 +16,11 @@ use super::route::RequestRoute;
 use super::transit::Interims;
 use crate::access::within;
 use crate::caching::{ClientFields, SingleFlight};
-use crate::config::{HostField, Settings};
+use crate::config::{HostField, ProxyConfig};
 use crate::fields::{self, DisclosedClient, Disclosure};
 use crate::overrides::Overrides;
 use crate::target::{Authority, Scheme};
-use crate::upstream::{ClientPeer, Destination};
+use crate::upstream::{ClientPeer, OriginAddress};
 
 /// Removes stored responses: a request for caches, never for origins.
 const PURGE: &str = "PURGE";
@@ -32,7 +32,7 @@ pub(super) enum ForwardJob {
     /// Fetch from an origin.
     Fetch(Box<Fetch>),
     /// Open a tunnel.
-    Tunnel(Destination),
+    Tunnel(OriginAddress),
     /// Answer `OPTIONS` with the supported methods.
     Options,
     /// Remove the stored responses under these keys.
@@ -42,7 +42,7 @@ pub(super) enum ForwardJob {
 /// A request for an origin.
 #[derive(Debug)]
 pub(super) struct Fetch {
-    pub(super) destination: Destination,
+    pub(super) destination: OriginAddress,
     /// The servers of an origin behind this proxy; `destination` is the first in turn.
     pub(super) servers: Option<Servers>,
     /// The client.
@@ -82,7 +82,7 @@ impl ForwardJob {
 
     /// Prepares `head`, which goes along `route`. `key` is the cache key of its response; `turn` selects one of an origin's several servers.
     pub(super) fn new(
-        settings: &Settings,
+        settings: &ProxyConfig,
         route: RequestRoute<'_, '_>,
         head: &RequestHead<'_>,
         scheme: Scheme,
@@ -96,10 +96,10 @@ impl ForwardJob {
         let (destination, is_operators, asked, path, disclosure, trusted, overrides) = match route {
             RequestRoute::Pac | RequestRoute::Itself => return Ok(ForwardJob::Options),
             RequestRoute::Tunnel { authority, .. } => {
-                return Ok(ForwardJob::Tunnel(Destination::new(Scheme::Https, &authority)));
+                return Ok(ForwardJob::Tunnel(OriginAddress::new(Scheme::Https, &authority)));
             }
             RequestRoute::Forward { forward, scheme, authority, path } => {
-                let destination = Destination::new(scheme, &authority);
+                let destination = OriginAddress::new(scheme, &authority);
                 (destination, false, None, path, forward.disclosure, &[][..], &no_overrides)
             }
             RequestRoute::Reverse { site, authority, path, .. } => {
@@ -174,7 +174,7 @@ impl ForwardJob {
 
 /// The keys that a purge request names, if its client may purge.
 fn purge(
-    settings: &Settings,
+    settings: &ProxyConfig,
     route: &RequestRoute<'_, '_>,
     head: &RequestHead<'_>,
 ) -> Result<Vec<OwnedKey>, RefusedRequest> {
@@ -207,7 +207,7 @@ fn method(name: &str) -> Result<Method, RefusedRequest> {
 
 /// The URI of the request to the origin; `asked` is the client's host, if that is kept.
 fn uri(
-    destination: &Destination,
+    destination: &OriginAddress,
     asked: Option<Authority<'_>>,
     path: &str,
 ) -> Result<Uri, RefusedRequest> {
@@ -285,7 +285,7 @@ mod tests {
         ForwardJob::new(&settings, route, &head, Scheme::Http, None, 0)
     }
 
-    fn fetched(job: Result<ForwardJob, RefusedRequest>) -> (Destination, Request<()>) {
+    fn fetched(job: Result<ForwardJob, RefusedRequest>) -> (OriginAddress, Request<()>) {
         match job {
             Ok(ForwardJob::Fetch(fetch)) => (fetch.destination, fetch.request),
             other => panic!("not to be fetched: {other:?}"),

@@ -21,7 +21,7 @@ use super::transit::{CountedBody, CountedTunnel, RelayedBody};
 use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
 use crate::fields;
 use crate::journal::{RequestNote, RequestOutcome, RequestTimes};
-use crate::upstream::{Destination, FetchError, Fetched, ReachPolicy};
+use crate::upstream::{FetchError, Fetched, OriginAddress, ReachPolicy};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
@@ -155,7 +155,7 @@ impl Proxy {
         }
     }
 
-    async fn tunnel(&self, destination: Destination, mut note: RequestNote) -> Response {
+    async fn tunnel(&self, destination: OriginAddress, mut note: RequestNote) -> Response {
         let (tunnel, address) = match self.upstream.tunnel(&destination, self.reach(false)).await {
             Ok(opened) => opened,
             Err(error) => return fail(&mut note, &error),

@@ -5,7 +5,7 @@ use http::StatusCode;
 
 use super::replies::RefusedRequest;
 use crate::access::matches;
-use crate::config::{Forward, Reverse, Settings};
+use crate::config::{Forward, ProxyConfig, Reverse};
 use crate::target::{Authority, RequestTarget, Scheme};
 
 /// Route of a request.
@@ -86,7 +86,7 @@ impl RequestRoute<'_, '_> {
 /// # Errors
 /// If there is no route.
 pub fn route<'s, 't>(
-    settings: &'s Settings,
+    settings: &'s ProxyConfig,
     target: RequestTarget<'t>,
     scheme: Scheme,
     single_form: bool,
@@ -117,7 +117,7 @@ pub fn route<'s, 't>(
 }
 
 fn local<'s, 't>(
-    settings: &'s Settings,
+    settings: &'s ProxyConfig,
     authority: Option<Authority<'t>>,
     path: &'t str,
 ) -> Result<RequestRoute<'s, 't>, RefusedRequest> {
@@ -140,14 +140,14 @@ fn local<'s, 't>(
 }
 
 /// The site behind this proxy with the name `host`; `any` if sites without names count.
-fn site<'s>(settings: &'s Settings, host: &str, any: bool) -> Option<&'s Reverse> {
+fn site<'s>(settings: &'s ProxyConfig, host: &str, any: bool) -> Option<&'s Reverse> {
     settings.reverse.iter().find(|site| match site.hosts.is_empty() {
         true => any,
         false => site.hosts.iter().any(|pattern| matches(pattern, host)),
     })
 }
 
-fn is_pac(settings: &Settings, path: &str) -> bool {
+fn is_pac(settings: &ProxyConfig, path: &str) -> bool {
     settings.pac.as_ref().is_some_and(|pac| pac.path == path)
 }
 
@@ -161,9 +161,9 @@ pub(super) fn no_forward_proxy() -> RefusedRequest {
 mod tests {
     use super::*;
     use crate::config::{File, resolve};
-    use crate::upstream::Destination;
+    use crate::upstream::OriginAddress;
 
-    fn settings(forward: bool, sites: &[(Option<&str>, &str)]) -> Settings {
+    fn settings(forward: bool, sites: &[(Option<&str>, &str)]) -> ProxyConfig {
         let mut file = File::default();
         for (host, url) in sites {
             file.reverse(*host, url).expect("an origin");
@@ -174,7 +174,12 @@ mod tests {
     }
 
     /// The kind of route in a word, and its destination.
-    fn of(settings: &Settings, method: &str, target: &str, h2: Option<(Scheme, &str)>) -> String {
+    fn of(
+        settings: &ProxyConfig,
+        method: &str,
+        target: &str,
+        h2: Option<(Scheme, &str)>,
+    ) -> String {
         let (authority, scheme) = h2.map_or(("proxy.test", None), |(_, a)| (a, Some("http")));
         let scheme = h2.map_or(scheme, |(asked, _)| Some(asked.name()));
         let target = RequestTarget::of(method, target, authority, scheme).expect("a target");
@@ -184,10 +189,10 @@ mod tests {
             Ok(RequestRoute::Itself) => "itself".to_owned(),
             Ok(RequestRoute::Reverse { site, .. }) => format!("reverse {}", site.origins[0]),
             Ok(RequestRoute::Forward { scheme, authority, .. }) => {
-                format!("forward {}", Destination::new(scheme, &authority))
+                format!("forward {}", OriginAddress::new(scheme, &authority))
             }
             Ok(RequestRoute::Tunnel { authority, .. }) => {
-                format!("tunnel {}", Destination::new(Scheme::Https, &authority))
+                format!("tunnel {}", OriginAddress::new(Scheme::Https, &authority))
             }
             Err(refused) => refused.status.as_u16().to_string(),
         }

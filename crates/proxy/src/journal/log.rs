@@ -14,7 +14,7 @@ use tls::Protocol;
 use units::Time;
 
 use super::metrics::Metrics;
-use super::{Entry, Journal};
+use super::{Journal, LogEntry};
 use crate::config::LogFormat;
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ struct JsonLine<'a> {
 }
 
 /// One JSON object, without a line end. `start` is the Unix time at which the world's clock started.
-pub fn json(entry: &Entry, start: Duration) -> String {
+pub fn json(entry: &LogEntry, start: Duration) -> String {
     let times = &entry.times;
     let since = |at: Option<Time>| at.map(|at| millis(at.since(times.request)));
     let line = JsonLine {
@@ -72,7 +72,7 @@ fn millis(span: Duration) -> f64 {
 }
 
 /// One line of the Common Log Format, without a line end.
-pub fn common(entry: &Entry, start: Duration) -> String {
+pub fn common(entry: &LogEntry, start: Duration) -> String {
     let client =
         entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
     let version = match (entry.socks, entry.protocol) {
@@ -152,7 +152,7 @@ pub struct LogLines {
 }
 
 impl Journal for LogLines {
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         let line = match self.format {
             LogFormat::Json => super::log::json(entry, self.start),
             LogFormat::Common => super::log::common(entry, self.start),
@@ -171,8 +171,8 @@ mod tests {
     /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).
     const START: Duration = Duration::from_millis(1_795_323_967_089);
 
-    fn entry() -> Entry {
-        Entry {
+    fn entry() -> LogEntry {
+        LogEntry {
             client: Some("[::ffff:10.0.0.1]:99".parse().unwrap()),
             user: Some("an na".to_owned()),
             method: "GET".to_owned(),
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(value["url"], "http://a/\"\r\nx");
         assert_eq!(value["origin_first_ms"], 2.5);
         assert_eq!(value["reason"], "dns_error");
-        let by_socks = Entry { socks: Some(socks::Version::V5), ..entry() };
+        let by_socks = LogEntry { socks: Some(socks::Version::V5), ..entry() };
         assert!(common(&by_socks, START).contains("SOCKS/5\" 200"));
         assert!(json(&by_socks, START).contains("\"protocol\":\"socks5\""));
     }

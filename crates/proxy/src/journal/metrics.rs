@@ -11,8 +11,8 @@ use cache::MemoryTally;
 use http_stack::socks;
 use tls::Protocol;
 
-use super::{Entry, RequestOutcome};
 use super::{HitSummary, Journal};
+use super::{LogEntry, RequestOutcome};
 use crate::caching::DiskTally;
 use crate::upstream::ServerTally;
 
@@ -94,7 +94,7 @@ impl Journal for Arc<Metrics> {
         self.first_byte.add(Duration::ZERO);
     }
 
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         let protocol = entry.socks.map_or_else(|| place(entry.protocol), place_of_socks);
         self.count(&entry.outcome, protocol, entry.status, entry.sent_bytes);
         add(&self.received_bytes, entry.received_bytes);
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn cores_are_summed() {
-        let entry = Entry {
+        let entry = LogEntry {
             client: None,
             user: None,
             method: "GET".to_owned(),

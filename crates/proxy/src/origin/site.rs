@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_stack::alt_svc::AltSvc;
 use http_stack::server::{Head, Reply};
-use page::{Browsable, Content, Kind, Object, Page, Priority};
+use page::{Browsable, Content, Kind, Object, ObjectPriority, Page};
 use rustc_hash::FxHashMap;
 
 /// Every host of a page with its replies.
-pub struct Site {
+pub struct SiteReplies {
     hosts: Vec<HostReplies>,
     not_found: Reply,
     pushable: Option<Pushable>,
@@ -31,27 +31,27 @@ pub(super) struct ObjectReply {
     pub(super) reply: Reply,
 }
 
-impl Site {
+impl SiteReplies {
     /// Prepares the replies of `page`. The content of bodies does not matter to farlink's own loader.
-    pub fn new(page: &Page) -> Site {
+    pub fn new(page: &Page) -> SiteReplies {
         let body = BodyPattern::for_page(page);
-        Site::with_bodies(page, |index, object| body.slice(index, object.body_bytes))
+        SiteReplies::with_bodies(page, |index, object| body.slice(index, object.body_bytes))
     }
 
     /// Prepares the replies of `page` with given bodies: `body` is called with an object's index and the
     /// object.
-    pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> Site {
-        Site::with_replies(page, |index, object| {
+    pub fn with_bodies(page: &Page, body: impl Fn(usize, &Object) -> Bytes) -> SiteReplies {
+        SiteReplies::with_replies(page, |index, object| {
             reply(index, object, media_type(object.kind), &[], body(index, object))
         })
     }
 
     /// Like [`new`](Site::new), with each reply advertising its host's alternatives (`Alt-Svc`); heads keep their sizes if they
     /// have room for it.
-    pub fn advertising(page: &Page, alternatives: &AltSvc) -> Site {
+    pub fn advertising(page: &Page, alternatives: &AltSvc) -> SiteReplies {
         let body = BodyPattern::for_page(page);
         let field = [("alt-svc", alternatives.to_string())];
-        Site::with_replies(page, |index, object| {
+        SiteReplies::with_replies(page, |index, object| {
             let body = body.slice(index, object.body_bytes);
             reply(index, object, media_type(object.kind), &field, body)
         })
@@ -59,9 +59,9 @@ impl Site {
 
     /// Like [`new`](Site::new), with each reply stating its cacheability: a year for objects that the page marks cacheable, none for others.
     /// Heads keep their sizes if they have room for it.
-    pub fn for_caches(page: &Page) -> Site {
+    pub fn for_caches(page: &Page) -> SiteReplies {
         let body = BodyPattern::for_page(page);
-        Site::with_replies(page, |index, object| {
+        SiteReplies::with_replies(page, |index, object| {
             let terms = if object.cacheable { "public, max-age=31536000" } else { "no-store" };
             let field = [("cache-control", terms.to_owned())];
             let body = body.slice(index, object.body_bytes);
@@ -70,14 +70,14 @@ impl Site {
     }
 
     /// Prepares the replies that a browser needs: real bytes, and the fields that it acts on.
-    pub fn browsable(browsable: &Browsable) -> Site {
-        Site::with_replies(&browsable.page, |index, object| {
+    pub fn browsable(browsable: &Browsable) -> SiteReplies {
+        SiteReplies::with_replies(&browsable.page, |index, object| {
             let Content { media_type, fields, body } = &browsable.contents[index];
             reply(index, object, media_type, fields, Bytes::copy_from_slice(body))
         })
     }
 
-    fn with_replies(page: &Page, reply: impl Fn(usize, &Object) -> Reply) -> Site {
+    fn with_replies(page: &Page, reply: impl Fn(usize, &Object) -> Reply) -> SiteReplies {
         let mut hosts: Vec<HostReplies> = page
             .hosts
             .iter()
@@ -100,7 +100,7 @@ impl Site {
         let fields = header_map(&[("content-type", "text/plain")]);
         let text = Bytes::from_static(b"not on this page\n");
         let not_found = Reply::new(StatusCode::NOT_FOUND, fields, text);
-        Site { hosts, not_found, pushable: Pushable::of(page) }
+        SiteReplies { hosts, not_found, pushable: Pushable::of(page) }
     }
 
     pub(super) fn counters(&self, host: usize) -> Vec<Cell<usize>> {
@@ -254,7 +254,9 @@ impl PushPolicy {
             PushPolicy::Stylesheets => object.kind == Kind::Stylesheet,
             PushPolicy::Blocking => match object.kind {
                 Kind::Stylesheet => true,
-                Kind::Script => matches!(object.priority, Priority::Highest | Priority::High),
+                Kind::Script => {
+                    matches!(object.priority, ObjectPriority::Highest | ObjectPriority::High)
+                }
                 _ => false,
             },
             PushPolicy::All => true,
@@ -301,9 +303,9 @@ mod tests {
         let mut page = page::open("synthetic:6x1KB@2hosts").expect("a page");
         page.objects[1].host = page.objects[0].host;
         for (index, kind, priority) in [
-            (1, Kind::Stylesheet, Priority::Highest),
-            (2, Kind::Script, Priority::High),
-            (3, Kind::Script, Priority::Low),
+            (1, Kind::Stylesheet, ObjectPriority::Highest),
+            (2, Kind::Script, ObjectPriority::High),
+            (3, Kind::Script, ObjectPriority::Low),
         ] {
             let object = &mut page.objects[index];
             (object.kind, object.priority, object.host) = (kind, priority, page::HostId(0));

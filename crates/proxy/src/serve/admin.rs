@@ -15,13 +15,13 @@ use tokio::sync::Semaphore;
 use url::{Url, form_urlencoded};
 
 use crate::access::Users;
-use crate::caching::{PurgeCount, Store, key_of_url};
+use crate::caching::{CacheStore, PurgeCount, key_of_url};
 use crate::journal::{Metrics, exposition};
 use crate::target::Authority;
-use crate::upstream::{Destination, Health, ServerTally};
+use crate::upstream::{Health, OriginAddress, ServerTally};
 
 /// The servers of an origin, and their health.
-pub type SiteServers = (Arc<[Destination]>, Arc<Health>);
+pub type SiteServers = (Arc<[OriginAddress]>, Arc<Health>);
 
 /// Handler of the operator's requests.
 pub struct AdminHandler(Rc<AdminCore>);
@@ -43,7 +43,7 @@ pub struct ProxyState {
     /// True while the proxy drains.
     pub is_draining: Cell<bool>,
     /// The store, if there is a cache.
-    pub store: RefCell<Option<Arc<Store>>>,
+    pub store: RefCell<Option<Arc<CacheStore>>>,
     /// The servers of the origins behind it.
     pub sites: RefCell<Vec<SiteServers>>,
     /// Cache partitions beside the forward proxy's: one for each table of origins behind it.
@@ -158,7 +158,11 @@ impl PurgeScope {
         }
     }
 
-    async fn purge(&self, store: &Store, parts: &[Partition]) -> Result<PurgeCount, DiskError> {
+    async fn purge(
+        &self,
+        store: &CacheStore,
+        parts: &[Partition],
+    ) -> Result<PurgeCount, DiskError> {
         let mut sum = PurgeCount::default();
         match self {
             PurgeScope::All => sum = store.purge_all().await?,
@@ -253,27 +257,32 @@ fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
 mod tests {
     use std::task::{Context, Poll, Waker};
 
-    use cache::{CacheKey, ExchangeTimes, Limits, Policy, Request};
+    use cache::{CacheKey, CacheRequest, ExchangeTimes, MemoryLimits, StoragePolicy};
     use http::Method;
 
     use super::*;
-    use crate::caching::Settings;
+    use crate::caching::CacheSettings;
 
     /// A store that contains `uris`.
-    fn store(uris: &[(u32, &str)]) -> Arc<Store> {
-        let limits = Limits { bytes: 1 << 20, entry_bytes: 1 << 16 };
-        let settings = Settings { limits, policy: Policy::default() };
-        let store = Store::new(settings, (1, 2), Duration::from_secs(1));
+    fn store(uris: &[(u32, &str)]) -> Arc<CacheStore> {
+        let limits = MemoryLimits { bytes: 1 << 20, entry_bytes: 1 << 16 };
+        let settings = CacheSettings { limits, policy: StoragePolicy::default() };
+        let store = CacheStore::new(settings, (1, 2), Duration::from_secs(1));
         for (part, uri) in uris {
             let key = CacheKey::new(Partition(*part), cache::Scheme::Http, "a.test", uri);
             let now = cache::Date::from_unix_secs(1);
             let mut fields = HeaderMap::new();
             fields.insert("cache-control", HeaderValue::from_static("max-age=60"));
             let nothing = HeaderMap::new();
-            let request = Request::new(&Method::GET, &nothing);
+            let request = CacheRequest::new(&Method::GET, &nothing);
             let exchange = ExchangeTimes { sent: now, received: now };
-            let storable =
-                cache::storable(&request, StatusCode::OK, &fields, exchange, &Policy::default());
+            let storable = cache::storable(
+                &request,
+                StatusCode::OK,
+                &fields,
+                exchange,
+                &StoragePolicy::default(),
+            );
             let ticket = store.memory().ticket(&key);
             let body = Bytes::from_static(b"x");
             store.insert(&key, ticket, StatusCode::OK, storable.expect("storable"), body);

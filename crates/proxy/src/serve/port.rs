@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
-use http_stack::server::{Acceptor, Common};
+use http_stack::server::{Acceptor, SharedServerState};
 use http_stack::{Handler, h3};
 use tokio::sync::{Notify, Semaphore};
 use world::{JoinHandle, TcpListener, TcpStream};
@@ -186,7 +186,7 @@ impl Drop for CountedConnection {
 /// State shared by all connections of a core, on any port.
 #[derive(Clone)]
 pub(super) struct ConnectionContext {
-    pub(super) common: Common,
+    pub(super) common: SharedServerState,
     pub(super) room: Rc<Semaphore>,
     pub(super) metrics: Arc<Metrics>,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http_stack::server::{Acceptor, Patient};
+use http_stack::server::{Acceptor, ClientTimeouts};
 use http_stack::wheel::Wheel;
 use http_stack::{h1, h3, socks, spdy};
 use thiserror::Error;
@@ -19,11 +19,11 @@ use world::JoinHandle;
 use super::admin::{AdminHandler, ProxyState};
 use super::port::{CloseResult, PortService, TcpPort};
 use super::port::{ConnectionContext, QuicPort};
-use super::{Orders, Phase};
-use crate::caching::Store;
-use crate::config::{Http3, ListenerSettings, Settings};
-use crate::forward::{Entrance, Proxy, ProxyParts};
-use crate::journal::{Entry, HitSummary, Journal, Metrics};
+use super::{PhaseReceiver, WorkerPhase};
+use crate::caching::CacheStore;
+use crate::config::{Http3, ListenerSettings, ProxyConfig};
+use crate::forward::{Proxy, ProxyHandler, ProxyParts};
+use crate::journal::{HitSummary, Journal, LogEntry, Metrics};
 use crate::target::Scheme;
 
 /// Maximum number of open client connections per core; more wait to be accepted.
@@ -38,13 +38,13 @@ const CLOSE_GRACE: Duration = Duration::from_millis(200);
 /// Inputs of a worker.
 pub struct WorkerParts {
     /// Its orders.
-    pub orders: Orders,
+    pub orders: PhaseReceiver,
     /// Index of the worker and number of workers: it has its share of global limits.
     pub place: (usize, usize),
     /// Steering of HTTP/3 packets to their worker.
     pub steering: h3::Steering,
     /// Callback for ports that could not be opened, or not be closed in order.
-    pub complain: fn(&Complaint),
+    pub complain: fn(&PortError),
     /// Journal of requests, beside its metrics.
     pub journal: Rc<dyn Journal>,
     /// Its own counters.
@@ -70,9 +70,9 @@ pub struct Worker {
 /// A port, and its configured address, which may leave the port number to the system.
 struct OpenPort {
     configured: SocketAddr,
-    port: TcpPort<Entrance>,
+    port: TcpPort<ProxyHandler>,
     /// The same UDP port, if HTTP/3 is spoken.
-    quic: Option<QuicPort<Entrance>>,
+    quic: Option<QuicPort<ProxyHandler>>,
 }
 
 /// State that survives a change of settings.
@@ -89,7 +89,7 @@ struct WorkerCommon {
 /// A port that could not be opened.
 #[derive(Debug, Error)]
 #[error("cannot listen on {address}{}: {source}", if *is_udp { " for HTTP/3 (UDP)" } else { "" })]
-pub struct NoPort {
+pub struct ListenError {
     /// The address.
     pub address: SocketAddr,
     /// True if it is the UDP port.
@@ -100,10 +100,10 @@ pub struct NoPort {
 
 /// A problem with a port, for the operator.
 #[derive(Debug, Error)]
-pub enum Complaint {
+pub enum PortError {
     /// Another program has taken the port since the settings were checked.
     #[error(transparent)]
-    Lost(NoPort),
+    Lost(ListenError),
     /// It was closed while clients were about to connect.
     #[error(
         "{address} was closed at once: the kernel cannot let new handshakes wait ({source}), so clients in a handshake were refused"
@@ -123,7 +123,7 @@ struct CountingJournal {
 }
 
 impl Journal for CountingJournal {
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         self.metrics.done(entry);
         self.journal.done(entry);
     }
@@ -145,8 +145,11 @@ impl Worker {
     ///
     /// # Panics
     /// If the first phase is [`Phase::Drain`].
-    pub fn open(mut parts: WorkerParts, opened: Option<&[SocketAddr]>) -> Result<Worker, NoPort> {
-        let Phase::Serve { settings, tls, store } = parts.orders.current() else {
+    pub fn open(
+        mut parts: WorkerParts,
+        opened: Option<&[SocketAddr]>,
+    ) -> Result<Worker, ListenError> {
+        let WorkerPhase::Serve { settings, tls, store } = parts.orders.current() else {
             panic!("a worker's first phase has something to serve")
         };
         let wheel = Wheel::new();
@@ -177,7 +180,7 @@ impl Worker {
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
             let port = TcpPort::open(address, service, &room, &metrics);
             worker.admin =
-                Some(port.map_err(|source| NoPort { address, is_udp: false, source })?);
+                Some(port.map_err(|source| ListenError { address, is_udp: false, source })?);
         }
         Ok(worker)
     }
@@ -196,10 +199,10 @@ impl Worker {
         &mut self,
         address: SocketAddr,
         listener: &ListenerSettings,
-    ) -> Result<(), NoPort> {
+    ) -> Result<(), ListenError> {
         let service = self.service(address, listener);
         let port = TcpPort::open(address, service, &self.common.room, &self.parts.metrics);
-        let port = port.map_err(|source| NoPort { address, is_udp: false, source })?;
+        let port = port.map_err(|source| ListenError { address, is_udp: false, source })?;
         if address.port() == 0 {
             // The proxy's own address includes the port that was picked.
             port.serve(self.service(port.address(), listener));
@@ -210,7 +213,11 @@ impl Worker {
         Ok(())
     }
 
-    fn open_quic(&self, address: SocketAddr, http3: &Http3) -> Result<QuicPort<Entrance>, NoPort> {
+    fn open_quic(
+        &self,
+        address: SocketAddr,
+        http3: &Http3,
+    ) -> Result<QuicPort<ProxyHandler>, ListenError> {
         let WorkerParts { place: (index, _), steering, metrics, .. } = &self.parts;
         let around = ConnectionContext {
             common: self.common.acceptor.common.clone(),
@@ -220,30 +227,35 @@ impl Worker {
         let worker = u16::try_from(*index).expect("there are fewer threads");
         let (acceptor, handler) = (&http3.acceptor, self.quic_entrance(address));
         let port = QuicPort::open(address, acceptor, handler, (steering, worker), around);
-        port.map_err(|source| NoPort { address, is_udp: true, source })
+        port.map_err(|source| ListenError { address, is_udp: true, source })
     }
 
-    fn quic_entrance(&self, address: SocketAddr) -> Rc<Entrance> {
-        Rc::new(Entrance::new(&self.proxy.borrow(), Scheme::Https, address))
+    fn quic_entrance(&self, address: SocketAddr) -> Rc<ProxyHandler> {
+        Rc::new(ProxyHandler::new(&self.proxy.borrow(), Scheme::Https, address))
     }
 
-    fn service(&self, address: SocketAddr, listener: &ListenerSettings) -> PortService<Entrance> {
+    fn service(
+        &self,
+        address: SocketAddr,
+        listener: &ListenerSettings,
+    ) -> PortService<ProxyHandler> {
         let scheme = if listener.tls.is_some() { Scheme::Https } else { Scheme::Http };
         let (tls, socks) = (listener.tls.clone(), self.socks(listener));
         let acceptor = Acceptor { tls, socks, ..self.common.acceptor.clone() };
         let port = address.port();
         let alternative = listener.http3.as_ref().and_then(|http3| http3.alternative(port));
-        let entrance = Entrance::new(&self.proxy.borrow(), scheme, address).telling(alternative);
+        let entrance =
+            ProxyHandler::new(&self.proxy.borrow(), scheme, address).telling(alternative);
         PortService { acceptor, handler: Rc::new(entrance) }
     }
 
     /// Authentication of SOCKS clients: required if there are users.
-    fn socks(&self, listener: &ListenerSettings) -> socks::server::Entry {
+    fn socks(&self, listener: &ListenerSettings) -> socks::server::SocksAccessEntry {
         let proxy = self.proxy.borrow();
         match (listener.socks, proxy.requires_users()) {
-            (false, _) => socks::server::Entry::None,
-            (true, false) => socks::server::Entry::Open,
-            (true, true) => socks::server::Entry::Guarded(Rc::clone(&proxy) as _),
+            (false, _) => socks::server::SocksAccessEntry::None,
+            (true, false) => socks::server::SocksAccessEntry::Open,
+            (true, true) => socks::server::SocksAccessEntry::Guarded(Rc::clone(&proxy) as _),
         }
     }
 
@@ -252,14 +264,19 @@ impl Worker {
         drop(world::spawn(update_gauges(Rc::clone(&self.proxy), Arc::clone(&self.parts.metrics))));
         loop {
             match self.parts.orders.changed().await {
-                Phase::Drain => return self.drain().await,
-                Phase::Serve { settings, tls, store } => self.reload(&settings, tls, store),
+                WorkerPhase::Drain => return self.drain().await,
+                WorkerPhase::Serve { settings, tls, store } => self.reload(&settings, tls, store),
             }
         }
     }
 
     /// Serves with other settings. A port that cannot be opened is reported and left out: the others go on working.
-    fn reload(&mut self, settings: &Arc<Settings>, tls: PublicClient, store: Option<Arc<Store>>) {
+    fn reload(
+        &mut self,
+        settings: &Arc<ProxyConfig>,
+        tls: PublicClient,
+        store: Option<Arc<CacheStore>>,
+    ) {
         self.proxy.replace(self.common.proxy(settings, tls, store, &self.parts));
         self.drain = settings.drain;
         let mut before = std::mem::take(&mut self.ports);
@@ -271,7 +288,7 @@ impl Worker {
                 Some(opened) => self.keep(opened, listener),
                 None => {
                     if let Err(lost) = self.open_port(listener.address, listener) {
-                        (self.parts.complain)(&Complaint::Lost(lost));
+                        (self.parts.complain)(&PortError::Lost(lost));
                     }
                 }
             }
@@ -288,7 +305,7 @@ impl Worker {
                 Some(quic) => quic.serve(&http3.acceptor, self.quic_entrance(address)),
                 None => match self.open_quic(address, http3) {
                     Ok(quic) => opened.quic = Some(quic),
-                    Err(lost) => (self.parts.complain)(&Complaint::Lost(lost)),
+                    Err(lost) => (self.parts.complain)(&PortError::Lost(lost)),
                 },
             }
         } else if let Some(quic) = opened.quic.take() {
@@ -327,7 +344,7 @@ impl Worker {
 
 impl WorkerParts {
     /// Callback for problems common to all workers: only the first worker reports them.
-    fn complainer(&self) -> Option<fn(&Complaint)> {
+    fn complainer(&self) -> Option<fn(&PortError)> {
         (self.place.0 == 0).then_some(self.complain)
     }
 }
@@ -336,7 +353,7 @@ impl WorkerParts {
 type Closing = Vec<(SocketAddr, JoinHandle<CloseResult>)>;
 
 /// Closes ports; UDP ports still have connections to end.
-fn close(ports: Vec<OpenPort>) -> (Closing, Vec<QuicPort<Entrance>>) {
+fn close(ports: Vec<OpenPort>) -> (Closing, Vec<QuicPort<ProxyHandler>>) {
     let (mut closing, mut quic) = (Vec::new(), Vec::new());
     for opened in ports {
         opened.quic.iter().for_each(QuicPort::close);
@@ -347,10 +364,10 @@ fn close(ports: Vec<OpenPort>) -> (Closing, Vec<QuicPort<Entrance>>) {
 }
 
 /// Waits until all are closed; reports those that could not be closed in order.
-async fn closed(closing: Closing, complain: Option<fn(&Complaint)>) {
+async fn closed(closing: Closing, complain: Option<fn(&PortError)>) {
     for (address, port) in closing {
         if let (Err(source), Some(complain)) = (port.await, complain) {
-            complain(&Complaint::Abrupt { address, source });
+            complain(&PortError::Abrupt { address, source });
         }
     }
 }
@@ -358,9 +375,9 @@ async fn closed(closing: Closing, complain: Option<fn(&Complaint)>) {
 impl WorkerCommon {
     fn proxy(
         &self,
-        settings: &Arc<Settings>,
+        settings: &Arc<ProxyConfig>,
         tls: PublicClient,
-        store: Option<Arc<Store>>,
+        store: Option<Arc<CacheStore>>,
         parts: &WorkerParts,
     ) -> Rc<Proxy> {
         let (wheel, journal) = (self.wheel.clone(), Rc::clone(&self.journal));
@@ -368,7 +385,7 @@ impl WorkerCommon {
         self.state.partitions.replace(settings.reverse.iter().map(|site| site.partition).collect());
         let ((index, count), start) = (parts.place, parts.start);
         let upstream = settings.upstream.share(index, count);
-        let settings = Arc::new(Settings { upstream, ..Settings::clone(settings) });
+        let settings = Arc::new(ProxyConfig { upstream, ..ProxyConfig::clone(settings) });
         let sites = settings.reverse.iter();
         let sites = sites.map(|site| (Arc::clone(&site.origins), Arc::clone(&site.health)));
         self.state.sites.replace(sites.collect());
@@ -387,10 +404,10 @@ impl WorkerCommon {
 fn acceptor(wheel: &Wheel) -> Acceptor {
     let settings = h1::server::Settings { half_closed_clients: false, ..Default::default() };
     let core = h1::server::Core::new(settings, wheel.clone());
-    let (wheel, patience) = (wheel.clone(), Some(Patient::default()));
+    let (wheel, patience) = (wheel.clone(), Some(ClientTimeouts::default()));
     Acceptor {
         h1: Rc::new(core),
-        common: http_stack::server::Common { wheel, patience, ..Default::default() },
+        common: http_stack::server::SharedServerState { wheel, patience, ..Default::default() },
         spdy_in_clear: Some(spdy::Version::V31),
         ..Acceptor::new(Security::None)
     }

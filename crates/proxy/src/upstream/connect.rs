@@ -4,19 +4,19 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use std::{fmt, io};
 
-use http_stack::client::Connection;
+use http_stack::client::ClientConnection;
 use http_stack::h1::client::{led, through};
 use tls::{Protocol, PublicClient, Stream};
 use world::TcpStream;
 
-use super::Settings;
+use super::UpstreamSettings;
 use super::fetch::FetchError;
 use crate::access::Destinations;
 use crate::target::{Authority, Scheme, bare};
 
 /// An origin: scheme, host and port (RFC 6454 section 4). Only requests to equal origins share connections.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Destination {
+pub struct OriginAddress {
     /// Its scheme.
     pub scheme: Scheme,
     /// Its host in lower case, an IPv6 address in its brackets.
@@ -25,11 +25,11 @@ pub struct Destination {
     pub port: u16,
 }
 
-impl Destination {
+impl OriginAddress {
     /// The origin that `authority` names.
-    pub fn new(scheme: Scheme, authority: &Authority<'_>) -> Destination {
+    pub fn new(scheme: Scheme, authority: &Authority<'_>) -> OriginAddress {
         let port = authority.port.unwrap_or(scheme.default_port());
-        Destination { scheme, host: authority.host.to_ascii_lowercase(), port }
+        OriginAddress { scheme, host: authority.host.to_ascii_lowercase(), port }
     }
 
     /// The host for name lookups: an IPv6 address without its brackets.
@@ -51,7 +51,7 @@ impl Destination {
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for OriginAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}:{}", self.scheme.name(), self.host, self.port)
     }
@@ -79,7 +79,7 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 /// Connects to the first of `destination`'s addresses that may be reached and answers. The judged address is the one
 /// connected to.
 pub(super) async fn connect(
-    destination: &Destination,
+    destination: &OriginAddress,
     reach: ReachPolicy<'_>,
 ) -> Result<(TcpStream, SocketAddr), FetchError> {
     let addresses = world::lookup(destination.bare_host()).await.map_err(FetchError::Unresolved)?;
@@ -110,9 +110,9 @@ pub(super) async fn connect(
 
 /// Opens a direct connection to `destination`: a tunnel through the parent, if there is one.
 pub(super) async fn reach(
-    destination: &Destination,
+    destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-    parent: Option<&Destination>,
+    parent: Option<&OriginAddress>,
 ) -> Result<(Stream, SocketAddr), FetchError> {
     let Some(parent) = parent else {
         let (tcp, address) = connect(destination, reach).await?;
@@ -125,9 +125,9 @@ pub(super) async fn reach(
 
 /// Opens a connection for TLS: as [`reach`], to a server that waits for the client to speak first.
 async fn connect_for_tls(
-    destination: &Destination,
+    destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-    parent: Option<&Destination>,
+    parent: Option<&OriginAddress>,
 ) -> Result<(TcpStream, SocketAddr), FetchError> {
     let Some(parent) = parent else { return connect(destination, reach).await };
     let (tcp, address) = connect(parent, ReachPolicy::Operator).await?;
@@ -136,11 +136,11 @@ async fn connect_for_tls(
 
 /// Opens a connection for HTTP.
 pub(super) async fn open(
-    destination: &Destination,
+    destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-    settings: &Settings,
+    settings: &UpstreamSettings,
     tls: &PublicClient,
-) -> Result<(Connection, SocketAddr), FetchError> {
+) -> Result<(ClientConnection, SocketAddr), FetchError> {
     let (stream, address) = match destination.scheme {
         // With a parent, `destination` is the parent itself.
         Scheme::Http => {
@@ -154,6 +154,6 @@ pub(super) async fn open(
             (shaken.map_err(FetchError::Insecure)?, address)
         }
     };
-    let connection = Connection::begin(stream, Protocol::H1, &settings.h2).await?;
+    let connection = ClientConnection::begin(stream, Protocol::H1, &settings.h2).await?;
     Ok((connection, address))
 }

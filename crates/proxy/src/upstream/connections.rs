@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_stack::client::Connection;
+use http_stack::client::ClientConnection;
 use units::Time;
 
-use super::Settings;
+use super::UpstreamSettings;
 use super::fairness::{ClientPeer, Shares};
 use super::pool::PoolKey;
 
@@ -34,7 +34,7 @@ struct OriginConnections {
 
 /// A connection, and the time since which it is unused.
 struct IdleConnection {
-    connection: Connection,
+    connection: ClientConnection,
     since: Time,
 }
 
@@ -45,7 +45,7 @@ impl ConnectionTable {
     }
 
     /// Returns true if the limit for all connections is reached.
-    pub(super) fn is_full(&self, settings: &Settings) -> bool {
+    pub(super) fn is_full(&self, settings: &UpstreamSettings) -> bool {
         self.open >= settings.connections
     }
 
@@ -59,8 +59,8 @@ impl ConnectionTable {
         &mut self,
         key: &PoolKey,
         client: ClientPeer,
-        settings: &Settings,
-    ) -> Option<(Option<Connection>, bool)> {
+        settings: &UpstreamSettings,
+    ) -> Option<(Option<ClientConnection>, bool)> {
         if !self.has_room(key, client, settings) {
             return None;
         }
@@ -77,7 +77,7 @@ impl ConnectionTable {
     }
 
     /// Returns true if `client` has not reached its share.
-    fn has_room(&self, key: &PoolKey, client: ClientPeer, settings: &Settings) -> bool {
+    fn has_room(&self, key: &PoolKey, client: ClientPeer, settings: &UpstreamSettings) -> bool {
         let percent = settings.client_share;
         let in_all = || self.shares.has_room(client, settings.connections, percent);
         let Some(origin) = self.origins.get(key) else { return in_all() };
@@ -93,7 +93,7 @@ impl ConnectionTable {
     }
 
     /// Returns true if no client can have a connection to `key` now.
-    pub(super) fn has_none_for(&self, key: &PoolKey, settings: &Settings) -> bool {
+    pub(super) fn has_none_for(&self, key: &PoolKey, settings: &UpstreamSettings) -> bool {
         let origin = self.origins.get(key);
         let has_idle = origin.is_some_and(|it| it.shared.is_some() || !it.idle.is_empty());
         let is_full = origin.is_some_and(|it| it.open >= settings.connections_per_origin);
@@ -102,7 +102,7 @@ impl ConnectionTable {
     }
 
     /// Takes an existing connection.
-    fn reuse(&mut self, key: &PoolKey) -> Option<Connection> {
+    fn reuse(&mut self, key: &PoolKey) -> Option<ClientConnection> {
         let origin = self.origins.get_mut(key)?;
         if let Some(shared) = &mut origin.shared {
             if shared.connection.is_reusable() {
@@ -122,7 +122,7 @@ impl ConnectionTable {
     }
 
     /// Reserves the right to open a connection, if there is room.
-    fn reserve(&mut self, key: &PoolKey, settings: &Settings) -> bool {
+    fn reserve(&mut self, key: &PoolKey, settings: &UpstreamSettings) -> bool {
         let may_share = settings.may_share(key.0.scheme);
         if let Some(origin) = self.origins.get(key)
             && (origin.open >= settings.connections_per_origin || (may_share && origin.opening))
@@ -157,7 +157,7 @@ impl ConnectionTable {
         &mut self,
         key: &PoolKey,
         client: ClientPeer,
-        connection: &Connection,
+        connection: &ClientConnection,
     ) -> bool {
         let Some(origin) = self.origins.get_mut(key) else { return false };
         origin.opening = false;
@@ -173,7 +173,7 @@ impl ConnectionTable {
         &mut self,
         key: &PoolKey,
         client: ClientPeer,
-        kept: Option<Connection>,
+        kept: Option<ClientConnection>,
     ) {
         self.shares.give_back(client);
         if let Some(origin) = self.origins.get_mut(key) {

@@ -11,8 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_stack::Failure;
-use http_stack::client::{Connection, Incoming, OpenError};
+use http_stack::RequestError;
+use http_stack::client::{ClientConnection, Incoming, OpenError};
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::server::{Body, BodyError, RequestBody};
 use http_stack::wheel::{Timer, Wheel};
@@ -20,10 +20,10 @@ use thiserror::Error;
 use tls::PublicClient;
 use units::Time;
 
-use super::Settings;
+use super::UpstreamSettings;
 use super::body::OriginTunnel;
 use super::body::ResponseBody;
-use super::connect::{Destination, ReachPolicy};
+use super::connect::{OriginAddress, ReachPolicy};
 use super::fairness::ClientPeer;
 use super::pool::{ConnectionPool, PoolCount};
 use crate::access::DestinationError;
@@ -32,7 +32,7 @@ use crate::target::Scheme;
 /// Client for all origins. One per core; clones share its connections.
 #[derive(Clone)]
 pub struct Upstream {
-    settings: Rc<Settings>,
+    settings: Rc<UpstreamSettings>,
     pool: Rc<ConnectionPool>,
     tls: PublicClient,
     wheel: Wheel,
@@ -41,7 +41,7 @@ pub struct Upstream {
 /// A request to fetch.
 pub struct FetchOrder<'a> {
     /// Its destination.
-    pub destination: Destination,
+    pub destination: OriginAddress,
     /// The authority behind it.
     pub reach: ReachPolicy<'a>,
     /// The client.
@@ -72,7 +72,7 @@ pub struct Fetched {
 
 impl Upstream {
     /// A client without connections.
-    pub fn new(settings: Settings, tls: PublicClient, wheel: Wheel) -> Upstream {
+    pub fn new(settings: UpstreamSettings, tls: PublicClient, wheel: Wheel) -> Upstream {
         Upstream {
             pool: ConnectionPool::new(settings.clone()),
             settings: Rc::new(settings),
@@ -127,7 +127,7 @@ impl Upstream {
                     };
                     return Ok(Fetched { head, length, body, connected, address });
                 }
-                Err(FetchError::Failed(Failure::Unanswered(_)))
+                Err(FetchError::Failed(RequestError::Unanswered(_)))
                     if is_repeatable && address.is_none() => {}
                 Err(error) => return Err(error),
             }
@@ -136,10 +136,10 @@ impl Upstream {
 
     async fn open(
         &self,
-        destination: &Destination,
+        destination: &OriginAddress,
         reach: ReachPolicy<'_>,
         span: Duration,
-    ) -> Result<(Connection, SocketAddr), FetchError> {
+    ) -> Result<(ClientConnection, SocketAddr), FetchError> {
         let opening = super::connect::open(destination, reach, &self.settings, &self.tls);
         world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
     }
@@ -150,7 +150,7 @@ impl Upstream {
     /// See [`FetchError`].
     pub async fn probe(
         &self,
-        destination: &Destination,
+        destination: &OriginAddress,
         request: &Request<()>,
         span: Duration,
     ) -> Result<StatusCode, FetchError> {
@@ -180,7 +180,7 @@ impl Upstream {
     /// See [`FetchError`].
     pub async fn tunnel(
         &self,
-        destination: &Destination,
+        destination: &OriginAddress,
         reach: ReachPolicy<'_>,
     ) -> Result<(OriginTunnel, SocketAddr), FetchError> {
         let connecting = super::connect::reach(destination, reach, self.settings.parent.as_ref());
@@ -193,7 +193,7 @@ impl Upstream {
     /// interim response.
     async fn exchange(
         &self,
-        connection: Connection,
+        connection: ClientConnection,
         request: &Request<()>,
         body: Option<RequestBody>,
         inform: &mut dyn FnMut(Response<()>),
@@ -269,7 +269,7 @@ pub enum FetchError {
     FirstByteTimeout,
     /// The exchange failed.
     #[error("{0}")]
-    Failed(#[from] Failure),
+    Failed(#[from] RequestError),
 }
 
 impl FetchError {
@@ -290,7 +290,7 @@ impl FetchError {
 
     /// Returns true if the connection ended before the response.
     pub fn is_broken_off(&self) -> bool {
-        matches!(self, FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)))
+        matches!(self, FetchError::Failed(RequestError::Unanswered(_) | RequestError::Broken(_)))
     }
 
     /// The status for the client: 502 if the origin failed, 504 if it took too long, 503 if this proxy has no room (RFC
@@ -320,7 +320,7 @@ impl FetchError {
             FetchError::ConnectTimeout => "connection_timeout",
             FetchError::Crowded | FetchError::QueueTimeout => "connection_limit_reached",
             FetchError::FirstByteTimeout => "http_response_timeout",
-            FetchError::Failed(Failure::Unanswered(_) | Failure::Broken(_)) => {
+            FetchError::Failed(RequestError::Unanswered(_) | RequestError::Broken(_)) => {
                 "connection_terminated"
             }
             FetchError::Failed(_) => "http_protocol_error",

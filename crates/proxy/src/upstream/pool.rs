@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use http_stack::client::Connection;
+use http_stack::client::ClientConnection;
 use tls::Protocol;
 use tokio::sync::oneshot;
 
-use super::Settings;
+use super::UpstreamSettings;
 use super::body::ResponseTransfers;
-use super::connect::Destination;
+use super::connect::OriginAddress;
 use super::connections::ConnectionTable;
 use super::fairness::ClientPeer;
 use super::fairness::FairQueue;
@@ -24,14 +24,14 @@ use super::fetch::FetchError;
 use crate::target::Scheme;
 
 /// Identity of connections: the origin, and true if the operator chose it.
-pub(super) type PoolKey = (Destination, bool);
+pub(super) type PoolKey = (OriginAddress, bool);
 
 /// Interval at which a waiter checks for clients that do not read.
 const REVOKE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// All connections of a core, within its share of the limits.
 pub(super) struct ConnectionPool {
-    settings: Settings,
+    settings: UpstreamSettings,
     state: RefCell<PoolState>,
     transfers: Rc<ResponseTransfers>,
     /// Itself, for its leases.
@@ -56,11 +56,11 @@ pub(super) struct ConnectionLease {
     key: PoolKey,
     client: ClientPeer,
     /// The connection, if there is one already.
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<ClientConnection>,
     /// True if the connection is held by the client, and ends with this lease.
     counts: bool,
     /// The connection, once it is idle again.
-    kept: Option<Connection>,
+    kept: Option<ClientConnection>,
 }
 
 /// Numbers of connections and waiters.
@@ -75,7 +75,7 @@ pub struct PoolCount {
 }
 
 impl ConnectionPool {
-    pub(super) fn new(settings: Settings) -> Rc<ConnectionPool> {
+    pub(super) fn new(settings: UpstreamSettings) -> Rc<ConnectionPool> {
         let (state, transfers) = (RefCell::default(), Rc::default());
         Rc::new_cyclic(|this| ConnectionPool {
             settings,
@@ -211,7 +211,7 @@ impl ConnectionPool {
     }
 }
 
-impl Settings {
+impl UpstreamSettings {
     /// Returns true if requests may share a connection to an origin of this scheme.
     pub(super) fn may_share(&self, scheme: Scheme) -> bool {
         self.protocol == Protocol::H2 && scheme == Scheme::Https
@@ -268,7 +268,7 @@ impl ConnectionLease {
     }
 
     /// Records that the connection was opened. If it can be shared, other requests get it, too.
-    pub(super) fn opened(&mut self, connection: &Connection) {
+    pub(super) fn opened(&mut self, connection: &ClientConnection) {
         let is_shared = {
             let connections = &mut self.pool.state.borrow_mut().connections;
             connections.opened(&self.key, self.client, connection)
@@ -281,7 +281,7 @@ impl ConnectionLease {
     }
 
     /// Returns the connection to the pool: it is idle again.
-    pub(super) fn give_back(mut self, connection: Connection) {
+    pub(super) fn give_back(mut self, connection: ClientConnection) {
         self.kept = Some(connection).filter(|_| self.counts);
         self.pool.sweep();
     }

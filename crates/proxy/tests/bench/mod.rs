@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use farlink_proxy::access::Destinations;
-use farlink_proxy::caching::{self, Store};
-use farlink_proxy::config::{File, Settings, resolve};
-use farlink_proxy::forward::{Entrance, Proxy, ProxyParts};
+use farlink_proxy::caching::{self, CacheStore};
+use farlink_proxy::config::{File, ProxyConfig, resolve};
+use farlink_proxy::forward::{Proxy, ProxyHandler, ProxyParts};
 use farlink_proxy::origin;
 use farlink_proxy::target::Scheme;
-use farlink_proxy::upstream::Destination;
+use farlink_proxy::upstream::OriginAddress;
 use http::{HeaderName, Request};
 use http_stack::Body;
 use http_stack::client::{self, Opening, Protocol};
@@ -25,7 +25,7 @@ use tls::{Authorities, PublicClient, Security};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::BitsPerSec;
 use world::TcpStream;
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PROXY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -57,7 +57,7 @@ type Heads = Rc<RefCell<Vec<String>>>;
 
 /// A proxy under test.
 pub struct Bench {
-    pub settings: Settings,
+    pub settings: ProxyConfig,
     script: Script,
 }
 
@@ -80,23 +80,24 @@ impl Bench {
 
     /// The same with a cache of objects up to 64 KiB.
     pub fn with_cache(mut self) -> Bench {
-        let limits = cache::Limits { bytes: 1 << 20, entry_bytes: 1 << 16 };
+        let limits = cache::MemoryLimits { bytes: 1 << 20, entry_bytes: 1 << 16 };
         let targets = vec![HeaderName::from_static("cdn-cache-control")];
-        let policy = cache::Policy { targets, ..cache::Policy::default() };
-        self.settings.cache = Some(caching::Settings { limits, policy });
+        let policy = cache::StoragePolicy { targets, ..cache::StoragePolicy::default() };
+        self.settings.cache = Some(caching::CacheSettings { limits, policy });
         self
     }
 
     /// The same, with the origin as its parent.
     pub fn with_parent(mut self) -> Bench {
-        let parent = Destination { scheme: Scheme::Http, host: "origin.test".to_owned(), port: 80 };
+        let parent =
+            OriginAddress { scheme: Scheme::Http, host: "origin.test".to_owned(), port: 80 };
         self.settings.upstream.parent = Some(parent);
         self
     }
 
     /// The result of `client`, and the heads that the origin received.
     pub fn run<T: 'static>(self, client: impl Future<Output = T> + 'static) -> (T, Vec<String>) {
-        let mut plan = Plan::new(chance::Source::new(1, 0));
+        let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
         let tcp = Arc::new(tcp::Config::default());
         let nodes =
             [CLIENT, PROXY, ORIGIN].map(|address| plan.node(IpAddr::V4(address), Arc::clone(&tcp)));
@@ -119,16 +120,16 @@ impl Bench {
     }
 }
 
-async fn serve_proxy(settings: Settings) {
+async fn serve_proxy(settings: ProxyConfig) {
     let start = Duration::from_secs(1_767_225_600);
     let tls = PublicClient::new(&Authorities::fixed(), start).expect("a client");
-    let store = settings.cache.clone().map(|cached| Store::new(cached, (1, 2), start));
+    let store = settings.cache.clone().map(|cached| CacheStore::new(cached, (1, 2), start));
     let (wheel, inside) = (Wheel::new(), Acceptor::new(Security::None));
     let parts = ProxyParts { tls, store, wheel, inside, journal: Rc::new(()), start };
     let proxy = Proxy::new(Arc::new(settings), parts);
     let address = SocketAddr::new(PROXY.into(), 80);
     let listener = world::TcpListener::bind(address).expect("a port");
-    let entrance = Rc::new(Entrance::new(&proxy, Scheme::Http, address));
+    let entrance = Rc::new(ProxyHandler::new(&proxy, Scheme::Http, address));
     origin::serve(listener, Acceptor::new(Security::None), entrance).await.expect("it serves");
 }
 

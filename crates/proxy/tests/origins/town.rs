@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use farlink_proxy::caching::Store;
+use farlink_proxy::caching::CacheStore;
 use farlink_proxy::config::{self, File};
-use farlink_proxy::forward::{Entrance, Proxy, ProxyParts};
+use farlink_proxy::forward::{Proxy, ProxyHandler, ProxyParts};
 use farlink_proxy::origin;
 use farlink_proxy::target::Scheme;
 use http_stack::h1::server::{Core, Settings};
@@ -19,7 +19,7 @@ use tls::{Authorities, PublicClient, Security};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::BitsPerSec;
 use world::TcpStream;
-use world::sim::Plan;
+use world::sim::SimPlan;
 
 const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)), 80);
 /// The date at which the world's clock begins.
@@ -190,15 +190,15 @@ pub fn run<T: 'static>(
     first: impl Future<Output = T> + 'static,
     other: impl Future<Output = ()> + 'static,
 ) -> T {
-    let mut plan = Plan::new(chance::Source::new(1, 0));
+    let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
     let tcp = Arc::new(tcp::Config::default());
-    let node = |plan: &mut Plan, last: u8| {
+    let node = |plan: &mut SimPlan, last: u8| {
         plan.node(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), Arc::clone(&tcp))
     };
     let proxy = node(&mut plan, 9);
     let clients = [1, 2].map(|last| node(&mut plan, last));
     let near = Duration::from_millis(1);
-    let join = |plan: &mut Plan, a, b, delay: Duration, name: &str| {
+    let join = |plan: &mut SimPlan, a, b, delay: Duration, name: &str| {
         for (from, to, way) in [(a, b, "up"), (b, a, "down")] {
             let config =
                 LinkConfig::new(BitsPerSec::mbit(1_000), delay, QueueLimit::Packets(10_000));
@@ -225,7 +225,7 @@ async fn serve(config: String) {
     let file: File = toml::from_str(&config).expect("a configuration");
     let settings = config::resolve(file, "farlink-test").expect("settings");
     let tls = PublicClient::new(&Authorities::fixed(), START).expect("a client");
-    let store = settings.cache.clone().map(|cached| Store::new(cached, (1, 2), START));
+    let store = settings.cache.clone().map(|cached| CacheStore::new(cached, (1, 2), START));
     let (wheel, inside) = (Wheel::new(), Acceptor::new(Security::None));
     let h1 = Settings { half_closed_clients: false, ..Settings::default() };
     let h1 = Rc::new(Core::new(h1, wheel.clone()));
@@ -234,7 +234,7 @@ async fn serve(config: String) {
     let going = Rc::new(());
     proxy.check_servers(&going);
     let listener = world::TcpListener::bind(PROXY).expect("a port");
-    let entrance = Rc::new(Entrance::new(&proxy, Scheme::Http, PROXY));
+    let entrance = Rc::new(ProxyHandler::new(&proxy, Scheme::Http, PROXY));
     let acceptor = Acceptor { h1, ..Acceptor::new(Security::None) };
     origin::serve(listener, acceptor, entrance).await.expect("it serves");
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use chance::Stream;
+use chance::RandomStream;
 use quinn::crypto::HandshakeTokenKey;
 use quinn::{ConnectionId, ConnectionIdGenerator, EndpointConfig, TimeSource};
 use ring::hmac;
@@ -23,7 +23,7 @@ const ID_BYTES: usize = 8;
 const INITIAL_ID_BYTES: usize = 20;
 
 /// An endpoint's source of randomness.
-pub(super) struct EndpointRandomness(Option<Stream>);
+pub(super) struct EndpointRandomness(Option<RandomStream>);
 
 impl EndpointRandomness {
     /// The source of the endpoint at `address`.
@@ -38,8 +38,8 @@ impl EndpointRandomness {
     }
 
     /// A stream for one purpose of one connection.
-    fn stream(&mut self, purpose: &str) -> Stream {
-        let salt = self.0.as_mut().map_or(0, Stream::next_u64);
+    fn stream(&mut self, purpose: &str) -> RandomStream {
+        let salt = self.0.as_mut().map_or(0, RandomStream::next_u64);
         world::stream(&format!("quic/{purpose}/{salt:016x}"))
     }
 
@@ -68,7 +68,7 @@ impl EndpointRandomness {
 
 /// Generator of connection ids.
 #[derive(Clone)]
-struct RandomIds(Stream);
+struct RandomIds(RandomStream);
 
 impl ConnectionIdGenerator for RandomIds {
     fn generate_cid(&mut self) -> ConnectionId {

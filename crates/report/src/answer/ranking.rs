@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use record::{Outcome, VisitRecord};
-use statistics::{Comparison, NoInterval, Pair, Sample, Verdict, compare};
+use record::{VisitOutcome, VisitRecord};
+use statistics::{Comparison, ComparisonVerdict, NoInterval, Pair, Sample, compare};
 
-use super::{Arm, LoadKey, SMALL};
+use super::{LoadKey, RankedInput, SMALL};
 
 /// Arms by rank, best first.
 #[derive(Clone, Debug, Default)]
@@ -108,12 +108,16 @@ impl Gap {
             Err(_) => true,
         };
         match (comparison.verdict, comparison.interval) {
-            (Verdict::Same, _) => Gap::None,
+            (ComparisonVerdict::Same, _) => Gap::None,
             (_, Err(NoInterval::TooFew { .. })) => Gap::Untested,
-            (Verdict::First | Verdict::Second, _) if comparison.advantage < SMALL => Gap::Small,
-            (Verdict::First | Verdict::Second, _) => Gap::Clear,
-            (Verdict::Unclear, _) if is_small => Gap::Small,
-            (Verdict::Unclear, _) => Gap::Unclear,
+            (ComparisonVerdict::First | ComparisonVerdict::Second, _)
+                if comparison.advantage < SMALL =>
+            {
+                Gap::Small
+            }
+            (ComparisonVerdict::First | ComparisonVerdict::Second, _) => Gap::Clear,
+            (ComparisonVerdict::Unclear, _) if is_small => Gap::Small,
+            (ComparisonVerdict::Unclear, _) => Gap::Unclear,
         }
     }
 }
@@ -179,8 +183,8 @@ impl Shortfall {
             Some((object.url.clone(), object.error.clone()?))
         };
         match &visit.outcome {
-            Outcome::Failed { reason } => self.failed(reason),
-            Outcome::Loaded { .. } => self.loaded(failed().count() as u64, example),
+            VisitOutcome::Failed { reason } => self.failed(reason),
+            VisitOutcome::Loaded { .. } => self.loaded(failed().count() as u64, example),
         }
     }
 
@@ -223,7 +227,7 @@ impl Shortfall {
 
 impl Incomplete {
     /// The arm with its reason, if it is not ranked.
-    pub(super) fn of(arm: &Arm) -> Option<Incomplete> {
+    pub(super) fn of(arm: &RankedInput) -> Option<Incomplete> {
         (!arm.shortfall.is_nothing())
             .then(|| Incomplete { name: arm.name.clone(), why: arm.shortfall.sentence() })
     }

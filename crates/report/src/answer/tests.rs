@@ -4,11 +4,11 @@ use super::*;
 use statistics::FEWEST_FOR_MEDIAN;
 
 /// An arm whose loads take about this long, in milliseconds: to the load event, and to the first render.
-fn arm(name: &str, load_ms: f64, render_ms: f64) -> Arm {
+fn arm(name: &str, load_ms: f64, render_ms: f64) -> RankedInput {
     loads(name, load_ms, render_ms, 10)
 }
 
-fn loads(name: &str, load_ms: f64, render_ms: f64, count: u32) -> Arm {
+fn loads(name: &str, load_ms: f64, render_ms: f64, count: u32) -> RankedInput {
     // The same noise in every arm, as from a common seed.
     let noise = |repetition: u32| 1.0 + f64::from(repetition * 7 % 10) / 1000.0;
     let times = |repetition| Times {
@@ -17,10 +17,10 @@ fn loads(name: &str, load_ms: f64, render_ms: f64, count: u32) -> Arm {
         floor_ns: Some(load_ms * 5e5),
     };
     let loads = (0..count).map(|repetition| ((repetition, 0, 0), times(repetition))).collect();
-    Arm { name: name.to_owned(), loads, ..Arm::default() }
+    RankedInput { name: name.to_owned(), loads, ..RankedInput::default() }
 }
 
-fn told(arms: &[Arm]) -> String {
+fn told(arms: &[RankedInput]) -> String {
     Answer::of(arms, 1).sentences().join("\n")
 }
 

@@ -109,15 +109,15 @@ pub fn level(state: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use record::{Event, Outcome, RadioStateRecord};
+    use record::{RadioStateRecord, TcpEvent, VisitOutcome};
 
     use super::*;
 
     const S: u64 = 1_000_000_000;
 
-    fn change(at_s: u64, detail: &str) -> Event {
+    fn change(at_s: u64, detail: &str) -> TcpEvent {
         let (object, connection) = (None, None);
-        Event {
+        TcpEvent {
             at_ns: at_s * S,
             kind: EventKind::Radio,
             object,
@@ -131,14 +131,14 @@ mod tests {
         RadioStateRecord { state: state.to_owned(), span_ns: seconds * S, energy_uj }
     }
 
-    fn visit(events: Vec<Event>, states: Vec<RadioStateRecord>) -> VisitRecord {
+    fn visit(events: Vec<TcpEvent>, states: Vec<RadioStateRecord>) -> VisitRecord {
         let energy_uj = states.iter().map(|state| state.energy_uj).sum();
         VisitRecord {
             index: 0,
             page: None,
             view: "cold".to_owned(),
             started_at_ns: 100 * S,
-            outcome: Outcome::Failed { reason: "a test".to_owned() },
+            outcome: VisitOutcome::Failed { reason: "a test".to_owned() },
             ttfb_ns: None,
             objects: Vec::new(),
             connections: Vec::new(),

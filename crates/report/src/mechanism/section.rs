@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use record::{ConnectionRecord, EventKind, RadioRecord, SentAgain, VisitRecord};
+use record::{ConnectionRecord, EventKind, RadioRecord, RetransmitDetail, VisitRecord};
 use serde::Serialize;
-use tcp::Cause;
+use tcp::RetransmitCause;
 
 use super::{DrawnConnection, Mechanism, since_start};
 use crate::escape::html;
@@ -102,12 +102,12 @@ fn left_out(record: &VisitRecord, mechanism: &Mechanism) -> Option<String> {
 }
 
 /// Causes of retransmissions, with their column headings.
-const CAUSES: [(Cause, &str); 5] = [
-    (Cause::Timeout, "timeout"),
-    (Cause::FastRetransmit, "fast re-<br>transmit"),
-    (Cause::TailLossProbe, "tail loss<br>probe"),
-    (Cause::Handshake, "hand-<br>shake"),
-    (Cause::Unknown, "cause<br>unknown"),
+const CAUSES: [(RetransmitCause, &str); 5] = [
+    (RetransmitCause::Timeout, "timeout"),
+    (RetransmitCause::FastRetransmit, "fast re-<br>transmit"),
+    (RetransmitCause::TailLossProbe, "tail loss<br>probe"),
+    (RetransmitCause::Handshake, "hand-<br>shake"),
+    (RetransmitCause::Unknown, "cause<br>unknown"),
 ];
 
 /// Table of all connections with their retransmissions.
@@ -126,7 +126,8 @@ fn row(index: usize, connection: &ConnectionRecord, mechanism: &Mechanism) -> St
     let DrawnConnection { name, host, carried, .. } = DrawnConnection::of(index, connection);
     let drawn = if mechanism.drawn.iter().any(|of| of.connection == index) { "yes" } else { "no" };
     let its = mechanism.resent.iter().filter(|one| one.connection == Some(index as u32));
-    let by = |cause: Cause| its.clone().filter(|one| one.cause == cause.name()).count() as u64;
+    let by =
+        |cause: RetransmitCause| its.clone().filter(|one| one.cause == cause.name()).count() as u64;
     let mut row = format!(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{drawn}</td>",
         html(&name),
@@ -161,12 +162,15 @@ pub fn of(record: &VisitRecord) -> Vec<Resent> {
     let events = record.events.iter().filter(|event| event.kind == EventKind::Retransmit);
     let resent = events.map(|event| {
         // Events that an older version may have written differently are retransmissions all the same.
-        let told = SentAgain::read(&event.detail);
+        let told = RetransmitDetail::read(&event.detail);
         Resent {
             at_ms: since_start(record, event.at_ns),
             connection: event.connection,
             sender: told.map_or("unknown", |told| told.sender).to_owned(),
-            cause: told.and_then(|told| named(told.cause)).unwrap_or(Cause::Unknown).name(),
+            cause: told
+                .and_then(|told| named(told.cause))
+                .unwrap_or(RetransmitCause::Unknown)
+                .name(),
             needless: told.map(|told| told.needless).filter(|_| record.emulation.is_none()),
         }
     });
@@ -174,8 +178,8 @@ pub fn of(record: &VisitRecord) -> Vec<Resent> {
 }
 
 /// The cause with this description.
-fn named(words: &str) -> Option<Cause> {
-    use Cause::{FastRetransmit, Handshake, TailLossProbe, Timeout};
+fn named(words: &str) -> Option<RetransmitCause> {
+    use RetransmitCause::{FastRetransmit, Handshake, TailLossProbe, Timeout};
     [FastRetransmit, Timeout, TailLossProbe, Handshake]
         .into_iter()
         .find(|cause| cause.to_string() == words)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use record::{ConnectionRecord, VisitRecord};
 use serde::Serialize;
-use tcp::{Sample, Trigger};
+use tcp::{SenderSample, Trigger};
 use testbed::tour::ObservedVisit;
 use units::Time;
 use world::report::Endpoint;
@@ -21,7 +21,7 @@ const KEPT_A_BIN: usize = 8;
 
 /// State of a connection from an instant on, until the next row of the same connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct WindowState {
     /// Beginning, in milliseconds since navigation start.
     pub at_ms: f64,
     /// Index of the connection.
@@ -38,12 +38,12 @@ pub struct Row {
     pub rto_ms: f64,
 }
 
-impl Row {
+impl WindowState {
     /// Row for a sample of the connection at `at_ms`.
-    pub fn of(sample: &Sample, at_ms: f64, connection: usize) -> Row {
+    pub fn of(sample: &SenderSample, at_ms: f64, connection: usize) -> WindowState {
         let stats = &sample.stats;
         let ms = |span: Duration| rounded(span.as_secs_f64() * 1e3);
-        Row {
+        WindowState {
             at_ms,
             connection,
             cwnd: stats.cwnd,
@@ -55,14 +55,14 @@ impl Row {
     }
 
     /// True if nothing but the time differs.
-    fn stands_as(&self, other: &Row) -> bool {
-        *self == Row { at_ms: self.at_ms, ..other.clone() }
+    fn stands_as(&self, other: &WindowState) -> bool {
+        *self == WindowState { at_ms: self.at_ms, ..other.clone() }
     }
 }
 
 /// Drops rows that repeat the previous state, and thins the rest to at most [`MOST_ROWS`] rows. No peak is
 /// lost: rows are sorted into bins of time, each of which keeps its extremes.
-pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
+pub fn thinned(mut rows: Vec<WindowState>) -> Vec<WindowState> {
     rows.dedup_by(|next, kept| next.stands_as(kept));
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return rows };
     if rows.len() <= MOST_ROWS {
@@ -70,7 +70,8 @@ pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
     }
     let (from, span) = (first.at_ms, last.at_ms - first.at_ms);
     let bins = MOST_ROWS / KEPT_A_BIN;
-    let bin = |row: &Row| (((row.at_ms - from) / span * bins as f64) as usize).min(bins - 1);
+    let bin =
+        |row: &WindowState| (((row.at_ms - from) / span * bins as f64) as usize).min(bins - 1);
     let mut kept = BTreeSet::new();
     let mut begin = 0;
     for of_bin in rows.chunk_by(|one, next| bin(one) == bin(next)) {
@@ -83,13 +84,13 @@ pub fn thinned(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// The indices of a bin's rows to keep; the bin must not be empty.
-fn extremes(rows: &[Row]) -> impl Iterator<Item = usize> + '_ {
-    let least = |key: fn(&Row) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
-    let most = |key: fn(&Row) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));
-    let cwnd = |row: &Row| u64::from(row.cwnd);
-    let in_flight = |row: &Row| u64::from(row.in_flight);
-    let ssthresh = |row: &Row| row.ssthresh.map_or(u64::MAX, u64::from);
-    let rto = |row: &Row| row.rto_ms as u64;
+fn extremes(rows: &[WindowState]) -> impl Iterator<Item = usize> + '_ {
+    let least = |key: fn(&WindowState) -> u64| (0..rows.len()).min_by_key(move |i| key(&rows[*i]));
+    let most = |key: fn(&WindowState) -> u64| (0..rows.len()).max_by_key(move |i| key(&rows[*i]));
+    let cwnd = |row: &WindowState| u64::from(row.cwnd);
+    let in_flight = |row: &WindowState| u64::from(row.in_flight);
+    let ssthresh = |row: &WindowState| row.ssthresh.map_or(u64::MAX, u64::from);
+    let rto = |row: &WindowState| row.rto_ms as u64;
     let found = [
         Some(0),
         Some(rows.len() - 1),
@@ -142,7 +143,7 @@ pub fn busiest(
     record: &VisitRecord,
     visit: &ObservedVisit<'_>,
     most: usize,
-) -> (Vec<DrawnConnection>, Vec<Row>) {
+) -> (Vec<DrawnConnection>, Vec<WindowState>) {
     let servers = servers(record, visit);
     let carried = |index: &usize| {
         let connection = &record.connections[*index];
@@ -190,15 +191,15 @@ fn servers<'a>(record: &VisitRecord, visit: &ObservedVisit<'a>) -> BTreeMap<usiz
 
 /// A connection's windows from navigation start to the visit's end. Samples of the kernel's tracepoint are left
 /// out: they show the state before a segment, and no timeouts.
-fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<Row> {
+fn rows(record: &VisitRecord, connection: usize, server: &Endpoint) -> Vec<WindowState> {
     let ends = record.events.last().map_or(Time::NEVER, |last| Time::from_nanos(last.at_ns));
     let during = server.series.iter().filter(|sample| {
         sample.trigger != Trigger::Probe
             && sample.at.as_nanos() >= record.started_at_ns
             && sample.at <= ends
     });
-    let row = |sample: &tcp::Sample| {
-        Row::of(sample, since_start(record, sample.at.as_nanos()), connection)
+    let row = |sample: &tcp::SenderSample| {
+        WindowState::of(sample, since_start(record, sample.at.as_nanos()), connection)
     };
     thinned(during.map(row).collect())
 }
@@ -209,9 +210,9 @@ mod tests {
 
     use super::*;
 
-    fn row(at_ms: f64, cwnd: u32, in_flight: u32) -> Row {
+    fn row(at_ms: f64, cwnd: u32, in_flight: u32) -> WindowState {
         let (ssthresh, srtt_ms) = (None, Some(50.0));
-        Row { at_ms, connection: 0, cwnd, ssthresh, in_flight, srtt_ms, rto_ms: 250.0 }
+        WindowState { at_ms, connection: 0, cwnd, ssthresh, in_flight, srtt_ms, rto_ms: 250.0 }
     }
 
     #[test]
@@ -225,15 +226,15 @@ mod tests {
     proptest! {
         #[test]
         fn no_peak_is_lost(values in prop::collection::vec((1..5000u32, 0..5000u32), 1..6000)) {
-            let rows: Vec<Row> =
+            let rows: Vec<WindowState> =
                 (0..).zip(&values).map(|(at, (cwnd, flight))| row(f64::from(at), *cwnd, *flight)).collect();
             let thin = thinned(rows.clone());
             prop_assert!(thin.len() <= MOST_ROWS);
             prop_assert!(thin.windows(2).all(|two| two[0].at_ms < two[1].at_ms));
             prop_assert!(thin.iter().all(|row| rows.contains(row)));
-            let highest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).max();
-            let lowest = |rows: &[Row], of: fn(&Row) -> u32| rows.iter().map(of).min();
-            for of in [|row: &Row| row.cwnd, |row: &Row| row.in_flight] {
+            let highest = |rows: &[WindowState], of: fn(&WindowState) -> u32| rows.iter().map(of).max();
+            let lowest = |rows: &[WindowState], of: fn(&WindowState) -> u32| rows.iter().map(of).min();
+            for of in [|row: &WindowState| row.cwnd, |row: &WindowState| row.in_flight] {
                 prop_assert_eq!(highest(&thin, of), highest(&rows, of));
                 prop_assert_eq!(lowest(&thin, of), lowest(&rows, of));
             }

@@ -8,12 +8,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use tls::PLAN_START;
 use units::Time;
-use wire::pcapng::{Interface, Way, Writer};
-use wire::{Encoder, Sighting as Seen};
-use world::sim::{Content, Crossing, Sighting};
+use wire::pcapng::{Interface, PacketDirection, Writer};
+use wire::{PacketEncoder, PacketIdentity as Seen};
+use world::sim::{CaptureContent, CapturedPacket, InterfaceDirection};
 
 use scenario::VERSION;
 use scenario::World;
@@ -59,17 +59,17 @@ fn write(visit: &ObservedVisit<'_>, side: Side) -> io::Result<Vec<u8>> {
 
 fn write_simulated(
     visit: &ObservedVisit<'_>,
-    sightings: &[Sighting],
+    sightings: &[CapturedPacket],
     interfaces: &BTreeMap<IpAddr, Interface>,
     writer: &mut Writer<Vec<u8>>,
 ) -> io::Result<()> {
-    let mut encoder = Encoder::new(Source::new(visit.seed(), 0));
+    let mut encoder = PacketEncoder::new(RandomSource::new(visit.seed(), 0));
     for seen in sightings.iter().take_while(|seen| seen.at < visit.ends()) {
         // Packets that are not written are encoded, too: they advance the numbering of connections.
         let bytes = encode(&mut encoder, seen);
         let (here, way) = match seen.crossing {
-            Crossing::Left => (seen.from.ip(), Way::Out),
-            Crossing::Reached => (seen.to.ip(), Way::In),
+            InterfaceDirection::Left => (seen.from.ip(), PacketDirection::Out),
+            InterfaceDirection::Reached => (seen.to.ip(), PacketDirection::In),
         };
         if let Some(interface) = interfaces.get(&here)
             && visit.includes(seen.at)
@@ -95,7 +95,7 @@ fn write_emulated(
     for frame in frames.iter().filter(of_side) {
         let at = Time::from_nanos(frame.at_ns);
         if visit.includes(at) {
-            let way = if frame.out { Way::Out } else { Way::In };
+            let way = if frame.out { PacketDirection::Out } else { PacketDirection::In };
             writer.packet(*here, date(at), way, &frame.bytes)?;
         }
     }
@@ -107,11 +107,11 @@ fn date(at: Time) -> Duration {
     PLAN_START + at.since(Time::ZERO)
 }
 
-fn encode(encoder: &mut Encoder, seen: &Sighting) -> Vec<u8> {
+fn encode(encoder: &mut PacketEncoder, seen: &CapturedPacket) -> Vec<u8> {
     let which = Seen { serial: seen.serial, from: seen.from, to: seen.to };
     match &seen.content {
-        Content::Tcp(segment) => encoder.tcp(which, segment),
-        Content::Udp(data) => encoder.udp(which, data),
+        CaptureContent::Tcp(segment) => encoder.tcp(which, segment),
+        CaptureContent::Udp(data) => encoder.udp(which, data),
     }
 }
 

@@ -2,9 +2,9 @@
 //! the sockets, and retransmissions in order of time.
 
 use serde::Serialize;
-use tcp::{Retransmit, Sample, Trigger};
+use tcp::{Retransmit, SenderSample, Trigger};
 use units::Time;
-use world::report::{Endpoint, Held};
+use world::report::{Endpoint, HeldBytes};
 
 use scenario::Scenario;
 use testbed::tour::ObservedVisit;
@@ -151,7 +151,7 @@ impl TcpEnd<'_> {
         }
     }
 
-    fn held<'a>(&self, held: &Held) -> TraceLine<'a> {
+    fn held<'a>(&self, held: &HeldBytes) -> TraceLine<'a> {
         TraceLine::Held {
             at_ns: held.at.as_nanos(),
             connection: self.connection,
@@ -162,7 +162,7 @@ impl TcpEnd<'_> {
         }
     }
 
-    fn sample<'a>(&self, sample: &Sample) -> TraceLine<'a> {
+    fn sample<'a>(&self, sample: &SenderSample) -> TraceLine<'a> {
         let stats = &sample.stats;
         let nanos = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         // `tcp_probe` does not report everything.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::{Refusal, Source};
+use super::{NameError, Source};
 
 /// Failed to read an experiment. The message shows the file, line and column with the line itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub enum Problem {
         /// The key.
         key: String,
         /// The reason.
-        refusal: Refusal,
+        refusal: NameError,
     },
     /// The same value twice on one axis.
     #[error("`{key}` holds the same value twice; its cells would be measured twice")]

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::tree::Scalar;
 use super::tree::{Leaf, Tree, leaves, take};
-use super::{Catalogue, ExperimentError, Problem, Refusal, Source};
+use super::{Catalogue, ExperimentError, NameError, Problem, Source};
 use crate::grid::{self, Axis, Grid, GridError, GridFault, MOST_CELLS};
 use crate::plan::{Order, Plan};
 use crate::settings::SETTINGS;
@@ -222,7 +222,7 @@ fn choice<T: FromStr<Err = ChoiceError>>(key: &str) -> impl Fn(&Scalar) -> Resul
     move |scalar| {
         let name = text(key)(scalar)?;
         name.parse().map_err(|error: ChoiceError| {
-            let refusal = Refusal { hint: error.hint(), message: error.to_string() };
+            let refusal = NameError { hint: error.hint(), message: error.to_string() };
             Problem::Refused { key: key.to_owned(), refusal }
         })
     }

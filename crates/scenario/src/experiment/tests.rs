@@ -9,10 +9,10 @@ use crate::{NetworkSpec, PageRef, Protocol, Tls, View, nearest};
 /// Knows three names and nothing else.
 struct Names;
 
-fn known(what: &str, name: &str, names: &[&str]) -> Result<(), Refusal> {
+fn known(what: &str, name: &str, names: &[&str]) -> Result<(), NameError> {
     match names.contains(&name) {
         true => Ok(()),
-        false => Err(Refusal {
+        false => Err(NameError {
             message: format!("unknown {what} `{name}`"),
             hint: nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`?")),
         }),
@@ -20,7 +20,7 @@ fn known(what: &str, name: &str, names: &[&str]) -> Result<(), Refusal> {
 }
 
 impl Catalogue for Names {
-    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
+    fn page(&self, spec: &str) -> Result<PageRef, NameError> {
         let page = PageRef::named(spec);
         match spec.ends_with(".har") {
             true => Ok(PageRef { digest: Some("digest".to_owned()), ..page }),
@@ -28,7 +28,7 @@ impl Catalogue for Names {
         }
     }
 
-    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, NameError> {
         match network.base.as_deref() {
             Some(base) if base.ends_with(".toml") => Ok(Some(format!("digest of {base}"))),
             Some(base) => known("profile", base, &["3g", "cable"]).map(|()| None),
@@ -36,19 +36,19 @@ impl Catalogue for Names {
         }
     }
 
-    fn device(&self, name: &str) -> Result<Option<String>, Refusal> {
+    fn device(&self, name: &str) -> Result<Option<String>, NameError> {
         known("device", name, &["zero", "desktop"]).map(|()| None)
     }
 
-    fn browser(&self, name: &str) -> Result<(), Refusal> {
+    fn browser(&self, name: &str) -> Result<(), NameError> {
         known("browser", name, &["chrome"])
     }
 
-    fn pac(&self, _: &str) -> Result<Option<String>, Refusal> {
+    fn pac(&self, _: &str) -> Result<Option<String>, NameError> {
         Ok(Some("digest".to_owned()))
     }
 
-    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal> {
+    fn priorities(&self, name: &str) -> Result<Option<String>, NameError> {
         known("mapping", name, &["chrome", "equal"]).map(|()| None)
     }
 }

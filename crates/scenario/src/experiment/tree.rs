@@ -16,7 +16,7 @@ pub enum Node {
     /// Further keys.
     Table(Tree),
     /// One value or several.
-    Axis(Axis),
+    Axis(OneOrMany),
 }
 
 /// A key with its path and its values.
@@ -48,8 +48,8 @@ fn collect(prefix: &str, tree: &Tree, all: &mut Vec<Leaf>) {
                 collect(&format!("{name}."), inner, all);
                 continue;
             }
-            Node::Axis(Axis::One(scalar)) => vec![Spanned::new(span.clone(), scalar.clone())],
-            Node::Axis(Axis::Many(values)) => values.clone(),
+            Node::Axis(OneOrMany::One(scalar)) => vec![Spanned::new(span.clone(), scalar.clone())],
+            Node::Axis(OneOrMany::Many(values)) => values.clone(),
         };
         all.push(Leaf { key: name, key_span: key.span(), values, span });
     }
@@ -57,11 +57,11 @@ fn collect(prefix: &str, tree: &Tree, all: &mut Vec<Leaf>) {
 
 /// Takes a key that holds one value out of `tree`.
 pub fn take(tree: &mut Tree, key: &str) -> Option<Spanned<Scalar>> {
-    let single = matches!(tree.get(key)?.get_ref(), Node::Axis(Axis::One(_)));
+    let single = matches!(tree.get(key)?.get_ref(), Node::Axis(OneOrMany::One(_)));
     let node = single.then(|| tree.remove(key)).flatten()?;
     let span = node.span();
     match node.into_inner() {
-        Node::Axis(Axis::One(scalar)) => Some(Spanned::new(span, scalar)),
+        Node::Axis(OneOrMany::One(scalar)) => Some(Spanned::new(span, scalar)),
         _ => None,
     }
 }
@@ -82,19 +82,19 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Axis(Axis::One(Scalar::Text(text.to_owned()))))
+        Ok(Node::Axis(OneOrMany::One(Scalar::Text(text.to_owned()))))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Node, E> {
-        Ok(Node::Axis(Axis::One(Scalar::Integer(number))))
+        Ok(Node::Axis(OneOrMany::One(Scalar::Integer(number))))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Node, E> {
-        Ok(Node::Axis(Axis::One(Scalar::Float(number))))
+        Ok(Node::Axis(OneOrMany::One(Scalar::Float(number))))
     }
 
     fn visit_bool<E: Error>(self, truth: bool) -> Result<Node, E> {
-        Ok(Node::Axis(Axis::One(Scalar::Bool(truth))))
+        Ok(Node::Axis(OneOrMany::One(Scalar::Bool(truth))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
         while let Some(value) = list.next_element()? {
             values.push(value);
         }
-        Ok(Node::Axis(Axis::Many(values)))
+        Ok(Node::Axis(OneOrMany::Many(values)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
@@ -131,7 +131,7 @@ pub enum Scalar {
 
 /// One value or several.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Axis {
+pub enum OneOrMany {
     /// The key is fixed.
     One(Scalar),
     /// The key is an axis of the grid.

@@ -4,7 +4,7 @@ use super::super::{Program, Protocol, Scenario, Tls, World};
 use super::{PepSettings, ProxyPlace, ProxySettings, Route, RouteKind, Stretch, Via};
 
 /// A forbidden combination, and the reason.
-type Rule = (bool, &'static str);
+type RouteRule = (bool, &'static str);
 
 impl Route {
     /// A setting that does not apply to the kind of route.
@@ -83,7 +83,7 @@ impl Route {
         }
     }
 
-    fn proxy_rules(&self, scenario: &Scenario) -> [Rule; 8] {
+    fn proxy_rules(&self, scenario: &Scenario) -> [RouteRule; 8] {
         let stack = &scenario.stack;
         let (is_tunnel, workers) = (self.settings.via == Via::Connect, self.settings.workers);
         [
@@ -124,7 +124,7 @@ impl Route {
     }
 }
 
-fn socks_rules(scenario: &Scenario) -> [Rule; 2] {
+fn socks_rules(scenario: &Scenario) -> [RouteRule; 2] {
     [
         (
             scenario.stack.protocol.is_quic(),
@@ -137,7 +137,7 @@ fn socks_rules(scenario: &Scenario) -> [Rule; 2] {
     ]
 }
 
-fn pep_rules(scenario: &Scenario) -> [Rule; 6] {
+fn pep_rules(scenario: &Scenario) -> [RouteRule; 6] {
     let pep = &scenario.route.pep;
     let leg = pep.leg_tcp(scenario.transport.server.config()).congestion;
     [
@@ -169,6 +169,6 @@ fn pep_rules(scenario: &Scenario) -> [Rule; 6] {
 }
 
 /// The first rule that holds.
-fn first(rules: &[Rule]) -> Option<&'static str> {
+fn first(rules: &[RouteRule]) -> Option<&'static str> {
     rules.iter().find(|(holds, _)| *holds).map(|(_, why)| *why)
 }

@@ -427,7 +427,7 @@ pub(super) const ROWS: &[Setting] = &[
         |text, _| {
             let traffic = text.parse().map_err(|error: crate::TrafficError| {
                 let hint = error.hint();
-                crate::experiment::Refusal { message: error.to_string(), hint }
+                crate::experiment::NameError { message: error.to_string(), hint }
             })?;
             put(traffic, |s, v| s.traffic = v)
         },

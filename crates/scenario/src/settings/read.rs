@@ -5,19 +5,19 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use super::Change;
-use crate::experiment::Refusal;
+use crate::experiment::NameError;
 use crate::{ChoiceError, NetworkSpec, Program, Scenario};
 
 /// A refusal without a hint.
-pub(super) fn refused(message: impl Display) -> Refusal {
-    Refusal { message: message.to_string(), hint: None }
+pub(super) fn refused(message: impl Display) -> NameError {
+    NameError { message: message.to_string(), hint: None }
 }
 
 /// Parses text by its type; `set` stores the value.
 pub(super) fn parsed<T: FromStr<Err: Display> + Clone + 'static>(
     text: &str,
     set: fn(&mut Scenario, T),
-) -> Result<Change, Refusal> {
+) -> Result<Change, NameError> {
     put(text.parse::<T>().map_err(refused)?, set)
 }
 
@@ -25,10 +25,11 @@ pub(super) fn parsed<T: FromStr<Err: Display> + Clone + 'static>(
 pub(super) fn named<T: FromStr<Err = ChoiceError> + Clone + 'static>(
     text: &str,
     set: fn(&mut Scenario, T),
-) -> Result<Change, Refusal> {
-    let value: T = text
-        .parse()
-        .map_err(|error: ChoiceError| Refusal { hint: error.hint(), message: error.to_string() })?;
+) -> Result<Change, NameError> {
+    let value: T = text.parse().map_err(|error: ChoiceError| NameError {
+        hint: error.hint(),
+        message: error.to_string(),
+    })?;
     put(value, set)
 }
 
@@ -36,12 +37,12 @@ pub(super) fn named<T: FromStr<Err = ChoiceError> + Clone + 'static>(
 pub(super) fn put<T: Clone + 'static>(
     value: T,
     set: fn(&mut Scenario, T),
-) -> Result<Change, Refusal> {
+) -> Result<Change, NameError> {
     Ok(Box::new(move |scenario| set(scenario, value.clone())))
 }
 
 /// Parses a knob of TCP for both ends.
-pub(super) fn tcp_knob(knob: &'static str, value: &str) -> Result<Change, Refusal> {
+pub(super) fn tcp_knob(knob: &'static str, value: &str) -> Result<Change, NameError> {
     crate::Transport::default().set(knob, value).map_err(refused)?;
     let value = value.to_owned();
     Ok(Box::new(move |scenario| {
@@ -50,13 +51,13 @@ pub(super) fn tcp_knob(knob: &'static str, value: &str) -> Result<Change, Refusa
 }
 
 /// A span of time in nanoseconds.
-pub(super) fn nanoseconds(text: &str) -> Result<u64, Refusal> {
+pub(super) fn nanoseconds(text: &str) -> Result<u64, NameError> {
     let span = units::parse::duration(text).map_err(refused)?;
     Ok(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// `4`, `2.5` or `4x`.
-pub(super) fn multiplier(text: &str) -> Result<f64, Refusal> {
+pub(super) fn multiplier(text: &str) -> Result<f64, NameError> {
     let number = text.trim_end_matches(['x', 'X']).parse::<f64>().ok();
     number.filter(|n| (0.001..=1e6).contains(n)).ok_or_else(|| {
         refused(format!("`{text}` is not how many times slower: write 4, 0.5 or 4x"))
@@ -70,19 +71,19 @@ pub(super) fn hosts(text: &str) -> Vec<String> {
 }
 
 /// One property of a network.
-pub(crate) fn property(key: &str, text: &str) -> Result<Change, Refusal> {
+pub(crate) fn property(key: &str, text: &str) -> Result<Change, NameError> {
     let read = NetworkSpec::property(key, text).map_err(|error| match error {
-        net::SpecError::BadValue { reason, .. } => refused(reason),
+        net::NetworkSpecError::BadValue { reason, .. } => refused(reason),
         other => refused(other),
     })?;
     Ok(Box::new(move |scenario| scenario.network.overlay(&read)))
 }
 
 /// Parses an uplink rate, or a fraction of the downlink's.
-pub(super) fn uplink(text: &str) -> Result<Change, Refusal> {
+pub(super) fn uplink(text: &str) -> Result<Change, NameError> {
     let Some(divisor) = text.strip_prefix("down/") else { return property("up", text) };
     let divisor: u64 =
-        divisor.parse().ok().filter(|divisor| *divisor > 0).ok_or_else(|| Refusal {
+        divisor.parse().ok().filter(|divisor| *divisor > 0).ok_or_else(|| NameError {
             message: "the downlink is divided by a whole number above 0".to_owned(),
             hint: Some("write `up = \"down/2\"`".to_owned()),
         })?;

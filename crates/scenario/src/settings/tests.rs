@@ -11,23 +11,23 @@ use crate::{NetworkSpec, PageRef};
 struct Anything;
 
 impl Catalogue for Anything {
-    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
+    fn page(&self, spec: &str) -> Result<PageRef, NameError> {
         Ok(PageRef::named(spec))
     }
-    fn network(&self, _: &NetworkSpec) -> Result<Option<String>, Refusal> {
+    fn network(&self, _: &NetworkSpec) -> Result<Option<String>, NameError> {
         Ok(None)
     }
-    fn device(&self, _: &str) -> Result<Option<String>, Refusal> {
+    fn device(&self, _: &str) -> Result<Option<String>, NameError> {
         Ok(None)
     }
-    fn browser(&self, _: &str) -> Result<(), Refusal> {
+    fn browser(&self, _: &str) -> Result<(), NameError> {
         Ok(())
     }
-    fn pac(&self, _: &str) -> Result<Option<String>, Refusal> {
+    fn pac(&self, _: &str) -> Result<Option<String>, NameError> {
         Ok(Some("digest".to_owned()))
     }
 
-    fn priorities(&self, _: &str) -> Result<Option<String>, Refusal> {
+    fn priorities(&self, _: &str) -> Result<Option<String>, NameError> {
         Ok(None)
     }
 }

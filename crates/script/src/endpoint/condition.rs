@@ -12,21 +12,21 @@ use crate::when::span;
 
 /// One comparison.
 #[derive(Debug, Clone)]
-pub(crate) struct Condition {
-    quantity: &'static Quantity,
+pub(crate) struct FieldCondition {
+    quantity: &'static ConditionField,
     relation: Relation,
     wanted: QuantityValue,
 }
 
 /// A quantity to check.
-struct Quantity {
+struct ConditionField {
     name: &'static str,
     kind: QuantityKind,
     meaning: &'static str,
     read: fn(&Connection) -> QuantityValue,
 }
 
-impl fmt::Debug for Quantity {
+impl fmt::Debug for ConditionField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -92,12 +92,12 @@ const fn quantity(
     kind: QuantityKind,
     meaning: &'static str,
     read: fn(&Connection) -> QuantityValue,
-) -> Quantity {
-    Quantity { name, kind, meaning, read }
+) -> ConditionField {
+    ConditionField { name, kind, meaning, read }
 }
 
 /// All quantities. Names are those of [`tcp::Stats`] and of `struct tcp_info`.
-static QUANTITIES: [Quantity; 27] = [
+static QUANTITIES: [ConditionField; 27] = [
     quantity("cwnd", QuantityKind::Count, "congestion window, segments", |c| {
         QuantityValue::count(c.stats().cwnd)
     }),
@@ -244,8 +244,8 @@ impl Relation {
     }
 }
 
-impl Condition {
-    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Condition, ScriptProblem> {
+impl FieldCondition {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<FieldCondition, ScriptProblem> {
         let from = cursor.mark();
         let name = cursor.word();
         let Some(quantity) = QUANTITIES.iter().find(|quantity| quantity.name == name) else {
@@ -268,7 +268,7 @@ impl Condition {
                 QuantityKind::Word => return Err(cursor.unexpected("a word")),
             }
         };
-        Ok(Condition { quantity, relation, wanted })
+        Ok(FieldCondition { quantity, relation, wanted })
     }
 
     pub(crate) fn check(&self, connection: &Connection) -> Result<(), String> {
@@ -280,7 +280,7 @@ impl Condition {
     }
 }
 
-impl fmt::Display for Condition {
+impl fmt::Display for FieldCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}{}", self.quantity.name, self.relation.sign(), self.wanted)
     }

@@ -6,17 +6,17 @@ use std::ops::Range;
 use tcp::{Connection, Flags};
 use units::Time;
 
-use super::condition::Condition;
+use super::condition::FieldCondition;
 use super::pattern::Pattern;
 use super::segments::{SequenceNumbers, segments};
 use super::{EndpointSettings, EndpointUnderTest, Input};
 use crate::cursor::Cursor;
 use crate::problem::{ScriptProblem, suggestion};
 use crate::script::ScriptLine;
-use crate::stage::{Event, Step};
+use crate::stage::{StageEvent, StageStep};
 use crate::when::{When, span};
 
-type Steps = Vec<Step<EndpointUnderTest>>;
+type Steps = Vec<StageStep<EndpointUnderTest>>;
 
 /// Parses lines to events.
 pub(crate) fn steps(
@@ -46,15 +46,15 @@ impl Grammar {
         let time = cursor.since(from);
         if cursor.eat(">") {
             let patterns = segments(&mut cursor, self.numbers)?;
-            return Ok(in_turn(when, &place, patterns.into_iter().map(Event::Output)));
+            return Ok(in_turn(when, &place, patterns.into_iter().map(StageEvent::Output)));
         }
         if !when.is_exact() {
             let message = "only what leaves may have a range of times";
             return Err(ScriptProblem::new(time, message));
         }
-        let events: Vec<Event<EndpointUnderTest>> = if cursor.eat("<") {
+        let events: Vec<StageEvent<EndpointUnderTest>> = if cursor.eat("<") {
             let arrivals = segments(&mut cursor, self.numbers)?.into_iter().map(Input::Arrival);
-            arrivals.map(Event::Input).collect()
+            arrivals.map(StageEvent::Input).collect()
         } else {
             self.action(&mut cursor)?
         };
@@ -65,22 +65,22 @@ impl Grammar {
     fn action(
         &self,
         cursor: &mut Cursor<'_>,
-    ) -> Result<Vec<Event<EndpointUnderTest>>, ScriptProblem> {
+    ) -> Result<Vec<StageEvent<EndpointUnderTest>>, ScriptProblem> {
         let from = cursor.mark();
         if cursor.eat_word("expect") {
-            return Ok(list(cursor, ",", Condition::parse)?
+            return Ok(list(cursor, ",", FieldCondition::parse)?
                 .into_iter()
-                .map(Event::Check)
+                .map(StageEvent::Check)
                 .collect());
         }
         if cursor.eat_word("quiet") {
             cursor.finish()?;
-            return Ok(vec![Event::Quiet]);
+            return Ok(vec![StageEvent::Quiet]);
         }
         let word = cursor.clone().word();
         if AppCall::is_named(word) {
             let calls = list(cursor, ";", |cursor| AppCall::parse(cursor, self.numbers.mss))?;
-            return Ok(vec![Event::Input(Input::Calls(calls))]);
+            return Ok(vec![StageEvent::Input(Input::Calls(calls))]);
         }
         if word.is_empty() {
             return Err(cursor.unexpected("an event"));
@@ -112,11 +112,11 @@ fn list<'a, T>(
 fn in_turn(
     when: When,
     place: &Range<usize>,
-    events: impl IntoIterator<Item = Event<EndpointUnderTest>>,
+    events: impl IntoIterator<Item = StageEvent<EndpointUnderTest>>,
 ) -> Steps {
     let times = std::iter::once(when).chain(std::iter::repeat(When::AT_ONCE));
     let steps = events.into_iter().zip(times);
-    steps.map(|(event, when)| Step { when, event, span: place.clone() }).collect()
+    steps.map(|(event, when)| StageStep { when, event, span: place.clone() }).collect()
 }
 
 /// `handshake server 100ms`: the endpoint is opened at time zero and the usual handshake takes this long.
@@ -126,9 +126,10 @@ fn handshake(cursor: &mut Cursor<'_>, place: &Range<usize>) -> Result<Steps, Scr
     let role_place = cursor.since(from);
     let rtt = Time::ZERO + span(cursor)?;
     cursor.finish()?;
-    let arrival =
-        |flags, ack| Event::Input(Input::Arrival(Pattern { flags, ack, ..Pattern::default() }));
-    let departure = |flags, ack| Event::Output(Pattern { flags, ack, ..Pattern::default() });
+    let arrival = |flags, ack| {
+        StageEvent::Input(Input::Arrival(Pattern { flags, ack, ..Pattern::default() }))
+    };
+    let departure = |flags, ack| StageEvent::Output(Pattern { flags, ack, ..Pattern::default() });
     let syn_ack = Flags::SYN.with(Flags::ACK);
     let events = match role {
         "server" => vec![
@@ -137,7 +138,7 @@ fn handshake(cursor: &mut Cursor<'_>, place: &Range<usize>) -> Result<Steps, Scr
             (rtt, arrival(Flags::ACK, Some(1))),
         ],
         "client" => vec![
-            (Time::ZERO, Event::Input(Input::Calls(vec![AppCall::Connect]))),
+            (Time::ZERO, StageEvent::Input(Input::Calls(vec![AppCall::Connect]))),
             (Time::ZERO, departure(Flags::SYN, None)),
             (rtt, arrival(syn_ack, Some(1))),
             (rtt, departure(Flags::ACK, Some(1))),
@@ -148,7 +149,7 @@ fn handshake(cursor: &mut Cursor<'_>, place: &Range<usize>) -> Result<Steps, Scr
                 .help("write `handshake server 100ms` or `handshake client 100ms`"));
         }
     };
-    let step = |(at, event)| Step { when: When::at(at), event, span: place.clone() };
+    let step = |(at, event)| StageStep { when: When::at(at), event, span: place.clone() };
     Ok(events.into_iter().map(step).collect())
 }
 

@@ -19,7 +19,7 @@ impl Har {
 pub(super) struct Log {
     pub version: &'static str,
     pub creator: Creator,
-    pub pages: Vec<Page>,
+    pub pages: Vec<HarPage>,
     pub entries: Vec<Entry>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Creator {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Page {
+pub(super) struct HarPage {
     pub started_date_time: String,
     pub id: String,
     pub title: String,
@@ -60,9 +60,9 @@ pub(super) struct Entry {
     pub pageref: String,
     pub started_date_time: String,
     pub time: f64,
-    pub request: Request,
+    pub request: HarRequest,
     pub response: Response,
-    pub cache: Cache,
+    pub cache: HarCache,
     pub timings: Timings,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
@@ -78,19 +78,19 @@ pub(super) struct Entry {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request {
+pub(super) struct HarRequest {
     pub method: String,
     pub url: String,
     pub http_version: &'static str,
     pub cookies: [(); 0],
     pub headers: [(); 0],
-    pub query_string: Vec<Pair>,
+    pub query_string: Vec<HarPair>,
     pub headers_size: i64,
     pub body_size: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Pair {
+pub(super) struct HarPair {
     pub name: String,
     pub value: String,
 }
@@ -103,7 +103,7 @@ pub(super) struct Response {
     pub http_version: &'static str,
     pub cookies: [(); 0],
     pub headers: [(); 0],
-    pub content: Content,
+    pub content: HarContent,
     #[serde(rename = "redirectURL")]
     pub redirect_url: String,
     pub headers_size: i64,
@@ -116,13 +116,13 @@ pub(super) struct Response {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Content {
+pub(super) struct HarContent {
     pub size: u64,
     pub mime_type: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Cache {}
+pub(super) struct HarCache {}
 
 /// -1 is "does not apply"; `connect` includes `ssl`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

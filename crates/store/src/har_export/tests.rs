@@ -1,6 +1,8 @@
 //! HARs of toy visits, and of one visit by hand.
 
-use page::{After, Edge, Estimate, Host, HostId, Kind, Object, ObjectId, Page, Priority};
+use page::{
+    After, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost, SizeEstimate,
+};
 use serde_json::Value;
 
 use super::*;
@@ -51,7 +53,7 @@ fn times_are_the_specifications() {
 fn a_visit_that_failed_has_no_load_time_and_says_why() {
     let journey = toy::plan(1).journey(0);
     let mut record = Toy.execute(&journey).visits.remove(0).record;
-    record.outcome = record::Outcome::Failed { reason: "the server went away".into() };
+    record.outcome = record::VisitOutcome::Failed { reason: "the server went away".into() };
     record.objects[3].error = Some("reset".into());
     let visit = HarVisit { record: &record, scenario: None, seed: 1, page: None };
     let log = &json(&har(&[visit]))["log"];
@@ -76,9 +78,9 @@ fn redirecting_page() -> Page {
         body_bytes: 10_000,
         body_source: page::BodySource::Specified,
         header_provenance: page::Provenance::Measured,
-        think: Estimate::default(),
+        think: SizeEstimate::default(),
         waits_for,
-        priority: Priority::Highest,
+        priority: ObjectPriority::Highest,
         blocks_load: true,
         blocks_render: false,
         cacheable: false,
@@ -86,18 +88,18 @@ fn redirecting_page() -> Page {
     let edge = Edge {
         object: ObjectId(0),
         after: After::Head,
-        compute: Estimate::default(),
+        compute: SizeEstimate::default(),
         provenance: page::Provenance::Measured,
     };
     Page {
         name: "redirecting".into(),
         origin: "test".into(),
-        hosts: vec![Host {
+        hosts: vec![PageHost {
             name: "toy.test".into(),
-            extra_rtt: Estimate::default(),
+            extra_rtt: SizeEstimate::default(),
             recorded_protocol: None,
             recorded_tls: true,
-            ..Host::default()
+            ..PageHost::default()
         }],
         objects: vec![
             object("", Kind::Redirect, 302, vec![]),

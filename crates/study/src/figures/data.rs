@@ -166,7 +166,7 @@ impl<'a> FigureData<'a> {
     }
 
     /// Events of a load.
-    pub fn events(&self, load: &SingleLoad) -> Result<Vec<record::Event>, StoreError> {
+    pub fn events(&self, load: &SingleLoad) -> Result<Vec<record::TcpEvent>, StoreError> {
         self.store.events(load.visit.key)
     }
 

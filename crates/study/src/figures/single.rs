@@ -105,7 +105,7 @@ fn at_client(shown: &ChosenLoad<'_>, objects: &[ObjectRecord]) -> Vec<PhaseRow> 
     sorted.into_iter().enumerate().flat_map(of_object).collect()
 }
 
-fn at_proxy(shown: &ChosenLoad<'_>, events: &[record::Event]) -> Vec<PhaseRow> {
+fn at_proxy(shown: &ChosenLoad<'_>, events: &[record::TcpEvent]) -> Vec<PhaseRow> {
     let load = shown.load;
     let proxied = events.iter().filter(|event| event.kind == EventKind::Proxied);
     let mut asked: Vec<Proxied> =
@@ -201,8 +201,8 @@ fn window_rows(one: &ChosenLoad<'_>, series: &Series, samples: &[&WindowSample])
 }
 
 /// A sample in the form of the reports' window plots.
-fn short(sample: &WindowSample, at_s: f64) -> mechanism::Row {
-    mechanism::Row {
+fn short(sample: &WindowSample, at_s: f64) -> mechanism::WindowState {
+    mechanism::WindowState {
         at_ms: at_s * 1e3,
         connection: 0,
         cwnd: sample.cwnd,

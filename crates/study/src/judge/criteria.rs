@@ -324,7 +324,7 @@ impl At<'_> {
         evaluate::number(expression, self.dataset, self.resample)
     }
 
-    fn line(&self, quantity: &Expression) -> Result<statistics::Line, ClauseError> {
+    fn line(&self, quantity: &Expression) -> Result<statistics::RegressionLine, ClauseError> {
         line(&self.value(quantity)?.points()).ok_or_else(|| {
             ClauseError::Invalid(format!("no line goes through `{quantity}`: too few places"))
         })

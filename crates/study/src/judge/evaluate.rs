@@ -1,7 +1,7 @@
 //! Values of expressions: one number, or numbers at the positions of a grid.
 
 use super::{ClauseError, Dataset, Expression, Function, Resample, Tree};
-use statistics::{Line, crossing, spearman};
+use statistics::{RegressionLine, crossing, spearman};
 
 /// A position on a grid: a curve, and an x on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -185,8 +185,8 @@ fn call(function: Function, mut arguments: Vec<Value>, dataset: &Dataset) -> Opt
 }
 
 /// The line through points.
-pub fn line(points: &[(GridPosition, f64)]) -> Option<Line> {
-    Line::fit(&points.iter().map(|(at, y)| (at.x, *y)).collect::<Vec<_>>())
+pub fn line(points: &[(GridPosition, f64)]) -> Option<RegressionLine> {
+    RegressionLine::fit(&points.iter().map(|(at, y)| (at.x, *y)).collect::<Vec<_>>())
 }
 
 /// The rank correlation of points with their x.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{ConnectionRecord, Event, EventKind, ObjectRecord, Proxied, Series};
+use record::{ConnectionRecord, EventKind, ObjectRecord, Proxied, Series, TcpEvent};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, Result as SqlResult, ToSql, params};
 
@@ -42,7 +42,7 @@ pub struct Load<'a> {
     pub visit: &'a VisitRow,
     pub objects: &'a [ObjectRecord],
     pub connections: &'a [ConnectionRecord],
-    pub events: &'a [Event],
+    pub events: &'a [TcpEvent],
     /// Its time series, if recorded.
     pub series: Option<&'a Series>,
 }

@@ -7,7 +7,7 @@
 //! Hesterberg's expanded percentile interval ("What teachers should know about the bootstrap", The American
 //! Statistician 69, 2015, section 5.2): Phi(-sqrt(n / (n - 1)) t), t being Student's at 2.5 %.
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::evaluate::{self, Series};
@@ -36,7 +36,7 @@ impl Resample {
     }
 
     /// Draws as many repetitions at each position as `sizes` says.
-    fn draw(sizes: &[u32], stream: &mut Stream) -> Resample {
+    fn draw(sizes: &[u32], stream: &mut RandomStream) -> Resample {
         let one = |size: &u32| (0..*size).map(|_| stream.below(u64::from(*size)) as u32).collect();
         Resample { chosen: Some(sizes.iter().map(one).collect()), case: None }
     }
@@ -97,8 +97,8 @@ pub fn resampled<T>(
 }
 
 /// The stream of a clause's resamples.
-fn stream(clause: &str) -> Stream {
-    Source::new(1, 0).stream(&format!("judge/{clause}"))
+fn stream(clause: &str) -> RandomStream {
+    RandomSource::new(1, 0).stream(&format!("judge/{clause}"))
 }
 
 /// The share of resamples in either tail, for a mean of samples of at least `n` values with this many degrees of
@@ -197,7 +197,7 @@ mod tests {
         // Normal values: of 400 samples of five, about 95 % must have the mean, 0, in their interval. The plain
         // percentile interval covers it in 81 %.
         let mut stream = stream("coverage");
-        let covers = |stream: &mut Stream| {
+        let covers = |stream: &mut RandomStream| {
             let sample: Vec<f64> = (0..5).map(|_| stream.normal()).collect();
             let sum = |resample: Resample| -> f64 {
                 resample.at(0).unwrap().iter().map(|i| sample[*i as usize]).sum()

@@ -17,7 +17,7 @@ const USUAL: RunMode = RunMode { depth: Depth::Usual, world: World::Sim };
 /// Every cell of a study's experiments with three loads of meaningless numbers.
 fn invented(study: &Study, clauses: &Clauses) -> Measurements {
     let mut measured = Measurements::default();
-    let mut stream = chance::Source::new(1, 0).stream("invented");
+    let mut stream = chance::RandomSource::new(1, 0).stream("invented");
     for (experiment, source) in study.experiments() {
         let plan = resolve(&source, &Library::default()).unwrap();
         let quantities = clauses.quantities(&experiment.id);

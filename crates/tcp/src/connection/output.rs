@@ -7,7 +7,7 @@ use units::Time;
 use crate::connection::Connection;
 use crate::ecn::Ecn;
 use crate::handshake::HandshakeRole;
-use crate::retransmits::Cause;
+use crate::retransmits::RetransmitCause;
 use crate::segment::{Flags, Payload, SackBlocks, Segment, SynOptions, Timestamps, sack_bytes};
 use crate::sender::OutgoingSegment;
 use crate::timers::TcpTimer;
@@ -18,7 +18,7 @@ impl Connection {
         self.timers.arm_sender(now, TcpTimer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
-            self.sender.retransmits.add(now, 0, Cause::Handshake);
+            self.sender.retransmits.add(now, 0, RetransmitCause::Handshake);
         }
         let options = SynOptions {
             mss: self.config.advertised_mss(),

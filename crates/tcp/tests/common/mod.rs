@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 use farlink_tcp::{Config, Connection, Ecn, Segment};
 use units::{BitsPerSec, Time};
 
@@ -52,7 +52,7 @@ pub struct Pipe {
     pub dropped: u64,
     pub marked: u64,
     pub delivered_wire_bytes: u64,
-    chance: Stream,
+    chance: RandomStream,
     lost_last: bool,
     /// Time at which each queued packet will have been sent; after the last the line is free.
     departures: VecDeque<Time>,
@@ -76,7 +76,7 @@ impl Pipe {
             dropped: 0,
             marked: 0,
             delivered_wire_bytes: 0,
-            chance: chance::Source::new(seed, 0).stream(purpose),
+            chance: chance::RandomSource::new(seed, 0).stream(purpose),
             lost_last: false,
             departures: VecDeque::new(),
         }

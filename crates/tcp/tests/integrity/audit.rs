@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use farlink_tcp::{Connection, Flags, LossDetection, Segment, State, Stats};
+use farlink_tcp::{Connection, Flags, LossDetection, Segment, Stats, TcpState};
 
 use crate::common::{Side, Tap};
 
@@ -87,12 +87,12 @@ impl Ledger {
     }
 
     /// Takes over the end's own view of arrivals: no more than it was told.
-    fn learn(&mut self, state: State, stats: &Stats) {
+    fn learn(&mut self, state: TcpState, stats: &Stats) {
         if stats.established_at.is_some() {
             let unacknowledged = stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes);
             self.acknowledge(1 + stats.bytes_sent - unacknowledged);
         }
-        if matches!(state, State::FinWait2 | State::TimeWait) {
+        if matches!(state, TcpState::FinWait2 | TcpState::TimeWait) {
             self.acknowledge(self.next);
         }
     }

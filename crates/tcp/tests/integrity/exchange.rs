@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use farlink_tcp::State;
+use farlink_tcp::TcpState;
 use units::{BitsPerSec, Time};
 
 use crate::application::Stream;
@@ -49,7 +49,7 @@ pub fn exchange(case: &Case) {
     assert!(closed.is_some(), "they wait for ever: {states:?}");
     up.finish(server, now);
     down.finish(&mut world.client, now);
-    assert_eq!(states, (State::Closed, State::Closed));
+    assert_eq!(states, (TcpState::Closed, TcpState::Closed));
     for (end, sent, received) in [
         (&world.client, case.up_bytes, case.down_bytes),
         (&*server, case.down_bytes, case.up_bytes),

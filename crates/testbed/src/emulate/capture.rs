@@ -8,9 +8,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use emu::derive::conversations;
-use emu::{Drop, Observer, Passages, Privilege, Side, Sighting};
-use kernel::Motion;
-use kernel::probe::{Probe, Wanted};
+use emu::{AccessSide, EmulatedDrop, ObservedPacket, Observer, Passages, Privilege};
+use kernel::ConnectionSeries;
+use kernel::probe::{Probe, TraceScope};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tcp::Retransmit;
 use units::Time;
@@ -39,18 +39,18 @@ pub struct Frame {
 pub(super) struct Capture(pub(super) Vec<Frame>);
 
 impl Observer for Capture {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         self.take(at, packet.from, true, packet);
     }
 
-    fn delivered(&mut self, _due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, _due: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.take(left, packet.from.peer(), false, packet);
     }
 }
 
 impl Capture {
-    fn take(&mut self, at: Time, side: Side, out: bool, packet: &Sighting<'_>) {
-        let (at_ns, client) = (at.as_nanos(), side == Side::Client);
+    fn take(&mut self, at: Time, side: AccessSide, out: bool, packet: &ObservedPacket<'_>) {
+        let (at_ns, client) = (at.as_nanos(), side == AccessSide::Client);
         self.0.push(Frame { at_ns, client, user: packet.user, out, bytes: packet.ip_packet() });
     }
 }
@@ -100,15 +100,15 @@ impl SharedPassages {
 }
 
 impl Observer for SharedPassages {
-    fn entered(&mut self, at: Time, packet: &Sighting<'_>) {
+    fn entered(&mut self, at: Time, packet: &ObservedPacket<'_>) {
         self.lock().entered(at, packet);
     }
 
-    fn delivered(&mut self, due: Time, left: Time, packet: &Sighting<'_>) {
+    fn delivered(&mut self, due: Time, left: Time, packet: &ObservedPacket<'_>) {
         self.lock().delivered(due, left, packet);
     }
 
-    fn dropped(&mut self, number: u64, drop: &Drop) {
+    fn dropped(&mut self, number: u64, drop: &EmulatedDrop) {
         self.lock().dropped(number, drop);
     }
 }
@@ -165,7 +165,7 @@ impl KernelTrace {
             return KernelTrace::NotAllowed;
         }
         let segment_bytes = mtu.saturating_sub(HEADER_BYTES);
-        match Probe::start(Wanted { ports, segment_bytes }) {
+        match Probe::start(TraceScope { ports, segment_bytes }) {
             Ok(probe) => KernelTrace::Runs(probe),
             Err(error) => KernelTrace::Failed(error),
         }
@@ -201,7 +201,7 @@ impl KernelTrace {
 }
 
 /// Merges samples into their series, in order of time; at one instant the polled sample comes first.
-fn join(endpoints: &mut [Endpoint], mut motions: BTreeMap<u64, Motion>) {
+fn join(endpoints: &mut [Endpoint], mut motions: BTreeMap<u64, ConnectionSeries>) {
     for endpoint in endpoints {
         let Some(motion) = endpoint.cookie.and_then(|cookie| motions.remove(&cookie)) else {
             continue;

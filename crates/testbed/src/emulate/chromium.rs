@@ -12,17 +12,18 @@ use std::time::Duration;
 
 use browser::LoadPlan;
 use chromium::{
-    Chromium, ChromiumVisit, Context, Launch, Look, Middleman, Running, Sandbox, Settings,
+    BrowserContext, BrowserProxy, Chromium, ChromiumSandbox, ChromiumSettings, ChromiumVisit,
+    Launch, Running, Viewport,
 };
 use kernel::diag::Follower;
-use kernel::{Connection, Motion};
+use kernel::{Connection, ConnectionSeries};
 use page::Page;
-use proxy::pac::{Pac, Spread};
-use record::{Event, VisitRecord};
+use proxy::pac::{Pac, ProxySpread};
+use record::{TcpEvent, VisitRecord};
 use tls::{ClientSessions, Protocol};
 use units::Time;
 use world::real::{self, Recording, Sampling};
-use world::report::{Endpoint, Report};
+use world::report::{Endpoint, WorldReport};
 
 use super::NodeError;
 use super::client::SupervisorQueries;
@@ -30,8 +31,8 @@ use super::messages::Channel;
 use super::messages::{FromClient, JourneyOrder, Settle, StartSignal};
 use super::server::Intermediary;
 use crate::tour::{
-    self, Account, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, Library, Png, Shown,
-    Surveyed, VISIT_LIMIT, Visitor, Witness,
+    self, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, JourneyAccount, Library, Png,
+    Shown, Surveyed, VISIT_LIMIT, Visitor, Witness,
 };
 use scenario::{Hosting, Scenario, View};
 
@@ -68,10 +69,10 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     let witness = Rc::new(SupervisorQueries::new(supervisor, topology, between));
     let told = Rc::clone(&witness);
     let began = Duration::from_nanos(begin.began_ns);
-    let look = Look {
+    let look = Viewport {
         screenshot: order.detail.is_watched(),
         film: order.detail == Detail::Film,
-        ..Look::default()
+        ..Viewport::default()
     };
     let journey = Journey { look, scenario: scenario.clone(), plan, began, witness, visitor };
     let follower = order
@@ -112,7 +113,7 @@ type BackgroundEnd = io::Result<io::Result<Infallible>>;
 
 /// The browser's end of a connection, as seen by the kernel from outside. The browser actively opened all of
 /// its connections.
-fn endpoint((connection, motion): (Connection, Motion)) -> Option<Endpoint> {
+fn endpoint((connection, motion): (Connection, ConnectionSeries)) -> Option<Endpoint> {
     let (first, last) = (motion.samples.first()?, motion.samples.last()?);
     Some(Endpoint {
         local: connection.local,
@@ -135,7 +136,7 @@ fn launch(
     profile: PathBuf,
     page: &Page,
     plan: &LoadPlan,
-    proxy: Option<Middleman>,
+    proxy: Option<BrowserProxy>,
     watched: bool,
 ) -> Launch {
     let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
@@ -152,33 +153,33 @@ fn launch(
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
         quic_hosts,
         // It is root of the sandbox that farlink made for it: Chromium's own sandbox would not let it start.
-        sandbox: Sandbox::None,
+        sandbox: ChromiumSandbox::None,
         // Watching addresses costs it time.
         addresses: watched,
     }
 }
 
 /// The proxy, and its announcement to the browser: the scenario's own PAC file, if it has one.
-fn proxy(plan: &LoadPlan, pac: Option<&Surveyed>) -> Option<Middleman> {
+fn proxy(plan: &LoadPlan, pac: Option<&Surveyed>) -> Option<BrowserProxy> {
     match pac {
-        None => Middleman::of(plan, turns),
+        None => BrowserProxy::of(plan, turns),
         Some(surveyed) => {
             let names = surveyed.proxies.iter().map(|at| (at.host.clone(), at.port));
             let names: BTreeSet<(String, u16)> = names.collect();
-            Middleman::by_file(plan, &surveyed.script.text, names.into_iter().collect())
+            BrowserProxy::by_file(plan, &surveyed.script.text, names.into_iter().collect())
         }
     }
 }
 
 /// A PAC file that distributes requests among these proxies in turn.
 fn turns(proxies: Vec<String>) -> String {
-    let usual = Pac { spread: Spread::InTurn, ..Pac::default() };
+    let usual = Pac { spread: ProxySpread::InTurn, ..Pac::default() };
     Pac { proxies, ..usual }.text("DIRECT")
 }
 
 /// A journey in a running browser.
 struct Journey {
-    look: Look,
+    look: Viewport,
     scenario: Scenario,
     plan: Arc<LoadPlan>,
     began: Duration,
@@ -214,18 +215,18 @@ impl Journey {
 
     fn visit(
         &self,
-        context: &mut Context<'_>,
+        context: &mut BrowserContext<'_>,
         view: View,
         made: &mut Made,
     ) -> Result<(), NodeError> {
-        let settings = Settings {
+        let settings = ChromiumSettings {
             began: self.began,
             limit: VISIT_LIMIT,
             slowdown: self.scenario.client.cpu_multiplier,
             look: self.look,
         };
         let witness = Watching(&self.witness);
-        let account = Account::open(&witness);
+        let account = JourneyAccount::open(&witness);
         let visit = context.visit(&self.plan, &settings)?;
         made.notes.extend(notes(&visit));
         let film = visit.film.into_iter().map(|frame| (frame.at.as_nanos() as u64, Png(frame.png)));
@@ -259,7 +260,7 @@ fn notes(visit: &ChromiumVisit) -> impl Iterator<Item = String> {
 struct Watching<'a>(&'a SupervisorQueries);
 
 impl Witness for Watching<'_> {
-    fn report(&self) -> Report {
+    fn report(&self) -> WorldReport {
         self.0.report_from_outside()
     }
 
@@ -267,11 +268,11 @@ impl Witness for Watching<'_> {
         self.0.limited(client)
     }
 
-    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<TcpEvent> {
         self.0.between().events(page, client, since)
     }
 
-    fn carried(&self) -> Option<record::Carried> {
+    fn carried(&self) -> Option<record::PepCounters> {
         self.0.between().carried()
     }
 }

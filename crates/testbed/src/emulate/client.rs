@@ -6,13 +6,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use emu::Topology;
+use emu::EmulatedTopology;
 use page::Page;
-use record::{Carried, Event};
+use record::{PepCounters, TcpEvent};
 use tls::ClientSessions;
 use units::Time;
 use world::real;
-use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, RadioReport, WorldReport};
 
 use super::NodeError;
 use super::messages::{Channel, ChannelError};
@@ -80,7 +80,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
 /// Queries the supervisor for the state of the network and of the servers' kernel.
 pub(super) struct SupervisorQueries {
     supervisor: RefCell<Channel>,
-    topology: Topology,
+    topology: EmulatedTopology,
     limited: RefCell<BTreeMap<SocketAddr, Duration>>,
     between: Intermediary,
     /// The first failure to query the supervisor; reported at the end.
@@ -90,7 +90,7 @@ pub(super) struct SupervisorQueries {
 impl SupervisorQueries {
     pub(super) fn new(
         supervisor: Channel,
-        topology: Topology,
+        topology: EmulatedTopology,
         between: Intermediary,
     ) -> SupervisorQueries {
         SupervisorQueries {
@@ -110,12 +110,12 @@ impl SupervisorQueries {
 
     /// Report of the journey so far for a client whose sockets belong to another process: its retransmissions
     /// were seen on the wire.
-    pub(super) fn report_from_outside(&self) -> Report {
+    pub(super) fn report_from_outside(&self) -> WorldReport {
         self.report_with(|servers| servers.iter().map(super::capture::other_end).collect())
     }
 
     /// Report of the journey so far, with the client's ends of its connections.
-    fn report_with(&self, own: impl FnOnce(&[Endpoint]) -> Vec<Endpoint>) -> Report {
+    fn report_with(&self, own: impl FnOnce(&[Endpoint]) -> Vec<Endpoint>) -> WorldReport {
         let network = self.ask().unwrap_or_else(|error| {
             self.failure.borrow_mut().get_or_insert(error);
             NetworkReport::of_idle(self.topology.links().len())
@@ -138,7 +138,7 @@ impl SupervisorQueries {
                 tail,
             },
         );
-        Report {
+        WorldReport {
             digest: None,
             links: links
                 .map(|(link, LinkDone { stats, delivered_bytes })| LinkReport {
@@ -173,7 +173,7 @@ impl SupervisorQueries {
 }
 
 impl Witness for Rc<SupervisorQueries> {
-    fn report(&self) -> Report {
+    fn report(&self) -> WorldReport {
         self.report_with(|_| super::endpoints())
     }
 
@@ -181,11 +181,11 @@ impl Witness for Rc<SupervisorQueries> {
         SupervisorQueries::limited(self, client)
     }
 
-    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<TcpEvent> {
         self.between.events(page, client, since)
     }
 
-    fn carried(&self) -> Option<Carried> {
+    fn carried(&self) -> Option<PepCounters> {
         self.between.carried()
     }
 }

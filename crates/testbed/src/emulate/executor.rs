@@ -16,8 +16,8 @@ use super::Role;
 use super::capture::KernelTrace;
 use super::messages::Channel;
 use super::messages::{Emulated, JourneyOrder, SupervisorAnswer};
-use crate::tour::{self, Detail, Library, Limits, Observed, Packets, Traffic, Visitor};
-use scenario::experiment::Refusal;
+use crate::tour::{self, Detail, Library, Observed, Packets, PolicyLimits, Traffic, Visitor};
+use scenario::experiment::NameError;
 use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit};
 use scenario::{Program, Scenario};
 
@@ -41,7 +41,7 @@ pub struct Emulation {
     /// Journeys with their packets, if they are watched.
     watched: Mutex<Vec<Observed>>,
     /// Ability of this machine to emulate, once it has been checked.
-    able: OnceLock<Result<(), Refusal>>,
+    able: OnceLock<Result<(), NameError>>,
     /// Receives the reason for long waits.
     tell: Option<Arc<Tell>>,
 }
@@ -86,14 +86,14 @@ impl Emulation {
     ///
     /// # Errors
     /// Anything missing, and the command that fixes it; a setting of TCP that the kernel does not have.
-    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), NameError> {
         self.able.get_or_init(|| able(self.wire)).clone()?;
         if scenario.client.program == Program::Chromium
             && let Err(message) = &self.chromium
         {
-            return Err(Refusal { message: message.clone(), hint: None });
+            return Err(NameError { message: message.clone(), hint: None });
         }
-        let refuse = |side: &str, refusal: kernel::Refusal| Refusal {
+        let refuse = |side: &str, refusal: kernel::UnsupportedKnobsError| NameError {
             message: format!("{side}: {refusal}"),
             hint: Some("simulate it: world `sim`".to_owned()),
         };
@@ -101,10 +101,11 @@ impl Emulation {
         for (side, tcp) in
             [("the servers' TCP", &transport.server), ("the client's TCP", &transport.client)]
         {
-            kernel::Settings::for_config(tcp.config()).map_err(|refusal| refuse(side, refusal))?;
+            kernel::KernelKnobs::for_config(tcp.config())
+                .map_err(|refusal| refuse(side, refusal))?;
         }
         if scenario.route.has_pep() {
-            let leg = kernel::Settings::for_config(&tour::leg_tcp(scenario));
+            let leg = kernel::KernelKnobs::for_config(&tour::leg_tcp(scenario));
             leg.map_err(|refusal| refuse("the TCP of the PEP's leg", refusal))?;
         }
         Ok(())
@@ -206,7 +207,7 @@ impl Emulation {
         let ready = self.library.ready(scenario)?;
         let network = self.library.network_of(scenario)?;
         let visitors = Visitor::all(scenario, order.seed).into_iter();
-        let limits = visitors.map(|visitor| Limits::new(scenario, &ready, &network, visitor));
+        let limits = visitors.map(|visitor| PolicyLimits::new(scenario, &ready, &network, visitor));
         let limits = limits.collect::<Result<Vec<_>, String>>()?;
         let punctuality = EmulationRecord { attempts, ..emulated.punctuality };
         let measure = |mut record: record::VisitRecord| {
@@ -235,14 +236,14 @@ fn repeated(scenario: &Scenario, seed: u64, attempt: u32, pause: Duration, why: 
 }
 
 /// Checks that this machine can emulate networks; the error names the remedy.
-fn able(wire: Option<Wire>) -> Result<(), Refusal> {
+fn able(wire: Option<Wire>) -> Result<(), NameError> {
     let missing = emu::diagnosis::missing(wire);
     if missing.is_empty() {
         return Ok(());
     }
     let why = missing.iter().map(|(part, lack)| format!("{part}: {}", lack.why));
     let remedies: Vec<&str> = missing.iter().map(|(_, lack)| lack.remedy.as_str()).collect();
-    Err(Refusal {
+    Err(NameError {
         message: format!(
             "this machine does not emulate networks: {}",
             why.collect::<Vec<_>>().join("; ")

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use emu::Wire;
 use net::{DropCause, Energy, LinkStats, Transition};
-use record::{Carried, EmulationRecord, Proxied, VisitRecord};
+use record::{EmulationRecord, PepCounters, Proxied, VisitRecord};
 use scenario::Scenario;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ pub(super) struct ServerReport {
     /// Steps of a proxy for each request.
     pub(super) proxied: Vec<Proxied>,
     /// Counters of a PEP.
-    pub(super) carried: Option<Carried>,
+    pub(super) carried: Option<PepCounters>,
 }
 
 impl ServerReport {
@@ -172,9 +172,9 @@ impl ServerReport {
     }
 }
 
-impl From<emu::Drop> for DroppedPacket {
-    fn from(drop: emu::Drop) -> DroppedPacket {
-        let emu::Drop { at, link, user, wire_bytes, cause } = drop;
+impl From<emu::EmulatedDrop> for DroppedPacket {
+    fn from(drop: emu::EmulatedDrop) -> DroppedPacket {
+        let emu::EmulatedDrop { at, link, user, wire_bytes, cause } = drop;
         DroppedPacket { at_ns: at.as_nanos(), link, user, wire_bytes, cause }
     }
 }

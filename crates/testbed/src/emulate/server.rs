@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use browser::Arm;
-use chance::Source;
+use browser::HostStack;
+use chance::RandomSource;
 use page::Page;
 use proxy::Meters;
-use record::{Carried, Event, Proxied};
+use record::{PepCounters, Proxied, TcpEvent};
 use scenario::{CrossTraffic, Scenario};
 use tokio::sync::mpsc;
 use units::Time;
@@ -35,7 +35,7 @@ pub(super) fn serve_origins(mut supervisor: Channel) -> Result<(), NodeError> {
     });
     let (ready, arms) = super::tell_prepared(&mut supervisor, prepared)?;
     let begin: StartSignal = supervisor.receive()?;
-    let source = Source::new(order.seed, 0);
+    let source = RandomSource::new(order.seed, 0);
     let config = super::world_config(source, &begin, order.detail);
     real::run(config, run_origins(order, &ready, &arms, source, supervisor))?
 }
@@ -44,7 +44,7 @@ async fn run_origins(
     order: JourneyOrder,
     ready: &Ready,
     arms: &Arms,
-    source: Source,
+    source: RandomSource,
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
     let meters = Meters::default();
@@ -80,7 +80,7 @@ pub(super) fn serve_proxy(mut supervisor: Channel) -> Result<(), NodeError> {
     });
     let (ready, arms) = super::tell_prepared(&mut supervisor, prepared)?;
     let begin: StartSignal = supervisor.receive()?;
-    let source = Source::new(order.seed, 0);
+    let source = RandomSource::new(order.seed, 0);
     let mut config = super::world_config(source, &begin, order.detail);
     config.hosts = tour::hosts(&ready.page, order.scenario.hosting).collect();
     real::run(config, run_proxy(order, &ready, &arms, source, supervisor))?
@@ -90,7 +90,7 @@ async fn run_proxy(
     order: JourneyOrder,
     ready: &Ready,
     arms: &Arms,
-    source: Source,
+    source: RandomSource,
     mut supervisor: Channel,
 ) -> Result<(), NodeError> {
     let (meters, journal) = (Meters::default(), StepLog::default());
@@ -143,14 +143,14 @@ pub(super) fn serve_near_pep(mut supervisor: Channel) -> Result<(), NodeError> {
 
 fn near(order: &JourneyOrder, ready: &Ready) -> Result<NearEnd, String> {
     let plan = ready.load_plan(&order.scenario)?;
-    let arms: &[Arm] = plan.arms();
+    let arms: &[HostStack] = plan.arms();
     NearEnd::of(&order.scenario, &ready.page, arms).ok_or_else(|| "the route has no PEP".to_owned())
 }
 
 /// Configuration of the node's world, received when the supervisor starts it.
 fn begun(supervisor: &mut Channel, order: &JourneyOrder) -> Result<real::Config, NodeError> {
     let begin: StartSignal = supervisor.receive()?;
-    Ok(super::world_config(Source::new(order.seed, 0), &begin, order.detail))
+    Ok(super::world_config(RandomSource::new(order.seed, 0), &begin, order.detail))
 }
 
 // Answers of the nodes behind the network to the supervisor's queries while they serve.
@@ -193,7 +193,7 @@ pub(super) fn report(meters: &Meters) -> ServerReport {
 pub(super) enum Intermediary {
     Nobody,
     Proxy(ProxyEvents),
-    Pep(PepCounters),
+    Pep(PlacedPep),
 }
 
 /// An HTTP proxy.
@@ -204,9 +204,9 @@ pub(super) struct ProxyEvents {
 }
 
 /// A PEP.
-pub(super) struct PepCounters {
+pub(super) struct PlacedPep {
     place: PepPlace,
-    carried: Cell<Option<Carried>>,
+    carried: Cell<Option<PepCounters>>,
     endpoints: RefCell<Vec<Endpoint>>,
 }
 
@@ -215,7 +215,7 @@ impl Intermediary {
     pub(super) fn of(scenario: &Scenario) -> Intermediary {
         let endpoints = RefCell::default();
         if let Some(place) = PepPlace::of(scenario) {
-            return Intermediary::Pep(PepCounters { place, carried: Cell::default(), endpoints });
+            return Intermediary::Pep(PlacedPep { place, carried: Cell::default(), endpoints });
         }
         let Some(address) = tour::proxy_address(scenario) else { return Intermediary::Nobody };
         Intermediary::Proxy(ProxyEvents { address, proxied: RefCell::default(), endpoints })
@@ -233,7 +233,7 @@ impl Intermediary {
                 proxied.borrow_mut().clone_from(&servers.proxied);
                 *endpoints.borrow_mut() = own(&[*address]);
             }
-            Intermediary::Pep(PepCounters { place, carried, endpoints }) => {
+            Intermediary::Pep(PlacedPep { place, carried, endpoints }) => {
                 carried.set(servers.carried);
                 *endpoints.borrow_mut() = own(&[place.near, place.far]);
             }
@@ -241,23 +241,23 @@ impl Intermediary {
     }
 
     /// Events of the intermediary since `since`, on behalf of the client at `client`, which loads `page`.
-    pub(super) fn events(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event> {
+    pub(super) fn events(&self, page: &Page, client: IpAddr, since: Time) -> Vec<TcpEvent> {
         match self {
             Intermediary::Nobody => Vec::new(),
             Intermediary::Proxy(ProxyEvents { address, proxied, endpoints }) => {
                 let (proxied, endpoints) = (proxied.borrow(), endpoints.borrow());
                 tour::proxied_events(page, &proxied, &endpoints, client, &[*address], since)
             }
-            Intermediary::Pep(PepCounters { place, endpoints, .. }) => {
+            Intermediary::Pep(PlacedPep { place, endpoints, .. }) => {
                 tour::pep_events(*place, &endpoints.borrow(), since)
             }
         }
     }
 
     /// Counters of a PEP so far.
-    pub(super) fn carried(&self) -> Option<Carried> {
+    pub(super) fn carried(&self) -> Option<PepCounters> {
         match self {
-            Intermediary::Pep(PepCounters { carried, .. }) => carried.get(),
+            Intermediary::Pep(PlacedPep { carried, .. }) => carried.get(),
             Intermediary::Nobody | Intermediary::Proxy(_) => None,
         }
     }

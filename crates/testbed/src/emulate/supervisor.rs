@@ -8,9 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use emu::sandbox::{RunAs, Supervisor};
-use emu::{Control, NetNamespace, Setup, Side, Snapshot, Testbed, Topology, Wire};
+use emu::{
+    AccessSide, ControlSocket, EmulatedTopology, NetNamespace, Snapshot, Testbed, TestbedConfig,
+    Wire,
+};
 use record::EmulationRecord;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -81,7 +84,7 @@ fn servers(
     testbed: &Testbed,
     order: &JourneyOrder,
 ) -> Result<Vec<Node>, EmulationError> {
-    let origins = (Role::Servers, testbed.namespace(Side::Server));
+    let origins = (Role::Servers, testbed.namespace(AccessSide::Server));
     let between = match order.scenario.route.kind {
         RouteKind::Direct => Vec::new(),
         RouteKind::Proxy | RouteKind::CachingProxy | RouteKind::Socks => {
@@ -162,7 +165,7 @@ fn attend(
                 let control = &emulation.control;
                 let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
                 let links = snapshot.links.into_iter().map(|link| {
-                    let emu::LinkReport { stats, delivered_bytes, .. } = link;
+                    let emu::EmulatedLinkReport { stats, delivered_bytes, .. } = link;
                     LinkDone { stats, delivered_bytes }
                 });
                 let links = links.collect();
@@ -170,7 +173,7 @@ fn attend(
                 let sent_again = emulation.passages.sent_again();
                 let servers = ask(&mut servers.lock().unwrap_or_else(PoisonError::into_inner))?;
                 let radios = snapshot.radios.into_iter().map(|radio| {
-                    let emu::RadioReport { transitions, energy, tail } = radio;
+                    let emu::EmulatedRadioReport { transitions, energy, tail } = radio;
                     RadioDone { transitions, energy, tail }
                 });
                 let radios = radios.collect();
@@ -244,7 +247,7 @@ type EmulatorResult = (Snapshot, Vec<Frame>);
 
 /// The running emulator.
 struct RunningEmulator {
-    control: Control,
+    control: ControlSocket,
     passages: SharedPassages,
     thread: JoinHandle<Result<EmulatorResult, emu::Error>>,
     began_ns: u64,
@@ -253,11 +256,11 @@ struct RunningEmulator {
 impl RunningEmulator {
     /// Starts it in this process.
     fn start(
-        topology: Topology,
+        topology: EmulatedTopology,
         order: &JourneyOrder,
         testbed: &Testbed,
     ) -> Result<RunningEmulator, EmulationError> {
-        let source = Source::new(order.seed, 0);
+        let source = RandomSource::new(order.seed, 0);
         let watched = order.detail.is_watched();
         let passages = SharedPassages::default();
         let observer = (passages.clone(), watched.then(Capture::default));
@@ -324,18 +327,18 @@ fn kernel_release() -> String {
 
 /// The namespaces.
 fn testbed(
-    topology: &Topology,
+    topology: &EmulatedTopology,
     scenario: &Scenario,
     wire: Option<Wire>,
 ) -> Result<Testbed, EmulationError> {
-    let settings = |tcp: &Tcp| kernel::Settings::for_config(&remembering(tcp, scenario));
+    let settings = |tcp: &Tcp| kernel::KernelKnobs::for_config(&remembering(tcp, scenario));
     let Transport { client, server } = &scenario.transport;
     let tcp = Some([settings(client)?, settings(server)?]);
     let has_pep = scenario.route.has_pep();
-    let halves_tcp = has_pep.then(|| kernel::Settings::for_config(&tour::leg_tcp(scenario)));
+    let halves_tcp = has_pep.then(|| kernel::KernelKnobs::for_config(&tour::leg_tcp(scenario)));
     let halves_tcp = halves_tcp.transpose()?;
     let (mtu, clients, between) = (topology.mtu(), topology.clients(), topology.intermediary());
-    Ok(Testbed::build(Setup { mtu, clients, between, tcp, halves_tcp, wire })?)
+    Ok(Testbed::build(TestbedConfig { mtu, clients, between, tcp, halves_tcp, wire })?)
 }
 
 /// TCP's settings with as much metrics memory as the journey keeps: the kernel cannot be told to forget between
@@ -349,10 +352,10 @@ fn remembering(tcp: &Tcp, scenario: &Scenario) -> tcp::Config {
 }
 
 /// The network between both ends.
-fn topology(order: &JourneyOrder) -> Result<Topology, EmulationError> {
+fn topology(order: &JourneyOrder) -> Result<EmulatedTopology, EmulationError> {
     let library = Library::default();
     let scenario = &order.scenario;
-    let open = || -> Result<Topology, String> {
+    let open = || -> Result<EmulatedTopology, String> {
         let ready = library.ready(scenario)?;
         Ok(super::topology(scenario, &ready, &library.network_of(scenario)?))
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use net::{Emulator, GilbertElliott, LinkConfig, LossModel, QueueLimit, Rate};
+use net::{EmulatorModel, GilbertElliott, LinkConfig, LossModel, QueueLimit, Rate};
 use world::UdpSocket;
 
 use super::{PacketDirection, TestedNetwork, Z};
@@ -105,9 +105,9 @@ fn spacing(link: &LinkConfig) -> Duration {
     };
     let of_limit = match (link.emulator, link.queue) {
         // Netem's limit includes packets in flight.
-        (Emulator::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
+        (EmulatorModel::Netem, QueueLimit::Packets(limit)) => 2 * link.delay / limit,
         // Dummynet's queue waits for the next timer run.
-        (Emulator::Dummynet { timer, .. }, QueueLimit::Packets(limit)) => 2 * timer / limit,
+        (EmulatorModel::Dummynet { timer, .. }, QueueLimit::Packets(limit)) => 2 * timer / limit,
         _ => Duration::ZERO,
     };
     of_rate.max(of_limit)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use net::{Emulator, JitterShape, LinkConfig, Rate, Reorder};
+use net::{EmulatorModel, JitterShape, LinkConfig, Rate, Reorder};
 use units::Time;
 use world::UdpSocket;
 
@@ -162,8 +162,8 @@ fn tail(z: f64) -> f64 {
 /// Truncation of a delay by an emulator's clock.
 fn cut_off(link: &LinkConfig) -> Duration {
     match link.emulator {
-        Emulator::Dummynet { tick, .. } => tick,
-        Emulator::Farlink | Emulator::Netem => Duration::ZERO,
+        EmulatorModel::Dummynet { tick, .. } => tick,
+        EmulatorModel::Farlink | EmulatorModel::Netem => Duration::ZERO,
     }
 }
 
@@ -175,8 +175,8 @@ fn added(link: &LinkConfig) -> Option<Duration> {
     match (&link.rate, link.emulator) {
         (Rate::Trace(_), _) => None,
         // A packet waits for one timer run to be served and for one to be released.
-        (_, Emulator::Dummynet { tick, timer }) => Some(timer + tick),
-        (_, Emulator::Farlink | Emulator::Netem) => Some(Duration::ZERO),
+        (_, EmulatorModel::Dummynet { tick, timer }) => Some(timer + tick),
+        (_, EmulatorModel::Farlink | EmulatorModel::Netem) => Some(Duration::ZERO),
     }
 }
 

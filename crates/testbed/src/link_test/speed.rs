@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use net::{Emulator, Jitter, JitterShape, LinkConfig, LossModel, QueueLimit, Rate};
+use net::{EmulatorModel, Jitter, JitterShape, LinkConfig, LossModel, QueueLimit, Rate};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use units::{BitsPerSec, Time};
 use world::{TcpListener, TcpStream, UdpSocket};
@@ -209,7 +209,7 @@ fn lost_at_least(loss: &LossModel) -> f64 {
 /// Netem's limit includes packets in flight: at most that many per delay.
 fn limit_of_netem(link: &LinkConfig) -> f64 {
     match (link.emulator, link.queue) {
-        (Emulator::Netem, QueueLimit::Packets(limit)) if !link.delay.is_zero() => {
+        (EmulatorModel::Netem, QueueLimit::Packets(limit)) if !link.delay.is_zero() => {
             f64::from(limit) * f64::from(link.mtu) * 8.0 / link.delay.as_secs_f64()
         }
         _ => f64::INFINITY,

@@ -7,13 +7,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use http_stack::spdy::Recall;
 use net::{LinkConfig, Network};
 use proxy::{Meters, origin};
 use tokio::sync::oneshot;
 use world::TcpListener;
-use world::sim::{LinkId, NodeId, Plan};
+use world::sim::{LinkId, NodeId, SimPlan};
 
 use crate::tour::{
     self, Arms, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
@@ -27,7 +27,7 @@ const WAKE_LATENCY: Range<Duration> = Duration::from_micros(50)..Duration::from_
 
 /// A complete simulated world.
 pub(super) struct Stage {
-    pub(super) plan: Plan,
+    pub(super) plan: SimPlan,
     /// Nodes of the visitors, in their order.
     pub(super) clients: Vec<NodeId>,
     pub(super) meters: Meters,
@@ -96,8 +96,8 @@ impl Stage {
         detail: Detail,
         recall: &Recall,
     ) -> Result<Stage, String> {
-        let source = Source::new(seed, 0);
-        let mut plan = Plan::new(source);
+        let source = RandomSource::new(seed, 0);
+        let mut plan = SimPlan::new(source);
         if detail.is_watched() {
             plan.capture();
             plan.record_series();
@@ -210,7 +210,7 @@ impl ProxyChain {
 
 impl SharedParts {
     /// A server at `address`, at the network's far end.
-    fn server(&self, plan: &mut Plan, address: IpAddr, clients: &[NodeId]) -> NodeId {
+    fn server(&self, plan: &mut SimPlan, address: IpAddr, clients: &[NodeId]) -> NodeId {
         self.server_behind(plan, address, clients, [&self.ups, &self.downs])
     }
 
@@ -232,7 +232,7 @@ impl SharedParts {
     /// to the first, which connects to the second.
     fn proxies(
         &self,
-        plan: &mut Plan,
+        plan: &mut SimPlan,
         scenario: &Scenario,
         clients: &[NodeId],
     ) -> Vec<(NodeId, usize)> {
@@ -251,7 +251,7 @@ impl SharedParts {
     }
 
     /// The halves of a PEP, at the two ends of the network.
-    fn halves(&self, plan: &mut Plan, place: PepPlace, scenario: &Scenario) -> PepHalves {
+    fn halves(&self, plan: &mut SimPlan, place: PepPlace, scenario: &Scenario) -> PepHalves {
         let tcp = Arc::new(tour::leg_tcp(scenario));
         let [near, far] = [place.near, place.far].map(|at| plan.node(at, Arc::clone(&tcp)));
         let link = tour::near_link(scenario);
@@ -264,10 +264,10 @@ impl SharedParts {
     /// Starts the halves of the PEP, if there is one.
     fn start_pep(
         &self,
-        plan: &mut Plan,
+        plan: &mut SimPlan,
         scenario: &Scenario,
         ready: &Ready,
-        arms: &[browser::Arm],
+        arms: &[browser::HostStack],
     ) -> Option<PepOnStage> {
         let Intermediary::Pep(PepHalves { near, far, .. }) = self.between else { return None };
         let (near_end, far_end) =
@@ -288,7 +288,7 @@ impl SharedParts {
     /// or PEP in front of it.
     fn origin(
         &self,
-        plan: &mut Plan,
+        plan: &mut SimPlan,
         address: IpAddr,
         clients: &[NodeId],
         farther: Option<([String; 2], LinkConfig)>,
@@ -337,7 +337,7 @@ impl SharedParts {
     }
 
     /// The resolver, at its place.
-    fn resolver(&self, plan: &mut Plan, resolver: &Resolver, clients: &[NodeId]) -> NodeId {
+    fn resolver(&self, plan: &mut SimPlan, resolver: &Resolver, clients: &[NodeId]) -> NodeId {
         let (there, back) = match resolver.place {
             ResolverPlace::FarEnd => (&self.ups[..], &self.downs[..]),
             ResolverPlace::FirstHop => {
@@ -351,7 +351,7 @@ impl SharedParts {
     /// A server at `address`, with the links there and back.
     fn server_behind(
         &self,
-        plan: &mut Plan,
+        plan: &mut SimPlan,
         address: IpAddr,
         clients: &[NodeId],
         [there, back]: [&[LinkId]; 2],
@@ -365,13 +365,13 @@ impl SharedParts {
 }
 
 /// Routes from one node to another, and back.
-fn connect(plan: &mut Plan, from: NodeId, to: NodeId, [there, back]: [&[LinkId]; 2]) {
+fn connect(plan: &mut SimPlan, from: NodeId, to: NodeId, [there, back]: [&[LinkId]; 2]) {
     plan.route(from, to, there);
     plan.route(to, from, back);
 }
 
 /// The network's links in the order in which packets cross them: up, and down.
-pub(crate) fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
+pub(crate) fn links(plan: &mut SimPlan, network: &Network) -> (Vec<LinkId>, Vec<LinkId>) {
     let mut ups = vec![plan.link(UP, network.up.clone())];
     let mut downs = vec![plan.link(DOWN, network.down.clone())];
     for (hop, number) in network.beyond.iter().zip(1..) {
@@ -383,7 +383,7 @@ pub(crate) fn links(plan: &mut Plan, network: &Network) -> (Vec<LinkId>, Vec<Lin
 
 /// The radio of a client, if the network has radios, in front of the links next to it.
 pub(crate) fn radio(
-    plan: &mut Plan,
+    plan: &mut SimPlan,
     network: &Network,
     client: NodeId,
     name: &str,

@@ -5,15 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use browser::{ConnectionUse, LoadPlan, Visited};
-use net::{Cause, DropCause, Interruption, Rate, Transition, Way};
+use net::{DropCause, Interruption, RadioDirection, Rate, Transition, TransitionCause};
 use page::Page;
 use record::{
-    Carried, ConnectionRecord, Event, EventKind, Outcome, RadioChange, RadioRecord,
-    RadioStateRecord, SentAgain, Series, VisitRecord,
+    ConnectionRecord, EventKind, PepCounters, RadioChange, RadioRecord, RadioStateRecord,
+    RetransmitDetail, Series, TcpEvent, VisitOutcome, VisitRecord,
 };
 use tls::Protocol;
 use units::Time;
-use world::report::{Drop, Endpoint, LinkReport, RadioReport, Report};
+use world::report::{Drop, Endpoint, LinkReport, RadioReport, WorldReport};
 
 use super::recorded::{KeptSeries, Recorder};
 use super::{DOWN, UP, Visitor, nanos};
@@ -22,14 +22,14 @@ use scenario::{Recording, View};
 /// Source of reports on the network and both ends of every connection.
 pub(crate) trait Witness {
     /// All events of the journey so far.
-    fn report(&self) -> Report;
+    fn report(&self) -> WorldReport;
     /// Time for which HTTP's windows have limited the connection with `client` so far.
     fn limited(&self, client: SocketAddr) -> Duration;
     /// Events of the proxy, if there is one, since `since` on behalf of the client at this address, which loads
     /// this page; as of the latest report.
-    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<Event>;
+    fn proxied(&self, page: &Page, client: IpAddr, since: Time) -> Vec<TcpEvent>;
     /// Counters of the PEP, if there is one, in the journey so far; as of the latest report.
-    fn carried(&self) -> Option<Carried>;
+    fn carried(&self) -> Option<PepCounters>;
     /// Movements of the connections of the client at this address since `since` and its arrivals, as far as
     /// they are kept.
     fn kept(&self, _client: IpAddr, _since: Time) -> Option<KeptSeries> {
@@ -46,9 +46,9 @@ pub(crate) struct SeriesRequest {
 }
 
 /// Accounting of a visit: opened before it, closed after it.
-pub(crate) struct Account {
-    before: Report,
-    carried: Option<Carried>,
+pub(crate) struct JourneyAccount {
+    before: WorldReport,
+    carried: Option<PepCounters>,
     /// Time for which HTTP's windows had limited the open connections, by the client's address.
     limited: BTreeMap<SocketAddr, Duration>,
     wish: Option<SeriesRequest>,
@@ -61,17 +61,17 @@ struct BothEnds<'a> {
     server: Option<&'a Endpoint>,
 }
 
-impl Account {
-    pub(crate) fn open(witness: &impl Witness) -> Account {
+impl JourneyAccount {
+    pub(crate) fn open(witness: &impl Witness) -> JourneyAccount {
         let before = witness.report();
         let open = before.endpoints.iter().filter(|end| end.active && end.closed_at.is_none());
         let limited = open.map(|end| (end.local, witness.limited(end.local))).collect();
-        Account { before, carried: witness.carried(), limited, wish: None }
+        JourneyAccount { before, carried: witness.carried(), limited, wish: None }
     }
 
     /// The same account, with time series.
-    pub(crate) fn wishing(self, wish: SeriesRequest) -> Account {
-        Account { wish: Some(wish), ..self }
+    pub(crate) fn wishing(self, wish: SeriesRequest) -> JourneyAccount {
+        JourneyAccount { wish: Some(wish), ..self }
     }
 
     /// The record of the visit that has just ended, as the first of its journey.
@@ -89,7 +89,7 @@ impl Account {
         let drops: Vec<&Drop> = drops.filter(|drop| drop.user == visitor.number).collect();
         let drops_by = |cause| drops.iter().filter(|drop| drop.cause == cause).count() as u64;
         let delivered = |link| {
-            let bytes = |report: &Report| delivered_bytes(report, link, visitor);
+            let bytes = |report: &WorldReport| delivered_bytes(report, link, visitor);
             bytes(&after) - bytes(&self.before)
         };
         VisitRecord {
@@ -135,11 +135,11 @@ impl Account {
         visited: &Visited,
         page: &Page,
         drops: &[&Drop],
-        report: &Report,
+        report: &WorldReport,
         visitor: Visitor,
         witness: &impl Witness,
-    ) -> Vec<Event> {
-        let event = |at: Time, kind, detail: String| Event {
+    ) -> Vec<TcpEvent> {
+        let event = |at: Time, kind, detail: String| TcpEvent {
             at_ns: at.as_nanos(),
             kind,
             object: None,
@@ -171,7 +171,7 @@ impl Account {
             for end in report.endpoints.iter().filter(its) {
                 let sender = if end.active { "client" } else { "server" };
                 let sent = end.retransmits.iter().filter(|sent| sent.at >= visited.started);
-                events.extend(sent.map(|sent| Event {
+                events.extend(sent.map(|sent| TcpEvent {
                     connection: Some(index as u32),
                     ..event(sent.at, EventKind::Retransmit, sent_again(sender, sent))
                 }));
@@ -185,7 +185,7 @@ impl Account {
         events.extend(witness.proxied(page, visitor.address(), visited.started));
         let carried = witness.carried().map(|now| now.since(&self.carried.unwrap_or_default()));
         let (kind, pep) = (EventKind::Pep, carried.map(|carried| carried.to_string()));
-        events.extend(pep.map(|detail| Event { kind, detail, ..last }));
+        events.extend(pep.map(|detail| TcpEvent { kind, detail, ..last }));
         events.sort_by_key(|event| event.at_ns);
         events
     }
@@ -194,7 +194,7 @@ impl Account {
     fn connections(
         &self,
         used: &[ConnectionUse],
-        after: &Report,
+        after: &WorldReport,
         witness: &impl Witness,
     ) -> Vec<ConnectionRecord> {
         let (then, now) = (ends_of(&self.before), ends_of(after));
@@ -214,24 +214,24 @@ impl Account {
 }
 
 /// One direction of the access link.
-fn access<'a>(report: &'a Report, name: &str) -> &'a LinkReport {
+fn access<'a>(report: &'a WorldReport, name: &str) -> &'a LinkReport {
     let named = report.links.iter().find(|link| link.name == name);
     named.expect("every stage has the access link's two directions")
 }
 
 /// Bytes of a client's packets delivered by the access link.
-fn delivered_bytes(report: &Report, link: &str, visitor: Visitor) -> u64 {
+fn delivered_bytes(report: &WorldReport, link: &str, visitor: Visitor) -> u64 {
     let by_user = &access(report, link).delivered_bytes;
     by_user.get(visitor.number as usize).copied().unwrap_or_default()
 }
 
-fn outcome(visited: &Visited, report: &Report) -> Outcome {
+fn outcome(visited: &Visited, report: &WorldReport) -> VisitOutcome {
     match &visited.plt {
-        Ok(plt) => Outcome::Loaded { plt_ns: nanos(*plt) },
+        Ok(plt) => VisitOutcome::Loaded { plt_ns: nanos(*plt) },
         Err(reason) => {
             let still = report.links.iter().filter_map(stillness);
             let reasons: Vec<String> = std::iter::once(reason.clone()).chain(still).collect();
-            Outcome::Failed { reason: reasons.join("; ") }
+            VisitOutcome::Failed { reason: reasons.join("; ") }
         }
     }
 }
@@ -252,13 +252,13 @@ fn stillness(link: &LinkReport) -> Option<String> {
 }
 
 /// A client's own radio, if the network has radios.
-fn own_radio(report: &Report, visitor: Visitor) -> Option<&RadioReport> {
+fn own_radio(report: &WorldReport, visitor: Visitor) -> Option<&RadioReport> {
     let name = visitor.radio();
     report.radios.iter().find(|radio| radio.name == name)
 }
 
 /// The client's handovers since the visit began.
-fn handovers(since: Time, report: &Report, visitor: Visitor) -> Vec<Interruption> {
+fn handovers(since: Time, report: &WorldReport, visitor: Visitor) -> Vec<Interruption> {
     let link = &access(report, DOWN).config;
     let handovers = link.handovers(visitor.journey_source(), visitor.number);
     handovers.map_or_else(Vec::new, |all| all.between(since, world::now()).collect())
@@ -271,7 +271,7 @@ fn interrupted(handover: &Interruption) -> String {
 }
 
 /// Activity of the client's radio since the visit began.
-fn radio(before: &Report, after: &Report, visitor: Visitor) -> Option<RadioRecord> {
+fn radio(before: &WorldReport, after: &WorldReport, visitor: Visitor) -> Option<RadioRecord> {
     let now = own_radio(after, visitor)?;
     let then = before.radios.iter().find(|radio| radio.name == now.name);
     let seen = then.map_or(0, |then| then.transitions.len());
@@ -299,10 +299,10 @@ fn radio(before: &Report, after: &Report, visitor: Visitor) -> Option<RadioRecor
 fn radio_change(change: &Transition) -> String {
     let cause = match change.cause {
         None => "a timer".to_owned(),
-        Some(Cause { way, wire_bytes }) => {
+        Some(TransitionCause { way, wire_bytes }) => {
             let way = match way {
-                Way::Up => "up",
-                Way::Down => "down",
+                RadioDirection::Up => "up",
+                RadioDirection::Down => "down",
             };
             format!("a packet of {wire_bytes} bytes {way}")
         }
@@ -313,12 +313,12 @@ fn radio_change(change: &Transition) -> String {
 /// Cause of a retransmission, with a mark if it was spurious.
 fn sent_again(sender: &str, sent: &tcp::Retransmit) -> String {
     let cause = sent.cause.to_string();
-    SentAgain { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
+    RetransmitDetail { sender, cause: &cause, needless: sent.spurious == Some(true) }.to_string()
 }
 
 /// The ends of all connections, keyed by the client's address: it is unique, since a client never reuses a port
 /// in a journey.
-fn ends_of(report: &Report) -> BTreeMap<SocketAddr, BothEnds<'_>> {
+fn ends_of(report: &WorldReport) -> BTreeMap<SocketAddr, BothEnds<'_>> {
     let mut ends: BTreeMap<SocketAddr, BothEnds<'_>> = BTreeMap::new();
     for endpoint in &report.endpoints {
         if endpoint.active {
@@ -416,7 +416,7 @@ mod tests {
 
     /// An end whose TCP cannot be queried.
     fn end(seen: usize) -> Endpoint {
-        let (at, seq, cause) = (Time::ZERO, 0, tcp::Cause::Unknown);
+        let (at, seq, cause) = (Time::ZERO, 0, tcp::RetransmitCause::Unknown);
         let again = tcp::Retransmit { at, seq, cause, spurious: None };
         Endpoint {
             local: ([10, 0, 0, 1], 40_000).into(),

@@ -10,10 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use browser::Arm;
+use browser::HostStack;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
-use http_stack::client::{self, Connection, Opening};
+use http_stack::client::{self, ClientConnection, Opening};
 use http_stack::server::{Acceptor, Answer, Handler, Reply, RequestHead};
 use http_stack::{Priority, Progress};
 use proxy::origin;
@@ -35,7 +35,7 @@ const ECHO_PORT: u16 = 7;
 pub(crate) struct Background {
     traffic: BackgroundTraffic,
     /// Protocol and security of beacons.
-    arm: Arm,
+    arm: HostStack,
     /// True if the phase of each flow is drawn.
     varies: bool,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Background {
 impl Background {
     /// Background traffic of a scenario whose hosts have these arms, or `None`. Beacons use the first arm with
     /// TLS, or else the first one.
-    pub(crate) fn of(scenario: &Scenario, arms: &[Arm]) -> Option<Background> {
+    pub(crate) fn of(scenario: &Scenario, arms: &[HostStack]) -> Option<Background> {
         let secure = arms.iter().find(|arm| arm.security.is_secure());
         let arm = *secure.or(arms.first())?;
         let (traffic, varies) = (scenario.traffic.clone(), scenario.nuisance == Nuisance::On);
@@ -137,10 +137,10 @@ async fn send_beacons(mut ticks: Ticks, size_bytes: u64, opening: Opening) {
 /// Posts over the existing connection, if it is still usable; returns the one that was used. A failed beacon is
 /// not retried.
 async fn post_beacon(
-    connection: Option<Connection>,
+    connection: Option<ClientConnection>,
     opening: &Opening,
     request: &Request<Bytes>,
-) -> Option<Connection> {
+) -> Option<ClientConnection> {
     let good = connection.and_then(|mut kept| kept.is_reusable().then_some(kept));
     let mut connection = match good {
         Some(connection) => connection,

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use browser::Session;
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use scenario::{
-    CrossTraffic, Itinerary, Keeps, Nuisance, Pace, PageOrder, Scenario, Spacing, View, World,
+    CrossTraffic, Itinerary, Keeps, Nuisance, PageOrder, Scenario, Spacing, View, VisitPace, World,
 };
 use units::Time;
 
@@ -18,7 +18,7 @@ use super::{BETWEEN_VISITS, RADIO, start_phase};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course {
     steps: Vec<CourseStep>,
-    pace: Pace,
+    pace: VisitPace,
     keeps: Keeps,
 }
 
@@ -45,13 +45,13 @@ impl Course {
         };
         // A browser that is closed after its first visit, and has its cache and its sessions when it is restarted.
         let keeps = Keeps { cache: true, sessions: true, metrics: true, ..Keeps::NOTHING };
-        Course { steps, pace: Pace::Think(BETWEEN_VISITS), keeps }
+        Course { steps, pace: VisitPace::Think(BETWEEN_VISITS), keeps }
     }
 
     fn through(journey: &Itinerary, pages: usize, visitor: Visitor) -> Course {
         let source = match journey.order {
             PageOrder::Listed => None,
-            PageOrder::Drawn(Some(seed)) => Some(Source::new(seed, 0)),
+            PageOrder::Drawn(Some(seed)) => Some(RandomSource::new(seed, 0)),
             // A plan would have set the seed.
             PageOrder::Drawn(None) | PageOrder::DrawnAnew => Some(visitor.journey_source()),
         };
@@ -84,8 +84,8 @@ impl Course {
     /// Waits between two visits, the first of which began at `began`.
     pub(super) async fn pause(&self, began: Time) {
         match self.pace {
-            Pace::Think(span) => world::sleep(span).await,
-            Pace::Every(span) => {
+            VisitPace::Think(span) => world::sleep(span).await,
+            VisitPace::Every(span) => {
                 if began + span > world::now() {
                     world::sleep_until(began + span).await;
                 }
@@ -120,7 +120,7 @@ impl Course {
 }
 
 /// Each page once: in the list's order, or shuffled (Fisher and Yates).
-fn order(pages: usize, draws: Option<&mut Stream>) -> Vec<usize> {
+fn order(pages: usize, draws: Option<&mut RandomStream>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..pages).collect();
     if let Some(draws) = draws {
         for last in (1..pages).rev() {
@@ -157,7 +157,7 @@ impl Visitor {
     /// The clients that load the page, in the order of their numbers. They begin after the lead of background
     /// traffic and the nuisance model's phase.
     pub(crate) fn all(scenario: &Scenario, seed: u64) -> Vec<Visitor> {
-        let source = Source::new(seed, 0);
+        let source = RandomSource::new(seed, 0);
         let mut begins = scenario.traffic.lead();
         if scenario.nuisance == Nuisance::On {
             begins += start_phase(source);
@@ -211,13 +211,13 @@ impl Visitor {
     }
 
     /// Source of its own random streams.
-    pub(crate) fn source(self) -> Source {
-        Source::new(self.seed, u64::from(self.number))
+    pub(crate) fn source(self) -> RandomSource {
+        RandomSource::new(self.seed, u64::from(self.number))
     }
 
     /// Source of the network's random streams.
-    pub(crate) fn journey_source(self) -> Source {
-        Source::new(self.seed, 0)
+    pub(crate) fn journey_source(self) -> RandomSource {
+        RandomSource::new(self.seed, 0)
     }
 
     /// Its address: 10.0.0.1, then 10.0.0.3 and so on.
@@ -298,7 +298,7 @@ mod tests {
         let course = Course::of(&scenario, 1, Visitor::all(&scenario, 1)[0]);
         let measured: Vec<bool> = course.steps().iter().map(|step| step.is_measured).collect();
         assert_eq!(measured, [false, true]);
-        assert_eq!(course.pace, Pace::Think(BETWEEN_VISITS));
+        assert_eq!(course.pace, VisitPace::Think(BETWEEN_VISITS));
     }
 
     fn begins(clients: Clients, nuisance: Nuisance) -> Vec<Duration> {

@@ -9,8 +9,8 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
 
-use browser::Arm;
-use chance::Source;
+use browser::HostStack;
+use chance::RandomSource;
 use http_stack::server::{Answer, Handler, RequestHead, Response};
 use net::Network;
 use page::{Object, Page};
@@ -49,8 +49,8 @@ pub(super) fn all(
     tier: &Tier,
     nearer: usize,
     page: &Page,
-    arms: &[Arm],
-    source: Source,
+    arms: &[HostStack],
+    source: RandomSource,
 ) -> Vec<Earlier> {
     let share = share(tier);
     let purpose = match nearer {

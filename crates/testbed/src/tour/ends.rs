@@ -5,15 +5,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::{Arm, AutoConfig, Browser, Device, Policy, Priorities};
-use chance::{Source, Stream};
+use browser::{AutoConfig, Browser, Device, HostStack, Policy, Priorities};
+use chance::{RandomSource, RandomStream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
 use http_stack::wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
-use page::Host;
-use proxy::{Listen, Origin, UdpPort, VirtualHosts, Workers};
+use page::PageHost;
+use proxy::{Listen, OriginServer, UdpPort, VirtualHosts, WorkerPool};
 use tls::{Identity, Protocol, Security};
 
 use super::machine::Machine;
@@ -103,7 +103,7 @@ pub(crate) fn origin_address(index: usize) -> IpAddr {
 }
 
 /// Extra delay of a host beyond the network's far end, each way; `None` if there is none.
-pub(crate) fn extra_delay(scenario: &Scenario, host: &Host) -> Option<LinkConfig> {
+pub(crate) fn extra_delay(scenario: &Scenario, host: &PageHost) -> Option<LinkConfig> {
     let farther = scenario.server.origins == Origins::Recorded && !host.extra_rtt.value.is_zero();
     farther.then(|| LinkConfig::delay(host.extra_rtt.value / 2))
 }
@@ -127,12 +127,12 @@ pub(crate) fn origins<'a>(
     scenario: &'a Scenario,
     ready: &'a Ready,
     arms: &'a Arms,
-    source: Source,
+    source: RandomSource,
     detail: Detail,
 ) -> impl Iterator<Item = Server> + 'a {
     let think = source.stream("origin/think");
     let factors: Rc<[f64]> = factors(scenario, ready.page.objects.len(), think).into();
-    let workers = Workers {
+    let workers = WorkerPool {
         count: scenario.server.workers.map(|count| count as usize),
         service_time: Duration::from_nanos(scenario.server.service_time_ns),
     };
@@ -162,7 +162,7 @@ pub(crate) fn origins<'a>(
         let answering = match hosting {
             Hosting::Apart => {
                 let site = Arc::clone(&site);
-                let origin = Origin::new(site, first, workers, Rc::clone(&factors));
+                let origin = OriginServer::new(site, first, workers, Rc::clone(&factors));
                 Machine::Host(origin.with_push(push))
             }
             Hosting::Together => {
@@ -178,7 +178,7 @@ pub(crate) fn origins<'a>(
 struct ListenPort {
     hosts: Vec<usize>,
     /// Protocol and security on it.
-    arm: Arm,
+    arm: HostStack,
     /// True if clients connect to it.
     in_front: bool,
 }
@@ -186,7 +186,7 @@ struct ListenPort {
 /// All ports of the origins.
 fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort> {
     let asks_proxy = scenario.route.asks_proxy();
-    let of = |arms: &[Arm], in_front: bool| -> Vec<ListenPort> {
+    let of = |arms: &[HostStack], in_front: bool| -> Vec<ListenPort> {
         let ports = listening(arms, scenario.hosting).into_iter();
         ports.map(|hosts| ListenPort { arm: arms[hosts[0]], hosts, in_front }).collect()
     };
@@ -203,7 +203,7 @@ fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort
 }
 
 /// The hosts that each port serves: one, or all of a common machine's.
-fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
+fn listening(arms: &[HostStack], hosting: Hosting) -> Vec<Vec<usize>> {
     if hosting == Hosting::Apart {
         return (0..arms.len()).map(|host| vec![host]).collect();
     }
@@ -218,7 +218,7 @@ fn listening(arms: &[Arm], hosting: Hosting) -> Vec<Vec<usize>> {
 }
 
 /// TLS settings of a server with this arm.
-pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls::Settings {
+pub(super) fn tls_of(scenario: &Scenario, arm: HostStack, usual: tls::Settings) -> tls::Settings {
     let mut tls = super::protocols::server_tls(scenario, usual);
     if scenario.client.program == Program::Chromium {
         // Chromium does not support Ed25519, and offers all its protocols.
@@ -228,7 +228,7 @@ pub(super) fn tls_of(scenario: &Scenario, arm: Arm, usual: tls::Settings) -> tls
 }
 
 /// Acceptor of the servers that clients connect to: a scenario's settings of servers apply to these.
-pub(super) fn front(scenario: &Scenario, arm: Arm, tls: &tls::Settings) -> Acceptor {
+pub(super) fn front(scenario: &Scenario, arm: HostStack, tls: &tls::Settings) -> Acceptor {
     let mut acceptor = Acceptor::with_tls(arm.security, tls);
     if !scenario.keep_alive.is_usual() {
         acceptor.h1 = Rc::new(Core::new(keeping(scenario.keep_alive), Wheel::new()));
@@ -267,7 +267,7 @@ fn keeping(keep_alive: KeepAlive) -> Settings {
 
 /// The nuisance model's factors on the times of `objects` objects, in their order, none of them negative: arms
 /// are paired.
-pub(crate) fn factors(scenario: &Scenario, objects: usize, mut stream: Stream) -> Vec<f64> {
+pub(crate) fn factors(scenario: &Scenario, objects: usize, mut stream: RandomStream) -> Vec<f64> {
     let spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
     (0..objects).map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
 }

@@ -5,18 +5,18 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use browser::{Device, Policy, Priorities};
-use net::{Network, SpecError};
-use pac::Script;
-use scenario::experiment::{Catalogue, Refusal};
+use net::{Network, NetworkSpecError};
+use pac::PacScript;
+use scenario::experiment::{Catalogue, NameError};
 use scenario::{NetworkSpec, PageRef, Scenario, nearest};
 
-use super::ready::{Contents, Pages, Ready};
+use super::ready::{Contents, PreparedPages, Ready};
 
 /// Resources that scenarios name. Prepared pages and networks are kept from journey to journey; nothing else is.
 #[derive(Default)]
 pub struct Library {
-    pages: Pages,
-    networks: Networks,
+    pages: PreparedPages,
+    networks: PreparedNetworks,
 }
 
 impl Library {
@@ -24,16 +24,16 @@ impl Library {
     ///
     /// # Errors
     /// An unknown page, network, device or browser, with the likely intended name.
-    pub fn prepare(&self, scenario: &Scenario) -> Result<(), Refusal> {
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), NameError> {
         self.page(&scenario.page.spec)?;
-        self.ready(scenario).map_err(|message| Refusal { message, hint: None })?;
+        self.ready(scenario).map_err(|message| NameError { message, hint: None })?;
         Catalogue::network(self, &scenario.network)?;
         self.device(&scenario.client.device)?;
         self.browser(&scenario.client.browser)?;
         if let Some(priorities) = &scenario.priorities {
             self.priorities(&priorities.name)?;
         }
-        let refuse = |message: String| Refusal { message, hint: None };
+        let refuse = |message: String| NameError { message, hint: None };
         let priorities = super::protocols::priorities(scenario).map_err(refuse)?;
         let contradiction =
             priorities.and_then(|it| super::protocols::contradiction(scenario, &it));
@@ -110,19 +110,22 @@ impl Library {
         self.pages.open(spec, Contents::Any)
     }
 
-    pub(super) fn open_network(&self, spec: &NetworkSpec) -> Result<Arc<Network>, net::SpecError> {
+    pub(super) fn open_network(
+        &self,
+        spec: &NetworkSpec,
+    ) -> Result<Arc<Network>, net::NetworkSpecError> {
         self.networks.open(spec)
     }
 }
 
 impl Catalogue for Library {
-    fn page(&self, spec: &str) -> Result<PageRef, Refusal> {
+    fn page(&self, spec: &str) -> Result<PageRef, NameError> {
         self.open_page(spec).map_err(refuse)?;
         Ok(page_ref(spec))
     }
 
-    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, Refusal> {
-        let refuse_network = |error: net::SpecError| {
+    fn network(&self, network: &NetworkSpec) -> Result<Option<String>, NameError> {
+        let refuse_network = |error: net::NetworkSpecError| {
             // The message's reader knows already that it is about the network.
             let message = error.to_string();
             refuse(message.strip_prefix("network: ").unwrap_or(&message).to_owned())
@@ -131,33 +134,33 @@ impl Catalogue for Library {
         Ok(network_digest(network, &opened))
     }
 
-    fn device(&self, name: &str) -> Result<Option<String>, Refusal> {
+    fn device(&self, name: &str) -> Result<Option<String>, NameError> {
         let known = Device::all();
-        Device::open(name).map(|_| device_digest(name)).map_err(|error| Refusal {
+        Device::open(name).map(|_| device_digest(name)).map_err(|error| NameError {
             message: error.to_string(),
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
     }
 
-    fn browser(&self, name: &str) -> Result<(), Refusal> {
+    fn browser(&self, name: &str) -> Result<(), NameError> {
         let known = Policy::all();
-        Policy::named(name).map(drop).map_err(|error| Refusal {
+        Policy::named(name).map(drop).map_err(|error| NameError {
             message: error.to_string(),
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
     }
 
-    fn priorities(&self, name: &str) -> Result<Option<String>, Refusal> {
+    fn priorities(&self, name: &str) -> Result<Option<String>, NameError> {
         let known = Priorities::all();
-        Priorities::open(name).map(|_| priorities_digest(name)).map_err(|error| Refusal {
+        Priorities::open(name).map(|_| priorities_digest(name)).map_err(|error| NameError {
             message: error.to_string(),
             hint: did_you_mean(name, known.keys().map(String::as_str)),
         })
     }
 
-    fn pac(&self, path: &str) -> Result<Option<String>, Refusal> {
+    fn pac(&self, path: &str) -> Result<Option<String>, NameError> {
         // Its answers for a page are checked when the scenario is prepared.
-        Script::open(path).map_err(|error| refuse(error.to_string()))?;
+        PacScript::open(path).map_err(|error| refuse(error.to_string()))?;
         Ok(pac_digest(path))
     }
 }
@@ -216,8 +219,8 @@ fn file_digest(path: impl AsRef<Path>) -> Option<String> {
     Some(blake3::hash(&contents).to_hex().to_string())
 }
 
-fn refuse(message: String) -> Refusal {
-    Refusal { message, hint: None }
+fn refuse(message: String) -> NameError {
+    NameError { message, hint: None }
 }
 
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
@@ -231,11 +234,11 @@ fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<
 
 /// Networks, keyed by scenarios' specifications.
 #[derive(Default)]
-pub(super) struct Networks(Mutex<BTreeMap<String, Arc<Network>>>);
+pub(super) struct PreparedNetworks(Mutex<BTreeMap<String, Arc<Network>>>);
 
-impl Networks {
+impl PreparedNetworks {
     /// The network of `spec`, read from its files on first use.
-    pub(super) fn open(&self, spec: &NetworkSpec) -> Result<Arc<Network>, SpecError> {
+    pub(super) fn open(&self, spec: &NetworkSpec) -> Result<Arc<Network>, NetworkSpecError> {
         let text = spec.to_string();
         let mut networks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(network) = networks.get(&text) {
@@ -258,10 +261,10 @@ mod tests {
         std::fs::write(&path, "1\n2\n").unwrap();
         let text = format!("rtt=20ms,up=1mbit,down.trace={}", path.display());
         let spec = NetworkSpec::parse(&text).unwrap();
-        let networks = Networks::default();
+        let networks = PreparedNetworks::default();
         let first = networks.open(&spec).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert!(Arc::ptr_eq(&first, &networks.open(&spec).unwrap()));
-        assert!(Networks::default().open(&spec).is_err(), "nobody else has read it");
+        assert!(PreparedNetworks::default().open(&spec).is_err(), "nobody else has read it");
     }
 }

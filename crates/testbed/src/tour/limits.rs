@@ -19,7 +19,7 @@ use scenario::Floors;
 use scenario::{Origins, Program, Scenario, View};
 
 /// Inputs to the floors of a client's visits.
-pub(crate) struct Limits {
+pub(crate) struct PolicyLimits {
     /// The pages that it visits, by their names in the list; a single page has no name.
     pages: Vec<(Option<String>, Limited)>,
     network: Network,
@@ -65,14 +65,14 @@ fn first_wait(scenario: &Scenario, network: &Network) -> Duration {
     radio.map_or(Duration::ZERO, RadioConfig::least_first_wait)
 }
 
-impl Limits {
+impl PolicyLimits {
     /// Limits of one of the clients, as if it were alone.
     pub(crate) fn new(
         scenario: &Scenario,
         ready: &Ready,
         network: &Network,
         visitor: Visitor,
-    ) -> Result<Limits, String> {
+    ) -> Result<PolicyLimits, String> {
         let think = visitor.journey_source().stream("origin/think");
         let think = factors(scenario, ready.page.objects.len(), think);
         let hops = 1 + network.beyond.len();
@@ -93,7 +93,16 @@ impl Limits {
             false => Duration::ZERO,
         };
         let finder = if reads_pages(scenario) { Finder::Pep } else { Finder::Client };
-        Ok(Limits { pages, network, origins, beyond, nearer, finder, first_visit, first_wait })
+        Ok(PolicyLimits {
+            pages,
+            network,
+            origins,
+            beyond,
+            nearer,
+            finder,
+            first_visit,
+            first_wait,
+        })
     }
 
     /// The floors of one visit; `None` if its network stands still and never carries the page. Objects from its

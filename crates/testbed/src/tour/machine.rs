@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_stack::Push;
 use http_stack::server::{Answer, Body, BodyError, Handler, RequestBody, RequestHead, Response};
-use proxy::{Origin, VirtualHosts};
+use proxy::{OriginServer, VirtualHosts};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Handler of its requests.
 pub(crate) enum Machine {
     /// One host.
-    Host(Origin),
+    Host(OriginServer),
     /// All hosts, told apart by name.
     Hosts(VirtualHosts),
 }

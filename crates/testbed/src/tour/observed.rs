@@ -11,13 +11,13 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use browser::Bodies;
-use chance::Source;
+use chance::RandomSource;
 use page::Page;
 use record::VisitRecord;
 use serde::{Deserialize, Serialize};
 use units::Time;
 use world::report::Endpoint;
-use world::sim::Sighting;
+use world::sim::CapturedPacket;
 
 use crate::emulate::Frame;
 use scenario::JourneyResult;
@@ -48,7 +48,7 @@ impl Detail {
     }
 
     /// The TLS settings of one end, with a random stream of its own.
-    pub(crate) fn tls(self, source: Source, end: &str) -> tls::Settings {
+    pub(crate) fn tls(self, source: RandomSource, end: &str) -> tls::Settings {
         let randomness = match self {
             Detail::Records | Detail::Bodies => tls::Randomness::System,
             Detail::Packets | Detail::Film => {
@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for Png {
 #[derive(Debug)]
 pub enum Packets {
     /// As built by the simulated TCP.
-    Simulated(Vec<Sighting>),
+    Simulated(Vec<CapturedPacket>),
     /// As built by the kernel.
     Emulated(Vec<Frame>),
 }

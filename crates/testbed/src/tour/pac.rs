@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use browser::Arm;
-use chance::Source;
-use pac::{Choice, Engine, PacError, ProxyAt, Script, Surroundings, Word};
+use browser::HostStack;
+use chance::RandomSource;
+use pac::{Choice, Engine, PacEnvironment, PacError, PacScript, ProxyAt, ProxyKeyword};
 use scenario::{Program, Scenario, Tls};
 use tls::{PLAN_START, Protocol, Security};
 
@@ -24,7 +24,7 @@ const MOST_PROXIES: usize = 256;
 /// A PAC file, and the proxies that it names.
 #[derive(Debug)]
 pub(crate) struct Surveyed {
-    pub(crate) script: Script,
+    pub(crate) script: PacScript,
     /// The proxies, as named in the file.
     pub(crate) proxies: BTreeSet<ProxyAt>,
     /// True if some requests bypass them.
@@ -54,7 +54,7 @@ impl Surveyed {
                 "the PAC file {name} says DIRECT, where Chromium asks for `http` resources in clear text and the hosts have TLS: use via=connect, tls none, or farlink's own loader (client `loader`)"
             ));
         }
-        let word = if over_tls { Word::Https } else { Word::Proxy };
+        let word = if over_tls { ProxyKeyword::Https } else { ProxyKeyword::Proxy };
         match self.proxies.iter().find(|at| at.word != word) {
             Some(ProxyAt { word: said, host, port }) => Err(format!(
                 "the PAC file {name} says `{said} {host}:{port}`, and Chromium goes by the word: clients speak with the proxy here as `{word}` says"
@@ -106,14 +106,14 @@ impl Surveys {
         if let Some(known) = tried.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let script = Script::open(path).map_err(|error| error.to_string())?;
+        let script = PacScript::open(path).map_err(|error| error.to_string())?;
         let surveyed = Arc::new(survey(script, &asked(), users)?);
         tried.insert(key, Arc::clone(&surveyed));
         Ok(Some(surveyed))
     }
 }
 
-fn survey(script: Script, asked: &PacInputs, users: u32) -> Result<Surveyed, String> {
+fn survey(script: PacScript, asked: &PacInputs, users: u32) -> Result<Surveyed, String> {
     let is_drawn = script.text.contains("random");
     let found = Surveyed { script, proxies: BTreeSet::new(), goes_past: false };
     let mut trial = PacTrial { asked, found };
@@ -142,10 +142,10 @@ impl PacTrial<'_> {
     /// have named nothing new. Returns true if any has.
     fn browse(&mut self, own: IpAddr, browser: usize, least: usize) -> Result<bool, String> {
         let known = self.asked.addresses.clone();
-        let surroundings = Surroundings {
+        let surroundings = PacEnvironment {
             resolve: Box::new(move |host| known.get(host).copied()),
             own,
-            random: Source::new(0, browser as u64).stream("pac/survey"),
+            random: RandomSource::new(0, browser as u64).stream("pac/survey"),
             now: PLAN_START,
         };
         let told = |error: PacError| error.to_string();
@@ -166,7 +166,12 @@ impl PacTrial<'_> {
 /// Assigns ports to the hosts of a page so that clients can reach them past the proxy with `past`, while the
 /// proxy uses `usual`. The two may share a port if both speak HTTP/1 in clear text and the proxy's connections
 /// are kept like the clients'. Hosts that shared a port share the new one.
-pub(super) fn make_way(past: &mut [Arm], usual: &[Arm], machines: &[usize], are_alike: bool) {
+pub(super) fn make_way(
+    past: &mut [HostStack],
+    usual: &[HostStack],
+    machines: &[usize],
+    are_alike: bool,
+) {
     let asked: BTreeSet<(usize, u16)> =
         machines.iter().copied().zip(usual.iter().map(|arm| arm.port)).collect();
     let mut taken: BTreeSet<(usize, u16)> =
@@ -189,7 +194,7 @@ pub(super) fn make_way(past: &mut [Arm], usual: &[Arm], machines: &[usize], are_
 }
 
 /// True if an arm equals that of a proxy to hosts: HTTP/1 in clear text.
-fn is_plain(arm: &Arm) -> bool {
+fn is_plain(arm: &HostStack) -> bool {
     arm.security == Security::None && matches!(arm.protocol, Protocol::H10 | Protocol::H1)
 }
 

@@ -18,14 +18,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser::Arm;
+use browser::HostStack;
 use net::{LinkConfig, Network, ProcessingJitter, QueueLimit};
 use page::Page;
-use pep::http::{Compression, Settings as Fetching};
-use pep::leg::{Fec, Over, Quic};
-use pep::{Acceptor, Connector, Local, PrivateKey, Remote, Target, local, remote};
+use pep::http::{PageCompression, PrefetchSettings as Fetching};
+use pep::leg::{Fec, LegQuic, LegTransport};
+use pep::{ForwardTarget, LegAcceptor, LegConnector, Local, PrivateKey, Remote, local, remote};
 use quic::Transport;
-use record::{Carried, Event, EventKind};
+use record::{EventKind, PepCounters, TcpEvent};
 use units::{BitsPerSec, Time};
 use world::TcpListener;
 use world::report::Endpoint;
@@ -92,12 +92,14 @@ pub(crate) fn leg_tcp(scenario: &Scenario) -> tcp::Config {
 }
 
 /// Transport of its leg: TCP as in the halves' nodes, or QUIC with matching settings.
-fn leg_over(scenario: &Scenario) -> Over {
+fn leg_over(scenario: &Scenario) -> LegTransport {
     let turned = &scenario.route.pep;
     let fec = turned.fec.map(|every| Fec { every, counts: Arc::default() });
     match turned.is_over_quic() {
-        true => Over::Quic(Quic { transport: Transport::matching(&leg_tcp(scenario)), fec }),
-        false => Over::Tcp,
+        true => {
+            LegTransport::Quic(LegQuic { transport: Transport::matching(&leg_tcp(scenario)), fec })
+        }
+        false => LegTransport::Tcp,
     }
 }
 
@@ -129,19 +131,19 @@ pub(super) fn lead(scenario: &Scenario, network: &Network) -> Duration {
 
 /// The half on the clients' side, before it starts.
 pub(crate) struct NearEnd {
-    settings: local::Settings,
+    settings: local::NearSettings,
     hosts: BTreeSet<SocketAddr>,
 }
 
 impl NearEnd {
     /// The near end of a scenario whose page's hosts have these arms.
-    pub(crate) fn of(scenario: &Scenario, page: &Page, arms: &[Arm]) -> Option<NearEnd> {
+    pub(crate) fn of(scenario: &Scenario, page: &Page, arms: &[HostStack]) -> Option<NearEnd> {
         let place = PepPlace::of(scenario)?;
         let names = || super::hosts(page, scenario.hosting);
         let hosts = names().zip(arms).map(|((_, address), arm)| SocketAddr::new(address, arm.port));
         let turned = &scenario.route.pep;
         let bypass = names().filter(|(name, _)| turned.bypass.contains(&name.to_ascii_lowercase()));
-        let mut settings = local::Settings::new(place.far_port());
+        let mut settings = local::NearSettings::new(place.far_port());
         settings.channels = turned.channels() as usize;
         settings.leg.over = leg_over(scenario);
         settings.bypass = bypass.map(|(_, address)| address.into()).collect();
@@ -157,10 +159,10 @@ impl NearEnd {
     /// If it cannot listen, or the leg cannot be established.
     pub(crate) async fn start(self, log: &PepLog) -> io::Result<()> {
         let (near, far) = keys();
-        let local = Local::start(self.settings, &Connector::new(&near, far.public()));
+        let local = Local::start(self.settings, &LegConnector::new(&near, far.public()));
         for host in self.hosts {
             let listener = TcpListener::bind_transparent(host)?;
-            drop(world::spawn(Rc::clone(&local).serve(listener, Target::Fixed(host))));
+            drop(world::spawn(Rc::clone(&local).serve(listener, ForwardTarget::Fixed(host))));
         }
         world::timeout(STANDING, local.stood()).await.map_err(|_| {
             let message = format!("the PEP's leg did not come to stand in {STANDING:?}");
@@ -173,7 +175,7 @@ impl NearEnd {
 
 /// The half beyond the network, before it starts.
 pub(crate) struct FarEnd {
-    settings: remote::Settings,
+    settings: remote::FarSettings,
     listen: SocketAddr,
 }
 
@@ -185,8 +187,8 @@ impl FarEnd {
             Prefetch::Off => 0,
             Prefetch::Depth(depth) => depth,
         };
-        let http = Fetching { depth, compression: Compression::None, ..Fetching::default() };
-        let mut settings = remote::Settings { http, ..remote::Settings::default() };
+        let http = Fetching { depth, compression: PageCompression::None, ..Fetching::default() };
+        let mut settings = remote::FarSettings { http, ..remote::FarSettings::default() };
         settings.leg.over = leg_over(scenario);
         Some(FarEnd { settings, listen: place.far_port() })
     }
@@ -197,7 +199,7 @@ impl FarEnd {
     /// If it cannot listen.
     pub(crate) fn start(self) -> io::Result<Rc<Remote>> {
         let (near, far) = keys();
-        let remote = Remote::new(self.settings, Acceptor::new(&far, near.public()));
+        let remote = Remote::new(self.settings, LegAcceptor::new(&far, near.public()));
         let port = remote.listen(self.listen)?;
         drop(world::spawn(Rc::clone(&remote).serve(port)));
         Ok(remote)
@@ -214,10 +216,10 @@ pub(crate) struct PepLog(Rc<RefCell<Option<Rc<Local>>>>);
 
 impl PepLog {
     /// Counters so far; `None` if there is no PEP.
-    pub(crate) fn carried(&self) -> Option<Carried> {
+    pub(crate) fn carried(&self) -> Option<PepCounters> {
         let local = self.0.borrow();
         let counters = local.as_ref()?.counters();
-        Some(Carried {
+        Some(PepCounters {
             split: counters.split.get(),
             bypassed: counters.bypassed.get(),
             failed_open: counters.failed_open.get(),
@@ -234,8 +236,8 @@ impl PepLog {
 }
 
 /// Connections of a PEP since `since`: those of its leg, and those to hosts opened by either half.
-pub(crate) fn events(place: PepPlace, endpoints: &[Endpoint], since: Time) -> Vec<Event> {
-    let event = |at: Time, kind, detail| Event {
+pub(crate) fn events(place: PepPlace, endpoints: &[Endpoint], since: Time) -> Vec<TcpEvent> {
+    let event = |at: Time, kind, detail| TcpEvent {
         at_ns: at.as_nanos(),
         kind,
         object: None,

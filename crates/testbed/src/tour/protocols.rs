@@ -5,17 +5,17 @@ use std::time::Duration;
 use browser::{Priorities, Pushes};
 use congestion::Algorithm;
 use http_stack::h3::settings::{Client, Server};
-use quic::{Congestion, Quinn, Transport};
 use http_stack::server::Acceptor;
 use http_stack::{h2, spdy};
 use proxy::PushPolicy;
+use quic::{Congestion, QuinnController, Transport};
 use scenario::{
     CertificateKey, Multiplexing, NotsentLowat, Protocol, Push, Quic, QuicCongestion, RecordSize,
     Resume, Scenario, Scheduler, Serving, Tls,
 };
 use tcp::Config;
-use tls::model::{Modelled, Start, Version};
-use tls::{Chain, Identity, Records, Resumption, Security, Settings};
+use tls::model::{HandshakeStart, Modelled, Version};
+use tls::{ChainKind, Identity, Records, Resumption, Security, Settings};
 use units::Time;
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), the unit of initial windows.
@@ -52,8 +52,10 @@ fn transport(scenario: &Scenario, tcp: &Config) -> Transport {
     let Quic { congestion, initial_window_packets, .. } = &scenario.quic;
     if let Some(chosen) = congestion {
         match (&mut transport.congestion, chosen) {
-            (Congestion::Quinn(quinn), QuicCongestion::Cubic) => *quinn = Quinn::Cubic,
-            (Congestion::Quinn(quinn), QuicCongestion::NewReno) => *quinn = Quinn::NewReno,
+            (Congestion::Quinn(quinn), QuicCongestion::Cubic) => *quinn = QuinnController::Cubic,
+            (Congestion::Quinn(quinn), QuicCongestion::NewReno) => {
+                *quinn = QuinnController::NewReno
+            }
             (Congestion::AsTcp(tcp), QuicCongestion::Cubic) => tcp.algorithm = Algorithm::Cubic,
             (Congestion::AsTcp(tcp), QuicCongestion::NewReno) => tcp.algorithm = Algorithm::Reno,
         }
@@ -126,7 +128,7 @@ pub(super) const SINCE_ACQUAINTANCE: Duration = Duration::from_secs(20);
 /// Security layer of the scenario's connections.
 pub(super) fn security(scenario: &Scenario) -> Security {
     let false_start = scenario.security.false_start == Some(true);
-    let start = if false_start { Start::False } else { Start::Patient };
+    let start = if false_start { HandshakeStart::False } else { HandshakeStart::Patient };
     match scenario.stack.tls {
         Tls::None => Security::None,
         Tls::Tls10 => Security::Modelled(Modelled { version: Version::Tls10, start }),
@@ -160,7 +162,7 @@ pub(super) fn server_tls(scenario: &Scenario, usual: Settings) -> Settings {
         Resume::Session => Resumption::Tickets,
         Resume::EarlyData => Resumption::EarlyData,
     });
-    let chain = turned.chain_bytes.map(|bytes| Chain::OfBytes(bytes as usize));
+    let chain = turned.chain_bytes.map(|bytes| ChainKind::OfBytes(bytes as usize));
     Settings {
         identity: identity.unwrap_or(usual.identity),
         records: records.unwrap_or(usual.records),
@@ -296,7 +298,7 @@ mod tests {
     fn knobs_turn_either_arm_in_its_own_kind() {
         let turned = |protocol| server(&scenario(protocol, "cc=newreno,iw=32")).transport;
         let (deployed, matched) = (turned(Protocol::H3Deployed), turned(Protocol::H3Matched));
-        assert_eq!(deployed.congestion, Congestion::Quinn(Quinn::NewReno));
+        assert_eq!(deployed.congestion, Congestion::Quinn(QuinnController::NewReno));
         assert!(
             matches!(matched.congestion, Congestion::AsTcp(tcp) if tcp.algorithm == Algorithm::Reno)
         );

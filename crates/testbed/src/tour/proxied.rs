@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use page::Page;
-use proxy::journal::{Entry, Journal};
-use record::{Event, EventKind, Proxied};
+use proxy::journal::{Journal, LogEntry};
+use record::{EventKind, Proxied, TcpEvent};
 use units::Time;
 use world::report::Endpoint;
 
@@ -20,7 +20,7 @@ pub(crate) fn events(
     client: IpAddr,
     proxies: &[IpAddr],
     since: Time,
-) -> Vec<Event> {
+) -> Vec<TcpEvent> {
     let objects = page.objects.iter().enumerate().rev();
     // For a URL that is requested twice, the first object stands for both.
     let by_url: BTreeMap<&str, u32> =
@@ -32,7 +32,7 @@ pub(crate) fn events(
     let farther = behind.into_iter().filter(|inner| own.iter().any(|outer| caused(outer, inner)));
     let farther = farther.map(|one| Proxied { behind: 1, ..one.clone() });
     let own: Vec<Proxied> = own.iter().copied().cloned().chain(farther).collect();
-    let asked = own.iter().map(|one| Event {
+    let asked = own.iter().map(|one| TcpEvent {
         at_ns: one.asked_at_ns,
         kind: EventKind::Proxied,
         object: by_url.get(without_scheme(&one.url)).copied(),
@@ -40,7 +40,7 @@ pub(crate) fn events(
         detail: one.detail(),
     });
     let upstream = endpoints.iter().filter(|end| end.active && proxies.contains(&end.local.ip()));
-    let opened = upstream.map(|end| Event {
+    let opened = upstream.map(|end| TcpEvent {
         at_ns: end.opened_at.as_nanos(),
         kind: EventKind::Upstream,
         object: None,
@@ -84,7 +84,7 @@ impl StepLog {
 }
 
 impl Journal for StepLog {
-    fn done(&self, entry: &Entry) {
+    fn done(&self, entry: &LogEntry) {
         let times = &entry.times;
         let nanos = |at: Option<Time>| at.map(Time::as_nanos);
         self.0.borrow_mut().push(Proxied {

@@ -5,21 +5,21 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use browser::Arm;
-use cache::{Limits, Policy};
-use chance::Source;
+use browser::HostStack;
+use cache::{MemoryLimits, StoragePolicy};
+use chance::RandomSource;
 use http_stack::server::Acceptor;
 use http_stack::socks;
 use http_stack::spdy::Recall;
 use http_stack::wheel::Wheel;
-use proxy::access::{Destinations, Ports};
-use proxy::caching::{self, Store};
-use proxy::config::{self, Forward, Settings};
+use proxy::access::{Destinations, PortSet};
+use proxy::caching::{self, CacheStore};
+use proxy::config::{self, Forward, ProxyConfig};
 use proxy::fields::Disclosure;
-use proxy::forward::{self, Entrance, ProxyParts};
+use proxy::forward::{self, ProxyHandler, ProxyParts};
 use proxy::journal::Journal;
 use proxy::target::Scheme;
-use proxy::upstream::{self, Destination};
+use proxy::upstream::{self, OriginAddress};
 use proxy::{Listen, Meters, UdpPort};
 use tls::{Authorities, PLAN_START, PublicClient, Security};
 use tokio::sync::Semaphore;
@@ -43,15 +43,15 @@ const PSEUDONYM: &str = "farlink";
 const HOSTS: &str = "10.0.0.0/8";
 
 /// Capacity of a cache: enough for any page.
-const CACHE: Limits = Limits { bytes: 1 << 30, entry_bytes: 1 << 24 };
+const CACHE: MemoryLimits = MemoryLimits { bytes: 1 << 30, entry_bytes: 1 << 24 };
 
 /// Fixed secret: a scenario's cache is never attacked, and its hash must be reproducible.
 const HASH_SECRET: (u64, u64) = (1, 2);
 
 /// A proxy that does not listen yet.
 pub(crate) struct Proxy {
-    settings: Settings,
-    store: Option<Arc<Store>>,
+    settings: ProxyConfig,
+    store: Option<Arc<CacheStore>>,
     ports: Vec<SocketAddr>,
     acceptor: Acceptor,
     scheme: Scheme,
@@ -67,8 +67,8 @@ impl Proxy {
     pub(crate) fn all(
         scenario: &Scenario,
         ready: &Ready,
-        arms: &[Arm],
-        source: Source,
+        arms: &[HostStack],
+        source: RandomSource,
         detail: Detail,
     ) -> Result<Vec<Proxy>, String> {
         let (tiers, addresses) = (scenario.route.tiers(), route::proxy_addresses(scenario));
@@ -124,8 +124,9 @@ impl Proxy {
             start: PLAN_START,
         };
         let past_parent = self.settings.upstream.parent.is_some().then(|| {
-            let upstream = upstream::Settings { parent: None, ..self.settings.upstream.clone() };
-            let settings = Settings { upstream, ..self.settings.clone() };
+            let upstream =
+                upstream::UpstreamSettings { parent: None, ..self.settings.upstream.clone() };
+            let settings = ProxyConfig { upstream, ..self.settings.clone() };
             forward::Proxy::new(Arc::new(settings), parts(Rc::new(())))
         });
         let proxy =
@@ -134,9 +135,9 @@ impl Proxy {
         let free = self.threads.map(|count| Arc::new(Semaphore::new(count as usize)));
         let first = self.ports.first().copied();
         for address in self.ports {
-            let entrance = Rc::new(Entrance::new(&proxy, self.scheme, address));
+            let entrance = Rc::new(ProxyHandler::new(&proxy, self.scheme, address));
             if Some(address) == first {
-                let filled = Rc::new(Entrance::new(&filled, self.scheme, address));
+                let filled = Rc::new(ProxyHandler::new(&filled, self.scheme, address));
                 self.earlier.iter().for_each(|one| one.ask(&filled));
             }
             let acceptor = self.acceptor.clone();
@@ -149,7 +150,12 @@ impl Proxy {
 }
 
 /// Acceptor of the proxy that clients connect to.
-fn facing_clients(scenario: &Scenario, arm: Arm, source: Source, detail: Detail) -> Acceptor {
+fn facing_clients(
+    scenario: &Scenario,
+    arm: HostStack,
+    source: RandomSource,
+    detail: Detail,
+) -> Acceptor {
     if scenario.route.asks_proxy() {
         let tls = tls_of(scenario, arm, detail.tls(source, "server/proxy"));
         return front(scenario, arm, &tls);
@@ -157,15 +163,15 @@ fn facing_clients(scenario: &Scenario, arm: Arm, source: Source, detail: Detail)
     // Tunnels are requested in clear text.
     let mut acceptor = Acceptor::new(Security::None);
     if scenario.route.kind == RouteKind::Socks {
-        acceptor.socks = socks::server::Entry::Open;
+        acceptor.socks = socks::server::SocksAccessEntry::Open;
     }
     acceptor
 }
 
 /// An empty cache.
-fn store() -> Arc<Store> {
-    let stored = caching::Settings { limits: CACHE, policy: Policy::default() };
-    Store::new(stored, HASH_SECRET, PLAN_START)
+fn store() -> Arc<CacheStore> {
+    let stored = caching::CacheSettings { limits: CACHE, policy: StoragePolicy::default() };
+    CacheStore::new(stored, HASH_SECRET, PLAN_START)
 }
 
 /// Settings of a proxy with `nearer` proxies in front of it and perhaps one behind it: open to any client, for
@@ -174,17 +180,17 @@ fn settings(
     turned: &ProxySettings,
     nearer: usize,
     parent: Option<SocketAddr>,
-) -> Result<Settings, config::ConfigError> {
+) -> Result<ProxyConfig, config::ConfigError> {
     let pseudonym = match nearer {
         0 => PSEUDONYM.to_owned(),
         _ => format!("{PSEUDONYM}-{}", nearer + 1),
     };
     let usual = config::resolve(config::File::default(), &pseudonym)?;
-    let ports = Ports::any();
+    let ports = PortSet::any();
     let mut destinations = Destinations { tunnel_ports: ports, ..Destinations::default() };
     destinations.networks.push(HOSTS.parse().expect("it is written as a network is"));
     let forward = Forward { destinations, disclosure: Disclosure::default() };
-    let mut upstream = upstream::Settings {
+    let mut upstream = upstream::UpstreamSettings {
         // No request is rejected before its visit has failed.
         waiting: usize::MAX,
         // A single visitor may use all connections.
@@ -194,7 +200,7 @@ fn settings(
         first_byte_timeout: VISIT_LIMIT,
         idle_timeout: VISIT_LIMIT,
         connect_timeout: VISIT_LIMIT,
-        parent: parent.map(|at| Destination {
+        parent: parent.map(|at| OriginAddress {
             scheme: Scheme::Http,
             host: at.ip().to_string(),
             port: at.port(),
@@ -207,5 +213,5 @@ fn settings(
     if let Some(limit) = turned.upstream_total {
         upstream.connections = limit as usize;
     }
-    Ok(Settings { listeners: Vec::new(), forward: Some(forward), upstream, ..usual })
+    Ok(ProxyConfig { listeners: Vec::new(), forward: Some(forward), upstream, ..usual })
 }

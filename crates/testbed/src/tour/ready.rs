@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use browser::{Arm, Asking, Heads, LoadPlan, Proxy, Typical, Via, Way};
+use browser::{
+    HostStack, LoadPlan, Proxy, ProxyMode, RequestHeaders, RequestSettings, TunnelProtocol, Typical,
+};
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
-use page::{Host, List, Page, Union};
-use proxy::Site;
+use page::{List, Page, PageHost, Union};
+use proxy::SiteReplies;
 use tls::Security;
 
 use super::pac::{self, PacInputs, Surveyed, Surveys};
@@ -27,11 +29,11 @@ pub(crate) struct Ready {
     pub(crate) page: Arc<Page>,
     /// The page, or those of the list in order.
     members: Vec<JourneyPage>,
-    site: Arc<Site>,
+    site: Arc<SiteReplies>,
     /// The same site with replies that advertise HTTP/3, built on first use.
-    advertising: OnceLock<Arc<Site>>,
+    advertising: OnceLock<Arc<SiteReplies>>,
     /// The same site with replies that carry caching headers, built on first use.
-    for_caches: OnceLock<Arc<Site>>,
+    for_caches: OnceLock<Arc<SiteReplies>>,
     surveys: Surveys,
     pub(crate) notes: Vec<String>,
 }
@@ -84,9 +86,9 @@ pub(crate) struct Visitable {
 
 /// Pages, keyed by the names that scenarios give them and by their contents.
 #[derive(Default)]
-pub(super) struct Pages(Mutex<BTreeMap<(String, Contents), Arc<Ready>>>);
+pub(super) struct PreparedPages(Mutex<BTreeMap<(String, Contents), Arc<Ready>>>);
 
-impl Pages {
+impl PreparedPages {
     /// The page or list that `spec` names, with such contents: readable ones are generated.
     pub(super) fn open(&self, spec: &str, contents: Contents) -> Result<Arc<Ready>, String> {
         let key = (spec.to_owned(), contents);
@@ -136,7 +138,7 @@ fn page_notes(page: &Page) -> Vec<String> {
 
 impl Ready {
     fn of_anything(page: Page) -> Ready {
-        let (site, notes) = (Arc::new(Site::new(&page)), page_notes(&page));
+        let (site, notes) = (Arc::new(SiteReplies::new(&page)), page_notes(&page));
         Ready::of_one(page, site, notes)
     }
 
@@ -144,13 +146,13 @@ impl Ready {
         let browsable = page::browsable(page).map_err(|error| error.to_string())?;
         let own = browsable.notes.iter().map(|note| format!("{}: {note}", page.name));
         let notes = page_notes(page).into_iter().chain(own).collect();
-        let site = Arc::new(Site::browsable(&browsable));
+        let site = Arc::new(SiteReplies::browsable(&browsable));
         // A browser has a cache of its own: caching headers are needed in any case.
         let for_caches = OnceLock::from(Arc::clone(&site));
         Ok(Ready { for_caches, ..Ready::of_one(browsable.page, site, notes) })
     }
 
-    fn of_one(page: Page, site: Arc<Site>, notes: Vec<String>) -> Ready {
+    fn of_one(page: Page, site: Arc<SiteReplies>, notes: Vec<String>) -> Ready {
         let page = Arc::new(page);
         let member = JourneyPage {
             name: None,
@@ -184,14 +186,14 @@ impl Ready {
             .iter()
             .flat_map(|member| cautions(&member.page).into_iter().chain(page_notes(&member.page)));
         let notes = skipped.chain(notes).collect();
-        let site = Arc::new(Site::new(&whole));
+        let site = Arc::new(SiteReplies::new(&whole));
         Ok(Ready::new(Arc::new(whole), members, site, notes))
     }
 
     fn new(
         page: Arc<Page>,
         members: Vec<JourneyPage>,
-        site: Arc<Site>,
+        site: Arc<SiteReplies>,
         notes: Vec<String>,
     ) -> Ready {
         let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
@@ -225,16 +227,16 @@ impl Ready {
     }
 
     /// Responses of this scenario's servers.
-    pub(crate) fn site(&self, scenario: &Scenario) -> Arc<Site> {
+    pub(crate) fn site(&self, scenario: &Scenario) -> Arc<SiteReplies> {
         if scenario.route.has_cache() {
-            let site = || Arc::new(Site::for_caches(&self.page));
+            let site = || Arc::new(SiteReplies::for_caches(&self.page));
             return Arc::clone(self.for_caches.get_or_init(site));
         }
         if scenario.discovery.h3 != H3Discovery::AltSvc {
             return Arc::clone(&self.site);
         }
         let alternatives = AltSvc::Services(vec![Alternative::h3(SECURE_PORT)]);
-        let site = || Arc::new(Site::advertising(&self.page, &alternatives));
+        let site = || Arc::new(SiteReplies::advertising(&self.page, &alternatives));
         Arc::clone(self.advertising.get_or_init(site))
     }
 
@@ -245,7 +247,7 @@ impl Ready {
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
         let priorities = super::protocols::priorities(scenario)?;
-        let asking = Asking { heads: heads(scenario), priorities };
+        let asking = RequestSettings { heads: heads(scenario), priorities };
         let visitable = |member: &JourneyPage| Visitable {
             name: member.name.clone(),
             plan: member.load_plan(&arms, &asking),
@@ -270,7 +272,7 @@ impl Ready {
         let usual = self.arms_by(scenario, route::way(scenario, surveyed.as_deref())?);
         let goes_past = surveyed.is_some_and(|surveyed| surveyed.goes_past);
         let past = goes_past.then(|| {
-            let mut past = self.arms_by(scenario, Way::Direct);
+            let mut past = self.arms_by(scenario, ProxyMode::Direct);
             if scenario.route.asks_proxy() {
                 let machines = super::machines(&self.page, scenario.hosting);
                 let last = scenario.route.tiers().pop();
@@ -283,9 +285,9 @@ impl Ready {
         Ok(Arms { usual, past })
     }
 
-    fn arms_by(&self, scenario: &Scenario, way: Way) -> Vec<Arm> {
+    fn arms_by(&self, scenario: &Scenario, way: ProxyMode) -> Vec<HostStack> {
         let hosts = self.page.hosts.iter();
-        let mut arms: Vec<Arm> = hosts.map(|host| arm(scenario, host, way)).collect();
+        let mut arms: Vec<HostStack> = hosts.map(|host| arm(scenario, host, way)).collect();
         give_ports(&mut arms, &self.page, scenario.hosting);
         arms
     }
@@ -311,22 +313,22 @@ impl Ready {
 /// Arms of clients' requests to a page's hosts, in the page's order.
 pub(crate) struct Arms {
     /// By the scenario's route.
-    pub(crate) usual: Vec<Arm>,
+    pub(crate) usual: Vec<HostStack>,
     /// Past the proxy, if a PAC file sends some requests there.
-    pub(crate) past: Option<Vec<Arm>>,
+    pub(crate) past: Option<Vec<HostStack>>,
 }
 
 impl Arms {
     /// Arms of some of the hosts.
     fn of(&self, hosts: &[usize]) -> Arms {
-        let of = |arms: &Vec<Arm>| hosts.iter().map(|host| arms[*host]).collect();
+        let of = |arms: &Vec<HostStack>| hosts.iter().map(|host| arms[*host]).collect();
         Arms { usual: of(&self.usual), past: self.past.as_ref().map(of) }
     }
 }
 
 impl JourneyPage {
     /// The page as loaded by clients that use these arms to the journey's hosts.
-    fn load_plan(&self, arms: &Arms, asking: &Asking) -> Arc<LoadPlan> {
+    fn load_plan(&self, arms: &Arms, asking: &RequestSettings) -> Arc<LoadPlan> {
         let Arms { usual, past } = arms.of(&self.hosts);
         let mut plans = self.load_plans.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |plan: &&Arc<LoadPlan>| {
@@ -345,8 +347,8 @@ impl JourneyPage {
 /// Arm of requests to `host`. `http:` origins of a page that is loaded over TLS are loaded in clear text, with
 /// the protocol that browsers use there; but a proxy that takes requests for resources is used alike for all
 /// hosts, and connects to them in clear text.
-fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
-    let asks_proxy = matches!(way, Way::Through(Proxy { via: Via::Get, .. }));
+fn arm(scenario: &Scenario, host: &PageHost, way: ProxyMode) -> HostStack {
+    let asks_proxy = matches!(way, ProxyMode::Through(Proxy { via: TunnelProtocol::Get, .. }));
     let in_clear = host.in_clear && !asks_proxy;
     let security = if in_clear { Security::None } else { super::protocols::security(scenario) };
     let usual = if asks_proxy || security == Security::None { CLEAR_PORT } else { SECURE_PORT };
@@ -355,7 +357,7 @@ fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
         _ if in_clear => tls::Protocol::H1,
         protocol => protocol,
     };
-    Arm {
+    HostStack {
         protocol,
         pipelined: scenario.stack.protocol == Protocol::H1Pipelined,
         security,
@@ -367,7 +369,7 @@ fn arm(scenario: &Scenario, host: &Host, way: Way) -> Arm {
 
 /// Assigns another port to the later of two distinct origins that would share a port of a machine (an `http:`
 /// and an `https:` one if all is loaded in clear text).
-fn give_ports(arms: &mut [Arm], page: &Page, hosting: Hosting) {
+fn give_ports(arms: &mut [HostStack], page: &Page, hosting: Hosting) {
     let (names, machines) = (page.machines(), super::machines(page, hosting));
     let differ = |one: usize, other: usize| {
         names[one] == names[other] || page.hosts[one].in_clear != page.hosts[other].in_clear
@@ -386,20 +388,19 @@ fn give_ports(arms: &mut [Arm], page: &Page, hosting: Hosting) {
 }
 
 /// Contents of request heads. (An unknown browser is refused when the scenario is prepared.)
-fn heads(scenario: &Scenario) -> Heads {
+fn heads(scenario: &Scenario) -> RequestHeaders {
     match scenario.request_heads {
         // A PEP that answers for a host goes by its cookies, which a browser sends equally with every request.
-        RequestHeads::Sized if reads_pages(scenario) => Heads::Padded,
-        RequestHeads::Sized => Heads::Sized,
-        RequestHeads::Recorded => {
-            Typical::named(&scenario.client.browser).map_or(Heads::Sized, Heads::Recorded)
-        }
+        RequestHeads::Sized if reads_pages(scenario) => RequestHeaders::Padded,
+        RequestHeads::Sized => RequestHeaders::Sized,
+        RequestHeads::Recorded => Typical::named(&scenario.client.browser)
+            .map_or(RequestHeaders::Sized, RequestHeaders::Recorded),
     }
 }
 
 /// Protocol of a host. A recorded protocol without support here is replaced by the one that serves a page in
 /// the same manner: multiplexed ones by HTTP/2, others by HTTP/1.1.
-fn protocol(stack: Protocol, host: &Host) -> tls::Protocol {
+fn protocol(stack: Protocol, host: &PageHost) -> tls::Protocol {
     match (stack, host.recorded_protocol.as_deref()) {
         (Protocol::H10, _) => tls::Protocol::H10,
         (Protocol::Spdy, _) => tls::Protocol::Spdy(Version::V31),

@@ -11,8 +11,8 @@ use record::{
 };
 use scenario::Recording;
 use units::{BitsPerSec, Time};
-use world::report::{LinkReport, RadioReport, Report};
-use world::sim::{Arrival, Movement};
+use world::report::{LinkReport, RadioReport, WorldReport};
+use world::sim::{Movement, PacketArrival};
 
 use super::nanos;
 
@@ -25,7 +25,7 @@ pub(crate) struct KeptSeries {
     /// Movements of both ends of its connections.
     pub(crate) movements: Vec<Movement>,
     /// Packets that it received, and those of its own that arrived.
-    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) arrivals: Vec<PacketArrival>,
 }
 
 /// Maker of a visit's series.
@@ -81,7 +81,7 @@ impl Recorder<'_> {
     }
 
     /// Arrivals since navigation start.
-    fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+    fn arrivals(&self) -> impl Iterator<Item = &PacketArrival> {
         self.kept.arrivals.iter().filter(|one| one.at >= self.visited.started)
     }
 
@@ -159,7 +159,7 @@ fn left(client: &Movement, server: &Movement, seen: Time) -> Option<Time> {
     server.samples.get(sent).map(|sample| sample.at)
 }
 
-fn window(connection: u32, sample: &tcp::Sample) -> WindowSample {
+fn window(connection: u32, sample: &tcp::SenderSample) -> WindowSample {
     let stats = &sample.stats;
     let nanos = super::nanos;
     WindowSample {
@@ -194,7 +194,7 @@ fn thinned(samples: impl Iterator<Item = WindowSample>) -> Vec<WindowSample> {
 
 /// One record per link of the network, except for the extra distance of recorded origins. Counts are since
 /// `before`; extremes are of the journey so far.
-pub(super) fn links(before: &Report, after: &Report) -> Vec<LinkRecord> {
+pub(super) fn links(before: &WorldReport, after: &WorldReport) -> Vec<LinkRecord> {
     let pairs = before.links.iter().zip(&after.links);
     let network = pairs.filter(|(_, after)| !after.name.starts_with("origin/"));
     network.map(|(before, after)| record(before, after)).collect()

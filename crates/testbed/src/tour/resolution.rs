@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use browser::{Naming, Prefetch};
-use dns::{PORT, Questions, Recursive, Retry, Service, Settings};
+use dns::{HttpsRecord, PORT, QueryTypes, RecursiveResolver, ResolverSettings, Retry};
 use page::Page;
 
 use scenario::{Dns, H3Discovery, Records, ResolverPlace, RetryRule, Scenario};
@@ -19,21 +19,21 @@ pub(crate) struct Resolver {
     /// Its place in the network.
     pub(crate) place: ResolverPlace,
     /// Its behaviour.
-    pub(crate) server: Recursive,
+    pub(crate) server: RecursiveResolver,
 }
 
 impl Resolver {
     /// The resolver of a scenario with this page, if names are resolved by DNS.
     pub(crate) fn of(scenario: &Scenario, page: &Page) -> Option<Resolver> {
         let dns = scenario.resolution.dns()?;
-        let server = Recursive {
+        let server = RecursiveResolver {
             zone: super::hosts(page, scenario.hosting)
                 .map(|(name, at)| (name.to_ascii_lowercase(), at))
                 .collect(),
             think: Duration::from_nanos(dns.think_ns),
             hit_ratio: dns.hit_ratio,
             miss: Duration::from_nanos(dns.miss_ns),
-            service: finds_by_record(scenario).then(Service::h3),
+            service: finds_by_record(scenario).then(HttpsRecord::h3),
         };
         Some(Resolver { address: SocketAddr::new(RESOLVER, PORT), place: dns.at, server })
     }
@@ -59,8 +59,8 @@ pub(super) fn naming(scenario: &Scenario) -> Naming {
         return Naming::Hosts;
     };
     let questions = match ask {
-        Records::A => Questions::A,
-        Records::AAndAaaa => Questions::AAndAaaa,
+        Records::A => QueryTypes::A,
+        Records::AAndAaaa => QueryTypes::AAndAaaa,
     };
     let questions = match finds_by_record(scenario) {
         true => questions.and_https(),
@@ -72,7 +72,7 @@ pub(super) fn naming(scenario: &Scenario) -> Naming {
     };
     let server = SocketAddr::new(RESOLVER, PORT);
     let prefetch = if *prefetch { Prefetch::Named } else { Prefetch::Nothing };
-    Naming::Dns { settings: Settings { server, questions, retry }, prefetch }
+    Naming::Dns { settings: ResolverSettings { server, questions, retry }, prefetch }
 }
 
 /// A note for readers of results.

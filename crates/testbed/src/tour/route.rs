@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use browser::{Arm, Policy, Ports, Proxy, Way};
+use browser::{HostStack, Policy, Proxy, ProxyMode, ProxyPorts};
 use net::{LinkConfig, LossModel, Network, ProcessingJitter, QueueLimit};
 use page::{ObjectId, Page};
 use tls::{Protocol, Security};
@@ -104,43 +104,43 @@ fn policys_ports(scenario: &Scenario) -> Result<u16, String> {
 }
 
 /// Way of clients' requests to the page's hosts, unless their PAC file, if they have one, says otherwise.
-pub(super) fn way(scenario: &Scenario, pac: Option<&Surveyed>) -> Result<Way, String> {
+pub(super) fn way(scenario: &Scenario, pac: Option<&Surveyed>) -> Result<ProxyMode, String> {
     let ports = match pac {
-        None => Ports::InTurn { first: PROXY_PORT, count: policys_ports(scenario)? },
+        None => ProxyPorts::InTurn { first: PROXY_PORT, count: policys_ports(scenario)? },
         Some(surveyed) => {
             let ports = surveyed.ports();
             let port = ports.first().copied().unwrap_or(PROXY_PORT);
-            Ports::Chosen { port, of: ports.len() as u16 }
+            ProxyPorts::Chosen { port, of: ports.len() as u16 }
         }
     };
     Ok(way_on(scenario, ports))
 }
 
 /// The same before the proxies named by the file are known.
-pub(super) fn untold_way(scenario: &Scenario) -> Way {
-    way_on(scenario, Ports::Chosen { port: PROXY_PORT, of: 1 })
+pub(super) fn untold_way(scenario: &Scenario) -> ProxyMode {
+    way_on(scenario, ProxyPorts::Chosen { port: PROXY_PORT, of: 1 })
 }
 
-fn way_on(scenario: &Scenario, ports: Ports) -> Way {
-    let Some(address) = proxy_address(scenario) else { return Way::Direct };
+fn way_on(scenario: &Scenario, ports: ProxyPorts) -> ProxyMode {
+    let Some(address) = proxy_address(scenario) else { return ProxyMode::Direct };
     let via = match (scenario.route.kind, scenario.route.settings.via) {
-        (RouteKind::Socks, _) => browser::Via::Socks,
-        (_, Via::Get) => browser::Via::Get,
-        (_, Via::Connect) => browser::Via::Connect,
+        (RouteKind::Socks, _) => browser::TunnelProtocol::Socks,
+        (_, Via::Get) => browser::TunnelProtocol::Get,
+        (_, Via::Connect) => browser::TunnelProtocol::Connect,
     };
-    Way::Through(Proxy { address, ports, via })
+    ProxyMode::Through(Proxy { address, ports, via })
 }
 
 /// Arms of the connections to the page's hosts, given those of the clients: from the proxy, or from the clients
 /// themselves.
-pub(super) fn of_hosts(scenario: &Scenario, clients: &[Arm]) -> Vec<Arm> {
-    let of_host = |arm: &Arm| match scenario.route.asks_proxy() {
-        false => Arm { way: Way::Direct, ..*arm },
-        true => Arm {
+pub(super) fn of_hosts(scenario: &Scenario, clients: &[HostStack]) -> Vec<HostStack> {
+    let of_host = |arm: &HostStack| match scenario.route.asks_proxy() {
+        false => HostStack { way: ProxyMode::Direct, ..*arm },
+        true => HostStack {
             protocol: Protocol::H1,
             pipelined: false,
             security: Security::None,
-            way: Way::Direct,
+            way: ProxyMode::Direct,
             ..*arm
         },
     };

@@ -17,7 +17,7 @@ use world::TcpStream;
 use super::record::{self, ContentType, HEADER_BYTES, Protection, invalid};
 use super::record::{FlightWriter, HandshakeMessage, MESSAGE_HEADER};
 use super::stream::{EndRole, Stream};
-use super::{Modelled, Start, Version};
+use super::{HandshakeStart, Modelled, Version};
 use crate::settings::{Protocol, Resumption, Settings};
 
 /// A client's handshake with the server called `host`, which it offers `protocols`.
@@ -51,7 +51,7 @@ pub(crate) async fn connect(
     wire.until(HandshakeMessage::ServerHelloDone).await?;
     let flight = FlightWriter::new(version).client_key_exchange().change_cipher_spec();
     wire.send(finish(flight)).await?;
-    if modelled.start == Start::False {
+    if modelled.start == HandshakeStart::False {
         let stream = wire.into_stream(EndRole::Client, answer, settings);
         return Ok(stream.before_the_servers_finished(sessions.clone(), host));
     }

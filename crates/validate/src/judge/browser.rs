@@ -12,8 +12,8 @@ use statistics::Sample;
 use super::comparison::Comparison;
 use super::comparison::MEDIAN;
 use crate::cell::Cell;
+use crate::suite::MeasuredWorld;
 use crate::suite::Needs;
-use crate::suite::Way;
 
 /// Ratio to the load without a network above which the network determines the load time.
 pub const NETWORK_RULES: f64 = 5.0;
@@ -24,7 +24,7 @@ pub struct BrowserCell {
     /// Index among the suite's cells.
     pub cell: usize,
     /// The way in which farlink's loader computes: as a calibrated device if there is one.
-    pub way: Way,
+    pub way: MeasuredWorld,
     /// Median PLT of farlink's loader, in ms.
     pub loader_ms: f64,
     /// Median PLT of Chromium, in ms.
@@ -55,12 +55,12 @@ pub fn browser_cells(cells: &[Cell], needs: &Needs) -> Vec<BrowserCell> {
 
 fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Option<BrowserCell> {
     let median = |cell: &Cell, way| cell.plt(way).map(Sample::median);
-    let chromium_ms = median(cell, Way::Chromium)?;
+    let chromium_ms = median(cell, MeasuredWorld::Chromium)?;
     let unlimited = cells.iter().find(|other| other.unlimited && same_load(other, cell));
-    let unlimited_ms = unlimited.and_then(|other| median(other, Way::Chromium));
-    let calibrated = cell.plt(Way::Calibrated).is_some();
-    let way = if calibrated { Way::Calibrated } else { Way::Emu };
-    let enough = cell.loads(Way::Chromium) >= needs.chromium
+    let unlimited_ms = unlimited.and_then(|other| median(other, MeasuredWorld::Chromium));
+    let calibrated = cell.plt(MeasuredWorld::Calibrated).is_some();
+    let way = if calibrated { MeasuredWorld::Calibrated } else { MeasuredWorld::Emu };
+    let enough = cell.loads(MeasuredWorld::Chromium) >= needs.chromium
         && cell.loads(way) >= needs.chromium.min(needs.emu_lossless);
     Some(BrowserCell {
         cell: index,
@@ -155,7 +155,8 @@ impl CoalescedCell {
 pub fn coalesced_cells(cells: &[Cell]) -> Vec<CoalescedCell> {
     let compared = |(index, cell): (usize, &Cell)| {
         let median = |way| cell.plt(way).map(Sample::median);
-        let (single_ms, coalesced_ms) = (median(Way::Emu)?, median(Way::Coalesced)?);
+        let (single_ms, coalesced_ms) =
+            (median(MeasuredWorld::Emu)?, median(MeasuredWorld::Coalesced)?);
         Some(CoalescedCell { cell: index, single_ms, coalesced_ms })
     };
     cells.iter().enumerate().filter_map(compared).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chance::{Source, Stream};
+use chance::{RandomSource, RandomStream};
 use statistics::{Sample, pearson, spearman};
 
 use crate::cell::{DIFFERS, Figure};
@@ -192,7 +192,7 @@ pub fn log_quartiles(sample: &Sample) -> LogQuartiles {
 
 /// Halves `emu` [`SPLITS`] times, as a stand-in for a model with `model_loads` loads (`None`: a model without
 /// chance). Returns nothing for fewer than two loads.
-pub fn halve(emu: &Sample, model_loads: Option<usize>, stream: &mut Stream) -> Vec<Halving> {
+pub fn halve(emu: &Sample, model_loads: Option<usize>, stream: &mut RandomStream) -> Vec<Halving> {
     let n = emu.values().len();
     if n < 2 {
         return Vec::new();
@@ -220,15 +220,15 @@ fn scale(n: usize, model_loads: Option<usize>) -> f64 {
     (compared / (1.0 / half + 1.0 / (n - half))).sqrt()
 }
 
-fn shuffle(values: &mut [f64], stream: &mut Stream) {
+fn shuffle(values: &mut [f64], stream: &mut RandomStream) {
     for last in (1..values.len()).rev() {
         values.swap(last, stream.below(last as u64 + 1) as usize);
     }
 }
 
 /// The stream that halves the cell at `index`.
-pub fn stream(seed: u64, index: usize) -> Stream {
-    Source::new(seed, index as u64).stream("validate/halves")
+pub fn stream(seed: u64, index: usize) -> RandomStream {
+    RandomSource::new(seed, index as u64).stream("validate/halves")
 }
 
 /// The relative error of each quartile due to chance: root mean square over the halvings; 0 without any.
@@ -332,7 +332,7 @@ mod tests {
     fn halves_scatter_as_the_mean_of_a_normal_sample_does() {
         // For a normal distribution the median's variance is pi/2 * s^2 / n: c = 1.2533 s. Log-normal loads with
         // s = 0.1; 400 emulated and as many simulated: 0.12533 * sqrt(2/400) = 0.00886.
-        let mut stream = Source::new(5, 0).stream("test");
+        let mut stream = RandomSource::new(5, 0).stream("test");
         let loads = (0..400).map(|_| 1000.0 * (0.1 * stream.normal()).exp());
         let sample = Sample::new(loads).unwrap();
         let halvings = halve(&sample, Some(400), &mut stream);

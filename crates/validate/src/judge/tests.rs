@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cell::Measured;
-use crate::target::Outcome;
+use crate::target::TargetOutcome;
 use scenario::{NetworkSpec, Protocol, Scenario};
 
 const NEEDS: Needs = Needs { cells: 2, emu_lossless: 3, sim_lossy: 4, emu_lossy: 4, chromium: 2 };
@@ -25,7 +25,7 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
 }
 
 /// A cell with loads of these times in each way; the toy model predicts one second.
-fn cell(network: &str, protocol: Protocol, loads: &[(Way, &[f64])]) -> Cell {
+fn cell(network: &str, protocol: Protocol, loads: &[(MeasuredWorld, &[f64])]) -> Cell {
     let mut scenario = Scenario::new("a page", NetworkSpec::parse(network).unwrap());
     scenario.stack.protocol = protocol;
     let measured =
@@ -43,7 +43,7 @@ fn cell(network: &str, protocol: Protocol, loads: &[(Way, &[f64])]) -> Cell {
 }
 
 fn both(network: &str, protocol: Protocol, sim: &[f64], emu: &[f64]) -> Cell {
-    cell(network, protocol, &[(Way::Sim, sim), (Way::Emu, emu)])
+    cell(network, protocol, &[(MeasuredWorld::Sim, sim), (MeasuredWorld::Emu, emu)])
 }
 
 fn row(judgement: &Judgement, figure: Figure) -> Row {
@@ -78,8 +78,11 @@ fn cells_become_figures_and_verdicts() {
     let deviation = (2.04f64 / 0.99 / 2.0).ln();
     close(row(&judgement, Figure::RatioMedian).sim, deviation);
     close(row(&judgement, Figure::RatioMedian).toy, 2f64.ln());
-    let outcomes: Vec<Outcome> = judgement.verdicts.iter().map(|v| v.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Met, Outcome::TooFew, Outcome::Met, Outcome::TooFew]);
+    let outcomes: Vec<TargetOutcome> = judgement.verdicts.iter().map(|v| v.outcome).collect();
+    assert_eq!(
+        outcomes,
+        [TargetOutcome::Met, TargetOutcome::TooFew, TargetOutcome::Met, TargetOutcome::TooFew]
+    );
     close(judgement.verdicts[2].value, 0.25 / 0.015);
     assert_eq!(judgement.verdicts[1].basis, 1);
     assert_eq!(judgement.subjects.iter().map(|s| s.cell).collect::<Vec<_>>(), [0, 1]);
@@ -117,7 +120,11 @@ fn a_perfect_model_of_a_lossy_cell_lies_within_chance() {
 #[test]
 fn the_browser_counts_where_the_network_rules() {
     let browsed = |network, emu: &[f64], chromium: &[f64]| {
-        cell(network, Protocol::H2, &[(Way::Emu, emu), (Way::Chromium, chromium)])
+        cell(
+            network,
+            Protocol::H2,
+            &[(MeasuredWorld::Emu, emu), (MeasuredWorld::Chromium, chromium)],
+        )
     };
     let cells = [
         browsed("loopback", &[90.0; 3], &[100.0; 3]),
@@ -126,24 +133,27 @@ fn the_browser_counts_where_the_network_rules() {
         browsed("cable", &[880.0; 3], &[800.0; 3]),
     ];
     let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
-    assert!(judgement.browser.iter().all(|cell| cell.way == Way::Emu));
+    assert!(judgement.browser.iter().all(|cell| cell.way == MeasuredWorld::Emu));
     let counts: Vec<bool> = judgement.browser.iter().map(|b| b.counts).collect();
     assert_eq!(counts, [true, false, true]);
     assert_eq!(judgement.browser[1].browser_share(), Some(0.25));
     // 5 % too fast and 10 % too slow.
     close(judgement.verdicts[0].value, 0.075);
-    assert_eq!(judgement.verdicts[0].outcome, Outcome::Met);
+    assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::Met);
     assert!(judgement.subjects.is_empty(), "nothing was simulated");
 }
 
 #[test]
 fn a_calibrated_loader_stands_in_for_the_browser() {
-    let loads: [(Way, &[f64]); 3] =
-        [(Way::Emu, &[500.0; 3]), (Way::Calibrated, &[990.0; 3]), (Way::Chromium, &[1000.0; 3])];
-    let none: [(Way, &[f64]); 1] = [(Way::Chromium, &[100.0; 3])];
+    let loads: [(MeasuredWorld, &[f64]); 3] = [
+        (MeasuredWorld::Emu, &[500.0; 3]),
+        (MeasuredWorld::Calibrated, &[990.0; 3]),
+        (MeasuredWorld::Chromium, &[1000.0; 3]),
+    ];
+    let none: [(MeasuredWorld, &[f64]); 1] = [(MeasuredWorld::Chromium, &[100.0; 3])];
     let cells = [cell("loopback", Protocol::H2, &none), cell("3g", Protocol::H2, &loads)];
     let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
-    assert_eq!(judgement.browser[0].way, Way::Calibrated);
+    assert_eq!(judgement.browser[0].way, MeasuredWorld::Calibrated);
     close(Some(judgement.browser[0].deviation()), -0.01);
     assert!(judgement.browser[0].counts);
 }
@@ -151,11 +161,15 @@ fn a_calibrated_loader_stands_in_for_the_browser() {
 #[test]
 fn coalesced_packets_stand_beside_single_ones() {
     let emulated = |network, single: &[f64], coalesced: &[f64]| {
-        cell(network, Protocol::H2, &[(Way::Emu, single), (Way::Coalesced, coalesced)])
+        cell(
+            network,
+            Protocol::H2,
+            &[(MeasuredWorld::Emu, single), (MeasuredWorld::Coalesced, coalesced)],
+        )
     };
     let cells = [
         emulated("3g", &[1000.0; 3], &[1020.0; 3]),
-        cell("4g", Protocol::H2, &[(Way::Emu, &[500.0])]),
+        cell("4g", Protocol::H2, &[(MeasuredWorld::Emu, &[500.0])]),
         emulated("cable", &[100.0; 3], &[90.0; 3]),
     ];
     let judgement = judge(&suite(&[]), &cells);
@@ -169,7 +183,7 @@ fn coalesced_packets_stand_beside_single_ones() {
 #[test]
 fn nothing_measured_is_no_verdict() {
     let judgement = judge(&suite(&[(Gauge::Figure(Figure::RatioSign), 0.95)]), &[]);
-    assert_eq!(judgement.verdicts[0].outcome, Outcome::TooFew);
+    assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::TooFew);
     assert!(judgement.rows.iter().all(|row| row.sim.is_none() && row.emu.is_none()));
 }
 
@@ -180,5 +194,5 @@ fn no_error_at_all_is_better_than_any_toy() {
         both("3g", Protocol::H2, &[1500.0], &[1500.0; 3]),
     ];
     let judgement = judge(&suite(&[(Gauge::BetterThanToy(Figure::LosslessMedian), 3.0)]), &cells);
-    assert_eq!(judgement.verdicts[0].outcome, Outcome::Met);
+    assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::Met);
 }

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use crate::cell::Cell;
 use crate::cell::percent;
 use crate::judge::{Bias, BrowserCell, CoalescedCell, Judgement, Row, SubjectResult};
-use crate::suite::Way;
-use crate::target::{Outcome, Verdict};
+use crate::suite::MeasuredWorld;
+use crate::target::{TargetOutcome, TargetResult};
 use report::escape::html;
 use report::number::ms;
 
 /// One row per target.
-pub fn verdicts(verdicts: &[Verdict]) -> String {
+pub fn verdicts(verdicts: &[TargetResult]) -> String {
     let mut table = head(&[
         ("target", false),
         ("limit", true),
@@ -21,7 +21,7 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     ]);
     for verdict in verdicts {
         let gauge = verdict.target.gauge;
-        let class = if verdict.outcome == Outcome::Missed { "bad" } else { "" };
+        let class = if verdict.outcome == TargetOutcome::Missed { "bad" } else { "" };
         let _ = write!(
             table,
             "<tr><th scope=\"row\">{}</th>{}{}{}<td class=\"{class}\">{}</td></tr>",
@@ -92,12 +92,16 @@ pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
     for subject in subjects {
         let cell = &cells[subject.cell];
         let quartiles = |times: [f64; 3]| times.map(ms).join(", ");
-        let emu = cell.measured.get(&Way::Emu).cloned().unwrap_or_default();
+        let emu = cell.measured.get(&MeasuredWorld::Emu).cloned().unwrap_or_default();
         let _ = write!(
             table,
             "<tr><th scope=\"row\">{}</th>{}{}{}{}{}{}{}</tr>",
             html(&cell.label()),
-            number(&format!("{} / {}", cell.loads(Way::Sim), cell.loads(Way::Emu))),
+            number(&format!(
+                "{} / {}",
+                cell.loads(MeasuredWorld::Sim),
+                cell.loads(MeasuredWorld::Emu)
+            )),
             number(&quartiles(subject.sim_ms)),
             number(&quartiles(subject.emu_ms)),
             number(&signed(subject.sim_ms[1] / subject.emu_ms[1] - 1.0)),

@@ -15,7 +15,7 @@ use units::Time;
 
 use super::{Recording, Sampling, clock};
 use crate::ambient;
-use crate::report::{Endpoint, Report};
+use crate::report::{Endpoint, WorldReport};
 
 /// Resolution of tokio's timers.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
@@ -53,11 +53,17 @@ impl Drop for RecordedConnection {
 
 /// The report of this thread's world so far: its connections, open and closed. `None` outside the real world, and if nothing is
 /// [recorded](Recording).
-pub fn report() -> Option<Report> {
+pub fn report() -> Option<WorldReport> {
     let mut report = with_if_any(|recorder| {
         let mut endpoints = recorder.closed.clone();
         endpoints.extend(recorder.open.values().map(OpenConnection::account));
-        Report { digest: None, links: Vec::new(), radios: Vec::new(), drops: Vec::new(), endpoints }
+        WorldReport {
+            digest: None,
+            links: Vec::new(),
+            radios: Vec::new(),
+            drops: Vec::new(),
+            endpoints,
+        }
     });
     if let Some(report) = &mut report {
         report.endpoints.extend(ambient::added());
@@ -182,7 +188,7 @@ mod linux {
     use std::time::Duration;
 
     use kernel::ConnectionSnapshot;
-    use tcp::{Sample, Stats};
+    use tcp::{SenderSample, Stats};
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
     use units::Time;
@@ -230,7 +236,7 @@ mod linux {
         }
 
         /// Adds changes to the connection's series.
-        pub(crate) fn note_change(&self, at: Time, series: &mut Vec<Sample>) {
+        pub(crate) fn note_change(&self, at: Time, series: &mut Vec<SenderSample>) {
             if let Ok(snapshot) = ConnectionSnapshot::of(&self.0) {
                 kernel::note_change(series, at, &snapshot);
             }
@@ -244,7 +250,7 @@ mod other {
     use std::task::{Context, Poll};
     use std::time::Duration;
 
-    use tcp::{Sample, Stats};
+    use tcp::{SenderSample, Stats};
     use units::Time;
 
     pub(crate) fn monotonic() -> io::Result<Duration> {

@@ -13,13 +13,13 @@ use units::Time;
 use super::movement::ArrivalLog;
 use super::state;
 use super::tcp_table::TcpEnd;
-use super::topology::{NodePort, Packet, PacketBody, Topology};
+use super::topology::{NodePort, PacketBody, SimPacket, Topology};
 use crate::ambient;
-use crate::report::{Drop, Endpoint, Report};
+use crate::report::{Drop, Endpoint, WorldReport};
 
 /// Direction in which a packet crossed a host's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crossing {
+pub enum InterfaceDirection {
     /// It left the host.
     Left,
     /// It reached the host.
@@ -28,11 +28,11 @@ pub enum Crossing {
 
 /// A packet at a host's interface.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sighting {
+pub struct CapturedPacket {
     /// Time of the crossing.
     pub at: Time,
     /// Side of the crossing: departure from the sender or arrival at the receiver.
-    pub crossing: Crossing,
+    pub crossing: InterfaceDirection,
     /// Number of the packet in the world: the same at its departure and its arrival.
     pub serial: u64,
     /// The sender.
@@ -40,12 +40,12 @@ pub struct Sighting {
     /// The receiver.
     pub to: SocketAddr,
     /// Its content.
-    pub content: Content,
+    pub content: CaptureContent,
 }
 
 /// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum CaptureContent {
     /// A TCP segment.
     Tcp(Box<tcp::Segment>),
     /// A UDP datagram; its ECN field is not kept.
@@ -54,7 +54,7 @@ pub enum Content {
 
 /// Takes the packets seen so far in this thread's world, in chronological order; empty if its plan did not ask for a
 /// [capture](super::Plan::capture).
-pub fn take_sightings() -> Vec<Sighting> {
+pub fn take_sightings() -> Vec<CapturedPacket> {
     let mut sightings = Vec::new();
     state::with_if_any(|state| {
         if let Some(capture) = &mut state.trace.capture {
@@ -68,55 +68,55 @@ pub fn take_sightings() -> Vec<Sighting> {
 /// The packets kept.
 #[derive(Default)]
 pub(super) struct PacketCapture {
-    seen: Vec<CapturedPacket>,
+    seen: Vec<UnresolvedPacket>,
     /// Packets that left so far.
     left: u64,
 }
 
-struct CapturedPacket {
+struct UnresolvedPacket {
     at: Time,
-    crossing: Crossing,
+    crossing: InterfaceDirection,
     serial: u64,
     from: NodePort,
     to: NodePort,
-    content: Content,
+    content: CaptureContent,
 }
 
 impl PacketCapture {
     /// Numbers a packet that leaves.
-    pub(super) fn left(&mut self, at: Time, packet: &mut Packet) {
+    pub(super) fn left(&mut self, at: Time, packet: &mut SimPacket) {
         packet.serial = self.left;
         self.left += 1;
-        self.note(at, Crossing::Left, packet);
+        self.note(at, InterfaceDirection::Left, packet);
     }
 
-    pub(super) fn reached(&mut self, at: Time, packet: &Packet) {
-        self.note(at, Crossing::Reached, packet);
+    pub(super) fn reached(&mut self, at: Time, packet: &SimPacket) {
+        self.note(at, InterfaceDirection::Reached, packet);
     }
 
-    fn note(&mut self, at: Time, crossing: Crossing, packet: &Packet) {
-        let Packet { from, to, serial, .. } = *packet;
+    fn note(&mut self, at: Time, crossing: InterfaceDirection, packet: &SimPacket) {
+        let SimPacket { from, to, serial, .. } = *packet;
         if from.node == to.node {
             return;
         }
         let content = match &packet.body {
-            PacketBody::Tcp(segment) => Content::Tcp(segment.clone()),
-            PacketBody::Udp(datagram) => Content::Udp(datagram.data.clone()),
+            PacketBody::Tcp(segment) => CaptureContent::Tcp(segment.clone()),
+            PacketBody::Udp(datagram) => CaptureContent::Udp(datagram.data.clone()),
         };
-        self.seen.push(CapturedPacket { at, crossing, serial, from, to, content });
+        self.seen.push(UnresolvedPacket { at, crossing, serial, from, to, content });
     }
 }
 
-impl CapturedPacket {
-    fn resolve(self, topology: &Topology) -> Sighting {
-        let CapturedPacket { at, crossing, serial, from, to, content } = self;
+impl UnresolvedPacket {
+    fn resolve(self, topology: &Topology) -> CapturedPacket {
+        let UnresolvedPacket { at, crossing, serial, from, to, content } = self;
         let (from, to) = (topology.address(from), topology.address(to));
-        Sighting { at, crossing, serial, from, to, content }
+        CapturedPacket { at, crossing, serial, from, to, content }
     }
 }
 
 /// The report of this thread's world so far; `None` outside the simulated world.
-pub fn report() -> Option<Report> {
+pub fn report() -> Option<WorldReport> {
     let mut report = None;
     state::with_if_any(|state| {
         let tells_series = state.trace.series == SeriesUse::Told;
@@ -125,7 +125,7 @@ pub fn report() -> Option<Report> {
             false => state.trace.closed.iter().map(Endpoint::without_series).collect(),
         };
         endpoints.extend(state.tcp.endpoints(&state.topology, tells_series));
-        report = Some(Report {
+        report = Some(WorldReport {
             digest: Some(state.trace.digest),
             links: state.topology.link_reports(),
             radios: state.topology.radio_reports(state.now),

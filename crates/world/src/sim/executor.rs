@@ -8,18 +8,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::Duration;
 
-use chance::Stream;
+use chance::RandomStream;
 
 use super::plan::NodeId;
 
-pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type SimTask = Pin<Box<dyn Future<Output = ()>>>;
 
 struct TaskSlot {
     generation: u32,
     node: NodeId,
     queued: bool,
     /// `None` while the task runs, and when the slot is free.
-    task: Option<Task>,
+    task: Option<SimTask>,
 }
 
 struct Executor {
@@ -40,12 +40,12 @@ pub(super) fn current_node() -> NodeId {
 }
 
 /// Starts a task on the current node.
-pub(crate) fn spawn(task: Task) {
+pub(crate) fn spawn(task: SimTask) {
     spawn_on(current_node(), task);
 }
 
 /// Starts a task on `node`.
-pub(super) fn spawn_on(node: NodeId, task: Task) {
+pub(super) fn spawn_on(node: NodeId, task: SimTask) {
     EXECUTOR.with_borrow_mut(|executor| {
         let slot = executor.free.pop().unwrap_or_else(|| {
             executor.slots.push(TaskSlot { generation: 0, node, queued: false, task: None });
@@ -91,7 +91,7 @@ pub(super) fn run_one() -> bool {
     true
 }
 
-fn next_ready(executor: &mut Executor) -> Option<(TaskId, NodeId, Option<Task>)> {
+fn next_ready(executor: &mut Executor) -> Option<(TaskId, NodeId, Option<SimTask>)> {
     let id = executor.ready.pop_front()?;
     let slot = &mut executor.slots[id.slot as usize];
     if slot.generation != id.generation {
@@ -114,7 +114,7 @@ impl Executor {
 /// so that a leftover waker wakes nothing in the thread's next world.
 pub(super) fn clear() {
     loop {
-        let tasks: Vec<Task> = EXECUTOR.with_borrow_mut(|executor| {
+        let tasks: Vec<SimTask> = EXECUTOR.with_borrow_mut(|executor| {
             executor.ready.clear();
             executor.free.clear();
             for (index, slot) in executor.slots.iter_mut().enumerate() {
@@ -193,7 +193,7 @@ pub(super) struct Wakes {
 }
 
 struct Process {
-    chances: Stream,
+    chances: RandomStream,
     /// Tasks that run once it wakes.
     tasks: Vec<Waker>,
 }

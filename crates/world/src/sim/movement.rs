@@ -10,8 +10,8 @@ use units::Time;
 use super::plan::NodeId;
 use super::state;
 use super::tcp_table::SocketId;
-use super::topology::{Packet, Topology};
-use crate::report::Held;
+use super::topology::{SimPacket, Topology};
+use crate::report::HeldBytes;
 
 /// Time series of one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub struct Movement {
     /// True if this end sent the first SYN.
     pub active: bool,
     /// In chronological order. The first may be older than the time asked for: it tells the state at that time.
-    pub samples: Vec<tcp::Sample>,
+    pub samples: Vec<tcp::SenderSample>,
 }
 
 /// A packet that reached its destination host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct PacketArrival {
     /// Time of arrival.
     pub at: Time,
     /// Its sender.
@@ -60,7 +60,7 @@ pub fn movements(of: IpAddr, since: Time) -> Vec<Movement> {
 }
 
 /// The samples from `since` on, with the last before it if there are any later.
-fn from(samples: &[tcp::Sample], since: Time) -> &[tcp::Sample] {
+fn from(samples: &[tcp::SenderSample], since: Time) -> &[tcp::SenderSample] {
     let later = samples.partition_point(|sample| sample.at < since);
     match later == samples.len() {
         true => &[],
@@ -70,7 +70,7 @@ fn from(samples: &[tcp::Sample], since: Time) -> &[tcp::Sample] {
 
 /// Packets to and from the host at this address that arrived from `since` on, and the last before, in chronological order; empty unless this
 /// thread's world keeps [arrivals](super::Plan::keep_arrivals).
-pub fn arrivals(of: IpAddr, since: Time) -> Vec<Arrival> {
+pub fn arrivals(of: IpAddr, since: Time) -> Vec<PacketArrival> {
     let mut told = Vec::new();
     state::with_if_any(|state| {
         let Some(arrivals) = &state.trace.arrivals else { return };
@@ -98,7 +98,7 @@ struct Arrived {
 
 impl ArrivalLog {
     /// Packets that a host sends to itself cross no interface and do not count.
-    pub(super) fn note(&mut self, at: Time, packet: &Packet) {
+    pub(super) fn note(&mut self, at: Time, packet: &SimPacket) {
         let (from, to) = (packet.from.node, packet.to.node);
         if from != to {
             self.0.push(Arrived { at, from, to, wire_bytes: packet.body.wire_bytes() });
@@ -107,10 +107,10 @@ impl ArrivalLog {
 }
 
 impl Arrived {
-    fn resolve(&self, topology: &Topology) -> Arrival {
+    fn resolve(&self, topology: &Topology) -> PacketArrival {
         let Arrived { at, from, to, wire_bytes } = *self;
         let [from, to] = [from, to].map(|node| topology.node_address(node));
-        Arrival { at, from, to, wire_bytes }
+        PacketArrival { at, from, to, wire_bytes }
     }
 }
 
@@ -119,7 +119,7 @@ impl Arrived {
 // The layers that hold bytes - HTTP, TLS - note each change of their number. The state at the end of each time
 // with a change is kept, so bytes that pass a layer at once leave no trace there.
 
-impl Held {
+impl HeldBytes {
     fn above_socket(&self) -> (u64, u64) {
         (self.application_bytes, self.tls_bytes)
     }
@@ -140,7 +140,7 @@ impl HeldNotes {
         self.note(|held| held.tls_bytes = bytes);
     }
 
-    fn note(&self, change: impl FnOnce(&mut Held)) {
+    fn note(&self, change: impl FnOnce(&mut HeldBytes)) {
         state::with_if_any(|state| {
             let now = state.now;
             let Some(socket) = state.tcp.find(self.0) else { return };
@@ -154,21 +154,21 @@ impl HeldNotes {
 
 /// One connection's series.
 #[derive(Debug, Default)]
-pub(super) struct HeldSeries(Vec<Held>);
+pub(super) struct HeldSeries(Vec<HeldBytes>);
 
 impl HeldSeries {
-    pub(super) fn samples(&self) -> &[Held] {
+    pub(super) fn samples(&self) -> &[HeldBytes] {
         &self.0
     }
 
-    fn note(&mut self, now: Time, unsent: u64, change: impl FnOnce(&mut Held)) {
+    fn note(&mut self, now: Time, unsent: u64, change: impl FnOnce(&mut HeldBytes)) {
         let mut held = self.0.last().copied().unwrap_or_default();
         // Several changes at one time are one; `held` has them all.
         self.0.pop_if(|last| last.at == now);
         change(&mut held);
         let before = self.0.last().copied().unwrap_or_default();
         if held.above_socket() != before.above_socket() {
-            self.0.push(Held { at: now, socket_unsent_bytes: unsent, ..held });
+            self.0.push(HeldBytes { at: now, socket_unsent_bytes: unsent, ..held });
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         series.note(at(2), 7, |held| held.tls_bytes = 2);
         series.note(at(3), 4, |held| held.application_bytes = 9);
         series.note(at(4), 1, |held| held.application_bytes = 0);
-        let kept = |at, application_bytes, socket_unsent_bytes| Held {
+        let kept = |at, application_bytes, socket_unsent_bytes| HeldBytes {
             at,
             application_bytes,
             tls_bytes: 2,

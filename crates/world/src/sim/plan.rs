@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chance::Source;
+use chance::RandomSource;
 use thiserror::Error;
 use units::Time;
 
 use super::capture::{PacketCapture, SeriesUse, WireTrace};
-use super::executor::{self, Task, Wakes};
+use super::executor::{self, SimTask, Wakes};
 use super::movement::ArrivalLog;
 use super::state::{self, SimState};
 use super::topology::Topology;
@@ -28,13 +28,13 @@ pub struct NodeId(pub(super) u16);
 pub struct LinkId(pub(super) u32);
 
 /// A world that has not begun.
-pub struct Plan {
-    source: Source,
+pub struct SimPlan {
+    source: RandomSource,
     /// Sources of nodes with one of their own, for their tasks.
-    sources: BTreeMap<NodeId, Source>,
+    sources: BTreeMap<NodeId, RandomSource>,
     topology: Topology,
     hosts: BTreeMap<String, IpAddr>,
-    tasks: Vec<(NodeId, Task)>,
+    tasks: Vec<(NodeId, SimTask)>,
     limit: Duration,
     trace: WireTrace,
     wake_latency: Option<Range<Duration>>,
@@ -57,10 +57,10 @@ pub enum RunError {
     },
 }
 
-impl Plan {
+impl SimPlan {
     /// An empty world whose random streams come from `source`.
-    pub fn new(source: Source) -> Plan {
-        Plan {
+    pub fn new(source: RandomSource) -> SimPlan {
+        SimPlan {
             source,
             sources: BTreeMap::new(),
             topology: Topology::default(),
@@ -134,7 +134,7 @@ impl Plan {
 
     /// Makes a host the client with this number: packets to and from it are that user's on links with a scheduler of users, and its tasks draw
     /// from `source`. Packets between hosts that are not clients count as the first client's.
-    pub fn client(&mut self, node: NodeId, number: u32, source: Source) {
+    pub fn client(&mut self, node: NodeId, number: u32, source: RandomSource) {
         self.topology.set_user(node, number);
         self.sources.insert(node, source);
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-use chance::Source;
+use chance::RandomSource;
 use units::Time;
 
 use super::capture::WireTrace;
@@ -13,7 +13,7 @@ use super::executor;
 use super::executor::Wakes;
 use super::plan::NodeId;
 use super::tcp_table::{Demux, TcpSockets};
-use super::topology::{Packet, PacketBody, Topology};
+use super::topology::{PacketBody, SimPacket, Topology};
 use super::udp_socket::UdpSockets;
 
 pub(super) struct SimState {
@@ -27,7 +27,7 @@ pub(super) struct SimState {
     pub(super) trace: WireTrace,
     pub(super) wakes: Wakes,
     /// Sources of random numbers of some nodes' tasks.
-    sources: BTreeMap<NodeId, Source>,
+    sources: BTreeMap<NodeId, RandomSource>,
 }
 
 thread_local! {
@@ -53,7 +53,7 @@ pub(super) fn with<T>(f: impl FnOnce(&mut SimState) -> T) -> T {
 }
 
 /// The random source of the running task's node, if it has its own.
-pub(crate) fn own_source() -> Option<Source> {
+pub(crate) fn own_source() -> Option<RandomSource> {
     with(|state| state.sources.get(&executor::current_node()).copied())
 }
 
@@ -76,7 +76,7 @@ impl SimState {
         topology: Topology,
         trace: WireTrace,
         wakes: Wakes,
-        sources: BTreeMap<NodeId, Source>,
+        sources: BTreeMap<NodeId, RandomSource>,
     ) -> SimState {
         SimState {
             now: Time::ZERO,
@@ -128,7 +128,7 @@ impl SimState {
     }
 
     /// Sends a packet on its way.
-    pub(super) fn send(&mut self, packet: Packet) {
+    pub(super) fn send(&mut self, packet: SimPacket) {
         let SimState { now, agenda, topology, trace, .. } = self;
         topology.forward(*now, agenda, trace, packet);
     }
@@ -145,14 +145,14 @@ impl SimState {
         self.topology.rearm(link, &mut self.agenda);
     }
 
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, packet: SimPacket) {
         if let Some(capture) = &mut self.trace.capture {
             capture.reached(self.now, &packet);
         }
         if let Some(arrivals) = &mut self.trace.arrivals {
             arrivals.note(self.now, &packet);
         }
-        let Packet { from, to, body, .. } = packet;
+        let SimPacket { from, to, body, .. } = packet;
         match body {
             PacketBody::Tcp(segment) => self.tcp_arrived(from, to, segment),
             PacketBody::Udp(datagram) => self.udp_arrived(from, to, datagram),

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use chance::Stream;
+use chance::RandomStream;
 use tokio::io::ReadBuf;
 use units::Time;
 
@@ -17,7 +17,7 @@ use super::movement::HeldNotes;
 use super::plan::NodeId;
 use super::state::{self, SimState};
 use super::tcp_table::{PortListener, SocketId, TcpEnd};
-use super::topology::{NodePort, Packet, PacketBody, Topology};
+use super::topology::{NodePort, PacketBody, SimPacket, Topology};
 use crate::report::Endpoint;
 
 /// A handle: a slot and its generation, and the addresses for queries. These are boxed separately: connections of the real world, which have
@@ -293,7 +293,7 @@ fn to_io(error: &tcp::Error) -> io::Error {
 }
 
 /// Random stream of one end of a connection.
-fn chances(here: NodePort, there: NodePort) -> Stream {
+fn chances(here: NodePort, there: NodePort) -> RandomStream {
     let (near, far) = (here.node.0, there.node.0);
     crate::ambient::of_world(&format!("tcp/{near}:{}-{far}:{}", here.port, there.port))
 }
@@ -420,7 +420,7 @@ impl SimState {
         let (generation, socket) = &mut tcp.slots[slot as usize];
         let Some(socket) = socket else { return };
         while let Some(segment) = socket.connection.poll(*now) {
-            let packet: Packet = Topology::packet(
+            let packet: SimPacket = Topology::packet(
                 socket.here,
                 socket.there,
                 socket.route,

@@ -155,7 +155,7 @@ impl TcpEnd {
         self.active
     }
 
-    pub(super) fn series(&self) -> &[tcp::Sample] {
+    pub(super) fn series(&self) -> &[tcp::SenderSample] {
         self.connection.series()
     }
 

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chance::Source;
-use net::{Admission, Link, LinkConfig, Radio, RadioConfig, Way};
+use chance::RandomSource;
+use net::{Admission, Link, LinkConfig, Radio, RadioConfig, RadioDirection};
 use units::Time;
 
 use super::capture::WireTrace;
@@ -23,7 +23,7 @@ pub(super) struct NodePort {
 
 /// A packet on its way.
 #[derive(Clone)]
-pub(super) struct Packet {
+pub(super) struct SimPacket {
     pub(super) from: NodePort,
     pub(super) to: NodePort,
     /// Index of its route, and of the current or next link in the route.
@@ -52,7 +52,7 @@ const UDP_HEADERS: u32 = 20 + 8;
 /// IPv4 and TCP headers, with the timestamp option.
 const TCP_HEADERS: u32 = 20 + 20 + 12;
 
-impl Packet {
+impl SimPacket {
     /// A hash of its ends (Fibonacci hashing: Knuth, volume 3, section 6.4).
     fn flow(&self) -> u32 {
         let end = |port: NodePort| (u64::from(port.node.0) << 16) | u64::from(port.port);
@@ -99,7 +99,7 @@ struct SimNode {
 struct WorldLink {
     name: String,
     config: LinkConfig,
-    link: Link<Packet>,
+    link: Link<SimPacket>,
     /// Time at which this link's next arrival is scheduled.
     armed: Option<Time>,
     /// Bytes that arrived at its far end, by user.
@@ -110,7 +110,7 @@ struct WorldLink {
 struct RadioGate {
     name: String,
     config: RadioConfig,
-    radio: Radio<Packet>,
+    radio: Radio<SimPacket>,
     links: [u32; 2],
     /// Time at which the radio's next event is scheduled; it may be stale.
     armed: Option<Time>,
@@ -126,7 +126,7 @@ pub(super) struct Topology {
     by_ends: BTreeMap<(NodeId, NodeId), u32>,
     /// Nodes that take over connections from one node to another, if any.
     takers: BTreeMap<(NodeId, NodeId), NodeId>,
-    local: VecDeque<Packet>,
+    local: VecDeque<SimPacket>,
 }
 
 impl Topology {
@@ -139,7 +139,12 @@ impl Topology {
         id
     }
 
-    pub(super) fn add_link(&mut self, name: &str, config: LinkConfig, source: &Source) -> LinkId {
+    pub(super) fn add_link(
+        &mut self,
+        name: &str,
+        config: LinkConfig,
+        source: &RandomSource,
+    ) -> LinkId {
         let link = Link::new(config.clone(), source, name);
         let (name, delivered_bytes) = (name.to_owned(), Vec::new());
         self.links.push(WorldLink { name, config, link, armed: None, delivered_bytes });
@@ -156,7 +161,7 @@ impl Topology {
         config: RadioConfig,
         node: NodeId,
         [up, down]: [LinkId; 2],
-        source: &Source,
+        source: &RandomSource,
     ) {
         let number = self.radios.len() as u32;
         let before = self.nodes[node.0 as usize].radio.replace(number);
@@ -251,12 +256,12 @@ impl Topology {
         self.nodes[node.0 as usize].metrics.flush();
     }
 
-    pub(super) fn packet(from: NodePort, to: NodePort, route: u32, body: PacketBody) -> Packet {
-        Packet { from, to, route, hop: 0, serial: 0, body }
+    pub(super) fn packet(from: NodePort, to: NodePort, route: u32, body: PacketBody) -> SimPacket {
+        SimPacket { from, to, route, hop: 0, serial: 0, body }
     }
 
     /// True if `packet` has crossed the last link of its route.
-    pub(super) fn at_destination(&self, packet: &Packet) -> bool {
+    pub(super) fn at_destination(&self, packet: &SimPacket) -> bool {
         packet.hop as usize == self.routes[packet.route as usize].len()
     }
 
@@ -266,7 +271,7 @@ impl Topology {
         now: Time,
         agenda: &mut Agenda,
         trace: &mut WireTrace,
-        mut packet: Packet,
+        mut packet: SimPacket,
     ) {
         if packet.hop == 0
             && let Some(capture) = &mut trace.capture
@@ -292,18 +297,18 @@ impl Topology {
     }
 
     /// User of a packet: that of its end that is a client.
-    fn user(&self, packet: &Packet) -> u32 {
+    fn user(&self, packet: &SimPacket) -> u32 {
         let of = |end: NodePort| self.nodes[end.node.0 as usize].user;
         of(packet.from).or_else(|| of(packet.to)).unwrap_or(0)
     }
 
     /// The radio that a packet passes before it enters `link`, and the direction: that of the device which sends or receives it.
-    fn gate(&self, link: u32, packet: &Packet) -> Option<(u32, Way)> {
-        let gate = |(end, way): (NodePort, Way)| {
+    fn gate(&self, link: u32, packet: &SimPacket) -> Option<(u32, RadioDirection)> {
+        let gate = |(end, way): (NodePort, RadioDirection)| {
             let radio = self.nodes[end.node.0 as usize].radio?;
             (self.radios[radio as usize].links[way as usize] == link).then_some((radio, way))
         };
-        gate((packet.from, Way::Up)).or_else(|| gate((packet.to, Way::Down)))
+        gate((packet.from, RadioDirection::Up)).or_else(|| gate((packet.to, RadioDirection::Down)))
     }
 
     /// Moves packets that may leave a radio by `now` to its links, and schedules the next event.
@@ -350,7 +355,7 @@ impl Topology {
         trace: &mut WireTrace,
         link: u32,
         entering: net::Packet,
-        packet: Packet,
+        packet: SimPacket,
     ) {
         let hop = &mut self.links[link as usize];
         if let Admission::Dropped(cause) = hop.link.handle(now, entering, packet) {
@@ -364,7 +369,7 @@ impl Topology {
         }
     }
 
-    pub(super) fn next_local(&mut self) -> Option<Packet> {
+    pub(super) fn next_local(&mut self) -> Option<SimPacket> {
         self.local.pop_front()
     }
 
@@ -374,7 +379,7 @@ impl Topology {
         now: Time,
         link: u32,
         trace: &mut WireTrace,
-    ) -> Option<Packet> {
+    ) -> Option<SimPacket> {
         let hop = &mut self.links[link as usize];
         let arrived = hop.link.poll(now);
         self.note_drops(link, trace);

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use emu::{Control, Drop, LinkReport, Snapshot};
+use emu::{ControlSocket, EmulatedDrop, EmulatedLinkReport, Snapshot};
 use net::{DropCause, LinkStats};
 use serde_json::{Value, json};
 use units::BitsPerSec;
 
 use crate::args::Shell;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::show::units::{bytes, counted};
 
 /// Version of the JSON format.
@@ -55,7 +55,7 @@ impl LinkDirection {
 }
 
 /// The last link that packets cross: the farthest up, the nearest down.
-pub fn last(links: &[LinkReport], direction: LinkDirection) -> Option<&LinkReport> {
+pub fn last(links: &[EmulatedLinkReport], direction: LinkDirection) -> Option<&EmulatedLinkReport> {
     let mut these = links.iter().filter(|link| direction.has(&link.name));
     match direction {
         LinkDirection::Up => these.next_back(),
@@ -64,7 +64,7 @@ pub fn last(links: &[LinkReport], direction: LinkDirection) -> Option<&LinkRepor
 }
 
 /// "none", or "3 (1 lost, 2 queue full)".
-fn dropped(links: &[LinkReport]) -> String {
+fn dropped(links: &[EmulatedLinkReport]) -> String {
     let sum =
         |count: fn(&LinkStats) -> u64| -> u64 { links.iter().map(|link| count(&link.stats)).sum() };
     let counts = [
@@ -107,7 +107,7 @@ pub fn json(args: &Shell, snapshot: &Snapshot, drops: &emu::DropLog) -> Value {
     })
 }
 
-fn link(link: &LinkReport) -> Value {
+fn link(link: &EmulatedLinkReport) -> Value {
     let stats = &link.stats;
     json!({
         "name": link.name,
@@ -130,7 +130,7 @@ fn link(link: &LinkReport) -> Value {
     })
 }
 
-fn drop_json(drop: &Drop, links: &[LinkReport]) -> Value {
+fn drop_json(drop: &EmulatedDrop, links: &[EmulatedLinkReport]) -> Value {
     json!({
         "at_ns": (drop.at - units::Time::ZERO).as_nanos() as u64,
         "link": links.get(drop.link).map(|link| &link.name),
@@ -160,16 +160,16 @@ pub struct LogFile {
 
 impl LogFile {
     /// Creates it, or truncates it.
-    pub fn create(path: &Path) -> Result<LogFile, Failure> {
+    pub fn create(path: &Path) -> Result<LogFile, CliError> {
         let file = File::create(path)
-            .map_err(|error| Failure::bad_input(format!("--log {}: {error}", path.display())))?;
+            .map_err(|error| CliError::bad_input(format!("--log {}: {error}", path.display())))?;
         Ok(LogFile { path: path.to_owned(), file })
     }
 
     /// Writes the whole account.
-    pub fn write(mut self, account: &Value) -> Result<(), Failure> {
+    pub fn write(mut self, account: &Value) -> Result<(), CliError> {
         writeln!(self.file, "{account:#}").map_err(|error| {
-            Failure::machine(format!("cannot write {}: {error}", self.path.display()))
+            CliError::machine(format!("cannot write {}: {error}", self.path.display()))
         })
     }
 }
@@ -178,7 +178,7 @@ impl LogFile {
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Periodically writes a line to `channel`, for as long as there is a reader and the emulator runs.
-pub fn tell_status(control: Control, mut channel: UnixStream) {
+pub fn tell_status(control: ControlSocket, mut channel: UnixStream) {
     thread::spawn(move || {
         let Ok(mut before) = control.snapshot() else { return };
         loop {
@@ -234,7 +234,7 @@ fn queueing(before: &Snapshot, now: &Snapshot, direction: LinkDirection) -> Dura
     links.filter(|(_, link)| direction.has(&link.name)).map(|(b, n)| waited(b, n)).sum()
 }
 
-fn waited(before: &LinkReport, now: &LinkReport) -> Duration {
+fn waited(before: &EmulatedLinkReport, now: &EmulatedLinkReport) -> Duration {
     let packets = now.stats.served_packets - before.stats.served_packets;
     let total = now.stats.waited.total() - before.stats.waited.total();
     total.checked_div(u32::try_from(packets).unwrap_or(u32::MAX)).unwrap_or_default()

@@ -8,8 +8,11 @@ use std::process::{self, Command};
 use std::thread::{self, JoinHandle};
 
 use anstream::eprintln;
-use emu::sandbox::{Names, RunAs, Supervisor, send_listener, take_terminal};
-use emu::{Account, Control, Release, Setup, Side, Snapshot, Testbed, Topology, Wire};
+use emu::sandbox::{HostNames, RunAs, Supervisor, send_listener, take_terminal};
+use emu::{
+    AccessSide, ControlSocket, EmulatedTopology, EmulationResult, Release, Snapshot, Testbed,
+    TestbedConfig, Wire,
+};
 use net::Network;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +21,7 @@ use super::account::{self, LogFile};
 use super::server::FarSideServer;
 use super::{code_of, networks};
 use crate::args::{HostLoopback, Shell};
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// This part's name on the command line.
 const NAME: &str = "shell-inside";
@@ -31,33 +34,34 @@ pub fn command() -> Command {
 }
 
 /// Runs it; the exit code is the command's.
-pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
-    let supervisor = Supervisor::enter().map_err(Failure::machine)?;
-    supervisor.set_names(&names()).map_err(Failure::machine)?;
+pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
+    let supervisor = Supervisor::enter().map_err(CliError::machine)?;
+    supervisor.set_names(&names()).map_err(CliError::machine)?;
     let log = args.log.as_deref().map(LogFile::create).transpose()?;
     let topology = chain(&networks(args)?);
     let wire = crate::commands::wire()?;
-    let testbed = Testbed::build(Setup { mtu: topology.mtu(), wire, ..Setup::default() })
-        .map_err(|error| Failure::not_emulated(error, wire))?;
+    let testbed =
+        Testbed::build(TestbedConfig { mtu: topology.mtu(), wire, ..TestbedConfig::default() })
+            .map_err(|error| CliError::not_emulated(error, wire))?;
     allow_unprivileged_ping(&testbed)?;
     let carrier = EmulatorThread::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {
         let listener = listen(&testbed, *port)?;
-        send_listener(supervisor.channel(), &listener).map_err(Failure::machine)?;
+        send_listener(supervisor.channel(), &listener).map_err(CliError::machine)?;
     }
     let server =
         args.server.as_deref().map(|text| FarSideServer::start(&testbed, text)).transpose()?;
     let mut command = super::prepare(&args.command, &args.network);
     if args.command.is_empty() {
         take_terminal(&mut command);
-        let channel = supervisor.channel().try_clone().map_err(Failure::machine)?;
+        let channel = supervisor.channel().try_clone().map_err(CliError::machine)?;
         super::account::tell_status(carrier.control(), channel);
     }
-    let client = testbed.namespace(Side::Client);
-    let child = client.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
+    let client = testbed.namespace(AccessSide::Client);
+    let child = client.start(&mut command, RunAs::Caller).map_err(CliError::machine)?;
     pass_signals_on(supervisor.channel(), child.id())?;
     let status = loop {
-        let reaped = supervisor.reap().map_err(Failure::machine)?;
+        let reaped = supervisor.reap().map_err(CliError::machine)?;
         if reaped.id == child.id() {
             break reaped.status;
         }
@@ -74,12 +78,12 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, Failure> {
 }
 
 /// The ends' names. Each has one address: of two, a program would try one after the other, a round trip each.
-fn names() -> Names {
-    Names::default()
-        .with("client.farlink", Side::Client.address())
-        .with("server.farlink", Side::Server.address())
-        .with("client6.farlink", Side::Client.address_v6())
-        .with("server6.farlink", Side::Server.address_v6())
+fn names() -> HostNames {
+    HostNames::default()
+        .with("client.farlink", AccessSide::Client.address())
+        .with("server.farlink", AccessSide::Server.address())
+        .with("client6.farlink", AccessSide::Client.address_v6())
+        .with("server6.farlink", AccessSide::Server.address_v6())
 }
 
 /// Reports what was emulated, and whether the result is trustworthy.
@@ -99,18 +103,18 @@ fn tell(snapshot: &Snapshot) {
 }
 
 /// Opens ICMP sockets to the caller's group, which is called 0 here: `ping` without root (icmp(7)).
-fn allow_unprivileged_ping(testbed: &Testbed) -> Result<(), Failure> {
-    testbed.set_sysctl("ipv4/ping_group_range", "0 0").map_err(Failure::machine)
+fn allow_unprivileged_ping(testbed: &Testbed) -> Result<(), CliError> {
+    testbed.set_sysctl("ipv4/ping_group_range", "0 0").map_err(CliError::machine)
 }
 
 /// Listens at the network's far side on behalf of this machine's loopback.
-fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, Failure> {
+fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, CliError> {
     // The first serves IPv4, too; there is no IPv6 where packets are too small for it.
     let all: [SocketAddr; 2] =
         [(Ipv6Addr::UNSPECIFIED, port.inside).into(), (Ipv4Addr::UNSPECIFIED, port.inside).into()];
-    let bound = testbed.namespace(Side::Server).run(move || Ok(TcpListener::bind(&all[..])));
-    bound.map_err(Failure::machine)?.map_err(|error| {
-        Failure::bad_input(format!(
+    let bound = testbed.namespace(AccessSide::Server).run(move || Ok(TcpListener::bind(&all[..])));
+    bound.map_err(CliError::machine)?.map_err(|error| {
+        CliError::bad_input(format!(
             "--host-loopback {}={}: cannot listen on port {} inside: {error}",
             port.host, port.inside, port.inside
         ))
@@ -118,8 +122,8 @@ fn listen(testbed: &Testbed, port: HostLoopback) -> Result<TcpListener, Failure>
 }
 
 /// Relays signals from the channel to the command: signal numbers, a byte each.
-fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
-    let mut channel = channel.try_clone().map_err(Failure::machine)?;
+fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), CliError> {
+    let mut channel = channel.try_clone().map_err(CliError::machine)?;
     thread::spawn(move || {
         let mut number = [0];
         while channel.read_exact(&mut number).is_ok() {
@@ -134,14 +138,14 @@ fn pass_signals_on(channel: &UnixStream, command: u32) -> Result<(), Failure> {
 
 /// A running emulator.
 pub struct EmulatorThread {
-    control: Control,
-    thread: JoinHandle<Account<()>>,
+    control: ControlSocket,
+    thread: JoinHandle<EmulationResult<()>>,
 }
 
 /// The links of several chained networks, the first next to the client.
-pub fn chain(networks: &[Network]) -> Topology {
+pub fn chain(networks: &[Network]) -> EmulatedTopology {
     let (first, others) = networks.split_first().expect("the command line demands a network");
-    others.iter().fold(Topology::of(first), |topology, network| {
+    others.iter().fold(EmulatedTopology::of(first), |topology, network| {
         let links = network.up_links().zip(network.down_links());
         links.fold(topology, |topology, (up, down)| topology.beyond(up.clone(), down.clone()))
     })
@@ -152,16 +156,16 @@ impl EmulatorThread {
     /// link that is not emulated.
     pub fn start(
         testbed: &Testbed,
-        topology: Topology,
+        topology: EmulatedTopology,
         seed: u64,
-    ) -> Result<EmulatorThread, Failure> {
+    ) -> Result<EmulatorThread, CliError> {
         let release = Release::suiting(&topology);
-        let emulator = testbed.emulator(topology, &chance::Source::new(seed, 0));
-        let emulator = emulator.map_err(Failure::machine)?.releasing(release);
+        let emulator = testbed.emulator(topology, &chance::RandomSource::new(seed, 0));
+        let emulator = emulator.map_err(CliError::machine)?.releasing(release);
         let control = emulator.control();
         let thread = thread::spawn(move || {
             emulator.run().unwrap_or_else(|error| {
-                let failure = Failure::machine(error);
+                let failure = CliError::machine(error);
                 failure.tell();
                 process::exit(failure.code() as i32)
             })
@@ -170,13 +174,13 @@ impl EmulatorThread {
     }
 
     /// Handle by which other threads query the emulator.
-    pub fn control(&self) -> Control {
+    pub fn control(&self) -> ControlSocket {
         self.control.clone()
     }
 
     /// Ends it.
-    pub fn stop(self) -> Result<Account<()>, Failure> {
+    pub fn stop(self) -> Result<EmulationResult<()>, CliError> {
         self.control.stop();
-        self.thread.join().map_err(|_| Failure::machine("the emulator's thread panicked"))
+        self.thread.join().map_err(|_| CliError::machine("the emulator's thread panicked"))
     }
 }

@@ -15,10 +15,10 @@ use super::screen::Screen;
 use super::signals::{SandboxWatch, ShellSignals};
 use super::{inside, start};
 use crate::args::Shell;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Runs the user's shell inside; returns its exit code.
-pub fn run(args: &Shell, signals: ShellSignals) -> Result<u8, Failure> {
+pub fn run(args: &Shell, signals: ShellSignals) -> Result<u8, CliError> {
     let (rows, columns) = user_size().map_err(failure)?;
     let screen = Screen::new(io::stdout(), rows, columns).map_err(failure)?;
     let (outer, inner) = open_terminal(screen.inner_rows(), columns).map_err(failure)?;
@@ -39,8 +39,8 @@ pub fn run(args: &Shell, signals: ShellSignals) -> Result<u8, Failure> {
     TerminalSession { watch, screen, outer, open, keys: Vec::new(), line: Vec::new() }.run()
 }
 
-fn failure(error: io::Error) -> Failure {
-    Failure::machine(format!("cannot use the terminal: {error}"))
+fn failure(error: io::Error) -> CliError {
+    CliError::machine(format!("cannot use the terminal: {error}"))
 }
 
 /// An input of the session.
@@ -70,7 +70,7 @@ struct TerminalSession {
 }
 
 impl TerminalSession {
-    fn run(mut self) -> Result<u8, Failure> {
+    fn run(mut self) -> Result<u8, CliError> {
         loop {
             for source in self.ready(self.watch.timeout()) {
                 self.serve(source).map_err(failure)?;

@@ -8,9 +8,9 @@ use std::{fs, io};
 
 use anstream::eprintln;
 use emu::sandbox::RunAs;
-use emu::{NetNamespace, Side, Testbed};
+use emu::{AccessSide, NetNamespace, Testbed};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Time limit for the server to begin to listen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,14 +27,14 @@ pub struct FarSideServer {
 
 impl FarSideServer {
     /// Starts it, and waits until one more socket is listening there.
-    pub fn start(testbed: &Testbed, text: &str) -> Result<FarSideServer, Failure> {
+    pub fn start(testbed: &Testbed, text: &str) -> Result<FarSideServer, CliError> {
         let mut command = Command::new("/bin/sh");
-        let said = io::stderr().as_fd().try_clone_to_owned().map_err(Failure::machine)?;
+        let said = io::stderr().as_fd().try_clone_to_owned().map_err(CliError::machine)?;
         command.args(["-c", text]).stdin(Stdio::null()).stdout(said);
-        let namespace = testbed.namespace(Side::Server);
+        let namespace = testbed.namespace(AccessSide::Server);
         // Sockets for ports of this machine's loopback.
         let others = waiting_sockets(namespace)?;
-        let child = namespace.start(&mut command, RunAs::Caller).map_err(Failure::machine)?;
+        let child = namespace.start(&mut command, RunAs::Caller).map_err(CliError::machine)?;
         let mut server = FarSideServer { child };
         server.await_readiness(namespace, others)?;
         Ok(server)
@@ -52,11 +52,11 @@ impl FarSideServer {
         }
     }
 
-    fn await_readiness(&mut self, namespace: &NetNamespace, others: usize) -> Result<(), Failure> {
+    fn await_readiness(&mut self, namespace: &NetNamespace, others: usize) -> Result<(), CliError> {
         let mut left = PATIENCE;
         while waiting_sockets(namespace)? <= others {
-            if let Some(status) = self.child.try_wait().map_err(Failure::machine)? {
-                return Err(Failure::bad_input(format!(
+            if let Some(status) = self.child.try_wait().map_err(CliError::machine)? {
+                return Err(CliError::bad_input(format!(
                     "the server command exited before it listened: {status}"
                 )));
             }
@@ -78,14 +78,14 @@ fn pause() {
 }
 
 /// Number of sockets of this namespace that wait for clients.
-fn waiting_sockets(namespace: &NetNamespace) -> Result<usize, Failure> {
+fn waiting_sockets(namespace: &NetNamespace) -> Result<usize, CliError> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
     let job = move || {
         // With IPv6 off there is no table for it.
         let tables = [("tcp", LISTENING), ("tcp6", LISTENING), ("udp", BOUND), ("udp6", BOUND)];
         Ok(tables.iter().map(|(name, state)| count(&read(name).unwrap_or_default(), state)).sum())
     };
-    namespace.run(job).map_err(Failure::machine)
+    namespace.run(job).map_err(CliError::machine)
 }
 
 /// Number of sockets of a table in this state, which is its fourth column.

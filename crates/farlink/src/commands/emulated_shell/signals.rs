@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use emu::Clock;
+use emu::EmulatorClock;
 use emu::sandbox::Sandbox;
 use nix::poll::PollTimeout;
 use nix::sys::signal::{SigSet, Signal};
@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use units::Time;
 
 use super::code_of;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// `SI_KERNEL` (sigaction(2)): the kernel sent it, here on behalf of a terminal.
 const SENT_BY_KERNEL: i32 = 0x80;
@@ -36,14 +36,14 @@ pub struct ShellSignals(SignalFd);
 
 impl ShellSignals {
     /// Blocks them; call it before any thread is started, because threads inherit the mask.
-    pub fn take() -> Result<ShellSignals, Failure> {
+    pub fn take() -> Result<ShellSignals, CliError> {
         let ends = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = ignored(&status);
         // A signal that farlink's parent ignores stays ignored (nohup).
         let heeded = ends.into_iter().filter(|signal| ignored >> (*signal as u32 - 1) & 1 == 0);
         let set = heeded.chain([Signal::SIGCHLD, Signal::SIGWINCH]).collect::<SigSet>();
-        let failure = |errno| Failure::machine(format!("cannot watch for signals: {errno}"));
+        let failure = |errno| CliError::machine(format!("cannot watch for signals: {errno}"));
         set.thread_block().map_err(failure)?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         SignalFd::with_flags(&set, flags).map(ShellSignals).map_err(failure)
@@ -83,7 +83,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct SandboxWatch {
     sandbox: Sandbox,
     signals: ShellSignals,
-    clock: Clock,
+    clock: EmulatorClock,
     /// The signal that asked the command to end, and the deadline for it.
     asked: Option<(u8, Time)>,
     resized: bool,
@@ -92,7 +92,13 @@ pub struct SandboxWatch {
 impl SandboxWatch {
     /// Watches over `sandbox`, which ends with it.
     pub fn new(sandbox: Sandbox, signals: ShellSignals) -> SandboxWatch {
-        SandboxWatch { sandbox, signals, clock: Clock::start(), asked: None, resized: false }
+        SandboxWatch {
+            sandbox,
+            signals,
+            clock: EmulatorClock::start(),
+            asked: None,
+            resized: false,
+        }
     }
 
     /// The watched sandbox.
@@ -114,11 +120,11 @@ impl SandboxWatch {
     }
 
     /// Reacts to events; returns the exit code at the end.
-    pub fn heed(&mut self) -> Result<Option<u8>, Failure> {
+    pub fn heed(&mut self) -> Result<Option<u8>, CliError> {
         while let Some(event) = self.signals.next() {
             match event {
                 SignalEvent::Child => {
-                    if let Some(status) = self.sandbox.try_wait().map_err(Failure::machine)? {
+                    if let Some(status) = self.sandbox.try_wait().map_err(CliError::machine)? {
                         return Ok(Some(code_of(status)));
                     }
                 }

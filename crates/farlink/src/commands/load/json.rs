@@ -4,17 +4,17 @@
 
 use std::time::Duration;
 
-use record::Outcome;
+use record::VisitOutcome;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use serde_json::{Map, Value, json};
 use store::early::EarlyMetrics;
 use testbed::worlds::Worlds;
 
 use crate::commands::output;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Prints every visit of every journey.
-pub fn print(results: &[(JourneyPlan, JourneyResult)], worlds: &Worlds) -> Result<(), Failure> {
+pub fn print(results: &[(JourneyPlan, JourneyResult)], worlds: &Worlds) -> Result<(), CliError> {
     for (journey, result) in results {
         let about = about(journey, result, worlds);
         for visit in &result.visits {
@@ -27,7 +27,7 @@ pub fn print(results: &[(JourneyPlan, JourneyResult)], worlds: &Worlds) -> Resul
     Ok(())
 }
 
-fn line(about: &Map<String, Value>, measured: Value) -> Result<(), Failure> {
+fn line(about: &Map<String, Value>, measured: Value) -> Result<(), CliError> {
     let mut object = about.clone();
     if let Value::Object(measured) = measured {
         object.extend(measured);
@@ -65,8 +65,8 @@ fn about(journey: &JourneyPlan, result: &JourneyResult, worlds: &Worlds) -> Map<
 fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
     let record = &visit.record;
     let failure = match &record.outcome {
-        Outcome::Failed { reason } => Some(reason),
-        Outcome::Loaded { .. } => None,
+        VisitOutcome::Failed { reason } => Some(reason),
+        VisitOutcome::Loaded { .. } => None,
     };
     let early = EarlyMetrics::of(record);
     let span_ms = |span: Duration| span.as_nanos() as f64 / 1e6;

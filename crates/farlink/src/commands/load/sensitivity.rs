@@ -14,7 +14,7 @@ use testbed::worlds::Worlds;
 use super::json;
 use crate::args::Load;
 use crate::commands::{output, refused, workers};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::show::arms::{self, Arm};
 use crate::show::table::Table;
 use crate::show::units::span_f64;
@@ -39,9 +39,9 @@ pub fn guesses_note(
     worlds: &Worlds,
     arms: &[Arm],
     cancel: &AtomicBool,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, CliError> {
     let cells = plan.cells();
-    let page = worlds.library().page_of(&cells[0]).map_err(Failure::bad_input)?;
+    let page = worlds.library().page_of(&cells[0]).map_err(CliError::bad_input)?;
     let edges = page.summary().edges;
     let guessed = edges.inferred + edges.defaulted;
     if guessed == 0 {
@@ -79,14 +79,14 @@ pub fn guesses_note(
 }
 
 /// The fastest arm by a moment, and its lead over the next.
-struct Lead {
+struct LeadChange {
     moment: Moment,
     first: String,
     share: f64,
 }
 
 /// The lead by each moment by which two arms are ranked. Arms that lost anything are not ranked.
-fn leads(arms: &[Arm]) -> Vec<Lead> {
+fn leads(arms: &[Arm]) -> Vec<LeadChange> {
     let Some(view) = arms.first().map(Arm::view) else { return Vec::new() };
     let ranked: Vec<&Arm> = arms.iter().filter(|arm| arm.view() == view).collect();
     let answer = answer::of_view(arms, view, 0);
@@ -94,12 +94,12 @@ fn leads(arms: &[Arm]) -> Vec<Lead> {
         let mut placed = answer.ranking(moment).placed();
         let (first, second) = (placed.next()?, placed.next()?);
         let share = second.median_ns / first.median_ns - 1.0;
-        Some(Lead { moment, first: ranked[first.arm].name().to_owned(), share })
+        Some(LeadChange { moment, first: ranked[first.arm].name().to_owned(), share })
     };
     [Moment::Load, Moment::Render].into_iter().filter_map(lead).collect()
 }
 
-impl Lead {
+impl LeadChange {
     fn is_tie(&self) -> bool {
         self.share < DIFFERENCE
     }
@@ -116,7 +116,7 @@ impl Lead {
     }
 
     /// Returns true if another guess gives another answer.
-    fn turns_into(&self, other: &Lead) -> bool {
+    fn turns_into(&self, other: &LeadChange) -> bool {
         let is_first = self.first == other.first;
         let moved = self.share - if is_first { other.share } else { -other.share };
         let is_other_answer = !is_first || self.is_tie() != other.is_tie();
@@ -125,8 +125,8 @@ impl Lead {
 }
 
 /// Effect of another guess on these leads.
-fn verdict(own: &[Lead], other: &[Lead]) -> Option<String> {
-    let pairs: Vec<(&Lead, &Lead)> = own
+fn verdict(own: &[LeadChange], other: &[LeadChange]) -> Option<String> {
+    let pairs: Vec<(&LeadChange, &LeadChange)> = own
         .iter()
         .filter_map(|lead| Some((lead, other.iter().find(|it| it.moment == lead.moment)?)))
         .collect();
@@ -159,7 +159,7 @@ pub fn queue_sweep(
     plan: &Plan,
     worlds: &Worlds,
     cancel: &AtomicBool,
-) -> Result<Vec<QueueRow>, Failure> {
+) -> Result<Vec<QueueRow>, CliError> {
     let mut rows = Vec::new();
     for queue in QUEUES.map(Queue::BdpThousandths) {
         let with_queue = |cell: &Arc<Scenario>| {
@@ -185,7 +185,7 @@ pub fn queue_sweep(
 }
 
 /// Prints the medians of all arms with each queue, and whether the same arm is always fastest.
-pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Result<(), Failure> {
+pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Result<(), CliError> {
     let Some(first) = own.first() else { return Ok(()) };
     let names: Vec<&str> = own.iter().map(Arm::name).collect();
     let mut columns = vec!["median PLT by queue", "queue down"];
@@ -197,7 +197,7 @@ pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Res
     let others = rows.iter().map(|row| (row.name.as_str(), row.arms.as_slice()));
     for (name, arms) in std::iter::once(own).chain(others) {
         let scenario = arms.first().unwrap_or(first).scenario();
-        let network = worlds.library().network_of(scenario).map_err(Failure::bad_input)?;
+        let network = worlds.library().network_of(scenario).map_err(CliError::bad_input)?;
         let fastest = arms::fastest(arms).map_or("-", Arm::name);
         winners.push(fastest);
         let medians =
@@ -218,8 +218,8 @@ pub fn print_queue_sweep(own: &[Arm], rows: &[QueueRow], worlds: &Worlds) -> Res
 mod tests {
     use super::*;
 
-    fn lead(moment: Moment, first: &str, share: f64) -> Lead {
-        Lead { moment, first: first.to_owned(), share }
+    fn lead(moment: Moment, first: &str, share: f64) -> LeadChange {
+        LeadChange { moment, first: first.to_owned(), share }
     }
 
     fn told(own: [(&str, f64); 2], other: [(&str, f64); 2]) -> String {

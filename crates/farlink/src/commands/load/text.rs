@@ -9,7 +9,7 @@ use testbed::worlds::Worlds;
 
 use crate::args::Load;
 use crate::commands::output;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
@@ -25,14 +25,14 @@ const MANY_LINES: usize = 1000;
 const WIDTH: usize = 100;
 
 /// Prints all of it.
-pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), Failure> {
+pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError> {
     for sentence in answer::answer(arms, load.seed) {
         output::line(wrapped(&sentence))?;
     }
     output::line("")?;
     if let Some(arm) = arms.first() {
-        let page = worlds.library().page_of(arm.scenario()).map_err(Failure::bad_input)?;
-        let network = worlds.library().network_of(arm.scenario()).map_err(Failure::bad_input)?;
+        let page = worlds.library().page_of(arm.scenario()).map_err(CliError::bad_input)?;
+        let network = worlds.library().network_of(arm.scenario()).map_err(CliError::bad_input)?;
         output::line(heading(load, arms, &page, &network))?;
         if let Some(line) = punctuality(arms) {
             output::line(line)?;
@@ -162,7 +162,7 @@ fn failures(arms: &[Arm]) -> BTreeSet<String> {
 }
 
 /// Prints waterfalls of the median loads: of the fastest arm, or of all arms in full.
-fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), Failure> {
+fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), CliError> {
     let chosen: Vec<&Arm> = match load.waterfall {
         true => arms.iter().collect(),
         false => arms::fastest(arms.iter().filter(|arm| arm.view() == arms[0].view()))

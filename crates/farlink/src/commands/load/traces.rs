@@ -12,8 +12,8 @@ use testbed::tour::ObservedVisit;
 
 use crate::args;
 use crate::commands::files;
-use crate::commands::watched::Watched;
-use crate::failure::Failure;
+use crate::commands::watched::ObservedJourneys;
+use crate::failure::CliError;
 use crate::show::arms::{Arm, Load};
 
 /// Requested traces and their paths.
@@ -27,7 +27,7 @@ pub struct Traces {
 
 impl Traces {
     /// The requested traces, if they can be written.
-    pub fn parse(load: &args::Load) -> Result<Traces, Failure> {
+    pub fn parse(load: &args::Load) -> Result<Traces, CliError> {
         let kinds = kinds(load)?;
         check_painted(load, "--screenshot", &load.screenshot)?;
         check_painted(load, "--film", &load.film)?;
@@ -40,7 +40,7 @@ impl Traces {
             files::check_place(place)?;
             if !places.insert(place) {
                 let message = format!("{} is named by two options", place.display());
-                return Err(Failure::bad_input(message).hint(
+                return Err(CliError::bad_input(message).hint(
                     "use a different file for each of --har, --report, --pcap, --trace, --screenshot and --film"
                         .to_owned(),
                 ));
@@ -60,7 +60,7 @@ impl Traces {
     }
 
     /// Writes the median load of each arm; if none succeeded, the first.
-    pub fn write(&self, arms: &[Arm], watched: &Watched<'_>) -> Result<(), Failure> {
+    pub fn write(&self, arms: &[Arm], watched: &ObservedJourneys<'_>) -> Result<(), CliError> {
         if !self.are_wanted() {
             return Ok(());
         }
@@ -77,9 +77,9 @@ impl Traces {
         name: Option<&str>,
         arm: &Arm,
         load: &Load,
-        watched: &Watched<'_>,
-    ) -> Result<(), Failure> {
-        let observed = watched.observe(arm.scenario(), load.seed).map_err(Failure::machine)?;
+        watched: &ObservedJourneys<'_>,
+    ) -> Result<(), CliError> {
+        let observed = watched.observe(arm.scenario(), load.seed).map_err(CliError::machine)?;
         let mut visits = observed.visits();
         let visit = visits
             .find(|visit| visit.record.index == load.visit.record.index)
@@ -109,30 +109,30 @@ impl Traces {
 }
 
 /// Rejects pictures of anything but a real browser.
-fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Result<(), Failure> {
+fn check_painted(load: &args::Load, option: &str, place: &Option<PathBuf>) -> Result<(), CliError> {
     if place.is_none() || load.how.settings.of("client.program").contains(&Program::Chromium.name())
     {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("{option}: farlink's own loader does not render pages"))
+    Err(CliError::bad_input(format!("{option}: farlink's own loader does not render pages"))
         .hint("add --world emu --client chromium".to_owned()))
 }
 
 /// Writes the client's side to `path`, the servers' beside it.
-fn write_packets(visit: &ObservedVisit<'_>, path: &Path) -> Result<(), Failure> {
+fn write_packets(visit: &ObservedVisit<'_>, path: &Path) -> Result<(), CliError> {
     files::write_whole(path, &pcapng(visit, Side::Client))?;
     let servers = files::beside(path, Side::Servers.name());
     files::write_whole(&servers, &pcapng(visit, Side::Servers))
 }
 
 /// The traces that `--trace` asks for.
-fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, Failure> {
+fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, CliError> {
     let mut kinds: Vec<(TraceKind, PathBuf)> = Vec::new();
     for text in &load.trace {
         let (kind, place) = TraceKind::parse(text)?;
         if kinds.iter().any(|(known, _)| *known == kind) {
             let message = format!("--trace {text}: `{}` is given twice", kind.name());
-            return Err(Failure::bad_input(message).hint("use each kind once".to_owned()));
+            return Err(CliError::bad_input(message).hint("use each kind once".to_owned()));
         }
         kinds.push((kind, place));
     }
@@ -145,17 +145,17 @@ fn is_quic(protocol: &str) -> bool {
 }
 
 /// Rejects a trace that no arm could fill.
-fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), Failure> {
+fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), CliError> {
     let wants = |kind| kinds.iter().any(|(wanted, _)| *wanted == kind);
     let is_chromium = load.how.settings.of("client.program").contains(&Program::Chromium.name());
     if wants(TraceKind::Qlog)
         && !load.how.settings.of("stack.protocol").iter().any(|name| is_quic(name))
     {
-        return Err(Failure::bad_input("--trace qlog: no arm runs on QUIC")
+        return Err(CliError::bad_input("--trace qlog: no arm runs on QUIC")
             .hint("add --protocol h3-deployed or h3-matched".to_owned()));
     }
     if wants(TraceKind::Bodies) && is_chromium {
-        return Err(Failure::bad_input("--trace bodies: not available with Chromium")
+        return Err(CliError::bad_input("--trace bodies: not available with Chromium")
             .hint("use --client loader".to_owned()));
     }
     Ok(())
@@ -207,7 +207,7 @@ impl TraceKind {
     }
 
     /// Parses `KIND=OUT` to the trace and its path; `tcp` alone is written to `tcp.jsonl`.
-    pub fn parse(text: &str) -> Result<(TraceKind, PathBuf), Failure> {
+    pub fn parse(text: &str) -> Result<(TraceKind, PathBuf), CliError> {
         let (name, place) = match text.split_once('=') {
             Some((name, place)) => (name, Some(place)),
             None => (text, None),
@@ -222,11 +222,11 @@ impl TraceKind {
                 }
             };
             let message = format!("--trace {text}: unknown trace kind `{name}`");
-            return Err(Failure::bad_input(message).hint(hint));
+            return Err(CliError::bad_input(message).hint(hint));
         };
         match place {
             Some("") => {
-                Err(Failure::bad_input(format!("--trace {text}: the file name is missing"))
+                Err(CliError::bad_input(format!("--trace {text}: the file name is missing"))
                     .hint(format!("for example --trace {name}=OUT.{}", kind.extension())))
             }
             Some(place) => Ok((kind, PathBuf::from(place))),

@@ -7,28 +7,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use proxy::access::PasswordHash;
-use proxy::config::Settings;
+use proxy::config::ProxyConfig;
 use tls::NewAuthority;
 
 use crate::commands::output;
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
 const CERTIFICATE: &str = "ca.pem";
 const KEY: &str = "ca-key.pem";
 
 /// Creates an authority's files in `folder`. No existing file is overwritten.
-pub fn make_authority(folder: &Path, now: Duration) -> Result<ExitCode, Failure> {
+pub fn make_authority(folder: &Path, now: Duration) -> Result<ExitCode, CliError> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
     for path in [&certificate, &key] {
         if path.symlink_metadata().is_ok() {
             let message = format!("{} already exists", path.display());
-            return Err(Failure::bad_input(message).hint("name another directory".to_owned()));
+            return Err(CliError::bad_input(message).hint("name another directory".to_owned()));
         }
     }
-    let made = NewAuthority::new(now).map_err(Failure::machine)?;
+    let made = NewAuthority::new(now).map_err(CliError::machine)?;
     let unwritten = |path: &Path| {
         let path = path.display().to_string();
-        move |error: io::Error| Failure::machine(format!("cannot write {path}: {error}"))
+        move |error: io::Error| CliError::machine(format!("cannot write {path}: {error}"))
     };
     fs::create_dir_all(folder).map_err(unwritten(folder))?;
     // The key first: a certificate without a key would only look like an authority.
@@ -49,12 +49,12 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 }
 
 /// Rejects an authority that is not valid today.
-pub fn check_validity(settings: &Settings, now: Duration) -> Result<(), Failure> {
+pub fn check_validity(settings: &ProxyConfig, now: Duration) -> Result<(), CliError> {
     match &settings.intercept {
         Some(intercept) if !intercept.issuer.is_valid_at(now) => {
             let message = "intercept.ca: the certificate is expired or not yet valid";
             let hint = "create a new one with `farlink proxy --new-ca DIR`";
-            Err(Failure::bad_input(message).hint(hint.to_owned()))
+            Err(CliError::bad_input(message).hint(hint.to_owned()))
         }
         _ => Ok(()),
     }
@@ -62,21 +62,21 @@ pub fn check_validity(settings: &Settings, now: Duration) -> Result<(), Failure>
 
 // Lines of a users' file.
 
-pub fn hash_password(name: &str) -> Result<ExitCode, Failure> {
+pub fn hash_password(name: &str) -> Result<ExitCode, CliError> {
     if name.is_empty() || name.contains(':') {
         let message =
             format!("invalid user name `{name}`: it must not be empty or contain a colon");
-        return Err(Failure::bad_input(message));
+        return Err(CliError::bad_input(message));
     }
     let mut password = String::new();
-    io::stdin().read_line(&mut password).map_err(Failure::machine)?;
+    io::stdin().read_line(&mut password).map_err(CliError::machine)?;
     let password = password.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
         let hint = format!("printf '%s' PASSWORD | farlink proxy --hash-password {name}");
-        return Err(Failure::bad_input("no password on standard input").hint(hint));
+        return Err(CliError::bad_input("no password on standard input").hint(hint));
     }
     let hash = PasswordHash::new(password)
-        .map_err(|_| Failure::machine("the system's random number generator is unavailable"))?;
+        .map_err(|_| CliError::machine("the system's random number generator is unavailable"))?;
     output::line(format_args!("{name}:{hash}"))?;
     Ok(ExitCode::Success)
 }

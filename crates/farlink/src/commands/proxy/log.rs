@@ -7,10 +7,10 @@ use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 
 use anstream::eprintln;
-use proxy::config::{Log, LogFormat, LogPlace};
+use proxy::config::{LogFormat, LogPlace, LogSettings};
 use proxy::journal::{LogMessage, LogSender, log_channel};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// A log that is being written.
 pub struct LogWriter {
@@ -21,14 +21,14 @@ pub struct LogWriter {
 }
 
 /// Starts the writer of `log`.
-pub fn start(log: &Log) -> Result<LogWriter, Failure> {
+pub fn start(log: &LogSettings) -> Result<LogWriter, CliError> {
     let (sender, lines) = log_channel();
     let mut target = LogTarget::open(&log.place)
-        .map_err(|error| Failure::machine(format!("cannot write the request log: {error}")))?;
+        .map_err(|error| CliError::machine(format!("cannot write the request log: {error}")))?;
     let writer = thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || write(&mut target, &lines))
-        .map_err(Failure::machine)?;
+        .map_err(CliError::machine)?;
     Ok(LogWriter { sender, format: log.format, writer: Some(writer) })
 }
 

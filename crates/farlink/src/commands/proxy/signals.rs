@@ -6,9 +6,9 @@ use std::{process, thread};
 use anstream::eprintln;
 use nix::sys::signal::{SigSet, Signal};
 use proxy::journal::{LogMessage, LogSender};
-use proxy::serve::{Control, Phase};
+use proxy::serve::{PhaseSender, WorkerPhase};
 
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
 /// The signals, blocked until they are taken.
 pub struct ProxySignals(SigSet);
@@ -16,19 +16,19 @@ pub struct ProxySignals(SigSet);
 impl ProxySignals {
     /// Blocks them, on this thread and those that it will start. A file that may not grow further (`RLIMIT_FSIZE`)
     /// is then an error of the write, not the end of the process.
-    pub fn block() -> Result<ProxySignals, Failure> {
-        SigSet::from(Signal::SIGXFSZ).thread_block().map_err(Failure::machine)?;
+    pub fn block() -> Result<ProxySignals, CliError> {
+        SigSet::from(Signal::SIGXFSZ).thread_block().map_err(CliError::machine)?;
         let set: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
-        set.thread_block().map_err(Failure::machine)?;
+        set.thread_block().map_err(CliError::machine)?;
         Ok(ProxySignals(set))
     }
 
     /// Handles them from now on, on a separate thread. `reload` reads the configuration, if there is a file.
     pub fn obey(
         self,
-        control: Control,
+        control: PhaseSender,
         log: Option<LogSender>,
-        mut reload: impl FnMut() -> Result<Option<Phase>, Failure> + Send + 'static,
+        mut reload: impl FnMut() -> Result<Option<WorkerPhase>, CliError> + Send + 'static,
     ) {
         let mut log = log;
         let obey = move || {
@@ -45,7 +45,7 @@ impl ProxySignals {
                         // The log's writer ends when no sender is left.
                         log = None;
                         eprintln!("finishing requests in progress");
-                        control.tell(Phase::Drain);
+                        control.tell(WorkerPhase::Drain);
                     }
                 }
             }
@@ -62,7 +62,10 @@ fn reopen(log: Option<&LogSender>) {
     }
 }
 
-fn read_again(control: &Control, reload: &mut impl FnMut() -> Result<Option<Phase>, Failure>) {
+fn read_again(
+    control: &PhaseSender,
+    reload: &mut impl FnMut() -> Result<Option<WorkerPhase>, CliError>,
+) {
     match reload() {
         Ok(Some(phase)) => {
             control.tell(phase);

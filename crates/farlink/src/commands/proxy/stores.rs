@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::eprintln;
-use proxy::caching::{DiskSettings, DiskTier, Store};
-use proxy::config::Settings;
+use proxy::caching::{CacheStore, DiskSettings, DiskTier};
+use proxy::config::ProxyConfig;
 
 use crate::commands::secret;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Stored responses.
 pub struct CacheStores {
     /// The date, since 1970, at which the world's clock began.
     start: Duration,
-    current: Option<Arc<Store>>,
+    current: Option<Arc<CacheStore>>,
     disk: Option<(DiskSettings, Arc<DiskTier>)>,
 }
 
@@ -26,7 +26,7 @@ impl CacheStores {
     }
 
     /// The cache that `settings` ask for, if any.
-    pub fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Store>>, Failure> {
+    pub fn of(&mut self, settings: &ProxyConfig) -> Result<Option<Arc<CacheStore>>, CliError> {
         let Some(cache) = &settings.cache else {
             (self.current, self.disk) = (None, None);
             return Ok(None);
@@ -41,9 +41,9 @@ impl CacheStores {
         let secret = secret()?;
         self.disk = settings.disk.as_ref().map(|disk| self.disk_at(disk)).transpose()?;
         let store = match &self.disk {
-            None => Store::new(cache.clone(), secret, self.start),
+            None => CacheStore::new(cache.clone(), secret, self.start),
             Some((_, disk)) => {
-                Store::with_disk(cache.clone(), secret, Arc::clone(disk), self.start)
+                CacheStore::with_disk(cache.clone(), secret, Arc::clone(disk), self.start)
             }
         };
         self.current = Some(Arc::clone(&store));
@@ -57,7 +57,7 @@ impl CacheStores {
         }
     }
 
-    fn disk_at(&self, settings: &DiskSettings) -> Result<(DiskSettings, Arc<DiskTier>), Failure> {
+    fn disk_at(&self, settings: &DiskSettings) -> Result<(DiskSettings, Arc<DiskTier>), CliError> {
         if let Some((had, disk)) = self.disk.as_ref().filter(|(had, _)| had.path == settings.path) {
             if had != settings {
                 eprintln!("warning: new limits of the disk cache take effect after a restart");
@@ -70,7 +70,7 @@ impl CacheStores {
         let (disk, found) = DiskTier::open(settings, secret()?, warn).map_err(|error| {
             let hint =
                 "cache.disk.path must be a writable directory that no other proxy uses".to_owned();
-            Failure::machine(format!("cannot open the disk cache {place}: {error}")).hint(hint)
+            CliError::machine(format!("cannot open the disk cache {place}: {error}")).hint(hint)
         })?;
         let dropped = match found.dropped {
             0 => String::new(),

@@ -10,18 +10,18 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anstream::eprintln;
-use chance::Source;
+use chance::RandomSource;
 use http_stack::h3::Steering;
-use proxy::config::Settings;
+use proxy::config::ProxyConfig;
 use proxy::journal::{Journal, LogLines, Metrics};
-use proxy::serve::{Complaint, NoPort, Orders, Worker, WorkerParts};
+use proxy::serve::{ListenError, PhaseReceiver, PortError, Worker, WorkerParts};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::disable_transparent_huge_pages;
 use world::real;
 
 use super::log::LogWriter;
 use crate::commands::secret;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// The worker threads.
 pub struct Workers {
@@ -40,8 +40,8 @@ struct OpenedAddresses {
 /// Inputs of a worker's thread.
 struct WorkerStart {
     /// Source of randomness: each thread has its own, unpredictable from outside.
-    source: Source,
-    orders: Orders,
+    source: RandomSource,
+    orders: PhaseReceiver,
     place: (usize, usize),
     steering: Steering,
     log: Option<LogLines>,
@@ -55,15 +55,15 @@ impl Workers {
     /// Starts `count` threads. All ports are open when it returns.
     pub fn start(
         count: usize,
-        orders: &Orders,
+        orders: &PhaseReceiver,
         log: Option<&LogWriter>,
-        settings: &Settings,
+        settings: &ProxyConfig,
         start: Duration,
-    ) -> Result<Workers, Failure> {
+    ) -> Result<Workers, CliError> {
         let metrics: Vec<Arc<Metrics>> = (0..count).map(|_| Arc::default()).collect();
         let steering =
             Steering::new(u16::try_from(count).map_err(|_| {
-                Failure::bad_input(format!("{count} workers: the maximum is 65535"))
+                CliError::bad_input(format!("{count} workers: the maximum is 65535"))
             })?);
         let mut workers =
             Workers { threads: Vec::new(), log: None, opened: OpenedAddresses::default() };
@@ -77,7 +77,7 @@ impl Workers {
             let is_first = index == 0;
             let (seed, visit) = secret()?;
             let begin = WorkerStart {
-                source: Source::new(seed, visit),
+                source: RandomSource::new(seed, visit),
                 orders: orders.clone(),
                 place: (index, count),
                 steering: steering.clone(),
@@ -91,13 +91,13 @@ impl Workers {
             let thread = thread::Builder::new().name(format!("worker-{index}"));
             workers
                 .threads
-                .push(thread.spawn(move || serve(begin, &tell)).map_err(Failure::machine)?);
+                .push(thread.spawn(move || serve(begin, &tell)).map_err(CliError::machine)?);
             let opened = told
                 .recv()
-                .map_err(|_| Failure::machine("a worker thread exited during startup"))?;
+                .map_err(|_| CliError::machine("a worker thread exited during startup"))?;
             let opened = opened.map_err(|error| {
                 let hint = "the address is in use, or the port requires privileges; choose another address";
-                Failure::machine(error).hint(hint.to_owned())
+                CliError::machine(error).hint(hint.to_owned())
             })?;
             if is_first {
                 workers.opened = opened;
@@ -131,13 +131,13 @@ impl Workers {
     }
 }
 
-fn serve(begin: WorkerStart, tell: &Sender<Result<OpenedAddresses, NoPort>>) -> bool {
+fn serve(begin: WorkerStart, tell: &Sender<Result<OpenedAddresses, ListenError>>) -> bool {
     let WorkerStart { source, orders, place, steering, log, metrics, all_metrics, start, opened } =
         begin;
     let config = real::Config::new(source);
     let served = real::run(config, async {
         let journal: Rc<dyn Journal> = Rc::new(log);
-        let complain = |complaint: &Complaint| eprintln!("warning: {complaint}");
+        let complain = |complaint: &PortError| eprintln!("warning: {complaint}");
         let parts =
             WorkerParts { orders, place, steering, complain, journal, metrics, all_metrics, start };
         match Worker::open(parts, opened.as_deref()) {
@@ -183,7 +183,7 @@ pub struct ListenPorts {
 
 impl ListenPorts {
     /// The addresses that `settings` listen on.
-    pub fn of(settings: &Settings) -> ListenPorts {
+    pub fn of(settings: &ProxyConfig) -> ListenPorts {
         let listeners = settings.listeners.iter();
         let tcp = listeners.clone().map(|listener| listener.address).collect();
         let quic = listeners.filter(|listener| listener.http3.is_some());
@@ -191,7 +191,7 @@ impl ListenPorts {
     }
 
     /// The addresses that `settings` ask for, if the new ones are available.
-    pub fn asked_by(&self, settings: &Settings) -> Result<ListenPorts, Failure> {
+    pub fn asked_by(&self, settings: &ProxyConfig) -> Result<ListenPorts, CliError> {
         let asked = ListenPorts::of(settings);
         try_new(&self.tcp, &asked.tcp, false, |address| TcpListener::bind(address).map(drop))?;
         try_new(&self.udp, &asked.udp, true, |address| UdpSocket::bind(address).map(drop))?;
@@ -205,7 +205,7 @@ fn try_new(
     asked: &BTreeSet<SocketAddr>,
     is_udp: bool,
     bind: impl Fn(SocketAddr) -> io::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     // An address whose port we already hold on another address is left to the workers: they share ports, this test
     // does not.
     let is_new = |address: &&SocketAddr| {
@@ -215,7 +215,7 @@ fn try_new(
         bind(address).map_err(|source| {
             let hint =
                 "the address is in use, or the port requires privileges; choose another address";
-            Failure::machine(NoPort { address, is_udp, source }).hint(hint.to_owned())
+            CliError::machine(ListenError { address, is_udp, source }).hint(hint.to_owned())
         })?;
     }
     Ok(())

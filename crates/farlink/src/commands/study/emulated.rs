@@ -11,9 +11,9 @@ use testbed::worlds::Worlds;
 
 use super::run::carry;
 use crate::args::{StudyReport, StudyRun};
-use crate::commands::run::{How, experiment_failure};
+use crate::commands::run::{RunOptions, experiment_failure};
 use crate::commands::{files, output, shell, stores};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
@@ -24,12 +24,12 @@ pub fn run(
     study: &Study,
     store: &mut Store,
     worlds: &Worlds,
-    how: How<'_>,
-) -> Result<Option<u64>, Failure> {
+    how: RunOptions<'_>,
+) -> Result<Option<u64>, CliError> {
     if !args.laboratory.is_empty() || args.causes {
         let why = "a reduced grid has a laboratory of its own, whose TCP a kernel has";
         let hint = "leave --laboratory and --causes out, or run the study in the world sim";
-        return Err(Failure::bad_input(why).hint(hint.to_owned()));
+        return Err(CliError::bad_input(why).hint(hint.to_owned()));
     }
     let grid = ReducedGrid::of_study(study).map_err(super::refused)?;
     let depth = args.which.depth();
@@ -50,17 +50,17 @@ pub fn run(
 }
 
 /// Reports the agreement between the verdicts of both worlds.
-pub fn report(args: &StudyReport) -> Result<(), Failure> {
+pub fn report(args: &StudyReport) -> Result<(), CliError> {
     let which = &args.which;
     if let Some(option) = of_simulation(args) {
         let why = format!("{option} is for studies in the world sim");
         let hint = "`farlink runs` lists the runs, `farlink report` shows one of them";
-        return Err(Failure::bad_input(why).hint(hint.to_owned()));
+        return Err(CliError::bad_input(why).hint(hint.to_owned()));
     }
     let store = stores::open(&which.store)?;
     args.markdown.iter().try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
-    let compared: Result<Vec<WorldComparison>, Failure> = which
+    let compared: Result<Vec<WorldComparison>, CliError> = which
         .studies()?
         .into_iter()
         .map(|study| {
@@ -92,7 +92,7 @@ fn of_simulation(args: &StudyReport) -> Option<&'static str> {
 }
 
 /// Prints the claims that the grid covers, with the findings where the worlds differ.
-fn tell(comparison: &WorldComparison) -> Result<(), Failure> {
+fn tell(comparison: &WorldComparison) -> Result<(), CliError> {
     comparison.claims.iter().try_for_each(|claim| {
         let ComparedClaim { simulated, emulated } = claim;
         let (id, here, there) = (&simulated.id, &simulated.verdict, &emulated.verdict);
@@ -111,13 +111,13 @@ fn tell(comparison: &WorldComparison) -> Result<(), Failure> {
     output::line("")
 }
 
-fn tell_findings(world: &str, judged: &ClaimResult) -> Result<(), Failure> {
+fn tell_findings(world: &str, judged: &ClaimResult) -> Result<(), CliError> {
     judged.findings.iter().try_for_each(|found| {
         output::line(wrapped(&format!("    {world}: {}: {}", found.clause, found.finding)))
     })
 }
 
-fn summary(comparisons: &[WorldComparison]) -> Result<(), Failure> {
+fn summary(comparisons: &[WorldComparison]) -> Result<(), CliError> {
     let mut table = Table::new(&[
         "study",
         "cells",

@@ -7,9 +7,9 @@ use study::bth2013::{DocumentError, Written, documents};
 
 use super::super::{files, output, report, stores};
 use crate::args::Export;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
-pub fn run(export: &Export) -> Result<(), Failure> {
+pub fn run(export: &Export) -> Result<(), CliError> {
     let Export::Bth2013Results { run, store, net_type, output } = export;
     let opened = stores::open(store)?;
     let run = report::choose(&opened, store, *run)?;
@@ -19,7 +19,7 @@ pub fn run(export: &Export) -> Result<(), Failure> {
     put(&text, output)
 }
 
-fn put(text: &[u8], output: &Option<PathBuf>) -> Result<(), Failure> {
+fn put(text: &[u8], output: &Option<PathBuf>) -> Result<(), CliError> {
     match output {
         // JSON is UTF-8.
         None => output::print(String::from_utf8_lossy(text)),
@@ -27,7 +27,7 @@ fn put(text: &[u8], output: &Option<PathBuf>) -> Result<(), Failure> {
     }
 }
 
-fn put_whole(path: &Path, text: &[u8]) -> Result<(), Failure> {
+fn put_whole(path: &Path, text: &[u8]) -> Result<(), CliError> {
     files::check_place(path)?;
     files::write_whole(path, text)
 }
@@ -42,14 +42,14 @@ fn say(run: RunId, written: Written) {
     }
 }
 
-fn not_written(error: DocumentError) -> Failure {
+fn not_written(error: DocumentError) -> CliError {
     match error {
         DocumentError::Store(error) => stores::failed(error),
         DocumentError::NoNetType { .. } => {
-            Failure::bad_input(error).hint("say it: --net-type 3G".to_owned())
+            CliError::bad_input(error).hint("say it: --net-type 3G".to_owned())
         }
-        DocumentError::Unstatable { .. } => Failure::bad_input(error)
+        DocumentError::Unstatable { .. } => CliError::bad_input(error)
             .hint("`farlink report --csv FILE` has words for everything".to_owned()),
-        DocumentError::Write(_) => Failure::machine(error),
+        DocumentError::Write(_) => CliError::machine(error),
     }
 }

@@ -6,12 +6,12 @@ use study::bth2013::{Conditions, Config, InputError};
 
 use super::super::{files, output};
 use crate::args::{Import, Imported, RunOptions};
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// The page that replaces bth2013's.
 const PAGE: &str = "bth2013";
 
-pub fn run(import: &Import) -> Result<(), Failure> {
+pub fn run(import: &Import) -> Result<(), CliError> {
     match import {
         Import::Bth2013Case { file, into } => {
             let name = file.display().to_string();
@@ -39,7 +39,7 @@ fn conditions(asked: &RunOptions) -> Result<Conditions, InputError> {
 }
 
 /// Writes the experiment, and reports what was left out.
-fn write(mut conditions: Conditions, origin: &str, into: &Imported) -> Result<(), Failure> {
+fn write(mut conditions: Conditions, origin: &str, into: &Imported) -> Result<(), CliError> {
     if let Some(path) = &into.config {
         let name = path.display().to_string();
         let config = Config::read(&name, &read(path)?).map_err(refused)?;
@@ -62,12 +62,12 @@ fn write(mut conditions: Conditions, origin: &str, into: &Imported) -> Result<()
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
+        .map_err(|error| CliError::bad_input(format!("cannot read {}: {error}", path.display())))
 }
 
-fn refused(error: InputError) -> Failure {
+fn refused(error: InputError) -> CliError {
     let hint = error.hint.clone();
-    Failure::bad_input(error).hint(hint)
+    CliError::bad_input(error).hint(hint)
 }

@@ -14,18 +14,18 @@ use testbed::worlds::Worlds;
 use crate::args::StudyReport;
 use crate::commands::report::not_made;
 use crate::commands::run::experiment_failure;
-use crate::commands::{files, output, shell, stores, watched::Watched};
-use crate::failure::Failure;
+use crate::commands::{files, output, shell, stores, watched::ObservedJourneys};
+use crate::failure::CliError;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
 
-pub fn run(args: &StudyReport) -> Result<(), Failure> {
+pub fn run(args: &StudyReport) -> Result<(), CliError> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
     let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
     pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
-    let evaluated: Result<Vec<StudyResult>, Failure> = which
+    let evaluated: Result<Vec<StudyResult>, CliError> = which
         .studies()?
         .into_iter()
         .map(|study| {
@@ -82,7 +82,7 @@ fn commands(args: &StudyReport, results: &[StudyResult]) -> String {
     commands.join("\n    ")
 }
 
-fn tell(result: &StudyResult) -> Result<(), Failure> {
+fn tell(result: &StudyResult) -> Result<(), CliError> {
     for (index, (claim, judged)) in result.study.claims.iter().zip(&result.claims).enumerate() {
         let blind = match result.is_non_discriminating(index) {
             true => ", and so do all wrong laboratories confirm it: non-discriminating",
@@ -119,7 +119,7 @@ fn tell(result: &StudyResult) -> Result<(), Failure> {
     output::line("")
 }
 
-fn summary(results: &[StudyResult]) -> Result<(), Failure> {
+fn summary(results: &[StudyResult]) -> Result<(), CliError> {
     let mut table = Table::new(&[
         "study",
         "claims",
@@ -155,9 +155,9 @@ fn write_reports(
     store: &Store,
     worlds: &Worlds,
     folder: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     files::make_folder(folder)?;
-    let watched = Watched::new(worlds);
+    let watched = ObservedJourneys::new(worlds);
     let observe = |scenario: &_, seed| watched.observe(scenario, seed);
     for result in results {
         for evidence in &result.experiments {
@@ -170,19 +170,19 @@ fn write_reports(
     Ok(())
 }
 
-fn not_drawn(error: FiguresError) -> Failure {
+fn not_drawn(error: FiguresError) -> CliError {
     match error {
         FiguresError::Study(error) => super::refused(error),
         FiguresError::Store(error) => stores::failed(error),
-        error @ FiguresError::Figure { .. } => Failure::bad_input(error),
+        error @ FiguresError::Figure { .. } => CliError::bad_input(error),
     }
 }
 
-pub(super) fn refused(error: EvaluationError) -> Failure {
+pub(super) fn refused(error: EvaluationError) -> CliError {
     match error {
         EvaluationError::Study(error) => super::refused(error),
         EvaluationError::Experiment(error) => experiment_failure(&error),
         EvaluationError::Store(error) => stores::failed(error),
-        error @ EvaluationError::Clause { .. } => Failure::bad_input(error),
+        error @ EvaluationError::Clause { .. } => CliError::bad_input(error),
     }
 }

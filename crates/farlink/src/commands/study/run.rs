@@ -7,17 +7,17 @@ use scenario::Plan;
 use scenario::World;
 use scenario::experiment::Source;
 use store::Store;
-use store::runner::Ended;
+use store::runner::RunOutcome;
 use study::judge::{CauseRun, runs_for_causes};
 use study::{Depth, Laboratory, RunMode, Study, StudyExperiment};
 use testbed::worlds::Worlds;
 
 use crate::args::StudyRun;
-use crate::commands::run::{How, carry_out, experiment_failure, tell_interrupted};
+use crate::commands::run::{RunOptions, carry_out, experiment_failure, tell_interrupted};
 use crate::commands::{interrupt, output, stores};
-use crate::failure::{ExitCode, Failure};
+use crate::failure::{CliError, ExitCode};
 
-pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
+pub fn run(args: &StudyRun) -> Result<ExitCode, CliError> {
     let studies = args.which.studies()?;
     let worlds = crate::commands::worlds()?;
     // Declared before the store, so dropped after it.
@@ -25,7 +25,7 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
     let mut store = stores::open_or_create(&args.which.store)?;
     _held = stores::hold(&args.which.store)?;
     let cancel = interrupt::flag()?;
-    let how = How { again: args.again, jobs: args.jobs, cancel: &cancel };
+    let how = RunOptions { again: args.again, jobs: args.jobs, cancel: &cancel };
     let begun = now();
     let mut ran = 0;
     for study in &studies {
@@ -54,7 +54,7 @@ pub fn run(args: &StudyRun) -> Result<ExitCode, Failure> {
 }
 
 /// The experiments of a study to run, and their laboratories: by default the study's own.
-fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, Failure> {
+fn places<'a>(args: &StudyRun, study: &'a Study) -> Result<Vec<Place<'a>>, CliError> {
     let mode = args.which.mode();
     let all = |laboratory, mode| {
         let experiments = study.experiments();
@@ -116,8 +116,8 @@ fn one(
     place: Place<'_>,
     store: &mut Store,
     worlds: &Worlds,
-    how: How<'_>,
-) -> Result<Option<u64>, Failure> {
+    how: RunOptions<'_>,
+) -> Result<Option<u64>, CliError> {
     if !place.is_of_interest() {
         return Ok(Some(0));
     }
@@ -139,11 +139,11 @@ pub(super) fn carry(
     source: &Source,
     store: &mut Store,
     worlds: &Worlds,
-    how: How<'_>,
-) -> Result<Option<u64>, Failure> {
+    how: RunOptions<'_>,
+) -> Result<Option<u64>, CliError> {
     let begun = now();
     let carried = carry_out(store, plan, source, worlds, how)?;
-    if let Ended::Interrupted { done, total } = carried.ended {
+    if let RunOutcome::Interrupted { done, total } = carried.ended {
         tell_interrupted(done, total);
         return Ok(None);
     }
@@ -159,7 +159,7 @@ pub(super) fn carry(
 }
 
 /// Reports why an experiment is not the study's own, or was not run at all.
-fn tell_waiting(study: &Study, experiment: &StudyExperiment) -> Result<(), Failure> {
+fn tell_waiting(study: &Study, experiment: &StudyExperiment) -> Result<(), CliError> {
     if experiment.waits_for.is_empty() {
         return Ok(());
     }

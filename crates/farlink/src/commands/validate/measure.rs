@@ -3,15 +3,15 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use store::runner::{self, Ended};
+use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
-use validate::{PartPlan, Suite, Way, estimate};
+use validate::{MeasuredWorld, PartPlan, Suite, estimate};
 
 use crate::args::Validate;
 use crate::commands::run::{now, progress_bar};
 use crate::commands::{cores, interrupt, refused, shell, stores};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::show::units::counted;
 
 /// Inputs of a measurement.
@@ -26,14 +26,14 @@ pub struct Measurement<'a> {
 
 impl Measurement<'_> {
     /// Measures everything that `store` does not hold.
-    pub fn run(&self, store: &mut Store) -> Result<Ended, Failure> {
+    pub fn run(&self, store: &mut Store) -> Result<RunOutcome, CliError> {
         let plans = self.suite.plans();
         self.check(&plans)?;
         let cancel = interrupt::flag()?;
         let (simulated, real_time): (Vec<_>, Vec<_>) =
-            plans.iter().partition(|plan| plan.way == Way::Sim);
+            plans.iter().partition(|plan| plan.way == MeasuredWorld::Sim);
         let mut ended = self.all(&simulated, store, &cancel)?;
-        if ended == Ended::Complete {
+        if ended == RunOutcome::Complete {
             self.tell_estimate(store)?;
             ended = self.all(&real_time, store, &cancel)?;
         }
@@ -41,7 +41,7 @@ impl Measurement<'_> {
     }
 
     /// Rejects, before anything is measured, whatever this machine cannot do.
-    fn check(&self, plans: &[PartPlan]) -> Result<(), Failure> {
+    fn check(&self, plans: &[PartPlan]) -> Result<(), CliError> {
         for cell in plans.iter().flat_map(|plan| plan.plan.cells()) {
             self.worlds.prepare(cell).map_err(refused)?;
         }
@@ -53,19 +53,19 @@ impl Measurement<'_> {
         plans: &[&PartPlan],
         store: &mut Store,
         cancel: &AtomicBool,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<RunOutcome, CliError> {
         for plan in plans {
             let Some(run) = self.begin(plan, store)? else { continue };
             let ended = self.execute(plan, store, run, cancel)?;
-            if ended != Ended::Complete {
+            if ended != RunOutcome::Complete {
                 return Ok(ended);
             }
         }
-        Ok(Ended::Complete)
+        Ok(RunOutcome::Complete)
     }
 
     /// The run of a plan that is still to do; `None` if it is complete.
-    fn begin(&self, plan: &PartPlan, store: &mut Store) -> Result<Option<RunId>, Failure> {
+    fn begin(&self, plan: &PartPlan, store: &mut Store) -> Result<Option<RunId>, CliError> {
         let facts = self.facts(plan.way);
         let known = store.run_of_plan(&plan.plan.digest()).map_err(stores::failed)?;
         match known.filter(|_| !self.args.again) {
@@ -84,7 +84,7 @@ impl Measurement<'_> {
         store: &mut Store,
         run: RunId,
         cancel: &AtomicBool,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<RunOutcome, CliError> {
         let total = plan.plan.journey_count();
         anstream::eprintln!("{}: {}", plan.plan.name(), counted(total as usize, "load"));
         let bar = progress_bar(total);
@@ -106,20 +106,20 @@ impl Measurement<'_> {
     }
 
     /// Number of concurrent loads.
-    fn at_once(&self, way: Way) -> usize {
+    fn at_once(&self, way: MeasuredWorld) -> usize {
         let suites = self.suite.side_by_side as usize;
         match way {
-            Way::Sim => cores(),
-            Way::Emu | Way::Coalesced | Way::Calibrated => {
+            MeasuredWorld::Sim => cores(),
+            MeasuredWorld::Emu | MeasuredWorld::Coalesced | MeasuredWorld::Calibrated => {
                 self.args.jobs.map_or(suites, NonZeroUsize::get)
             }
             // Browsers disturb each other most, by their own work.
-            Way::Chromium => 1,
+            MeasuredWorld::Chromium => 1,
         }
     }
 
-    fn tell_estimate(&self, store: &Store) -> Result<(), Failure> {
-        let side_by_side = self.at_once(Way::Emu);
+    fn tell_estimate(&self, store: &Store) -> Result<(), CliError> {
+        let side_by_side = self.at_once(MeasuredWorld::Emu);
         let estimate = estimate(store, self.suite, self.worlds.library(), side_by_side)
             .map_err(stores::failed)?;
         anstream::eprintln!(
@@ -130,7 +130,7 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    fn facts(&self, way: Way) -> RunFacts {
+    fn facts(&self, way: MeasuredWorld) -> RunFacts {
         RunFacts {
             experiment: Some(self.suite.text.clone()),
             command: shell::this_command(),

@@ -18,9 +18,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use super::Connection;
 use super::RequestOutput;
 use crate::client::streamed::ContinueWait;
-use crate::h1::codec::{self, BodyLength, Event, encode};
+use crate::h1::codec::{self, BodyLength, CodecEvent, encode};
 use crate::server::{Body, BodyError, RequestBody};
-use crate::{Failure, Transport};
+use crate::{RequestError, Transport};
 
 /// A response whose head has come; it owns the connection until its end.
 pub struct Incoming<S> {
@@ -63,7 +63,7 @@ impl<S: Transport> Connection<S> {
         self,
         request: &Request<()>,
         body: Option<RequestBody>,
-    ) -> Result<(Response<()>, Option<u64>, Incoming<S>), Failure> {
+    ) -> Result<(Response<()>, Option<u64>, Incoming<S>), RequestError> {
         self.exchange_informed(request, body, &mut |_| {}).await
     }
 
@@ -76,7 +76,7 @@ impl<S: Transport> Connection<S> {
         request: &Request<()>,
         body: Option<RequestBody>,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Result<(Response<()>, Option<u64>, Incoming<S>), Failure> {
+    ) -> Result<(Response<()>, Option<u64>, Incoming<S>), RequestError> {
         let framing = encode::Framing::of(request.method(), body.as_ref().map(RequestBody::length));
         self.reusable = false;
         self.out.begin(|head| encode::request_head_framed(head, request, framing));
@@ -122,12 +122,12 @@ impl<S: Transport> Incoming<S> {
         &mut self,
         cx: &mut Context<'_>,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Poll<Result<HeadAndLength, Failure>> {
+    ) -> Poll<Result<HeadAndLength, RequestError>> {
         // RFC 9112 section 9.5: a response may come although the request could not be sent.
         let unsent = match self.poll_upload(cx) {
             Poll::Ready(Err(Unsent::Source(error))) => {
                 let message = format!("the request's body broke off: {error}");
-                return Poll::Ready(Err(Failure::Unsendable(message)));
+                return Poll::Ready(Err(RequestError::Unsendable(message)));
             }
             Poll::Ready(Err(Unsent::Transport(error))) => Some(error),
             _ => None,
@@ -137,9 +137,9 @@ impl<S: Transport> Incoming<S> {
             self.is_begun |= !wire.input.is_empty();
             let begun = self.is_begun;
             let next = wire.decoder.next(wire.input.filled_mut(), &self.method);
-            let (used, event) = next.map_err(|error| Failure::Protocol(error.to_string()))?;
+            let (used, event) = next.map_err(|error| RequestError::Protocol(error.to_string()))?;
             let head = match event {
-                Event::Head(head) if head.is_interim() => {
+                CodecEvent::Head(head) if head.is_interim() => {
                     match head.status {
                         100 => drop(self.upload.continue_wait.end()),
                         _ => inform(response(&head)?),
@@ -149,7 +149,7 @@ impl<S: Transport> Incoming<S> {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Event::Head(head) => {
+                CodecEvent::Head(head) => {
                     if self.upload.continue_wait.end() {
                         // The server does not want the body, and still waits for it.
                         self.upload.body = None;
@@ -166,24 +166,26 @@ impl<S: Transport> Incoming<S> {
                     };
                     (response(&head)?, length)
                 }
-                Event::More => {
+                CodecEvent::More => {
                     wire.input.consume(used);
                     match ready!(wire.poll_fill(cx)) {
                         Ok(1..) => continue,
                         Ok(0) if !begun => {
                             let error =
                                 unsent.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
-                            return Poll::Ready(Err(Failure::Unanswered(error)));
+                            return Poll::Ready(Err(RequestError::Unanswered(error)));
                         }
                         Ok(0) => {
                             let error = io::ErrorKind::UnexpectedEof.into();
-                            return Poll::Ready(Err(Failure::Broken(error)));
+                            return Poll::Ready(Err(RequestError::Broken(error)));
                         }
-                        Err(error) if begun => return Poll::Ready(Err(Failure::Broken(error))),
-                        Err(error) => return Poll::Ready(Err(Failure::Unanswered(error))),
+                        Err(error) if begun => {
+                            return Poll::Ready(Err(RequestError::Broken(error)));
+                        }
+                        Err(error) => return Poll::Ready(Err(RequestError::Unanswered(error))),
                     }
                 }
-                Event::Data(_) | Event::End => {
+                CodecEvent::Data(_) | CodecEvent::End => {
                     unreachable!("a decoder between messages finds heads")
                 }
             };
@@ -271,10 +273,10 @@ impl<S: Transport> Incoming<S> {
                 Err(error) => return Poll::Ready(Some(Err(malformed(error)))),
             };
             let piece = match event {
-                Event::Data(piece) => Some(Some(Ok(Bytes::copy_from_slice(piece)))),
-                Event::End => Some(None),
-                Event::More => None,
-                Event::Head(_) => unreachable!("a decoder within a body finds no head"),
+                CodecEvent::Data(piece) => Some(Some(Ok(Bytes::copy_from_slice(piece)))),
+                CodecEvent::End => Some(None),
+                CodecEvent::More => None,
+                CodecEvent::Head(_) => unreachable!("a decoder within a body finds no head"),
             };
             wire.input.consume(used);
             if let Some(piece) = piece {
@@ -304,9 +306,9 @@ fn malformed(error: codec::Error) -> BodyError {
 type HeadAndLength = (Response<()>, Option<u64>);
 
 /// A head in the common form.
-fn response(head: &codec::Response<'_>) -> Result<Response<()>, Failure> {
+fn response(head: &codec::Response<'_>) -> Result<Response<()>, RequestError> {
     let wrong =
-        |what: &str| Failure::Protocol(format!("the response's head has a malformed {what}"));
+        |what: &str| RequestError::Protocol(format!("the response's head has a malformed {what}"));
     let mut fields = HeaderMap::with_capacity(16);
     for (name, value) in head.fields.iter() {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("field"))?;

@@ -7,17 +7,17 @@ use http::{Method, Request};
 use world::TcpStream;
 
 use super::{Connection, Settings};
-use crate::{Failure, Priority, Progress};
+use crate::{Priority, Progress, RequestError};
 
 /// Asks the proxy at the other end of `tcp` for a tunnel to `authority`, a host and its port: subsequent writes arrive
 /// there. For far ends that do not speak first.
 ///
 /// # Errors
 /// If the proxy refuses, or bytes follow its answer.
-pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failure> {
+pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, RequestError> {
     match led(tcp, authority).await? {
         (tcp, ahead) if ahead.is_empty() => Ok(tcp),
-        _ => Err(Failure::Protocol("the proxy sent data behind its response".to_owned())),
+        _ => Err(RequestError::Protocol("the proxy sent data behind its response".to_owned())),
     }
 }
 
@@ -25,15 +25,15 @@ pub async fn through(tcp: TcpStream, authority: &str) -> Result<TcpStream, Failu
 ///
 /// # Errors
 /// If the proxy refuses.
-pub async fn led(tcp: TcpStream, authority: &str) -> Result<(TcpStream, Bytes), Failure> {
+pub async fn led(tcp: TcpStream, authority: &str) -> Result<(TcpStream, Bytes), RequestError> {
     let request = Request::builder().method(Method::CONNECT).uri(authority).body(Bytes::new());
-    let request = request.map_err(|error| Failure::Unsendable(error.to_string()))?;
+    let request = request.map_err(|error| RequestError::Unsendable(error.to_string()))?;
     let mut answer = Answer::default();
     let mut connection = Connection::new(tcp, Settings::default());
     connection.fetch(&request, Priority::Highest, &mut answer).await?;
     match answer.status {
         200..=299 => Ok(connection.into_stream()),
-        status => Err(Failure::Refused(format!("it answered {status} to CONNECT"))),
+        status => Err(RequestError::Refused(format!("it answered {status} to CONNECT"))),
     }
 }
 
@@ -58,10 +58,10 @@ mod tests {
     use std::net::SocketAddr;
     use std::sync::Arc;
 
-    use chance::Source;
+    use chance::RandomSource;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use world::TcpListener;
-    use world::sim::Plan;
+    use world::sim::SimPlan;
 
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
 
     /// The outcome of a tunnel request to a proxy that gives this answer and then echoes.
     fn asked(answer: &'static str) -> Result<String, String> {
-        let mut plan = Plan::new(Source::new(1, 0));
+        let mut plan = SimPlan::new(RandomSource::new(1, 0));
         let tcp = Arc::new(tcp::Config::default());
         let client = plan.node([10, 0, 0, 1].into(), Arc::clone(&tcp));
         let proxy = plan.node(PROXY.ip(), tcp);

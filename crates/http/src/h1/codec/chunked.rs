@@ -9,7 +9,7 @@
 //! smuggling vector, and refused. Every line must end in CRLF: a lone CR or LF is refused everywhere.
 
 use super::Piece;
-use super::{Error, Limits};
+use super::{CodecLimits, Error};
 
 /// A chunked body being decoded.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Chunked {
     pub(super) fn next<'b>(
         &mut self,
         buffer: &'b [u8],
-        limits: &Limits,
+        limits: &CodecLimits,
     ) -> Result<(usize, Piece<'b>), Error> {
         let mut at = 0;
         while at < buffer.len() {
@@ -82,7 +82,7 @@ impl Chunked {
     }
 
     /// Takes one byte that is not data.
-    fn framing(&mut self, byte: u8, limits: &Limits) -> Result<ChunkedState, Error> {
+    fn framing(&mut self, byte: u8, limits: &CodecLimits) -> Result<ChunkedState, Error> {
         let next = match (self.state, byte) {
             (ChunkedState::Start, _) => ChunkedState::Size(digit(byte)?),
             (ChunkedState::Size(size), b'\r') => ChunkedState::SizeLf(size),
@@ -123,7 +123,7 @@ impl Chunked {
     }
 
     /// Counts a byte that is neither data nor a line's end.
-    fn spend(&mut self, next: ChunkedState, limits: &Limits) -> Result<ChunkedState, Error> {
+    fn spend(&mut self, next: ChunkedState, limits: &CodecLimits) -> Result<ChunkedState, Error> {
         self.overhead += 1;
         if self.overhead > limits.head_bytes { Err(Error::TooLarge) } else { Ok(next) }
     }
@@ -147,7 +147,7 @@ fn is_token(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { head_bytes: 64, fields: 8 };
+    const LIMITS: CodecLimits = CodecLimits { head_bytes: 64, fields: 8 };
 
     /// The body, and the number of bytes consumed; `None` if more are needed.
     fn decode(mut input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Error> {

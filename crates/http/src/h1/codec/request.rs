@@ -6,7 +6,7 @@ use super::HeadScan;
 use super::MOST_FIELDS;
 use super::fields::{FramingFields, members};
 use super::{Body, Piece};
-use super::{BodyLength, Error, Event, Fields, Limits, Version};
+use super::{BodyLength, CodecEvent, CodecLimits, Error, Fields, Version};
 
 /// A request's head, borrowed from its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub struct Request<'b> {
 /// Decodes a connection's requests, one after another.
 #[derive(Debug)]
 pub struct RequestDecoder {
-    limits: Limits,
+    limits: CodecLimits,
     scan: HeadScan,
     body: Option<Body>,
 }
 
 impl RequestDecoder {
     /// A decoder at the beginning of a connection.
-    pub fn new(limits: Limits) -> RequestDecoder {
+    pub fn new(limits: CodecLimits) -> RequestDecoder {
         RequestDecoder { limits, scan: HeadScan::default(), body: None }
     }
 
@@ -49,15 +49,18 @@ impl RequestDecoder {
     ///
     /// # Errors
     /// If the request is malformed. The decoder is of no use afterwards.
-    pub fn next<'b>(&mut self, buffer: &'b [u8]) -> Result<(usize, Event<'b, Request<'b>>), Error> {
+    pub fn next<'b>(
+        &mut self,
+        buffer: &'b [u8],
+    ) -> Result<(usize, CodecEvent<'b, Request<'b>>), Error> {
         if let Some(body) = &mut self.body {
             let (used, piece) = body.next(buffer, &self.limits)?;
             let event = match piece {
-                Piece::More => Event::More,
-                Piece::Data(data) => Event::Data(data),
+                Piece::More => CodecEvent::More,
+                Piece::Data(data) => CodecEvent::Data(data),
                 Piece::End => {
                     self.body = None;
-                    Event::End
+                    CodecEvent::End
                 }
             };
             return Ok((used, event));
@@ -67,12 +70,14 @@ impl RequestDecoder {
         let rest = &buffer[blank..];
         if rest == b"\r" {
             // Possibly half an empty line: the scan must begin at the head.
-            return Ok((blank, Event::More));
+            return Ok((blank, CodecEvent::More));
         }
-        let Some(end) = self.scan.end(rest, &self.limits)? else { return Ok((blank, Event::More)) };
+        let Some(end) = self.scan.end(rest, &self.limits)? else {
+            return Ok((blank, CodecEvent::More));
+        };
         let request = parse(&rest[..end], &self.limits)?;
         self.body = Body::new(request.body);
-        Ok((blank + end, Event::Head(request)))
+        Ok((blank + end, CodecEvent::Head(request)))
     }
 
     /// Returns true if the connection may end here: no request has begun.
@@ -86,7 +91,7 @@ fn blank_lines(buffer: &[u8]) -> usize {
     2 * buffer.chunks_exact(2).take_while(|pair| *pair == b"\r\n").count()
 }
 
-fn parse<'b>(head: &'b [u8], limits: &Limits) -> Result<Request<'b>, Error> {
+fn parse<'b>(head: &'b [u8], limits: &CodecLimits) -> Result<Request<'b>, Error> {
     let mut room = [const { MaybeUninit::uninit() }; MOST_FIELDS];
     let mut parsed = httparse::Request::new(&mut []);
     let status = parsed
@@ -179,8 +184,8 @@ mod tests {
     use super::*;
 
     fn request(text: &str) -> Result<Request<'_>, Error> {
-        match RequestDecoder::new(Limits::SERVER).next(text.as_bytes())? {
-            (used, Event::Head(request)) if used == text.len() => Ok(request),
+        match RequestDecoder::new(CodecLimits::SERVER).next(text.as_bytes())? {
+            (used, CodecEvent::Head(request)) if used == text.len() => Ok(request),
             other => panic!("not a whole head: {other:?}"),
         }
     }
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn malformed_heads_are_refused() {
         let refused = |text: &str| {
-            RequestDecoder::new(Limits::SERVER).next(text.as_bytes()).expect_err(text).status()
+            RequestDecoder::new(CodecLimits::SERVER).next(text.as_bytes()).expect_err(text).status()
         };
         for bad in [
             "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
@@ -242,11 +247,11 @@ mod tests {
 
     #[test]
     fn an_empty_line_may_arrive_in_halves() {
-        let mut decoder = RequestDecoder::new(Limits::SERVER);
-        assert_eq!(decoder.next(b"\r"), Ok((0, Event::More)));
-        assert_eq!(decoder.next(b"\r\n"), Ok((2, Event::More)));
+        let mut decoder = RequestDecoder::new(CodecLimits::SERVER);
+        assert_eq!(decoder.next(b"\r"), Ok((0, CodecEvent::More)));
+        assert_eq!(decoder.next(b"\r\n"), Ok((2, CodecEvent::More)));
         let (used, event) = decoder.next(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-        assert!(used == 18 && matches!(event, Event::Head(_)), "{event:?}");
+        assert!(used == 18 && matches!(event, CodecEvent::Head(_)), "{event:?}");
     }
 
     #[test]
@@ -254,15 +259,15 @@ mod tests {
         let text = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\n\
             Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n";
         let (mut decoder, mut rest, mut seen) =
-            (RequestDecoder::new(Limits::SERVER), &text[..], Vec::new());
+            (RequestDecoder::new(CodecLimits::SERVER), &text[..], Vec::new());
         loop {
             let (used, event) = decoder.next(rest).unwrap();
             rest = &rest[used..];
             match event {
-                Event::Head(request) => seen.push(request.target),
-                Event::Data(data) => seen.push(str::from_utf8(data).unwrap()),
-                Event::End => seen.push("end"),
-                Event::More => break,
+                CodecEvent::Head(request) => seen.push(request.target),
+                CodecEvent::Data(data) => seen.push(str::from_utf8(data).unwrap()),
+                CodecEvent::End => seen.push("end"),
+                CodecEvent::More => break,
             }
         }
         assert_eq!(seen, ["/1", "/2", "ab", "end", "/3"]);

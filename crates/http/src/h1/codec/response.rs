@@ -6,7 +6,7 @@ use super::HeadScan;
 use super::MOST_FIELDS;
 use super::fields::FramingFields;
 use super::{Body, Piece};
-use super::{BodyLength, Error, Event, Fields, Limits, Version};
+use super::{BodyLength, CodecEvent, CodecLimits, Error, Fields, Version};
 
 /// A response's head, borrowed from its buffer. Interim responses (1xx) are heads too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Response<'_> {
 /// Decodes a connection's responses, one after another.
 #[derive(Debug)]
 pub struct ResponseDecoder {
-    limits: Limits,
+    limits: CodecLimits,
     scan: HeadScan,
     body: Option<Body>,
     /// True if the request offers to switch protocols.
@@ -42,7 +42,7 @@ pub struct ResponseDecoder {
 
 impl ResponseDecoder {
     /// A decoder at the beginning of a connection.
-    pub fn new(limits: Limits) -> ResponseDecoder {
+    pub fn new(limits: CodecLimits) -> ResponseDecoder {
         ResponseDecoder { limits, scan: HeadScan::default(), body: None, may_switch: false }
     }
 
@@ -61,20 +61,22 @@ impl ResponseDecoder {
         &mut self,
         buffer: &'b mut [u8],
         method: &http::Method,
-    ) -> Result<(usize, Event<'b, Response<'b>>), Error> {
+    ) -> Result<(usize, CodecEvent<'b, Response<'b>>), Error> {
         if let Some(body) = &mut self.body {
             let (used, piece) = body.next(buffer, &self.limits)?;
             let event = match piece {
-                Piece::More => Event::More,
-                Piece::Data(data) => Event::Data(data),
+                Piece::More => CodecEvent::More,
+                Piece::Data(data) => CodecEvent::Data(data),
                 Piece::End => {
                     self.body = None;
-                    Event::End
+                    CodecEvent::End
                 }
             };
             return Ok((used, event));
         }
-        let Some(end) = self.scan.end(buffer, &self.limits)? else { return Ok((0, Event::More)) };
+        let Some(end) = self.scan.end(buffer, &self.limits)? else {
+            return Ok((0, CodecEvent::More));
+        };
         let head = &mut buffer[..end];
         unfold(head)?;
         let response = parse(head, method, &self.limits)?;
@@ -82,7 +84,7 @@ impl ResponseDecoder {
             return Err(Error::Switched);
         }
         self.body = Body::of_server(response.body);
-        Ok((end, Event::Head(response)))
+        Ok((end, CodecEvent::Head(response)))
     }
 
     /// Ends the connection, and with it a message whose body is delimited by it.
@@ -118,7 +120,7 @@ fn unfold(head: &mut [u8]) -> Result<(), Error> {
 fn parse<'b>(
     head: &'b [u8],
     method: &http::Method,
-    limits: &Limits,
+    limits: &CodecLimits,
 ) -> Result<Response<'b>, Error> {
     let mut room = [const { MaybeUninit::uninit() }; MOST_FIELDS];
     let mut parsed = httparse::Response::new(&mut []);
@@ -165,8 +167,8 @@ mod tests {
     /// The head's status, body length and persistence.
     fn head(text: &str, method: &Method) -> Result<(u16, BodyLength, bool), Error> {
         let mut bytes = text.as_bytes().to_vec();
-        match ResponseDecoder::new(Limits::CLIENT).next(&mut bytes, method)? {
-            (_, Event::Head(head)) => Ok((head.status, head.body, head.persistent)),
+        match ResponseDecoder::new(CodecLimits::CLIENT).next(&mut bytes, method)? {
+            (_, CodecEvent::Head(head)) => Ok((head.status, head.body, head.persistent)),
             other => panic!("not a head: {other:?}"),
         }
     }
@@ -192,8 +194,10 @@ mod tests {
     #[test]
     fn folded_lines_are_unfolded() {
         let mut text = b"HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\nContent-Length:\r\n 5\r\n\r\n".to_vec();
-        let mut decoder = ResponseDecoder::new(Limits::CLIENT);
-        let Ok((_, Event::Head(head))) = decoder.next(&mut text, &Method::GET) else { panic!() };
+        let mut decoder = ResponseDecoder::new(CodecLimits::CLIENT);
+        let Ok((_, CodecEvent::Head(head))) = decoder.next(&mut text, &Method::GET) else {
+            panic!()
+        };
         assert_eq!(head.fields.get("a"), Some(&b"b  \tc"[..]));
         assert_eq!(head.body, BodyLength::Exactly(5));
     }
@@ -218,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_end_completes_only_bodies_that_run_until_it() {
-        let mut decoder = ResponseDecoder::new(Limits::CLIENT);
+        let mut decoder = ResponseDecoder::new(CodecLimits::CLIENT);
         assert_eq!(decoder.end(), Err(Error::Truncated));
         decoder.next(&mut b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), &Method::GET).unwrap();
         assert_eq!(decoder.end(), Ok(()));

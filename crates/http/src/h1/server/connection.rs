@@ -15,7 +15,7 @@ use super::delayed::{AbortedAnswer, DelayedAnswer};
 use super::exchange::Outbox;
 use super::exchange::{AnswerContext, BodyUpload, ClientInfo, Method, PendingRequest, Persistence};
 use crate::h1::Buffer;
-use crate::h1::codec::{BodyLength, Error, Event, Request, RequestDecoder, Version, encode};
+use crate::h1::codec::{BodyLength, CodecEvent, Error, Request, RequestDecoder, Version, encode};
 use crate::server::{BodyError, DrainWatch, RequestBody, feed, refusal};
 use crate::wheel::Timer;
 use crate::{Answer, Handler, Reply, Transport};
@@ -164,19 +164,19 @@ impl<S: Transport> ServerConnection<'_, S> {
                 Ok(step) => step,
                 Err(error) => return NextStep::Refuse(error),
             };
-            if matches!(event, Event::Head(_)) {
+            if matches!(event, CodecEvent::Head(_)) {
                 self.waiting = AwaitedInput::Request;
             }
             let answered = match event {
-                Event::More => {
+                CodecEvent::More => {
                     input.consume(used);
                     return NextStep::Read;
                 }
-                Event::Head(request) if request.body == BodyLength::None => {
+                CodecEvent::Head(request) if request.body == BodyLength::None => {
                     let exchange = AnswerContext::of(&request);
                     Some((handler.handle(self.client.head(&request)), exchange))
                 }
-                Event::Head(request) => {
+                CodecEvent::Head(request) => {
                     if let Some(late) = self.receive(&request, handler) {
                         input.consume(used);
                         return NextStep::Later(late);
@@ -188,13 +188,13 @@ impl<S: Transport> ServerConnection<'_, S> {
                     }
                     None
                 }
-                Event::Data(data) => {
+                CodecEvent::Data(data) => {
                     let pending = self.pending.as_mut().expect("a body follows its head");
                     pending.body_bytes += data.len() as u64;
                     pending.patience.took(world::now(), data.len());
                     None
                 }
-                Event::End => {
+                CodecEvent::End => {
                     let pending = self.pending.take().expect("a body follows its head");
                     Some((handler.handle(pending.head(self.client)), pending.exchange))
                 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode};
 use super::connection::{Ended, ServerConnection};
 use super::exchange::Outbox;
 use super::exchange::{AnswerContext, BodyUpload, Method, Persistence};
-use crate::h1::codec::{Event, Version, encode};
+use crate::h1::codec::{CodecEvent, Version, encode};
 use crate::server::{
     Body, BodyError, CheckedBody, FeedDemand, Later, interim, is_bodiless, refusal, strip_framing,
 };
@@ -235,12 +235,12 @@ impl<S: Transport> ServerConnection<'_, S> {
                 Err(error) => return Err(error),
                 Ok((used, event)) => {
                     let ended = match event {
-                        Event::Data(data) => {
+                        CodecEvent::Data(data) => {
                             upload.patience.took(world::now(), data.len());
                             upload.feed.push(Bytes::copy_from_slice(data));
                             None
                         }
-                        Event::End => Some(true),
+                        CodecEvent::End => Some(true),
                         _ => Some(false),
                     };
                     input.consume(used);

@@ -14,7 +14,7 @@ use http::{Method, Response, Uri};
 use super::{exchange, failure};
 use crate::h2::metering::UnsentBody;
 use crate::h2::wire::observer::SharedObserver;
-use crate::{Failure, Progress, Promises, alt_svc};
+use crate::{Progress, Promises, RequestError, alt_svc};
 
 /// A stream's frame account, for the life of its exchange.
 pub(super) struct StreamWatch {
@@ -53,7 +53,7 @@ pub(super) struct H2Exchange<'a> {
 }
 
 impl H2Exchange<'_> {
-    pub(super) async fn run(mut self, mut response: ResponseFuture) -> Result<(), Failure> {
+    pub(super) async fn run(mut self, mut response: ResponseFuture) -> Result<(), RequestError> {
         let head = poll_fn(|cx| {
             self.poll_aside(cx);
             Pin::new(&mut response).poll(cx)
@@ -148,7 +148,7 @@ pub(super) struct PushedResponse {
 
 impl PushedResponse {
     /// Reports the response until its end.
-    pub(super) async fn run(self, progress: &mut dyn Progress) -> Result<(), Failure> {
+    pub(super) async fn run(self, progress: &mut dyn Progress) -> Result<(), RequestError> {
         let PushedResponse { watch, response } = self;
         let mut body = exchange::begin(response, &watch, progress);
         let received = poll_fn(|cx| exchange::poll_receive(cx, &mut body, progress)).await;

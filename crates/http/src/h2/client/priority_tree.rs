@@ -13,13 +13,13 @@ use crate::schedule::{DEPENDENCY_BYTES, Dependency};
 /// The dependencies of requests. Clones share them.
 #[derive(Clone)]
 pub(crate) struct PriorityTree {
-    shape: Shape,
+    shape: DependencyShape,
     dependencies: Rc<RefCell<Dependencies>>,
     pub(crate) pending: PendingPriorities,
 }
 
 impl PriorityTree {
-    pub(crate) fn new(shape: Shape) -> PriorityTree {
+    pub(crate) fn new(shape: DependencyShape) -> PriorityTree {
         let dependencies = Rc::new(RefCell::new(Dependencies::new(shape)));
         PriorityTree { shape, dependencies, pending: Rc::default() }
     }
@@ -27,8 +27,8 @@ impl PriorityTree {
     /// The frames to send before the first request.
     pub(crate) fn introduction(&self) -> Vec<u8> {
         match self.shape {
-            Shape::Groups => frames(),
-            Shape::Chain | Shape::Flat => Vec::new(),
+            DependencyShape::Groups => frames(),
+            DependencyShape::Chain | DependencyShape::Flat => Vec::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Drop for PriorityNode {
 
 /// The dependency tree of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub enum DependencyShape {
     /// Each depends, exclusively, on the last earlier one of at least its weight: a list in the order of urgency.
     /// Chrome (`net/spdy/http2_priority_dependencies.cc`).
     Chain,
@@ -70,13 +70,13 @@ pub enum Shape {
 /// A connection's active requests.
 #[derive(Debug)]
 pub(crate) struct Dependencies {
-    shape: Shape,
+    shape: DependencyShape,
     /// By weight, the greatest first, each in the order of opening.
     live: BTreeMap<Reverse<u16>, Vec<u32>>,
 }
 
 impl Dependencies {
-    pub(crate) fn new(shape: Shape) -> Dependencies {
+    pub(crate) fn new(shape: DependencyShape) -> Dependencies {
         Dependencies { shape, live: BTreeMap::new() }
     }
 
@@ -84,9 +84,9 @@ impl Dependencies {
     pub(crate) fn open(&mut self, stream: u32, precedence: Precedence) -> Dependency {
         let weight = precedence.weight.clamp(1, 256);
         let (parent, is_exclusive) = match self.shape {
-            Shape::Chain => (self.last_before(weight), true),
-            Shape::Flat => (0, false),
-            Shape::Groups => (precedence.group.stream(), false),
+            DependencyShape::Chain => (self.last_before(weight), true),
+            DependencyShape::Flat => (0, false),
+            DependencyShape::Groups => (precedence.group.stream(), false),
         };
         self.live.entry(Reverse(weight)).or_default().push(stream);
         Dependency { parent, weight, is_exclusive }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn chromes_requests_make_a_list() {
-        let mut dependencies = Dependencies::new(Shape::Chain);
+        let mut dependencies = Dependencies::new(DependencyShape::Chain);
         let mut open = |stream, level: Priority| {
             let Dependency { parent, weight, is_exclusive } =
                 dependencies.open(stream, level.into());
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn firefoxes_hang_on_groups() {
-        let mut dependencies = Dependencies::new(Shape::Groups);
+        let mut dependencies = Dependencies::new(DependencyShape::Groups);
         let image = dependencies.open(15, Priority::Low.into());
         let parent = Group::Follower.stream();
         assert_eq!(image, Dependency { parent, weight: 147, is_exclusive: false });
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn safaris_share() {
-        let mut dependencies = Dependencies::new(Shape::Flat);
+        let mut dependencies = Dependencies::new(DependencyShape::Flat);
         dependencies.open(1, Priority::Highest.into());
         let second = dependencies.open(3, Priority::Medium.into());
         assert_eq!(second, Dependency { parent: 0, weight: 183, is_exclusive: false });

@@ -18,7 +18,7 @@ use super::{Handle, failure};
 use crate::client::stream_limit::StreamPermit;
 use crate::client::streamed::ContinueWait;
 use crate::server::{Body, BodyError, RequestBody};
-use crate::{Failure, Precedence};
+use crate::{Precedence, RequestError};
 
 /// A response whose head has come. Dropping it before its end resets its stream.
 pub struct Incoming {
@@ -51,12 +51,12 @@ impl Handle {
         body: Option<RequestBody>,
         precedence: impl Into<Precedence>,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Result<(Response<()>, Option<u64>, Incoming), Failure> {
+    ) -> Result<(Response<()>, Option<u64>, Incoming), RequestError> {
         let precedence = precedence.into();
         let length = body.as_ref().map_or(Some(0), RequestBody::length);
         let head = crate::message::streamed_head(request, length)?;
         let Ok(permit) = self.stream_limit.acquire(precedence.level).await else {
-            return Err(Failure::Unanswered(io::ErrorKind::NotConnected.into()));
+            return Err(RequestError::Unanswered(io::ErrorKind::NotConnected.into()));
         };
         let mut requests = self.requests.clone();
         poll_fn(|cx| requests.poll_ready(cx)).await.map_err(|e| failure(e, false))?;
@@ -80,7 +80,7 @@ impl Handle {
             }
             if let Poll::Ready(Err(error)) = upload.poll(cx) {
                 let message = format!("the request's body broke off: {error}");
-                return Poll::Ready(Err(Failure::Unsendable(message)));
+                return Poll::Ready(Err(RequestError::Unsendable(message)));
             }
             Pin::new(&mut response).poll(cx).map_err(|error| failure(error, false))
         })

@@ -25,7 +25,8 @@ use crate::h2::wire::observer::{Observed, Observer, SharedObserver};
 use crate::message::expects_continue;
 use crate::schedule::{Dependency, Schedule, ServeOutcome, Signal, Urgency};
 use crate::server::{
-    Body, BodyError, Common, DrainWatch, Later, RequestProgress, StallVerdict, StallWatch, Up,
+    Body, BodyError, DrainWatch, Later, RequestProgress, SharedServerState, StallVerdict,
+    StallWatch, Up,
 };
 use crate::{Answer, Handler, Push, Reply, RequestBody, RequestHead, Response, Transport};
 use tls::Protocol;
@@ -66,7 +67,7 @@ pub(super) struct H2Session<'a, S, H> {
     sending: BTreeMap<u32, H2BodySender>,
     carrying: Vec<Carrying>,
     schedule: Box<dyn Schedule>,
-    common: Common,
+    common: SharedServerState,
     drain: DrainWatch,
     floods: FrameRates,
     stall_watch: StallWatch,
@@ -78,7 +79,7 @@ where
     H: Handler,
 {
     pub(super) async fn begin(
-        common: &Common,
+        common: &SharedServerState,
         stream: S,
         handler: Rc<H>,
         settings: &settings::Server,

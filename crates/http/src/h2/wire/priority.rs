@@ -299,7 +299,7 @@ mod prioritised_tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::h2::Shape;
+    use crate::h2::DependencyShape;
     use crate::h2::frame::DATA;
 
     fn frame(kind: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -309,11 +309,11 @@ mod prioritised_tests {
 
     /// The output when `bytes` are cut at `cuts`.
     fn completed(bytes: &[u8], cuts: &[usize], pending: &[(u32, Dependency)]) -> Vec<u8> {
-        completed_in(Shape::Chain, bytes, cuts, pending)
+        completed_in(DependencyShape::Chain, bytes, cuts, pending)
     }
 
     fn completed_in(
-        shape: Shape,
+        shape: DependencyShape,
         bytes: &[u8],
         cuts: &[usize],
         pending: &[(u32, Dependency)],
@@ -354,7 +354,7 @@ mod prioritised_tests {
     #[test]
     fn groups_are_made_before_the_first_request() {
         let frames = [frame(4, 0, &[0; 12]), frame(HEADERS, 15, b"a"), frame(HEADERS, 17, b"b")];
-        let all = completed_in(Shape::Groups, &frames.concat(), &[5], &[]);
+        let all = completed_in(DependencyShape::Groups, &frames.concat(), &[5], &[]);
         let groups = crate::h2::client::priority_tree::frames();
         assert_eq!(all, [&frames[0], &groups, &frames[1], &frames[2]].map(Clone::clone).concat());
     }

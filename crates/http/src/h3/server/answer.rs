@@ -17,8 +17,8 @@ use crate::h3::adapter::{self, RecvStream, SendStream, SharedMeters, StopFuture}
 use crate::message::expects_continue;
 use crate::schedule::Urgency;
 use crate::server::{
-    Body, BodyError, CheckedBody, Common, Later, directions, interim, is_bodiless, refusal,
-    strip_framing,
+    Body, BodyError, CheckedBody, Later, SharedServerState, directions, interim, is_bodiless,
+    refusal, strip_framing,
 };
 use crate::{Answer, Duplex, Handler, Reply, RequestBody, RequestHead, Response, Scheduler};
 use tls::Protocol;
@@ -30,7 +30,7 @@ pub(super) struct Responder<H> {
     /// The connection, for its client's address, which may change.
     pub(super) client: quinn::Connection,
     pub(super) tally: SharedMeters,
-    pub(super) common: Common,
+    pub(super) common: SharedServerState,
     pub(super) open: Rc<OpenRequests>,
 }
 

@@ -21,7 +21,7 @@ use super::answer::Responder;
 use super::{H3ServerError, session};
 use crate::h3::adapter::{self, ConnectionMeters};
 use crate::h3::settings;
-use crate::server::{Common, RequestProgress, StallVerdict, StallWatch};
+use crate::server::{RequestProgress, SharedServerState, StallVerdict, StallWatch};
 use crate::{Handler, Scheduler};
 
 /// Serves a connection to its end.
@@ -131,7 +131,7 @@ impl Incoming {
     /// # Errors
     /// If the handshake fails, the connection is lost or the client breaks the protocol.
     pub async fn serve<H: Handler>(self, handler: Rc<H>) -> Result<(), H3ServerError> {
-        self.serve_in(&Common::default(), handler).await
+        self.serve_in(&SharedServerState::default(), handler).await
     }
 
     /// The same, for a connection that shares `common`.
@@ -140,7 +140,7 @@ impl Incoming {
     /// As [`Incoming::serve`]; also if the client is too slow for `common`'s patience.
     pub async fn serve_in<H: Handler>(
         self,
-        common: &Common,
+        common: &SharedServerState,
         handler: Rc<H>,
     ) -> Result<(), H3ServerError> {
         let (mut transport, recorder) = self.settings.transport.recorded();

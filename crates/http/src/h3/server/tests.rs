@@ -10,9 +10,9 @@ use http::{HeaderMap, StatusCode};
 use quinn::{ConnectionError, ReadToEndError, VarInt};
 
 use super::*;
-use crate::client::{Connection as Client, Opening, Protocol, open};
+use crate::client::{ClientConnection as Client, Opening, Protocol, open};
 use crate::h3::client::Handle;
-use crate::server::{Common, Patient};
+use crate::server::{ClientTimeouts, SharedServerState};
 use crate::{Answer, Handler, Priority, Progress, Reply, RequestBody, RequestHead, Response};
 use tls::Security;
 
@@ -83,7 +83,7 @@ fn hint(status: u16, then: Response) -> Response {
 
 /// A raw QUIC connection to a public server; and the number of waiting requests.
 fn with_client<F: Future<Output = ()>>(
-    patience: Option<Patient>,
+    patience: Option<ClientTimeouts>,
     test: impl FnOnce(quinn::Connection, Rc<Cell<usize>>) -> F,
 ) {
     with_handle(patience, |handle, waiting| test(handle.quic().clone(), waiting));
@@ -91,7 +91,7 @@ fn with_client<F: Future<Output = ()>>(
 
 /// The same with our own client.
 fn with_handle<F: Future<Output = ()>>(
-    patience: Option<Patient>,
+    patience: Option<ClientTimeouts>,
     test: impl FnOnce(Handle, Rc<Cell<usize>>) -> F,
 ) {
     let main = async {
@@ -100,7 +100,7 @@ fn with_handle<F: Future<Output = ()>>(
         let address = listener.local_addr();
         let handler = Rc::new(Slow::default());
         let waiting = Rc::clone(&handler.waiting);
-        let common = Common { patience, ..Common::default() };
+        let common = SharedServerState { patience, ..SharedServerState::default() };
         drop(world::spawn(async move {
             while let Some(incoming) = listener.accept().await {
                 let (common, handler) = (common.clone(), Rc::clone(&handler));
@@ -112,7 +112,7 @@ fn with_handle<F: Future<Output = ()>>(
         let Client::H3(handle) = &client else { panic!("it is HTTP/3") };
         test(handle.clone(), waiting).await;
     };
-    let config = world::real::Config::new(chance::Source::new(1, 0));
+    let config = world::real::Config::new(chance::RandomSource::new(1, 0));
     world::real::run(config, world::timeout(Duration::from_secs(30), main)).unwrap().unwrap();
 }
 
@@ -208,7 +208,8 @@ fn what_a_client_gives_up_is_not_worked_on() {
 
 #[test]
 fn who_asks_for_nothing_is_shown_out_and_who_never_ends_a_head_is_thrown_out() {
-    let patience = Patient { idle_timeout: Duration::from_millis(300), ..Patient::default() };
+    let patience =
+        ClientTimeouts { idle_timeout: Duration::from_millis(300), ..ClientTimeouts::default() };
     with_client(Some(patience), |client, _| async move {
         let ConnectionError::ApplicationClosed(close) = client.closed().await else {
             panic!("it is closed by HTTP/3")

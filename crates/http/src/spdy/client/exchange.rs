@@ -12,7 +12,7 @@ use http::uri::Authority;
 use spdy::{Event, Message, ResetReason, Session, SessionError, StreamId, message};
 
 use super::SpdyClientState;
-use crate::{Failure, Progress};
+use crate::{Progress, RequestError};
 
 pub(super) struct SpdyExchange<'a> {
     shared: &'a Rc<RefCell<SpdyClientState>>,
@@ -34,7 +34,7 @@ impl<'a> SpdyExchange<'a> {
         SpdyExchange { shared, stream, bytes, has_begun: false, progress }
     }
 
-    pub(super) async fn run(mut self) -> Result<(), Failure> {
+    pub(super) async fn run(mut self) -> Result<(), RequestError> {
         loop {
             let stream = self.stream;
             let next = poll_fn(|cx| self.shared.borrow_mut().inboxes.poll(stream, cx)).await;
@@ -46,7 +46,7 @@ impl<'a> SpdyExchange<'a> {
     }
 
     /// Reports `part`; returns true if it is the response's last.
-    fn on_part(&mut self, part: ResponsePart) -> Result<bool, Failure> {
+    fn on_part(&mut self, part: ResponsePart) -> Result<bool, RequestError> {
         match part {
             ResponsePart::Sent => {
                 self.progress.sent(self.bytes.0, self.bytes.1);
@@ -58,7 +58,7 @@ impl<'a> SpdyExchange<'a> {
                 // RST_STREAM frame indicating a PROTOCOL ERROR" (3.2.2).
                 let status = message::read_status(version, &head.fields).map_err(|missing| {
                     self.reset(ResetReason::PROTOCOL_ERROR);
-                    Failure::Protocol(missing.to_string())
+                    RequestError::Protocol(missing.to_string())
                 })?;
                 self.has_begun = true;
                 self.progress.head(status, head.wire_bytes as u64);
@@ -72,19 +72,19 @@ impl<'a> SpdyExchange<'a> {
                 Ok(fin)
             }
             ResponsePart::Trailers { fin } => Ok(fin),
-            ResponsePart::Refused(reason) => Err(Failure::Refused(reason.to_string())),
+            ResponsePart::Refused(reason) => Err(RequestError::Refused(reason.to_string())),
             ResponsePart::Broken(reason) => {
-                Err(Failure::Protocol(format!("its stream was reset with {reason}")))
+                Err(RequestError::Protocol(format!("its stream was reset with {reason}")))
             }
         }
     }
 
-    fn failure(&self, closed: SpdyClosure) -> Failure {
+    fn failure(&self, closed: SpdyClosure) -> RequestError {
         let aborted = io::Error::from(io::ErrorKind::ConnectionAborted);
         match closed {
-            SpdyClosure::Protocol(error) => Failure::Protocol(error.to_string()),
-            SpdyClosure::Transport if self.has_begun => Failure::Broken(aborted),
-            SpdyClosure::Transport => Failure::Unanswered(aborted),
+            SpdyClosure::Protocol(error) => RequestError::Protocol(error.to_string()),
+            SpdyClosure::Transport if self.has_begun => RequestError::Broken(aborted),
+            SpdyClosure::Transport => RequestError::Unanswered(aborted),
         }
     }
 

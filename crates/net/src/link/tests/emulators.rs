@@ -10,7 +10,7 @@ fn pipe(kbit: u64, delay_ms: u64, timer_ms: u64) -> Link<u32> {
         QueueLimit::Packets(50),
     );
     let tick = Duration::from_millis(1);
-    link(LinkConfig { emulator: Emulator::Dummynet { tick, timer }, ..plain })
+    link(LinkConfig { emulator: EmulatorModel::Dummynet { tick, timer }, ..plain })
 }
 
 /// One 1500-byte packet at 150 kbit/s takes 80 ms; 50 slots and the one in service drain in 4 s more.
@@ -67,7 +67,7 @@ fn packets_leave_in_batches_at_the_timers_runs() {
 fn loss_comes_before_the_slots() {
     let lossy = LinkConfig { loss: LossModel::Random(1.0), ..config() };
     let ms = Duration::from_millis;
-    let emulator = Emulator::Dummynet { tick: ms(1), timer: ms(4) };
+    let emulator = EmulatorModel::Dummynet { tick: ms(1), timer: ms(4) };
     let mut link = link(LinkConfig { emulator, ..lossy });
     for n in 0..9 {
         assert_eq!(offer(&mut link, at(0), 1500, n), Admission::Dropped(DropCause::Loss));
@@ -78,7 +78,7 @@ fn loss_comes_before_the_slots() {
 #[test]
 fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
     let tick = Duration::from_millis(10);
-    let emulator = Emulator::Dummynet { tick, timer: tick };
+    let emulator = EmulatorModel::Dummynet { tick, timer: tick };
     let queue = QueueLimit::Packets(50);
     let rate = BitsPerSec::kbit(1200).into();
     let delay = Duration::from_millis(29);
@@ -95,8 +95,8 @@ fn a_coarse_tick_cuts_delays_and_keeps_the_rate() {
 #[test]
 fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
     let tick = Duration::from_millis(1);
-    let dummynet = Emulator::Dummynet { tick, timer: tick };
-    for (emulator, accepted) in [(Emulator::Farlink, 3), (dummynet, 4)] {
+    let dummynet = EmulatorModel::Dummynet { tick, timer: tick };
+    for (emulator, accepted) in [(EmulatorModel::Farlink, 3), (dummynet, 4)] {
         let queue = QueueLimit::Bytes(3000);
         let rate = BitsPerSec::kbit(100).into();
         let mut link = link(LinkConfig { emulator, queue, rate, ..config() });
@@ -110,7 +110,7 @@ fn dummynets_queue_in_bytes_may_go_over_by_a_packet() {
 // `netem_enqueue`: limit, then `max(now + delay, the last one's time) + length / rate`.
 
 fn netem(config: LinkConfig) -> Link<u32> {
-    link(LinkConfig { emulator: Emulator::Netem, ..config })
+    link(LinkConfig { emulator: EmulatorModel::Netem, ..config })
 }
 
 #[test]

@@ -20,11 +20,11 @@ pub(super) fn offers() -> impl Strategy<Value = Vec<Offer>> {
     prop::collection::vec(offer, 1..200)
 }
 
-fn scheduler() -> impl Strategy<Value = Scheduler> {
+fn scheduler() -> impl Strategy<Value = LaneScheduling> {
     prop_oneof![
-        2 => Just(Scheduler::Fifo),
-        1 => Just(Scheduler::RoundRobin),
-        1 => Just(Scheduler::ProportionalFair(ProportionalFair::default())),
+        2 => Just(LaneScheduling::Fifo),
+        1 => Just(LaneScheduling::RoundRobin),
+        1 => Just(LaneScheduling::ProportionalFair(ProportionalFair::default())),
     ]
 }
 
@@ -61,9 +61,9 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
         1 => Just(Management::Pie(Pie { ecn: true, ..Pie::default() })),
     ];
     let emulator = prop_oneof![
-        4 => Just(Emulator::Farlink),
-        1 => Just(Emulator::Netem),
-        1 => Just(Emulator::Dummynet { tick: Duration::from_millis(1), timer: Duration::from_millis(4) }),
+        4 => Just(EmulatorModel::Farlink),
+        1 => Just(EmulatorModel::Netem),
+        1 => Just(EmulatorModel::Dummynet { tick: Duration::from_millis(1), timer: Duration::from_millis(4) }),
     ];
     let spread = prop_oneof![Just(0), 0..15_000u64].prop_map(Duration::from_micros);
     let jitter = spread.prop_map(|spread| Jitter { spread, shape: JitterShape::Uniform });
@@ -101,10 +101,10 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let keeps_order = config.reorder == Reorder::Never
-            && config.emulator != Emulator::Netem
-            && config.scheduler == Scheduler::Fifo
+            && config.emulator != EmulatorModel::Netem
+            && config.scheduler == LaneScheduling::Fifo
             && !matches!(config.management, Management::FqCodel(_));
-        let mut link = Link::new(config, &Source::new(seed, 0), "test");
+        let mut link = Link::new(config, &RandomSource::new(seed, 0), "test");
         let (mut now, mut bodies, mut dropped) = (Time::ZERO, Vec::new(), 0);
         for (body, offer) in offers.iter().enumerate() {
             now += Duration::from_nanos(offer.gap_ns);
@@ -160,7 +160,7 @@ proptest! {
         let rate = BitsPerSec::kbit(kbit);
         let queue = QueueLimit::Unlimited;
         let config = LinkConfig { rate: rate.into(), queue, processing_jitter, ..config() };
-        let mut link = Link::new(config, &Source::new(7, 0), "test");
+        let mut link = Link::new(config, &RandomSource::new(7, 0), "test");
         let mut now = Time::ZERO;
         for offer in &offers {
             now += Duration::from_nanos(offer.gap_ns);

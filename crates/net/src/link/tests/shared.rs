@@ -6,11 +6,11 @@ use super::properties::offers;
 use super::*;
 
 /// 1500 bytes take 1 ms.
-fn shared(scheduler: Scheduler) -> LinkConfig {
+fn shared(scheduler: LaneScheduling) -> LinkConfig {
     LinkConfig { scheduler, queue: QueueLimit::Unlimited, ..config() }
 }
 
-const FAIR: Scheduler = Scheduler::ProportionalFair(ProportionalFair {
+const FAIR: LaneScheduling = LaneScheduling::ProportionalFair(ProportionalFair {
     slot: Duration::from_millis(1),
     window: Duration::from_millis(100),
 });
@@ -39,7 +39,7 @@ fn got(config: LinkConfig, sizes: &[u32], packets: u32, until: Time) -> Vec<u64>
 #[test]
 fn turns_give_equal_bytes_whatever_users_offer() {
     // After the delay of 10 ms, 100 ms of service.
-    let mut link = link(shared(Scheduler::RoundRobin));
+    let mut link = link(shared(LaneScheduling::RoundRobin));
     for body in 0..100 {
         let _ = link.handle(at(0), of_user(0, 1500), body);
     }
@@ -59,19 +59,19 @@ fn schedulers_differ_in_what_they_share_out() {
     let config = |scheduler| LinkConfig { channels: channels.clone(), ..shared(scheduler) };
     let got = |scheduler| got(config(scheduler), &[1500, 1500], 2000, at(1010));
     // Equal bytes: of five milliseconds one and four.
-    let [good, poor] = got(Scheduler::RoundRobin)[..] else { unreachable!() };
+    let [good, poor] = got(LaneScheduling::RoundRobin)[..] else { unreachable!() };
     assert!(good.abs_diff(poor) <= 1500 && good.abs_diff(300_000) <= 1500, "{good} {poor}");
     // Equal time: half of what each would have alone.
     let [good, poor] = got(FAIR)[..] else { unreachable!() };
     assert!(good.abs_diff(750_000) < 15_000 && poor.abs_diff(187_500) < 15_000, "{good} {poor}");
     // In order of arrival, which is by turns here.
-    let [good, poor] = got(Scheduler::Fifo)[..] else { unreachable!() };
+    let [good, poor] = got(LaneScheduling::Fifo)[..] else { unreachable!() };
     assert!(good.abs_diff(poor) <= 1500, "{good} {poor}");
 }
 
 #[test]
 fn each_user_has_a_queue_of_his_own() {
-    let config = LinkConfig { queue: QueueLimit::Packets(2), ..shared(Scheduler::RoundRobin) };
+    let config = LinkConfig { queue: QueueLimit::Packets(2), ..shared(LaneScheduling::RoundRobin) };
     let mut link = link(config);
     for body in 0..4 {
         let _ = link.handle(at(0), of_user(0, 1500), body);
@@ -101,7 +101,7 @@ fn a_slot_is_cut_out_of_packets() {
 fn steady(lossless: bool) -> (Link<u32>, Vec<(Time, u32, u32)>) {
     let ms = Duration::from_millis;
     let handover = Handover { every: ms(100), least: ms(30), most: ms(30), lossless };
-    let mut link = link(LinkConfig { handover: Some(handover), ..shared(Scheduler::Fifo) });
+    let mut link = link(LinkConfig { handover: Some(handover), ..shared(LaneScheduling::Fifo) });
     let mut arrivals = Vec::new();
     for body in 0..100 {
         let now = at(u64::from(body) * 2);
@@ -117,7 +117,9 @@ fn steady(lossless: bool) -> (Link<u32>, Vec<(Time, u32, u32)>) {
 fn interruptions() -> Vec<crate::Interruption> {
     let ms = Duration::from_millis;
     let handover = Handover { every: ms(100), least: ms(30), most: ms(30), lossless: true };
-    crate::Handovers::of(handover, Source::new(1, 0), 0).between(Time::ZERO, at(200)).collect()
+    crate::Handovers::of(handover, RandomSource::new(1, 0), 0)
+        .between(Time::ZERO, at(200))
+        .collect()
 }
 
 #[test]
@@ -153,8 +155,8 @@ fn a_handover_without_forwarding_loses_what_waits() {
 fn who_is_away_keeps_nobody_from_being_served() {
     let ms = Duration::from_millis;
     let handover = Handover { every: ms(100), least: ms(99), most: ms(99), lossless: true };
-    let config = LinkConfig { handover: Some(handover), ..shared(Scheduler::RoundRobin) };
-    let of = |user| crate::Handovers::of(handover, Source::new(1, 0), user);
+    let config = LinkConfig { handover: Some(handover), ..shared(LaneScheduling::RoundRobin) };
+    let of = |user| crate::Handovers::of(handover, RandomSource::new(1, 0), user);
     // User 0 returns while user 1 is away.
     let back = of(0).at(at(500)).expect("he is nearly always away").ends;
     assert!(of(1).at(back).is_some());
@@ -189,9 +191,9 @@ proptest! {
             arrivals
         };
         let short = QueueLimit::Packets(limit);
-        prop_assert_eq!(run(Scheduler::RoundRobin, short), run(Scheduler::Fifo, short));
+        prop_assert_eq!(run(LaneScheduling::RoundRobin, short), run(LaneScheduling::Fifo, short));
         // If the queue is full a packet's fate may depend on that nanosecond.
-        let (fair, plain) = (run(FAIR, QueueLimit::Unlimited), run(Scheduler::Fifo, QueueLimit::Unlimited));
+        let (fair, plain) = (run(FAIR, QueueLimit::Unlimited), run(LaneScheduling::Fifo, QueueLimit::Unlimited));
         prop_assert_eq!(fair.len(), plain.len());
         for ((when, body), (expected, same)) in fair.iter().zip(&plain) {
             prop_assert_eq!(body, same);
@@ -215,8 +217,8 @@ proptest! {
             prop_assert_eq!(link.stats().dropped_packets(), link.stats().too_big_packets);
             Ok((last, link.stats().busy))
         };
-        let plain = run(Scheduler::Fifo)?;
-        prop_assert_eq!(run(Scheduler::RoundRobin)?, plain);
+        let plain = run(LaneScheduling::Fifo)?;
+        prop_assert_eq!(run(LaneScheduling::RoundRobin)?, plain);
         let fair = run(FAIR)?;
         prop_assert!(fair.0.as_nanos().abs_diff(plain.0.as_nanos()) < 50_000, "{:?} {:?}", fair, plain);
     }

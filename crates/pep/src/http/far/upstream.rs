@@ -13,7 +13,7 @@ use h2::server::SendResponse;
 use h2::{Reason, SendStream};
 use http::{Request, Response, StatusCode};
 use http_stack::h1::client::{Connection, Incoming, Settings};
-use http_stack::{Body, BodyError, Failure};
+use http_stack::{Body, BodyError, RequestError};
 use units::Time;
 use world::TcpStream;
 
@@ -54,14 +54,14 @@ impl ServerConnections {
         request: &Request<()>,
         patience: Duration,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Result<ServerResponse, Failure> {
+    ) -> Result<ServerResponse, RequestError> {
         if let Some(kept) = self.take(target) {
             match self.exchange(kept, target, request, inform).await {
-                Err(Failure::Unanswered(_)) => {}
+                Err(RequestError::Unanswered(_)) => {}
                 answered => return answered,
             }
         }
-        let tcp = split::connect(target, patience).await.map_err(Failure::Unanswered)?;
+        let tcp = split::connect(target, patience).await.map_err(RequestError::Unanswered)?;
         self.exchange(Connection::new(tcp, Settings::default()), target, request, inform).await
     }
 
@@ -71,10 +71,10 @@ impl ServerConnections {
         target: SocketAddr,
         request: &Request<()>,
         inform: &mut dyn FnMut(Response<()>),
-    ) -> Result<ServerResponse, Failure> {
+    ) -> Result<ServerResponse, RequestError> {
         let exchange = connection.exchange_informed(request, None, inform);
         let exchange = world::timeout(SILENCE, exchange).await;
-        let late = |elapsed| Failure::Broken(io::Error::new(io::ErrorKind::TimedOut, elapsed));
+        let late = |elapsed| RequestError::Broken(io::Error::new(io::ErrorKind::TimedOut, elapsed));
         let (head, length, body) = exchange.map_err(late)??;
         Ok(ServerResponse { head, length, body, home: self.clone(), target })
     }

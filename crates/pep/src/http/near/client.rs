@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
-use http_stack::h1::codec::{self, BodyLength, Event, Fields, Limits, RequestDecoder, encode};
+use http_stack::h1::codec::{
+    self, BodyLength, CodecEvent, CodecLimits, Fields, RequestDecoder, encode,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::TcpStream;
 
@@ -23,7 +25,7 @@ pub(crate) struct ClientConnection {
     read: BytesMut,
     /// Size of the current request, at the front of `read`.
     current_bytes: usize,
-    limits: Limits,
+    limits: CodecLimits,
 }
 
 /// A GET request.
@@ -61,7 +63,7 @@ impl ClientConnection {
             tcp: ResetOnDrop::new(tcp),
             read: BytesMut::new(),
             current_bytes: 0,
-            limits: Limits::SERVER,
+            limits: CodecLimits::SERVER,
         }
     }
 
@@ -75,12 +77,12 @@ impl ClientConnection {
         loop {
             // A new decoder each time: its input is not consumed before the answer.
             match RequestDecoder::new(self.limits).next(&self.read) {
-                Ok((used, Event::Head(head))) => {
+                Ok((used, CodecEvent::Head(head))) => {
                     let Some(trapped) = trap(&head) else { return Ok(ClientEvent::Foreign) };
                     self.current_bytes = used;
                     return Ok(ClientEvent::Get(trapped));
                 }
-                Ok((_, Event::More)) if could_be_get(&self.read) => {}
+                Ok((_, CodecEvent::More)) if could_be_get(&self.read) => {}
                 _ => return Ok(ClientEvent::Foreign),
             }
             if self.tcp.read_buf(&mut self.read).await? == 0 {
@@ -271,8 +273,8 @@ mod tests {
     use super::*;
 
     fn trapped(text: &str) -> Option<TrappedGet> {
-        match RequestDecoder::new(Limits::SERVER).next(text.as_bytes()) {
-            Ok((_, Event::Head(head))) => trap(&head),
+        match RequestDecoder::new(CodecLimits::SERVER).next(text.as_bytes()) {
+            Ok((_, CodecEvent::Head(head))) => trap(&head),
             other => panic!("{text:?} is a head, not {other:?}"),
         }
     }

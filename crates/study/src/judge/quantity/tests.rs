@@ -1,8 +1,8 @@
 //! Quantities of hand-made loads.
 
 use record::{
-    Departure, Event, EventKind, Interval, PacketSize, Phases, Proxied, RadioStep, SentAgain,
-    Series, WindowSample,
+    Departure, EventKind, Interval, PacketSize, Phases, Proxied, RadioStep, RetransmitDetail,
+    Series, TcpEvent, WindowSample,
 };
 
 use super::*;
@@ -74,8 +74,8 @@ fn size(wire_bytes: u32, down: u64, up: u64) -> PacketSize {
     PacketSize { wire_bytes, down, up }
 }
 
-fn event(at_ms: u64, kind: EventKind, connection: u32, detail: String) -> Event {
-    Event { at_ns: at_ms * MS, kind, object: None, connection: Some(connection), detail }
+fn event(at_ms: u64, kind: EventKind, connection: u32, detail: String) -> TcpEvent {
+    TcpEvent { at_ns: at_ms * MS, kind, object: None, connection: Some(connection), detail }
 }
 
 fn any() -> (VisitRow, ObjectRecord) {
@@ -153,7 +153,7 @@ fn objects_by_hand() {
 fn over_time_by_hand() {
     let (mut visit, _) = any();
     (visit.started_at_ns, visit.plt_ns) = (10_000 * MS, Some(4000 * MS));
-    let again = SentAgain { sender: "server", cause: "timeout", needless: true }.to_string();
+    let again = RetransmitDetail { sender: "server", cause: "timeout", needless: true }.to_string();
     let promotion = "IDLE to DCH, by a packet of 52 bytes up".to_owned();
     let events = [
         event(10_000, EventKind::Radio, 0, promotion),
@@ -222,7 +222,7 @@ fn retransmissions_are_told_by_promotions_and_bursts() {
     ];
     let (visit, _) = any();
     let erman = of("erman2013");
-    let of = |events: &[Event], quantity| {
+    let of = |events: &[TcpEvent], quantity| {
         erman(
             Load { visit: &visit, objects: &[], connections: &[], events, series: None },
             quantity,
@@ -247,7 +247,7 @@ fn a_proxys_steps_by_hand() {
             origin_last_ns: Some((1000 + last) * MS),
             ..Proxied::default()
         };
-        Event { object: Some(object), ..event(1000, EventKind::Proxied, 0, proxied.detail()) }
+        TcpEvent { object: Some(object), ..event(1000, EventKind::Proxied, 0, proxied.detail()) }
     };
     let events = [proxied(0, 10, 14), proxied(1, 10, 18), proxied(2, 14, 20)];
     let left = |object, first: u64, last: u64| {
