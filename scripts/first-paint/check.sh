@@ -22,7 +22,7 @@ names=$(cd scripts/first-paint && python3 -c 'import pages; print(*pages.PAGES)'
 "$farlink" shell --network "$network" --host-loopback 8098 -- python3 scripts/first-paint/record.py \
   "$chromium" http://server.farlink:8098 "$work" "$loads" $names >"$work/painted"
 for name in $names; do
-  "$farlink" load "$work/$name.har" --network "$network" --protocol h1 --tls none -n 1 --no-nuisance --json \
+  "$farlink" load "$work/$name.har" --network "$network" --protocol h1 --tls none -n 1 --no-noise --json \
     >"$work/$name.json"
 done
 python3 scripts/first-paint/compare.py "$work"

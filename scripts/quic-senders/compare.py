@@ -76,8 +76,8 @@ def emulate(network, sender, page, seed):
 
 def simulate(network, sender, page, count):
     common = [FARLINK, "load", page, "--network", network, "--device", "zero", "-n", str(count), "--json"]
-    nuisance = [] if count > 1 else ["--no-nuisance"]
-    said = run([*common, *nuisance, *SENDERS[sender]]).stdout
+    noise = [] if count > 1 else ["--no-noise"]
+    said = run([*common, *noise, *SENDERS[sender]]).stdout
     return [json.loads(line)["plt_ms"] / 1e3 for line in said.splitlines()]
 
 

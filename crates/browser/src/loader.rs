@@ -39,7 +39,7 @@ pub struct Browser {
     pub policy: Policy,
     /// CPU costs.
     pub device: Device,
-    /// Nuisance of its compute: the standard deviation of a factor on each object's compute (0.05 for 5 %, 0 for none).
+    /// Noise of its compute: the standard deviation of a factor on each object's compute (0.05 for 5 %, 0 for none).
     pub compute_spread: f64,
     /// TLS sessions that it may resume.
     sessions: RefCell<ClientSessions>,

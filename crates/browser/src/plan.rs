@@ -127,7 +127,7 @@ impl LoadPlan {
         LoadPlan::asking(page, arms, RequestSettings::default())
     }
 
-    /// The same, with these request heads and priorities.
+    /// The same, with these request headers and priorities.
     ///
     /// # Panics
     /// If the number of arms differs from the number of hosts.

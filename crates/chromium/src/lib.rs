@@ -11,7 +11,7 @@
 //! world began.
 //!
 //! Differences from the loader's results: an object's processing is not visible, so it is done when its last byte
-//! has arrived; request heads of HTTP/2 are given as 0, as the browser does not report their size after HPACK;
+//! has arrived; request headers of HTTP/2 are given as 0, as the browser does not report their size after HPACK;
 //! connections that never carried a request are not visible.
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.

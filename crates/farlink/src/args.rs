@@ -202,9 +202,9 @@ pub struct How {
     #[arg(long, help_heading = "Network", conflicts_with = "udp")]
     pub block_udp: bool,
 
-    /// Disable random jitter; same as --nuisance off.
-    #[arg(long, help_heading = "World", conflicts_with = "nuisance")]
-    pub no_nuisance: bool,
+    /// Disable random jitter; same as --noise off.
+    #[arg(long, help_heading = "World", conflicts_with = "noise")]
+    pub no_noise: bool,
 }
 
 #[derive(Args)]

@@ -15,7 +15,7 @@ fn number(visit: &Value, field: &str) -> f64 {
 
 /// A server that takes eight seconds for each answer: every response finds a radio that has left its dedicated channel.
 const PAUSES: &str = "synthetic:6x20KB --network 3g,radio=umts --tcp linux-3.0 --service-time 8s \
-                      --tls none --protocol h2 --device zero --no-nuisance -n 1";
+                      --tls none --protocol h2 --device zero --no-noise -n 1";
 
 fn paused(traffic: &str) -> Value {
     visits(&Desk::new(), &format!("{PAUSES} {traffic}")).remove(0)
@@ -54,7 +54,7 @@ fn small_pings_keep_a_shared_channel_only() {
 #[test]
 fn beacons_are_requests_over_a_connection_of_their_own() {
     let desk = Desk::new();
-    let page = "synthetic:1x1KB --network cable --service-time 5s --device zero --no-nuisance -n 1";
+    let page = "synthetic:1x1KB --network cable --service-time 5s --device zero --no-noise -n 1";
     for protocol in ["h1", "h2"] {
         for tls in ["none", "tls12", "tls13"] {
             let load = |traffic: &str| {

@@ -11,7 +11,7 @@ mod real_time {
 
     use crate::common::{Desk, has_emulated_chromium};
 
-    const LOAD: &str = "load synthetic:10x10KB@2hosts --network rtt=40ms,down=20mbit,up=20mbit --world emu --client chromium -n 1 --no-nuisance --json";
+    const LOAD: &str = "load synthetic:10x10KB@2hosts --network rtt=40ms,down=20mbit,up=20mbit --world emu --client chromium -n 1 --no-noise --json";
     const OBJECTS: usize = 11;
 
     /// Loads the page; returns its PLT and the number of connections for its objects. All came by `version`.

@@ -38,7 +38,7 @@ mod real_time {
 
     fn loads(desk: &Desk, extra: &[&str]) -> Vec<Value> {
         let fixed =
-            ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance", "--json"];
+            ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-noise", "--json"];
         let arguments: Vec<&str> = fixed.iter().chain(extra).copied().collect();
         desk.run(&arguments).json()
     }
@@ -144,7 +144,7 @@ mod real_time {
         let network = "rtt=300ms,down=2mbit,up=500kbit,queue=100pkt,radio=dama";
         let load = |world: &str, n: &str| {
             let page =
-                format!("load {PAGE} --device zero --no-nuisance --json --route pep --protocol h2");
+                format!("load {PAGE} --device zero --no-noise --json --route pep --protocol h2");
             let arguments =
                 page.split(' ').chain(["--network", network, "--world", world, "-n", n]);
             let ran = desk.run(&arguments.collect::<Vec<_>>());
@@ -172,16 +172,8 @@ mod real_time {
         for radio in ["umts", "lte"] {
             let network = format!("{NETWORK},radio={radio}");
             let load = |world: &str, n: &str| {
-                let fixed = [
-                    "load",
-                    PAGE,
-                    "--device",
-                    "zero",
-                    "--no-nuisance",
-                    "--json",
-                    "--protocol",
-                    "h2",
-                ];
+                let fixed =
+                    ["load", PAGE, "--device", "zero", "--no-noise", "--json", "--protocol", "h2"];
                 let own = ["--network", &network, "--world", world, "-n", n];
                 let arguments: Vec<&str> = fixed.iter().chain(&own).copied().collect();
                 let ran = desk.run(&arguments);
@@ -266,7 +258,7 @@ mod real_time {
         let desk = Desk::new();
         let load = |world: &str| -> Value {
             let load = format!(
-                "load {PAGE} --network {NETWORK},radio=umts --device zero --no-nuisance --json -n 1 --protocol h2 \
+                "load {PAGE} --network {NETWORK},radio=umts --device zero --no-noise --json -n 1 --protocol h2 \
                  --traffic ping:every=1s,size=320B+beacon:every=500ms --world {world}"
             );
             serde_json::from_str(&desk.farlink(&load).ok()).unwrap()
@@ -316,7 +308,7 @@ mod real_time {
             assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
             ran.out
         };
-        let fixed = ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-nuisance"];
+        let fixed = ["load", PAGE, "--network", NETWORK, "--device", "zero", "--no-noise"];
         let arguments = [&fixed[..], &["--protocol", "h2", "-n", "3", "--world", "emu"]].concat();
         let with_json = [&arguments[..], &["--json"]].concat();
         let median = |command: &mut Command| {

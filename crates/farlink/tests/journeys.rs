@@ -113,8 +113,7 @@ mod real_time {
             eprintln!("skipped: no network namespaces can be made here (farlink doctor says why)");
             return;
         }
-        let journey =
-            ["--protocol", "h2", "--pace", "think=300ms", "--no-nuisance", "--times", "2"];
+        let journey = ["--protocol", "h2", "--pace", "think=300ms", "--no-noise", "--times", "2"];
         for keeps in ["connections", "sessions,metrics", "nothing"] {
             let all: Vec<&str> = journey.iter().copied().chain(["--keeps", keeps]).collect();
             let simulated = visits(&all);

@@ -129,11 +129,11 @@ fn the_same_seed_gives_the_same_numbers_whoever_counts() {
 
 #[test]
 fn without_nuisance_there_is_no_spread_and_no_interval() {
-    let out = Desk::new().farlink(&format!("{PAGE} --no-nuisance --protocol h1,h2")).ok();
+    let out = Desk::new().farlink(&format!("{PAGE} --no-noise --protocol h1,h2")).ok();
     assert!(out.starts_with("h") && out.contains("no spread"), "{out}");
     assert!(!out.contains("95 % interval"), "{out}");
     assert!(out.contains("note: h1: all loads are identical, so there is no spread"), "{out}");
-    assert!(out.contains(", nuisance off"), "{out}");
+    assert!(out.contains(", noise off"), "{out}");
 }
 
 #[test]
@@ -180,9 +180,8 @@ fn hars_of_the_median_loads_are_written() {
 fn what_the_client_is_changes_what_it_takes() {
     let desk = Desk::new();
     let plt = |rest: &str| {
-        let out = desk
-            .farlink(&format!("load bth2013 -n 1 --protocol h2 --no-nuisance --json {rest}"))
-            .ok();
+        let out =
+            desk.farlink(&format!("load bth2013 -n 1 --protocol h2 --no-noise --json {rest}")).ok();
         json_lines(&out)[0]["plt_ms"].as_f64().unwrap()
     };
     let desktop = plt("");
@@ -315,7 +314,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn a_radio_stands_in_front_of_the_link() {
     let desk = Desk::new();
-    let load = "load synthetic:4x2KB --no-nuisance -n 1 --protocol h2 --json --network ";
+    let load = "load synthetic:4x2KB --no-noise -n 1 --protocol h2 --json --network ";
     let visit = |network: &str| -> Value {
         serde_json::from_str(&desk.farlink(&format!("{load}{network}")).ok()).unwrap()
     };
@@ -339,7 +338,7 @@ fn a_radio_stands_in_front_of_the_link() {
 fn any_setting_takes_several_values() {
     let desk = Desk::new();
     let load =
-        |rest: &str| desk.farlink(&format!("load synthetic:4x5KB -n 1 --no-nuisance {rest}")).ok();
+        |rest: &str| desk.farlink(&format!("load synthetic:4x5KB -n 1 --no-noise {rest}")).ok();
     let journeys = |rest: &str| load(&format!("{rest} --json")).lines().count();
     assert_eq!(journeys("--protocol h2 --congestion bbr,cubic"), 2);
     assert_eq!(journeys("--protocol h2 --network 3g --network cable,loss=1%"), 2);
@@ -436,7 +435,7 @@ fn a_host_that_no_dns_can_name_is_refused_before_anything_is_loaded() {
 fn an_arm_that_loses_an_object_is_named_and_not_ranked() {
     let desk = Desk::new();
     desk.put("many.har", har(&[("https://a.test/", 1), ("https://a.test/p.png", 150)]));
-    let load = "load many.har --request-heads recorded -n 6 --protocol h1,spdy --report r.html";
+    let load = "load many.har --request-headers recorded -n 6 --protocol h1,spdy --report r.html";
     let out = desk.farlink(load).ok();
     let text: Vec<&str> = out.lines().collect();
     assert!(text[0].starts_with("h1 takes "), "{out}");

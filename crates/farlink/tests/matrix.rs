@@ -32,7 +32,7 @@ const OVER_TCP: &str = "h1.0,h1,h1-pipelined,h2,spdy,spdy/3,spdy/2";
 const OVER_ALL: &str = "h1.0,h1,h1-pipelined,h2,spdy,spdy/3,spdy/2,h3-deployed,h3-matched";
 
 /// Fast and near: the network is not under test. No client compute, which would only take time.
-const REST: &str = "--network rtt=10ms,down=100mbit,up=100mbit --device zero --no-nuisance -n 1";
+const REST: &str = "--network rtt=10ms,down=100mbit,up=100mbit --device zero --no-noise -n 1";
 
 /// The corpus lies beside the checkout; it is third-party data and not part of it.
 fn corpus() -> Option<PathBuf> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Six objects of 100 KB over a long path with ample bandwidth.
 const LOAD: &str = "load synthetic:6x100KB --network rtt=600ms,down=50mbit,up=50mbit,queue=2000pkt \
-                    --tls none --device zero --no-nuisance -n 1 --json";
+                    --tls none --device zero --no-noise -n 1 --json";
 
 fn visit(desk: &Desk, arguments: &str) -> Value {
     let out = desk.farlink(&format!("{LOAD} {arguments}")).ok();

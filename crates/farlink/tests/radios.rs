@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// One load of a page without compute, nothing varied.
 fn visit(desk: &Desk, arguments: &str) -> Value {
-    let load = format!("load {arguments} --device zero --no-nuisance -n 1 --json");
+    let load = format!("load {arguments} --device zero --no-noise -n 1 --json");
     serde_json::from_str(&desk.farlink(&load).ok()).expect("one visit, one line")
 }
 

@@ -63,7 +63,7 @@ fn mistakes_are_found() {
     for good in [
         "",
         "stack.protocol = [\"h1\", \"h3\"]",
-        "nuisance = false",
+        "noise = false",
         "network.aqm = \"codel\"",
         "network.\"down.loss\" = [\"0%\", \"1%\"]",
         "transport.initial_window_segments = [3, \"10\"]",

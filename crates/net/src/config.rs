@@ -40,7 +40,7 @@ pub struct LinkConfig {
     pub emulator: EmulatorModel,
     /// Repetitions on the link of an LTE cell; set by the radio, not by a setting of the link.
     pub harq: Option<Harq>,
-    /// Extra delay of each packet by the nuisance model.
+    /// Extra delay of each packet by the noise model.
     pub processing_jitter: ProcessingJitter,
 }
 

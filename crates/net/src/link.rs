@@ -73,7 +73,7 @@ pub enum DropCause {
     TooBig,
 }
 
-/// Delays of the nuisance model.
+/// Delays of the noise model.
 struct Processing {
     jitter: ProcessingJitter,
     stream: RandomStream,

@@ -35,7 +35,7 @@ pub struct OriginServer {
     host: usize,
     workers: Option<Rc<Semaphore>>,
     service_time: Duration,
-    /// A factor on each object's think time, from the nuisance model.
+    /// A factor on each object's think time, from the noise model.
     think_factors: Rc<[f64]>,
     /// Number of answers to each repeated request.
     answered: Vec<Cell<usize>>,

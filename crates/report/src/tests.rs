@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use scenario::{Nuisance, Scenario};
+use scenario::{Noise, Scenario};
 use scenario::{Order, Plan};
 use store::toy;
 use testbed::tour::Observed;
@@ -72,7 +72,7 @@ fn hostile_names_stay_text() {
 #[test]
 fn copies_say_that_they_have_no_spread() {
     let mut cells = toy::cells(&["synthetic:24x10KB"], &[50]);
-    cells.iter_mut().for_each(|cell| cell.nuisance = Nuisance::Off);
+    cells.iter_mut().for_each(|cell| cell.noise = Noise::Off);
     let report = report_of(&Plan::new("copies", 1, 5, Order::Blocked, cells));
     let text = own_text(&report);
     assert!(text.contains("(no spread: every repetition is the same)"));

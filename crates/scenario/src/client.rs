@@ -215,7 +215,7 @@ impl fmt::Display for Spacing {
 choice! {
     /// Header fields of requests.
     #[derive(Default)]
-    pub enum RequestHeads, "request-heads" {
+    pub enum RequestHeaderMode, "request-headers" {
         /// A few fields, and a cookie that pads them to the size in the page.
         #[default]
         Sized = "sized",
@@ -225,10 +225,10 @@ choice! {
     not_yet {}
 }
 
-impl RequestHeads {
+impl RequestHeaderMode {
     /// True for the default.
     pub fn is_usual(&self) -> bool {
-        *self == RequestHeads::default()
+        *self == RequestHeaderMode::default()
     }
 }
 

@@ -51,4 +51,4 @@ pub use route::{
     CacheState, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route, RouteKind,
     Sight, Stretch, Tier, Via,
 };
-pub use scenario::{Nuisance, PageRef, Release, Scenario, World};
+pub use scenario::{Noise, PageRef, Release, Scenario, World};

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundTraffic, Client, Clients, DiscoverySettings, Hosting, Itinerary, KeepAlive,
-    Multiplexing, NetworkSpec, PrioritiesRef, Quic, Recording, RequestHeads, Resolution, Route,
-    Security, Server, Serving, Stack, Transport, View,
+    BackgroundTraffic, Client, Clients, DiscoverySettings, Itinerary, KeepAlive, Multiplexing,
+    NetworkSpec, OriginAddresses, PrioritiesRef, Quic, Recording, RequestHeaderMode, Resolution,
+    Route, Security, Server, Serving, Stack, Transport, View,
 };
 use crate::choice;
 
@@ -32,7 +32,7 @@ impl World {
 
 choice! {
     /// Variation of start phase, server time, compute and packet processing between repetitions, as on real machines.
-    pub enum Nuisance, "nuisance" {
+    pub enum Noise, "noise" {
         /// Seeded variation.
         On = "on",
         /// No variation: without loss all repetitions are equal.
@@ -96,8 +96,12 @@ pub struct Scenario {
     pub discovery: DiscoverySettings,
     /// Header fields of requests. Omitted from the text if they are made by size, the behaviour before there
     /// was a choice.
-    #[serde(default, skip_serializing_if = "RequestHeads::is_usual")]
-    pub request_heads: RequestHeads,
+    #[serde(
+        rename = "request_heads",
+        default,
+        skip_serializing_if = "RequestHeaderMode::is_usual"
+    )]
+    pub request_headers: RequestHeaderMode,
     /// The client that loads it.
     pub client: Client,
     /// Number of clients. Omitted from the text for a single one, the behaviour before there was a choice.
@@ -109,8 +113,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
     pub keep_alive: KeepAlive,
     /// Placement of hosts on machines. Omitted from the text if each host has its own.
-    #[serde(default, skip_serializing_if = "Hosting::is_apart")]
-    pub hosting: Hosting,
+    #[serde(rename = "hosting", default, skip_serializing_if = "OriginAddresses::is_separate")]
+    pub origin_addresses: OriginAddresses,
     /// The client's mapping of priorities; `None` is the page's own priorities, which are not signalled in
     /// HTTP/2 and HTTP/3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +123,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Serving::is_usual")]
     pub serving: Serving,
     /// Variation between repetitions.
-    pub nuisance: Nuisance,
+    #[serde(rename = "nuisance")]
+    pub noise: Noise,
     /// Clock and network.
     pub world: World,
     /// Release of packets by the emulator. Omitted from the text for single packets, the behaviour before there
@@ -160,7 +165,7 @@ impl PageRef {
 
 impl Scenario {
     /// The page over the network with everything else at its default: HTTP/2 with TLS 1.3, Linux's
-    /// TCP, a desktop with Chrome's policy, a cold cache, nuisance on.
+    /// TCP, a desktop with Chrome's policy, a cold cache, noise on.
     pub fn new(page: impl Into<String>, network: NetworkSpec) -> Scenario {
         Scenario {
             page: PageRef::named(page),
@@ -170,15 +175,15 @@ impl Scenario {
             quic: Quic::default(),
             multiplexing: Multiplexing::default(),
             discovery: DiscoverySettings::default(),
-            request_heads: RequestHeads::default(),
+            request_headers: RequestHeaderMode::default(),
             client: Client::default(),
             clients: Clients::default(),
             server: Server::default(),
             keep_alive: KeepAlive::default(),
-            hosting: Hosting::Apart,
+            origin_addresses: OriginAddresses::Separate,
             priorities: None,
             serving: Serving::default(),
-            nuisance: Nuisance::On,
+            noise: Noise::On,
             world: World::Sim,
             release: Release::Single,
             traffic: BackgroundTraffic::default(),

@@ -1,4 +1,4 @@
-//! Servers: order and framing of responses, hosting, keep-alive.
+//! Servers: order and framing of responses, addresses of origins, keep-alive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -125,20 +125,20 @@ fn size(text: &str, range: &std::ops::RangeInclusive<u32>) -> Result<u32, String
 choice! {
     /// Placement of the page's hosts on machines.
     #[derive(Default)]
-    pub enum Hosting, "hosting" {
+    pub enum OriginAddresses, "origin-addresses" {
         /// Each on a machine of its own.
         #[default]
-        Apart = "apart",
+        Separate = "separate" (stored "apart"),
         /// All on one machine, at one address, with one certificate and the same workers.
-        Together = "together",
+        Shared = "shared" (stored "together"),
     }
     not_yet {}
 }
 
-impl Hosting {
+impl OriginAddresses {
     /// True if each host has a machine of its own, the default.
-    pub fn is_apart(&self) -> bool {
-        *self == Hosting::Apart
+    pub fn is_separate(&self) -> bool {
+        *self == OriginAddresses::Separate
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two arms of an experiment, repetition by repetition.
 //!
-//! Repetition r of either arm has the same seed, hence the same losses and nuisances, so pairs are drawn
+//! Repetition r of either arm has the same seed, hence the same losses and noise, so pairs are drawn
 //! together: effects common to both arms cancel.
 
 use chance::RandomSource;

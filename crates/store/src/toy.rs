@@ -11,7 +11,7 @@ use record::{
 use crate::runner;
 use crate::{RunFacts, RunId, Store};
 use scenario::{Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit};
-use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls, View};
+use scenario::{NetworkSpec, Noise, Protocol, Scenario, Tls, View};
 use scenario::{Order, Plan};
 
 const MS: u64 = 1_000_000;
@@ -100,7 +100,7 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         protocol: scenario.stack.protocol,
         tls: scenario.stack.tls,
         noise: RandomSource::new(journey.seed, u64::from(index)).stream("toy"),
-        noisy: scenario.nuisance == Nuisance::On,
+        noisy: scenario.noise == Noise::On,
     };
     let is_h1 = matches!(load.protocol, Protocol::H10 | Protocol::H1 | Protocol::H1Pipelined);
     let lanes = if is_h1 { 6 } else { 1 };

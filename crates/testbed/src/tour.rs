@@ -65,7 +65,7 @@ pub(crate) use course::{Visitor, radio_name};
 pub use library::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
 pub(crate) use protocols::client_tls;
 pub(crate) use proxied::StepLog;
-use scenario::{Hosting, Scenario, Tcp, View};
+use scenario::{OriginAddresses, Scenario, Tcp, View};
 
 /// Time limit of a page, after which its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
@@ -73,7 +73,7 @@ pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
 /// Pause between two visits of a journey: long enough for connections to close.
 pub(crate) const BETWEEN_VISITS: Duration = Duration::from_secs(10);
 
-/// The nuisance model's start phase: a visit begins up to this long after the world does.
+/// The noise model's start phase: a visit begins up to this long after the world does.
 const START_PHASE: Duration = Duration::from_secs(1);
 
 /// The journey of one client: its visits in order, with the state kept between them. Background traffic runs
@@ -126,17 +126,17 @@ pub(crate) fn tour(
 /// Names and addresses of a page's servers.
 pub(crate) fn hosts(
     page: &Page,
-    hosting: Hosting,
+    origin_addresses: OriginAddresses,
 ) -> impl Iterator<Item = (String, IpAddr)> + use<'_> {
-    let hosts = page.hosts.iter().zip(machines(page, hosting));
+    let hosts = page.hosts.iter().zip(machines(page, origin_addresses));
     hosts.map(|(host, machine)| (host.name.clone(), origin_address(machine)))
 }
 
 /// The machine of each host, by its place among the page's hosts.
-pub(crate) fn machines(page: &Page, hosting: Hosting) -> Vec<usize> {
-    match hosting {
-        Hosting::Apart => page.machines(),
-        Hosting::Together => vec![0; page.hosts.len()],
+pub(crate) fn machines(page: &Page, origin_addresses: OriginAddresses) -> Vec<usize> {
+    match origin_addresses {
+        OriginAddresses::Separate => page.machines(),
+        OriginAddresses::Shared => vec![0; page.hosts.len()],
     }
 }
 

@@ -10,7 +10,7 @@ use farlink_testbed::tour::Library;
 use page::Page;
 use proxy::pac::{Pac, PacRule};
 use record::{EventKind, VisitOutcome, VisitRecord};
-use scenario::{Hosting, Program, Protocol, Scenario, Tls, World};
+use scenario::{OriginAddresses, Program, Protocol, Scenario, Tls, World};
 use tempfile::TempDir;
 
 const PAGE: &str = "synthetic:40x10KB@4hosts";
@@ -129,7 +129,7 @@ fn hosts_on_one_machine_share_what_goes_past() {
     for (protocol, tls) in [(Protocol::H2, Tls::Tls13), (Protocol::H2, Tls::None)] {
         let kept = file(past);
         let mut scenario = kept.scenario("proxy", protocol, tls);
-        scenario.hosting = Hosting::Together;
+        scenario.origin_addresses = OriginAddresses::Shared;
         let record = load(scenario, 1);
         assert_eq!(record.connections.len(), 2, "{tls}: one to the proxy, one past it");
     }

@@ -72,7 +72,7 @@ fn rows_do_not_depend_on_the_number_of_workers() {
 }
 
 #[test]
-fn nuisances_spread_what_is_otherwise_the_same() {
+fn noise_spread_what_is_otherwise_the_same() {
     let simulator = Simulator::default();
     let mut plt = Vec::new();
     for seed in [1, 2, 3] {
@@ -80,7 +80,7 @@ fn nuisances_spread_what_is_otherwise_the_same() {
         let still =
             visit(&simulator, bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13), seed);
         let mut scenario = bare("synthetic:20x8KB", clean, Protocol::H2, Tls::Tls13);
-        scenario.nuisance = scenario::Nuisance::On;
+        scenario.noise = scenario::Noise::On;
         let varied = visit(&simulator, scenario, seed);
         check_floor(&varied);
         plt.push((still.record.plt_ns().unwrap(), varied.record.plt_ns().unwrap()));

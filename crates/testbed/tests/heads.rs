@@ -8,7 +8,7 @@ use common::bare;
 use farlink_testbed::simulate::Simulator;
 use page::{HostId, Page};
 use scenario::Execute;
-use scenario::{Protocol, RequestHeads, Tls};
+use scenario::{Protocol, RequestHeaderMode, Tls};
 use tempfile::TempDir;
 
 /// Bytes of all requests' and of all responses' heads.
@@ -21,7 +21,7 @@ const SYN_STREAM_HEAD_BYTES: u64 = 18;
 fn heads(spec: &str, browser: &str) -> [Bytes; 4] {
     [Protocol::H1, Protocol::Spdy, Protocol::H2, Protocol::H3Deployed].map(|protocol| {
         let mut scenario = bare(spec, "cable", protocol, Tls::Tls13);
-        scenario.request_heads = RequestHeads::Recorded;
+        scenario.request_headers = RequestHeaderMode::Recorded;
         scenario.client.browser = browser.to_owned();
         let result = Simulator::default().execute(&common::journey(scenario, 1));
         assert_eq!(result.failure, None);

@@ -5,7 +5,7 @@ mod common;
 use common::{bare, visit};
 use farlink_testbed::simulate::Simulator;
 use record::{EventKind, RadioChange, VisitRecord, waited_behind};
-use scenario::{H3Discovery, Hosting, Protocol, Scenario, Tls};
+use scenario::{H3Discovery, OriginAddresses, Protocol, Scenario, Tls};
 
 const NETWORK: &str = "rtt=100ms,down=10mbit,up=5mbit,queue=500pkt";
 
@@ -206,21 +206,21 @@ fn hosts_on_one_machine_share_a_connection() {
         (Protocol::Spdy, Tls::Tls12),
         (Protocol::H3Deployed, Tls::Tls13),
     ] {
-        let hosted = |hosting, browser: &str| {
+        let hosted = |origin_addresses, browser: &str| {
             let mut scenario = bare("synthetic:40x10KB@4hosts", NETWORK, protocol, tls);
-            scenario.hosting = hosting;
+            scenario.origin_addresses = origin_addresses;
             scenario.client.browser = browser.to_owned();
             load(scenario)
         };
-        let together = hosted(Hosting::Together, "chrome");
+        let together = hosted(OriginAddresses::Shared, "chrome");
         assert_eq!(carried(&together), [41], "{protocol}");
         assert_eq!(together.connections.len(), 1);
-        assert_eq!(carried(&hosted(Hosting::Apart, "chrome")).len(), 4);
+        assert_eq!(carried(&hosted(OriginAddresses::Separate, "chrome")).len(), 4);
         // The browser does not know that it may share.
-        assert_eq!(carried(&hosted(Hosting::Together, "safari-ios9")).len(), 4);
+        assert_eq!(carried(&hosted(OriginAddresses::Shared, "safari-ios9")).len(), 4);
     }
     let mut h1 = bare("synthetic:40x10KB@4hosts", NETWORK, Protocol::H1, Tls::None);
-    h1.hosting = Hosting::Together;
+    h1.origin_addresses = OriginAddresses::Shared;
     assert_eq!(carried(&load(h1)).len(), 24);
 }
 
@@ -234,7 +234,7 @@ fn carriers(record: &VisitRecord) -> Vec<&str> {
 fn hosts_on_one_machine_share_a_connection_however_they_are_found() {
     let load_with = |protocol, dns: &str, how| {
         let mut scenario = bare("synthetic:40x10KB@4hosts", NETWORK, protocol, Tls::Tls13);
-        scenario.hosting = Hosting::Together;
+        scenario.origin_addresses = OriginAddresses::Shared;
         scenario.resolution = dns.parse().unwrap();
         scenario.discovery.h3 = how;
         assert_eq!(scenario.contradiction(), None);

@@ -9,7 +9,7 @@ use std::path::Path;
 use common::{bare, visit};
 use farlink_testbed::simulate::Simulator;
 use record::VisitRecord;
-use scenario::{Hosting, Protocol, Scenario, Tls};
+use scenario::{OriginAddresses, Protocol, Scenario, Tls};
 
 /// A network on which only round trips take time, to a thousandth of one.
 const NETWORK: &str = "rtt=100ms,down=unlimited,up=unlimited";
@@ -124,7 +124,7 @@ fn all_of_them_are_told_apart_where_nothing_is_secured() {
 
 #[test]
 fn a_common_machine_listens_on_all_their_ports() {
-    let together = |scenario: &mut Scenario| scenario.hosting = Hosting::Together;
+    let together = |scenario: &mut Scenario| scenario.origin_addresses = OriginAddresses::Shared;
     for protocol in [Protocol::H1, Protocol::H2, Protocol::Spdy, Protocol::H3Deployed] {
         let ports = load(&PORTS, protocol, together);
         assert_eq!(ports.0.connections.len(), 3, "{protocol}");

@@ -13,7 +13,7 @@ use browser::calibrate::{CalibrationSample, calibrate};
 use record::VisitOutcome;
 
 use scenario::{JourneyPlan, JourneyResult};
-use scenario::{NetworkSpec, Nuisance, Program, Protocol, Scenario, World};
+use scenario::{NetworkSpec, Noise, Program, Protocol, Scenario, World};
 use scenario::{Order, Plan};
 use testbed::tour::Library;
 
@@ -74,7 +74,7 @@ fn scenarios() -> impl Iterator<Item = Scenario> {
         [Protocol::H1, Protocol::H2].map(|protocol| {
             let mut scenario = Scenario::new(page.clone(), network.clone());
             scenario.stack.protocol = protocol;
-            scenario.nuisance = Nuisance::Off;
+            scenario.noise = Noise::Off;
             scenario
         })
     })

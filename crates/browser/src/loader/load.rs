@@ -33,7 +33,7 @@ pub(super) struct PageLoad {
     cached: Vec<bool>,
     /// The scheduler that holds requests back, if the policy has one.
     throttle: Option<Rc<Throttle>>,
-    /// A factor on each object's compute, from the nuisance model.
+    /// A factor on each object's compute, from the noise model.
     compute_factors: Vec<f64>,
     /// Unfinished objects: those that the load event waits for, and all.
     blocking: Cell<usize>,

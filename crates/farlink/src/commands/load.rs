@@ -137,7 +137,7 @@ fn axes(load: &Load) -> Vec<Axis> {
         |key: &str, value: &str| Axis { key: key.to_owned(), values: vec![value.to_owned()] };
     let mut axes = vec![axis("page.name", &load.page)];
     axes.extend(load.how.settings.axes());
-    axes.extend(load.how.no_nuisance.then(|| axis("nuisance", "off")));
+    axes.extend(load.how.no_noise.then(|| axis("noise", "off")));
     axes.extend(load.how.block_udp.then(|| axis("stack.udp", "blocked")));
     axes.sort_by_key(|axis| scenario::grid::position(&axis.key));
     axes

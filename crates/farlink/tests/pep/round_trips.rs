@@ -19,7 +19,7 @@ fn trips(protocol: &str, tls: &str, route: &str) -> [u64; 2] {
         "rtt=620ms,down=1mbit,up=128kbit",
         "--device",
         "zero",
-        "--no-nuisance",
+        "--no-noise",
         "--json",
         "-n",
         "1",

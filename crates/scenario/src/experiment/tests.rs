@@ -96,7 +96,7 @@ fn every_key_has_its_place() {
     let plan = read(
         r#"
         format = 1
-        nuisance = "off"
+        noise = "off"
         world = "sim"
         page = { name = "news.har" }
         network = { rtt = "100ms", down = "10mbit", up = "5mbit", loss = "1%", queue = "64pkt" }

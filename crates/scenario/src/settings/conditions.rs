@@ -8,8 +8,8 @@ use super::read::{
 use super::{ColumnType, Need, Setting, row};
 use crate::network::{duration_text, rate_text};
 use crate::{
-    Clients, CrossTraffic, Itinerary, NetworkSpec, Nuisance, Origins, PageRef, Program, Release,
-    RequestHeads, Scenario, Spacing, View, World,
+    Clients, CrossTraffic, Itinerary, NetworkSpec, Noise, Origins, PageRef, Program, Release,
+    RequestHeaderMode, Scenario, Spacing, View, World,
 };
 
 const JOURNEY: &str = "Journey";
@@ -207,20 +207,20 @@ pub(super) const ROWS: &[Setting] = &[
     .column("origins")
     .words("origins", "{} origins", ""),
     row(
-        "server.hosting",
-        "hosting",
+        "server.origin_addresses",
+        "origin-addresses",
         SERVERS,
-        "Addresses of the page's hosts: apart (one each), or together (one for all, with one certificate and shared workers)",
-        |text, _| named(text, |s, v| s.hosting = v),
-        |s| s.hosting.to_string(),
+        "IP addresses of the page's hosts: separate, or one shared (then with one certificate and shared workers)",
+        |text, _| named(text, |s, v| s.origin_addresses = v),
+        |s| s.origin_addresses.to_string(),
     )
-    .kind(Names(crate::Hosting::names, crate::Hosting::spellings))
-    .value("WHERE", "apart")
-    .column("hosting")
-    .words("hosting", "one machine", "hosts {}")
+    .kind(Names(crate::OriginAddresses::names, crate::OriginAddresses::spellings))
+    .value("WHICH", "separate")
+    .column("origin_addresses")
+    .words("origin addresses", "{} origin addresses", "{} addresses")
     .needs(&[
-    (|s| s.server.origins != Origins::Recorded, "hosts on one machine are equally far away: use hosting `apart`, or origins `equal`"),
-    (is_loader, "Chromium must be told of each host's machine: hosting `together` is for farlink's own loader (client `loader`)"),
+    (|s| s.server.origins != Origins::Recorded, "hosts on one machine are equally far away: use origin-addresses `separate`, or origins `equal`"),
+    (is_loader, "Chromium must be told of each host's machine: origin-addresses `shared` is for farlink's own loader (client `loader`)"),
     ]),
     row(
         "server.workers",
@@ -308,17 +308,17 @@ pub(super) const ROWS: &[Setting] = &[
     .words("browser policy", "{}", "")
     .tried_with(["chrome", "firefox"]),
     row(
-        "client.request_heads",
-        "request-heads",
+        "client.request_headers",
+        "request-headers",
         CLIENT,
         "Request header fields: sized (a few, padded to the page's size with a cookie) or recorded (the HAR's, else the browser's; docs/heads.md)",
-        |text, _| named(text, |s, v| s.request_heads = v),
-        |s| s.request_heads.to_string(),
+        |text, _| named(text, |s, v| s.request_headers = v),
+        |s| s.request_headers.to_string(),
     )
-    .kind(Names(RequestHeads::names, RequestHeads::spellings))
+    .kind(Names(RequestHeaderMode::names, RequestHeaderMode::spellings))
     .value("WHAT", "sized")
-    .column("request_heads")
-    .words("request heads", "request heads {}", "")
+    .column("request_headers")
+    .words("request headers", "request headers {}", "")
     .needs(&[(is_loader, "Chromium fills its requests' heads by itself: leave them `sized`, or load with farlink's own loader (client `loader`)")]),
     row(
         "client.view",
@@ -386,16 +386,16 @@ pub(super) const ROWS: &[Setting] = &[
     .needs(ONE_CHROMIUM)
     .tried_with(["1ms", "2ms"]),
     row(
-        "nuisance",
-        "nuisance",
+        "noise",
+        "noise",
         WORLD,
         "Random jitter (start phase, server time, CPU, packet timing); without it and without loss, all repetitions are identical",
-        |text, _| named(text, |s, v| s.nuisance = v),
-        |s| s.nuisance.to_string(),
+        |text, _| named(text, |s, v| s.noise = v),
+        |s| s.noise.to_string(),
     )
-    .kind(Names(Nuisance::names, Nuisance::spellings))
+    .kind(Names(Noise::names, Noise::spellings))
     .value("ON", "on")
-    .words("nuisance", "nuisance {}", ""),
+    .words("noise", "noise {}", ""),
     row(
         "world",
         "world",

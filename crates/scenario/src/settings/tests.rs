@@ -66,7 +66,7 @@ fn a_value_that_its_setting_cannot_have_is_a_contradiction() {
     scenario.client.program = crate::Program::Chromium;
     scenario.world = crate::World::Emu;
     assert_eq!(scenario.contradiction(), None);
-    scenario.request_heads = crate::RequestHeads::Recorded;
+    scenario.request_headers = crate::RequestHeaderMode::Recorded;
     assert!(scenario.contradiction().unwrap().contains("requests' heads"));
 }
 

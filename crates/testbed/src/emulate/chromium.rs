@@ -34,7 +34,7 @@ use crate::tour::{
     self, BETWEEN_VISITS, BROWSERS_IDENTITY, Background, Detail, JourneyAccount, Library, Png,
     Shown, Surveyed, VISIT_LIMIT, Visitor, Witness,
 };
-use scenario::{Hosting, Scenario, View};
+use scenario::{OriginAddresses, Scenario, View};
 
 /// Runs the journey.
 pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
@@ -139,12 +139,12 @@ fn launch(
     proxy: Option<BrowserProxy>,
     watched: bool,
 ) -> Launch {
-    let hosts = || tour::hosts(page, Hosting::Apart).zip(plan.arms());
+    let hosts = || tour::hosts(page, OriginAddresses::Separate).zip(plan.arms());
     let over_quic = hosts().filter(|(_, arm)| arm.protocol == Protocol::H3);
     let quic_hosts = over_quic.map(|((name, _), _)| name).collect();
     // A proxy resolves names by itself.
     let asked = if proxy.is_none() { Some(plan.arms()) } else { plan.past() };
-    let hosts = tour::hosts(page, Hosting::Apart).zip(asked.into_iter().flatten());
+    let hosts = tour::hosts(page, OriginAddresses::Separate).zip(asked.into_iter().flatten());
     Launch {
         chromium,
         profile,

@@ -52,7 +52,7 @@ pub(super) fn load(mut supervisor: Channel) -> Result<(), NodeError> {
     supervisor.send(&Prepared::Ready)?;
     let begin: StartSignal = supervisor.receive()?;
     let mut config = super::world_config(visitor.source(), &begin, order.detail);
-    config.hosts = tour::hosts(&ready.page, scenario.hosting).collect();
+    config.hosts = tour::hosts(&ready.page, scenario.origin_addresses).collect();
     if order.client == scenario.clients.count {
         let at = tour::cross_traffic::address(&ready.page);
         // It ends only with the sandbox.

@@ -82,7 +82,7 @@ pub(super) fn serve_proxy(mut supervisor: Channel) -> Result<(), NodeError> {
     let begin: StartSignal = supervisor.receive()?;
     let source = RandomSource::new(order.seed, 0);
     let mut config = super::world_config(source, &begin, order.detail);
-    config.hosts = tour::hosts(&ready.page, order.scenario.hosting).collect();
+    config.hosts = tour::hosts(&ready.page, order.scenario.origin_addresses).collect();
     real::run(config, run_proxy(order, &ready, &arms, source, supervisor))?
 }
 

@@ -19,9 +19,9 @@ use crate::tour::{
     self, Arms, DOWN, Detail, FarEnd, NearEnd, PepLog, PepPlace, Ready, Resolver, StepLog,
     TRAFFIC_SERVER, UP, Visitor, cross_traffic, extra_delay, link_names,
 };
-use scenario::{Nuisance, ResolverPlace, Scenario};
+use scenario::{Noise, ResolverPlace, Scenario};
 
-/// Wake-up latency in the nuisance model: time in which client and servers notice a packet. Measured on idle
+/// Wake-up latency in the noise model: time in which client and servers notice a packet. Measured on idle
 /// machines between a packet's delivery and the answer of farlink's own programs.
 const WAKE_LATENCY: Range<Duration> = Duration::from_micros(50)..Duration::from_micros(200);
 
@@ -108,7 +108,7 @@ impl Stage {
         if scenario.record.needs_arrivals() {
             plan.keep_arrivals();
         }
-        if scenario.nuisance == Nuisance::On {
+        if scenario.noise == Noise::On {
             plan.wake_latency(WAKE_LATENCY);
         }
         let [client_tcp, server_tcp] = [&scenario.transport.client, &scenario.transport.server]
@@ -142,7 +142,7 @@ impl Stage {
         }
         let meters = Meters::default();
         let origins = tour::origins(scenario, ready, arms, source, detail);
-        for (name, address) in tour::hosts(&ready.page, scenario.hosting) {
+        for (name, address) in tour::hosts(&ready.page, scenario.origin_addresses) {
             plan.host(&name, address);
         }
         let mut machines: BTreeMap<usize, NodeId> = BTreeMap::new();

@@ -17,7 +17,7 @@ use http_stack::client::{self, ClientConnection, Opening};
 use http_stack::server::{Acceptor, Answer, Handler, Reply, RequestHead};
 use http_stack::{Priority, Progress};
 use proxy::origin;
-use scenario::{BackgroundTraffic, Flow, FlowKind, Nuisance, Scenario};
+use scenario::{BackgroundTraffic, Flow, FlowKind, Noise, Scenario};
 use tls::{ClientSessions, Security};
 use units::Time;
 use world::{TcpListener, UdpSocket};
@@ -46,7 +46,7 @@ impl Background {
     pub(crate) fn of(scenario: &Scenario, arms: &[HostStack]) -> Option<Background> {
         let secure = arms.iter().find(|arm| arm.security.is_secure());
         let arm = *secure.or(arms.first())?;
-        let (traffic, varies) = (scenario.traffic.clone(), scenario.nuisance == Nuisance::On);
+        let (traffic, varies) = (scenario.traffic.clone(), scenario.noise == Noise::On);
         (!traffic.is_none()).then_some(Background { traffic, arm, varies })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use browser::Session;
 use chance::{RandomSource, RandomStream};
 use scenario::{
-    CrossTraffic, Itinerary, Keeps, Nuisance, PageOrder, Scenario, Spacing, View, VisitPace, World,
+    CrossTraffic, Itinerary, Keeps, Noise, PageOrder, Scenario, Spacing, View, VisitPace, World,
 };
 use units::Time;
 
@@ -155,11 +155,11 @@ pub(crate) struct Visitor {
 
 impl Visitor {
     /// The clients that load the page, in the order of their numbers. They begin after the lead of background
-    /// traffic and the nuisance model's phase.
+    /// traffic and the noise model's phase.
     pub(crate) fn all(scenario: &Scenario, seed: u64) -> Vec<Visitor> {
         let source = RandomSource::new(seed, 0);
         let mut begins = scenario.traffic.lead();
-        if scenario.nuisance == Nuisance::On {
+        if scenario.noise == Noise::On {
             begins += start_phase(source);
         }
         let clients = scenario.clients;
@@ -301,9 +301,9 @@ mod tests {
         assert_eq!(course.pace, VisitPace::Think(BETWEEN_VISITS));
     }
 
-    fn begins(clients: Clients, nuisance: Nuisance) -> Vec<Duration> {
+    fn begins(clients: Clients, noise: Noise) -> Vec<Duration> {
         let mut scenario = Scenario::new("a", NetworkSpec::default());
-        (scenario.clients, scenario.nuisance) = (clients, nuisance);
+        (scenario.clients, scenario.noise) = (clients, noise);
         Visitor::all(&scenario, 7).into_iter().map(|visitor| visitor.begins).collect()
     }
 
@@ -311,15 +311,15 @@ mod tests {
     fn clients_begin_together_or_one_after_the_other() {
         let of = |start_spacing| Clients { count: 3, start_spacing, ..Clients::default() };
         let second = 1_000_000_000;
-        assert_eq!(begins(of(Spacing::Together), Nuisance::Off), [Duration::ZERO; 3]);
-        let spaced = begins(of(Spacing::Ns(second)), Nuisance::Off);
+        assert_eq!(begins(of(Spacing::Together), Noise::Off), [Duration::ZERO; 3]);
+        let spaced = begins(of(Spacing::Ns(second)), Noise::Off);
         assert_eq!(spaced, [0, 1, 2].map(Duration::from_secs));
-        let drawn = begins(of(Spacing::DrawnNs(second)), Nuisance::On);
+        let drawn = begins(of(Spacing::DrawnNs(second)), Noise::On);
         assert!(drawn.is_sorted() && drawn[2] - drawn[1] != drawn[1] - drawn[0], "{drawn:?}");
-        let together = begins(of(Spacing::Together), Nuisance::On);
+        let together = begins(of(Spacing::Together), Noise::On);
         assert!(together[0] > Duration::ZERO && together.iter().all(|at| *at == together[0]));
         let beside = Clients { cross_traffic: CrossTraffic::Download, ..of(Spacing::Ns(second)) };
-        assert_eq!(begins(beside, Nuisance::Off), [1, 2, 3].map(Duration::from_secs));
+        assert_eq!(begins(beside, Noise::Off), [1, 2, 3].map(Duration::from_secs));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::observed::Detail;
 use super::ready::{Arms, Ready};
 use super::{Visitor, protocols, resolution, route};
 use scenario::{
-    self, H3Discovery, Hosting, KeepAlive, Nuisance, Origins, Program, Scenario, Tier, Udp,
+    self, H3Discovery, KeepAlive, Noise, OriginAddresses, Origins, Program, Scenario, Tier, Udp,
 };
 
 /// The access link's two directions; the names key their random streams.
@@ -31,15 +31,15 @@ pub(crate) const DOWN: &str = "down";
 /// The client's radio; the name keys its random streams.
 pub(crate) const RADIO: &str = "client";
 
-/// The nuisance model's spread of server time and of compute: 5 %.
+/// The noise model's spread of server time and of compute: 5 %.
 const SPREAD: f64 = 0.05;
 
 /// Certificate of servers for real browsers.
 pub(crate) const BROWSERS_IDENTITY: Identity = Identity::Rsa2048;
 
-/// The network with the nuisance model applied.
-pub(crate) fn varied(mut network: Network, nuisance: Nuisance) -> Network {
-    if nuisance == Nuisance::On {
+/// The network with the noise model applied.
+pub(crate) fn varied(mut network: Network, noise: Noise) -> Network {
+    if noise == Noise::On {
         let Network { up, down, beyond, .. } = &mut network;
         let farther = beyond.iter_mut().flat_map(|hop| [&mut hop.up, &mut hop.down]);
         for link in [up, down].into_iter().chain(farther) {
@@ -71,7 +71,7 @@ pub(crate) fn browser(
     if let Some(depth) = stack.pipeline_depth {
         policy.pipeline_depth = depth as usize;
     }
-    let compute_spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
+    let compute_spread = if scenario.noise == Noise::On { SPREAD } else { 0.0 };
     let browser = Browser::new(policy, device, compute_spread);
     let discovery = match scenario.discovery.h3 {
         H3Discovery::PriorKnowledge => browser::H3Discovery::PriorKnowledge,
@@ -138,8 +138,8 @@ pub(crate) fn origins<'a>(
     };
     let (quic, udp) = (protocols::server(scenario), scenario.discovery.udp);
     let site = ready.site(scenario);
-    let hosting = scenario.hosting;
-    let machines = super::machines(&ready.page, hosting);
+    let origin_addresses = scenario.origin_addresses;
+    let machines = super::machines(&ready.page, origin_addresses);
     let sending = scenario.serving;
     ports(scenario, arms, &machines).into_iter().map(move |ListenPort { hosts, arm, in_front }| {
         let first = hosts[0];
@@ -159,13 +159,13 @@ pub(crate) fn origins<'a>(
             },
         };
         let push = super::protocols::push(sending);
-        let answering = match hosting {
-            Hosting::Apart => {
+        let answering = match origin_addresses {
+            OriginAddresses::Separate => {
                 let site = Arc::clone(&site);
                 let origin = OriginServer::new(site, first, workers, Rc::clone(&factors));
                 Machine::Host(origin.with_push(push))
             }
-            Hosting::Together => {
+            OriginAddresses::Shared => {
                 let hosts = VirtualHosts::new(&ready.page, hosts, &site, workers, &factors);
                 Machine::Hosts(hosts.with_push(push))
             }
@@ -187,7 +187,7 @@ struct ListenPort {
 fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort> {
     let asks_proxy = scenario.route.asks_proxy();
     let of = |arms: &[HostStack], in_front: bool| -> Vec<ListenPort> {
-        let ports = listening(arms, scenario.hosting).into_iter();
+        let ports = listening(arms, scenario.origin_addresses).into_iter();
         ports.map(|hosts| ListenPort { arm: arms[hosts[0]], hosts, in_front }).collect()
     };
     let mut ports = of(&route::of_hosts(scenario, &arms.usual), !asks_proxy);
@@ -203,8 +203,8 @@ fn ports(scenario: &Scenario, arms: &Arms, machines: &[usize]) -> Vec<ListenPort
 }
 
 /// The hosts that each port serves: one, or all of a common machine's.
-fn listening(arms: &[HostStack], hosting: Hosting) -> Vec<Vec<usize>> {
-    if hosting == Hosting::Apart {
+fn listening(arms: &[HostStack], origin_addresses: OriginAddresses) -> Vec<Vec<usize>> {
+    if origin_addresses == OriginAddresses::Separate {
         return (0..arms.len()).map(|host| vec![host]).collect();
     }
     let mut ports: Vec<Vec<usize>> = Vec::new();
@@ -265,9 +265,9 @@ fn keeping(keep_alive: KeepAlive) -> Settings {
     Settings { idle_timeout, requests: keep_alive.requests, ..usual }
 }
 
-/// The nuisance model's factors on the times of `objects` objects, in their order, none of them negative: arms
+/// The noise model's factors on the times of `objects` objects, in their order, none of them negative: arms
 /// are paired.
 pub(crate) fn factors(scenario: &Scenario, objects: usize, mut stream: RandomStream) -> Vec<f64> {
-    let spread = if scenario.nuisance == Nuisance::On { SPREAD } else { 0.0 };
+    let spread = if scenario.noise == Noise::On { SPREAD } else { 0.0 };
     (0..objects).map(|_| (1.0 + spread * stream.normal()).max(0.0)).collect()
 }

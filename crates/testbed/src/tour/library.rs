@@ -68,7 +68,7 @@ impl Library {
     /// If there is none of that name, or its description cannot be read.
     pub fn network_of(&self, scenario: &Scenario) -> Result<Network, String> {
         let network = self.open_network(&scenario.network).map_err(|error| error.to_string())?;
-        Ok(super::varied((*network).clone(), scenario.nuisance))
+        Ok(super::varied((*network).clone(), scenario.noise))
     }
 
     /// The page of a scenario, read once; for a list all its pages together, as seen by their servers.

@@ -179,7 +179,7 @@ impl Observed {
             1 => (browser::Proxy::NAME.to_owned(), address),
             _ => (format!("{number}.{}", browser::Proxy::NAME), address),
         });
-        let hosts = super::hosts(page, scenario.hosting).chain(beside).chain(proxy);
+        let hosts = super::hosts(page, scenario.origin_addresses).chain(beside).chain(proxy);
         let hosts: Vec<_> = hosts.map(|(name, address)| (address, name)).collect();
         // The first of several hosts at one address names it.
         let hosts = hosts.into_iter().rev().collect();

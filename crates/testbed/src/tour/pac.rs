@@ -100,7 +100,8 @@ impl Surveys {
     ) -> Result<Option<Arc<Surveyed>>, String> {
         let Some(path) = scenario.route.pac.path() else { return Ok(None) };
         let (stack, users) = (&scenario.stack, scenario.clients.users());
-        let way = (scenario.route.settings.via, stack.tls, stack.protocol, scenario.hosting);
+        let way =
+            (scenario.route.settings.via, stack.tls, stack.protocol, scenario.origin_addresses);
         let key = format!("{path} {:?} {way:?} {users}", scenario.pac_digest);
         let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = tried.get(&key) {

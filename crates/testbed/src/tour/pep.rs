@@ -30,7 +30,7 @@ use units::{BitsPerSec, Time};
 use world::TcpListener;
 use world::report::Endpoint;
 
-use scenario::{Nuisance, Prefetch, Scenario, Sight};
+use scenario::{Noise, Prefetch, Scenario, Sight};
 
 /// The links between clients and the near end; the names key their random streams.
 pub(crate) const NEAR_LINK: [&str; 2] = ["near/up", "near/down"];
@@ -80,7 +80,7 @@ const ROUND_TRIPS_OF_START: u32 = 6;
 /// Link between clients and the near end, in each direction.
 pub(crate) fn near_link(scenario: &Scenario) -> LinkConfig {
     let mut link = LinkConfig::new(NEAR_RATE, scenario.route.pep.near_rtt() / 2, NEAR_QUEUE);
-    if scenario.nuisance == Nuisance::On {
+    if scenario.noise == Noise::On {
         link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
     }
     link
@@ -139,7 +139,7 @@ impl NearEnd {
     /// The near end of a scenario whose page's hosts have these arms.
     pub(crate) fn of(scenario: &Scenario, page: &Page, arms: &[HostStack]) -> Option<NearEnd> {
         let place = PepPlace::of(scenario)?;
-        let names = || super::hosts(page, scenario.hosting);
+        let names = || super::hosts(page, scenario.origin_addresses);
         let hosts = names().zip(arms).map(|((_, address), arm)| SocketAddr::new(address, arm.port));
         let turned = &scenario.route.pep;
         let bypass = names().filter(|(name, _)| turned.bypass.contains(&name.to_ascii_lowercase()));

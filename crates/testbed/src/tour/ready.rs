@@ -14,7 +14,9 @@ use tls::Security;
 
 use super::pac::{self, PacInputs, Surveyed, Surveys};
 use super::route;
-use scenario::{H3Discovery, Hosting, Program, Protocol, RequestHeads, Scenario, Sight, Tls};
+use scenario::{
+    H3Discovery, OriginAddresses, Program, Protocol, RequestHeaderMode, Scenario, Sight, Tls,
+};
 
 /// Port of servers in clear text.
 const CLEAR_PORT: u16 = 80;
@@ -274,7 +276,7 @@ impl Ready {
         let past = goes_past.then(|| {
             let mut past = self.arms_by(scenario, ProxyMode::Direct);
             if scenario.route.asks_proxy() {
-                let machines = super::machines(&self.page, scenario.hosting);
+                let machines = super::machines(&self.page, scenario.origin_addresses);
                 let last = scenario.route.tiers().pop();
                 let asks_once = last.is_some_and(|it| !it.keeps_alive(scenario.stack.protocol));
                 let are_alike = scenario.keep_alive.is_usual() && !asks_once;
@@ -288,7 +290,7 @@ impl Ready {
     fn arms_by(&self, scenario: &Scenario, way: ProxyMode) -> Vec<HostStack> {
         let hosts = self.page.hosts.iter();
         let mut arms: Vec<HostStack> = hosts.map(|host| arm(scenario, host, way)).collect();
-        give_ports(&mut arms, &self.page, scenario.hosting);
+        give_ports(&mut arms, &self.page, scenario.origin_addresses);
         arms
     }
 
@@ -304,7 +306,7 @@ impl Ready {
                 let host = self.page.host_of(object);
                 (arms[object.host.0 as usize].url(host, object), host.name.clone())
             });
-            let addresses = super::hosts(&self.page, scenario.hosting).collect();
+            let addresses = super::hosts(&self.page, scenario.origin_addresses).collect();
             PacInputs { urls: urls.collect(), addresses }
         })
     }
@@ -369,8 +371,8 @@ fn arm(scenario: &Scenario, host: &PageHost, way: ProxyMode) -> HostStack {
 
 /// Assigns another port to the later of two distinct origins that would share a port of a machine (an `http:`
 /// and an `https:` one if all is loaded in clear text).
-fn give_ports(arms: &mut [HostStack], page: &Page, hosting: Hosting) {
-    let (names, machines) = (page.machines(), super::machines(page, hosting));
+fn give_ports(arms: &mut [HostStack], page: &Page, origin_addresses: OriginAddresses) {
+    let (names, machines) = (page.machines(), super::machines(page, origin_addresses));
     let differ = |one: usize, other: usize| {
         names[one] == names[other] || page.hosts[one].in_clear != page.hosts[other].in_clear
     };
@@ -387,13 +389,13 @@ fn give_ports(arms: &mut [HostStack], page: &Page, hosting: Hosting) {
     }
 }
 
-/// Contents of request heads. (An unknown browser is refused when the scenario is prepared.)
+/// Contents of request headers. (An unknown browser is refused when the scenario is prepared.)
 fn heads(scenario: &Scenario) -> RequestHeaders {
-    match scenario.request_heads {
+    match scenario.request_headers {
         // A PEP that answers for a host goes by its cookies, which a browser sends equally with every request.
-        RequestHeads::Sized if reads_pages(scenario) => RequestHeaders::Padded,
-        RequestHeads::Sized => RequestHeaders::Sized,
-        RequestHeads::Recorded => Typical::named(&scenario.client.browser)
+        RequestHeaderMode::Sized if reads_pages(scenario) => RequestHeaders::Padded,
+        RequestHeaderMode::Sized => RequestHeaders::Sized,
+        RequestHeaderMode::Recorded => Typical::named(&scenario.client.browser)
             .map_or(RequestHeaders::Sized, RequestHeaders::Recorded),
     }
 }

@@ -27,7 +27,7 @@ impl Resolver {
     pub(crate) fn of(scenario: &Scenario, page: &Page) -> Option<Resolver> {
         let dns = scenario.resolution.dns()?;
         let server = RecursiveResolver {
-            zone: super::hosts(page, scenario.hosting)
+            zone: super::hosts(page, scenario.origin_addresses)
                 .map(|(name, at)| (name.to_ascii_lowercase(), at))
                 .collect(),
             think: Duration::from_nanos(dns.think_ns),

@@ -13,7 +13,7 @@ use units::BitsPerSec;
 
 use super::pac::Surveyed;
 use super::ready::Ready;
-use scenario::{CacheState, Nuisance, RouteKind, Scenario, Tier, Via, View};
+use scenario::{CacheState, Noise, RouteKind, Scenario, Tier, Via, View};
 
 /// Squid's usual port (`http_port 3128`), and the first of several.
 pub(super) const PROXY_PORT: u16 = 3128;
@@ -38,7 +38,7 @@ pub(crate) fn stretch(scenario: &Scenario) -> Option<[LinkConfig; 2]> {
     let rate = stretch.rate_bit_per_s.map_or(BitsPerSec::UNLIMITED, BitsPerSec);
     let delay = Duration::from_nanos(stretch.rtt_ns.unwrap_or(0)) / 2;
     let mut link = LinkConfig::new(rate, delay, STRETCH_QUEUE);
-    if scenario.nuisance == Nuisance::On {
+    if scenario.noise == Noise::On {
         link.processing_jitter = ProcessingJitter::UpToOneSerialisation;
     }
     let loss = LossModel::Random(stretch.loss_ratio.unwrap_or(0.0));

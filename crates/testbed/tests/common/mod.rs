@@ -4,15 +4,15 @@
 
 use farlink_testbed::simulate::Simulator;
 use scenario::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
-use scenario::{NetworkSpec, Nuisance, Protocol, Scenario, Tls};
+use scenario::{NetworkSpec, Noise, Protocol, Scenario, Tls};
 use store::early::EarlyMetrics;
 
-/// A scenario with the nuisance model off and a client with zero compute time, so that only the network counts.
+/// A scenario with the noise model off and a client with zero compute time, so that only the network counts.
 pub fn bare(page: &str, network: &str, protocol: Protocol, tls: Tls) -> Scenario {
     let mut scenario = Scenario::new(page, NetworkSpec::parse(network).unwrap());
     scenario.stack.protocol = protocol;
     scenario.stack.tls = tls;
-    scenario.nuisance = Nuisance::Off;
+    scenario.noise = Noise::Off;
     scenario.client.device = "zero".to_owned();
     scenario
 }
