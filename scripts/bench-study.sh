@@ -6,8 +6,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 need_rust
 
-cargo build --release --locked --quiet -p farlink
-program=$PWD/target/release/farlink
+cargo build --profile dist --locked --quiet -p farlink
+program=$PWD/target/dist/farlink
 work=$(mktemp -d -p "$PWD/target")
 trap 'rm -rf "$work"' EXIT
 store=${1:-$work/kallio.sqlite}

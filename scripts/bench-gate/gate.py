@@ -69,7 +69,7 @@ def pinned(core, command, **options):
 
 
 def start_ours(port):
-    binary = ROOT / "target/release/examples/fixed_reply"
+    binary = ROOT / "target/dist/examples/fixed_reply"
     command = [str(binary), f"127.0.0.1:{port}"]
     return pinned(SERVER_CORE, command, stdout=subprocess.DEVNULL)
 

@@ -15,5 +15,5 @@ for tool in haproxy wrk python3 taskset; do
     fi
 done
 
-cargo build --release --quiet -p farlink-http --example fixed_reply
+cargo build --profile dist --quiet -p farlink-http --example fixed_reply
 exec python3 scripts/bench-gate/gate.py "$@"

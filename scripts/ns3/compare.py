@@ -1,7 +1,7 @@
 """Runs the grid of bulk transfers in farlink and in ns-3, prints both as a Markdown table and judges the theory.
 
 Usage: compare.py BULK DUMBBELL CSV [--quick]
-  BULK      target/release/examples/bulk
+  BULK      target/dist/examples/bulk
   DUMBBELL  the program made from dumbbell.cc
   CSV       where every single transfer is written
 

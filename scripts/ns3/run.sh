@@ -16,8 +16,8 @@ mkdir -p "$out"
 modules="ns3-core ns3-network ns3-internet ns3-point-to-point ns3-applications ns3-traffic-control"
 # shellcheck disable=SC2046,SC2086
 g++ -O2 -std=c++17 scripts/ns3/dumbbell.cc -o "$out/dumbbell" $(pkg-config --cflags --libs $modules)
-cargo build --release --locked --quiet -p farlink-world --example bulk
-bulk=target/release/examples/bulk
+cargo build --profile dist --locked --quiet -p farlink-world --example bulk
+bulk=target/dist/examples/bulk
 
 echo "100 MB over 10 Mbit/s, RTT 100 ms, queue 100 packets, CUBIC: completion s, goodput bit/s, timeouts, packets, CPU s"
 for _ in 1 2 3; do

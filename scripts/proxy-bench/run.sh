@@ -38,8 +38,8 @@ for tool in h2load wrk python3 taskset unshare ip; do
 done
 [ "$(nproc)" -ge 2 ] || die "there is one core" "the servers need one and the load another"
 
-cargo build --release --locked --quiet -p farlink
-cargo build --release --locked --quiet -p farlink-proxy --example prepared_replies
+cargo build --profile dist --locked --quiet -p farlink
+cargo build --profile dist --locked --quiet -p farlink-proxy --example prepared_replies
 
 own=(unshare --net)
 [ "$(id -u)" = 0 ] || own=(unshare --net --map-root-user)

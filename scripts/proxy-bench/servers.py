@@ -249,7 +249,7 @@ class Farlink(Server):
     settings = "farlink.toml"
 
     def start(self):
-        program = ROOT / "target/release/farlink"
+        program = ROOT / "target/dist/farlink"
         if not program.exists():
             raise Missing(f"{program} is not built")
         self.h2c = self.h1
@@ -269,7 +269,7 @@ class Prepared(Server):
     name = "farlink (prepared)"
 
     def start(self):
-        program = ROOT / "target/release/examples/prepared_replies"
+        program = ROOT / "target/dist/examples/prepared_replies"
         if not program.exists():
             raise Missing(f"{program} is not built")
         self.h2c = self.h1

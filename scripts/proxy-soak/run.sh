@@ -11,8 +11,8 @@ case " $* " in
   *" --program "*) ;;
   *)
     need_rust
-    cargo build --locked --release --quiet -p farlink
-    set -- --program target/release/farlink "$@"
+    cargo build --locked --profile dist --quiet -p farlink
+    set -- --program target/dist/farlink "$@"
     ;;
 esac
 # A descriptor a connection, on each side.

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(Device::open("nexus7").unwrap(), nexus7);
         let refused = |path: &str| Device::open(path).unwrap_err().to_string();
         let two = text.clone() + &nexus7.to_toml("other");
-        assert!(refused(&file("two.toml", &two)).ends_with("it holds 2"));
+        assert!(refused(&file("two.toml", &two)).ends_with("it contains 2 of them"));
         assert!(refused(&file("none.toml", "")).ends_with("it is empty"));
         let wrong = text.replace("object_us", "objekt_us");
         assert!(refused(&file("wrong.toml", &wrong)).contains("objekt_us"));

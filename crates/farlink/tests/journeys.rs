@@ -40,7 +40,7 @@ fn a_list_is_gone_through_and_summed_up() {
     };
     assert!(has(&["median", "PLT", "by", "page", "h1", "h2", "fastest"]), "{out}");
     assert!(has(&["synthetic:9x8KB@2hosts"]) && has(&["all", "(sum", "of", "medians)"]), "{out}");
-    assert!(out.contains("12 an arm") && out.contains("2 times through (listed)"), "{out}");
+    assert!(out.contains("12 an arm") && out.contains("2 passes (listed)"), "{out}");
     assert!(out.contains("asked for with page=2"), "{out}");
 }
 

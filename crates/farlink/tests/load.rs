@@ -73,7 +73,7 @@ fn what_only_some_arms_have_is_said_and_applied_to_them() {
     for told in ["priorities chrome", "scheduler rfc9218", "push css", "QUIC with iw=20"] {
         assert!(heading.contains(told), "{told}: {heading}");
     }
-    assert!(heading.contains("HTTP/3 found by alt-svc"), "{heading}");
+    assert!(heading.contains("HTTP/3 discovery alt-svc"), "{heading}");
     assert!(heading.contains("multiplexing with streams=8"), "{heading}");
     assert!(out.contains("note: --push css has no effect over h3-deployed"), "{out}");
 }

@@ -334,8 +334,8 @@ mod tests {
         assert!(refused(Down, "lte:mcs20").contains("write `lte:10mhz`"));
         assert!(refused(Down, "lte:25prb/9layers").contains("4layers"));
         assert!(refused(Down, "lte:25prb/0layers").contains("4layers"));
-        assert!(refused(Down, "lte:fast").contains("`fast` is no part"));
-        assert!(refused(Down, "lte:+5prb").contains("`+5prb` is no part"));
+        assert!(refused(Down, "lte:fast").contains("`fast` is not a valid part"));
+        assert!(refused(Down, "lte:+5prb").contains("`+5prb` is not a valid part"));
         assert!(refused(Down, "lte:25prb/4prb").contains("resource blocks once"));
         assert!(refused(Down, "lte:25prb/cqi9/mcs9").contains("coding once"));
     }

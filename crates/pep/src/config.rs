@@ -442,10 +442,10 @@ mod tests {
         assert!(over("over = 'quic'").fec().is_none());
         for (leg, told) in [
             ("over = 'udp'", "unknown variant `udp`"),
-            ("fec = 10", "leg.fec: it is for `over = \"quic\"`"),
-            ("initial-window = 10", "leg.initial-window: it is for"),
+            ("fec = 10", "leg.fec: it needs `over = \"quic\"`"),
+            ("initial-window = 10", "leg.initial-window: it needs"),
             ("over = 'quic'\nfec = 64", "leg.fec: 1 to 63"),
-            ("over = 'quic'\ncongestion = 'bbr'", "leg.congestion: QUIC here runs `cubic`"),
+            ("over = 'quic'\ncongestion = 'bbr'", "leg.congestion: `cubic` or `reno` was expected"),
         ] {
             let error = read(leg).unwrap_err().to_string();
             assert!(error.contains(told), "{leg}: {error}");
@@ -464,7 +464,7 @@ mod tests {
         RemotePlan::parse(&path, &begin).unwrap();
         let cases = [
             ("only = ['example.org']", "only: `example.org`"),
-            ("idle = '0s'", "idle: more than nothing"),
+            ("idle = '0s'", "idle: more than zero"),
             ("depht = 3", "depht"),
             ("[leg]\nstream-window = '1KB'", "leg.stream-window"),
             ("[prefetch]\nat-once = 0", "prefetch.at-once"),

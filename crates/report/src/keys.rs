@@ -148,7 +148,7 @@ mod tests {
         };
         assert_eq!(all("QUIC"), ["", "", "", "iw=20"]);
         assert_eq!(all("pushed"), ["", "css", "css", ""]);
-        assert_eq!(all("multiplexing"), ["", "as Chrome", "as Chrome", ""]);
-        assert_eq!(all("HTTP/3 found"), ["", "", "", "prior-knowledge"]);
+        assert_eq!(all("multiplexing"), ["", "Chrome's", "Chrome's", ""]);
+        assert_eq!(all("HTTP/3 discovery"), ["", "", "", "prior-knowledge"]);
     }
 }

@@ -270,7 +270,7 @@ mod tests {
     fn how_long_servers_keep_connections_is_a_part_of_the_text() {
         let mut scenario = Scenario::new("synthetic:100x10KB", NetworkSpec::default());
         scenario.keep_alive = "idle=5s".parse().unwrap();
-        assert!(scenario.contradiction().unwrap().contains("keeps connections of HTTP/1.1"));
+        assert!(scenario.contradiction().unwrap().contains("persistent HTTP/1.1 connections"));
         scenario.stack.protocol = Protocol::H1;
         assert_eq!(scenario.contradiction(), None);
         let text = scenario.canonical();

@@ -293,7 +293,7 @@ mod tests {
         };
         let (one, other) = (NewAuthority::new(NOW).unwrap(), NewAuthority::new(NOW).unwrap());
         assert!(of(&one.certificate, &other.key).contains("not that of"));
-        assert!(of("", &one.key).contains("no certificate"));
+        assert!(of("", &one.key).contains("no readable certificate"));
         assert!(of(&one.certificate, &one.certificate).contains("no private key"));
         let leaf = include_str!("../assets/rsa-chain.pem");
         let key = include_str!("../assets/rsa-key.pem");

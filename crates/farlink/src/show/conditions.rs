@@ -109,7 +109,7 @@ fn settings(scenario: &Scenario) -> Vec<String> {
 fn journey(scenario: &Scenario) -> Option<String> {
     let Itinerary { times, order, pace, keeps } = scenario.journey;
     let is_one = scenario.page.pages.is_empty() && times == 1;
-    (!is_one).then(|| format!("{times} times through ({order}), {pace}, keeping {keeps}"))
+    (!is_one).then(|| format!("{times} passes ({order}), {pace}, keeping {keeps}"))
 }
 
 /// A delay without needless figures: "170 ms", "0.5 ms".

@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.route.stretch.rtt_ns.map(duration_text)),
     )
     .within("route")
-    .words("RTT beyond the proxy's place", "{} beyond", "")
+    .words("RTT beyond the proxy", "{} beyond", "")
     .number_of("ms", |s| Some(milliseconds(s.route.stretch.rtt_ns.unwrap_or(0))))
     .tried_with(["10ms", "20ms"]),
     row(
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Setting] = &[
         |s| or_empty(s.route.stretch.rate_bit_per_s.map(rate_text)),
     )
     .within("route")
-    .words("rate beyond the proxy's place", "{} beyond", "")
+    .words("rate beyond the proxy", "{} beyond", "")
     .unset("unlimited")
     .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s))
     .tried_with(["1mbit", "2mbit"]),
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[Setting] = &[
     .repeated()
     .arm()
     .column("tcp_client")
-    .words("TCP of the client", "client's TCP {}", "")
+    .words("client TCP", "client TCP {}", "")
     .unset("the same")
     .tried_with(["linux-3.0", "linux-3.2"]),
     row(
@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("N", "")
     .arm()
     .column("connections_per_host")
-    .words("connections per host", "{} connections a host", "{} conn./host")
+    .words("connections per host", "{} connections per host", "{} conn./host")
     .unset("policy"),
     row(
         "stack.connections_total",
@@ -207,7 +207,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("N", "")
     .arm()
     .column("connections_total")
-    .words("connections in all", "{} connections in all", "{} conn. in all")
+    .words("connections in total", "{} connections in total", "{} conn. in total")
     .unset("policy"),
     row(
         "stack.pipeline_depth",
@@ -236,7 +236,7 @@ pub(super) const ROWS: &[Setting] = &[
     .arm()
     .only(|s| s.stack.protocol.is_quic(), NO_QUIC, ADD_QUIC)
     .column("h3_discovery")
-    .words("HTTP/3 found", "HTTP/3 found by {}", "")
+    .words("HTTP/3 discovery", "HTTP/3 discovery {}", "HTTP/3 by {}")
     .needs(&[
     (|s| s.discovery.h3 != H3Discovery::HttpsRecord || !s.resolution.is_by_hosts(), "HTTPS records come with names' addresses, and no names are resolved: add dns `on`, or use h3-discovery prior-knowledge or alt-svc"),
     (is_loader, TOLD_BEFOREHAND),
@@ -439,7 +439,7 @@ pub(super) const ROWS: &[Setting] = &[
     .value("SIZE", "")
     .arm()
     .column("notsent_lowat")
-    .words("notsent lowat", "{} unsent", "notsent lowat {}")
+    .words("notsent lowat", "notsent lowat {}", "notsent lowat {}")
     .unset("default")
     .needs(&[(|s| !s.stack.protocol.is_quic(), "what lies unsent in TCP means nothing to QUIC: use it with a protocol over TCP")])
     .tried_with(["4KB", "8KB"]),

@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, Itinerary::MOST_TIMES as i64))
     .value("N", "1")
     .column("journey_times")
-    .words("times through", "{} times", "")
+    .words("passes", "{} times", "")
     .number_of("", |s| Some(f64::from(s.journey.times))),
     row(
         "journey.order",
@@ -233,7 +233,7 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Whole(1, 1_000_000))
     .value("N", "")
     .column("server_workers")
-    .words("server workers", "{} workers a host", "{} workers")
+    .words("server workers", "{} workers per host", "{} workers")
     .unset("unlimited"),
     row(
         "server.service_time",
@@ -289,7 +289,7 @@ pub(super) const ROWS: &[Setting] = &[
     .kind(Number)
     .value("TIMES", "1x")
     .column("cpu_multiplier")
-    .words("CPU costs", "CPU costs {}", "")
+    .words("CPU slowdown", "CPU slowdown {}", "")
     .number_of("times", |s| Some(s.client.cpu_multiplier))
     .tried_with(["2x", "4x"]),
     row(
@@ -371,7 +371,7 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .kind(Names(CrossTraffic::names, CrossTraffic::spellings))
     .value("WHAT", "none")
-    .words("cross traffic", "beside a client that {}s", "cross traffic: {}")
+    .words("cross traffic", "cross traffic {}", "cross traffic: {}")
     .needs(ONE_CHROMIUM),
     row(
         "start_spacing",
@@ -382,7 +382,7 @@ pub(super) const ROWS: &[Setting] = &[
         |s| s.clients.start_spacing.to_string(),
     )
     .value("TIME", "0ms")
-    .words("start spacing", "beginning {} apart", "spacing {}")
+    .words("start spacing", "start spacing {}", "spacing {}")
     .needs(ONE_CHROMIUM)
     .tried_with(["1ms", "2ms"]),
     row(

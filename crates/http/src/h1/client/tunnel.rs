@@ -108,6 +108,6 @@ mod tests {
         let refused = asked("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").unwrap_err();
         assert!(refused.contains("403"), "{refused}");
         let talks = asked("HTTP/1.1 200 OK\r\n\r\nwelcome").unwrap_err();
-        assert!(talks.contains("behind its answer"), "{talks}");
+        assert!(talks.contains("behind its response"), "{talks}");
     }
 }
