@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use report;
 use report::ReportError;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use store::har_export::HarVisit;

@@ -439,7 +439,9 @@ fn a_network_has_handovers() {
     let refused = |text: &str| Network::parse(text).unwrap_err().to_string();
     assert!(refused("3g,handover.length=50ms").contains("`handover.every` is missing"));
     assert!(refused("3g,handover.every=1s").contains("`handover.length` is missing"));
-    assert!(refused("3g,handover.every=1s,handover.length=2s").contains("reaches the next handover"));
+    assert!(
+        refused("3g,handover.every=1s,handover.length=2s").contains("reaches the next handover")
+    );
     assert!(refused("3g,handover.every=9s,handover.length=2s..1s").contains("50ms..150ms"));
     assert!(
         refused("3g,handover.every=9s,handover.length=1s,handover.lossless=no").contains("`false`")
