@@ -123,7 +123,7 @@ fn its_packets_are_causes_of_a_radios_states() {
     let desk = Desk::new();
     desk.put(
         "cause.toml",
-        "format = 1\nrepetitions = 1\ntraffic = \"ping:every=8s,size=500B\"\nnuisance = \"off\"\n\n\
+        "format = 1\nrepetitions = 1\ntraffic = \"ping:every=8s,size=500B\"\nnoise = \"off\"\n\n\
          [page]\nname = \"synthetic:1x1KB\"\n\n[network]\nbase = \"3g\"\nradio = \"umts\"\n\n\
          [server]\nservice_time = \"30s\"\n",
     );

@@ -128,7 +128,7 @@ fn the_same_seed_gives_the_same_numbers_whoever_counts() {
 }
 
 #[test]
-fn without_nuisance_there_is_no_spread_and_no_interval() {
+fn without_noise_there_is_no_spread_and_no_interval() {
     let out = Desk::new().farlink(&format!("{PAGE} --no-noise --protocol h1,h2")).ok();
     assert!(out.starts_with("h") && out.contains("no spread"), "{out}");
     assert!(!out.contains("95 % interval"), "{out}");

@@ -456,5 +456,5 @@ fn traces_that_are_none() {
     };
     refuses("1\n5\n3\n", &["down.trace: t.txt:3: `3`: time goes backwards"]);
     refuses("hello\n", &["t.txt:1: no known form of a trace", "Mahimahi"]);
-    refuses("", &["t.txt: a trace must last", "no lines"]);
+    refuses("", &["t.txt: the trace is empty", "no lines"]);
 }

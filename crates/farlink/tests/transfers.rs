@@ -13,7 +13,7 @@ fn transferred(page: &str) -> (Vec<(u64, u64, f64)>, f64) {
     desk.put(
         "e.toml",
         format!(
-            "format = 1\nrepetitions = 1\nnuisance = \"off\"\npage.name = \"{page}\"\nclient.device = \"zero\"\n\
+            "format = 1\nrepetitions = 1\nnoise = \"off\"\npage.name = \"{page}\"\nclient.device = \"zero\"\n\
              [stack]\nprotocol = \"h1\"\ntls = \"none\"\n[network]\n{NETWORK}"
         ),
     );

@@ -231,7 +231,7 @@ fn connections_are_opened_through_it() {
     };
     let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("other"));
     let failure = failure.unwrap();
-    assert!(failure.contains("no tunnel to other:443"), "{failure}");
+    assert!(failure.contains("refused CONNECT to other:443"), "{failure}");
     assert!(failure.contains("not allowed by ruleset"), "{failure}");
     assert_eq!(stages, [ConnectStage::Reached]);
     let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("plain"));

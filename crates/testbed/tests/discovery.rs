@@ -143,5 +143,5 @@ fn discovery_is_a_part_of_the_text_where_it_is_not_usual() {
     assert!(text.contains(r#""discovery":{"h3":"alt-svc","udp":"blocked"}"#), "{text}");
     assert_eq!(scenario::Scenario::from_canonical(&text).unwrap(), scenario);
     scenario.stack.protocol = Protocol::H2;
-    assert!(scenario.contradiction().unwrap().contains("nothing here runs on QUIC"));
+    assert!(scenario.contradiction().unwrap().contains("no arm runs on QUIC"));
 }

@@ -26,7 +26,7 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     );
     refused(
         "[[listen]]\naddress = \"here\"\n",
-        &["proxy.toml:2:11", "`here` is not where to listen", "127.0.0.1:3128"],
+        &["proxy.toml:2:11", "`here` is not an address to listen on", "127.0.0.1:3128"],
     );
     refused("[[listen]]\naddress = 3128\n", &["proxy.toml:2:11", "expected", "string"]);
     refused(

@@ -157,13 +157,13 @@ fn mistakes_are_refused_with_their_place_and_a_remedy() {
     ]);
     check("chain.pem", "key.pem", hosts).refused(&[
         "proxy.toml:2:6",
-        "none of an authority",
+        "is not an authority's",
         "CA:TRUE",
         "--new-ca",
     ]);
     check("one/ca-key.pem", "one/ca-key.pem", hosts).refused(&[
         "proxy.toml:2:6",
-        "no certificate",
+        "no readable certificate",
         "PEM",
     ]);
     check("one/ca.pem", "one/ca.pem", hosts).refused(&["proxy.toml:3:7", "no private key"]);
