@@ -3,7 +3,7 @@
 //! Apart from the disk tier the crate is sans-IO: no clock, no sockets, no tasks. Time is an argument ([`Date`]), and so is
 //! the hash's secret. A proxy calls in this order:
 //!
-//! 1. [`CacheKey::new`] and [`Request::new`] from a request, [`Memory::lookup`] for the cached response: a [`Hit`] with the [`AnswerShape`] of the
+//! 1. [`CacheKey::new`] and [`CacheRequest::new`] from a request, [`Memory::lookup`] for the cached response: a [`Hit`] with the [`AnswerShape`] of the
 //!    answer, an entry to validate, or nothing.
 //! 2. On a miss: [`Memory::ticket`], then the origin, then [`storable`], and [`Memory::insert`] with the whole body.
 //! 3. On a validation: [`ReuseTerms::validators`] in the request; a 304 that [`ReuseTerms::confirmed_by`] accepts gives [`updated`] fields,

@@ -1,6 +1,6 @@
 //! A real Chromium as a client, driven over the Chrome DevTools Protocol.
 //!
-//! [`Chromium`] is the program, [`Launch`] its launch options, [`Running`] a running browser, [`Context`] one that
+//! [`Chromium`] is the program, [`Launch`] its launch options, [`Running`] a running browser, [`BrowserContext`] one that
 //! has just been started from a page's point of view: no cache, no cookies, no connections. A visit has the form of
 //! the loader's own ([`Visited`](browser::Visited)), with additional data that only a real browser has: paint
 //! times, console, screenshots.

@@ -1,6 +1,6 @@
 //! The protocol's pipe: commands out, answers and events in.
 //!
-//! A thread reads and forwards messages; a caller waits on one channel, on which an [`Alarm`] rings as well. So
+//! A thread reads and forwards messages; a caller waits on one channel, on which an [`PipeTimeout`] rings as well. So
 //! waiting has limits although no clock is read here.
 
 use std::collections::VecDeque;

@@ -14,7 +14,7 @@ use crate::{EmulatedDrop, EmulatedLinkReport, EmulatedRadioReport, Error, Punctu
 /// State and totals of an emulator so far.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Time of the snapshot, by the emulator's [`Clock`](crate::Clock).
+    /// Time of the snapshot, by the emulator's [`EmulatorClock`](crate::Clock).
     pub at: Time,
     /// Each link, in the topology's order: `up`, `down`, `hop/1/up`, ...
     pub links: Vec<EmulatedLinkReport>,

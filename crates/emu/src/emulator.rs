@@ -123,7 +123,7 @@ impl<O: Observer> Emulator<O> {
         self.clock
     }
 
-    /// Carries packets until a [`Control`] stops it. The calling thread gets real-time priority, if permitted.
+    /// Carries packets until a [`ControlSocket`] stops it. The calling thread gets real-time priority, if permitted.
     ///
     /// # Errors
     /// If a wire fails. Packets refused by an end are counted, and are no error.

@@ -21,7 +21,7 @@ use crate::{AccessSide, DroppingLink, EmulatedTopology};
 pub struct EmulatedDrop {
     /// Time of the drop.
     pub at: Time,
-    /// Index among the [`LinkReport`]s of the link that dropped it.
+    /// Index among the [`EmulatedLinkReport`]s of the link that dropped it.
     pub link: usize,
     /// Number of the client that it belongs to.
     pub user: u32,

@@ -92,7 +92,7 @@ impl TestbedHosts {
 /// Configuration of a [`Testbed`].
 #[derive(Clone, Debug)]
 pub struct TestbedConfig {
-    /// The largest packet, such as [`Topology::mtu`]; at most Ethernet's. If it is too small for IPv6, there is no IPv6.
+    /// The largest packet, such as [`EmulatedTopology::mtu`]; at most Ethernet's. If it is too small for IPv6, there is no IPv6.
     pub mtu: u32,
     /// Number of clients, all with the same settings.
     pub clients: u32,

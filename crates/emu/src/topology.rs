@@ -56,7 +56,7 @@ pub struct NamedLink {
     pub(crate) drops: ListedDrops,
 }
 
-/// The links that packets cross, in their order; numbers as in [`Topology::links`].
+/// The links that packets cross, in their order; numbers as in [`EmulatedTopology::links`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkRoute {
     up: Vec<usize>,
@@ -104,7 +104,7 @@ impl EmulatedTopology {
             .fold(nearest, |topology, hop| topology.beyond(hop.up.clone(), hop.down.clone()))
     }
 
-    /// Adds a hop for all servers, beyond the existing ones. Call before [`Topology::farther`].
+    /// Adds a hop for all servers, beyond the existing ones. Call before [`EmulatedTopology::farther`].
     pub fn beyond(mut self, up: LinkConfig, down: LinkConfig) -> EmulatedTopology {
         let hop = self.common.up.len();
         let (up, down) =
@@ -141,7 +141,7 @@ impl EmulatedTopology {
     }
 
     /// Puts a proxy at the network's far end, which talks to these servers over one link each way; clients may bypass it.
-    /// It has the address after the last client's. Call before [`Topology::farther`].
+    /// It has the address after the last client's. Call before [`EmulatedTopology::farther`].
     pub fn proxied(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -153,7 +153,7 @@ impl EmulatedTopology {
     }
 
     /// Puts the halves of a split-connection proxy at the network's two ends. `nearer` lies between clients and the near half, `farther` between the
-    /// far half and these servers: one link each way, with their names. Call before [`Topology::farther`].
+    /// far half and these servers: one link each way, with their names. Call before [`EmulatedTopology::farther`].
     pub fn split(
         mut self,
         servers: impl IntoIterator<Item = IpAddr>,
@@ -190,7 +190,7 @@ impl EmulatedTopology {
         self.between
     }
 
-    /// Puts one server at the far end of the first hop. Call after [`Topology::beyond`].
+    /// Puts one server at the far end of the first hop. Call after [`EmulatedTopology::beyond`].
     pub fn at_first_hop(mut self, server: IpAddr) -> EmulatedTopology {
         let LinkRoute { up, down } = &self.common;
         let first = |links: &[usize]| links.first().copied().into_iter().collect();

@@ -320,7 +320,7 @@ impl ClientConnection {
     /// Sends `request` and reports its response to `progress`.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`RequestError`].
     pub async fn fetch(
         &mut self,
         request: &Request<Bytes>,

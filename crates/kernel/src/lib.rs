@@ -5,7 +5,7 @@
 //! - [`diag`] follows connections of other programs: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
 //! - [`Alarm`] rings to the microsecond; [`give_way`] lowers the priority of the calling process.
-//! - [`Settings`] make a namespace's TCP behave as a [`tcp::Config`] specifies, or are refused.
+//! - [`KernelKnobs`] make a namespace's TCP behave as a [`tcp::Config`] specifies, or are refused.
 //!
 //! Linux only. Nothing here needs privilege unless stated. `unsafe` is allowed: system calls that have no safe wrapper.
 

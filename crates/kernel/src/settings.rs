@@ -1,7 +1,7 @@
 //! A transport as settings of the running kernel, and the values that it cannot be set to.
 //!
 //! A [`tcp::Config`] is mapped knob by knob (`knobs`): to a sysctl of a network namespace, to an option of the route that connections take, to an
-//! option of the interface, or to a [`Refusal`] with its reason. Settings without a knob that affect TCP's behaviour are pinned to the shipped value
+//! option of the interface, or to a [`UnsupportedKnobsError`] with its reason. Settings without a knob that affect TCP's behaviour are pinned to the shipped value
 //! of Linux 6 (`pins`), since parts of a new namespace are copied from the machine's own.
 //!
 //! All of it affects every socket of the namespace, whoever owns it. Nothing here is meant for the machine's own namespace.

@@ -148,7 +148,7 @@ impl StreamRequest {
     /// Decodes `request`.
     ///
     /// # Errors
-    /// If it is invalid: see [`Refused`].
+    /// If it is invalid: see [`StreamRequestError`].
     pub fn from_request(mut request: Request<()>) -> Result<StreamRequest, StreamRequestError> {
         if request.method() == Method::CONNECT {
             let authority = request.uri().authority().map_or("", |authority| authority.as_str());

@@ -1,7 +1,7 @@
-//! Configuration of a proxy: one TOML file, or a few arguments, resolved to [`Settings`] or refused with the place and the
+//! Configuration of a proxy: one TOML file, or a few arguments, resolved to [`ProxyConfig`] or refused with the place and the
 //! remedy.
 //!
-//! The input ([`File`]) and the result ([`Settings`]) are two types: existing settings are valid, and their files have been read.
+//! The input ([`File`]) and the result ([`ProxyConfig`]) are two types: existing settings are valid, and their files have been read.
 
 mod file;
 mod listeners;

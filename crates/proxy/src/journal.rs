@@ -1,4 +1,4 @@
-//! The journal of requests: one [`Entry`] each, filled in by a [`RequestNote`], for any implementation of [`Journal`].
+//! The journal of requests: one [`LogEntry`] each, filled in by a [`RequestNote`], for any implementation of [`Journal`].
 
 mod log;
 mod metrics;

@@ -1,7 +1,7 @@
 //! A running proxy: its ports, connections and shutdown.
 //!
 //! A [`Worker`] is one core's share; in production there is one per core, each with its own listeners on the same addresses. A
-//! [`Control`] switches all of them between phases: serve with these settings, drain.
+//! [`PhaseSender`] switches all of them between phases: serve with these settings, drain.
 
 mod admin;
 mod port;

@@ -435,7 +435,7 @@ impl Connection {
     }
 
     /// True if the connection is over, with nothing more to send: it may be dropped once [`poll`](Connection::poll) returns `None`. A connection
-    /// in [`State::TimeWait`] may be dropped, too, if a repeated FIN need not be answered.
+    /// in [`TcpState::TimeWait`] may be dropped, too, if a repeated FIN need not be answered.
     pub fn is_closed(&self) -> bool {
         self.state == TcpState::Closed && self.reset_due.is_none()
     }
@@ -456,7 +456,7 @@ impl Connection {
         self.sender.retransmits.as_slice()
     }
 
-    /// Records a [`Sample`] of every event from now on. By default nothing is recorded, at no cost.
+    /// Records a [`SenderSample`] of every event from now on. By default nothing is recorded, at no cost.
     pub fn record_series(&mut self) {
         self.series.get_or_insert_default();
     }

@@ -45,7 +45,7 @@ pub enum ChainKind {
     OfBytes(usize),
 }
 
-/// The size of [`Chain::Whole`].
+/// The size of [`ChainKind::Whole`].
 const WHOLE_BYTES: usize = 2_656;
 
 /// The files of one identity, read once a process.

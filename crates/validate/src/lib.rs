@@ -1,6 +1,6 @@
 //! Validation: one suite of scenarios in both worlds, and an assessment of the difference.
 //!
-//! A [`Suite`] names scenarios; each is measured in several [`Way`]s - simulated, emulated with farlink's
+//! A [`Suite`] names scenarios; each is measured in several [`MeasuredWorld`]s - simulated, emulated with farlink's
 //! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] compares the
 //! simulation (and a toy model) with the emulation, [`report`] shows the result.
 //! `docs/validation-suites.md` documents the format and the computation of the figures.

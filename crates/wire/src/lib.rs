@@ -3,9 +3,9 @@
 //! The simulation passes [`tcp::Segment`]s around: numbers of 64 bits that start at 0, windows in bytes, instants for
 //! timestamps. This crate encodes them as they look on a real wire, and reads real packets back into them:
 //!
-//! - [`Packet`]: an IPv4 or IPv6 packet with TCP or UDP, to and from bytes, with the checksums and options right;
+//! - [`DecodedPacket`]: an IPv4 or IPv6 packet with TCP or UDP, to and from bytes, with the checksums and options right;
 //! - [`ConnectionDirection`] and [`Numbering`]: between a connection's numbers and those of 32 and 16 bits;
-//! - [`Encoder`]: all packets of a world, numbered as by a host;
+//! - [`PacketEncoder`]: all packets of a world, numbered as by a host;
 //! - [`pcapng`]: files of packets, for Wireshark and its kin.
 //!
 //! Left out: link-layer headers (captures are of raw IP), fragments, IP options and extension headers when

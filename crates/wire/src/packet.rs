@@ -88,7 +88,7 @@ impl DecodedPacket {
         Ok(packet)
     }
 
-    /// Like [`Packet::parse`] without verifying checksums: for packets that a host is about to send
+    /// Like [`DecodedPacket::parse`] without verifying checksums: for packets that a host is about to send
     /// through hardware that will fill them in.
     ///
     /// # Errors

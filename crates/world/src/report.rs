@@ -16,7 +16,7 @@ use crate::ambient;
 pub struct Drop {
     /// Time of the drop.
     pub at: Time,
-    /// Link that dropped it, as an index into [`Report::links`].
+    /// Link that dropped it, as an index into [`WorldReport::links`].
     pub link: usize,
     /// Number of the client that sent it or was to receive it.
     pub user: u32,

@@ -117,7 +117,7 @@ impl TcpStream {
     /// (then it is the local address, as for a connection that was not redirected).
     ///
     /// # Errors
-    /// If the kernel does not tell. (In the simulated world it is the local address: see [`sim::Plan::lead`].)
+    /// If the kernel does not tell. (In the simulated world it is the local address: see [`sim::SimPlan::lead`].)
     pub fn original_destination(&self) -> io::Result<SocketAddr> {
         match &self.0 {
             StreamBackend::Sim(stream) => Ok(stream.local_addr()),

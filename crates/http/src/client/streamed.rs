@@ -36,7 +36,7 @@ impl ClientConnection {
     /// Sends `request` with `body`, and returns the response when its head has come. The URI is absolute.
     ///
     /// # Errors
-    /// See [`Failure`]; an HTTP/1 connection is gone then.
+    /// See [`RequestError`]; an HTTP/1 connection is gone then.
     pub async fn exchange(
         self,
         request: &Request<()>,

@@ -82,7 +82,7 @@ impl<S: Transport> Connection<S> {
     /// one vectored write if the transport accepts them. HTTP/1 does not transmit the `priority`.
     ///
     /// # Errors
-    /// See [`Failure`]; the connection is not reusable then, nor if the future is dropped before its end.
+    /// See [`RequestError`]; the connection is not reusable then, nor if the future is dropped before its end.
     pub async fn fetch(
         &mut self,
         request: &Request<Bytes>,

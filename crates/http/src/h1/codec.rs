@@ -1,7 +1,7 @@
 //! HTTP/1's message syntax (RFC 9112) without IO: bytes in, events out.
 //!
 //! [`RequestDecoder`] and [`ResponseDecoder`] are driven alike: pass the bytes received, drop as many as were consumed,
-//! repeat until [`Event::More`]. The output does not depend on how the input was cut into pieces, and several messages
+//! repeat until [`CodecEvent::More`]. The output does not depend on how the input was cut into pieces, and several messages
 //! may lie in one buffer. Start lines and fields are parsed by `httparse`; message boundaries - the target of request
 //! smuggling - are decided here, and ambiguous input is refused.
 
@@ -25,7 +25,7 @@ pub enum CodecEvent<'b, H> {
     /// Nothing complete: more bytes are needed.
     More,
     /// A head. If its `body` is [`BodyLength::None`], it is the whole message and no
-    /// [`Event::End`] follows.
+    /// [`CodecEvent::End`] follows.
     Head(H),
     /// A piece of the body, without framing.
     Data(&'b [u8]),
@@ -120,7 +120,7 @@ impl From<httparse::Error> for Error {
     }
 }
 
-/// Upper bound of a head's fields whatever [`Limits`] say: the room on the stack.
+/// Upper bound of a head's fields whatever [`CodecLimits`] say: the room on the stack.
 const MOST_FIELDS: usize = 128;
 
 /// Limits on one message.

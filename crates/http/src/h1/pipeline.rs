@@ -2,7 +2,7 @@
 //!
 //! Requests leave in the order of the calls; the server answers in that order. So a slow response delays all those
 //! behind it, however small they are: head-of-line blocking. Any failure of the connection - a close, an error, bytes
-//! that are not HTTP - leaves all later requests unanswered ([`Failure::Unanswered`]): they may be sent again
+//! that are not HTTP - leaves all later requests unanswered ([`RequestError::Unanswered`]): they may be sent again
 //! elsewhere, for the caller pipelines only requests without side effects.
 
 use std::cell::RefCell;
@@ -103,7 +103,7 @@ impl<S: Transport> Pipeline<S> {
     /// Sends `request` after all earlier ones, and reports its response to `progress` when its turn comes.
     ///
     /// # Errors
-    /// See [`Failure`]; the connection is not usable then, nor if the future is dropped before its end.
+    /// See [`RequestError`]; the connection is not usable then, nor if the future is dropped before its end.
     pub async fn fetch(
         &self,
         request: &Request<Bytes>,

@@ -147,7 +147,7 @@ impl Handle {
     /// urgent first. Dropping the future ends the stream.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`RequestError`].
     pub async fn fetch(
         &self,
         request: &Request<Bytes>,

@@ -143,7 +143,7 @@ impl Handle {
     /// urgent first. Dropping the future resets the stream.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`RequestError`].
     pub async fn fetch(
         &self,
         request: &Request<Bytes>,

@@ -12,7 +12,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub(super) struct PageMark {
     pub id: String,
-    /// Time of the load event, as an instant like [`Entry::started`].
+    /// Time of the load event, as an instant like [`HarEntry::started`].
     pub loaded_at: Option<i64>,
 }
 

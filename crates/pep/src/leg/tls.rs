@@ -95,7 +95,7 @@ impl LegAcceptor {
     /// An acceptor with the key `own` that lets in only the owner of `peer`.
     ///
     /// # Panics
-    /// Never, like [`Connector::new`].
+    /// Never, like [`LegConnector::new`].
     pub fn new(own: &PrivateKey, peer: PublicKey) -> LegAcceptor {
         let mut config = ServerConfig::builder_with_details(Arc::new(default_provider()), clock())
             .with_protocol_versions(&[&TLS13])

@@ -5,7 +5,7 @@
 //!
 //! The order keeps invalidated responses from coming back. A response is written only if its ticket is still current at its turn; an
 //! invalidation first makes tickets void and then has its turn. Entries that a reader took from the disk between the two are removed from
-//! memory a second time ([`Store::forget`](super::Store::forget)).
+//! memory a second time ([`CacheStore::forget`](super::Store::forget)).
 
 use std::path::PathBuf;
 use std::sync::Arc;

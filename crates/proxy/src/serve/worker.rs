@@ -144,7 +144,7 @@ impl Worker {
     /// If a port cannot be opened.
     ///
     /// # Panics
-    /// If the first phase is [`Phase::Drain`].
+    /// If the first phase is [`WorkerPhase::Drain`].
     pub fn open(
         mut parts: WorkerParts,
         opened: Option<&[SocketAddr]>,

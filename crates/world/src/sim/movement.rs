@@ -114,7 +114,7 @@ impl Arrived {
     }
 }
 
-// Data held above a connection's socket: a series of its own beside that of [`tcp::Sample`].
+// Data held above a connection's socket: a series of its own beside that of [`tcp::SenderSample`].
 //
 // The layers that hold bytes - HTTP, TLS - note each change of their number. The state at the end of each time
 // with a change is kept, so bytes that pass a layer at once leave no trace there.

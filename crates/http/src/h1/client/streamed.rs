@@ -58,7 +58,7 @@ impl<S: Transport> Connection<S> {
     /// waits until the server wants it. With `Upgrade`, the answer may be 101.
     ///
     /// # Errors
-    /// See [`Failure`]; the connection is gone then.
+    /// See [`RequestError`]; the connection is gone then.
     pub async fn exchange(
         self,
         request: &Request<()>,

@@ -45,7 +45,7 @@ impl RequestDecoder {
     }
 
     /// Decodes from the front of `buffer`, which begins where the last call stopped consuming. Returns the number of
-    /// bytes consumed and what they are; [`Event::More`] may consume some as well.
+    /// bytes consumed and what they are; [`CodecEvent::More`] may consume some as well.
     ///
     /// # Errors
     /// If the request is malformed. The decoder is of no use afterwards.

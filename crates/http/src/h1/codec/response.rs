@@ -53,7 +53,7 @@ impl ResponseDecoder {
 
     /// Decodes from the front of `buffer`, which begins where the last call stopped consuming. `method` is the method
     /// of the request being answered: it decides whether there is a body. Returns the number of bytes consumed and what
-    /// they are; [`Event::More`] may consume some as well. Folded lines are unfolded in place.
+    /// they are; [`CodecEvent::More`] may consume some as well. Folded lines are unfolded in place.
     ///
     /// # Errors
     /// If the response is malformed. The decoder is of no use afterwards.

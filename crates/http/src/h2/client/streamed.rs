@@ -44,7 +44,7 @@ impl Handle {
     /// the body waits until the server wants it. `inform` receives interim responses except 100.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// See [`RequestError`].
     pub async fn exchange(
         &self,
         request: &Request<()>,
