@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use scenario::Scenario;
 use scenario::settings::{SETTINGS, Setting, SettingRole};
 
-use super::number::plain;
 use super::pages::PAGE;
 
 /// One property of a scenario.
@@ -54,10 +53,8 @@ pub fn of(scenario: &Scenario, view: &str, page: Option<&str>) -> Vec<Property> 
             "route" => of_text(setting, scenario.route.without_stretch().to_string()),
             _ => of_setting(setting, scenario),
         });
-        match setting.key {
-            "network.queue" => keys.push(rest_of_network(scenario)),
-            "proxy_rate" => keys.push(loss_beyond(scenario)),
-            _ => {}
+        if setting.key == "network.queue" {
+            keys.push(rest_of_network(scenario));
         }
     }
     keys
@@ -113,13 +110,6 @@ fn rest_of_network(scenario: &Scenario) -> Property {
         others => others,
     };
     condition("other network settings", text.clone(), text)
-}
-
-fn loss_beyond(scenario: &Scenario) -> Property {
-    let number = scenario.route.stretch.loss_ratio.map(|ratio| ratio * 100.0);
-    let text = number.map_or("0 %".to_owned(), |n| format!("{} %", plain(n)));
-    let label = format!("{text} beyond");
-    Property { number, unit: "%", ..condition("loss beyond the proxy", text, label) }
 }
 
 /// Text for a value that is left to the network's profile.

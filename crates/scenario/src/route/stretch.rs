@@ -54,6 +54,14 @@ impl Stretch {
     pub fn parse_rate(text: &str) -> Result<u64, String> {
         rate(text).map_err(|()| format!("`{text}` is not a rate: write 100mbit"))
     }
+
+    /// Parses its loss ratio.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn parse_loss(text: &str) -> Result<f64, String> {
+        loss(text).map_err(|()| format!("`{text}` is not a loss below 100%: write 1%"))
+    }
 }
 
 impl Turn for Stretch {
@@ -65,8 +73,8 @@ impl Turn for Stretch {
                 self.rate_bit_per_s = Some(rate);
             }
             "loss" => {
-                let loss = parse::ratio(value).ok().filter(|loss| *loss < 1.0);
-                let loss = loss.ok_or(KnobProblem::Expected("a share below 100%: 1%"))?;
+                let loss =
+                    loss(value).map_err(|()| KnobProblem::Expected("a share below 100%: 1%"))?;
                 self.loss_ratio = Some(loss);
             }
             _ => return Err(KnobProblem::Unknown),
@@ -90,6 +98,10 @@ pub(super) fn round_trip(value: &str) -> Result<u64, KnobProblem> {
 fn rtt(value: &str) -> Result<u64, ()> {
     let span = parse::duration(value).ok().filter(|span| RTTS.contains(span)).ok_or(())?;
     Ok(span.as_nanos() as u64)
+}
+
+fn loss(value: &str) -> Result<f64, ()> {
+    parse::ratio(value).ok().filter(|loss| *loss < 1.0).ok_or(())
 }
 
 fn rate(value: &str) -> Result<u64, ()> {

@@ -54,6 +54,21 @@ pub(super) const ROWS: &[Setting] = &[
     .number_of("Mbit/s", |s| megabits(s.route.stretch.rate_bit_per_s))
     .tried_with(["1mbit", "2mbit"]),
     row(
+        "proxy_loss",
+        "",
+        NETWORK,
+        "Packet loss beyond the proxy, for routes that do not set it",
+        |text, _| {
+            let loss = Stretch::parse_loss(text).map_err(refused)?;
+            put(loss, |s, v| s.route.stretch.loss_ratio = Some(v))
+        },
+        |s| or_empty(s.route.stretch.loss_ratio),
+    )
+    .within("route")
+    .words("loss beyond the proxy", "{} beyond", "")
+    .number_of("%", |s| Some(s.route.stretch.loss_ratio.unwrap_or(0.0) * 100.0))
+    .tried_with(["1%", "2%"]),
+    row(
         "route",
         "route",
         NETWORK,
