@@ -50,7 +50,7 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     refused("[upstream]\nidle_timeout = \"10\"\n", &["proxy.toml:2:16", "no unit", "100ms"]);
     refused(
         "[upstream]\nconnections = 3\nconnections_per_origin = 64\n",
-        &["proxy.toml:2:15", "less than 64", "connections = 64"],
+        &["proxy.toml:2:15", "fewer than 64", "connections = 64"],
     );
     refused(
         "[upstream]\nclient_share = 0\n",
