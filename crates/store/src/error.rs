@@ -28,8 +28,8 @@ pub enum StoreError {
     },
     /// The file was written before the first release.
     #[error(
-        "{} was written by a farlink from before the first release, whose stores are read no more; run the experiment again \
-         into another file (nothing was changed in it)", .path.display()
+        "{} was written by a farlink from before the first release and cannot be read; run the experiment again into another \
+         file (this one is unchanged)", .path.display()
     )]
     Unreleased {
         /// Its path.
