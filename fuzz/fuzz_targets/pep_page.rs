@@ -2,7 +2,7 @@
 //! What the far end of the performance enhancing proxy reads of others: pages, style sheets, and what its near end asks for.
 
 use farlink_pep::http::discover;
-use farlink_pep::{Ask, Refused};
+use farlink_pep::{StreamRequest, StreamRequestError};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
@@ -15,13 +15,13 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     }
     let (authority, field) = text.split_once(' ').unwrap_or((&text, ""));
     if let Ok(request) = http::Request::connect(authority).body(()) {
-        match Ask::from_request(request) {
-            Ok(Ask::Tunnel(_)) | Err(Refused::NoAddress(_)) => {}
+        match StreamRequest::from_request(request) {
+            Ok(StreamRequest::Tunnel(_)) | Err(StreamRequestError::NoAddress(_)) => {}
             other => panic!("a CONNECT became {other:?}"),
         }
     }
     let fetch = http::Request::get("http://a/").header("farlink-target", field);
     if let Ok(request) = fetch.header("farlink-client", "10.0.0.1").body(()) {
-        drop(Ask::from_request(request));
+        drop(StreamRequest::from_request(request));
     }
 });
