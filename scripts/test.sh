@@ -33,6 +33,9 @@ deny() {
   scripts/advisories/check.sh
 }
 
+# The fuzz targets are a workspace of their own.
+fuzz() { cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/fuzz"; }
+
 # Everything is built for the whole workspace, here and in the scripts: a crate alone has other features, and is built anew with all below it.
 arrows() { cargo test --workspace --locked --test arrows; }
 unit() { cargo test --workspace --locked --lib --bins; }
@@ -119,6 +122,7 @@ trap 'print_repeats; rm -rf "$ordinary"' EXIT
 stage "tools" tools
 stage "fmt" cargo fmt --check
 stage "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
+stage "fuzz targets compile" fuzz
 stage "crate arrows" arrows
 stage "cargo-deny" deny
 stage "unit and property" unit

@@ -39,7 +39,7 @@ pub struct Acceptor {
     /// The SPDY version spoken in clear text with a client that says 3 (3 and 3.1 look alike), if SPDY is. The default is none.
     pub spdy_in_clear: Option<spdy::Version>,
     /// Settings of SOCKS in clear text. The default is off.
-    pub socks: socks::server::SocksAccessEntry,
+    pub socks: socks::server::SocksAccess,
     /// Common state of its HTTP/2 and SPDY connections.
     pub common: SharedServerState,
     /// Limit of unsent data in TCP before it accepts more: data there can no longer be reordered. `None` leaves it to
@@ -63,7 +63,7 @@ impl Acceptor {
             h2: h2::settings::Server::default(),
             spdy: spdy::Config::SERVER,
             spdy_in_clear: None,
-            socks: socks::server::SocksAccessEntry::None,
+            socks: socks::server::SocksAccess::None,
             common: SharedServerState { wheel, ..SharedServerState::default() },
             notsent_lowat_bytes: Some(16 * 1024),
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use checks::hear;
 use farlink_http::client::{self, ConnectStage, Opening, Tunnel, TunnelBy};
 use farlink_http::server::{Acceptor, Served};
-use farlink_http::socks::server::{Authenticator, Ended, SocksAccessEntry, Verdict};
+use farlink_http::socks::server::{Authenticator, Ended, SocksAccess, Verdict};
 use farlink_http::socks::{Code, HandshakeEvent, SocksDestination, SocksRefusal, Version};
 use farlink_http::{Answer, Handler, Reply, RequestHead};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -102,7 +102,7 @@ const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))
 
 /// Runs `client` against a SOCKS server; also returns how the connection ended.
 fn with_server<T: 'static>(
-    entry: fn() -> SocksAccessEntry,
+    entry: fn() -> SocksAccess,
     client: impl Future<Output = T> + 'static,
 ) -> (T, Served) {
     let mut plan = SimPlan::new(chance::RandomSource::new(1, 0));
@@ -170,11 +170,11 @@ const GRANTED: &[u8] = &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 fn what_follows_passes_both_ways() {
     // All at once: bytes sent ahead are not lost.
     let words = [GREETING, TO_ECHO, b"and more"].concat();
-    let (heard, served) = with_server(|| SocksAccessEntry::Open, say(words));
+    let (heard, served) = with_server(|| SocksAccess::Open, say(words));
     assert_eq!(heard, [&[5, 0][..], GRANTED, b"hello and more bye"].concat());
     assert!(matches!(served, Served::Socks(Ended::Orderly)), "{served:?}");
     let words = [&b"\x04\x01\x01\xbb\x00\x00\x00\x01\x00echo\x00"[..], b"more"].concat();
-    let (heard, _) = with_server(|| SocksAccessEntry::Open, say(words));
+    let (heard, _) = with_server(|| SocksAccess::Open, say(words));
     assert_eq!(heard, [&[0, 90, 0, 0, 0, 0, 0, 0][..], b"hello more bye"].concat());
 }
 
@@ -183,15 +183,14 @@ fn users_come_in_by_their_password() {
     let by = |password: &[u8]| {
         let user = [&[1, 2][..], b"me", &[password.len() as u8], password].concat();
         let words = [&[5, 2, 0, 2][..], &user, TO_ECHO, b"x"].concat();
-        with_server(|| SocksAccessEntry::Guarded(Rc::new(Me)), say(words))
+        with_server(|| SocksAccess::Guarded(Rc::new(Me)), say(words))
     };
     let (heard, _) = by(b"secret");
     assert_eq!(heard, [&[5, 2, 1, 0][..], GRANTED, b"hello x bye"].concat());
     let (heard, served) = by(b"Secret");
     assert_eq!(heard, [5, 2, 1, 1]);
     assert!(matches!(served, Served::Socks(Ended::Refused(SocksRefusal::User))), "{served:?}");
-    let (heard, served) =
-        with_server(|| SocksAccessEntry::Guarded(Rc::new(Me)), say(GREETING.to_vec()));
+    let (heard, served) = with_server(|| SocksAccess::Guarded(Rc::new(Me)), say(GREETING.to_vec()));
     assert_eq!(heard, [5, 0xff]);
     assert!(matches!(served, Served::Socks(Ended::Refused(SocksRefusal::Method))), "{served:?}");
 }
@@ -205,7 +204,7 @@ fn refusals_have_their_codes() {
         (b"\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00", Code::Command),
         (b"\x05\x01\x00\x09", Code::AddressType),
     ] {
-        let (heard, _) = with_server(|| SocksAccessEntry::Open, say([GREETING, request].concat()));
+        let (heard, _) = with_server(|| SocksAccess::Open, say([GREETING, request].concat()));
         assert_eq!(heard[..4], [5, 0, 5, code as u8], "{request:?}");
     }
 }
@@ -213,7 +212,7 @@ fn refusals_have_their_codes() {
 #[test]
 fn who_does_not_speak_it_takes_it_for_bad_http() {
     let (heard, served) =
-        with_server(|| SocksAccessEntry::None, say([GREETING, TO_ECHO, b"\r\n\r\n"].concat()));
+        with_server(|| SocksAccess::None, say([GREETING, TO_ECHO, b"\r\n\r\n"].concat()));
     assert!(heard.starts_with(b"HTTP/1.1 400"), "{heard:?}");
     assert!(matches!(served, Served::H1(_)), "{served:?}");
 }
@@ -229,12 +228,12 @@ fn connections_are_opened_through_it() {
         let failure = opened.err().map(|error| error.to_string());
         (failure, stages)
     };
-    let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("other"));
+    let ((failure, stages), _) = with_server(|| SocksAccess::Open, open("other"));
     let failure = failure.unwrap();
     assert!(failure.contains("refused CONNECT to other:443"), "{failure}");
     assert!(failure.contains("not allowed by ruleset"), "{failure}");
     assert_eq!(stages, [ConnectStage::Reached]);
-    let ((failure, stages), _) = with_server(|| SocksAccessEntry::Open, open("plain"));
+    let ((failure, stages), _) = with_server(|| SocksAccess::Open, open("plain"));
     assert!(failure.unwrap().contains("general SOCKS server failure"));
     assert_eq!(stages, [ConnectStage::Reached]);
 }

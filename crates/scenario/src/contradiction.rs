@@ -1,6 +1,7 @@
 //! Contradictory combinations of settings, which no world can run, each with an alternative.
 //!
-//! What one setting needs stands in its row ([`settings`](crate::settings)); here are combinations of several.
+//! Rows of the settings ([`settings`](crate::settings)) hold the needs of one setting; this file holds combinations of
+//! several.
 
 use super::settings::SETTINGS;
 use super::{Program, Protocol, Scenario, Tls, View, World};

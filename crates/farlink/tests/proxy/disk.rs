@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::Desk;
-use crate::origin::{Origin, object};
+use crate::origin::{LARGE_BYTES, Origin, object};
 use crate::running::{ARGUMENTS, Running, TEST_RULES, until};
 
 /// A small memory before a larger disk.
@@ -58,6 +58,21 @@ fn what_is_stored_survives_a_restart() {
         origin.url("/other")
     ));
     assert!(nothing.starts_with("HTTP/1.1 504"), "{nothing}");
+}
+
+/// A response larger than all that may wait for the disk together is written, too.
+#[test]
+fn a_large_object_survives_a_restart() {
+    let cache = "[cache]\nmemory = \"2GiB\"\nobject = \"20MiB\"\ndisk = { path = \"store\", size = \"512MiB\" }\n\
+                 [admin]\naddress = \"127.0.0.1:0\"\n";
+    let (proxy, origin) = (Running::start(&format!("{cache}{TEST_RULES}")), Origin::start());
+    let large = origin.url("/large-cached");
+    assert!(proxy.get(&large).len() > LARGE_BYTES);
+    let proxy = proxy.again_after("TERM");
+    assert_eq!(proxy.metric("farlink_cache_disk_entries"), 1);
+    let again = proxy.get(&large);
+    assert!(again.len() > LARGE_BYTES && again.contains("cache-status: farlink; hit"));
+    assert_eq!(origin.requests(), 1);
 }
 
 #[test]

@@ -73,6 +73,9 @@ impl Origin {
     }
 }
 
+/// Length of the body of `/large-cached`.
+pub const LARGE_BYTES: usize = 18_000_000;
+
 /// The body of `/object/NUMBER`: up to 20 KB, unique to it.
 pub fn object(number: u64) -> Vec<u8> {
     let length = number.wrapping_mul(7_919) % 20_000 + 1;
@@ -127,6 +130,7 @@ fn answer(stream: &mut TcpStream, request: &Request, number: usize) -> std::io::
     match kind {
         "/echo" => whole("", format!("{head}{body_bytes} bytes").as_bytes())?,
         "/big" => whole("", &vec![b'x'; 5_000_000])?,
+        "/large-cached" => whole("Cache-Control: max-age=60\r\n", &vec![b'x'; LARGE_BYTES])?,
         "/cached" => {
             whole("Cache-Control: max-age=60\r\nETag: \"1\"\r\n", format!("{number}").as_bytes())?
         }

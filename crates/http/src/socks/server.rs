@@ -22,7 +22,7 @@ use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 
 /// A server's setting for SOCKS in clear text.
 #[derive(Clone, Default)]
-pub enum SocksAccessEntry {
+pub enum SocksAccess {
     /// Off.
     #[default]
     None,
@@ -32,10 +32,10 @@ pub enum SocksAccessEntry {
     Guarded(Rc<dyn Authenticator>),
 }
 
-impl SocksAccessEntry {
+impl SocksAccess {
     /// Returns true if any client is admitted.
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(self, SocksAccessEntry::None)
+        !matches!(self, SocksAccess::None)
     }
 }
 
@@ -64,14 +64,14 @@ pub enum Ended {
 }
 
 /// Serves the client at `stream`: gets the requested tunnel from `handler`, and joins the two.
-pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &SocksAccessEntry) -> Ended
+pub async fn serve<S, H>(stream: S, handler: Rc<H>, core: &Core, entry: &SocksAccess) -> Ended
 where
     S: Transport,
     H: Handler,
 {
     let guard = match entry {
-        SocksAccessEntry::Guarded(guard) => Some(guard),
-        SocksAccessEntry::None | SocksAccessEntry::Open => None,
+        SocksAccess::Guarded(guard) => Some(guard),
+        SocksAccess::None | SocksAccess::Open => None,
     };
     let mut connection = SocksConnection {
         stream,

@@ -30,7 +30,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Maximum number of lookups waiting for the disk, abandoned ones included: no more are sent to a disk that hangs.
 const WAITING_LOOKUPS: u64 = 1_000;
 
-/// Maximum bytes of bodies waiting to be written: they are in memory twice if their entries leave meanwhile.
+/// Maximum bytes of bodies waiting to be written: they are in memory twice if their entries leave meanwhile. A larger
+/// body waits alone.
 const WAITING_BYTES: u64 = 16 << 20;
 
 /// Location and limits of the disk tier.
@@ -185,7 +186,7 @@ impl DiskTier {
     pub(super) fn put(&self, put: DiskWrite) {
         let length = put.entry.value().body_length();
         let waiting = self.counters.waiting.fetch_add(length, Ordering::Relaxed);
-        if waiting + length > WAITING_BYTES {
+        if waiting > 0 && waiting + length > WAITING_BYTES {
             self.counters.waiting.fetch_sub(length, Ordering::Relaxed);
             add(&self.counters.skipped);
             return;

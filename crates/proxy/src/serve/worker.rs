@@ -250,12 +250,12 @@ impl Worker {
     }
 
     /// Authentication of SOCKS clients: required if there are users.
-    fn socks(&self, listener: &ListenerSettings) -> socks::server::SocksAccessEntry {
+    fn socks(&self, listener: &ListenerSettings) -> socks::server::SocksAccess {
         let proxy = self.proxy.borrow();
         match (listener.socks, proxy.requires_users()) {
-            (false, _) => socks::server::SocksAccessEntry::None,
-            (true, false) => socks::server::SocksAccessEntry::Open,
-            (true, true) => socks::server::SocksAccessEntry::Guarded(Rc::clone(&proxy) as _),
+            (false, _) => socks::server::SocksAccess::None,
+            (true, false) => socks::server::SocksAccess::Open,
+            (true, true) => socks::server::SocksAccess::Guarded(Rc::clone(&proxy) as _),
         }
     }
 

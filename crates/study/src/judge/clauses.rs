@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{Cause, Criterion, Filter, Leaf, Terms, causes};
 use crate::{Study, StudyError};
 
-/// How a study is judged.
+/// The judgement of a study: its terms, criteria and causes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clauses {
     pub terms: Terms,
@@ -25,7 +25,7 @@ pub struct ClaimClauses {
     /// Its clauses: it is confirmed if all hold.
     #[serde(default, rename = "clause")]
     pub clauses: Vec<Clause>,
-    /// What is missing for its other clauses.
+    /// Requirements of its other clauses that are still missing.
     #[serde(default)]
     pub waits_for: Vec<String>,
     /// The reading of an ambiguous criterion.

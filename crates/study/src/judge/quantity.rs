@@ -65,17 +65,24 @@ impl Queries {
     /// The common quantities and those that `terms` define.
     pub fn new(terms: &Terms) -> Result<Queries, String> {
         let sqlite = open().map_err(|error| error.to_string())?;
+        let view = |name: &str, error: String| format!("[view.{name}]: {error}");
+        // Views may read one another, in any order.
         for (name, select) in &terms.views {
             sqlite
-                .execute_batch(&format!("CREATE VIEW {name} AS {select}"))
-                .map_err(|error| format!("[view.{name}]: {error}"))?;
+                .execute(&format!("CREATE VIEW {} AS {select}", quoted(name)), [])
+                .map_err(|error| view(name, error.to_string()))?;
+        }
+        for name in terms.views.keys() {
+            check(&sqlite, &format!("SELECT * FROM {}", quoted(name)))
+                .map_err(|error| view(name, error))?;
         }
         let common = COMMON.iter().map(|(name, sql)| (*name, *sql));
         let own = terms.quantities.iter().map(|(name, sql)| (name.as_str(), sql.as_str()));
         let mut quantities = BTreeMap::new();
         for (name, sql) in common.chain(own) {
-            let tables =
-                tables(&sqlite, sql).map_err(|error| format!("[quantity.{name}]: {error}"))?;
+            let tables = check(&sqlite, sql)
+                .and_then(|()| tables(&sqlite, sql).map_err(|error| error.to_string()))
+                .map_err(|error| format!("[quantity.{name}]: {error}"))?;
             quantities.insert(name.to_owned(), Query { sql: sql.to_owned(), tables });
         }
         sqlite.set_prepared_statement_cache_capacity(2 * quantities.len() + 16);
@@ -255,6 +262,20 @@ fn open() -> SqlResult<Connection> {
     sqlite.create_aggregate_function("quantile", 2, flags, Quantile)?;
     sqlite.create_aggregate_function("peak_second", 3, flags, PeakSecond)?;
     Ok(sqlite)
+}
+
+/// Refuses what is not one query: a study's file reads rows, and neither attaches files nor writes any.
+fn check(sqlite: &Connection, sql: &str) -> Result<(), String> {
+    let statement = sqlite.prepare(sql).map_err(|error| error.to_string())?;
+    match statement.column_count() > 0 && statement.readonly() {
+        true => Ok(()),
+        false => Err("a SELECT was expected".to_owned()),
+    }
+}
+
+/// A name as an identifier of SQL.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The tables that a query reads, directly or through views.

@@ -163,7 +163,7 @@ fn facing_clients(
     // Tunnels are requested in clear text.
     let mut acceptor = Acceptor::new(Security::None);
     if scenario.route.kind == RouteKind::Socks {
-        acceptor.socks = socks::server::SocksAccessEntry::Open;
+        acceptor.socks = socks::server::SocksAccess::Open;
     }
     acceptor
 }

@@ -12,6 +12,28 @@ use store::toy;
 
 const MS: u64 = 1_000_000;
 
+#[test]
+fn only_a_single_query_is_a_quantity() {
+    let queries = |kind: &str, sql: &str| {
+        let terms = format!("statistic = 'median'\n[{kind}]\nown = \"{sql}\"");
+        let terms: Terms = toml::from_str(&terms).unwrap();
+        Queries::new(&terms).map(|_| ())
+    };
+    for kind in ["quantity", "view"] {
+        assert_eq!(queries(kind, "SELECT plt_ns FROM visit"), Ok(()));
+        for sql in [
+            "ATTACH DATABASE 'other.db' AS other",
+            "SELECT 1; ATTACH DATABASE 'other.db' AS other",
+            "VACUUM INTO 'copy.db'",
+            "DELETE FROM visit RETURNING 1",
+            "SELECT plt FROM visit",
+        ] {
+            let refused = queries(kind, sql).unwrap_err();
+            assert!(refused.starts_with(&format!("[{kind}.own]: ")), "{sql}: {refused}");
+        }
+    }
+}
+
 fn window(connection: u32, at_ms: u64, in_flight: u32, cwnd: u32) -> WindowSample {
     WindowSample {
         connection,
