@@ -140,8 +140,8 @@ fn unknown_leaf(leaf: &Leaf, own: &[&str]) -> Problem {
     let elsewhere = keys().find(|key| key.rsplit('.').next() == Some(name));
     let hint = match elsewhere {
         Some(key) => Some(match key.rsplit_once('.') {
-            Some((table, _)) => format!("`{name}` belongs into the table [{table}]"),
-            None => format!("`{name}` stands at the top of the file, before any [table]"),
+            Some((table, _)) => format!("`{name}` is a key of [{table}]"),
+            None => format!("`{name}` is a top-level key: put it before any [table]"),
         }),
         None => nearest(name, known.iter().map(String::as_str))
             .map(|name| format!("did you mean `{name}`?")),

@@ -176,9 +176,9 @@ fn a_wrong_value_is_shown_where_it_stands() {
 #[test]
 fn a_key_in_the_wrong_place_is_told_its_own() {
     let (_, hint) = complaint(&format!("{SWEEP}\n[client]\nroute = \"pep\""));
-    assert_eq!(hint.as_deref(), Some("`route` stands at the top of the file, before any [table]"));
+    assert_eq!(hint.as_deref(), Some("`route` is a top-level key: put it before any [table]"));
     let (_, hint) = complaint(&SWEEP.replacen("seed =", "tls =", 1));
-    assert_eq!(hint.as_deref(), Some("`tls` belongs into the table [stack]"));
+    assert_eq!(hint.as_deref(), Some("`tls` is a key of [stack]"));
     let (message, _) = complaint(&SWEEP.replacen("\"100ms\"", "100", 1));
     assert!(message.contains("`100` has no unit; write `100ms`"), "{message}");
 }
