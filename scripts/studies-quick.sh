@@ -21,7 +21,7 @@ judged() {
     cd "$work/$1"
     "$farlink" study run --all --quick --store studies.sqlite >run.txt
     sed -n 's/^[0-9]* journeys in \([0-9.]*\) s$/\1/p' run.txt
-    "$farlink" study report --all --quick --store studies.sqlite --markdown studies.md >report.txt
+    "$farlink" study report --all --quick --store studies.sqlite --tables tables >report.txt
   )
 }
 
@@ -29,9 +29,9 @@ first=$(judged first)
 second=$(judged second)
 printf 'all studies, two loads of each cell: %s s, and again %s s\n' "$first" "$second"
 
-# The page has the digest of every run and every verdict with its numbers.
-cmp "$work/first/studies.md" "$work/second/studies.md" || die "two runs of the same studies differ"
-digests=$(grep -cE '^\| [a-z0-9-]+ \| [0-9]+ \| [0-9a-f]{16} \|' "$work/first/studies.md")
+# The tables have the digest of every run and every verdict with its numbers.
+diff -r "$work/first/tables" "$work/second/tables" || die "two runs of the same studies differ"
+digests=$(cat "$work"/first/tables/*/experiments.csv | grep -cE '^[a-z0-9-]+,[0-9]+,[0-9a-f]{16},')
 experiments=$("$farlink" study list | sed -n 's/.* \([0-9]*\) of [0-9]* *$/\1/p' | awk '{ all += $1 } END { print all }')
 [ "$digests" = "$experiments" ] || die "$digests of $experiments experiments have a complete run"
 

@@ -17,14 +17,15 @@ fn a_study_is_run_and_judged() {
     let again = desk.farlink("study run petuchowski2015 --quick --store s.sqlite");
     assert!(again.out.contains("\n0 journeys in "), "{}", again.out);
 
-    let report = "study report petuchowski2015 --quick --store s.sqlite --markdown v.md -o reports";
+    let report = "study report petuchowski2015 --quick --store s.sqlite --tables t -o reports";
     let told = desk.farlink(report);
     assert_eq!(told.code, 0, "{}", told.err);
     assert!(told.out.contains("pet-t1-links (strong): inconclusive"), "{}", told.out);
-    let page = desk.read("v.md");
-    let is_claim = |line: &&str| line.starts_with("| `pet-") && line.contains("** |");
-    assert_eq!(page.lines().filter(is_claim).count(), 17, "{page}");
-    assert!(page.contains("farlink study report petuchowski2015 --quick"), "how to make it again");
+    let claims = desk.read("t/petuchowski2015/claims.csv");
+    let is_claim = |line: &&str| line.starts_with("pet-");
+    assert_eq!(claims.lines().filter(is_claim).count(), 17, "{claims}");
+    let commands = desk.read("t/petuchowski2015/commands.txt");
+    assert!(commands.contains("farlink study report petuchowski2015 --quick"), "{commands}");
     assert!(desk.read("reports/petuchowski2015-page.html").starts_with("<!"));
     // The store holds no full runs, and the report says so.
     let full = desk.farlink("study report petuchowski2015 --store s.sqlite");
@@ -45,12 +46,13 @@ fn a_study_is_run_in_wrong_laboratories() {
     assert!(ran.out.contains(page), "{}", ran.out);
     let same = "petuchowski2015/page [no-radio]: nothing is to be run, it is as in the study's";
     assert!(ran.out.contains(same), "{}", ran.out);
-    let told =
-        desk.farlink("study report petuchowski2015 --quick --store s.sqlite --markdown v.md");
+    let told = desk.farlink("study report petuchowski2015 --quick --store s.sqlite --tables t");
     assert!(told.out.contains("in the laboratory no-loss-recovery "), "{}", told.out);
-    let page = desk.read("v.md");
-    assert!(page.contains("| tcp-linux-6 | | | | not run |"), "{page}");
-    assert!(page.contains("--quick --store s.sqlite --laboratory no-loss-recovery\n"), "{page}");
+    let laboratories = desk.read("t/petuchowski2015/laboratories.csv");
+    assert!(laboratories.contains("\ntcp-linux-6,unstated,no,,,,,\n"), "{laboratories}");
+    let commands = desk.read("t/petuchowski2015/commands.txt");
+    let there = "--quick --store s.sqlite --laboratory no-loss-recovery\n";
+    assert!(commands.contains(there), "{commands}");
 
     let refused = desk.farlink("study run petuchowski2015 --laboratory no-radios --store s.sqlite");
     assert_eq!(refused.code, 2);
@@ -65,12 +67,13 @@ fn an_emulated_study_is_a_grid_of_its_own() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("a reduced grid has a laboratory of its own"), "{}", refused.err);
     // The store exists, but holds no run of it.
-    let told = desk.farlink("study report bth2013 --world emu --store s.sqlite --markdown v.md");
+    let told = desk.farlink("study report bth2013 --world emu --store s.sqlite --tables t");
     assert_eq!(told.code, 0, "{}", told.err);
-    let page = desk.read("v.md");
-    assert!(page.contains("| [bth2013](#bth2013) | 0 | 0 | 0 | 0 (0) | 0 | 0 | - | - |"), "{page}");
-    assert!(page.contains("| rtt-http | 10 | 20 | not run in both worlds | | 0 |"), "{page}");
-    assert!(page.contains("farlink study run bth2013 --world emu --store s.sqlite"), "{page}");
+    let table = |name: &str| desk.read(&format!("t/bth2013/{name}"));
+    assert!(table("agreement.csv").ends_with("\n0,0,0,0,0,0,0,,\n"), "{}", table("agreement.csv"));
+    assert!(table("experiments.csv").contains("\nrtt-http,10,20,,,0\n"));
+    let run = "farlink study run bth2013 --world emu --store s.sqlite\n";
+    assert!(table("commands.txt").starts_with(run), "{}", table("commands.txt"));
     let refused = desk.farlink("study report bth2013 --world emu --store s.sqlite -o reports");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("--output is for studies in the world sim"), "{}", refused.err);

@@ -17,19 +17,19 @@ mod evaluation;
 mod expression;
 mod facts;
 mod findings;
+mod markdown;
 mod measurements;
-mod page;
 mod quantity;
 mod resample;
 mod statistic;
-mod table;
+mod tables;
 mod tally;
 mod terms;
 mod verdict;
 
 pub use causes::{Cause, CauseKind, CauseRun, runs_for_causes};
 pub use comparison::{
-    Agreement, AgreementCounts, ComparedClaim, WorldComparison, compare, comparison_markdown,
+    Agreement, AgreementCounts, ComparedClaim, WorldComparison, compare, comparison_tables,
 };
 pub use conclusions::{ConclusionResult, summary};
 pub use dataset::{ClauseError, LoadCount};
@@ -38,7 +38,7 @@ pub use evaluation::{
     VerdictFrequency, evaluate_study,
 };
 pub use findings::{ClauseResult, Finding, NamedNumber, TestOutcome};
-pub use page::markdown;
+pub use tables::{DataTable, verdict_tables};
 pub use tally::{Counted, Tally, percentage};
 pub use verdict::{ClaimResult, Verdict};
 

@@ -20,7 +20,8 @@ where
     // An async block has room for its captures and again for the future that it awaits: unboxed, each task would be twice as
     // large as its future, and moved whole.
     let future = Box::pin(future);
-    let task = async move {
+    // As a trait object, so that tokio's code for a task is compiled once and not for each future.
+    let task: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
         let output = future.await;
         let waiter = {
             let mut shared = shared.borrow_mut();
@@ -30,9 +31,9 @@ where
         if let Some(waiter) = waiter {
             waiter.wake();
         }
-    };
+    });
     match ambient::kind() {
-        WorldKind::Sim => sim::executor::spawn(Box::pin(task)),
+        WorldKind::Sim => sim::executor::spawn(task),
         _ => drop(tokio::task::spawn_local(task)),
     }
     handle

@@ -105,9 +105,10 @@ pub struct StudyReport {
     #[arg(long, value_name = "N")]
     pub laboratory_loads: Option<NonZeroU32>,
 
-    /// Also write the verdicts as a page of Markdown: claim, published value, ours, verdict.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub markdown: Option<PathBuf>,
+    /// Also write the verdicts as CSV files into this directory: STUDY/claims.csv and others, with the commands that
+    /// make them again in STUDY/commands.txt.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub tables: Option<PathBuf>,
 
     /// Also write the studies' own figures, drawn from these runs, as one page.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -6,13 +6,12 @@
 //! run of an experiment. A claim that only one of the worlds can judge counts as a disagreement.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::ops::AddAssign;
 
 use super::measurements::complete_run;
-use super::table::{Table, clause, escaped};
+use super::tables::{DataTable, clause, lines};
 use super::verdict::judge_covered;
-use super::{ClaimResult, Clauses, EvaluationError, Measurements, Verdict, percentage};
+use super::{ClaimResult, ClauseResult, Clauses, EvaluationError, Measurements, Verdict};
 use crate::{DIGITS, Depth, ReducedExperiment, ReducedGrid, RunMode, Study};
 use report::Punctuality;
 use scenario::World;
@@ -199,127 +198,112 @@ fn share_of(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-/// The comparison of both worlds as a page (`docs/studies-emulated.md`); `commands` regenerate it.
-pub fn comparison_markdown(comparisons: &[WorldComparison], commands: &str) -> String {
-    let mut page = format!("{HEAD}\n    {commands}\n\n{}", summary(comparisons));
-    comparisons.iter().for_each(|comparison| section(&mut page, comparison));
-    page
+/// The comparison of both worlds as tables (`docs/studies/emulated`).
+pub fn comparison_tables(comparison: &WorldComparison) -> Vec<DataTable> {
+    vec![
+        agreement(comparison),
+        experiments(comparison),
+        claims(comparison),
+        punctuality(comparison),
+    ]
 }
 
-const HEAD: &str = "\
-# Five studies, carried by a kernel's TCP
-
-Written by a program from a store of runs. A **reduced grid** of each study - `studies/*/emulated.toml`, some of its cells over fewer repetitions - is run twice: in simulation, and in the
-[emulated world](emulation.md), where the kernel's TCP carries the same loads over the same links in real time. In both the TCP is that of Linux 6, which is not the studies'; so what
-is confirmed or refuted here says nothing of the studies ([studies.md](studies.md) does), only whether simulation and kernel would judge them alike.
-
-Both worlds are judged by the same clauses (`studies/*/clauses.toml`), as far as the grid has cells for them: a clause over many cells is read over those that are there, one that must
-hold on so many curves must hold on all if there are fewer. A claim that asks for cells which are not there is **not covered** and counts nowhere. Two verdicts are the **same** if both confirm,
-both refute, or both are inconclusive; else they differ: **undecided** if one of them is inconclusive, **opposite** if one confirms what the other refutes or if one world
-has nothing to judge by. The agreement is the share of the same among all that are covered; beside it stands the share of the same among those that both worlds decide.
-
-Loads in real time repeat in their description only: made anew, some verdicts that hang on chance turn.
-
-Made by:
-";
-
-fn summary(comparisons: &[WorldComparison]) -> Table {
-    let mut table = Table::new(&[
-        "study",
-        ">cells",
-        ">journeys in each world",
-        ">claims covered",
-        ">the same (of those inconclusive)",
-        ">undecided",
-        ">opposite",
-        ">agreement",
-        ">among the decided",
+fn agreement(comparison: &WorldComparison) -> DataTable {
+    let columns = [
+        "cells",
+        "journeys_per_world",
+        "covered",
+        "same",
+        "same_inconclusive",
+        "undecided",
+        "opposite",
+        "agreement_percent",
+        "agreement_of_decided_percent",
+    ];
+    let mut table = DataTable::new("agreement", &columns);
+    let ((cells, journeys), counts) = (comparison.size(), comparison.agreements());
+    let share = |share: Option<f64>| share.map_or(String::new(), |it| format!("{it:.0}"));
+    table.row([
+        cells.to_string(),
+        journeys.to_string(),
+        counts.covered().to_string(),
+        counts.same().to_string(),
+        counts.of(Agreement::Inconclusive).to_string(),
+        counts.of(Agreement::Undecided).to_string(),
+        counts.of(Agreement::Opposite).to_string(),
+        share(counts.share()),
+        share(counts.decided_share()),
     ]);
-    let mut row = |name: &str, (cells, journeys): (usize, u64), counts: &AgreementCounts| {
-        table.row([
-            name.to_owned(),
-            cells.to_string(),
-            journeys.to_string(),
-            counts.covered().to_string(),
-            format!("{} ({})", counts.same(), counts.of(Agreement::Inconclusive)),
-            counts.of(Agreement::Undecided).to_string(),
-            counts.of(Agreement::Opposite).to_string(),
-            percentage(counts.share()),
-            percentage(counts.decided_share()),
-        ]);
-    };
-    let mut all = AgreementCounts::default();
-    let (mut cells, mut journeys) = (0, 0);
-    for comparison in comparisons {
-        let (name, size) = (&comparison.study.name, comparison.size());
-        row(&format!("[{name}](#{name})"), size, &comparison.agreements());
-        all += comparison.agreements();
-        (cells, journeys) = (cells + size.0, journeys + size.1);
-    }
-    if comparisons.len() > 1 {
-        row("**all**", (cells, journeys), &all);
+    table
+}
+
+fn experiments(comparison: &WorldComparison) -> DataTable {
+    let columns = [
+        "experiment",
+        "cells",
+        "repetitions",
+        "simulated_digest",
+        "emulated_digest",
+        "never_on_time",
+    ];
+    let mut table = DataTable::new("experiments", &columns);
+    for it in &comparison.experiments {
+        let digest = |run: &RunRow| {
+            run.digest.as_deref().unwrap_or_default().chars().take(DIGITS).collect::<String>()
+        };
+        let [sim, emu] =
+            it.runs.as_ref().map(|runs| [&runs[0], &runs[1]].map(digest)).unwrap_or_default();
+        let (cells, late) = (it.cells.to_string(), it.never_on_time.to_string());
+        table.row([it.id.clone(), cells, it.repetitions.to_string(), sim, emu, late]);
     }
     table
 }
 
-fn section(page: &mut String, comparison: &WorldComparison) {
-    let mut experiments = Table::new(&[
-        "experiment",
-        ">cells",
-        ">repetitions",
-        "digest of the simulated run",
-        "of the emulated run",
-        ">journeys that were never on time",
-    ]);
-    for it in &comparison.experiments {
-        let digest = |run: &RunRow| {
-            run.digest.as_deref().unwrap_or("-").chars().take(DIGITS).collect::<String>()
-        };
-        let digests = it.runs.as_ref().map(|runs| [digest(&runs[0]), digest(&runs[1])]);
-        let [sim, emu] =
-            digests.unwrap_or_else(|| ["not run in both worlds".to_owned(), String::new()]);
-        let (cells, late) = (it.cells.to_string(), it.never_on_time.to_string());
-        experiments.row([it.id.clone(), cells, it.repetitions.to_string(), sim, emu, late]);
+fn punctuality(comparison: &WorldComparison) -> DataTable {
+    let mut table = DataTable::new("punctuality", &["fact", "value"]);
+    for (fact, value) in comparison.punctuality.facts() {
+        table.row([fact.to_string(), value.to_string()]);
     }
-    let _ = write!(page, "\n## {}\n\n{experiments}\n", comparison.study.name);
-    for (what, value) in comparison.punctuality.facts() {
-        let _ = writeln!(page, "- {what}: {value}");
-    }
-    let mut claims = Table::new(&["claim", "simulated", "emulated", ""]);
-    for claim in &comparison.claims {
-        let agreement = match claim.agreement() {
-            Agreement::NotCovered => continue,
-            Agreement::Decided | Agreement::Inconclusive => "the same",
-            Agreement::Undecided => "**undecided**",
-            Agreement::Opposite => "**opposite**",
-        };
-        let ComparedClaim { simulated, emulated } = claim;
-        claims.row([
-            format!("`{}`", simulated.id),
-            side(simulated, emulated, claim.agreement()),
-            side(emulated, simulated, claim.agreement()),
-            agreement.to_owned(),
-        ]);
-    }
-    let _ = write!(page, "\n{claims}");
-    let left_out = comparison.not_covered();
-    if !left_out.is_empty() {
-        let names: Vec<&str> = left_out.into_iter().collect();
-        let _ = write!(page, "\nNot covered: `{}`.\n", names.join("`, `"));
-    }
+    table
 }
 
-/// The verdict of one world, with the findings that differ from the other's where the verdicts do.
-fn side(claim: &ClaimResult, other: &ClaimResult, agreement: Agreement) -> String {
-    let mut text = escaped(&claim.verdict.to_string());
-    for (index, found) in claim.findings.iter().enumerate() {
-        let beside = other.findings.get(index).map(|it| it.finding.outcome);
-        let is_same = matches!(agreement, Agreement::Decided | Agreement::Inconclusive);
-        if !is_same && beside != Some(found.finding.outcome) {
-            let _ = write!(text, "<br>{}", clause(found));
-        }
+fn claims(comparison: &WorldComparison) -> DataTable {
+    let columns =
+        ["claim", "agreement", "simulated", "emulated", "simulated_findings", "emulated_findings"];
+    let mut table = DataTable::new("claims", &columns);
+    for claim in &comparison.claims {
+        let agreement = match claim.agreement() {
+            Agreement::NotCovered => "not covered",
+            Agreement::Decided | Agreement::Inconclusive => "same",
+            Agreement::Undecided => "undecided",
+            Agreement::Opposite => "opposite",
+        };
+        let ComparedClaim { simulated, emulated } = claim;
+        let verdict = |of: &ClaimResult| match claim.agreement() {
+            Agreement::NotCovered => String::new(),
+            _ => of.verdict.to_string(),
+        };
+        table.row([
+            simulated.id.clone(),
+            agreement.to_owned(),
+            verdict(simulated),
+            verdict(emulated),
+            differing(simulated, emulated, claim.agreement()),
+            differing(emulated, simulated, claim.agreement()),
+        ]);
     }
-    text
+    table
+}
+
+/// The findings of one world that differ from the other's, if the verdicts do.
+fn differing(claim: &ClaimResult, other: &ClaimResult, agreement: Agreement) -> String {
+    if !matches!(agreement, Agreement::Undecided | Agreement::Opposite) {
+        return String::new();
+    }
+    let differs = |(index, found): &(usize, &ClauseResult)| {
+        other.findings.get(*index).map(|it| it.finding.outcome) != Some(found.finding.outcome)
+    };
+    lines(claim.findings.iter().enumerate().filter(differs).map(|(_, found)| clause(found)))
 }
 
 #[cfg(test)]
@@ -387,12 +371,11 @@ mod tests {
         assert!(same.contains(&everywhere.agreement()), "the toy has one world");
         assert_eq!(whole.not_covered(), BTreeSet::from(["in-between"]));
         assert_eq!(whole.agreements().share(), Some(100.0));
-        let page = comparison_markdown(&[whole], "farlink study run s --world emu");
-        assert!(
-            page.contains("| [s](#s) | 4 | 24 | 1 | 1 (0) | 0 | 0 | 100 % | 100 % |"),
-            "{page}"
-        );
-        assert!(page.contains("Not covered: `in-between`."), "{page}");
+        let [agreement, _, claims, _] = &comparison_tables(&whole)[..] else {
+            panic!("four tables")
+        };
+        assert!(agreement.csv().ends_with("\n4,24,1,1,0,0,0,100,100\n"), "{}", agreement.csv());
+        assert!(claims.csv().contains("\nin-between,not covered,,,,\n"), "{}", claims.csv());
     }
 
     fn both(simulated: Verdict, emulated: Verdict) -> ComparedClaim {

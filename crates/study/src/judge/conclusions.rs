@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::table::Table;
+use super::markdown::Table;
 use super::verdict::judge_clause;
 use super::{
     Clause, ClauseError, Criterion, Expression, Filter, Measurements, NamedNumber, Sources,

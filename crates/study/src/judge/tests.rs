@@ -5,7 +5,7 @@ use super::quantity::COMMON;
 use super::verdict::judge_clause;
 use super::{
     Clause, Clauses, Counted, Function, MeasuredCell, Measurements, Sources, Statistic,
-    StudyResult, Tally, Verdict, evaluate_study, judge_claims, markdown, runs_for_causes,
+    StudyResult, Tally, Verdict, evaluate_study, judge_claims, runs_for_causes, verdict_tables,
 };
 use crate::{Depth, Laboratory, NAMES, RunMode, Study, shipped};
 use scenario::World;
@@ -143,6 +143,12 @@ const CLAUSES: &str = "format = 1\n[terms]\nstatistic = \"median\"\narm.h1 = { p
     { on = \"rtt\", test = \"range\", quantity = \"at(200, plt(h1))\", high = 0.1 }]\n\
     [[claim]]\nid = \"input\"\nwaits_for = [\"journeys\"]\n";
 
+/// One of the study's tables, as CSV.
+fn table(result: &StudyResult, name: &str) -> String {
+    let tables = verdict_tables(result);
+    tables.iter().find(|table| table.name == name).expect("a table of this name").csv()
+}
+
 #[test]
 fn a_store_is_judged_clause_by_clause() {
     let result = evaluated(CLAUSES);
@@ -160,10 +166,11 @@ fn a_store_is_judged_clause_by_clause() {
     let restated = Tally::of(&result, Counted::Restatements);
     assert_eq!((restated.claims, restated.open, restated.rate()), (1, 1.0, None));
 
-    let page = markdown(&[result], "farlink study report s");
-    assert!(page.contains("| `slow` (strong) a \\| b | p | `rtt: at(50, plt(h1)) < at(200, plt(h1))` holds: % of places less 100"), "{page}");
-    assert!(page.contains("| open: waits for journeys |"), "{page}");
-    assert!(page.contains("| two | not run | | journeys |"), "{page}");
+    let claims = table(&result, "claims");
+    assert!(claims.contains("\nslow,strong,,a | b,p,\"rtt: at(50, plt(h1)) < at(200, plt(h1)): holds: % of places less 100"), "{claims}");
+    assert!(claims.contains(",open: waits for journeys,"), "{claims}");
+    let experiments = table(&result, "experiments");
+    assert!(experiments.contains("\ntwo,,,journeys\n"), "{experiments}");
 }
 
 #[test]
@@ -181,11 +188,14 @@ fn what_all_wrong_laboratories_confirm_is_not_counted() {
     let tally = Tally::of(&result, Counted::Findings);
     assert_eq!((tally.confirmed, tally.refuted, tally.non_discriminating), (0.0, 0.5, 0.5));
     assert_eq!(tally.rate(), Some(0.0));
-    let page = markdown(&[result], "farlink study report s");
-    assert!(page.contains("| all four: non-discriminating | 12 |"), "{page}");
-    assert!(page.contains("| no-radio | | | | none: nothing of it is in this study |"), "{page}");
-    assert!(page.contains("| client-x0.5 | 1 | 1 | 0 | none |"), "{page}");
-    assert!(page.contains("| tcp-linux-3.2 | | | | not run |"), "{page}");
+    let claims = table(&result, "claims");
+    let all_four = "no-loss-recovery; no-radio; unlimited-upstream; labels-swapped,12,0\n";
+    assert!(claims.contains(all_four), "{claims}");
+    let laboratories = table(&result, "laboratories");
+    let has = |row: &str| assert!(laboratories.contains(row), "{row} in {laboratories}");
+    has("\nno-radio,wrong,same as the study's,,,,,\n");
+    has("\nclient-x0.5,unstated,yes,,1,1,0,\n");
+    has("\ntcp-linux-3.2,unstated,no,,,,,\n");
 }
 
 #[test]
@@ -202,8 +212,8 @@ fn a_verdict_turns_with_the_labels() {
     let turned = (changes[0].claim, changes[0].before, changes[0].after);
     assert_eq!(turned, ("slow", &Verdict::Confirmed, &Verdict::Refuted));
     assert!(!result.is_non_discriminating(0));
-    let page = markdown(&[result], "c");
-    assert!(page.contains("confirmed to refuted: 1 (`slow`)"), "{page}");
+    let laboratories = table(&result, "laboratories");
+    assert!(laboratories.contains(",confirmed to refuted: slow\n"), "{laboratories}");
 }
 
 const FAILING: &str =
@@ -235,10 +245,15 @@ fn a_cause_is_judged() {
     assert_eq!(answers, ["shown", "not shown", "not shown", waits]);
     assert_eq!(result.unconfirmed(), ["slow"]);
     assert_eq!(result.causes_of("slow").filter(|it| it.is_shown()).count(), 1);
-    let page = markdown(&[result], "c");
-    assert!(page.contains("refuted or inconclusive: 1; a run shows a cause of 1."), "{page}");
-    assert!(page.contains("| `slow` | ours | it is far | `rtt: min(plt(h2)) at least 0.01` holds"));
-    assert!(page.contains("in `client-x0.5`:<br>`slow there confirmed` fails: it is refuted"));
+    let told = table(&result, "causes");
+    assert!(
+        told.contains("\nslow,ours,it is far,,rtt: min(plt(h2)) at least 0.01: holds"),
+        "{told}"
+    );
+    assert!(
+        told.contains(",in `client-x0.5`,slow there confirmed: fails: it is refuted,"),
+        "{told}"
+    );
 
     let runs = runs_for_causes(&study_with_causes(&causes)).unwrap();
     let places: Vec<_> =
@@ -257,8 +272,8 @@ fn study_with_causes(causes: &str) -> Study {
 fn a_claim_without_a_cause_is_named() {
     let result = evaluated_with_causes("format = 1\ncause = []\n", &[]);
     assert_eq!((result.unconfirmed(), result.causes_of("slow").count()), (vec!["slow"], 0));
-    let page = markdown(&[result], "c");
-    assert!(page.contains("| `slow` | not known | | | |"), "{page}");
+    let causes = table(&result, "causes");
+    assert!(causes.contains("\nslow,not known,,,,\n"), "{causes}");
 }
 
 #[test]
@@ -310,7 +325,8 @@ fn other_laboratories_may_be_judged_by_fewer_loads() {
     let evaluated = evaluate_study(&filled.store, five);
     let there = evaluated.in_laboratory(slower).unwrap();
     assert_eq!((there.loads, &there.verdicts), (five, &there.baseline));
-    assert!(markdown(&[evaluated], "c").contains("| client-x0.5, 5 loads | 0 | 2 | 0 | none |"));
+    let laboratories = table(&evaluated, "laboratories");
+    assert!(laboratories.contains("\nclient-x0.5,unstated,yes,5,0,2,0,\n"), "{laboratories}");
     store::toy::finish(&mut filled.store, &slower.plan(&plan));
     let by_all = evaluate_study(&filled.store, five);
     assert_eq!(by_all.laboratories, evaluate_study(&filled.store, None).laboratories);
@@ -388,8 +404,8 @@ fn a_deep_run_is_so_many_studies() {
     assert_eq!(evaluated.claims[0].loads.all, 24);
     let told: Vec<String> = evaluated.frequencies.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
-    let page = markdown(&[evaluated], "c");
-    assert!(page.contains("| **refuted** | refuted 2 of 2 | | 24 |"), "{page}");
+    let claims = table(&evaluated, "claims");
+    assert!(claims.contains(",refuted,refuted 2 of 2,,24,0\n"), "{claims}");
     let chances = |manner| {
         evaluate_study(study.clone(), &filled.store, manner, None, &Library::default())
             .unwrap()

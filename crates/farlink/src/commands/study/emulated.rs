@@ -4,7 +4,7 @@ use scenario::World;
 use store::Store;
 use study::judge::{
     Agreement, AgreementCounts, ClaimResult, ComparedClaim, WorldComparison, compare,
-    comparison_markdown, percentage,
+    comparison_tables, percentage,
 };
 use study::{ReducedGrid, RunMode, Study};
 use testbed::worlds::Worlds;
@@ -12,7 +12,7 @@ use testbed::worlds::Worlds;
 use super::run::carry;
 use crate::args::{StudyReport, StudyRun};
 use crate::commands::run::{RunOptions, experiment_failure};
-use crate::commands::{files, output, shell, stores};
+use crate::commands::{output, shell, stores};
 use crate::failure::CliError;
 use crate::show::table::Table;
 use crate::show::terminal::wrapped;
@@ -58,7 +58,6 @@ pub fn report(args: &StudyReport) -> Result<(), CliError> {
         return Err(CliError::bad_input(why).hint(hint.to_owned()));
     }
     let store = stores::open(&which.store)?;
-    args.markdown.iter().try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let compared: Result<Vec<WorldComparison>, CliError> = which
         .studies()?
@@ -70,14 +69,12 @@ pub fn report(args: &StudyReport) -> Result<(), CliError> {
     let comparisons = compared?;
     comparisons.iter().try_for_each(tell)?;
     summary(&comparisons)?;
-    match &args.markdown {
-        None => Ok(()),
-        Some(path) => {
-            let commands =
-                format!("farlink study run {}\n    {}", which.typed(), shell::this_command());
-            files::write_whole(path, comparison_markdown(&comparisons, &commands).as_bytes())
-        }
-    }
+    let Some(folder) = &args.tables else { return Ok(()) };
+    let commands = format!("farlink study run {}\n{}", which.typed(), shell::this_command());
+    comparisons.iter().try_for_each(|comparison| {
+        let folder = folder.join(&comparison.study.name);
+        super::report::write_tables(&folder, &comparison_tables(comparison), &commands)
+    })
 }
 
 /// The first given option that does not apply to reduced grids.

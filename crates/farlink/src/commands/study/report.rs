@@ -6,7 +6,8 @@ use std::path::Path;
 use store::Store;
 use study::figures::{self, FiguresError};
 use study::judge::{
-    self, Counted, EvaluationError, StudyResult, Tally, evaluate_study, markdown, percentage,
+    self, Counted, DataTable, EvaluationError, StudyResult, Tally, evaluate_study, percentage,
+    verdict_tables,
 };
 use study::{Depth, Laboratory};
 use testbed::worlds::Worlds;
@@ -22,7 +23,7 @@ use crate::show::terminal::wrapped;
 pub fn run(args: &StudyReport) -> Result<(), CliError> {
     let which = &args.which;
     let store = stores::open(&which.store)?;
-    let mut pages = [&args.markdown, &args.html, &args.summary].into_iter().flatten();
+    let mut pages = [&args.html, &args.summary].into_iter().flatten();
     pages.try_for_each(|path| files::check_place(path))?;
     let worlds = crate::commands::worlds()?;
     let evaluated: Result<Vec<StudyResult>, CliError> = which
@@ -36,16 +37,18 @@ pub fn run(args: &StudyReport) -> Result<(), CliError> {
     let results = evaluated?;
     results.iter().try_for_each(tell)?;
     summary(&results)?;
-    if let Some(path) = &args.markdown {
-        let page = markdown(&results, &commands(args, &results));
-        files::write_whole(path, page.as_bytes())?;
+    if let Some(folder) = &args.tables {
+        let commands = commands(args, &results);
+        results.iter().try_for_each(|result| {
+            write_tables(&folder.join(&result.study.name), &verdict_tables(result), &commands)
+        })?;
     }
     if let Some(path) = &args.html {
         let page = figures::html(&results, &store).map_err(not_drawn)?;
         files::write_whole(path, page.as_bytes())?;
     }
     if let Some(path) = &args.summary {
-        let page = judge::summary(&results, &commands(args, &results));
+        let page = judge::summary(&results, &commands(args, &results).replace('\n', "\n    "));
         files::write_whole(path, page.as_bytes())?;
     }
     match &args.output {
@@ -54,7 +57,21 @@ pub fn run(args: &StudyReport) -> Result<(), CliError> {
     }
 }
 
-/// The commands that reproduce the page from scratch.
+/// Writes a study's tables, with the commands that make them again.
+pub(super) fn write_tables(
+    folder: &Path,
+    tables: &[DataTable],
+    commands: &str,
+) -> Result<(), CliError> {
+    files::make_folder(folder)?;
+    tables.iter().try_for_each(|table| {
+        let path = folder.join(format!("{}.csv", table.name));
+        files::write_whole(&path, table.csv().as_bytes())
+    })?;
+    files::write_whole(&folder.join("commands.txt"), format!("{commands}\n").as_bytes())
+}
+
+/// The commands that make the results again.
 fn commands(args: &StudyReport, results: &[StudyResult]) -> String {
     let typed = args.which.typed();
     let elsewhere = |loads: Option<NonZeroU32>| -> String {
@@ -79,7 +96,7 @@ fn commands(args: &StudyReport, results: &[StudyResult]) -> String {
         commands.push(format!("farlink study run {typed} --causes"));
     }
     commands.push(shell::this_command());
-    commands.join("\n    ")
+    commands.join("\n")
 }
 
 fn tell(result: &StudyResult) -> Result<(), CliError> {

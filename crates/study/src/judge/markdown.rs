@@ -1,4 +1,4 @@
-//! Tables of Markdown pages.
+//! Markdown tables of the page on the studies' conclusions.
 
 use std::fmt;
 
@@ -41,20 +41,4 @@ impl fmt::Display for Table {
 
 fn padded(cell: &str) -> String {
     if cell.is_empty() { " ".to_owned() } else { format!(" {cell} ") }
-}
-
-/// Text escaped for a cell.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
-}
-
-/// A clause with its finding, escaped for a cell.
-pub(super) fn clause(found: &super::ClauseResult) -> String {
-    format!("`{}` {}", found.clause.replace('|', "\\|"), escaped(&found.finding.to_string()))
-}
-
-/// Names as code.
-pub(super) fn named(ids: &[impl AsRef<str>]) -> String {
-    let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", id.as_ref())).collect();
-    ids.join(", ")
 }
