@@ -20,7 +20,9 @@ const SLICE: Duration = Duration::from_micros(100);
 pub(crate) fn prioritise() -> bool {
     // SAFETY: this option takes an integer and touches no memory of ours. Timers would otherwise be late by up to 50 us.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-    let parameter = sched_param { sched_priority: PRIORITY };
+    // SAFETY: all fields are integers; musl's structure has more of them than the kernel's, which are unused.
+    let mut parameter: sched_param = unsafe { mem::zeroed() };
+    parameter.sched_priority = PRIORITY;
     // SAFETY: the pointer is valid during the call, which only reads it; 0 is the calling thread.
     let is_first = unsafe { libc::sched_setscheduler(0, SCHED_FIFO, &raw const parameter) == 0 };
     if !is_first {

@@ -248,8 +248,9 @@ fn watch(supervisor: Pid) -> ! {
 
 /// Open descriptors here would look to others as if farlink were still using them.
 fn close_all_descriptors() {
+    // The system call itself, since musl's C library has no function for it.
     // SAFETY: nothing in this process uses a descriptor any more.
-    let closed = unsafe { libc::close_range(0, libc::c_uint::MAX, 0) } == 0;
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) } == 0;
     if !closed {
         // Linux before 5.9.
         let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);

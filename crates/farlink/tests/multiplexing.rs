@@ -48,7 +48,8 @@ fn heads_cost_more_where_nothing_is_remembered() {
         desk.farlink(&format!("{page} {arguments}")).ok();
         let har: Value = serde_json::from_str(&desk.read("out.har")).unwrap();
         let entries = har["log"]["entries"].as_array().unwrap();
-        let sizes = entries.iter().map(|entry| entry["request"]["headersSize"].as_u64().unwrap());
+        let sizes =
+            entries.iter().map(|entry| entry["request"]["_headersTransferSize"].as_u64().unwrap());
         sizes.sum::<u64>()
     };
     let (zlib, stored) =

@@ -63,6 +63,8 @@ fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
         objects,
         skipped: Vec::new(),
         cautions: Vec::new(),
+        recorded_network: None,
+        recording: None,
     };
     page.check().expect("a page that keeps the invariants");
     page

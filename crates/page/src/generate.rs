@@ -101,6 +101,8 @@ impl Builder {
             objects: Vec::new(),
             skipped: Vec::new(),
             cautions: Vec::new(),
+            recorded_network: None,
+            recording: None,
         };
         let mut builder = Builder { page, document: ObjectId(0) };
         builder.push(HostId(0), path, Kind::Document, bytes, Vec::new());

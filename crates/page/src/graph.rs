@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Caution;
+use crate::{Caution, RecordedNetwork, Recording};
 
 /// Index of an object in [`Page::objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,6 +38,12 @@ pub struct Page {
     /// Reasons to distrust the source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
+    /// Network that it was recorded over, once its think times are fitted to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_network: Option<RecordedNetwork>,
+    /// Times of the recording that it was read from.
+    #[serde(skip)]
+    pub recording: Option<Arc<Recording>>,
 }
 
 /// An origin, by which browsers group connections: name, port and scheme (RFC 6454 section 4).

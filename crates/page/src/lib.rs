@@ -15,6 +15,7 @@ pub mod graph;
 pub mod har;
 mod list;
 mod open;
+mod recording;
 mod rendering;
 mod show;
 mod transform;
@@ -30,7 +31,10 @@ pub use self::graph::{
     Provenance, SizeEstimate, SkipReason, Skipped,
 };
 pub use self::list::{List, ListEntry, is_list};
-pub use self::open::{CatalogueEntry, catalogue, files, open};
+pub use self::open::{CatalogueEntry, catalogue, files, open, open_with};
+pub use self::recording::{
+    RateEstimate, RecordedNetwork, RecordedTimes, Recording, RoundTripEstimate,
+};
 pub use self::show::{PageSummary, PageTable, ResourceCounts};
 pub use self::transform::of_several;
 pub use self::union::{Union, UnionMember};

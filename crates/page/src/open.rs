@@ -28,9 +28,16 @@ pub struct CatalogueEntry {
 /// (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a farlink page file, or a
 /// draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). Transforms may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
+    open_with(spec, |_, page| page)
+}
+
+/// Opens `spec`; `refine` gets the name of the page without transforms and the page before they are applied. A page
+/// `as-recorded` is not refined.
+pub fn open_with(spec: &str, refine: impl FnOnce(&str, Page) -> Page) -> Result<Page, Error> {
     match plain(spec) {
-        Some(page) => transform::apply(spec, open_plain(page)?),
-        None => open_plain(spec),
+        Some(page) if transform::is_as_recorded(spec) => transform::apply(spec, open_plain(page)?),
+        Some(page) => transform::apply(spec, refine(page, open_plain(page)?)),
+        None => Ok(refine(spec, open_plain(spec)?)),
     }
 }
 

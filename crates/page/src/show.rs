@@ -44,6 +44,17 @@ impl fmt::Display for PageTable<'_> {
 
 fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &PageSummary) -> fmt::Result {
     writeln!(f, "{}\n{}", page.name, page.origin)?;
+    if let Some(network) = &page.recorded_network {
+        writeln!(f, "recorded over: {network}")?;
+        writeln!(f, "think times fitted by simulation over {}", network.spec())?;
+        writeln!(
+            f,
+            "{} % of the load over it is replayed: think times and work ({:.2} of {:.2} s)",
+            network.replayed_percent(),
+            network.replayed_ns as f64 / 1e9,
+            network.load_ns as f64 / 1e9
+        )?;
+    }
     for caution in &page.cautions {
         writeln!(f, "warning: {caution}")?;
     }

@@ -22,6 +22,9 @@ const SPRITE_BYTES: u64 = 10_000;
 
 const MOST_SHARDS: u64 = 64;
 
+/// Transform that keeps a recording's waits as think times.
+const AS_RECORDED: &str = "as-recorded";
+
 /// A transform of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Transform {
@@ -35,11 +38,18 @@ enum Transform {
     Gzip(f64),
     /// Objects without a known parent are named by the document.
     Flat,
+    /// Think times stay as recorded, with the recorded network in them.
+    AsRecorded,
 }
 
 /// Name of a page without its transforms; `None` if there are none.
 pub(crate) fn untransformed(spec: &str) -> Option<&str> {
     spec.split_once(MARK).map(|(page, _)| page)
+}
+
+/// True if the think times of the page are to stay as recorded.
+pub(crate) fn is_as_recorded(spec: &str) -> bool {
+    spec.split(MARK).skip(1).any(|transform| transform == AS_RECORDED)
 }
 
 /// `spec` with one page of a multi-page HAR selected: `a.har~gzip` and `2` make `a.har#2~gzip`.
@@ -60,6 +70,7 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Sprite(most) => sprite(&mut page, most),
             Transform::Shard(hosts) => shard(&mut page, hosts),
             Transform::Flat => flat(&mut page),
+            Transform::AsRecorded => "think times as recorded".to_owned(),
             Transform::Gzip(share) => gzip(&mut page, share),
         };
         page.origin = format!("{}; {done}", page.origin);
@@ -80,6 +91,7 @@ impl Transform {
             "sprite" => bytes(SPRITE_BYTES).map(Transform::Sprite),
             "shard" => read_hosts(value).map(Transform::Shard),
             "flat" if value.is_none() => Ok(Transform::Flat),
+            AS_RECORDED if value.is_none() => Ok(Transform::AsRecorded),
             "gzip" => read_share(value).map(Transform::Gzip),
             _ => Err(format!("`{what}` is nothing that is done to a page")),
         }

@@ -455,6 +455,8 @@ fn page() -> impl Strategy<Value = Page> {
             objects,
             skipped: vec![Skipped { url: "data:".to_owned(), reason: SkipReason::NotHttp }],
             cautions: Vec::new(),
+            recorded_network: None,
+            recording: None,
         })
     })
 }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use page::{Object, Page};
+use page::{After, Object, Page};
 use record::{ObjectRecord, Phases, VisitOutcome, VisitRecord};
 use scenario::{Scenario, VERSION};
 
@@ -19,8 +19,8 @@ mod format;
 mod tests;
 
 use format::{
-    Creator, Entry, HarCache, HarContent, HarPage, HarPair, HarRequest, Log, PageTimings, Response,
-    Timings,
+    CallFrame, Creator, Entry, HarCache, HarContent, HarPage, HarPair, HarRequest, Initiator, Log,
+    PageTimings, Response, Stack, Timings,
 };
 
 pub use format::Har;
@@ -107,7 +107,7 @@ fn entry(visit: &HarVisit<'_>, object: &ObjectRecord, behind_ns: u64) -> Entry {
         pageref: page_id(visit.record),
         started_date_time: date(object.discovered_at_ns),
         time: ms(object.phases.total_ns()),
-        request: request(object),
+        request: request(visit, object),
         response: response(visit, object),
         cache: HarCache {},
         timings: timings(object, behind_ns),
@@ -115,6 +115,7 @@ fn entry(visit: &HarVisit<'_>, object: &ObjectRecord, behind_ns: u64) -> Entry {
         priority: object.priority.clone(),
         resource_type: object.kind.to_lowercase(),
         initiator: initiator(visit, object),
+        delays_load: described(visit, object).map(|object| object.blocks_load),
         from_cache: is_cached.then_some("memory"),
     }
 }
@@ -124,13 +125,33 @@ fn described<'a>(visit: &HarVisit<'a>, object: &ObjectRecord) -> Option<&'a Obje
     visit.page?.objects.get(object.object as usize).filter(|o| o.url == object.url)
 }
 
-/// The URL of the object that revealed this one.
-fn initiator(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<String> {
-    let edge = described(visit, object)?.waits_for.last()?;
-    visit.page?.objects.get(edge.object.0 as usize).map(|parent| parent.url.clone())
+/// The objects that revealed this one: the one that names it, or all that had to run.
+fn initiator(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<Initiator> {
+    let edges = &described(visit, object)?.waits_for;
+    let url_of = |edge: &page::Edge| {
+        visit.page?.objects.get(edge.object.0 as usize).map(|parent| parent.url.clone())
+    };
+    match &edges[..] {
+        [] => None,
+        [edge] if edge.after == After::Head => {
+            Some(Initiator { kind: "redirect", url: url_of(edge), stack: None })
+        }
+        [edge] => Some(Initiator { kind: "parser", url: url_of(edge), stack: None }),
+        several => {
+            let call_frames = several.iter().filter_map(url_of).map(|url| CallFrame { url });
+            let stack = Some(Stack { call_frames: call_frames.collect() });
+            Some(Initiator { kind: "script", url: None, stack })
+        }
+    }
 }
 
-fn request(object: &ObjectRecord) -> HarRequest {
+/// Size of a head as HTTP/1.1 text, which HAR asks for; as sent, if the page's description is not at hand.
+fn head_size(described: Option<u32>, sent: u64) -> i64 {
+    size(described.map_or(sent, u64::from))
+}
+
+fn request(visit: &HarVisit<'_>, object: &ObjectRecord) -> HarRequest {
+    let described = described(visit, object).map(|object| object.request_header_bytes);
     HarRequest {
         method: object.method.clone(),
         url: object.url.clone(),
@@ -138,12 +159,14 @@ fn request(object: &ObjectRecord) -> HarRequest {
         cookies: [],
         headers: [],
         query_string: query(&object.url),
-        headers_size: size(object.request_header_bytes),
+        headers_size: head_size(described, object.request_header_bytes),
+        headers_transfer_size: object.request_header_bytes,
         body_size: size(object.request_body_bytes),
     }
 }
 
 fn response(visit: &HarVisit<'_>, object: &ObjectRecord) -> Response {
+    let described = described(visit, object).map(|object| object.response_header_bytes);
     Response {
         status: object.status,
         status_text: status_text(object.status),
@@ -152,7 +175,8 @@ fn response(visit: &HarVisit<'_>, object: &ObjectRecord) -> Response {
         headers: [],
         content: HarContent { size: object.body_bytes, mime_type: mime_type(&object.kind) },
         redirect_url: redirect_target(visit, object).unwrap_or_default(),
-        headers_size: size(object.response_header_bytes),
+        headers_size: head_size(described, object.response_header_bytes),
+        headers_transfer_size: object.response_header_bytes,
         body_size: size(object.body_bytes),
         transfer_size: size(object.response_header_bytes + object.body_bytes),
         error: object.error.clone(),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod emulate;
+pub mod fit;
 pub mod link_test;
 pub mod simulate;
 pub mod tour;

@@ -165,6 +165,7 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     let tcp = [&scenario.transport.server, &scenario.transport.client].map(Tcp::note);
     let mut notes: Vec<String> = network.notes.iter().chain(&ready.notes).cloned().collect();
     notes.extend(ready.clear_note(scenario));
+    notes.extend(recording_notes(&ready.page, network));
     notes.extend(tcp.into_iter().flatten());
     notes.extend(scenario.discovery.note());
     notes.extend(scenario.quic.note());
@@ -179,6 +180,19 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes.extend(course::note(scenario));
     notes.extend(scenario.record.note(scenario.world));
     notes.dedup();
+    notes
+}
+
+/// Notes on a recorded page: its network, the part that is replayed, and whether this network is an extrapolation.
+fn recording_notes(page: &Page, network: &net::Network) -> Vec<String> {
+    let Some(recorded) = &page.recorded_network else { return Vec::new() };
+    let mut notes = vec![format!(
+        "{}: recorded over: {recorded}; {} % of that load is replayed (think times and work), the rest is simulated",
+        page.name,
+        recorded.replayed_percent()
+    )];
+    let beyond = recorded.extrapolation(network.rtt(), network.down_peak().0);
+    notes.extend(beyond.map(|why| format!("{}: this is an extrapolation: {why}", page.name)));
     notes
 }
 

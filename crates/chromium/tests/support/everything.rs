@@ -77,6 +77,8 @@ pub fn everything() -> Everything {
         objects: Vec::new(),
         skipped: Vec::new(),
         cautions: Vec::new(),
+        recorded_network: None,
+        recording: None,
     };
     let mut all = Everything { page, names: Vec::new() };
     all.add("entrance", Kind::Redirect, 0, &[]).status = 301;

@@ -31,7 +31,7 @@ pub fn pages(pages: &Pages) -> Result<ExitCode, CliError> {
 }
 
 fn open(spec: &str) -> Result<Page, CliError> {
-    page::open(spec).map_err(CliError::bad_input)
+    testbed::fit::open(spec).map_err(CliError::bad_input)
 }
 
 fn list_pages() -> Result<(), CliError> {

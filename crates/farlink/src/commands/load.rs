@@ -124,7 +124,7 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, CliError> {
         return Err(CliError::bad_input(format!("--seed {} is too large", load.seed))
             .hint("the maximum is 9223372036854775807".to_owned()));
     }
-    let axes = axes(load);
+    let axes = axes(load)?;
     let grid = Grid::of(&axes, worlds.library()).map_err(|error| refusal(&axes, error))?;
     let name = format!("{} over {}", load.page, load.how.settings.of("network").join(", "));
     let plan = Plan::new(&name, load.seed, load.repetitions, Order::Alternated, grid.cells);
@@ -132,15 +132,34 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, CliError> {
 }
 
 /// The page, and all settings that were given.
-fn axes(load: &Load) -> Vec<Axis> {
+fn axes(load: &Load) -> Result<Vec<Axis>, CliError> {
     let axis =
         |key: &str, value: &str| Axis { key: key.to_owned(), values: vec![value.to_owned()] };
     let mut axes = vec![axis("page.name", &load.page)];
     axes.extend(load.how.settings.axes());
+    recorded_network(load, &mut axes)?;
     axes.extend(load.how.no_noise.then(|| axis("noise", "off")));
     axes.extend(load.how.block_udp.then(|| axis("stack.udp", "blocked")));
     axes.sort_by_key(|axis| scenario::grid::position(&axis.key));
-    axes
+    Ok(axes)
+}
+
+/// Replaces the network `recorded` by the one that the page was recorded over.
+fn recorded_network(load: &Load, axes: &mut [Axis]) -> Result<(), CliError> {
+    const RECORDED: &str = "recorded";
+    let networks = axes.iter_mut().filter(|axis| axis.key == "network");
+    for network in networks.flat_map(|axis| &mut axis.values).filter(|it| *it == RECORDED) {
+        let page = testbed::fit::open(&load.page).map_err(CliError::bad_input)?;
+        let recorded = page.recorded_network.ok_or_else(|| {
+            CliError::bad_input(format!("--network {RECORDED}: `{}` is not a recording", load.page))
+                .hint(
+                    "it is for HAR files with timings; `farlink networks` lists the others"
+                        .to_owned(),
+                )
+        })?;
+        *network = recorded.spec();
+    }
+    Ok(())
 }
 
 /// The error of a grid, attributed to the option that it comes from.

@@ -50,6 +50,8 @@ fn page(number: usize, document_bytes: u64, kind: Kind, count: u32, bytes: u64) 
         objects: vec![object(number, 0, Kind::Document, document_bytes, Vec::new())],
         skipped: Vec::new(),
         cautions: Vec::new(),
+        recorded_network: None,
+        recording: None,
     };
     for index in 1..=count {
         let at = document_bytes * u64::from(index) / u64::from(count + 1);

@@ -74,6 +74,8 @@ impl Transfer {
             objects: (0..*connections).map(|index| self.exchange(index)).collect(),
             skipped: Vec::new(),
             cautions: Vec::new(),
+            recorded_network: None,
+            recording: None,
         }
     }
 

@@ -1,12 +1,17 @@
 //! Builds a page from the selected entries, with its origin in one line and cautions about the recording.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::cause::CauseGraph;
 use super::entry::HarEntry;
-use super::hosts::Hosts;
+use super::hosts::{self, Hosts};
 use super::log::HarLog;
 use super::select::Selection;
 use super::{discovery, exchange};
-use crate::{BodySource, Caution, Edge, Kind, Object, Page, PageSummary, rendering};
+use crate::{
+    BodySource, Caution, Edge, Kind, Object, Page, PageSummary, RecordedTimes, Recording, rendering,
+};
 
 /// Slack in microseconds: entries that end later than this after the load event did not hold it up.
 const LOAD_SLACK: i64 = 50_000;
@@ -20,13 +25,16 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
     let bodies: Vec<u64> = sizes.iter().map(|(bytes, _)| *bytes).collect();
     let graph = CauseGraph::new(entries, &kinds, selection.loaded_at);
     let hosts = Hosts::of(entries, graph.document(entries.len()));
-    let edges = discovery::edges(&graph, &bodies);
+    let (edges, by_rank) = discovery::edges(&graph, &bodies);
     let objects: Vec<Object> = entries
         .iter()
         .zip(edges)
         .enumerate()
         .map(|(at, (entry, waits_for))| Object {
-            blocks_load: at == 0 || blocks_load(entry, kinds[at], selection.loaded_at),
+            blocks_load: at == 0
+                || entry
+                    .delays_load
+                    .unwrap_or_else(|| blocks_load(entry, kinds[at], selection.loaded_at)),
             body_bytes: bodies[at],
             body_source: sizes[at].1,
             ..object(entry, kinds[at], &hosts, waits_for)
@@ -36,6 +44,7 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
         (0..entries.len()).map(|child| blocks_render(&graph, child)).collect();
     let cautions = cautions(&selection, &objects);
     let measured_hosts = hosts.measured();
+    let recording = recording(entries, &by_rank, selection.loaded_at);
     let mut page = Page {
         name: name.to_owned(),
         origin: String::new(),
@@ -43,12 +52,42 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
         objects,
         skipped: selection.skipped.clone(),
         cautions,
+        recorded_network: None,
+        recording: Some(Arc::new(recording)),
     };
     rendering::mark(&mut page, &stated);
     let recording =
         HarRecording { log, kept: entries, measured_hosts, loaded: selection.loaded_at.is_some() };
     page.origin = origin(&recording, &page.summary());
     page
+}
+
+/// Times of the entries, from the start of the first.
+fn recording(entries: &[&HarEntry], by_rank: &[bool], loaded_at: Option<i64>) -> Recording {
+    let began = entries[0].started;
+    let since = |at: i64| micros(at - began);
+    let times = |(entry, by_rank): (&&HarEntry, &bool)| RecordedTimes {
+        started: since(entry.started),
+        connect: hosts::handshake(entry).map(micros),
+        tls: match hosts::is_quic(&entry.response_version) {
+            true => None,
+            false => entry.timings.tls.filter(|span| *span > 0).map(micros),
+        },
+        wait: entry.timings.wait.map(micros),
+        head_at: since(entry.head_at()),
+        end_at: since(entry.end_at()),
+        from_cache: entry.from_cache,
+        is_placed_by_rank: *by_rank,
+    };
+    Recording {
+        objects: entries.iter().zip(by_rank).map(times).collect(),
+        loaded: loaded_at.map(since),
+    }
+}
+
+/// A span in microseconds; zero if negative.
+fn micros(span: i64) -> Duration {
+    Duration::from_micros(span.max(0) as u64)
 }
 
 /// The object of `entry`, without the fields that need the whole page.

@@ -28,8 +28,9 @@ pub(super) const CLOCK_GRAIN: i64 = 1000;
 /// Work and think times are multiples of this, in microseconds.
 const RESOLUTION: i64 = 100;
 
-/// Edges of all entries; `bodies` are the responses' sizes in the same order.
-pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
+/// Edges of all entries, and whether the place of each in its document is only known by rank; `bodies` are the
+/// responses' sizes in the same order.
+pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> (Vec<Vec<Edge>>, Vec<bool>) {
     let causes: Vec<Vec<DiscoveryCause>> = (0..graph.entries.len())
         .map(|child| if child == 0 { Vec::new() } else { graph.causes(child) })
         .collect();
@@ -41,7 +42,7 @@ pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
             after: match cause.point {
                 RevealPoint::Head => After::Head,
                 RevealPoint::Inside(_) | RevealPoint::Read { .. } if bodies[cause.parent] > 0 => {
-                    After::Bytes(positions[&(cause.parent, child)])
+                    After::Bytes(positions.bytes[&(cause.parent, child)])
                 }
                 RevealPoint::Inside(_) | RevealPoint::Read { .. } | RevealPoint::End => After::End,
             },
@@ -50,7 +51,22 @@ pub(super) fn edges(graph: &CauseGraph<'_>, bodies: &[u64]) -> Vec<Vec<Edge>> {
         };
         causes.iter().map(edge).collect()
     };
-    causes.iter().enumerate().map(edges_of).collect()
+    let edges: Vec<Vec<Edge>> = causes.iter().enumerate().map(edges_of).collect();
+    let by_rank = |(child, edges): (usize, &Vec<Edge>)| match &edges[..] {
+        [only] => positions.by_rank.contains(&child) && matches!(only.after, After::Bytes(_)),
+        _ => false,
+    };
+    let by_rank = edges.iter().enumerate().map(by_rank).collect();
+    (edges, by_rank)
+}
+
+/// Places of references in documents.
+#[derive(Default)]
+struct Positions {
+    /// Bytes of the document up to each reference inside it, by (document, child).
+    bytes: BTreeMap<(usize, usize), u64>,
+    /// Children whose place is only known by their rank.
+    by_rank: BTreeSet<usize>,
 }
 
 /// Time from the last of an entry's causes to its start.
@@ -72,12 +88,8 @@ fn work(graph: &CauseGraph<'_>, child: usize, causes: &[DiscoveryCause]) -> Size
     }
 }
 
-/// Bytes of the document up to each reference inside it, by (document, child).
-fn positions(
-    graph: &CauseGraph<'_>,
-    causes: &[Vec<DiscoveryCause>],
-    bodies: &[u64],
-) -> BTreeMap<(usize, usize), u64> {
+/// Places of all references inside documents.
+fn positions(graph: &CauseGraph<'_>, causes: &[Vec<DiscoveryCause>], bodies: &[u64]) -> Positions {
     let mut by_document: BTreeMap<usize, Vec<(usize, Option<u32>)>> = BTreeMap::new();
     for (child, causes) in causes.iter().enumerate() {
         for cause in causes.iter().filter(|c| graph.kinds[c.parent] == Kind::Document) {
@@ -86,11 +98,13 @@ fn positions(
             }
         }
     }
-    let mut positions = BTreeMap::new();
+    let mut positions = Positions::default();
     for (child, causes) in causes.iter().enumerate() {
         for DiscoveryCause { parent, point, .. } in causes {
             if let RevealPoint::Read { at, of } = *point {
-                positions.insert((*parent, child), share(bodies[*parent], at as u64, of as u64));
+                positions
+                    .bytes
+                    .insert((*parent, child), share(bodies[*parent], at as u64, of as u64));
             }
         }
     }
@@ -104,10 +118,11 @@ fn positions(
             .filter(|child| !lines.contains_key(child))
             .collect();
         for (child, line) in lines {
-            positions.insert((document, child), share(size, line.into(), last_line.into()));
+            positions.bytes.insert((document, child), share(size, line.into(), last_line.into()));
         }
         for (child, rank) in ranked.iter().zip(1..) {
-            positions.insert((document, *child), share(size, rank, ranked.len() as u64));
+            positions.bytes.insert((document, *child), share(size, rank, ranked.len() as u64));
+            positions.by_rank.insert(*child);
         }
     }
     positions

@@ -76,6 +76,8 @@ pub(super) struct HarEntry {
     /// It was aborted before its response was complete.
     pub aborted: bool,
     pub pushed: bool,
+    /// Whether the load event waited for it, if the tool says so (farlink does).
+    pub delays_load: Option<bool>,
     /// Implausible spans, taken as unknown.
     pub odd: Vec<OddSpan>,
 }
@@ -263,6 +265,7 @@ impl<'a> EntryReader<'a> {
             is_worker_fetch: false,
             aborted: aborted(value, status),
             pushed: truth(own("_was_pushed")),
+            delays_load: own("_delaysLoad").as_bool(),
             odd,
         })
     }

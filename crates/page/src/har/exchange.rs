@@ -158,6 +158,8 @@ const DEFAULT_RESPONSE_HEAD: u64 = 300;
 /// Maximum overhead of framing and TLS records over a stated length: a fiftieth, plus a constant.
 const FRAMING_DIVISOR: u64 = 50;
 const FRAMING_BYTES: u64 = 256;
+/// Smallest head on the wire: HTTP/2's frame header and an indexed status.
+const MIN_WIRE_HEAD: u64 = 10;
 
 /// A head's size and its provenance.
 pub(super) type HeadSize = (u64, Provenance);
@@ -222,6 +224,13 @@ fn from_transfer(entry: &HarEntry) -> Option<u64> {
     // Content-Length states the encoded body; if the wire carried that and one head, it is exact.
     if let Some(stated) = content_length(entry) {
         return (stated..=stated + slack(stated)).contains(&transfer).then_some(stated);
+    }
+    // A stated body, and the rest of the transfer is no more than its head: the head is compressed (HTTP/2 and later).
+    let is_head = |rest: u64| (MIN_WIRE_HEAD..=text_head).contains(&rest);
+    if let Some(body) =
+        entry.body_size.filter(|body| transfer.checked_sub(*body).is_some_and(is_head))
+    {
+        return Some(body);
     }
     let body = transfer.checked_sub(wire_head(entry, text_head))?;
     // WebPageTest's `_bytesIn` also counts the handshakes of a new connection.

@@ -52,7 +52,12 @@ impl Hosts {
             self.known.len() - 1
         });
         let known = &mut self.known[at];
-        known.round_trip = known.round_trip.into_iter().chain(round_trip(entry)).min();
+        known.round_trip = match (known.round_trip, handshake(entry)) {
+            (Some(known), Some(later)) if later >= known * LEAST_PERCENT / 100 => {
+                Some(known.min(later))
+            }
+            (known, later) => known.or(later),
+        };
         let protocol = protocol(&entry.response_version);
         // The first exchange with a server may still use an older protocol (an upgrade by Alt-Svc, or by ALPN after a
         // redirect from http:), so the newest one seen counts. Their names sort by age: h1, h2, h3, spdy; a server of
@@ -123,10 +128,14 @@ fn is_secure(entry: &HarEntry) -> bool {
     entry.url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
+/// A later handshake shorter than this share of the first one is a part of a handshake: browsers count only what was
+/// left when the object was discovered, of a connection that was begun for another one.
+const LEAST_PERCENT: i64 = 60;
+
 /// One round trip to the entry's host, if the entry opened a connection.
 ///
 /// TCP's handshake is one (RFC 9293 section 3.5). QUIC's is one as well, but tools write it as TLS.
-fn round_trip(entry: &HarEntry) -> Option<i64> {
+pub(super) fn handshake(entry: &HarEntry) -> Option<i64> {
     let timings = &entry.timings;
     let span = match is_quic(&entry.response_version) {
         true => timings.tls.max(timings.connect),
@@ -135,7 +144,8 @@ fn round_trip(entry: &HarEntry) -> Option<i64> {
     span.filter(|span| *span > 0)
 }
 
-fn is_quic(version: &str) -> bool {
+/// True if a tool names QUIC as the protocol.
+pub(super) fn is_quic(version: &str) -> bool {
     version.contains("h3") || version.contains("quic") || version.contains("http/3")
 }
 

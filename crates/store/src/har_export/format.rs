@@ -29,6 +29,35 @@ pub(super) struct Creator {
     pub version: &'static str,
 }
 
+/// Resources that caused a request, in the form of Chrome's DevTools.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Initiator {
+    /// `parser`, `script`, `redirect`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The resource that names the object, for a parser's request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The scripts that had to run first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
+}
+
+/// A call stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stack {
+    /// Its frames.
+    pub call_frames: Vec<CallFrame>,
+}
+
+/// A frame of a call stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallFrame {
+    /// The script.
+    pub url: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HarPage {
@@ -71,7 +100,10 @@ pub(super) struct Entry {
     #[serde(rename = "_resourceType")]
     pub resource_type: String,
     #[serde(rename = "_initiator", skip_serializing_if = "Option::is_none")]
-    pub initiator: Option<String>,
+    pub initiator: Option<Initiator>,
+    /// Whether the load event waits for the object, if the page's description is at hand.
+    #[serde(rename = "_delaysLoad", skip_serializing_if = "Option::is_none")]
+    pub delays_load: Option<bool>,
     #[serde(rename = "_fromCache", skip_serializing_if = "Option::is_none")]
     pub from_cache: Option<&'static str>,
 }
@@ -86,6 +118,9 @@ pub(super) struct HarRequest {
     pub headers: [(); 0],
     pub query_string: Vec<HarPair>,
     pub headers_size: i64,
+    /// Head as it crossed the wire, before TLS.
+    #[serde(rename = "_headersTransferSize")]
+    pub headers_transfer_size: u64,
     pub body_size: i64,
 }
 
@@ -107,6 +142,9 @@ pub(super) struct Response {
     #[serde(rename = "redirectURL")]
     pub redirect_url: String,
     pub headers_size: i64,
+    /// Head as it crossed the wire, before TLS.
+    #[serde(rename = "_headersTransferSize")]
+    pub headers_transfer_size: u64,
     pub body_size: i64,
     #[serde(rename = "_transferSize")]
     pub transfer_size: i64,

@@ -107,6 +107,8 @@ fn redirecting_page() -> Page {
         ],
         skipped: vec![],
         cautions: vec![],
+        recorded_network: None,
+        recording: None,
     }
 }
 
@@ -120,7 +122,9 @@ fn the_page_knows_who_asked_and_where_a_redirect_leads() {
     let log = &json(&har(&[visit]))["log"];
     assert_eq!(log["pages"][0]["title"], "redirecting");
     assert_eq!(log["entries"][0]["response"]["redirectURL"], page.objects[1].url.as_str());
-    assert_eq!(log["entries"][1]["_initiator"], "https://toy.test/");
+    let initiator = &log["entries"][1]["_initiator"];
+    assert_eq!(initiator["url"], "https://toy.test/");
+    assert_eq!(initiator["type"], "redirect");
     let query = &log["entries"][1]["request"]["queryString"];
     assert_eq!((&query[0]["value"], &query[1]["name"]), (&Value::from("2"), &Value::from("x")));
 }

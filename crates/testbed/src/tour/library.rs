@@ -20,6 +20,16 @@ pub struct Library {
 }
 
 impl Library {
+    /// A library in which `name` is this page.
+    ///
+    /// # Errors
+    /// If the page breaks an invariant.
+    pub fn of_page(name: &str, page: page::Page) -> Result<Library, String> {
+        let library = Library::default();
+        library.pages.insert(name, page)?;
+        Ok(library)
+    }
+
     /// Checks that a scenario can be run, and prepares its page.
     ///
     /// # Errors

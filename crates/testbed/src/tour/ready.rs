@@ -114,10 +114,19 @@ impl PreparedPages {
         pages.insert(key, Arc::clone(&ready));
         Ok(ready)
     }
+
+    /// Makes `spec` the name of this page.
+    pub(super) fn insert(&self, spec: &str, page: Page) -> Result<(), String> {
+        LoadPlan::check(&page)?;
+        let ready = Arc::new(Ready::of_anything(page));
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.insert((spec.to_owned(), Contents::Any), ready);
+        Ok(())
+    }
 }
 
 fn open(spec: &str) -> Result<Page, String> {
-    let page = page::open(spec).map_err(|error| error.to_string())?;
+    let page = crate::fit::open(spec).map_err(|error| error.to_string())?;
     page.check()?;
     Ok(page)
 }

@@ -1,0 +1,166 @@
+//! A recorded load: its times object by object, and the network that it was recorded over.
+//!
+//! A page's think times are fitted to the times by simulation over that network (`testbed::fit`), so that the network does
+//! not become part of the page.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Networks that are this many times faster than the recorded one are beyond what a recording tells.
+const MOST_TIMES: f64 = 2.0;
+
+/// A load as its source timed it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Times of the page's objects, in the same order.
+    pub objects: Vec<RecordedTimes>,
+    /// Load event, from the start of the first object.
+    pub loaded: Option<Duration>,
+}
+
+/// Times of one object, from the start of the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedTimes {
+    /// Discovery.
+    pub started: Duration,
+    /// TCP's handshake, or QUIC's with its TLS, if it opened a connection: one round trip, unless the connection had
+    /// been begun for another object.
+    pub connect: Option<Duration>,
+    /// TLS's handshake over TCP.
+    pub tls: Option<Duration>,
+    /// From the request to the first byte of the response; `None` if not stated.
+    pub wait: Option<Duration>,
+    /// Arrival of the first byte.
+    pub head_at: Duration,
+    /// Arrival of the last byte.
+    pub end_at: Duration,
+    /// True if a cache answered: the times say nothing of the network.
+    pub from_cache: bool,
+    /// True if its place in the document is only known by rank: one of several references, in order.
+    pub is_placed_by_rank: bool,
+}
+
+/// The network of a recording, as far as the recording tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedNetwork {
+    /// Round trip to the nearest host.
+    pub round_trip: RoundTripEstimate,
+    /// Rate towards the client.
+    pub down: RateEstimate,
+    /// Rate used where `down` cannot be told, and its likeliest value otherwise, in bit/s.
+    pub down_bit_per_s: u64,
+    /// Rate towards the servers. No recording tells it: an assumption.
+    pub up_bit_per_s: u64,
+    /// Queue with the best fit, in packets.
+    pub queue_packets: u64,
+    /// Load time of the page over this network, simulated.
+    pub load_ns: u64,
+    /// Load time without any network: think times and work, as recorded.
+    pub replayed_ns: u64,
+}
+
+/// Round trip to the nearest host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoundTripEstimate {
+    /// Shortest handshake; without any, the shortest wait for a response.
+    pub shortest_ns: u64,
+    /// Median handshake with the same host.
+    pub median_ns: u64,
+    /// Number of handshakes with it; 0 if the round trip cannot be told.
+    pub handshakes: usize,
+}
+
+/// Rate of a link, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RateEstimate {
+    /// The recording filled the link for a while.
+    Told {
+        /// Lower end of the interval.
+        low: u64,
+        /// Upper end.
+        high: u64,
+    },
+    /// Cannot be told: this much passed in the busiest moment, and the link was not full.
+    AtLeast(u64),
+}
+
+impl RecordedNetwork {
+    /// The network as a description of farlink's: `rtt=60ms,down=3mbit,...`.
+    pub fn spec(&self) -> String {
+        format!(
+            "rtt={}us,down={},up={},queue={}pkt",
+            self.round_trip.shortest_ns / 1000,
+            self.down_bit_per_s,
+            self.up_bit_per_s,
+            self.queue_packets
+        )
+    }
+
+    /// Why a load over a network of this round trip and rate is an extrapolation; `None` if it is not. What a full link
+    /// or a long round trip hid from the recording cannot be told.
+    pub fn extrapolation(&self, rtt: Duration, down_bit_per_s: u64) -> Option<String> {
+        let faster = down_bit_per_s as f64 / self.down_bit_per_s as f64;
+        let nearer = self.round_trip.shortest_ns as f64 / rtt.as_nanos().max(1) as f64;
+        if self.tells_rate() && faster > MOST_TIMES {
+            return Some(format!(
+                "the recorded link was full at {:.3} Mbit/s: think times that waiting for it hid are unknown",
+                self.down_bit_per_s as f64 / 1e6
+            ));
+        }
+        let replayed = self.replayed_ns as f64 / self.load_ns.max(1) as f64;
+        (!self.tells_round_trip() && nearer > MOST_TIMES && replayed < 1.0).then(|| {
+            "the recording has no handshakes: its round trip is a guess, and so is every think time".to_owned()
+        })
+    }
+
+    /// Share of the recorded load that is replayed rather than simulated: think times and work, in percent.
+    pub fn replayed_percent(&self) -> u64 {
+        (self.replayed_ns * 100).checked_div(self.load_ns).unwrap_or_default().min(100)
+    }
+
+    /// True if the recording shows the link's limit.
+    pub fn tells_rate(&self) -> bool {
+        matches!(self.down, RateEstimate::Told { .. })
+    }
+
+    /// True if the recording has handshakes to measure a round trip by.
+    pub fn tells_round_trip(&self) -> bool {
+        self.round_trip.handshakes > 0
+    }
+}
+
+impl fmt::Display for RecordedNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
+        let mbit = |bits: u64| format!("{:.2} Mbit/s", bits as f64 / 1e6);
+        let RoundTripEstimate { shortest_ns, median_ns, handshakes } = self.round_trip;
+        match handshakes {
+            0 => {
+                write!(f, "round trip cannot be told (no handshake), at most {}", ms(shortest_ns))?
+            }
+            1 => write!(f, "round trip {} (one handshake)", ms(shortest_ns))?,
+            n => write!(
+                f,
+                "round trip {} to {} (shortest and median of {n} handshakes)",
+                ms(shortest_ns),
+                ms(median_ns)
+            )?,
+        }
+        match self.down {
+            RateEstimate::Told { low, high } => {
+                write!(f, "; rate {} ({} to {})", mbit(self.down_bit_per_s), mbit(low), mbit(high))
+            }
+            RateEstimate::AtLeast(least) => {
+                write!(
+                    f,
+                    "; rate cannot be told (the link was never full), at least {}",
+                    mbit(least)
+                )
+            }
+        }
+    }
+}
