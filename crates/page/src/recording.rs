@@ -147,7 +147,7 @@ impl fmt::Display for RecordedNetwork {
                 f,
                 "round trip {} to {} (shortest and median of {n} handshakes)",
                 ms(shortest_ns),
-                ms(median_ns)
+                ms(median_ns.max(shortest_ns))
             )?,
         }
         match self.down {

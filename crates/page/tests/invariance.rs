@@ -216,6 +216,8 @@ fn read(rtt: f64, tool: Tool) -> Page {
         }
     }
     page.objects = objects;
+    // Its times are those of the network.
+    page.recording = None;
     page
 }
 

@@ -31,6 +31,16 @@ const SHARES: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
 const USUAL_SHARE: f64 = 3.0;
 const SMALL_PAGE: usize = 150;
 
+/// An interval of rates this many times as high as low tells nothing.
+const APART_TIMES: u64 = 3;
+
+/// Objects of all simulations that look closely, together: a bound on the time that a fit takes.
+const MOST_OBJECTS: usize = 15_000;
+const FEWEST: usize = 30;
+const MOST: usize = 400;
+/// Simulations of a close look, about.
+const SETTLING: usize = 6;
+
 /// A network is not looked at closely if its misfit is so many times that of the best.
 const HOPELESS: i64 = 3;
 
@@ -141,7 +151,13 @@ pub(super) fn choose(
 ) -> Option<RecordedNetwork> {
     let is_small = page.objects.len() <= SMALL_PAGE;
     let shares: &[f64] = if is_small { &SHARES } else { &[USUAL_SHARE] };
-    let mut tried = Tried { fit, page: page.clone(), misfits: BTreeMap::new(), rough: i64::MAX };
+    let mut tried = Tried {
+        fit,
+        page: page.clone(),
+        misfits: BTreeMap::new(),
+        rough: i64::MAX,
+        left: (MOST_OBJECTS / page.objects.len()).clamp(FEWEST, MOST),
+    };
     let at = |rate: f64, share: f64| {
         let down_bit_per_s = (rate as u64).min(FASTEST);
         let up_bit_per_s = ((rate / share) as u64).max(SLOWEST_UP);
@@ -220,6 +236,8 @@ struct Tried<'a> {
     misfits: BTreeMap<(u64, u64, u64), i64>,
     /// Least misfit with references in order only.
     rough: i64,
+    /// Number of simulations that are left for looking closely.
+    left: usize,
 }
 
 impl Tried<'_> {
@@ -237,9 +255,13 @@ impl Tried<'_> {
         let least = self.misfits.values().copied().min();
         let rough = State::of(self.fit, self.page.clone(), network)?.misfit(self.fit);
         self.rough = self.rough.min(rough);
-        let misfit = match least.is_some_and(|least| rough > HOPELESS * least.max(self.rough)) {
+        let is_hopeless = least.is_some_and(|least| rough > HOPELESS * least.max(self.rough));
+        let misfit = match is_hopeless || self.left == 0 {
             true => rough,
-            false => self.settled(&mut network.clone())?.misfit(self.fit),
+            false => {
+                self.left = self.left.saturating_sub(SETTLING);
+                self.settled(&mut network.clone())?.misfit(self.fit)
+            }
         };
         self.misfits.insert(key, misfit);
         Some(misfit)
@@ -250,7 +272,7 @@ impl Tried<'_> {
         Some(if misfit < least { other } else { best })
     }
 
-    /// The interval of rates that fit as well as the best. If faster ones do, too, the link was never full.
+    /// The interval of rates that fit as well as the best. If it is wide, the link was never full.
     fn rate(&self, best: &RecordedNetwork) -> RateEstimate {
         let least = self.misfits.values().copied().min().unwrap_or_default();
         let is_good = |misfit: i64| misfit <= least + least * AS_GOOD_PERCENT / 100;
@@ -259,7 +281,7 @@ impl Tried<'_> {
             good.map(|((rate, ..), _)| *rate).chain([best.down_bit_per_s]).collect();
         let low = rates.iter().copied().min().unwrap_or_default();
         let high = rates.iter().copied().max().unwrap_or_default();
-        match high >= best.down_bit_per_s * 19 / 10 {
+        match high >= low * APART_TIMES {
             true => RateEstimate::AtLeast(low),
             false => RateEstimate::Told { low, high },
         }
