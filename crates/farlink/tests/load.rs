@@ -240,6 +240,22 @@ const FAR_HOST: &str = r#"{"log":{"version":"1.2","creator":{"name":"t","version
    "cache":{},"timings":{"blocked":0,"dns":0,"connect":600,"ssl":300,"send":0,"wait":310,"receive":10}}]}}"#;
 
 #[test]
+fn a_recording_names_its_network_and_is_loaded_over_it() {
+    let desk = Desk::new();
+    desk.put("page.har", FAR_HOST);
+    let shown = desk.farlink("pages show page.har").ok();
+    assert!(shown.contains("recorded over: round trip 19.9 ms (one handshake)"), "{shown}");
+    assert!(shown.contains(" % of the load over it is replayed"), "{shown}");
+    let load = "load page.har --network recorded --network 3g --protocol recorded -n 1 --json";
+    let visits = json_lines(&desk.farlink(load).ok());
+    let networks = strings(&visits, "network");
+    assert!(networks[0].starts_with("rtt=") && networks[1] == "3g", "{networks:?}");
+    let refused = desk.farlink("load bth2013 --network recorded");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("`bth2013` is not a recording"), "{}", refused.err);
+}
+
+#[test]
 fn recorded_origins_and_protocols_are_kept() {
     let desk = Desk::new();
     desk.put("page.har", FAR_HOST);

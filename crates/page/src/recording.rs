@@ -92,7 +92,7 @@ impl RecordedNetwork {
     /// The network as a description of farlink's: `rtt=60ms,down=3mbit,...`.
     pub fn spec(&self) -> String {
         format!(
-            "rtt={}us,down={},up={},queue={}pkt",
+            "rtt={}us,down={}bit,up={}bit,queue={}pkt",
             self.round_trip.shortest_ns / 1000,
             self.down_bit_per_s,
             self.up_bit_per_s,

@@ -254,6 +254,9 @@ mod tests {
             let used = (told.round_trip.shortest_ns, told.down_bit_per_s, told.up_bit_per_s);
             assert_eq!(used, (over.round_trip.shortest_ns, over.down_bit_per_s, over.up_bit_per_s));
             assert!(told.tells_rate() && told.tells_round_trip(), "{told}");
+            let described = net::Network::parse(&told.spec()).unwrap();
+            assert_eq!(described.rtt().as_nanos() as u64, over.round_trip.shortest_ns);
+            assert_eq!(described.down_peak().0, over.down_bit_per_s);
             let most = fitted.objects.iter().map(|object| object.think.value).max().unwrap();
             assert!(
                 most < Duration::from_millis(1),
