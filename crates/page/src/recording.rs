@@ -16,8 +16,6 @@ const MOST_TIMES: f64 = 2.0;
 pub struct Recording {
     /// Times of the page's objects, in the same order.
     pub objects: Vec<RecordedTimes>,
-    /// Load event, from the start of the first object.
-    pub loaded: Option<Duration>,
 }
 
 /// Times of one object, from the start of the first one.

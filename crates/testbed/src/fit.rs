@@ -23,11 +23,11 @@ use crate::tour::Library;
 
 /// Objects of all simulations together: a bound on the time that a fit takes.
 const MOST_OBJECTS: usize = 6000;
-/// Rate of a network without limits.
-const NO_LIMIT: u64 = 10_000_000_000;
-
 const FEWEST_SIMULATIONS: usize = 12;
 const MOST_SIMULATIONS: usize = 60;
+
+/// Rate of a network without limits.
+const NO_LIMIT: u64 = 10_000_000_000;
 
 /// Opens a page as [`page::open`] does, and fits it if it is a recording.
 ///
@@ -39,10 +39,8 @@ pub fn open(spec: &str) -> Result<Page, page::Error> {
             return page;
         }
         let Some(kept) = kept::KeptFit::of(&page) else { return fitted(page) };
-        // The recording is not part of the file.
-        let recording = page.recording.clone();
         if let Some(fitted) = kept.get() {
-            return Page { recording, ..fitted };
+            return fitted;
         }
         let fitted = fitted(page);
         kept.put(&fitted);
@@ -50,7 +48,7 @@ pub fn open(spec: &str) -> Result<Page, page::Error> {
     })
 }
 
-/// `page` with fitted think times and its recorded network; a page without a recording stays as it is.
+/// `page` with fitted think times and its recorded network in place of its recording; a page without a recording stays as it is.
 pub fn fitted(page: Page) -> Page {
     let Some(recording) = page.recording.clone() else { return page };
     let Some(network) = network::first_estimate(&recording, &page) else { return page };
@@ -72,6 +70,7 @@ pub fn fitted(page: Page) -> Page {
     network.replayed_ns = fit.load_ns(&near, &without).unwrap_or_default();
     network.load_ns = fit.load_ns(&fitted, &network).unwrap_or_default();
     fitted.recorded_network = Some(network);
+    fitted.recording = None;
     fitted
 }
 
@@ -225,7 +224,7 @@ mod tests {
                 is_placed_by_rank: true,
             }
         });
-        page.recording = Some(Arc::new(Recording { objects: times.collect(), loaded: None }));
+        page.recording = Some(Arc::new(Recording { objects: times.collect() }));
         let (count, size) = (page.objects.len() as u64, page.objects[0].body_bytes);
         for (rank, object) in (0..).zip(&mut page.objects) {
             if let [edge] = &mut object.waits_for[..] {

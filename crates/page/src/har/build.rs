@@ -44,7 +44,7 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
         (0..entries.len()).map(|child| blocks_render(&graph, child)).collect();
     let cautions = cautions(&selection, &objects);
     let measured_hosts = hosts.measured();
-    let recording = recording(entries, &by_rank, selection.loaded_at);
+    let recording = recording(entries, &by_rank);
     let mut page = Page {
         name: name.to_owned(),
         origin: String::new(),
@@ -63,7 +63,7 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
 }
 
 /// Times of the entries, from the start of the first.
-fn recording(entries: &[&HarEntry], by_rank: &[bool], loaded_at: Option<i64>) -> Recording {
+fn recording(entries: &[&HarEntry], by_rank: &[bool]) -> Recording {
     let began = entries[0].started;
     let since = |at: i64| micros(at - began);
     let times = |(entry, by_rank): (&&HarEntry, &bool)| RecordedTimes {
@@ -79,10 +79,7 @@ fn recording(entries: &[&HarEntry], by_rank: &[bool], loaded_at: Option<i64>) ->
         from_cache: entry.from_cache,
         is_placed_by_rank: *by_rank,
     };
-    Recording {
-        objects: entries.iter().zip(by_rank).map(times).collect(),
-        loaded: loaded_at.map(since),
-    }
+    Recording { objects: entries.iter().zip(by_rank).map(times).collect() }
 }
 
 /// A span in microseconds; zero if negative.

@@ -76,7 +76,7 @@ pub(super) struct HarEntry {
     /// It was aborted before its response was complete.
     pub aborted: bool,
     pub pushed: bool,
-    /// Whether the load event waited for it, if the tool says so (farlink does).
+    /// True if the load event waited for it; `None` unless the tool says so (farlink does).
     pub delays_load: Option<bool>,
     /// Implausible spans, taken as unknown.
     pub odd: Vec<OddSpan>,

@@ -101,7 +101,7 @@ pub(super) struct Entry {
     pub resource_type: String,
     #[serde(rename = "_initiator", skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Initiator>,
-    /// Whether the load event waits for the object, if the page's description is at hand.
+    /// True if the load event waits for the object; `None` without the page's description.
     #[serde(rename = "_delaysLoad", skip_serializing_if = "Option::is_none")]
     pub delays_load: Option<bool>,
     #[serde(rename = "_fromCache", skip_serializing_if = "Option::is_none")]

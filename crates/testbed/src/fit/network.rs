@@ -93,10 +93,9 @@ fn round_trip(recording: &Recording, page: &Page) -> Option<RoundTripEstimate> {
     let mut by_host: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     // A TLS handshake is at least as long as all of its round trips.
     let rounds = if tls(recording) == Tls::Tls12 { 2 } else { 1 };
-    let longest =
-        recording.objects.iter().filter_map(|times| times.tls).min().map(|it| it / rounds);
+    let round = recording.objects.iter().filter_map(|times| times.tls).min().map(|it| it / rounds);
     for (times, object) in recording.objects.iter().zip(&page.objects) {
-        let is_whole = |connect: &Duration| longest.is_none_or(|it| *connect * 10 >= it * 6);
+        let is_whole = |connect: &Duration| round.is_none_or(|it| *connect * 10 >= it * 6);
         if let Some(connect) = times.connect.filter(is_whole) {
             by_host.entry(object.host.0).or_default().push(nanos(connect));
         }

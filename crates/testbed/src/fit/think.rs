@@ -146,7 +146,7 @@ fn least(fit: &Fit<'_>, best: State, network: &RecordedNetwork) -> Option<State>
     Some(shortest)
 }
 
-/// Whether the simulation lacks nothing of each response.
+/// True for each object of whose response the simulation lacks nothing.
 fn explained(fit: &Fit<'_>, state: &State) -> Vec<bool> {
     let mut explained = vec![true; state.page.objects.len()];
     for (object, was, is) in fit.pairs(&state.simulated) {
