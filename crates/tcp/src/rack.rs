@@ -113,8 +113,8 @@ impl Rack {
             }
             let due = sent.at + (self.rtt + window);
             if due <= now {
-                board.mark_lost(id);
-                marked += 1;
+                marked += u64::from(board.mark_lost(id));
+                board.unlink(id);
             } else {
                 wait = wait.max(Some(due - now));
             }

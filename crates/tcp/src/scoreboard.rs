@@ -177,7 +177,7 @@ impl Scoreboard {
     }
 
     /// Takes a record out of the order of transmission; harmless if it is not in it.
-    fn unlink(&mut self, id: SegmentId) {
+    pub(crate) fn unlink(&mut self, id: SegmentId) {
         let SentSegment { earlier, later, .. } = *self.get(id);
         if earlier == NONE && later == NONE && self.oldest != id {
             return;
@@ -210,19 +210,16 @@ impl Scoreboard {
         self.lost_waiting.first().copied()
     }
 
-    /// Marks a record lost (`tcp_mark_skb_lost`). A retransmission can be lost again.
-    pub(crate) fn mark_lost(&mut self, id: SegmentId) {
-        let record = *self.get(id);
-        if record.sacked {
-            return;
+    /// Marks a record lost, or its retransmission if it was marked already; returns true if that is news (`tcp_mark_skb_lost`).
+    ///
+    /// A retransmission of a record that is not marked outlives the first mark: so it is after an undone timeout.
+    pub(crate) fn mark_lost(&mut self, id: SegmentId) -> bool {
+        if !self.get(id).lost {
+            return self.mark_missing(id);
         }
-        self.retransmitted -= u32::from(record.retransmitted);
-        self.lost += u32::from(!record.lost);
-        let record = self.get_mut(id);
-        record.lost = true;
-        record.retransmitted = false;
-        self.lost_waiting.insert(id);
-        self.unlink(id);
+        let was_retransmitted = self.get(id).retransmitted;
+        self.forget_retransmission(id);
+        was_retransmitted
     }
 
     /// Clears every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
@@ -236,16 +233,15 @@ impl Scoreboard {
         self.lost = 0;
     }
 
-    /// Records a retransmission of lost data (`tcp_retransmit_skb`).
+    /// Records a retransmission of lost data. If another one is believed in flight, both count, and one of them until everything is
+    /// acknowledged: the kernel's `retrans_out` leaks, too (`tcp_retransmit_skb`, `tcp_clean_rtx_queue`).
     pub(crate) fn mark_retransmitted(&mut self, id: SegmentId, now: Time) {
         self.note_sent_again(id, now);
         let fence = self.records.back().map_or(0, |last| last.end);
         let record = self.get_mut(id);
         record.fence = fence;
-        if !record.retransmitted {
-            record.retransmitted = true;
-            self.retransmitted += 1;
-        }
+        record.retransmitted = true;
+        self.retransmitted += 1;
         self.lost_waiting.remove(&id);
     }
 
@@ -331,6 +327,9 @@ impl Scoreboard {
         self.records.pop_front();
         self.first += 1;
         self.presumed = self.presumed.min(self.sent());
+        if self.is_empty() {
+            self.retransmitted = 0;
+        }
         Some(record)
     }
 
@@ -376,18 +375,36 @@ mod tests {
         let mut board = board(4);
         let ids: Vec<SegmentId> = board.ids().collect();
         board.sack(20..40, |_| ());
-        board.mark_lost(ids[1]);
+        assert!(board.mark_lost(ids[1]));
+        assert!(!board.mark_lost(ids[1]), "no news");
         assert_eq!((board.in_flight(), board.next_lost()), (1, Some(ids[1])));
         board.mark_retransmitted(ids[1], Time::from_millis(9));
         assert_eq!((board.in_flight(), board.next_lost()), (2, None));
         assert_eq!(in_sending_order(&board), [0, 10]);
-        board.mark_lost(ids[1]);
+        assert!(board.mark_lost(ids[1]));
         assert_eq!((board.in_flight(), board.next_lost()), (1, Some(ids[1])));
         assert_eq!(board.pop_acked(15).map(|sent| sent.seq), Some(0));
         assert!(board.pop_acked(15).is_none());
         board.unmark_all_lost();
         assert_eq!((board.in_flight(), board.lost()), (1, 0));
         assert_eq!(in_sending_order(&board), [10]);
+    }
+
+    #[test]
+    fn a_retransmission_that_outlives_an_undo_leaks() {
+        let mut board = board(2);
+        let head = board.first().unwrap();
+        board.mark_lost(head);
+        board.mark_retransmitted(head, Time::from_millis(9));
+        board.unmark_all_lost();
+        assert!(board.mark_lost(head), "the mark is news");
+        assert_eq!((board.lost(), board.retransmitted(), board.next_lost()), (1, 1, None));
+        board.mark_retransmitted(head, Time::from_millis(19));
+        assert_eq!((board.retransmitted(), board.in_flight()), (2, 3));
+        assert!(board.pop_acked(10).is_some());
+        assert_eq!((board.retransmitted(), board.in_flight()), (1, 2), "one is left over");
+        assert!(board.pop_acked(20).is_some());
+        assert_eq!(board.in_flight(), 0);
     }
 
     proptest! {
@@ -398,7 +415,7 @@ mod tests {
             for (step, n) in steps {
                 let id = board.ids().nth(n as usize);
                 match (step, id) {
-                    (0, Some(id)) => board.mark_lost(id),
+                    (0, Some(id)) => { board.mark_lost(id); }
                     (1, _) => if let Some(id) = board.next_lost() { board.mark_retransmitted(id, Time::ZERO) },
                     (2, _) => board.sack(10 * n..10 * n + 30, |_| ()),
                     (3, _) => if let Some(head) = board.head() {

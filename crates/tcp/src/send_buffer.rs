@@ -136,11 +136,8 @@ impl Sender {
         Arc::make_mut(&mut self.config).notsent_lowat = Some(bytes);
     }
 
-    /// Number of bytes that the application may write now.
-    pub(crate) fn space(&self) -> u64 {
-        if self.closing {
-            return 0;
-        }
+    /// Number of bytes that the limits still permit.
+    fn space(&self) -> u64 {
         let space = self.buffer_limit.saturating_sub(self.buffer.len());
         match self.config.notsent_lowat {
             Some(limit) => space.min(limit.saturating_sub(self.unsent_bytes())),
@@ -177,21 +174,41 @@ impl Sender {
         len
     }
 
-    /// Number of the `wanted` bytes to take. The last segment begun is filled, so that a full buffer does
-    /// not end in a small segment (the kernel checks for memory once per `sk_buff`).
+    /// Number of the `wanted` bytes to take.
     fn admit(&mut self, now: Time, wanted: usize) -> usize {
-        let mss = u64::from(self.mss);
-        let space = self.space();
-        self.starved = wanted as u64 > space;
-        if space == 0 || wanted == 0 {
+        if self.closing || wanted == 0 {
+            return 0;
+        }
+        let room = self.room_in_buffers(wanted as u64);
+        self.starved = wanted as u64 > room;
+        if room == 0 {
             return 0;
         }
         self.restart_before_write(now);
         self.note_idle_path();
         self.limit.set(now, Limit::Network);
-        let unsent = self.unsent_bytes();
-        let filled = (unsent + space).next_multiple_of(mss) - unsent;
-        wanted.min(usize::try_from(filled).unwrap_or(usize::MAX))
+        wanted.min(usize::try_from(room).unwrap_or(usize::MAX))
+    }
+
+    /// Number of bytes that a write of `wanted` bytes may add. The kernel compares its limits once for each `sk_buff` and then fills it,
+    /// so that the last one exceeds them by up to 64 KB (`tcp_sendmsg_locked`).
+    fn room_in_buffers(&self, wanted: u64) -> u64 {
+        let goal = self.size_goal();
+        let room = self.room_in_last_buffer();
+        let room = room + self.space().min(wanted).saturating_sub(room).next_multiple_of(goal);
+        // A full buffer is pushed before the write goes on; what leaves makes room in it.
+        let waiting = (self.unsent_bytes() + room).saturating_sub(self.permitted_now());
+        if room == 0 || waiting == 0 { room } else { room + goal.saturating_sub(waiting) }
+    }
+
+    /// Number of new bytes that both windows permit now.
+    fn permitted_now(&self) -> u64 {
+        if self.cwnd.is_rate_based() {
+            return 0;
+        }
+        let segments = self.cwnd.cwnd().saturating_sub(self.board.in_flight());
+        let window = self.window_end().saturating_sub(self.nxt);
+        window.min(u64::from(segments) * u64::from(self.mss))
     }
 
     /// Before more is written: records that the previous data did not fill the path (`tcp_rate_check_app_limited`).

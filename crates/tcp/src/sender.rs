@@ -12,7 +12,7 @@ use chance::RandomStream;
 use congestion::{CarefulResume, InitialState};
 use units::Time;
 
-use crate::config::{Config, Growth, HandshakeRtt, TsoSegments};
+use crate::config::{Config, Growth, HandshakeRtt, LossDetection, TsoSegments};
 use crate::cwnd::{Burst, CongestionWindow, PendingRestart};
 use crate::ecn::EcnSender;
 use crate::pacing::Pacer;
@@ -326,9 +326,17 @@ impl Sender {
         Some(self.retransmit(now, id, timers))
     }
 
+    /// The lowest segment that waits for its retransmission. Linux 6 looks for none while it counts as many retransmissions in flight as
+    /// losses, and after a leak miscounts (`tcp_xmit_retransmit_queue`).
+    pub(crate) fn next_lost(&self) -> Option<SegmentId> {
+        let counts = self.config.loss_detection == LossDetection::Rack;
+        let is_counted = self.board.retransmitted() >= self.board.lost();
+        self.board.next_lost().filter(|_| !(counts && is_counted))
+    }
+
     /// `tcp_xmit_retransmit_queue`
     fn send_lost(&mut self, now: Time, timers: &mut TcpTimers) -> Option<OutgoingSegment> {
-        let id = self.board.next_lost().filter(|_| !self.recovery.is_testing())?;
+        let id = self.next_lost().filter(|_| !self.recovery.is_testing())?;
         if self.board.in_flight() >= self.cwnd.cwnd() {
             return None;
         }

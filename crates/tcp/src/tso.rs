@@ -78,6 +78,14 @@ impl Bursts {
         self.ends.push_back(end);
     }
 
+    /// Number of bytes that fit into the last buffer, of up to `most`, whose data ends at `end`; none if all was sent.
+    fn room(&self, end: u64, sent: u64, most: u64) -> u64 {
+        if sent >= end {
+            return 0;
+        }
+        (self.tail_begins.max(sent) + most).saturating_sub(end)
+    }
+
     fn forget(&mut self, sent: u64) {
         while self.ends.front().is_some_and(|end| *end <= sent) {
             self.ends.pop_front();
@@ -112,10 +120,29 @@ impl Sender {
         if self.config.tso_segments == TsoSegments::One || begin == end {
             return;
         }
-        // `tcp_xmit_size_goal`
-        let most = MAX_BYTES.min(self.peer.most / 2) / u64::from(self.mss);
-        let most = most.max(1) * u64::from(self.mss);
+        let most = self.size_goal();
         self.bursts.append(begin, end, self.nxt, most);
+    }
+
+    /// The largest buffer: whole segments, up to half of the peer's largest window (`tcp_xmit_size_goal`).
+    pub(crate) fn size_goal(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        match self.config.tso_segments {
+            TsoSegments::One => mss,
+            TsoSegments::Autosized => (MAX_BYTES.min(self.peer.most / 2) / mss).max(1) * mss,
+        }
+    }
+
+    /// Number of bytes that the last buffer not sent still takes.
+    pub(crate) fn room_in_last_buffer(&self) -> u64 {
+        match self.config.tso_segments {
+            TsoSegments::One => {
+                self.unsent_bytes().next_multiple_of(self.size_goal()) - self.unsent_bytes()
+            }
+            TsoSegments::Autosized => {
+                self.bursts.room(self.stream_end(), self.nxt, self.size_goal())
+            }
+        }
     }
 
     /// End of the next new segment, if one may leave now.

@@ -259,8 +259,7 @@ impl Sender {
             return;
         }
         for id in self.board.overtaken_retransmissions() {
-            self.board.mark_lost(id);
-            self.losses += 1;
+            self.mark_afresh(id);
         }
     }
 

@@ -52,6 +52,10 @@ impl Sender {
         };
         self.lower_reordering(state);
         self.begin_loss(now);
+        if self.next_lost() != self.board.first() {
+            // `tcp_retransmit_timer` repeats the head in any case.
+            self.forced = Some(Forced::Head);
+        }
         self.recovery.frto = self.config.frto == Frto::Rfc5682
             && (state < CongestionState::Recovery || self.timeouts > 0);
     }
@@ -100,8 +104,7 @@ impl Sender {
             if sent.sacked || (index > 0 && self.rack.is_fresh(sent.at, now)) {
                 continue;
             }
-            self.board.mark_lost(id);
-            self.losses += 1;
+            self.losses += u64::from(self.board.mark_lost(id));
         }
     }
 
@@ -113,10 +116,9 @@ impl Sender {
     }
 
     pub(super) fn mark_afresh(&mut self, id: SegmentId) {
-        if self.board.get(id).sacked {
-            // A segment that was retransmitted without having been thought lost still counts as in flight.
-            self.board.forget_retransmission(id);
-        } else {
+        // A segment that was retransmitted without having been thought lost still counts as in flight.
+        self.board.forget_retransmission(id);
+        if !self.board.get(id).sacked {
             self.board.mark_lost(id);
             self.losses += 1;
         }
