@@ -276,9 +276,13 @@ pub struct Runs {
 #[derive(Args)]
 pub struct Validate {
     /// Suite: `quick` (a few minutes), `full` (up to two hours), `radio`, `routes` (minutes each), `pep` (about twenty
-    /// minutes), or a file (docs/validation-suites.md).
+    /// minutes), `pages` (with --page), or a file (docs/validation-suites.md).
     #[arg(value_name = "SUITE", value_hint = ValueHint::FilePath)]
     pub suite: String,
+
+    /// Page for the parts of the suite that name none; may be repeated.
+    #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
+    pub page: Vec<String>,
 
     /// Store for measurements: a SQLite file, created if missing. Interrupted validations are resumed.
     #[arg(long, default_value = "farlink-validate.sqlite", value_hint = ValueHint::FilePath)]

@@ -10,8 +10,8 @@ use statistics::Sample;
 use store::{Store, StoreError};
 use testbed::tour::Library;
 
+use super::lantern;
 use super::suite::{PartPlan, Suite};
-use super::toy_model;
 use crate::suite::MeasuredWorld;
 
 /// One scenario, measured in several ways. Times are milliseconds.
@@ -23,8 +23,8 @@ pub struct Cell {
     pub lossy: bool,
     /// True if the network takes no time at all, so that the page load time is the client's own.
     pub unlimited: bool,
-    /// Prediction of the toy model.
-    pub toy_ms: f64,
+    /// Prediction of the Lantern-like model.
+    pub lantern_ms: f64,
     /// The measurements, by way.
     pub measured: BTreeMap<MeasuredWorld, Measured>,
 }
@@ -34,6 +34,8 @@ pub struct Cell {
 pub struct Measured {
     /// Page load times of the loads that count; `None` if there are none.
     pub plt: Option<Sample>,
+    /// Their first renders: painted by Chromium, estimated of farlink's loader.
+    pub first_render: Option<Sample>,
     /// Number of planned loads that are not in the store.
     pub missing: u64,
     /// Reasons why loads failed, each with its number of loads; includes loads in which the emulator was late
@@ -109,14 +111,14 @@ fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {
     let policy = browser::Policy::named(&scenario.client.browser).expect(known);
     let connections = scenario.stack.connections_per_host.map(|limit| limit as usize);
     let connections = connections.unwrap_or(policy.connections_per_host);
-    let toy = toy_model::page_load_time(&page, &network, &scenario.stack, connections);
+    let lantern = lantern::page_load_time(&page, &network, &scenario.stack, connections);
     Cell {
         scenario: Arc::clone(scenario),
         lossy: links(&network).any(|link| !link.loss.is_none()),
         unlimited: links(&network).all(|link| {
             link.delay == Duration::ZERO && link.rate == net::Rate::UNLIMITED && link.loss.is_none()
         }),
-        toy_ms: toy.as_secs_f64() * 1e3,
+        lantern_ms: lantern.as_secs_f64() * 1e3,
         measured: BTreeMap::new(),
     }
 }
@@ -132,6 +134,7 @@ fn measured(store: &Store, part_plan: &PartPlan) -> Result<Vec<Measured>, StoreE
     measured.iter_mut().for_each(|cell| cell.missing = u64::from(plan.repetitions()));
     let Some(run) = store.run_of_plan(&plan.digest())? else { return Ok(measured) };
     let mut plts = vec![Vec::new(); measured.len()];
+    let mut renders = vec![Vec::new(); measured.len()];
     let mut cell_of = BTreeMap::new();
     for journey in store.journeys(run.id)? {
         let Some(cell) = measured.get_mut(journey.cell as usize) else { continue };
@@ -141,14 +144,16 @@ fn measured(store: &Store, part_plan: &PartPlan) -> Result<Vec<Measured>, StoreE
     }
     for visit in store.visits(run.id)?.into_iter().filter(|visit| visit.key.visit == 0) {
         let Some(cell) = cell_of.get(&visit.key.journey) else { continue };
-        plts[*cell].extend(visit.plt_ns.map(|ns| ns as f64 / 1e6));
+        let ms = |ns| ns as f64 / 1e6;
+        plts[*cell].extend(visit.plt_ns.map(ms));
+        renders[*cell].extend(visit.first_render_ns().map(ms));
         measured[*cell].fail(visit.failure);
         if let Some(emulation) = store.emulation(visit.key)? {
             measured[*cell].repeated += u64::from(emulation.attempts.saturating_sub(1));
         }
     }
-    for (cell, plts) in measured.iter_mut().zip(plts) {
-        cell.plt = Sample::new(plts);
+    for (cell, (plts, renders)) in measured.iter_mut().zip(plts.into_iter().zip(renders)) {
+        (cell.plt, cell.first_render) = (Sample::new(plts), Sample::new(renders));
     }
     Ok(measured)
 }

@@ -27,7 +27,7 @@ pub struct Estimate {
 }
 
 /// The remaining work in the plans of `suite` that are not simulated, with `side_by_side` concurrent loads of
-/// the loader; browsers load one at a time. Cells that are not simulated are estimated by the toy model.
+/// the loader; browsers load one at a time. Cells that are not simulated are estimated by the Lantern-like model.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -61,7 +61,7 @@ fn to_come<'a>(plan: &'a PartPlan, part: &'a [Cell]) -> impl Iterator<Item = (u6
     plan.cells.iter().map(move |cell| {
         let cell = &part[*cell];
         let missing = cell.measured.get(&plan.way).map_or(0, |measured| measured.missing);
-        let plt_ms = cell.plt(MeasuredWorld::Sim).map_or(cell.toy_ms, Sample::mean);
+        let plt_ms = cell.plt(MeasuredWorld::Sim).map_or(cell.lantern_ms, Sample::mean);
         (missing, Duration::from_secs_f64(plt_ms / 1e3))
     })
 }

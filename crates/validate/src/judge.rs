@@ -1,7 +1,7 @@
 //! Judges measurements: pure functions over samples.
 //!
 //! The emulation is the reference. Beside the simulation stand the emulation compared with itself (the effect
-//! of chance, [`halves`]) and the toy model (what anybody would get right); every figure is computed for all
+//! of chance, [`halves`]) and the Lantern-like model (what a simpler model would get right); every figure is computed for all
 //! three in the same way.
 
 mod browser;
@@ -13,11 +13,11 @@ pub use browser::{CoalescedCell, coalesced_difference};
 pub use comparison::{JudgedCell, ProtocolPair};
 pub use comparison::{LogQuartiles, SPLITS};
 
-use self::browser::{browser_cells, median_error};
+use self::browser::{browser_cells, chromium_figure};
 use self::comparison::{Comparison, ratio};
 use super::cell::Cell;
 use super::suite::{Needs, Suite};
-use super::target::{Gauge, Target, TargetResult};
+use super::target::{ChromiumFigure, Gauge, Target, TargetResult};
 use crate::cell::{Better, Figure};
 use crate::suite::MeasuredWorld;
 use browser::biases;
@@ -55,8 +55,8 @@ pub struct Row {
     pub sim: Option<f64>,
     /// Emulation against itself: the median over many halvings.
     pub emu: Option<f64>,
-    /// The toy model against emulation.
-    pub toy: Option<f64>,
+    /// The Lantern-like model against emulation.
+    pub lantern: Option<f64>,
 }
 
 /// A judged cell. Times are milliseconds, errors are relative.
@@ -72,8 +72,8 @@ pub struct SubjectResult {
     pub errors: [f64; 3],
     /// The error of each due to chance.
     pub noise: [f64; 3],
-    /// The toy model's error of the median.
-    pub toy_error: f64,
+    /// The Lantern-like model's error of the median.
+    pub lantern_error: f64,
 }
 
 /// Two cells that differ in protocol alone.
@@ -87,28 +87,30 @@ pub struct PairResult {
     pub sim: f64,
     /// Emulated.
     pub emu: f64,
-    /// The toy model's.
-    pub toy: f64,
+    /// The Lantern-like model's.
+    pub lantern: f64,
 }
 
 /// Judges `cells` by the demands of `suite`.
 pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
     let evidence = Evidence::of(suite, cells);
     let sim = evidence.comparison(evidence.sim.clone(), evidence.noise.clone());
-    let toy = evidence.comparison(evidence.toy.clone(), evidence.toy_noise.clone());
+    let lantern = evidence.comparison(evidence.lantern.clone(), evidence.lantern_noise.clone());
     let row = |figure: Figure| Row {
         figure,
         basis: sim.basis(figure),
         sim: sim.value(figure),
         emu: evidence.ceiling(figure),
-        toy: toy.value(figure),
+        lantern: lantern.value(figure),
     };
     let rows: Vec<Row> = Figure::ALL.iter().copied().map(row).collect();
     let browser = browser_cells(cells, &suite.needs);
-    let verdicts = suite.targets.iter().map(|target| verdict(*target, &rows, &browser, suite));
+    let against_chromium = |figure| chromium_figure(figure, cells, &browser);
+    let verdicts =
+        suite.targets.iter().map(|target| verdict(*target, &rows, against_chromium, suite));
     Judgement {
         verdicts: verdicts.collect(),
-        subjects: evidence.subject_results(&sim, &toy),
+        subjects: evidence.subject_results(&sim, &lantern),
         pairs: evidence.pair_results(),
         biases: biases(&sim, |subject| &cells[evidence.subjects[subject].cell].scenario),
         browser,
@@ -117,26 +119,31 @@ pub fn judge(suite: &Suite, cells: &[Cell]) -> Judgement {
     }
 }
 
-fn verdict(target: Target, rows: &[Row], browser: &[BrowserCell], suite: &Suite) -> TargetResult {
+fn verdict(
+    target: Target,
+    rows: &[Row],
+    against_chromium: impl Fn(ChromiumFigure) -> (Option<f64>, usize),
+    suite: &Suite,
+) -> TargetResult {
     let row = |figure| rows.iter().find(|row| row.figure == figure);
     let (value, basis) = match target.gauge {
         Gauge::Figure(figure) => row(figure).map_or((None, 0), |row| (row.sim, row.basis)),
-        Gauge::BetterThanToy(figure) => {
+        Gauge::BetterThanLantern(figure) => {
             row(figure).map_or((None, 0), |row| (times_better(row), row.basis))
         }
-        Gauge::Chromium => median_error(browser),
+        Gauge::Chromium(figure) => against_chromium(figure),
     };
     target.judge(value, basis, suite.needs.cells)
 }
 
-/// The toy model's error as a multiple of the simulation's. For figures where more is better, the distance to 1
+/// The Lantern-like model's error as a multiple of the simulation's. For figures where more is better, the distance to 1
 /// counts as the error. A simulation without any error gets the largest number.
 fn times_better(row: &Row) -> Option<f64> {
     let error = |value: f64| match row.figure.better() {
         Better::Less => value,
         Better::More => 1.0 - value,
     };
-    let times = error(row.toy?) / error(row.sim?);
+    let times = error(row.lantern?) / error(row.sim?);
     (!times.is_nan()).then(|| times.min(f64::MAX))
 }
 
@@ -146,9 +153,9 @@ struct Evidence {
     pairs: Vec<ProtocolPair>,
     sim: Vec<LogQuartiles>,
     emu: Vec<LogQuartiles>,
-    toy: Vec<LogQuartiles>,
+    lantern: Vec<LogQuartiles>,
     noise: Vec<LogQuartiles>,
-    toy_noise: Vec<LogQuartiles>,
+    lantern_noise: Vec<LogQuartiles>,
     halvings: Vec<Vec<Halving>>,
 }
 
@@ -159,9 +166,9 @@ impl Evidence {
             pairs: Vec::new(),
             sim: Vec::new(),
             emu: Vec::new(),
-            toy: Vec::new(),
+            lantern: Vec::new(),
             noise: Vec::new(),
-            toy_noise: Vec::new(),
+            lantern_noise: Vec::new(),
             halvings: Vec::new(),
         };
         for (index, cell) in cells.iter().enumerate() {
@@ -181,10 +188,10 @@ impl Evidence {
         self.subjects.push(JudgedCell { cell: index, lossy: cell.lossy, network });
         self.sim.push(log_quartiles(sim));
         self.emu.push(log_quartiles(emu));
-        self.toy.push([cell.toy_ms.max(f64::MIN_POSITIVE).ln(); 3]);
+        self.lantern.push([cell.lantern_ms.max(f64::MIN_POSITIVE).ln(); 3]);
         let halvings = halve(emu, Some(sim.values().len()), &mut stream(seed, index));
         self.noise.push(noise(&halvings));
-        self.toy_noise.push(noise(&halve(emu, None, &mut stream(seed, index))));
+        self.lantern_noise.push(noise(&halve(emu, None, &mut stream(seed, index))));
         self.halvings.push(halvings);
     }
 
@@ -213,14 +220,18 @@ impl Evidence {
         Some(Sample::new((0..splits).filter_map(split))?.median())
     }
 
-    fn subject_results(&self, sim: &Comparison<'_>, toy: &Comparison<'_>) -> Vec<SubjectResult> {
+    fn subject_results(
+        &self,
+        sim: &Comparison<'_>,
+        lantern: &Comparison<'_>,
+    ) -> Vec<SubjectResult> {
         let result = |(index, subject): (usize, &JudgedCell)| SubjectResult {
             cell: subject.cell,
             sim_ms: self.sim[index].map(f64::exp),
             emu_ms: self.emu[index].map(f64::exp),
             errors: [0, 1, 2].map(|q| sim.error(index, q)),
             noise: self.noise[index],
-            toy_error: toy.error(index, MEDIAN),
+            lantern_error: lantern.error(index, MEDIAN),
         };
         self.subjects.iter().enumerate().map(result).collect()
     }
@@ -231,7 +242,7 @@ impl Evidence {
             second: self.subjects[pair.second].cell,
             sim: ratio(&self.sim, *pair),
             emu: ratio(&self.emu, *pair),
-            toy: ratio(&self.toy, *pair),
+            lantern: ratio(&self.lantern, *pair),
         };
         self.pairs.iter().map(result).collect()
     }
@@ -246,18 +257,20 @@ fn is_enough(cell: &Cell, needs: &Needs) -> bool {
     cell.loads(MeasuredWorld::Sim) >= sim && cell.loads(MeasuredWorld::Emu) >= emu
 }
 
+/// True if the cells differ in protocol alone.
+fn is_same_but_protocol(one: &Cell, other: &Cell) -> bool {
+    let mut twin = (*one.scenario).clone();
+    twin.stack.protocol = other.scenario.stack.protocol;
+    one.scenario.stack.protocol != other.scenario.stack.protocol && twin == *other.scenario
+}
+
 /// The subjects that differ in protocol alone.
 fn pairs(cells: &[Cell], subjects: &[JudgedCell]) -> Vec<ProtocolPair> {
-    let same_but_protocol = |one: &JudgedCell, other: &JudgedCell| {
-        let (one, other) = (&cells[one.cell].scenario, &cells[other.cell].scenario);
-        let mut twin = (**one).clone();
-        twin.stack.protocol = other.stack.protocol;
-        one.stack.protocol != other.stack.protocol && twin == **other
-    };
     let mut pairs = Vec::new();
     for (second, other) in subjects.iter().enumerate() {
         let firsts = subjects[..second].iter().enumerate();
-        let firsts = firsts.filter(|(_, one)| same_but_protocol(one, other));
+        let firsts =
+            firsts.filter(|(_, one)| is_same_but_protocol(&cells[one.cell], &cells[other.cell]));
         pairs.extend(firsts.map(|(first, _)| ProtocolPair { first, second }));
     }
     pairs

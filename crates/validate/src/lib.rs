@@ -2,7 +2,7 @@
 //!
 //! A [`Suite`] names scenarios; each is measured in several [`MeasuredWorld`]s - simulated, emulated with farlink's
 //! loader, emulated with Chromium - by runs in a store. [`gather`] reads them, [`judge`] compares the
-//! simulation (and a toy model) with the emulation, [`report`] shows the result.
+//! simulation (and a Lantern-like model) with the emulation, [`report`] shows the result.
 //! `docs/validation-suites.md` documents the format and the computation of the figures.
 
 #![forbid(unsafe_code)]
@@ -11,11 +11,11 @@ pub mod calibration;
 mod cell;
 mod estimate;
 mod judge;
+mod lantern;
 mod read;
 pub mod report;
 mod suite;
 mod target;
-mod toy_model;
 
 pub use cell::{Better, DIFFERS, Figure, percent};
 pub use cell::{Cell, Measured, gather};
@@ -27,4 +27,4 @@ pub use judge::{
 pub use suite::MeasuredWorld;
 pub use suite::Shipped;
 pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
-pub use target::{Gauge, Target, TargetOutcome, TargetResult};
+pub use target::{ChromiumFigure, Gauge, Target, TargetOutcome, TargetResult};

@@ -5,32 +5,33 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use scenario::experiment::{
-    Catalogue, ExperimentError, NameError, Problem, Scalar, Source, Tree, cells, check_format,
-    integer, leaves, missing, once, take, text, untyped, value,
+    Catalogue, ExperimentError, NameError, Node, OneOrMany, Problem, Scalar, Source, Tree, cells,
+    check_format, integer, leaves, missing, once, take, text, untyped, value,
 };
 use scenario::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::suite::{Loads, Needs, Part, Suite};
-use super::target::{Gauge, Target};
+use super::target::{ChromiumFigure, Gauge, Target};
 use crate::cell::Figure;
 
-/// The only target that is not a [`Figure`].
-const CHROMIUM_MEDIAN: &str = "chromium_median";
-
 impl Suite {
-    /// The suite that `source` holds.
+    /// The suite that `source` holds; parts that name no page get `pages`.
     ///
     /// # Errors
-    /// The first mistake in it, with its position.
-    pub fn read(source: &Source, catalogue: &dyn Catalogue) -> Result<Suite, ExperimentError> {
+    /// The first mistake in it, with its position; also if a part has no page.
+    pub fn read(
+        source: &Source,
+        pages: &[String],
+        catalogue: &dyn Catalogue,
+    ) -> Result<Suite, ExperimentError> {
         check_format(source)?;
         let raw: RawSuite =
             toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
         let count = |key, typed: &Typed, default| count(source, key, typed, 1, default);
         let mut targets = limits(source, &raw.targets, target)?;
-        targets.extend(limits(source, &raw.better_than_toy, better_than_toy)?);
+        targets.extend(limits(source, &raw.better_than_lantern, better_than_lantern)?);
         targets.sort_by_key(|target| target.gauge);
         let mut suite = Suite {
             name: once(source, &raw.name, text("name"))?.unwrap_or("suite".to_owned()),
@@ -46,7 +47,7 @@ impl Suite {
             return Err(missing(source, "part", "write [[part]] with pages, networks and stacks"));
         }
         for raw in raw.part {
-            suite.parts.push(part(source, raw, catalogue)?);
+            suite.parts.push(part(source, raw, pages, catalogue)?);
         }
         check_distinct(source, &suite.parts)?;
         Ok(suite)
@@ -90,6 +91,7 @@ const NOT_FOR_PARTS: [(&str, &str); 3] = [
 fn part(
     source: &Source,
     mut tree: Tree,
+    pages: &[String],
     catalogue: &dyn Catalogue,
 ) -> Result<Part, ExperimentError> {
     let [name, sim, emu, coalesced, chromium] = OWN.map(|key| take(&mut tree, key));
@@ -110,6 +112,13 @@ fn part(
             return Err(ExperimentError::at(source, leaf.span, problem));
         }
     }
+    if !tree.contains_key("page") {
+        if pages.is_empty() {
+            let hint = "add [part.page] with a name, or give pages: --page FILE";
+            return Err(missing(source, "part.page", hint));
+        }
+        tree.insert(unplaced("page".to_owned()), unplaced(named(pages)));
+    }
     let grid = cells(source, &tree, &OWN, catalogue)?;
     if let Some(skipped) = grid.skipped.first() {
         // A suite counts its cells, so none is left out silently.
@@ -118,6 +127,18 @@ fn part(
         return Err(ExperimentError::at(source, 0..0, problem));
     }
     Ok(Part { name, loads, cells: grid.cells.into_iter().map(Arc::new).collect() })
+}
+
+/// The table `page` with these names.
+fn named(pages: &[String]) -> Node {
+    let names = pages.iter().map(|page| unplaced(Scalar::Text(page.clone()))).collect();
+    let axis = Node::Axis(OneOrMany::Many(names));
+    Node::Table(Tree::from([(unplaced("name".to_owned()), unplaced(axis))]))
+}
+
+/// A value that is not in the file.
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
 }
 
 /// Refuses a suite with duplicate scenarios: they would count twice.
@@ -161,28 +182,31 @@ fn target(key: &str, limit: &Scalar) -> Result<Target, Problem> {
     Ok(Target { gauge, limit })
 }
 
-fn better_than_toy(key: &str, limit: &Scalar) -> Result<Target, Problem> {
+fn better_than_lantern(key: &str, limit: &Scalar) -> Result<Target, Problem> {
     let Gauge::Figure(figure) = gauge(key)? else { return Err(unknown(key)) };
     let limit = match limit {
         Scalar::Integer(times) if *times > 0 => *times as f64,
         Scalar::Float(times) if *times > 0.0 && times.is_finite() => *times,
         other => {
-            let key = format!("better_than_toy.{key}");
-            return Err(value(&key, other, "how many times smaller than the toy model's: 3"));
+            let key = format!("better_than_lantern.{key}");
+            return Err(value(
+                &key,
+                other,
+                "how many times smaller than the Lantern-like model's: 3",
+            ));
         }
     };
-    Ok(Target { gauge: Gauge::BetterThanToy(figure), limit })
+    Ok(Target { gauge: Gauge::BetterThanLantern(figure), limit })
 }
 
 fn gauge(key: &str) -> Result<Gauge, Problem> {
-    match key {
-        CHROMIUM_MEDIAN => Ok(Gauge::Chromium),
-        _ => Figure::from_str(key).map(Gauge::Figure).map_err(|_| unknown(key)),
-    }
+    let figure = Figure::from_str(key).map(Gauge::Figure);
+    figure.or_else(|_| ChromiumFigure::from_str(key).map(Gauge::Chromium)).map_err(|_| unknown(key))
 }
 
 fn unknown(key: &str) -> Problem {
-    let known = Figure::ALL.iter().map(|f| f.name()).chain([CHROMIUM_MEDIAN]);
+    let chromium = ChromiumFigure::ALL.iter().map(|f| f.name());
+    let known = Figure::ALL.iter().map(|f| f.name()).chain(chromium);
     let known: Vec<String> = known.map(str::to_owned).collect();
     let hint = nearest(key, known.iter().map(String::as_str));
     let hint = hint.map(|name| format!("did you mean `{name}`?"));
@@ -212,7 +236,7 @@ pub struct RawSuite {
     #[serde(default)]
     pub targets: TypedLimits,
     #[serde(default)]
-    pub better_than_toy: TypedLimits,
+    pub better_than_lantern: TypedLimits,
     #[serde(default)]
     pub part: Vec<Tree>,
 }
@@ -243,7 +267,7 @@ name = "small"
 ratio_median = "3%"
 chromium_median = "10%"
 
-[better_than_toy]
+[better_than_lantern]
 lossless_median = 3
 
 [[part]]
@@ -263,7 +287,7 @@ tls = "none"
 "#;
 
     fn read(text: &str) -> Result<Suite, ExperimentError> {
-        Suite::read(&Source::new("s.toml", text), &Library::default())
+        Suite::read(&Source::new("s.toml", text), &[], &Library::default())
     }
 
     fn refused(from: &str, to: &str) -> String {
@@ -297,7 +321,7 @@ tls = "none"
             "{message}"
         );
         let message = refused("= 3\n\n[[part", "= \"3%\"\n\n[[part");
-        assert!(message.contains("`better_than_toy.lossless_median`"), "{message}");
+        assert!(message.contains("`better_than_lantern.lossless_median`"), "{message}");
         let message = refused("lossless_median", "chromium_median");
         assert!(message.contains("unknown key `chromium_median`"), "{message}");
         let message = refused("rtt = [\"20ms\",", "rtt = [\"20\",");
@@ -307,6 +331,8 @@ tls = "none"
         let message =
             refused("[part.stack]", "[part.client]\nprogram = \"chromium\"\n[part.stack]");
         assert!(message.contains("emu_loads and chromium_loads say"), "{message}");
+        let message = refused("[part.page]\nname = \"synthetic:12x10KB\"\n", "");
+        assert!(message.contains("give pages: --page FILE"), "{message}");
         let message = refused("name = \"lossless\"\n", "");
         assert!(message.contains("give every [[part]] a name"), "{message}");
     }
@@ -321,11 +347,12 @@ tls = "none"
     #[test]
     fn the_shipped_suites_read() {
         for shipped in Shipped::ALL {
-            let suite = Suite::read(&shipped.source(), &Library::default());
+            let pages = ["bth2013".to_owned(), "synthetic:12x10KB".to_owned()];
+            let suite = Suite::read(&shipped.source(), &pages, &Library::default());
             let suite = suite.unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(suite.name, shipped.name());
         }
-        let full = Suite::read(&Shipped::Full.source(), &Library::default()).unwrap();
+        let full = Suite::read(&Shipped::Full.source(), &[], &Library::default()).unwrap();
         let compared = full.parts.iter().filter(|p| p.loads.sim > 0 && p.loads.emu > 0);
         let scenarios: usize = compared.map(|p| p.cells.len()).sum();
         assert!(scenarios >= 60, "{scenarios}");

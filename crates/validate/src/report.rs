@@ -89,9 +89,9 @@ fn figures(judgement: &Judgement) -> String {
          machine's time. <b>Emulation against itself</b>: one random half of each cell's loads against the \
          other, scaled to the numbers of loads that the simulation is compared with; the median over \
          {SPLITS} halvings. It is what a perfect model would show. <b>Net of chance</b>: that is \
-         subtracted in squares, cell by cell and quartile by quartile. <b>Toy model</b>: handshakes and \
-         turns of requests times the round-trip time, bytes over the rate; no queue, no congestion \
-         control.</p><h3>Bias</h3>{}\
+         subtracted in squares, cell by cell and quartile by quartile. <b>Lantern-like model</b>: the page's \
+         graph over connections that know slow start and an equal share of the rate; no queue, no loss, no \
+         uplink.</p><h3>Bias</h3>{}\
          <p class=\"small\">Median of the logarithm of simulated over emulated PLT: + is too slow.</p>\
          </section>\n",
         tables::figures(&judgement.rows),

@@ -150,6 +150,8 @@ choice! {
         Routes = "routes",
         /// Some twenty minutes: a satellite, bare and behind a PEP.
         Pep = "pep",
+        /// The pages that `--page` names: four protocols over five networks, some with Chromium.
+        Pages = "pages",
     }
     not_yet {}
 }
@@ -163,6 +165,7 @@ impl Shipped {
             Shipped::Radio => include_str!("../suites/radio.toml"),
             Shipped::Routes => include_str!("../suites/routes.toml"),
             Shipped::Pep => include_str!("../suites/pep.toml"),
+            Shipped::Pages => include_str!("../suites/pages.toml"),
         };
         Source::new(format!("the suite {self}"), text)
     }

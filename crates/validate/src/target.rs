@@ -1,5 +1,7 @@
 //! Demands of a suite, and the results for them.
 
+use scenario::choice;
+
 use crate::cell::{Better, Figure, percent};
 
 /// A quantity that a suite sets a limit to.
@@ -7,11 +9,46 @@ use crate::cell::{Better, Figure, percent};
 pub enum Gauge {
     /// The figure of the simulation against the emulation.
     Figure(Figure),
-    /// The toy model's value of this figure over the simulation's.
-    BetterThanToy(Figure),
-    /// Median relative error of the loader against Chromium, in cells in which the network determines the load
-    /// time.
-    Chromium,
+    /// The Lantern-like model's value of this figure over the simulation's.
+    BetterThanLantern(Figure),
+    /// The figure of the loader against Chromium, over cells in which the network determines the load time.
+    Chromium(ChromiumFigure),
+}
+
+choice! {
+    /// A statistic of the loader against Chromium.
+    pub enum ChromiumFigure, "figure" {
+        /// Median over the cells of the relative error of the median PLT.
+        Median = "chromium_median",
+        /// 95th percentile of the same.
+        P95 = "chromium_p95",
+        /// Median over pairs of cells of the error of log(PLT of one protocol / PLT of the other).
+        RatioMedian = "chromium_ratio_median",
+        /// 95th percentile of the same.
+        RatioP95 = "chromium_ratio_p95",
+        /// Median over the cells of the relative error of the median first render: estimated against painted.
+        FirstRenderMedian = "chromium_first_render_median",
+    }
+    not_yet {}
+}
+
+impl ChromiumFigure {
+    /// Description, for people.
+    pub fn describe(self) -> &'static str {
+        match self {
+            ChromiumFigure::Median => "loader against Chromium, median error of PLT",
+            ChromiumFigure::P95 => "loader against Chromium, p95 error of PLT",
+            ChromiumFigure::RatioMedian => {
+                "loader against Chromium, log ratio of protocols, median error"
+            }
+            ChromiumFigure::RatioP95 => {
+                "loader against Chromium, log ratio of protocols, p95 error"
+            }
+            ChromiumFigure::FirstRenderMedian => {
+                "loader against Chromium, median error of the first render"
+            }
+        }
+    }
 }
 
 /// A limit.
@@ -52,10 +89,10 @@ impl Gauge {
     pub fn describe(self) -> String {
         match self {
             Gauge::Figure(figure) => figure.describe().to_owned(),
-            Gauge::BetterThanToy(figure) => {
-                format!("{}: toy model / simulation", figure.describe())
+            Gauge::BetterThanLantern(figure) => {
+                format!("{}: Lantern-like model / simulation", figure.describe())
             }
-            Gauge::Chromium => "loader against Chromium, median error of PLT".to_owned(),
+            Gauge::Chromium(figure) => figure.describe().to_owned(),
         }
     }
 
@@ -63,8 +100,8 @@ impl Gauge {
     pub fn better(self) -> Better {
         match self {
             Gauge::Figure(figure) => figure.better(),
-            Gauge::BetterThanToy(_) => Better::More,
-            Gauge::Chromium => Better::Less,
+            Gauge::BetterThanLantern(_) => Better::More,
+            Gauge::Chromium(_) => Better::Less,
         }
     }
 
@@ -73,9 +110,9 @@ impl Gauge {
         match self {
             Gauge::Figure(figure) => figure.show(value),
             // No error at all, or next to none.
-            Gauge::BetterThanToy(_) if value > 9999.0 => "over 9999 times".to_owned(),
-            Gauge::BetterThanToy(_) => format!("{value:.1} times"),
-            Gauge::Chromium => percent(value),
+            Gauge::BetterThanLantern(_) if value > 9999.0 => "over 9999 times".to_owned(),
+            Gauge::BetterThanLantern(_) => format!("{value:.1} times"),
+            Gauge::Chromium(_) => percent(value),
         }
     }
 }

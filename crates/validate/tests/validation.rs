@@ -36,7 +36,7 @@ ratio_sign = "95%"
 lossless_median = "3%"
 lossy_median = "6%"
 
-[better_than_toy]
+[better_than_lantern]
 lossless_median = 3
 
 [[part]]
@@ -112,7 +112,7 @@ fn measure(store: &mut Store, suite: &Suite, simulator: &Simulator, factor: f64)
 }
 
 fn suite(library: &Library) -> Suite {
-    Suite::read(&Source::new("stand-in.toml", SUITE), library).unwrap()
+    Suite::read(&Source::new("stand-in.toml", SUITE), &[], library).unwrap()
 }
 
 fn store(directory: &Path) -> Store {

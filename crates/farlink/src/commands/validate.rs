@@ -51,11 +51,11 @@ pub fn run(args: &Validate) -> Result<ExitCode, CliError> {
 /// The requested suite.
 fn suite(args: &Validate, worlds: &Worlds) -> Result<Suite, CliError> {
     let source = source(&args.suite)?;
-    let mut suite =
-        Suite::read(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
+    let mut suite = Suite::read(&source, &args.page, worlds.library())
+        .map_err(|error| experiment_failure(&error))?;
     if args.without_chromium {
         suite.parts.iter_mut().for_each(|part| part.loads.chromium = 0);
-        suite.targets.retain(|target| target.gauge != Gauge::Chromium);
+        suite.targets.retain(|target| !matches!(target.gauge, Gauge::Chromium(_)));
     }
     if let Some(device) = &args.device {
         let digest = worlds.library().device(device).map_err(super::refused)?;
@@ -130,7 +130,7 @@ pub fn all(judgement: &Judgement, cells: &[Cell]) -> String {
 /// Median page load times.
 fn loads(judgement: &Judgement, cells: &[Cell]) -> Table {
     let mut table =
-        Table::new(&["cell", "sim", "emu", "sim/emu", "chromium", "loader/chromium", "toy"]);
+        Table::new(&["cell", "sim", "emu", "sim/emu", "chromium", "loader/chromium", "lantern"]);
     for (index, cell) in cells.iter().enumerate() {
         let browser = judgement.browser.iter().find(|browser| browser.cell == index);
         let median = |way| cell.plt(way).map(Sample::median);
@@ -149,7 +149,7 @@ fn loads(judgement: &Judgement, cells: &[Cell]) -> Table {
             ratio(sim, emu),
             or_dash(chromium.map(ms)),
             or_dash(browser.map(|browser| format!("{:.3}", 1.0 + browser.deviation()))),
-            ms(cell.toy_ms),
+            ms(cell.lantern_ms),
         ]);
     }
     table
@@ -158,7 +158,7 @@ fn loads(judgement: &Judgement, cells: &[Cell]) -> Table {
 /// Ratios of protocols.
 fn ratios(judgement: &Judgement, cells: &[Cell]) -> Table {
     let mut table =
-        Table::new(&["PLT ratio of protocols", "against", "sim", "emu", "error", "toy"]);
+        Table::new(&["PLT ratio of protocols", "against", "sim", "emu", "error", "lantern"]);
     for pair in &judgement.pairs {
         table.row([
             cells[pair.first].label(),
@@ -166,7 +166,7 @@ fn ratios(judgement: &Judgement, cells: &[Cell]) -> Table {
             format!("{:.3}", pair.sim.exp()),
             format!("{:.3}", pair.emu.exp()),
             percent(pair.sim - pair.emu),
-            format!("{:.3}", pair.toy.exp()),
+            format!("{:.3}", pair.lantern.exp()),
         ]);
     }
     table
@@ -174,7 +174,7 @@ fn ratios(judgement: &Judgement, cells: &[Cell]) -> Table {
 
 fn figures(judgement: &Judgement) -> Table {
     let mut table =
-        Table::new(&["difference from emulation", "over", "sim", "emu, repeated", "toy"]);
+        Table::new(&["difference from emulation", "over", "sim", "emu, repeated", "lantern"]);
     for row in &judgement.rows {
         let show = |value: Option<f64>| or_dash(value.map(|v| row.figure.show(v)));
         table.row([
@@ -182,7 +182,7 @@ fn figures(judgement: &Judgement) -> Table {
             row.basis.to_string(),
             show(row.sim),
             show(row.emu),
-            show(row.toy),
+            show(row.lantern),
         ]);
     }
     table

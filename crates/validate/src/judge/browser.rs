@@ -11,9 +11,11 @@ use statistics::Sample;
 
 use super::comparison::Comparison;
 use super::comparison::MEDIAN;
+use super::is_same_but_protocol;
 use crate::cell::Cell;
 use crate::suite::MeasuredWorld;
 use crate::suite::Needs;
+use crate::target::ChromiumFigure;
 
 /// Ratio to the load without a network above which the network determines the load time.
 pub const NETWORK_RULES: f64 = 5.0;
@@ -29,6 +31,8 @@ pub struct BrowserCell {
     pub loader_ms: f64,
     /// Median PLT of Chromium, in ms.
     pub chromium_ms: f64,
+    /// Median first render in ms: as the loader estimates it, and as Chromium paints it.
+    pub first_render_ms: Option<[f64; 2]>,
     /// Median PLT of Chromium over a network that takes no time, in ms, if the suite has that cell.
     pub unlimited_ms: Option<f64>,
     /// True if it counts.
@@ -58,6 +62,7 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
     let chromium_ms = median(cell, MeasuredWorld::Chromium)?;
     let unlimited = cells.iter().find(|other| other.unlimited && same_load(other, cell));
     let unlimited_ms = unlimited.and_then(|other| median(other, MeasuredWorld::Chromium));
+    let first_render = |way| Some(cell.measured.get(&way)?.first_render.as_ref()?.median());
     let calibrated = cell.plt(MeasuredWorld::Calibrated).is_some();
     let way = if calibrated { MeasuredWorld::Calibrated } else { MeasuredWorld::Emu };
     let enough = cell.loads(MeasuredWorld::Chromium) >= needs.chromium
@@ -67,6 +72,9 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
         way,
         loader_ms: median(cell, way)?,
         chromium_ms,
+        first_render_ms: first_render(way)
+            .zip(first_render(MeasuredWorld::Chromium))
+            .map(Into::into),
         unlimited_ms,
         counts: enough && unlimited_ms.is_some_and(|ms| chromium_ms > NETWORK_RULES * ms),
     })
@@ -78,11 +86,44 @@ fn same_load(one: &Cell, other: &Cell) -> bool {
     one.page == other.page && one.stack == other.stack && one.client == other.client
 }
 
-/// The median relative error of the cells that count, and their number.
-pub fn median_error(cells: &[BrowserCell]) -> (Option<f64>, usize) {
-    let errors: Vec<f64> = cells.iter().filter(|c| c.counts).map(|c| c.deviation().abs()).collect();
-    let count = errors.len();
-    (Sample::new(errors).map(|sample| sample.median()), count)
+/// A figure over the cells that count, and the number of cells or pairs that it rests on.
+pub fn chromium_figure(
+    figure: ChromiumFigure,
+    cells: &[Cell],
+    browser: &[BrowserCell],
+) -> (Option<f64>, usize) {
+    let counting = || browser.iter().filter(|cell| cell.counts);
+    let errors: Vec<f64> = match figure {
+        ChromiumFigure::Median | ChromiumFigure::P95 => {
+            counting().map(|cell| cell.deviation().abs()).collect()
+        }
+        ChromiumFigure::RatioMedian | ChromiumFigure::RatioP95 => ratio_errors(cells, browser),
+        ChromiumFigure::FirstRenderMedian => counting()
+            .filter_map(|cell| cell.first_render_ms)
+            .map(|[estimated, painted]| (estimated / painted - 1.0).abs())
+            .collect(),
+    };
+    let share = match figure {
+        ChromiumFigure::P95 | ChromiumFigure::RatioP95 => 0.95,
+        _ => 0.5,
+    };
+    let basis = errors.len();
+    (Sample::new(errors).map(|sample| sample.quantile(share)), basis)
+}
+
+/// The errors of the log ratios of protocols, over pairs of cells that count.
+fn ratio_errors(cells: &[Cell], browser: &[BrowserCell]) -> Vec<f64> {
+    let counting: Vec<&BrowserCell> = browser.iter().filter(|cell| cell.counts).collect();
+    let mut errors = Vec::new();
+    for (index, one) in counting.iter().enumerate() {
+        for other in &counting[index + 1..] {
+            if is_same_but_protocol(&cells[one.cell], &cells[other.cell]) {
+                let ratio = |ms: fn(&BrowserCell) -> f64| (ms(one) / ms(other)).ln();
+                errors.push((ratio(|cell| cell.loader_ms) - ratio(|cell| cell.chromium_ms)).abs());
+            }
+        }
+    }
+    errors
 }
 
 // Errors in one direction: by protocol, network and security.

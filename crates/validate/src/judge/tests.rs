@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cell::Measured;
-use crate::target::TargetOutcome;
+use crate::target::{ChromiumFigure, TargetOutcome};
 use scenario::{NetworkSpec, Protocol, Scenario};
 
 const NEEDS: Needs = Needs { cells: 2, emu_lossless: 3, sim_lossy: 4, emu_lossy: 4, chromium: 2 };
@@ -24,7 +24,7 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
     }
 }
 
-/// A cell with loads of these times in each way; the toy model predicts one second.
+/// A cell with loads of these times in each way; the Lantern-like model predicts one second.
 fn cell(network: &str, protocol: Protocol, loads: &[(MeasuredWorld, &[f64])]) -> Cell {
     let mut scenario = Scenario::new("a page", NetworkSpec::parse(network).unwrap());
     scenario.stack.protocol = protocol;
@@ -34,7 +34,7 @@ fn cell(network: &str, protocol: Protocol, loads: &[(MeasuredWorld, &[f64])]) ->
         lossy: network.contains("loss"),
         unlimited: network == "loopback",
         scenario: Arc::new(scenario),
-        toy_ms: 1000.0,
+        lantern_ms: 1000.0,
         measured: loads
             .iter()
             .map(|(way, plts)| (*way, measured(plts)))
@@ -65,19 +65,19 @@ fn cells_become_figures_and_verdicts() {
     let suite = suite(&[
         (Gauge::Figure(Figure::LosslessMedian), 0.02),
         (Gauge::Figure(Figure::RatioMedian), 0.01),
-        (Gauge::BetterThanToy(Figure::LosslessMedian), 3.0),
+        (Gauge::BetterThanLantern(Figure::LosslessMedian), 3.0),
         (Gauge::Figure(Figure::LossyMedian), 0.06),
     ]);
     let judgement = judge(&suite, &cells);
-    // Errors 2 % and 1 %; the toy is 50 % off and right.
+    // Errors 2 % and 1 %; the Lantern-like model is 50 % off and right.
     let lossless = row(&judgement, Figure::LosslessMedian);
     assert_eq!(lossless.basis, 2);
     close(lossless.sim, 0.015);
-    close(lossless.toy, 0.25);
+    close(lossless.lantern, 0.25);
     // log(2.04 / 0.99) - log 2.
     let deviation = (2.04f64 / 0.99 / 2.0).ln();
     close(row(&judgement, Figure::RatioMedian).sim, deviation);
-    close(row(&judgement, Figure::RatioMedian).toy, 2f64.ln());
+    close(row(&judgement, Figure::RatioMedian).lantern, 2f64.ln());
     let outcomes: Vec<TargetOutcome> = judgement.verdicts.iter().map(|v| v.outcome).collect();
     assert_eq!(
         outcomes,
@@ -113,8 +113,13 @@ fn a_perfect_model_of_a_lossy_cell_lies_within_chance() {
     assert!(gross.sim > Some(0.0));
     assert_eq!(net.sim, Some(0.0));
     assert!(net.emu > gross.sim, "chance alone makes {:?}", net.emu);
-    // The toy model's second is 26 % short of the median; chance explains little of that.
-    assert!(net.toy > Some(0.1) && net.toy < gross.toy, "{:?} {:?}", net.toy, gross.toy);
+    // The Lantern-like model's second is 26 % short of the median; chance explains little of that.
+    assert!(
+        net.lantern > Some(0.1) && net.lantern < gross.lantern,
+        "{:?} {:?}",
+        net.lantern,
+        gross.lantern
+    );
 }
 
 #[test]
@@ -132,7 +137,7 @@ fn the_browser_counts_where_the_network_rules() {
         browsed("4g", &[300.0; 3], &[400.0; 3]),
         browsed("cable", &[880.0; 3], &[800.0; 3]),
     ];
-    let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
+    let judgement = judge(&suite(&[(Gauge::Chromium(ChromiumFigure::Median), 0.10)]), &cells);
     assert!(judgement.browser.iter().all(|cell| cell.way == MeasuredWorld::Emu));
     let counts: Vec<bool> = judgement.browser.iter().map(|b| b.counts).collect();
     assert_eq!(counts, [true, false, true]);
@@ -152,7 +157,7 @@ fn a_calibrated_loader_stands_in_for_the_browser() {
     ];
     let none: [(MeasuredWorld, &[f64]); 1] = [(MeasuredWorld::Chromium, &[100.0; 3])];
     let cells = [cell("loopback", Protocol::H2, &none), cell("3g", Protocol::H2, &loads)];
-    let judgement = judge(&suite(&[(Gauge::Chromium, 0.10)]), &cells);
+    let judgement = judge(&suite(&[(Gauge::Chromium(ChromiumFigure::Median), 0.10)]), &cells);
     assert_eq!(judgement.browser[0].way, MeasuredWorld::Calibrated);
     close(Some(judgement.browser[0].deviation()), -0.01);
     assert!(judgement.browser[0].counts);
@@ -193,6 +198,7 @@ fn no_error_at_all_is_better_than_any_toy() {
         both("3g", Protocol::H1, &[2000.0], &[2000.0; 3]),
         both("3g", Protocol::H2, &[1500.0], &[1500.0; 3]),
     ];
-    let judgement = judge(&suite(&[(Gauge::BetterThanToy(Figure::LosslessMedian), 3.0)]), &cells);
+    let judgement =
+        judge(&suite(&[(Gauge::BetterThanLantern(Figure::LosslessMedian), 3.0)]), &cells);
     assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::Met);
 }

@@ -81,7 +81,7 @@ fn other(cells: &[Cell], cell: usize) -> &'static str {
     cells[cell].scenario.stack.protocol.name()
 }
 
-/// The errors of the median page load time: of the simulation, by chance alone, and of the toy model.
+/// The errors of the median page load time: of the simulation, by chance alone, and of the Lantern-like model.
 fn distributions(judgement: &Judgement) -> Vec<ErrorDistribution> {
     let of = |model, error: fn(&crate::SubjectResult) -> f64| {
         let mut errors: Vec<f64> = judgement.subjects.iter().map(error).collect();
@@ -91,6 +91,6 @@ fn distributions(judgement: &Judgement) -> Vec<ErrorDistribution> {
     vec![
         of("simulation", |subject| subject.errors[1]),
         of("emulation against itself", |subject| subject.noise[1]),
-        of("toy model", |subject| subject.toy_error),
+        of("Lantern-like model", |subject| subject.lantern_error),
     ]
 }

@@ -42,7 +42,7 @@ pub fn figures(rows: &[Row]) -> String {
         ("rests on", true),
         ("simulation", true),
         ("emulation against itself", true),
-        ("toy model", true),
+        ("Lantern-like model", true),
     ]);
     for row in rows {
         let show = |value: Option<f64>| number(&or_dash(value.map(|v| row.figure.show(v))));
@@ -53,7 +53,7 @@ pub fn figures(rows: &[Row]) -> String {
             number(&row.basis.to_string()),
             show(row.sim),
             show(row.emu),
-            show(row.toy),
+            show(row.lantern),
         );
     }
     end(table)
@@ -84,7 +84,7 @@ pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
         ("emu p25, p50, p75<br>ms", true),
         ("error<br>of p50", true),
         ("chance<br>makes", true),
-        ("toy model's<br>error", true),
+        ("Lantern-like model's<br>error", true),
         ("failed /<br>repeated", true),
     ]);
     let mut subjects: Vec<&SubjectResult> = judgement.subjects.iter().collect();
@@ -106,7 +106,7 @@ pub fn cells(judgement: &Judgement, cells: &[Cell]) -> String {
             number(&quartiles(subject.emu_ms)),
             number(&signed(subject.sim_ms[1] / subject.emu_ms[1] - 1.0)),
             number(&percent(subject.noise[1])),
-            number(&percent(subject.toy_error)),
+            number(&percent(subject.lantern_error)),
             number(&format!("{} / {}", emu.failed(), emu.repeated)),
         );
     }
@@ -121,7 +121,7 @@ pub fn pairs(judgement: &Judgement, cells: &[Cell]) -> String {
         ("emu<br>PLT ratio", true),
         ("sim<br>PLT ratio", true),
         ("error of<br>log ratio", true),
-        ("toy model's<br>error", true),
+        ("Lantern-like model's<br>error", true),
     ]);
     let mut pairs: Vec<_> = judgement.pairs.iter().collect();
     pairs.sort_by(|a, b| (b.sim - b.emu).abs().total_cmp(&(a.sim - a.emu).abs()));
@@ -134,7 +134,7 @@ pub fn pairs(judgement: &Judgement, cells: &[Cell]) -> String {
             number(&format!("{:.3}", pair.emu.exp())),
             number(&format!("{:.3}", pair.sim.exp())),
             number(&signed(pair.sim - pair.emu)),
-            number(&signed(pair.toy - pair.emu)),
+            number(&signed(pair.lantern - pair.emu)),
         );
     }
     end(table)
