@@ -22,6 +22,8 @@ const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), 443);
 const BODY: u64 = 1_000_000;
 const LOWAT: u32 = 16 * 1024;
+/// Size of the kernel's largest buffer, by which a write may exceed a limit.
+const BUFFER: u64 = 45 * 1_448;
 
 const ARMS: [(Protocol, Security); 6] = [
     (Protocol::H1, Security::None),
@@ -153,10 +155,11 @@ fn with_a_low_water_mark_it_lies_in_the_application() {
         let exchange = Exchange::new(protocol, security, (Some(LOWAT), 4 << 20));
         let end = exchange.response();
         assert_conserved(&end, &exchange);
-        assert!(most(&end, |held| held.application_bytes) > BODY * 96 / 100);
-        // One packet over the mark.
+        assert!(most(&end, |held| held.application_bytes) > BODY * 90 / 100);
+        // A buffer of the kernel's over the mark.
         let unsent = most_unsent(&end);
-        assert!(unsent < u64::from(LOWAT) + 1_460, "{protocol} {security}: {unsent} in the socket");
+        let limit = u64::from(LOWAT) + BUFFER;
+        assert!(unsent < limit, "{protocol} {security}: {unsent} in the socket");
         let tls = most(&end, |held| held.tls_bytes);
         // TLS holds at most one record of 16 KB: more is encrypted when that has gone.
         let expected = if security == Security::None { 0..1 } else { 10_000..16_384 + 30 };
@@ -172,8 +175,9 @@ fn a_small_send_buffer_leaves_messages_of_both_ends_in_the_application() {
         for end in [exchange.response(), exchange.request()] {
             assert_conserved(&end, &exchange);
             let application = most(&end, |held| held.application_bytes);
-            assert!(application > BODY - SOCKET - 20_000, "{protocol} {security}: {application}");
-            assert!(most_unsent(&end) <= SOCKET, "{protocol} {security}");
+            let least = BODY - SOCKET - BUFFER - 20_000;
+            assert!(application > least, "{protocol} {security}: {application}");
+            assert!(most_unsent(&end) <= SOCKET + BUFFER, "{protocol} {security}");
         }
     }
 }

@@ -156,9 +156,9 @@ fn a_small_window_limits_as_the_arithmetic_says() {
         let now = world::now();
         meter.limited(now).as_secs_f64() / meter.busy(now).as_secs_f64()
     });
-    // Windows of 64 KB, updated in halves, on a path that holds 125 KB: about half of the time.
+    // Windows of 64 KB, each of which the server's socket takes whole, on a path that holds 125 KB: nearly always.
     let share = share.unwrap();
-    assert!((0.3..0.99).contains(&share), "limited for {share} of the time");
+    assert!(share > 0.9, "limited for {share} of the time");
 }
 
 /// Relays bytes, and digests them (FNV-1a).
