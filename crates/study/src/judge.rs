@@ -7,6 +7,7 @@
 //! judged states what it waits for.
 
 mod causes;
+mod ceiling;
 mod clauses;
 mod comparison;
 mod conclusions;
@@ -28,6 +29,7 @@ mod terms;
 mod verdict;
 
 pub use causes::{Cause, CauseKind, CauseRun, runs_for_causes};
+pub use ceiling::Ceiling;
 pub use comparison::{
     Agreement, AgreementCounts, ComparedClaim, WorldComparison, compare, comparison_tables,
 };

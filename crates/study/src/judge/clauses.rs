@@ -55,12 +55,15 @@ pub enum Cases {
 }
 
 impl Cases {
-    /// The number among so many curves.
-    pub fn least(self, curves: usize) -> usize {
+    /// The number among so many curves, of which `decided` say something. A share is one of the latter, if they are the most.
+    pub fn least(self, curves: usize, decided: usize) -> usize {
         match self {
             Cases::All => curves,
             Cases::AtLeast(least) => least.min(curves),
-            Cases::Share(pct) => (curves as f64 * pct / 100.0).ceil() as usize,
+            Cases::Share(pct) => {
+                let of = if 2 * decided > curves { decided } else { curves };
+                (of as f64 * pct / 100.0).ceil() as usize
+            }
         }
     }
 }

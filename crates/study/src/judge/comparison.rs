@@ -383,6 +383,7 @@ mod tests {
             id: "c".to_owned(),
             verdict,
             findings: Vec::new(),
+            reproduces: None,
             loads: LoadCount::default(),
             reading: None,
         };

@@ -1,14 +1,17 @@
 //! The criteria that clauses put to measured series.
 //!
-//! Each criterion except the sign tests is read as measured and in [`RESAMPLES`] resamples of the repetitions: it
-//! holds or fails if the answer is the same in nearly all of them, and is inconclusive otherwise. A sign test has
-//! an interval at each position.
+//! Each criterion is read as measured and in [`RESAMPLES`] resamples of the repetitions: it holds or fails if the
+//! answer is the same in nearly all of them, and is inconclusive otherwise. A criterion about a share of the
+//! positions is read as the study reads it, from each position's mean or median, and the share is what varies.
+//! Resamples without the events that a number is taken of say nothing and do not count.
 
 mod describe;
+mod reading;
 mod sign;
 
 use std::collections::BTreeSet;
 
+use reading::{Others, Reading, band, has_sign_of, is_on_the_side_of, reading, share};
 use serde::Deserialize;
 
 use super::evaluate::{self, Value, leads, line, median, percent, rank_correlation};
@@ -73,6 +76,8 @@ pub enum Criterion {
     Any { of: Vec<Criterion> },
     /// All of several hold.
     All { of: Vec<Criterion> },
+    /// A share of several hold.
+    Most { of: Vec<Criterion>, min_share_pct: f64 },
     /// Nothing is decided: the number is shown.
     Report { quantity: Expression },
 }
@@ -85,13 +90,6 @@ pub enum Direction {
     Up,
     /// It falls.
     Down,
-}
-
-/// Answer of a criterion in one resample, with the numbers behind it.
-#[derive(Clone, Debug, PartialEq)]
-struct Reading {
-    holds: bool,
-    numbers: Vec<(&'static str, f64)>,
 }
 
 type Findings = Vec<Result<Finding, ClauseError>>;
@@ -115,7 +113,7 @@ impl Criterion {
                 less.iter().chain(more).collect()
             }
             Criterion::Order { expect, .. } => expect.iter().collect(),
-            Criterion::Any { of } | Criterion::All { of } => {
+            Criterion::Any { of } | Criterion::All { of } | Criterion::Most { of, .. } => {
                 of.iter().flat_map(Criterion::expressions).collect()
             }
         }
@@ -144,6 +142,12 @@ impl Criterion {
                 Some("a range needs `low` or `high`; `report` needs neither".to_owned())
             }
             Criterion::Any { of } | Criterion::All { of } => of.iter().find_map(Criterion::mistake),
+            Criterion::Most { of, .. } => of.iter().find_map(|it| match it {
+                Criterion::Any { .. } | Criterion::All { .. } | Criterion::Exists { .. } => {
+                    Some("`most` counts simple tests: no `any`, `all` or `exists`".to_owned())
+                }
+                simple => simple.mistake(),
+            }),
             _ => None,
         }
     }
@@ -163,40 +167,51 @@ impl Criterion {
         match self {
             Criterion::Any { of } => together(of, dataset, cases, clause, TestOutcome::Holds),
             Criterion::All { of } => together(of, dataset, cases, clause, TestOutcome::Fails),
-            Criterion::Sign { less, more, min_share_pct, min_gap_pct, or_equal } => {
-                let rule = sign::Rule { least_gap_percent: *min_gap_pct, or_equal: *or_equal };
-                let least = min_share_pct.unwrap_or(100.0);
-                let compared = sign::compared(less, more, rule, dataset, cases, clause);
-                compared.into_iter().map(|it| Ok(sign::at_share(&it?, least))).collect()
-            }
             Criterion::Exists { less, more } => {
-                let rule = sign::Rule::default();
-                let compared = sign::compared(less, more, rule, dataset, cases, clause);
-                compared.into_iter().map(|it| Ok(sign::exists(&it?))).collect()
+                let tail = resample::tail_at_position(dataset);
+                let read =
+                    |resample: &Resample| sign::places_less(less, more, &At { dataset, resample });
+                let readings = resample::resampled(dataset, cases, clause, read).into_iter();
+                readings.map(|readings| Ok(sign::somewhere(&readings?, tail))).collect()
             }
             _ => {
                 let tail = resample::tail_of_all(dataset);
-                let read = |resample: &Resample| self.read(&At { dataset, resample });
+                let read = |resample: &Resample| match self.read(&At { dataset, resample }) {
+                    Err(ClauseError::TooFewLoads(_)) if resample.is_drawn() => {
+                        Ok(Reading::default())
+                    }
+                    answer => answer,
+                };
                 let readings = resample::resampled(dataset, cases, clause, read).into_iter();
-                readings.map(|readings| Ok(self.finding(readings?, tail))).collect()
+                readings.map(|readings| self.finding(readings?, tail)).collect()
             }
         }
     }
 
-    fn finding(&self, readings: Resampled<Reading>, tail: Option<f64>) -> Finding {
+    fn finding(
+        &self,
+        readings: Resampled<Reading>,
+        tail: Option<f64>,
+    ) -> Result<Finding, ClauseError> {
         let Resampled { measured, again } = readings;
-        let same = again.iter().filter(|reading| reading.holds == measured.holds).count();
+        let Some(holds) = measured.holds else {
+            let what = self.expressions().into_iter().map(ToString::to_string);
+            return Err(ClauseError::TooFewLoads(what.collect::<Vec<_>>().join(", ")));
+        };
+        let others = Others::of(&measured, &again, holds);
         let interval = |index: usize| {
             let numbers = again.iter().filter_map(|reading| reading.numbers.get(index));
-            resample::interval(numbers.map(|(_, number)| *number).collect(), tail?)
+            let numbers = numbers.map(|(_, number)| *number).filter(|number| !number.is_nan());
+            resample::interval(numbers.collect(), tail?)
         };
         let numbers = measured
             .numbers
             .iter()
             .enumerate()
             .map(|(index, &(name, value))| NamedNumber { name, value, interval: interval(index) });
-        let is_sure = tail.is_some_and(|tail| same as f64 >= (1.0 - tail) * RESAMPLES as f64);
-        let outcome = match (self, is_sure, measured.holds) {
+        let is_sure =
+            tail.is_some_and(|tail| 2 * others.decided >= RESAMPLES && others.share <= tail);
+        let outcome = match (self, is_sure, holds) {
             (Criterion::Report { .. }, ..) => TestOutcome::Reported,
             (_, false, _) => TestOutcome::Inconclusive,
             (_, true, true) => TestOutcome::Holds,
@@ -211,7 +226,7 @@ impl Criterion {
             }
             _ => None,
         };
-        Finding { outcome, numbers, note }
+        Ok(Finding { outcome, numbers, note, reproduces: measured.reproduces })
     }
 
     /// The answer in a resample.
@@ -222,7 +237,11 @@ impl Criterion {
                 match min_share_pct {
                     None => {
                         let number = at.number(quantity)?;
-                        reading(band.contains(&number), [("value", number)])
+                        let value = reading(band.contains(&number), [("value", number)]);
+                        match quantity.is_ratio() {
+                            true => value.reproducing(is_on_the_side_of(*low, *high, number)),
+                            false => value,
+                        }
                     }
                     Some(least) => share(at.value(quantity)?, *least, |it| band.contains(&it)),
                 }
@@ -233,14 +252,28 @@ impl Criterion {
                 let near = |ratio: f64| (ratio - 1.0).abs() * 100.0 <= *tol_pct;
                 let mut reading = share(ratio, min_share_pct.unwrap_or(100.0), near);
                 reading.numbers.push(("median ratio", middle));
-                reading
+                Reading { reproduces: None, ..reading }
+            }
+            Criterion::Sign { less, more, min_share_pct, min_gap_pct, or_equal } => {
+                let gaps = sign::gaps(less, more, at)?;
+                let gaps: Vec<f64> = gaps.into_iter().map(|(_, gap)| gap).collect();
+                let rule = sign::Rule { least_gap_percent: *min_gap_pct, or_equal: *or_equal };
+                let count = |holds: &dyn Fn(f64) -> bool| {
+                    percent(gaps.iter().filter(|gap| holds(**gap)).count(), gaps.len())
+                };
+                let share = count(&|gap| rule.is_less(gap));
+                let middle = median(&gaps).unwrap_or(f64::NAN);
+                let numbers = [("% of places less", share), ("median gap, %", middle)];
+                reading(share >= min_share_pct.unwrap_or(100.0), numbers)
+                    .deciding(share)
+                    .reproducing(2.0 * count(&|gap| rule.has_sign(gap)) > 100.0)
             }
             Criterion::NoCrossover { a, b, max_wins_pct, margin_pct } => {
                 let ratios = at.value(a)?.zip(at.value(b)?, |a, b| a / b).numbers();
                 let limit = 1.0 - margin_pct.unwrap_or(0.0) / 100.0;
                 let wins = ratios.iter().filter(|ratio| **ratio < limit).count();
                 let wins = percent(wins, ratios.len());
-                reading(wins <= *max_wins_pct, [("% of places won", wins)])
+                reading(wins <= *max_wins_pct, [("% of places won", wins)]).deciding(-wins)
             }
             Criterion::Crossover { a, b, low, high, .. } => {
                 let second = at.value(b)?;
@@ -253,6 +286,7 @@ impl Criterion {
                     points.iter().map(|(at, lead)| (at.x, *lead)).collect();
                 let found = crossing(&points).map_or(f64::INFINITY, |crossing| crossing.at);
                 reading((*low..=*high).contains(&found), [("from", found)])
+                    .reproducing(found.is_finite() == low.is_finite())
             }
             Criterion::Monotone { quantity, direction, min_rank_corr } => {
                 let found = rank_correlation(&at.value(quantity)?.points()).unwrap_or(0.0);
@@ -262,12 +296,15 @@ impl Criterion {
                 };
                 let holds = min_rank_corr.map_or(along > 0.0, |least| along >= least);
                 reading(holds, [("rank correlation", found)])
+                    .deciding(along)
+                    .reproducing(along > 0.0)
             }
             Criterion::Fit { quantity, min_r2, slope_low, slope_high } => {
                 let line = at.line(quantity)?;
                 let is_line = line.r_squared >= min_r2.unwrap_or(0.0);
                 let holds = is_line && band(*slope_low, *slope_high).contains(&line.slope);
                 reading(holds, [("slope", line.slope), ("R2", line.r_squared)])
+                    .reproducing(has_sign_of(*slope_low, *slope_high, line.slope))
             }
             Criterion::Flat { quantity, max_abs_slope } => {
                 let slope = at.line(quantity)?.slope;
@@ -299,11 +336,21 @@ impl Criterion {
                 let rises = |pair: &[f64]| pair[0] < pair[1] || (*or_equal && pair[0] == pair[1]);
                 reading(numbers.windows(2).all(rises), NAMES.into_iter().zip(numbers))
             }
+            Criterion::Most { of, min_share_pct } => {
+                let read = of.iter().map(|it| it.read(at)).collect::<Result<Vec<Reading>, _>>()?;
+                let all: Vec<bool> = read.iter().filter_map(|it| it.holds).collect();
+                let share = match all.len() {
+                    0 => f64::NAN,
+                    count => percent(all.iter().filter(|holds| **holds).count(), count),
+                };
+                reading(share >= *min_share_pct, [("% of tests", share)])
+                    .deciding(share)
+                    .reproducing(share >= 50.0)
+            }
             Criterion::Report { quantity } => reading(true, [("value", at.number(quantity)?)]),
-            Criterion::Sign { .. }
-            | Criterion::Exists { .. }
-            | Criterion::Any { .. }
-            | Criterion::All { .. } => unreachable!("they are judged as a whole"),
+            Criterion::Exists { .. } | Criterion::Any { .. } | Criterion::All { .. } => {
+                unreachable!("they are judged as a whole")
+            }
         })
     }
 }
@@ -351,21 +398,6 @@ impl At<'_> {
     }
 }
 
-fn reading(holds: bool, numbers: impl IntoIterator<Item = (&'static str, f64)>) -> Reading {
-    Reading { holds, numbers: numbers.into_iter().collect() }
-}
-
-/// Holds if something is so at `least` per cent of the positions.
-fn share(value: Value, least: f64, is_so: impl Fn(f64) -> bool) -> Reading {
-    let numbers = value.numbers();
-    let share = percent(numbers.iter().filter(|number| is_so(**number)).count(), numbers.len());
-    reading(share >= least, [("% of places", share)])
-}
-
-fn band(low: Option<f64>, high: Option<f64>) -> std::ops::RangeInclusive<f64> {
-    low.unwrap_or(f64::NEG_INFINITY)..=high.unwrap_or(f64::INFINITY)
-}
-
 /// The finding of several criteria together, case by case: one with the outcome `decides` decides, else an
 /// inconclusive one leaves it open.
 fn together(
@@ -388,8 +420,13 @@ fn together(
             TestOutcome::Holds => TestOutcome::Fails,
             _ => TestOutcome::Holds,
         };
+        let signs: Vec<bool> = findings.iter().filter_map(|finding| finding.reproduces).collect();
+        let reproduces = (!signs.is_empty()).then(|| match decides {
+            TestOutcome::Holds => signs.contains(&true),
+            _ => !signs.contains(&false),
+        });
         let numbers = findings.into_iter().flat_map(|finding| finding.numbers).collect();
-        Ok(Finding { outcome, numbers, note: None })
+        Ok(Finding { outcome, numbers, note: None, reproduces })
     };
     cases.iter().map(of_case).collect()
 }

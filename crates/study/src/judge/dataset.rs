@@ -248,6 +248,20 @@ fn index<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
 
 /// A column of a published table.
 fn published(sources: Sources<'_>, table: &str) -> Result<Vec<Point>, ClauseError> {
+    let y = sources.terms.tables.get(table).map_or("", |column| &column.y);
+    let point = |(x, y)| {
+        let (at, sample) = (GridPosition { case: 0, x }, vec![Some(y)]);
+        Point { at, drawn: None, sample, statistic: Statistic::Mean }
+    };
+    Ok(published_column(sources, table, y)?.into_iter().map(point).collect())
+}
+
+/// The column `y` of a published table, by its x.
+pub(super) fn published_column(
+    sources: Sources<'_>,
+    table: &str,
+    y: &str,
+) -> Result<Vec<(f64, f64)>, ClauseError> {
     let wrong = |why: String| ClauseError::Invalid(format!("[published.{table}]: {why}"));
     let column = sources.terms.tables.get(table).ok_or_else(|| wrong("is not there".to_owned()))?;
     let text = sources.tables.get(&column.file);
@@ -259,7 +273,7 @@ fn published(sources: Sources<'_>, table: &str) -> Result<Vec<Point>, ClauseErro
         place.ok_or_else(|| wrong(format!("{} has no column `{name}`", column.file)))
     };
     let counts_rows = column.x == "row";
-    let (x, y) = (if counts_rows { 0 } else { place(&column.x)? }, place(&column.y)?);
+    let (x, y) = (if counts_rows { 0 } else { place(&column.x)? }, place(y)?);
     let mut points = Vec::new();
     for (index, row) in reader.records().enumerate() {
         let row = row.map_err(|error| wrong(error.to_string()))?;
@@ -267,8 +281,7 @@ fn published(sources: Sources<'_>, table: &str) -> Result<Vec<Point>, ClauseErro
             row[at].parse::<f64>().map_err(|_| wrong(format!("`{}` is no number", &row[at])))
         };
         let x = if counts_rows { index as f64 + 1.0 } else { number(x)? };
-        let (at, sample) = (GridPosition { case: 0, x }, vec![Some(number(y)?)]);
-        points.push(Point { at, drawn: None, sample, statistic: Statistic::Mean });
+        points.push((x, number(y)?));
     }
     Ok(points)
 }

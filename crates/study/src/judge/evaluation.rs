@@ -12,8 +12,9 @@ use thiserror::Error;
 use super::measurements::{Portion, complete_run};
 use super::verdict::judge_clause;
 use super::{
-    Cause, ClaimResult, ClauseError, ClauseResult, Clauses, ConclusionResult, Conclusions, Finding,
-    Measurements, Queries, Sources, TestOutcome, Verdict, clauses, conclusions, judge_claims,
+    Cause, Ceiling, ClaimResult, ClauseError, ClauseResult, Clauses, ConclusionResult, Conclusions,
+    Finding, Measurements, Queries, Sources, TestOutcome, Verdict, clauses, conclusions,
+    judge_claims,
 };
 use crate::{
     CAUSES, Depth, Laboratory, LaboratoryKind, RunMode, Strength, Study, StudyError,
@@ -44,6 +45,8 @@ pub struct StudyResult {
     /// In a deep run, the frequency of each verdict with as few loads as the study made, in the order of the
     /// claims; empty for other runs, and for a run with fewer loads than the study's.
     pub frequencies: Vec<VerdictFrequency>,
+    /// The verdicts on the measurements that the study itself published.
+    pub ceiling: Ceiling,
 }
 
 /// An experiment of a study, with its run.
@@ -169,7 +172,18 @@ pub fn evaluate_study(
     }
     let frequencies = evaluator.frequencies(&own)?;
     let conclusions = concluded;
-    Ok(StudyResult { study, experiments, claims, laboratories, conclusions, causes, frequencies })
+    let ceiling = Ceiling::of(&study, &clauses, &evaluator.plans(Depth::Usual)?)
+        .map_err(|error| evaluator.mistake(clauses::FILE, "terms".to_owned(), error))?;
+    Ok(StudyResult {
+        study,
+        experiments,
+        claims,
+        laboratories,
+        conclusions,
+        causes,
+        frequencies,
+        ceiling,
+    })
 }
 
 /// A study, and the runs that a store holds of its experiments.
@@ -426,7 +440,8 @@ impl Cause {
             false => (Verdict::Refuted, TestOutcome::Fails),
         };
         let clause = format!("{} there {}", claim.id, self.come_to.join(" or "));
-        let finding = Finding { outcome, numbers: Vec::new(), note: Some(format!("it is {name}")) };
+        let note = Some(format!("it is {name}"));
+        let finding = Finding { outcome, numbers: Vec::new(), note, reproduces: None };
         (verdict, Some(ClauseResult { clause, finding }))
     }
 }

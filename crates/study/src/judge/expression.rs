@@ -134,6 +134,17 @@ impl Expression {
         Expression::try_from(format!("100 * (1 - median(({of}) / ({against})))"))
     }
 
+    /// True if it is a quotient, or a statistic of quotients.
+    pub fn is_ratio(&self) -> bool {
+        let mut tree = &self.tree;
+        while let Tree::Call(_, arguments) = tree
+            && let Some(last) = arguments.last()
+        {
+            tree = last;
+        }
+        matches!(tree, Tree::Binary(Operator::Over, ..))
+    }
+
     /// The series that it uses.
     pub fn leaves(&self) -> BTreeSet<&Leaf> {
         let mut leaves = BTreeSet::new();

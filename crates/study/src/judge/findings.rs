@@ -46,6 +46,8 @@ pub struct Finding {
     pub numbers: Vec<NamedNumber>,
     /// Further remarks.
     pub note: Option<String>,
+    /// True if the sign, order or mechanism is as published by the measured values, whatever the size; `None` if there is only a size.
+    pub reproduces: Option<bool>,
 }
 
 /// A number, with its interval over resamples.
@@ -70,7 +72,7 @@ impl Finding {
     /// The finding of a clause that too few loads have the quantity for.
     pub fn of_too_few_loads(function: &str) -> Finding {
         let note = Some(format!("too few loads of which `{function}` can be taken"));
-        Finding { outcome: TestOutcome::Inconclusive, numbers: Vec::new(), note }
+        Finding { outcome: TestOutcome::Inconclusive, numbers: Vec::new(), note, reproduces: None }
     }
 
     /// The finding of a clause that must hold on at least so many curves.
@@ -81,9 +83,12 @@ impl Finding {
             true => TestOutcome::Reported,
             false => TestOutcome::of_count(sure as f64, open as f64, least as f64),
         };
+        let signs: Vec<bool> = found.iter().filter_map(|(_, it)| it.reproduces).collect();
+        let right = signs.iter().filter(|is_right| **is_right).count();
+        let reproduces = (!signs.is_empty()).then_some(right >= least.min(signs.len()));
         let notes: Vec<String> =
             found.iter().map(|(case, finding)| format!("{case}: {finding}")).collect();
-        Finding { outcome, numbers: Vec::new(), note: Some(notes.join("; ")) }
+        Finding { outcome, numbers: Vec::new(), note: Some(notes.join("; ")), reproduces }
     }
 }
 
@@ -136,7 +141,8 @@ mod tests {
 
     fn finding(outcome: TestOutcome) -> (String, Finding) {
         let number = NamedNumber::plain(("slope", 2.0 / 3.0));
-        ("1024".to_owned(), Finding { outcome, numbers: vec![number], note: None })
+        let reproduces = Some(outcome == TestOutcome::Holds);
+        ("1024".to_owned(), Finding { outcome, numbers: vec![number], note: None, reproduces })
     }
 
     #[test]

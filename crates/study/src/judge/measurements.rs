@@ -94,10 +94,14 @@ impl Measurements {
         Ok(())
     }
 
-    /// Adds a cell.
-    #[cfg(test)]
-    pub fn add(&mut self, experiment: &str, cell: MeasuredCell) {
+    /// Adds an experiment that has no run.
+    pub fn add_experiment(&mut self, experiment: &str) {
         self.runs.entry(experiment.to_owned()).or_insert(RunId(0));
+    }
+
+    /// Adds a cell that is from no run.
+    pub fn add(&mut self, experiment: &str, cell: MeasuredCell) {
+        self.add_experiment(experiment);
         self.cells.push(cell);
     }
 

@@ -35,6 +35,11 @@ impl Resample {
         Resample { chosen: None, case }
     }
 
+    /// True if its repetitions were drawn.
+    pub fn is_drawn(&self) -> bool {
+        self.chosen.is_some()
+    }
+
     /// Draws as many repetitions at each position as `sizes` says.
     fn draw(sizes: &[u32], stream: &mut RandomStream) -> Resample {
         let one = |size: &u32| (0..*size).map(|_| stream.below(u64::from(*size)) as u32).collect();

@@ -2,6 +2,8 @@
 //!
 //! A cell that holds several claims, clauses or changes separates them by `; ` (clauses by a line break).
 
+use std::collections::BTreeMap;
+
 use super::{
     ClaimResult, ClauseResult, Counted, ExperimentRun, LaboratoryResult, StudyResult, Tally,
 };
@@ -67,6 +69,10 @@ fn tallies(result: &StudyResult) -> DataTable {
         "untestable",
         "non_discriminating",
         "rate_percent",
+        "ceiling_percent",
+        "ceiling_facts",
+        "sign_percent",
+        "sign_facts",
     ];
     let mut table = DataTable::new("tally", &columns);
     let kinds = [
@@ -92,10 +98,18 @@ fn tallies(result: &StudyResult) -> DataTable {
             open,
             untestable,
             non_discriminating,
-            tally.rate().map_or(String::new(), |rate| format!("{rate:.0}")),
+            rounded(tally.rate()),
+            rounded(result.ceiling_rate(counted)),
+            format!("{:.1}", result.ceiling.decided(&result.study, counted)),
+            rounded(tally.reproduced_rate()),
+            format!("{:.1}", tally.with_sign),
         ]);
     }
     table
+}
+
+fn rounded(percent: Option<f64>) -> String {
+    percent.map_or(String::new(), |percent| format!("{percent:.0}"))
 }
 
 fn experiments(result: &StudyResult) -> DataTable {
@@ -123,6 +137,8 @@ fn claims(result: &StudyResult) -> DataTable {
         "published",
         "ours",
         "verdict",
+        "sign_reproduced",
+        "of_published_data",
         "by_own_loads",
         "confirmed_wrongly_in",
         "loads",
@@ -140,6 +156,8 @@ fn claims(result: &StudyResult) -> DataTable {
             claim.published.clone(),
             ours(judged),
             judged.verdict.to_string(),
+            judged.reproduces.map_or("", |is_so| if is_so { "yes" } else { "no" }).to_owned(),
+            of_published_data(result, index),
             result.frequencies.get(index).map_or(String::new(), ToString::to_string),
             wrong.join("; "),
             judged.loads.all.to_string(),
@@ -152,6 +170,17 @@ fn claims(result: &StudyResult) -> DataTable {
 fn ours(judged: &ClaimResult) -> String {
     let reading = judged.reading.as_ref().map(|it| format!("(read as: {it})"));
     lines(judged.findings.iter().map(clause).chain(reading))
+}
+
+/// The verdicts on a claim by the study's own data, each with its number of shapes of the scatter.
+fn of_published_data(result: &StudyResult, claim: usize) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    result
+        .ceiling
+        .verdicts(claim)
+        .for_each(|it| *counts.entry(it.verdict.name()).or_default() += 1);
+    let told: Vec<String> = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect();
+    told.join(", ")
 }
 
 fn yes(is_so: bool) -> String {

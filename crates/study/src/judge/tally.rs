@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use super::{StudyResult, Verdict};
+use super::{ClaimResult, StudyResult, Verdict};
 use crate::{Claim, Strength};
 
 /// Number of facts with each verdict. The claims of a fact share its weight, so numbers may be fractional.
@@ -25,6 +25,10 @@ pub struct Tally {
     pub untestable: f64,
     /// Confirmed by every wrong laboratory, so that judging them means nothing.
     pub non_discriminating: f64,
+    /// Facts with a sign, an order or a mechanism, of those judged.
+    pub with_sign: f64,
+    /// Of these, reproduced, whatever the size.
+    pub reproduced: f64,
 }
 
 /// Selection of claims to count.
@@ -51,9 +55,20 @@ impl Counted {
 impl Tally {
     /// Counts a study's verdicts.
     pub fn of(result: &StudyResult, counted: Counted) -> Tally {
+        let is_blind = |index| result.is_non_discriminating(index);
+        Tally::of_claims(&result.study.claims, &result.claims, counted, is_blind)
+    }
+
+    /// Counts the verdicts `judged` on `claims`; `is_blind` tells which do not discriminate.
+    pub fn of_claims(
+        claims: &[Claim],
+        judged: &[ClaimResult],
+        counted: Counted,
+        is_blind: impl Fn(usize) -> bool,
+    ) -> Tally {
         let mut facts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        let claims = result.study.claims.iter().enumerate();
-        for (index, claim) in claims.filter(|(_, claim)| counted.takes(claim)) {
+        let numbered = claims.iter().enumerate();
+        for (index, claim) in numbered.filter(|(_, claim)| counted.takes(claim)) {
             facts.entry(&claim.fact).or_default().push(index);
         }
         let mut tally = Tally::default();
@@ -61,15 +76,21 @@ impl Tally {
             tally.facts += 1.0;
             tally.claims += claims.len();
             for index in claims {
-                let field = match &result.claims[*index].verdict {
-                    _ if result.is_non_discriminating(*index) => &mut tally.non_discriminating,
+                let share = 1.0 / claims.len() as f64;
+                let judged = &judged[*index];
+                if let Some(is_right) = judged.reproduces.filter(|_| !judged.verdict.is_open()) {
+                    tally.with_sign += share;
+                    tally.reproduced += if is_right { share } else { 0.0 };
+                }
+                let field = match &judged.verdict {
+                    _ if is_blind(*index) => &mut tally.non_discriminating,
                     Verdict::Confirmed => &mut tally.confirmed,
                     Verdict::Refuted => &mut tally.refuted,
                     Verdict::Inconclusive => &mut tally.inconclusive,
                     Verdict::Open(_) => &mut tally.open,
                     Verdict::Untestable => &mut tally.untestable,
                 };
-                *field += 1.0 / claims.len() as f64;
+                *field += share;
             }
         }
         tally
@@ -79,6 +100,11 @@ impl Tally {
     pub fn counts(&self) -> [f64; 6] {
         let Tally { confirmed, refuted, inconclusive, open, untestable, .. } = *self;
         [confirmed, refuted, inconclusive, open, untestable, self.non_discriminating]
+    }
+
+    /// The share, in per cent, of facts with a sign, an order or a mechanism that are reproduced, whatever the size.
+    pub fn reproduced_rate(&self) -> Option<f64> {
+        (self.with_sign > 0.0).then(|| 100.0 * self.reproduced / self.with_sign)
     }
 
     /// The confirmed share, in per cent, of what has been judged and discriminates; inconclusive verdicts stay
@@ -99,6 +125,8 @@ impl AddAssign for Tally {
         self.open += other.open;
         self.untestable += other.untestable;
         self.non_discriminating += other.non_discriminating;
+        self.with_sign += other.with_sign;
+        self.reproduced += other.reproduced;
     }
 }
 

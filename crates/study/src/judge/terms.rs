@@ -66,6 +66,19 @@ pub struct Column {
     /// The column of x, or `row`.
     pub x: String,
     pub y: String,
+    /// The measurement that it states.
+    pub of: Option<PublishedCells>,
+}
+
+/// The cells that a column of a published table is about: the study's own measurement, by which the judge is judged.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedCells {
+    pub quantity: String,
+    pub arm: String,
+    pub grid: String,
+    /// The column of half the 95 % interval of the mean, in per cent of it (1.96 standard errors).
+    pub ci95_pct: String,
 }
 
 impl Terms {

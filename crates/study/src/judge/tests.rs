@@ -405,7 +405,7 @@ fn a_deep_run_is_so_many_studies() {
     let told: Vec<String> = evaluated.frequencies.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["refuted 2 of 2", "refuted 2 of 2", "open 2 of 2", "untestable 2 of 2"]);
     let claims = table(&evaluated, "claims");
-    assert!(claims.contains(",refuted,refuted 2 of 2,,24,0\n"), "{claims}");
+    assert!(claims.contains(",refuted,no,,refuted 2 of 2,,24,0\n"), "{claims}");
     let chances = |manner| {
         evaluate_study(study.clone(), &filled.store, manner, None, &Library::default())
             .unwrap()
@@ -484,7 +484,7 @@ fn a_share_of_curves_is_rounded_up() {
     };
     let share = clause("min_cases_pct = 80").unwrap();
     let cases = share.cases.unwrap();
-    assert_eq!([5, 6, 7, 20].map(|curves| cases.least(curves)), [4, 5, 6, 16]);
+    assert_eq!([5, 6, 7, 20].map(|curves| cases.least(curves, curves)), [4, 5, 6, 16]);
     assert_eq!(share.to_string(), "1 at least 0, on 80 % of curves");
     let both = clause("min_cases_pct = 80, min_cases = 4").unwrap_err();
     assert!(both.to_string().contains("say the same"), "{both}");

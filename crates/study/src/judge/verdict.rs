@@ -35,6 +35,9 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// Its clauses with their findings, as far as they could be evaluated.
     pub findings: Vec<ClauseResult>,
+    /// True if all of them have the published sign, order or mechanism, whatever the size; `None` if the claim is about a size alone, or
+    /// was not judged.
+    pub reproduces: Option<bool>,
     /// The most loads that one of them was evaluated on.
     pub loads: LoadCount,
     /// The reading of an ambiguous criterion.
@@ -116,6 +119,8 @@ fn judge_claim(
     }
     waits_for.sort();
     waits_for.dedup();
+    let mut signs = result.findings.iter().filter_map(|found| found.finding.reproduces).peekable();
+    result.reproduces = signs.peek().is_some().then(|| signs.all(|is_right| is_right));
     result.verdict = claim.verdict(|| match waits_for.is_empty() {
         true => Verdict::of_findings(&result.findings),
         false => Verdict::Open(waits_for),
@@ -135,7 +140,7 @@ pub(super) fn judge_clause(
         return Ok((clause.criterion.judge(&dataset, name)?, dataset.loads));
     };
     let labels = dataset.cases().to_vec();
-    let least = cases.least(labels.len());
+    let all = labels.len();
     let each: Vec<_> = (0..labels.len()).map(Some).collect();
     let findings = clause.criterion.judge_cases(&dataset, &each, name);
     let (mut found, mut too_few) = (Vec::new(), None);
@@ -146,7 +151,8 @@ pub(super) fn judge_clause(
             Err(error) => return Err(error),
         }
     }
-    // Cases with too few loads count neither way, unless too few are left.
+    // Cases with too few loads or without an event count neither way, unless too few are left.
+    let least = cases.least(all, found.len());
     match too_few.filter(|_| found.len() < least) {
         Some(error) => Err(error),
         None => Ok((Finding::over_cases(found, least), dataset.loads)),
@@ -170,6 +176,7 @@ impl ClaimResult {
             id: claim.id.clone(),
             verdict: Verdict::Open(Vec::new()),
             findings: Vec::new(),
+            reproduces: None,
             loads: LoadCount::default(),
             reading: entry.and_then(|entry| entry.reading.clone()),
         }

@@ -148,6 +148,8 @@ fn summary(results: &[StudyResult]) -> Result<(), CliError> {
         "untestable",
         "non-discriminating",
         "rate",
+        "ceiling",
+        "sign",
     ]);
     for result in results {
         for (counted, mark) in [(Counted::Findings, ""), (Counted::Strong, ", strong")] {
@@ -155,14 +157,16 @@ fn summary(results: &[StudyResult]) -> Result<(), CliError> {
             let study = format!("{}{mark}", result.study.name);
             let head = [study, tally.claims.to_string(), format!("{:.0}", tally.facts)];
             let counts = tally.counts().map(|facts| format!("{facts:.1}"));
-            let cells = head.into_iter().chain(counts).chain([percentage(tally.rate())]);
+            let rates = [tally.rate(), result.ceiling_rate(counted), tally.reproduced_rate()];
+            let cells = head.into_iter().chain(counts).chain(rates.map(percentage));
             table.row(cells);
         }
     }
     output::line(table)?;
     output::line(wrapped(
         "\nConfirmed to non-discriminating: facts, whose claims share their weight. rate: confirmed of what has been judged; \
-         what all wrong laboratories confirm is not in it. \
+         what all wrong laboratories confirm is not in it. ceiling: the same rate of the study's own published measurements, of the \
+         facts that they decide. sign: reproduced in sign, order or mechanism, whatever the size, of the facts that have one. \
          What only restates inputs is not counted here.",
     ))
 }

@@ -65,6 +65,9 @@ impl fmt::Display for Criterion {
             Criterion::All { of } => {
                 write!(f, "({})", list(of, ", and "))
             }
+            Criterion::Most { of, min_share_pct } => {
+                write!(f, "{min_share_pct} % of: {}", list(of, "; "))
+            }
             Criterion::Report { quantity } => write!(f, "{quantity}"),
         }
     }

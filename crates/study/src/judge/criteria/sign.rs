@@ -1,14 +1,12 @@
 //! The lesser of two series, position by position.
-//!
-//! One is less for certain if the interval of the gap excludes 0 **and** the gap is at least 2 %: a certain
-//! lead without consequence does not count. If neither is less for certain, the position is open.
 
-use super::super::evaluate::{self, GridPosition, Series, median, percent};
-use super::super::resample::{self, Resample, Resampled};
-use super::super::{ClauseError, Dataset, Expression, Finding, NamedNumber, TestOutcome};
+use super::super::evaluate::Series;
+use super::super::resample::Resampled;
+use super::super::{ClauseError, Expression, Finding, GridPosition, NamedNumber, TestOutcome};
+use super::At;
 
-/// The least gap, in per cent.
-const LEAST_GAP: f64 = 2.0;
+/// The gap up to which two are about the same, in per cent.
+const ABOUT_THE_SAME: f64 = 2.0;
 
 /// Rule by which one counts as less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,74 +17,34 @@ pub struct Rule {
     pub or_equal: bool,
 }
 
-/// Result at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignResult {
-    /// Less.
-    Less,
-    /// Not less.
-    NotLess,
-    /// Not certain.
-    Open,
-}
-
-/// The positions, each with its result and the gap in per cent of the larger value.
-pub type Compared = Vec<(GridPosition, SignResult, f64)>;
-
-/// The results of each of `less` against its partner of `more`, position by position, one pair after the other,
-/// for each case.
-pub fn compared(
-    less: &[Expression],
-    more: &[Expression],
-    rule: Rule,
-    dataset: &Dataset,
-    cases: &[Option<usize>],
-    clause: &str,
-) -> Vec<Result<Compared, ClauseError>> {
-    let mut all = vec![Ok(Compared::new()); cases.len()];
-    for (index, partner) in more.iter().enumerate() {
-        let one = less.get(index).unwrap_or(&less[0]);
-        let found = pair([one, partner], rule, dataset, cases, clause);
-        for (so_far, found) in all.iter_mut().zip(found) {
-            match (so_far.as_mut(), found) {
-                (Ok(so_far), Ok(found)) => so_far.extend(found),
-                (Ok(_), Err(error)) => *so_far = Err(error),
-                (Err(_), _) => {}
-            }
-        }
+impl Rule {
+    /// True if a gap is as claimed.
+    pub fn is_less(self, gap: f64) -> bool {
+        self.has_sign(gap) && self.least_gap_percent.is_none_or(|least| gap >= least)
     }
-    all
+
+    /// True if a gap has the claimed sign.
+    pub fn has_sign(self, gap: f64) -> bool {
+        gap > if self.or_equal { -ABOUT_THE_SAME } else { 0.0 }
+    }
 }
 
-fn pair(
-    [less, more]: [&Expression; 2],
-    rule: Rule,
-    dataset: &Dataset,
-    cases: &[Option<usize>],
-    clause: &str,
-) -> Vec<Result<Compared, ClauseError>> {
-    let gaps = |resample: &Resample| {
-        let less = evaluate::value(less, dataset, resample)?;
-        Ok(less.zip(evaluate::value(more, dataset, resample)?, gap).points())
-    };
-    let tail = resample::tail_at_position(dataset);
-    let of_case = |gaps: Result<Resampled<Series>, ClauseError>| {
-        let gaps = gaps?;
-        if gaps.measured.is_empty() {
+/// The amount by which each of `less` lies below its partner of `more`, in per cent of the larger one: position by position, one pair
+/// after the other.
+pub fn gaps(less: &[Expression], more: &[Expression], at: &At<'_>) -> Result<Series, ClauseError> {
+    let mut all = Series::new();
+    for (index, more) in more.iter().enumerate() {
+        let less = less.get(index).unwrap_or(&less[0]);
+        let gaps = at.value(less)?.zip(at.value(more)?, gap).points();
+        if gaps.is_empty() {
             let why = format!("`{less}` and `{more}` have no place in common");
             return Err(ClauseError::Invalid(why));
         }
-        let result = |(index, &(at, gap)): (usize, &(GridPosition, f64))| {
-            let interval = tail.and_then(|tail| gaps.interval(index, tail));
-            let found = interval.map(|interval| rule.result(gap, interval.low, interval.high));
-            (at, found.unwrap_or(SignResult::Open), gap)
-        };
-        Ok(gaps.measured.iter().enumerate().map(result).collect())
-    };
-    resample::resampled(dataset, cases, clause, gaps).into_iter().map(of_case).collect()
+        all.extend(gaps);
+    }
+    Ok(all)
 }
 
-/// The amount by which `less` lies below `more`, in per cent of the larger one.
 fn gap(less: f64, more: f64) -> f64 {
     match less.abs().max(more.abs()) {
         0.0 => 0.0,
@@ -94,51 +52,62 @@ fn gap(less: f64, more: f64) -> f64 {
     }
 }
 
-impl Rule {
-    /// The result for a gap with this interval.
-    fn result(self, gap: f64, low: f64, high: f64) -> SignResult {
-        let claimed = self.least_gap_percent;
-        match () {
-            () if gap >= claimed.unwrap_or(LEAST_GAP) && low > 0.0 => SignResult::Less,
-            () if claimed.is_some_and(|it| gap < it && high < it) => SignResult::NotLess,
-            () if claimed.is_some() => SignResult::Open,
-            () if gap <= -LEAST_GAP && high < 0.0 => SignResult::NotLess,
-            () if self.or_equal && low > -LEAST_GAP => SignResult::Less,
-            () => SignResult::Open,
+/// The positions, each with true if all pairs are less there.
+pub fn places_less(
+    less: &[Expression],
+    more: &[Expression],
+    at: &At<'_>,
+) -> Result<Vec<bool>, ClauseError> {
+    let mut places: Vec<(GridPosition, bool)> = Vec::new();
+    for (position, gap) in gaps(less, more, at)? {
+        match places.iter_mut().find(|(there, _)| *there == position) {
+            Some((_, so_far)) => *so_far &= gap > 0.0,
+            None => places.push((position, gap > 0.0)),
         }
+    }
+    Ok(places.into_iter().map(|(_, is_less)| is_less).collect())
+}
+
+/// Holds if all pairs are less at one and the same position in nearly all resamples.
+pub fn somewhere(readings: &Resampled<Vec<bool>>, tail: Option<f64>) -> Finding {
+    let share = |place: usize| {
+        let less = readings.again.iter().filter(|places| places.get(place) == Some(&true)).count();
+        less as f64 / readings.again.len() as f64
+    };
+    let places = readings.measured.len();
+    let count = |is_so: &dyn Fn(f64) -> bool| (0..places).filter(|it| is_so(share(*it))).count();
+    let (sure, open) = match tail {
+        Some(tail) => {
+            let sure = count(&|share| share >= 1.0 - tail);
+            (sure, count(&|share| share > tail) - sure)
+        }
+        None => (0, places),
+    };
+    let measured = readings.measured.contains(&true);
+    Finding {
+        outcome: TestOutcome::of_count(sure as f64, open as f64, 1.0),
+        numbers: vec![NamedNumber::plain(("places", sure as f64))],
+        note: None,
+        reproduces: Some(measured),
     }
 }
 
-/// Holds if `less` is less at `least` per cent of the positions.
-pub fn at_share(compared: &Compared, least: f64) -> Finding {
-    let count = |wanted| compared.iter().filter(|(_, result, _)| *result == wanted).count();
-    let share = |wanted| percent(count(wanted), compared.len());
-    let (sure, open) = (share(SignResult::Less), share(SignResult::Open));
-    let outcome = TestOutcome::of_count(sure, open, least);
-    let gaps: Vec<f64> = compared.iter().map(|(_, _, gap)| *gap).collect();
-    let middle = median(&gaps).unwrap_or(f64::NAN);
-    let numbers = [("% of places less", sure), ("% open", open), ("median gap, %", middle)];
-    Finding { outcome, numbers: numbers.map(NamedNumber::plain).to_vec(), note: None }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Holds if there is a position at which all pairs are less.
-pub fn exists(compared: &Compared) -> Finding {
-    use SignResult::{Less, NotLess, Open};
-    let mut positions: Vec<(GridPosition, SignResult)> = Vec::new();
-    for &(at, result, _) in compared {
-        match positions.iter_mut().find(|(there, _)| *there == at) {
-            Some((_, so_far)) => {
-                *so_far = match (*so_far, result) {
-                    (NotLess, _) | (_, NotLess) => NotLess,
-                    (Open, _) | (_, Open) => Open,
-                    (Less, Less) => Less,
-                };
-            }
-            None => positions.push((at, result)),
-        }
+    #[test]
+    fn a_gap_is_in_per_cent_of_the_larger() {
+        assert_eq!([gap(1.0, 2.0), gap(2.0, 1.0), gap(0.0, 0.0)], [50.0, -50.0, 0.0]);
     }
-    let count = |wanted| positions.iter().filter(|(_, result)| *result == wanted).count();
-    let outcome = TestOutcome::of_count(count(Less) as f64, count(Open) as f64, 1.0);
-    let number = NamedNumber::plain(("places", count(Less) as f64));
-    Finding { outcome, numbers: vec![number], note: None }
+
+    #[test]
+    fn about_the_same_is_enough_only_where_the_claim_says_so() {
+        let rule = Rule::default();
+        assert!(rule.is_less(0.1) && !rule.is_less(0.0));
+        let claimed = Rule { least_gap_percent: Some(10.0), ..rule };
+        assert!(claimed.is_less(10.0) && !claimed.is_less(9.0) && claimed.has_sign(9.0));
+        let or_equal = Rule { or_equal: true, ..rule };
+        assert!(or_equal.is_less(-1.9) && !or_equal.is_less(-2.0));
+    }
 }

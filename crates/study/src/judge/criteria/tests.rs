@@ -46,7 +46,7 @@ fn ranges_and_shares() {
 }
 
 #[test]
-fn signs_need_an_interval_and_a_gap() {
+fn signs_need_to_be_certain_and_no_larger_than_claimed() {
     let sign = "test = 'sign'\nless = ['plt(h1)']\nmore = ['plt(h2)']";
     let against = |factor: f64, noise: f64| {
         let other = RISING.map(|value| value * factor);
@@ -54,7 +54,7 @@ fn signs_need_an_interval_and_a_gap() {
     };
     holds(&against(1.5, 5.0), sign);
     fails(&against(0.6, 5.0), sign);
-    open(&against(1.01, 0.0), sign); // certain, but without consequence
+    holds(&against(1.01, 0.0), sign); // small, but certain: no gap is claimed
     open(&against(1.05, 40.0), sign); // large, but not certain
     holds(&against(1.01, 0.0), &format!("{sign}\nor_equal = true"));
     fails(&against(0.9, 0.0), &format!("{sign}\nor_equal = true"));
