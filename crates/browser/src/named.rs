@@ -1,4 +1,5 @@
-//! Tables of named items in TOML: each section is a name.
+//! Tables of named items in TOML: each section is a name. One that says `like = "NAME"` has the keys of that section, except those that
+//! it states itself.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -25,6 +26,19 @@ pub(crate) struct NamedTable<T> {
     entries: OnceLock<BTreeMap<String, T>>,
 }
 
+/// The sections with the keys of those that they are like.
+fn extended(table: toml::Table) -> toml::Table {
+    let mut all = table.clone();
+    for section in all.iter_mut().filter_map(|(_, section)| section.as_table_mut()) {
+        let like = section.remove("like");
+        let base = like.as_ref().and_then(|name| table.get(name.as_str()?)?.as_table());
+        for (key, value) in base.into_iter().flatten() {
+            section.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    all
+}
+
 impl<T: DeserializeOwned + Clone> NamedTable<T> {
     /// The table in `text`, of items of the kind `what`.
     pub(crate) const fn new(what: &'static str, text: &'static str) -> NamedTable<T> {
@@ -33,7 +47,10 @@ impl<T: DeserializeOwned + Clone> NamedTable<T> {
 
     /// Every entry, by name.
     pub(crate) fn all(&self) -> &BTreeMap<String, T> {
-        let read = || toml::from_str(self.text).expect("an embedded table is checked by its test");
+        let read = || {
+            let table: toml::Table = self.text.parse().expect("an embedded table is TOML");
+            extended(table).try_into().expect("an embedded table is checked by its test")
+        };
         self.entries.get_or_init(read)
     }
 

@@ -28,7 +28,6 @@ static FOLDERS: [Folder; 5] = [
         "bth2013": "study.toml", "changes.toml", "causes.toml", "claims.toml",
         "rtt-http.toml", "rtt-spdy-ssl.toml", "rtt-spdy-clear.toml",
         "bandwidth-http.toml", "bandwidth-spdy-ssl.toml", "bandwidth-spdy-clear.toml",
-        "rtt-http-false-start.toml",
         "afterwards.toml", "conclusions.toml",
         "clauses.toml", "figures.toml", "emulated.toml",
         "published/table_c1_spdy_ssl_bw10mbps.csv", "published/table_c2_spdy_nossl_bw10mbps.csv",
@@ -124,7 +123,7 @@ mod tests {
         let expected = "delay-http 360, prb-http 240, s1-http 240, delay-spdy 360, prb-spdy 240, s1-spdy 240, \
              prb-speed 3, s1-speed 3, afterwards 144, tiers 150, rtt-http 80, rtt-spdy-ssl 20, \
              rtt-spdy-clear 20, bandwidth-http 124, bandwidth-spdy-ssl 31, bandwidth-spdy-clear 31, \
-             afterwards 24, rtt-http-false-start 20, emulated-http 140, emulated-spdy 140, satellite-http 70, \
+             afterwards 24, emulated-http 140, emulated-spdy 140, satellite-http 70, \
              satellite-spdy 70, losses-http 140, losses-spdy 140, idle-gap 4, wikipedia-http 4, \
              wikipedia-spdy 4, afterwards 224, afterwards-pep 56, afterwards-past-pep 112, tcp 44, links 4, \
              page 4, uplink 8, tiles 6, afterwards 8, sites-http 15, sites-spdy 15, images-http 2, \

@@ -106,14 +106,14 @@ fn stream(clause: &str) -> RandomStream {
     RandomSource::new(1, 0).stream(&format!("judge/{clause}"))
 }
 
-/// The share of resamples in either tail, for a mean of samples of at least `n` values with this many degrees of
-/// freedom in all; `None` for fewer than [`FEWEST`] values.
-fn tail(n: u32, freedom: u32) -> Option<f64> {
-    if n < FEWEST || freedom == 0 {
+/// The share of resamples in either tail, for a mean of samples of so many values with so many degrees of freedom; `None` for fewer than
+/// [`FEWEST`] values.
+fn tail(values: u32, freedom: u32) -> Option<f64> {
+    if values < FEWEST || freedom < FEWEST - 1 {
         return None;
     }
     let t = StudentsT::new(0.0, 1.0, f64::from(freedom)).ok()?.inverse_cdf(0.5 + LEVEL / 2.0);
-    let stretch = (f64::from(n) / f64::from(n - 1)).sqrt();
+    let stretch = (f64::from(values) / f64::from(freedom)).sqrt();
     Some(Normal::standard().cdf(-stretch * t))
 }
 
@@ -123,10 +123,12 @@ pub fn tail_at_position(dataset: &Dataset) -> Option<f64> {
     tail(least, least.saturating_sub(1))
 }
 
-/// The tail for a number of all positions together.
+/// The tail for a number of all positions together, if one of them has enough repetitions: an event that is not in every load makes
+/// the others fewer.
 pub fn tail_of_all(dataset: &Dataset) -> Option<f64> {
     let sizes = dataset.sizes();
-    tail(*sizes.iter().min()?, sizes.iter().map(|size| size.saturating_sub(1)).sum())
+    sizes.iter().find(|size| **size >= FEWEST)?;
+    tail(sizes.iter().sum(), sizes.iter().map(|size| size.saturating_sub(1)).sum())
 }
 
 /// The interval that leaves out `tail` of the values on either side; `None` if a value is NaN.
@@ -183,8 +185,8 @@ mod tests {
         assert!((tail(5, 4).unwrap() - 0.000_954).abs() < 5e-6);
         // n = 10, t(9) = 2.262157: Phi(-2.384523) = 0.008551.
         assert!((tail(10, 9).unwrap() - 0.008_551).abs() < 5e-6);
-        assert!((tail(5000, 100_000).unwrap() - 0.025).abs() < 1e-4);
-        assert_eq!((tail(4, 30), tail(5, 0)), (None, None));
+        assert!((tail(100_020, 100_000).unwrap() - 0.025).abs() < 1e-4);
+        assert_eq!((tail(4, 3), tail(5, 0)), (None, None));
     }
 
     #[test]
