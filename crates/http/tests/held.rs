@@ -156,9 +156,9 @@ fn with_a_low_water_mark_it_lies_in_the_application() {
         let end = exchange.response();
         assert_conserved(&end, &exchange);
         assert!(most(&end, |held| held.application_bytes) > BODY * 90 / 100);
-        // A buffer of the kernel's over the mark.
+        // Over the mark there is a buffer of the kernel's, and during the write what leaves of it at once.
         let unsent = most_unsent(&end);
-        let limit = u64::from(LOWAT) + BUFFER;
+        let limit = u64::from(LOWAT) + 2 * BUFFER;
         assert!(unsent < limit, "{protocol} {security}: {unsent} in the socket");
         let tls = most(&end, |held| held.tls_bytes);
         // TLS holds at most one record of 16 KB: more is encrypted when that has gone.
@@ -177,7 +177,7 @@ fn a_small_send_buffer_leaves_messages_of_both_ends_in_the_application() {
             let application = most(&end, |held| held.application_bytes);
             let least = BODY - SOCKET - BUFFER - 20_000;
             assert!(application > least, "{protocol} {security}: {application}");
-            assert!(most_unsent(&end) <= SOCKET + BUFFER, "{protocol} {security}");
+            assert!(most_unsent(&end) <= SOCKET + 2 * BUFFER, "{protocol} {security}");
         }
     }
 }
