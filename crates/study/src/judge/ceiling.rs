@@ -112,7 +112,7 @@ fn measurements(
     Ok(all)
 }
 
-/// What the tables state of a cell.
+/// Means and deviations that the tables state for a cell.
 fn stated(
     sources: Sources<'_>,
     cell: &MeasuredCell,
