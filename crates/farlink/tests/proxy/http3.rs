@@ -1,7 +1,7 @@
 //! HTTP/3 at the proxy's ports, with our own client on quinn.
 
 use std::future::{Future, poll_fn};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -295,8 +295,7 @@ fn sighup_changes_settings_and_keeps_the_port() {
 #[test]
 fn sighup_begins_http3_beside_the_tcp_that_is_there() {
     let origin = Origin::start();
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap();
+    let (taken, address) = udp_port_held();
     let listen = OVER_TLS.replace("127.0.0.1:0", &address.to_string());
     let site = format!("[[reverse]]\norigins = [\"http://{}\"]\n", origin.address);
     let proxy = Running::start_on(&site, &listen, certificate);
@@ -322,8 +321,7 @@ fn sighup_begins_http3_beside_the_tcp_that_is_there() {
 
 #[test]
 fn a_port_that_is_taken_is_refused_by_name() {
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address: SocketAddr = taken.local_addr().unwrap();
+    let (_taken, address) = udp_port_held();
     let desk = Desk::new();
     certificate(&desk);
     let listen = over_quic().replace("127.0.0.1:0", &address.to_string());
@@ -332,4 +330,16 @@ fn a_port_that_is_taken_is_refused_by_name() {
     let expected = format!("cannot listen on {address} for HTTP/3 (UDP)");
     assert!(ran.code != 0 && ran.err.contains(&expected), "{}", ran.err);
     assert!(ran.err.contains("hint: the address is in use"), "{}", ran.err);
+}
+
+/// UDP socket on a port whose TCP counterpart is free and stays free: it lies below the range from
+/// which the kernel draws the ports of outgoing connections (32768 and up).
+fn udp_port_held() -> (UdpSocket, SocketAddr) {
+    let held = (20_000..32_000).find_map(|port| {
+        let socket = UdpSocket::bind(("127.0.0.1", port)).ok()?;
+        TcpListener::bind(("127.0.0.1", port)).ok().map(|_free| socket)
+    });
+    let socket = held.expect("one port of 12,000 is free");
+    let address = socket.local_addr().expect("a bound socket has an address");
+    (socket, address)
 }
