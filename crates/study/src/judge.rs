@@ -20,6 +20,7 @@ mod facts;
 mod findings;
 mod markdown;
 mod measurements;
+mod pointwise;
 mod quantity;
 mod resample;
 mod statistic;
@@ -40,6 +41,7 @@ pub use evaluation::{
     VerdictFrequency, evaluate_study,
 };
 pub use findings::{ClauseResult, Finding, NamedNumber, TestOutcome};
+pub use pointwise::PublishedTable;
 pub use tables::{DataTable, verdict_tables};
 pub use tally::{Counted, Tally, percentage};
 pub use verdict::{ClaimResult, Verdict};

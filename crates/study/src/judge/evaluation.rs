@@ -10,11 +10,12 @@ use std::num::NonZeroU32;
 use thiserror::Error;
 
 use super::measurements::{Portion, complete_run};
+use super::pointwise::pointwise;
 use super::verdict::judge_clause;
 use super::{
     Cause, Ceiling, ClaimResult, ClauseError, ClauseResult, Clauses, ConclusionResult, Conclusions,
-    Finding, Measurements, Queries, Sources, TestOutcome, Verdict, clauses, conclusions,
-    judge_claims,
+    Finding, Measurements, PublishedTable, Queries, Sources, TestOutcome, Verdict, clauses,
+    conclusions, judge_claims,
 };
 use crate::{
     CAUSES, Depth, Laboratory, LaboratoryKind, RunMode, Strength, Study, StudyError,
@@ -47,6 +48,8 @@ pub struct StudyResult {
     pub frequencies: Vec<VerdictFrequency>,
     /// The verdicts on the measurements that the study itself published.
     pub ceiling: Ceiling,
+    /// Its published tables of measurements, with the distance of ours.
+    pub published: Vec<PublishedTable>,
 }
 
 /// An experiment of a study, with its run.
@@ -174,6 +177,8 @@ pub fn evaluate_study(
     let conclusions = concluded;
     let ceiling = Ceiling::of(&study, &clauses, &evaluator.plans(Depth::Usual)?)
         .map_err(|error| evaluator.mistake(clauses::FILE, "terms".to_owned(), error))?;
+    let published = pointwise(&own, &clauses.terms, &study.files)
+        .map_err(|error| evaluator.mistake(clauses::FILE, "terms".to_owned(), error))?;
     Ok(StudyResult {
         study,
         experiments,
@@ -183,6 +188,7 @@ pub fn evaluate_study(
         causes,
         frequencies,
         ceiling,
+        published,
     })
 }
 

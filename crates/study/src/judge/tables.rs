@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ClaimResult, ClauseResult, Counted, ExperimentRun, LaboratoryResult, StudyResult, Tally,
+    ClaimResult, ClauseResult, Counted, ExperimentRun, LaboratoryResult, PublishedTable,
+    StudyResult, Tally,
 };
 use crate::{DIGITS, Laboratory, LaboratoryKind, SetupChange};
 
@@ -47,6 +48,7 @@ impl DataTable {
 pub fn verdict_tables(result: &StudyResult) -> Vec<DataTable> {
     let tables = [
         tallies(result),
+        published(result),
         experiments(result),
         claims(result),
         causes(result),
@@ -104,6 +106,18 @@ fn tallies(result: &StudyResult) -> DataTable {
             rounded(tally.reproduced_rate()),
             format!("{:.1}", tally.with_sign),
         ]);
+    }
+    table
+}
+
+/// Our loads beside the published tables, the last row for all of them.
+fn published(result: &StudyResult) -> DataTable {
+    let columns = ["published", "places", "median_error_percent", "median_ratio"];
+    let mut table = DataTable::new("published", &columns);
+    let all = PublishedTable::of_all(&result.published);
+    for it in result.published.iter().chain(&all) {
+        let (error, ratio) = (format!("{:.1}", it.error_percent()), format!("{:.3}", it.ratio()));
+        table.row([it.name.clone(), it.places().to_string(), error, ratio]);
     }
     table
 }

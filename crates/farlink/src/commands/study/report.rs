@@ -6,8 +6,8 @@ use std::path::Path;
 use store::Store;
 use study::figures::{self, FiguresError};
 use study::judge::{
-    self, Counted, DataTable, EvaluationError, StudyResult, Tally, evaluate_study, percentage,
-    verdict_tables,
+    self, Counted, DataTable, EvaluationError, PublishedTable, StudyResult, Tally, evaluate_study,
+    percentage, verdict_tables,
 };
 use study::{Depth, Laboratory};
 use testbed::worlds::Worlds;
@@ -163,12 +163,27 @@ fn summary(results: &[StudyResult]) -> Result<(), CliError> {
         }
     }
     output::line(table)?;
+    results.iter().try_for_each(published)?;
     output::line(wrapped(
         "\nConfirmed to non-discriminating: facts, whose claims share their weight. rate: confirmed of what has been judged; \
          what all wrong laboratories confirm is not in it. ceiling: the same rate of the study's own published measurements, of the \
          facts that they decide. sign: reproduced in sign, order or mechanism, whatever the size, of the facts that have one. \
          What only restates inputs is not counted here.",
     ))
+}
+
+/// Our load times beside the published tables of a study, place by place.
+fn published(result: &StudyResult) -> Result<(), CliError> {
+    let Some(all) = PublishedTable::of_all(&result.published) else { return Ok(()) };
+    let told = |it: &PublishedTable| format!("{} {:.0} %", it.name, it.error_percent());
+    let tables: Vec<String> = result.published.iter().map(told).collect();
+    output::line(wrapped(&format!(
+        "\n{}: {} places of published tables, half of them at most {:.1} % off: {}",
+        result.study.name,
+        all.places(),
+        all.error_percent(),
+        tables.join(", ")
+    )))
 }
 
 fn write_reports(
