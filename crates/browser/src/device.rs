@@ -9,7 +9,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use units::Time;
 
-use crate::named::{NamedTable, UnknownName};
+use crate::named_table::{NamedTable, UnknownName};
 
 /// The costs of one client, in microseconds of its main or network thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -13,7 +13,7 @@ use http::header::{
 use page::{Kind, Object, Page, PageHost};
 use serde::Deserialize;
 
-use crate::named::{NamedTable, UnknownName};
+use crate::named_table::{NamedTable, UnknownName};
 
 /// Contents of requests' heads.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,14 +6,14 @@
 
 #![forbid(unsafe_code)]
 
-mod alternatives;
+mod alternative_services;
 mod cache;
 pub mod calibrate;
 mod device;
 mod heads;
 mod loader;
-mod named;
-mod names;
+mod name_cache;
+mod named_table;
 mod plan;
 mod policy;
 mod pool;
@@ -22,13 +22,13 @@ mod proxy;
 mod throttle;
 mod timeline;
 
-pub use self::alternatives::H3Discovery;
+pub use self::alternative_services::H3Discovery;
 pub use self::cache::BrowserCache;
 pub use self::device::{Device, DeviceError};
 pub use self::heads::{RequestHeaders, Typical};
 pub use self::loader::{Browser, ConnectionUse, Pushes, Session, Visited};
-pub use self::named::UnknownName;
-pub use self::names::{Naming, Prefetch};
+pub use self::name_cache::{Naming, Prefetch};
+pub use self::named_table::UnknownName;
 pub use self::plan::{HostStack, LoadPlan, RequestSettings};
 pub use self::policy::{Binding, Coalescing, Delayable, IdleTimeouts, Policy};
 pub use self::priorities::{Priorities, PrioritiesError};

@@ -22,10 +22,10 @@ use record::ObjectRecord;
 use tls::{ClientSessions, Security};
 use units::Time;
 
-use crate::alternatives::{Alternatives, H3Discovery};
+use crate::alternative_services::{Alternatives, H3Discovery};
 use crate::cache::BrowserCache;
 use crate::device::Thread;
-use crate::names::{NameCache, Naming};
+use crate::name_cache::{NameCache, Naming};
 use crate::plan::{HostStack, LoadPlan};
 use crate::pool::{Pool, Used};
 use crate::proxy::{AutoConfig, Chooser};

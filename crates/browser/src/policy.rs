@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::named::{NamedTable, UnknownName};
+use crate::named_table::{NamedTable, UnknownName};
 
 /// A browser's use of connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -35,7 +35,7 @@ use crate::Policy;
 use crate::cache::BrowserCache;
 use crate::device::Thread;
 use crate::loader::Browser;
-use crate::names::NameCache;
+use crate::name_cache::NameCache;
 use crate::plan::HostStack;
 use crate::timeline::ConnectionTimes;
 

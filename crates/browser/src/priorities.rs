@@ -10,7 +10,7 @@ use page::Kind;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::named::{NamedTable, UnknownName};
+use crate::named_table::{NamedTable, UnknownName};
 
 /// A browser's priorities by resource type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use farlink_http::h1::server::{Core, Settings, serve};
-use farlink_http::wheel::Wheel;
+use farlink_http::timer_wheel::Wheel;
 use farlink_http::{Answer, Handler, Reply, RequestHead, Transport};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rustix::time::{ClockId, clock_gettime};

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use farlink_http::h1::server::{Core, Settings, serve};
-use farlink_http::wheel::Wheel;
+use farlink_http::timer_wheel::Wheel;
 use farlink_http::{Answer, Handler, Reply, RequestHead};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 

@@ -15,7 +15,7 @@ use world::TcpStream;
 use crate::h2::FlowMeter;
 use crate::h2::frame::PREFACE;
 use crate::server::SharedServerState;
-use crate::wheel::Wheel;
+use crate::timer_wheel::Wheel;
 use crate::{Handler, h1, h2, socks, spdy};
 use tls::{Protocol, Security, Stream};
 

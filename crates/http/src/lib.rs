@@ -20,8 +20,8 @@ pub mod schedule;
 pub mod server;
 pub mod socks;
 pub mod spdy;
+pub mod timer_wheel;
 mod transport;
-pub mod wheel;
 
 pub use message::{Precedence, Priority, Progress, RequestError};
 pub(crate) use push::Promises;

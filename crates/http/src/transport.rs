@@ -13,7 +13,7 @@ use world::TcpStream;
 use world::sim::HeldNotes;
 
 use crate::h1::Buffer;
-use crate::wheel::Timer;
+use crate::timer_wheel::Timer;
 
 /// A stream below HTTP.
 pub trait Transport: AsyncRead + AsyncWrite + Unpin {

@@ -13,7 +13,7 @@ use common::{Echo, Seen};
 use farlink_http::h1::client::Settings;
 use farlink_http::h1::pipeline::Pipeline;
 use farlink_http::h1::server::{self, Core, serve};
-use farlink_http::wheel::Wheel;
+use farlink_http::timer_wheel::Wheel;
 use farlink_http::{Priority, RequestError};
 use http::Request;
 use net::Network;

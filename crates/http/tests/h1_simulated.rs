@@ -11,7 +11,7 @@ use bytes::Bytes;
 use common::{Echo, fetch};
 use farlink_http::h1::client::{self, Connection};
 use farlink_http::h1::server::{Core, Settings, serve};
-use farlink_http::wheel::Wheel;
+use farlink_http::timer_wheel::Wheel;
 use http::Request;
 use net::Network;
 use units::Time;

@@ -312,7 +312,7 @@ fn a_server_that_goes_away_finishes_what_it_has() {
             Rc::new(Streams::default()),
             Rc::new(farlink_http::h1::server::Core::new(
                 settings,
-                farlink_http::wheel::Wheel::new(),
+                farlink_http::timer_wheel::Wheel::new(),
             )),
         );
         let drain = core.drain().clone();

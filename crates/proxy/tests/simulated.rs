@@ -18,7 +18,7 @@ use farlink_proxy::target::Scheme;
 use http::{HeaderMap, Request, StatusCode};
 use http_stack::client::{self, Opening, Protocol};
 use http_stack::server::Acceptor;
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use http_stack::{Answer, Handler, Priority, Progress, Reply, RequestHead};
 use net::{LinkConfig, QueueLimit};
 use tls::{Authorities, PublicClient, Security};

@@ -13,7 +13,6 @@ mod comparison;
 mod conclusions;
 mod criteria;
 mod dataset;
-mod evaluate;
 mod evaluation;
 mod expression;
 mod facts;
@@ -27,6 +26,7 @@ mod statistic;
 mod tables;
 mod tally;
 mod terms;
+mod value;
 mod verdict;
 
 pub use causes::{Cause, CauseKind, CauseRun, runs_for_causes};
@@ -50,7 +50,6 @@ pub(crate) use clauses::{ClaimClauses, Clause, Clauses};
 pub(crate) use conclusions::Conclusions;
 pub(crate) use criteria::Criterion;
 pub(crate) use dataset::{Dataset, Sources};
-pub(crate) use evaluate::{GridPosition, Series, Value};
 pub(crate) use expression::{Expression, Function, Leaf, Tree};
 pub(crate) use facts::{Fact, Facts, Filter};
 pub(crate) use measurements::{MeasuredCell, Measurements};
@@ -58,6 +57,7 @@ pub(crate) use quantity::{Queries, spread};
 pub(crate) use resample::{Estimate, Resample, estimates};
 pub(crate) use statistic::Statistic;
 pub(crate) use terms::{Grid, MoreTerms, Terms};
+pub(crate) use value::{GridPosition, Series, Value};
 pub(crate) use verdict::judge_claims;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Choice of the transport to a server: HTTP/2 until its alternative is known, then QUIC racing TCP.
 //!
 //! A request goes to the QUIC connection of its host if there is one. Else, if HTTP/3 was offered by `Alt-Svc` or
-//! by DNS, QUIC is tried and TCP follows after the [head start](crate::alternatives), or as soon as QUIC has
+//! by DNS, QUIC is tried and TCP follows after the [head start](crate::alternative_services), or as soon as QUIC has
 //! failed; if an HTTP/2 connection is open already the request takes it at once, and the attempt at QUIC continues
 //! for later requests. The first connection gets the request; the other stays open for the next.
 //! Source: Chromium's `net/http/http_stream_factory_job_controller.cc`: an alternative job beside the main job,
@@ -19,7 +19,7 @@ use tls::Security;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::{Lease, PipelineSharing, Pool, PoolOrigin};
-use crate::alternatives::H3Discovery;
+use crate::alternative_services::H3Discovery;
 use crate::plan::HostStack;
 
 /// Transport of a connection, below HTTP.

@@ -19,8 +19,8 @@ use http::{Response, StatusCode};
 use crate::h1::Buffer;
 use crate::h1::codec::{CodecLimits, encode};
 use crate::server::{Drain, Pace};
+use crate::timer_wheel::{Timer, Wheel};
 use crate::transport::{BufferPool, RelayEnd, RelayTimeout, join};
-use crate::wheel::{Timer, Wheel};
 use crate::{Duplex, Transport};
 
 mod connection;
@@ -32,7 +32,7 @@ use exchange::Outbox;
 
 pub use connection::{Ended, serve};
 
-/// A server's policy. The timeouts are coarse: see [`crate::wheel`].
+/// A server's policy. The timeouts are coarse: see [`crate::timer_wheel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Limits on a request's head.

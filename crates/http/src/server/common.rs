@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Pace, Paced, RequestBody};
 use crate::spdy::Recall;
-use crate::wheel::{Timer, Wheel};
+use crate::timer_wheel::{Timer, Wheel};
 
 /// Shared state of HTTP/2, SPDY and HTTP/3 connections: shutdown signal, timers, and timeouts. Clones share it. HTTP/1
 /// has its own settings: see [`h1::server`](crate::h1::server).

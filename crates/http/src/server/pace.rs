@@ -10,7 +10,7 @@ use bytes::Bytes;
 use units::Time;
 
 use super::{Body, BodyError, ClientTimeouts, RequestBody, SharedServerState};
-use crate::wheel::Timer;
+use crate::timer_wheel::Timer;
 
 /// The lowest rate of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use super::{Code, Handshake, HandshakeEvent, SocksDestination, SocksRefusal, Ver
 use crate::h1::Buffer;
 use crate::h1::server::Core;
 use crate::server::DrainWatch;
+use crate::timer_wheel::Timer;
 use crate::transport::{BufferPool, RelayEnd, join};
-use crate::wheel::Timer;
 use crate::{Answer, Duplex, Handler, RequestHead, Response, Transport};
 
 /// A server's setting for SOCKS in clear text.

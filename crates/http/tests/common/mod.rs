@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use farlink_http::h1::client::{self, Connection};
 use farlink_http::h1::server::{Core, Ended, Settings, serve};
-use farlink_http::wheel::Wheel;
+use farlink_http::timer_wheel::Wheel;
 use farlink_http::{Answer, Handler, Priority, Progress, Reply, RequestError, RequestHead};
 use http::{HeaderMap, Request, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

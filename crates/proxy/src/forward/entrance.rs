@@ -11,7 +11,7 @@ use http::header::PROXY_AUTHORIZATION;
 use http_stack::server::{Acceptor, RequestBody};
 use http_stack::socks::Version;
 use http_stack::socks::server::{Authenticator, Verdict};
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use http_stack::{Answer, Handler, RequestHead};
 use tls::{Protocol, PublicClient};
 use tokio::sync::Semaphore;

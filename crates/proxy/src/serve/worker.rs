@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http_stack::server::{Acceptor, ClientTimeouts};
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use http_stack::{h1, h3, socks, spdy};
 use thiserror::Error;
 use tls::{PublicClient, Security};

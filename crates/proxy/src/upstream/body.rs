@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_stack::client::IncomingBody;
 use http_stack::server::{Body, BodyError};
-use http_stack::wheel::Timer;
+use http_stack::timer_wheel::Timer;
 use tls::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use units::Time;

@@ -15,7 +15,7 @@ use http_stack::RequestError;
 use http_stack::client::{ClientConnection, Incoming, OpenError};
 use http_stack::h1::codec::encode::AbsoluteForm;
 use http_stack::server::{Body, BodyError, RequestBody};
-use http_stack::wheel::{Timer, Wheel};
+use http_stack::timer_wheel::{Timer, Wheel};
 use thiserror::Error;
 use tls::PublicClient;
 use units::Time;

@@ -19,7 +19,7 @@ use http::{HeaderName, Request};
 use http_stack::Body;
 use http_stack::client::{self, Opening, Protocol};
 use http_stack::server::{Acceptor, BodyError, RequestBody};
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use net::{LinkConfig, QueueLimit};
 use tls::{Authorities, PublicClient, Security};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

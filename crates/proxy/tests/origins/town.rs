@@ -13,7 +13,7 @@ use farlink_proxy::origin;
 use farlink_proxy::target::Scheme;
 use http_stack::h1::server::{Core, Settings};
 use http_stack::server::Acceptor;
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use net::{LinkConfig, QueueLimit};
 use tls::{Authorities, PublicClient, Security};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use reading::{Others, Reading, band, has_sign_of, is_on_the_side_of, reading, share};
 use serde::Deserialize;
 
-use super::evaluate::{self, Value, leads, line, median, percent, rank_correlation};
 use super::resample::{self, RESAMPLES, Resample, Resampled};
+use super::value::{self, Value, leads, line, median, percent, rank_correlation};
 use super::{ClauseError, Dataset, Expression, Finding, Leaf, NamedNumber, TestOutcome};
 use statistics::crossing;
 
@@ -364,11 +364,11 @@ struct At<'a> {
 
 impl At<'_> {
     fn value(&self, expression: &Expression) -> Result<Value, ClauseError> {
-        evaluate::value(expression, self.dataset, self.resample)
+        value::value(expression, self.dataset, self.resample)
     }
 
     fn number(&self, expression: &Expression) -> Result<f64, ClauseError> {
-        evaluate::number(expression, self.dataset, self.resample)
+        value::number(expression, self.dataset, self.resample)
     }
 
     fn line(&self, quantity: &Expression) -> Result<statistics::RegressionLine, ClauseError> {
@@ -386,7 +386,7 @@ impl At<'_> {
         sign: f64,
     ) -> Result<Reading, ClauseError> {
         let cases = self.dataset.cases();
-        let of = |case| evaluate::number(quantity, self.dataset, &self.resample.of_case(case));
+        let of = |case| value::number(quantity, self.dataset, &self.resample.of_case(case));
         let numbers: Vec<f64> = (0..cases.len()).map(of).collect::<Result<_, ClauseError>>()?;
         let expected = cases.iter().position(|case| case == expect).ok_or_else(|| {
             let known = cases.join(", ");

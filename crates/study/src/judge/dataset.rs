@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::evaluate::Series;
 use super::measurements::Repeated;
+use super::value::Series;
 use super::{
     Expression, Fact, Filter, Grid, GridPosition, Leaf, MeasuredCell, Measurements, Resample,
     Statistic, Terms, Tree, Value,

@@ -10,7 +10,7 @@
 use chance::{RandomSource, RandomStream};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use super::evaluate::{self, Series};
+use super::value::{self, Series};
 use super::{ClauseError, Dataset, Expression, GridPosition};
 use statistics::{Interval, LEVEL};
 
@@ -157,7 +157,7 @@ pub fn estimates(
     dataset: &Dataset,
     name: &str,
 ) -> Result<Vec<Estimate>, ClauseError> {
-    let points = |resample: &Resample| Ok(evaluate::value(expression, dataset, resample)?.points());
+    let points = |resample: &Resample| Ok(value::value(expression, dataset, resample)?.points());
     let (points, tail) = match tail_at_position(dataset) {
         None => {
             let measured = points(&Resample::as_measured(None))?;

@@ -72,7 +72,7 @@ impl Curves {
             Expression::try_from(expression.to_owned()).map_err(ClauseError::Invalid)?;
         let leaves: Vec<_> = expression.leaves().into_iter().cloned().collect();
         let dataset = self.dataset(&leaves, grid)?;
-        super::evaluate::value(&expression, &dataset, &Resample::as_measured(None))
+        super::value::value(&expression, &dataset, &Resample::as_measured(None))
     }
 
     /// The same, place by place with its intervals.

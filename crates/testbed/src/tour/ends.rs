@@ -10,7 +10,7 @@ use chance::{RandomSource, RandomStream};
 use http_stack::h1::server::{Core, Settings};
 use http_stack::h3;
 use http_stack::server::Acceptor;
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use net::{LinkConfig, Network, ProcessingJitter};
 use page::PageHost;
 use proxy::{Listen, OriginServer, UdpPort, VirtualHosts, WorkerPool};

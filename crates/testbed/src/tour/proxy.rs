@@ -11,7 +11,7 @@ use chance::RandomSource;
 use http_stack::server::Acceptor;
 use http_stack::socks;
 use http_stack::spdy::Recall;
-use http_stack::wheel::Wheel;
+use http_stack::timer_wheel::Wheel;
 use proxy::access::{Destinations, PortSet};
 use proxy::caching::{self, CacheStore};
 use proxy::config::{self, Forward, ProxyConfig};

@@ -17,7 +17,7 @@ use super::exchange::{AnswerContext, BodyUpload, ClientInfo, Method, PendingRequ
 use crate::h1::Buffer;
 use crate::h1::codec::{BodyLength, CodecEvent, Error, Request, RequestDecoder, Version, encode};
 use crate::server::{BodyError, DrainWatch, RequestBody, feed, refusal};
-use crate::wheel::Timer;
+use crate::timer_wheel::Timer;
 use crate::{Answer, Handler, Reply, Transport};
 
 /// The reason that a connection ended.

@@ -16,7 +16,7 @@ use super::Settings;
 use crate::RequestHead;
 use crate::h1::codec::{self, BodyLength, Request, Version};
 use crate::server::{Feed, Patience};
-use crate::wheel::Timer;
+use crate::timer_wheel::Timer;
 
 /// The client's address, and whether its connection is secured.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::super::Value;
-use super::super::evaluate::percent;
+use super::super::value::percent;
 
 /// An answer, with the numbers behind it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! The lesser of two series, position by position.
 
-use super::super::evaluate::Series;
 use super::super::resample::Resampled;
+use super::super::value::Series;
 use super::super::{ClauseError, Expression, Finding, GridPosition, NamedNumber, TestOutcome};
 use super::At;
 
