@@ -95,6 +95,7 @@ fn part(
     catalogue: &dyn Catalogue,
 ) -> Result<Part, ExperimentError> {
     let [name, sim, emu, coalesced, chromium] = OWN.map(|key| take(&mut tree, key));
+    let at = name.as_ref().map_or(0..0, Spanned::span);
     let Some(name) = once(source, &name, text("part.name"))? else {
         return Err(missing(source, "part.name", "give every [[part]] a name"));
     };
@@ -114,8 +115,9 @@ fn part(
     }
     if !tree.contains_key("page") {
         if pages.is_empty() {
-            let hint = "add [part.page] with a name, or give pages: --page FILE";
-            return Err(missing(source, "part.page", hint));
+            let example = "add [part.page] with a name, or give pages: --page FILE";
+            let problem = Problem::Missing { key: "part.page", example };
+            return Err(ExperimentError::at(source, at, problem));
         }
         tree.insert(unplaced("page".to_owned()), unplaced(named(pages)));
     }
@@ -124,7 +126,7 @@ fn part(
         // A suite counts its cells, so none is left out silently.
         let refusal = NameError { message: skipped.sentence(), hint: None };
         let problem = Problem::Refused { key: format!("part `{name}`"), refusal };
-        return Err(ExperimentError::at(source, 0..0, problem));
+        return Err(ExperimentError::at(source, at, problem));
     }
     Ok(Part { name, loads, cells: grid.cells.into_iter().map(Arc::new).collect() })
 }
@@ -333,6 +335,7 @@ tls = "none"
         assert!(message.contains("emu_loads and chromium_loads say"), "{message}");
         let message = refused("[part.page]\nname = \"synthetic:12x10KB\"\n", "");
         assert!(message.contains("give pages: --page FILE"), "{message}");
+        assert!(message.contains("s.toml:13:8: `part.page`"), "{message}");
         let message = refused("name = \"lossless\"\n", "");
         assert!(message.contains("give every [[part]] a name"), "{message}");
     }
