@@ -154,6 +154,8 @@ mod tests {
     use scenario::World;
     use testbed::tour::Library;
 
+    use super::super::PublishedTable;
+    use super::super::pointwise::pointwise;
     use super::*;
     use crate::{Depth, RunMode, StudyExperiment, shipped};
 
@@ -167,15 +169,33 @@ mod tests {
         assert!((mean - 5.0).abs() < 1e-9 && (variance.sqrt() - 0.5).abs() < 1e-9, "{drawn:?}");
     }
 
-    #[test]
-    fn bth2013_convinces_the_judge_by_its_own_tables() {
+    /// bth2013 with its clauses and the plans of its experiments.
+    fn bth2013() -> (Study, Clauses, Vec<(String, Plan)>) {
         let study = shipped("bth2013").unwrap();
         let clauses = Clauses::of_study(&study).unwrap();
         let usual = RunMode { depth: Depth::Usual, world: World::Sim };
         let plan = |(experiment, source): (&StudyExperiment, _)| {
             (experiment.id.clone(), usual.plan(source, &Library::default()).unwrap().1)
         };
-        let plans: Vec<(String, Plan)> = study.experiments().map(plan).collect();
+        let plans = study.experiments().map(plan).collect();
+        (study, clauses, plans)
+    }
+
+    #[test]
+    fn published_tables_are_not_off_from_themselves() {
+        let (study, clauses, plans) = bth2013();
+        let mut stream = RandomSource::new(1, 0).stream("test");
+        let stated = measurements(&clauses.terms, &study.files, &plans, &mut stream).unwrap();
+        let tables = pointwise(&stated, &clauses.terms, &study.files).unwrap();
+        let all = PublishedTable::of_all(&tables).unwrap();
+        // Tables C.1 to C.4 have 20 round trips, C.5 to C.7 have 31 bandwidths.
+        assert_eq!((tables.len(), all.places()), (7, 4 * 20 + 3 * 31));
+        assert!(all.error_percent() < 1e-9 && (all.ratio() - 1.0).abs() < 1e-9, "{all:?}");
+    }
+
+    #[test]
+    fn bth2013_convinces_the_judge_by_its_own_tables() {
+        let (study, clauses, plans) = bth2013();
         let ceiling = Ceiling::of(&study, &clauses, &plans).unwrap();
         for (counted, least) in [(Counted::Findings, 13.0), (Counted::Strong, 5.0)] {
             let decided = ceiling.decided(&study, counted);
