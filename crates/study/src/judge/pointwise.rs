@@ -77,7 +77,8 @@ fn ratios(sources: Sources<'_>, name: &str, column: &Column) -> Result<Vec<f64>,
             .and_then(|values| Sample::new(values.values().copied()))
             .and_then(|sample| terms.statistic.of(&sample));
         let theirs = published.iter().find(|(there, y)| *there == x && *y > 0.0);
-        ratios.extend(ours.zip(theirs).map(|(ours, (_, theirs))| ours / theirs));
+        let ratio = ours.zip(theirs).map(|(ours, (_, theirs))| ours / theirs);
+        ratios.extend(ratio.filter(|ratio| ratio.is_finite()));
     }
     Ok(ratios)
 }
