@@ -265,7 +265,7 @@ pub(super) const ROWS: &[Setting] = &[
         "client.device",
         "device",
         CLIENT,
-        "Client CPU: zero, desktop, desktop-2013, nexus7, or a device file",
+        "Client CPU: zero, desktop, desktop-2013, bth2013-client, nexus7, or a device file",
         |text, catalogue| {
             let digest = catalogue.device(text)?;
             put((text.to_owned(), digest), |s, v| {
