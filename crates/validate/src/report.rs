@@ -135,9 +135,9 @@ fn browser(suite: &Suite, judgement: &Judgement, cells: &[Cell]) -> String {
     format!(
         "<section class=\"chart\"><h2>farlink's loader against Chromium</h2>\
          <div id=\"browser\" class=\"charts\"></div>\
-         <p class=\"small\">Both over the emulated network{}. A cell counts if Chromium takes over \
-         {NETWORK_RULES} times as long as over a network that takes no time; below that the browser's own work \
-         is measured, and its share is shown.</p></section>\n<section>{}</section>\n",
+         <p class=\"small\">Both over the emulated network{}. A cell counts if the network's part is over {NETWORK_RULES} \
+         times as long as the browser's own work: its load over a network that takes no time, less what the page replays. \
+         Below that the browser is measured; its share is shown.</p></section>\n<section>{}</section>\n",
         loader,
         tables::browser(&judgement.browser, cells),
     )

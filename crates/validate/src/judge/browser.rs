@@ -1,12 +1,13 @@
 //! farlink's loader against Chromium, both over the emulated network; bias by property; coalesced packets.
 //!
 //! On a quick network, a page load is mostly the browser's own work, which differs between machines. Therefore
-//! a cell counts only if Chromium takes more than [`NETWORK_RULES`] times as long as over a network that takes
-//! no time. The others are shown with the browser's share.
+//! a cell counts only if the network's part of Chromium's load is [`NETWORK_RULES`] times as long as its own work: what
+//! it takes over a network that takes no time, less what the page replays (think times and scripts), which a loader
+//! without a processor shows. The others are shown with the browser's share.
 
 use std::collections::BTreeMap;
 
-use scenario::Scenario;
+use scenario::{Client, Scenario};
 use statistics::Sample;
 
 use super::comparison::Comparison;
@@ -17,8 +18,11 @@ use crate::suite::MeasuredWorld;
 use crate::suite::Needs;
 use crate::target::ChromiumFigure;
 
-/// Ratio to the load without a network above which the network determines the load time.
-pub const NETWORK_RULES: f64 = 5.0;
+/// Ratio of the network's part to the browser's own work above which the network determines the load time.
+pub const NETWORK_RULES: f64 = 4.0;
+
+/// The device that takes no time: a load by it without a network is what the page replays.
+const NO_DEVICE: &str = "zero";
 
 /// One cell, loaded by both.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +39,9 @@ pub struct BrowserCell {
     pub first_render_ms: Option<[f64; 2]>,
     /// Median PLT of Chromium over a network that takes no time, in ms, if the suite has that cell.
     pub unlimited_ms: Option<f64>,
+    /// What the page replays of that: median PLT of the loader without network and device; zero if the suite does not
+    /// have that cell.
+    pub replayed_ms: f64,
     /// True if it counts.
     pub counts: bool,
 }
@@ -47,7 +54,18 @@ impl BrowserCell {
 
     /// The share of Chromium's PLT that is the browser's own.
     pub fn browser_share(&self) -> Option<f64> {
-        self.unlimited_ms.map(|ms| (ms / self.chromium_ms).min(1.0))
+        self.own_ms().map(|ms| (ms / self.chromium_ms).min(1.0))
+    }
+
+    /// The browser's own work, in ms.
+    fn own_ms(&self) -> Option<f64> {
+        Some((self.unlimited_ms? - self.replayed_ms).max(0.0))
+    }
+
+    /// True if the network determines the load time.
+    fn is_ruled_by_network(&self) -> bool {
+        let parts = self.unlimited_ms.zip(self.own_ms());
+        parts.is_some_and(|(unlimited, own)| self.chromium_ms - unlimited > NETWORK_RULES * own)
     }
 }
 
@@ -60,14 +78,17 @@ pub fn browser_cells(cells: &[Cell], needs: &Needs) -> Vec<BrowserCell> {
 fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Option<BrowserCell> {
     let median = |cell: &Cell, way| cell.plt(way).map(Sample::median);
     let chromium_ms = median(cell, MeasuredWorld::Chromium)?;
-    let unlimited = cells.iter().find(|other| other.unlimited && same_load(other, cell));
-    let unlimited_ms = unlimited.and_then(|other| median(other, MeasuredWorld::Chromium));
+    let unlimited = || cells.iter().filter(|other| other.unlimited && same_load(other, cell));
+    let unlimited_ms = unlimited().find_map(|other| median(other, MeasuredWorld::Chromium));
+    let without_device = |other: &&Cell| other.scenario.client.device == NO_DEVICE;
+    let replayed_ms =
+        unlimited().filter(without_device).find_map(|other| median(other, MeasuredWorld::Emu));
     let first_render = |way| Some(cell.measured.get(&way)?.first_render.as_ref()?.median());
     let calibrated = cell.plt(MeasuredWorld::Calibrated).is_some();
     let way = if calibrated { MeasuredWorld::Calibrated } else { MeasuredWorld::Emu };
     let enough = cell.loads(MeasuredWorld::Chromium) >= needs.chromium
         && cell.loads(way) >= needs.chromium.min(needs.emu_lossless);
-    Some(BrowserCell {
+    let mut browser = BrowserCell {
         cell: index,
         way,
         loader_ms: median(cell, way)?,
@@ -76,14 +97,18 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
             .zip(first_render(MeasuredWorld::Chromium))
             .map(Into::into),
         unlimited_ms,
-        counts: enough && unlimited_ms.is_some_and(|ms| chromium_ms > NETWORK_RULES * ms),
-    })
+        replayed_ms: replayed_ms.unwrap_or_default(),
+        counts: false,
+    };
+    browser.counts = enough && browser.is_ruled_by_network();
+    Some(browser)
 }
 
-/// True if two cells differ in the network alone.
+/// True if two cells differ in the network and the device alone.
 fn same_load(one: &Cell, other: &Cell) -> bool {
     let (one, other) = (&one.scenario, &other.scenario);
-    one.page == other.page && one.stack == other.stack && one.client == other.client
+    let client = |scenario: &Scenario| Client { device: String::new(), ..scenario.client.clone() };
+    one.page == other.page && one.stack == other.stack && client(one) == client(other)
 }
 
 /// A figure over the cells that count, and the number of cells or pairs that it rests on.
