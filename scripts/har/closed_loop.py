@@ -3,8 +3,8 @@
 
     scripts/har/closed_loop.py [--program FILE] [PAGE...]
 
-Prints a row per pair of networks: median and worst error of the load time. Pages are the studies' by default; HAR files
-may follow.
+Prints a row per pair of networks: median and worst error of the load time, apart for loads with a
+warning. Pages are the studies' by default; HAR files may follow.
 """
 import argparse
 import json
@@ -20,9 +20,9 @@ NETWORKS = {
     "fast": "rtt=20ms,down=50mbit,up=10mbit,queue=500pkt",
 }
 PAGES = ["bth2013", "synthetic:43x7KB@7hosts", "synthetic:100x10KB", "cardaci2015-wikipedia"]
-
 arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 arguments.add_argument("--program", default="target/release/farlink")
+arguments.add_argument("--cells", action="store_true", help="print a line per load, too")
 arguments.add_argument("pages", nargs="*", default=PAGES)
 arguments = arguments.parse_args()
 
@@ -32,27 +32,45 @@ def load_ms(page, network, protocol, *options):
         arguments.program, "load", page, "--network", NETWORKS[network], "--protocol", protocol, "--tls", "tls13",
         "-n", "1", "--no-noise", "--device", "zero", "--json", *options,
     ]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["plt_ms"]
+    record = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return record["plt_ms"], any("warning: " in note for note in record["notes"])
 
 
 errors = {}
 with tempfile.TemporaryDirectory() as folder:
     for protocol in ("h1", "h2"):
         for number, page in enumerate(arguments.pages):
-            truth = {network: load_ms(page, network, protocol) for network in NETWORKS}
+            truth = {network: load_ms(page, network, protocol)[0] for network in NETWORKS}
             for recorded in NETWORKS:
                 har = os.path.join(folder, f"{number}-{protocol}-{recorded}.har")
                 load_ms(page, recorded, protocol, "--har", har)
                 for network in NETWORKS:
-                    error = abs(load_ms(har, network, protocol) / truth[network] - 1)
-                    errors.setdefault((recorded, network), {}).setdefault(protocol, []).append((error, page))
+                    loaded, is_warned = load_ms(har, network, protocol)
+                    error = abs(loaded / truth[network] - 1)
+                    errors.setdefault((recorded, network, protocol), []).append((error, page, is_warned))
+                    if arguments.cells:
+                        warned = "warned" if is_warned else ""
+                        print(f"{recorded} {network} {protocol} {page} {100 * error:.1f} % {warned}", flush=True)
 
-print("| recorded over | loaded over | h1, median and worst | h2, median and worst |")
-print("| --- | --- | --: | --: |")
-for (recorded, network), by_protocol in errors.items():
-    cells = []
-    for found in by_protocol.values():
-        worst, page = max(found)
-        median = statistics.median(error for error, _ in found)
-        cells.append(f"{100 * median:.1f} %, {100 * worst:.0f} % ({os.path.basename(page)})")
-    print(f"| {recorded} | {network} | {' | '.join(cells)} |")
+
+def summary(found):
+    if not found:
+        return "-"
+    worst, page = max(found)
+    median = statistics.median(error for error, _ in found)
+    return f"{len(found)}: {100 * median:.1f} %, {100 * worst:.0f} % ({os.path.basename(page)})"
+
+
+def cells(found):
+    """Loads without and with a warning."""
+    return [summary([(error, page) for error, page, warned in found if warned == is_warned]) for is_warned in (False, True)]
+
+
+print("| recorded over | loaded over | h1 | h1, warned | h2 | h2, warned |")
+print("| --- | --- | --: | --: | --: | --: |")
+for recorded in NETWORKS:
+    for network in NETWORKS:
+        row = [cell for protocol in ("h1", "h2") for cell in cells(errors[recorded, network, protocol])]
+        print(f"| {recorded} | {network} | {' | '.join(row)} |")
+for name, is_warned in (("told", False), ("warned", True)):
+    print(f"{name}: {summary([found[:2] for cell in errors.values() for found in cell if found[2] == is_warned])}")

@@ -11,6 +11,16 @@ use serde::{Deserialize, Serialize};
 /// Networks that are this many times faster than the recorded one are beyond what a recording tells.
 const MOST_TIMES: f64 = 2.0;
 
+/// A simulation of the recorded load that is further off than this does not explain it, in percent.
+const MOST_MISFIT_PERCENT: f64 = 10.0;
+
+/// A simulation that lacks this share of the responses' time does not explain them, in percent.
+const UNEXPLAINED_PERCENT: u64 = 5;
+
+/// If the link was never full, so many nanoseconds of each must be lacking, too: such responses are short, and do not
+/// delay each other.
+const UNEXPLAINED_NS: u64 = 20_000_000;
+
 /// A load as its source timed it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
@@ -23,6 +33,8 @@ pub struct Recording {
 pub struct RecordedTimes {
     /// Discovery.
     pub started: Duration,
+    /// DNS lookup that it waited for; with the first object, also what the browser did before it.
+    pub lookup: Duration,
     /// TCP's handshake, or QUIC's with its TLS, if it opened a connection: one round trip, unless the connection had
     /// been begun for another object.
     pub connect: Option<Duration>,
@@ -54,6 +66,21 @@ pub struct RecordedNetwork {
     pub up_bit_per_s: u64,
     /// Queue with the best fit, in packets.
     pub queue_packets: u64,
+    /// Load time of the page as recorded; 0 if not known.
+    #[serde(default)]
+    pub recorded_ns: u64,
+    /// DNS lookups on the way to its end, which are no part of the page.
+    #[serde(default)]
+    pub lookups_ns: u64,
+    /// Difference between the recorded and the simulated responses, in percent of their time.
+    #[serde(default)]
+    pub unexplained_percent: u64,
+    /// The same, of a response in the mean.
+    #[serde(default)]
+    pub unexplained_ns: u64,
+    /// Packets that a full queue drops in the simulated load.
+    #[serde(default)]
+    pub dropped_packets: u64,
     /// Load time of the page over this network, simulated.
     pub load_ns: u64,
     /// Load time without any network: think times and work, as recorded.
@@ -98,21 +125,72 @@ impl RecordedNetwork {
         )
     }
 
-    /// Why a load over a network of this round trip and rate is an extrapolation; `None` if it is not. What a full link
-    /// or a long round trip hid from the recording cannot be told.
-    pub fn extrapolation(&self, rtt: Duration, down_bit_per_s: u64) -> Option<String> {
+    /// What readers of a load over a network of this round trip and rate should know: what the recording does not tell, or
+    /// the simulation does not explain.
+    pub fn warnings(&self, rtt: Duration, down_bit_per_s: u64) -> Vec<String> {
+        self.misfits().into_iter().chain(self.extrapolation(rtt, down_bit_per_s)).collect()
+    }
+
+    /// Why a load over such a network is an extrapolation; `None` if it is not. What a full link or a long round trip hid
+    /// from the recording cannot be told.
+    fn extrapolation(&self, rtt: Duration, down_bit_per_s: u64) -> Option<String> {
         let faster = down_bit_per_s as f64 / self.down_bit_per_s as f64;
         let nearer = self.round_trip.shortest_ns as f64 / rtt.as_nanos().max(1) as f64;
         if self.tells_rate() && faster > MOST_TIMES {
             return Some(format!(
-                "the recorded link was full at {:.3} Mbit/s: think times that waiting for it hid are unknown",
+                "this is an extrapolation: the recorded link was full at {:.3} Mbit/s: think times that waiting for it hid are unknown",
                 self.down_bit_per_s as f64 / 1e6
             ));
         }
         let replayed = self.replayed_ns as f64 / self.load_ns.max(1) as f64;
         (!self.tells_round_trip() && nearer > MOST_TIMES && replayed < 1.0).then(|| {
-            "the recording has no handshakes: its round trip is a guess, and so is every think time".to_owned()
+            "this is an extrapolation: the recording has no handshakes: its round trip is a guess, and so is every think time".to_owned()
         })
+    }
+
+    /// What of the recorded load the simulation over its network does not explain.
+    pub fn misfits(&self) -> Vec<String> {
+        let percent = self.misfit_percent();
+        let than = if percent < 0.0 { "shorter" } else { "longer" };
+        let load = (percent.abs() > MOST_MISFIT_PERCENT).then(|| {
+            format!(
+                "the recorded load is {:.0} % {than} in simulation, without DNS lookups",
+                percent.abs()
+            )
+        });
+        let is_much = self.tells_rate() || self.unexplained_ns >= UNEXPLAINED_NS;
+        let is_unexplained = self.unexplained_percent >= UNEXPLAINED_PERCENT && is_much;
+        let responses = is_unexplained.then(|| {
+            format!("{} % of the responses' time is not understood", self.unexplained_percent)
+        });
+        let drops = (self.dropped_packets > 0).then(|| {
+            format!(
+                "the recorded queue dropped {} packets: timeouts are not told from think times",
+                self.dropped_packets
+            )
+        });
+        [load, responses, drops].into_iter().flatten().collect()
+    }
+
+    /// The recorded load, its simulation, and how much of that is replayed, in words.
+    pub fn load(&self) -> String {
+        let s = |ns: u64| ns as f64 / 1e9;
+        format!(
+            "{:.2} s recorded ({:.2} s of it DNS), {:.2} s simulated, of which {} % ({:.2} s) replayed: think times and work",
+            s(self.recorded_ns),
+            s(self.lookups_ns),
+            s(self.load_ns),
+            self.replayed_percent(),
+            s(self.replayed_ns)
+        )
+    }
+
+    /// How much longer the page loads in simulation than it did when it was recorded, without DNS lookups, in percent.
+    pub fn misfit_percent(&self) -> f64 {
+        match (self.load_ns, self.recorded_ns.saturating_sub(self.lookups_ns)) {
+            (0, _) | (_, 0) => 0.0,
+            (load, recorded) => (load as f64 / recorded as f64 - 1.0) * 100.0,
+        }
     }
 
     /// Share of the recorded load that is replayed rather than simulated: think times and work, in percent.

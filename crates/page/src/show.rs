@@ -47,13 +47,10 @@ fn head(f: &mut fmt::Formatter<'_>, page: &Page, summary: &PageSummary) -> fmt::
     if let Some(network) = &page.recorded_network {
         writeln!(f, "recorded over: {network}")?;
         writeln!(f, "think times fitted by simulation over {}", network.spec())?;
-        writeln!(
-            f,
-            "{} % of the load over it is replayed: think times and work ({:.2} of {:.2} s)",
-            network.replayed_percent(),
-            network.replayed_ns as f64 / 1e9,
-            network.load_ns as f64 / 1e9
-        )?;
+        writeln!(f, "load over it: {}", network.load())?;
+        for misfit in network.misfits() {
+            writeln!(f, "warning: {misfit}")?;
+        }
     }
     for caution in &page.cautions {
         writeln!(f, "warning: {caution}")?;

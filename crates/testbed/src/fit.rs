@@ -8,6 +8,8 @@
 //!
 //! The simulation is deterministic, and so is the fit.
 
+mod account;
+mod explained;
 mod kept;
 mod network;
 mod think;
@@ -15,7 +17,8 @@ mod think;
 use std::sync::Arc;
 use std::time::Duration;
 
-use page::{Page, RecordedNetwork, Recording, RoundTripEstimate};
+use page::{Page, RecordedNetwork, Recording};
+use record::VisitRecord;
 use scenario::{Execute, JourneyPlan, NetworkSpec, Noise, Origins, Protocol, Queue, Scenario, Tls};
 
 use crate::simulate::Simulator;
@@ -25,9 +28,6 @@ use crate::tour::Library;
 const MOST_OBJECTS: usize = 6000;
 const FEWEST_SIMULATIONS: usize = 12;
 const MOST_SIMULATIONS: usize = 60;
-
-/// Rate of a network without limits.
-const NO_LIMIT: u64 = 10_000_000_000;
 
 /// Opens a page as [`page::open`] does, and fits it if it is a recording.
 ///
@@ -52,23 +52,17 @@ pub fn open(spec: &str) -> Result<Page, page::Error> {
 pub fn fitted(page: Page) -> Page {
     let Some(recording) = page.recording.clone() else { return page };
     let Some(network) = network::first_estimate(&recording, &page) else { return page };
-    let fit = Fit { recording: &recording, tls: network::tls(&recording) };
+    let fit = Fit::of(&recording);
     let mut unfitted = page.clone();
     unfitted.objects.iter_mut().for_each(|object| object.think.value = Duration::ZERO);
     unfitted.hosts.iter_mut().for_each(|host| host.extra_rtt.value = Duration::ZERO);
     let Some(mut network) = network::choose(&fit, &mut unfitted, network) else { return page };
+    let fit = Fit { delays_handshakes: true, ..fit };
     let budget = (MOST_OBJECTS / page.objects.len()).clamp(FEWEST_SIMULATIONS, MOST_SIMULATIONS);
-    let Some(mut fitted) = think::fit(&fit, unfitted, &network, budget) else { return page };
-    let without = RecordedNetwork {
-        round_trip: RoundTripEstimate { shortest_ns: 1000, ..network.round_trip },
-        down_bit_per_s: NO_LIMIT,
-        up_bit_per_s: NO_LIMIT,
-        ..network
+    let Some(mut fitted) = think::fit(&fit, unfitted, &network, budget).map(|it| it.page) else {
+        return page;
     };
-    let mut near = fitted.clone();
-    near.hosts.iter_mut().for_each(|host| host.extra_rtt.value = Duration::ZERO);
-    network.replayed_ns = fit.load_ns(&near, &without).unwrap_or_default();
-    network.load_ns = fit.load_ns(&fitted, &network).unwrap_or_default();
+    fit.account(&fitted, &mut network);
     fitted.recorded_network = Some(network);
     fitted.recording = None;
     fitted
@@ -78,6 +72,10 @@ pub fn fitted(page: Page) -> Page {
 struct Fit<'a> {
     recording: &'a Recording,
     tls: Tls,
+    /// TLS's handshake over TCP's of a connection that was seen whole, at most.
+    most_ratio: f64,
+    /// True if servers may think in handshakes, too. Not while the network is sought, which may delay them as well.
+    delays_handshakes: bool,
 }
 
 /// Times of an object in a simulated load, from the start of the first object; `None` if it was not loaded.
@@ -94,6 +92,11 @@ struct Times {
 }
 
 impl Times {
+    /// Handshakes of TCP and TLS, if it opened a connection.
+    fn opening(self) -> Option<i64> {
+        self.connect.map(|connect| connect + self.tls.unwrap_or_default())
+    }
+
     /// From the request to the last byte of the response.
     fn response(self) -> i64 {
         self.wait + self.end_at - self.head_at
@@ -101,8 +104,29 @@ impl Times {
 }
 
 impl Fit<'_> {
+    fn of(recording: &Recording) -> Fit<'_> {
+        Fit {
+            recording,
+            tls: network::tls(recording),
+            most_ratio: network::most_ratio(recording),
+            delays_handshakes: false,
+        }
+    }
+
+    /// Part of a handshake that the simulation lacks: the server's cryptography, or the client's check of certificates. A
+    /// shorter one was begun for another object.
+    fn late(&self, was: Times, is: Times) -> i64 {
+        let both = was.opening().zip(is.opening()).filter(|_| self.delays_handshakes);
+        both.map_or(0, |(was, is)| (was - is).max(0))
+    }
+
     /// Loads the page over the network; `None` if it does not load.
     fn simulate(&self, page: &Page, network: &RecordedNetwork) -> Option<Vec<SimulatedTimes>> {
+        simulated_times(page, &self.visit(page, network)?)
+    }
+
+    /// A visit of the page over the network; `None` if it fails.
+    fn visit(&self, page: &Page, network: &RecordedNetwork) -> Option<VisitRecord> {
         const NAME: &str = "recorded";
         let mut scenario = Scenario::new(NAME, network_spec(network));
         scenario.stack.protocol = Protocol::Recorded;
@@ -119,31 +143,7 @@ impl Fit<'_> {
             scenario: Arc::new(scenario),
         };
         let result = Simulator::new(Arc::new(library)).execute(&journey);
-        let record = &result.visits.first()?.record;
-        let micros = |ns: u64| (ns / 1000) as i64;
-        let began = micros(record.objects.iter().map(|object| object.discovered_at_ns).min()?);
-        let mut times = vec![None; page.objects.len()];
-        for object in record.objects.iter().filter(|object| object.error.is_none()) {
-            let (phases, started) = (object.phases, micros(object.discovered_at_ns) - began);
-            let end_at = started + micros(phases.total_ns());
-            *times.get_mut(object.object as usize)? = Some(Times {
-                started,
-                connect: (phases.connect_ns > 0).then_some(micros(phases.connect_ns)),
-                tls: (phases.tls_ns > 0).then_some(micros(phases.tls_ns)),
-                wait: micros(phases.wait_ns),
-                head_at: end_at - micros(phases.receive_ns),
-                end_at,
-            });
-        }
-        Some(times)
-    }
-
-    /// Load time over the network.
-    fn load_ns(&self, page: &Page, network: &RecordedNetwork) -> Option<u64> {
-        let times = self.simulate(page, network)?;
-        let blocking = page.objects.iter().zip(&times).filter(|(object, _)| object.blocks_load);
-        let ends = blocking.filter_map(|(_, times)| Some((*times)?.end_at));
-        ends.max().map(|end| end.max(0) as u64 * 1000)
+        Some(result.visits.into_iter().next()?.record)
     }
 
     /// Recorded times of an object, if they say something of the network.
@@ -173,6 +173,26 @@ impl Fit<'_> {
     }
 }
 
+/// Times of each object in a visit; `None` if nothing was loaded.
+fn simulated_times(page: &Page, visit: &VisitRecord) -> Option<Vec<SimulatedTimes>> {
+    let micros = |ns: u64| (ns / 1000) as i64;
+    let began = micros(visit.objects.iter().map(|object| object.discovered_at_ns).min()?);
+    let mut times = vec![None; page.objects.len()];
+    for object in visit.objects.iter().filter(|object| object.error.is_none()) {
+        let (phases, started) = (object.phases, micros(object.discovered_at_ns) - began);
+        let end_at = started + micros(phases.total_ns());
+        *times.get_mut(object.object as usize)? = Some(Times {
+            started,
+            connect: (phases.connect_ns > 0).then_some(micros(phases.connect_ns)),
+            tls: (phases.tls_ns > 0).then_some(micros(phases.tls_ns)),
+            wait: micros(phases.wait_ns),
+            head_at: end_at - micros(phases.receive_ns),
+            end_at,
+        });
+    }
+    Some(times)
+}
+
 fn network_spec(network: &RecordedNetwork) -> NetworkSpec {
     NetworkSpec {
         rtt_ns: Some(network.round_trip.shortest_ns),
@@ -185,7 +205,7 @@ fn network_spec(network: &RecordedNetwork) -> NetworkSpec {
 
 #[cfg(test)]
 mod tests {
-    use page::{After, RateEstimate, RecordedTimes};
+    use page::{After, RateEstimate, RecordedTimes, RoundTripEstimate};
 
     use super::*;
 
@@ -197,6 +217,11 @@ mod tests {
             down_bit_per_s: down_mbit * 1_000_000,
             up_bit_per_s: up_mbit * 1_000_000,
             queue_packets,
+            recorded_ns: 0,
+            lookups_ns: 0,
+            unexplained_percent: 0,
+            unexplained_ns: 0,
+            dropped_packets: 0,
             load_ns: 0,
             replayed_ns: 0,
         }
@@ -209,12 +234,13 @@ mod tests {
             host.recorded_protocol = Some(protocol.to_owned());
         }
         let nothing = Recording::default();
-        let times = Fit { recording: &nothing, tls: Tls::Tls13 }.simulate(&page, over).unwrap();
+        let times = Fit { tls: Tls::Tls13, ..Fit::of(&nothing) }.simulate(&page, over).unwrap();
         let span = |micros: i64| Duration::from_micros(micros as u64);
         let times = times.into_iter().map(|times| {
             let times = times.unwrap();
             RecordedTimes {
                 started: span(times.started),
+                lookup: Duration::ZERO,
                 connect: times.connect.map(span),
                 tls: times.tls.map(span),
                 wait: Some(span(times.wait)),
@@ -236,7 +262,7 @@ mod tests {
 
     fn plt(page: &Page, over: &RecordedNetwork) -> i64 {
         let nothing = Recording::default();
-        let times = Fit { recording: &nothing, tls: Tls::Tls13 }.simulate(page, over).unwrap();
+        let times = Fit { tls: Tls::Tls13, ..Fit::of(&nothing) }.simulate(page, over).unwrap();
         times.into_iter().flatten().map(|times| times.end_at).max().unwrap()
     }
 
@@ -289,6 +315,45 @@ mod tests {
             let (is, should) = (plt(&fitted, &elsewhere), plt(&truth, &elsewhere));
             assert!((is - should).abs() * 20 <= should, "{is} us, not {should} us");
         }
+    }
+
+    #[test]
+    fn hosts_are_as_far_away_as_their_handshakes_say() {
+        let mut page = page::open("synthetic:43x7KB@7hosts").unwrap();
+        let far = Duration::from_millis(120);
+        page.hosts[0].extra_rtt.value = far;
+        let fitted = fitted(recorded(&page, &network(20, 50, 10, 1000), "h1"));
+        for (host, expected) in fitted.hosts.iter().zip(&page.hosts) {
+            let apart = host.extra_rtt.value.abs_diff(expected.extra_rtt.value);
+            assert!(apart <= Duration::from_millis(2), "{}: {:?}", host.name, host.extra_rtt);
+        }
+        let told = fitted.recorded_network.unwrap();
+        assert!(told.misfit_percent().abs() < 2.0, "{}", told.load());
+    }
+
+    #[test]
+    fn a_slow_handshake_is_the_servers() {
+        let page = page::open("bth2013").unwrap();
+        let mut recorded = recorded(&page, &network(60, 3, 1, 1000), "h2");
+        let mut recording = Recording::clone(recorded.recording.as_ref().unwrap());
+        let (slow, lookup) = (Duration::from_millis(20), Duration::from_millis(200));
+        let document = &mut recording.objects[0];
+        document.tls = document.tls.map(|tls| tls + slow);
+        document.lookup = lookup;
+        document.head_at += slow + lookup;
+        document.end_at += slow + lookup;
+        for object in &mut recording.objects[1..] {
+            object.started += slow + lookup;
+            object.head_at += slow + lookup;
+            object.end_at += slow + lookup;
+        }
+        recorded.recording = Some(Arc::new(recording));
+        let fitted = fitted(recorded);
+        let think = fitted.objects[0].think.value;
+        assert!(think.abs_diff(slow) <= Duration::from_millis(10), "{think:?}");
+        let told = fitted.recorded_network.unwrap();
+        assert_eq!(told.lookups_ns, lookup.as_nanos() as u64);
+        assert!(told.misfit_percent().abs() < 2.0, "{}", told.load());
     }
 
     #[test]

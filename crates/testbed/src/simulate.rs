@@ -144,7 +144,8 @@ impl Simulator {
             let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
             visits.extend(records.into_iter().map(measure));
         }
-        let notes = tour::notes(scenario, &network, &ready);
+        let mut notes = tour::notes(scenario, &network, &ready);
+        notes.extend(tour::drop_note(scenario, &ready, &visits));
         Ok((JourneyResult { visits, notes, failure: None }, traffic))
     }
 }

@@ -65,7 +65,7 @@ pub(crate) use course::{Visitor, radio_name};
 pub use library::{device_digest, network_digest, pac_digest, page_ref, priorities_digest};
 pub(crate) use protocols::client_tls;
 pub(crate) use proxied::StepLog;
-use scenario::{OriginAddresses, Scenario, Tcp, View};
+use scenario::{MeasuredVisit, Noise, OriginAddresses, Scenario, Tcp, View};
 
 /// Time limit of a page, after which its visit has failed: longer than any reader waits.
 pub(crate) const VISIT_LIMIT: Duration = Duration::from_secs(600);
@@ -183,17 +183,34 @@ pub(crate) fn notes(scenario: &Scenario, network: &net::Network, ready: &Ready) 
     notes
 }
 
-/// Notes on a recorded page: its network, the part that is replayed, and whether this network is an extrapolation.
+/// Notes on a recorded page: its network, the part that is replayed, and warnings.
 fn recording_notes(page: &Page, network: &net::Network) -> Vec<String> {
     let Some(recorded) = &page.recorded_network else { return Vec::new() };
     let mut notes = vec![format!(
-        "{}: recorded over: {recorded}; {} % of that load is replayed (think times and work), the rest is simulated",
+        "{}: recorded over: {recorded}; load over it: {}",
         page.name,
-        recorded.replayed_percent()
+        recorded.load()
     )];
-    let beyond = recorded.extrapolation(network.rtt(), network.down_peak().0);
-    notes.extend(beyond.map(|why| format!("{}: this is an extrapolation: {why}", page.name)));
+    let warnings = recorded.warnings(network.rtt(), network.down_peak().0);
+    notes.extend(warnings.iter().map(|warning| format!("{}: warning: {warning}", page.name)));
     notes
+}
+
+/// A warning that single loads of a recorded page differ: which packets a full queue drops depends on microseconds, which
+/// no recording holds.
+pub(crate) fn drop_note(
+    scenario: &Scenario,
+    ready: &Ready,
+    visits: &[MeasuredVisit],
+) -> Option<String> {
+    let drops: u64 = visits.iter().map(|visit| visit.record.queue_drops).sum();
+    let is_single = scenario.noise == Noise::Off && ready.page.recorded_network.is_some();
+    (drops > 0 && is_single).then(|| {
+        format!(
+            "{}: warning: a full queue dropped packets, and which ones depends on microseconds: compare medians of loads with noise",
+            ready.page.name
+        )
+    })
 }
 
 /// Notes on several clients that share the network.

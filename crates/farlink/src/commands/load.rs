@@ -144,9 +144,11 @@ fn axes(load: &Load) -> Result<Vec<Axis>, CliError> {
     Ok(axes)
 }
 
-/// Replaces the network `recorded` by the one that the page was recorded over.
-fn recorded_network(load: &Load, axes: &mut [Axis]) -> Result<(), CliError> {
+/// Replaces the network `recorded` by the one that the page was recorded over, with its hosts as far away as recorded.
+fn recorded_network(load: &Load, axes: &mut Vec<Axis>) -> Result<(), CliError> {
     const RECORDED: &str = "recorded";
+    const DISTANCES: [&str; 2] = ["server.origins", "server.origin_addresses"];
+    let mut any = false;
     let networks = axes.iter_mut().filter(|axis| axis.key == "network");
     for network in networks.flat_map(|axis| &mut axis.values).filter(|it| *it == RECORDED) {
         let page = testbed::fit::open(&load.page).map_err(CliError::bad_input)?;
@@ -158,6 +160,10 @@ fn recorded_network(load: &Load, axes: &mut [Axis]) -> Result<(), CliError> {
                 )
         })?;
         *network = recorded.spec();
+        any = true;
+    }
+    if any && !axes.iter().any(|axis| DISTANCES.contains(&axis.key.as_str())) {
+        axes.push(Axis { key: DISTANCES[0].to_owned(), values: vec![RECORDED.to_owned()] });
     }
     Ok(())
 }

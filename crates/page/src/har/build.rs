@@ -68,6 +68,7 @@ fn recording(entries: &[&HarEntry], by_rank: &[bool]) -> Recording {
     let since = |at: i64| micros(at - began);
     let times = |(entry, by_rank): (&&HarEntry, &bool)| RecordedTimes {
         started: since(entry.started),
+        lookup: micros(entry.timings.dns.unwrap_or_default()),
         connect: hosts::handshake(entry).map(micros),
         tls: match hosts::is_quic(&entry.response_version) {
             true => None,
@@ -79,7 +80,9 @@ fn recording(entries: &[&HarEntry], by_rank: &[bool]) -> Recording {
         from_cache: entry.from_cache,
         is_placed_by_rank: *by_rank,
     };
-    Recording { objects: entries.iter().zip(by_rank).map(times).collect() }
+    let mut objects: Vec<RecordedTimes> = entries.iter().zip(by_rank).map(times).collect();
+    objects[0].lookup += micros(entries[0].timings.blocked.unwrap_or_default());
+    Recording { objects }
 }
 
 /// A span in microseconds; zero if negative.

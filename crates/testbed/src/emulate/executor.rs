@@ -215,8 +215,9 @@ impl Emulation {
             let (client, _) = scenario.who(record.index);
             MeasuredVisit { floors: limits[client as usize].floors(&record), record }
         };
-        let visits = emulated.visits.into_iter().map(measure).collect();
+        let visits: Vec<MeasuredVisit> = emulated.visits.into_iter().map(measure).collect();
         let mut notes = tour::notes(scenario, &network, &ready);
+        notes.extend(tour::drop_note(scenario, &ready, &visits));
         notes.extend(emulated.notes);
         let packets = Packets::Emulated(emulated.frames);
         let Emulated { endpoints, shown, bodies, .. } = emulated;

@@ -9,7 +9,7 @@ use page::{
 use scenario::Tls;
 
 use super::think::State;
-use super::{Fit, think};
+use super::{Fit, explained, think};
 
 /// Headers of TCP and IP, and of TLS's records, in percent of the bodies and heads that a recording counts.
 const OVERHEAD_PERCENT: u64 = 5;
@@ -24,7 +24,7 @@ const FASTEST: u64 = 1_000_000_000;
 const MOST_ROUNDS: usize = 3;
 const FEW_OBJECTS: usize = 500;
 
-const SLOWEST_UP: u64 = 128_000;
+pub(super) const SLOWEST_UP: u64 = 128_000;
 
 /// Rates down over rates up that are tried, for pages of few objects only.
 const SHARES: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
@@ -45,7 +45,7 @@ const SETTLING: usize = 6;
 const HOPELESS: i64 = 3;
 
 /// A rate fits as well as the best one if its misfit is at most so much larger, in percent.
-const AS_GOOD_PERCENT: i64 = 10;
+pub(super) const AS_GOOD_PERCENT: i64 = 10;
 
 /// Round trip and rate without simulation; `None` if the recording has no times at all.
 pub(super) fn first_estimate(recording: &Recording, page: &Page) -> Option<RecordedNetwork> {
@@ -60,6 +60,11 @@ pub(super) fn first_estimate(recording: &Recording, page: &Page) -> Option<Recor
         down_bit_per_s: rate,
         up_bit_per_s: (rate / 3).max(SLOWEST_UP),
         queue_packets: 1000,
+        recorded_ns: 0,
+        lookups_ns: 0,
+        unexplained_percent: 0,
+        unexplained_ns: 0,
+        dropped_packets: 0,
         load_ns: 0,
         replayed_ns: 0,
     })
@@ -82,21 +87,34 @@ fn ratio(times: &RecordedTimes) -> Option<f64> {
     Some(times.tls?.as_secs_f64() / times.connect?.as_secs_f64().max(1e-6))
 }
 
+/// Ratio of a connection whose handshake was seen whole, at most. A connection that was begun for another object shows
+/// the rest of TCP's handshake only, but all of TLS's.
+pub(super) fn most_ratio(recording: &Recording) -> f64 {
+    let mut ratios: Vec<f64> = recording.objects.iter().filter_map(ratio).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).map_or(f64::INFINITY, |median| median * PARTIAL)
+}
+
+/// Ratio of a partial handshake to that of a whole one, at least.
+const PARTIAL: f64 = 1.1;
+
+/// True if the object's connection was not begun for another one, which the first object's cannot be.
+fn is_whole(recording: &Recording, object: usize, most_ratio: f64) -> bool {
+    object == 0 || ratio(&recording.objects[object]).is_none_or(|ratio| ratio <= most_ratio)
+}
+
 fn least_ratio(recording: &Recording) -> Option<f64> {
     recording.objects.iter().filter_map(ratio).min_by(f64::total_cmp)
 }
 
-/// Round trip to the nearest host by its first handshake: the later ones may have been begun for other objects, or wait
-/// behind responses.
+/// Round trip to the nearest host by its first handshake: the later ones may wait behind responses.
 fn round_trip(recording: &Recording, page: &Page) -> Option<RoundTripEstimate> {
     let nanos = |span: Duration| span.as_nanos() as u64;
     let mut by_host: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    // A TLS handshake is at least as long as all of its round trips.
-    let rounds = if tls(recording) == Tls::Tls12 { 2 } else { 1 };
-    let round = recording.objects.iter().filter_map(|times| times.tls).min().map(|it| it / rounds);
-    for (times, object) in recording.objects.iter().zip(&page.objects) {
-        let is_whole = |connect: &Duration| round.is_none_or(|it| *connect * 10 >= it * 6);
-        if let Some(connect) = times.connect.filter(is_whole) {
+    let most_ratio = most_ratio(recording);
+    for (index, object) in page.objects.iter().enumerate() {
+        let connect = recording.objects[index].connect;
+        if let Some(connect) = connect.filter(|_| is_whole(recording, index, most_ratio)) {
             by_host.entry(object.host.0).or_default().push(nanos(connect));
         }
     }
@@ -181,15 +199,23 @@ pub(super) fn choose(
     }
     for queue_packets in [300, 100, 30] {
         best = tried.better(best, RecordedNetwork { queue_packets, ..best })?;
+        // A queue that overflows changes what fits best.
+        for rate in nearest_round_rates(best.down_bit_per_s as f64) {
+            for share in shares {
+                let nearby = RecordedNetwork { queue_packets, ..at(rate, *share) };
+                best = tried.better(best, nearby)?;
+            }
+        }
     }
     best.down = tried.rate(&best);
+    best = explained::near(fit, page, best, shares)?;
     *page = tried.settled(&mut best)?.page;
     Some(best)
 }
 
 /// The page loaded over the network with the nearest host where its first handshake says, references where they are
 /// discovered at the recorded time, and then the other hosts where their handshakes say.
-fn settled(
+pub(super) fn settled(
     fit: &Fit<'_>,
     page: Page,
     network: &mut RecordedNetwork,
@@ -225,6 +251,13 @@ fn round_rates(near: f64) -> impl Iterator<Item = f64> {
     let rates =
         (power - 1..=power + 1).flat_map(|power| DIGITS.map(|digit| digit * 10_f64.powi(power)));
     rates.filter(move |rate| (near * 0.45..=near * 2.2).contains(rate))
+}
+
+/// The round rates just below and above this one, and the rate itself.
+pub(super) fn nearest_round_rates(rate: f64) -> impl Iterator<Item = f64> {
+    let below = round_rates(rate).filter(|it| *it < rate).max_by(f64::total_cmp);
+    let above = round_rates(rate).filter(|it| *it > rate).min_by(f64::total_cmp);
+    [Some(rate), below, above].into_iter().flatten()
 }
 
 /// Networks that were tried, with their misfits.
@@ -290,17 +323,19 @@ impl Tried<'_> {
 /// Difference between the recorded and the simulated first handshake of the nearest host, in microseconds, and the page
 /// with the others where theirs say.
 fn distances(fit: &Fit<'_>, state: &State) -> (i64, Page) {
-    let mut missing: BTreeMap<usize, i64> = BTreeMap::new();
+    let mut firsts: BTreeMap<usize, (i64, i64)> = BTreeMap::new();
     for (object, was, is) in fit.pairs(&state.simulated) {
-        if let (Some(was), Some(is)) = (was.connect, is.connect) {
+        let is_whole = is_whole(fit.recording, object, fit.most_ratio);
+        if let (Some(was), Some(is), true) = (was.connect, is.connect, is_whole) {
             let host = state.page.objects[object].host.0 as usize;
-            missing.entry(host).or_insert(was - is);
+            firsts.entry(host).or_insert((was, is));
         }
     }
     let mut page = state.page.clone();
     let distance = |host: &page::PageHost| host.extra_rtt.value.as_micros() as i64;
-    let nearest = missing.keys().copied().min_by_key(|host| distance(&page.hosts[*host]));
-    let shift = nearest.map_or(0, |host| missing[&host]);
+    let nearest = firsts.values().min();
+    let shift = nearest.map_or(0, |(was, is)| was - is);
+    let missing = firsts.iter().map(|(host, (was, is))| (*host, was - is));
     for (host, missing) in missing {
         let host = &mut page.hosts[host];
         let extra = Duration::from_micros((distance(host) + missing - shift).max(0) as u64);

@@ -43,7 +43,8 @@ impl State {
     /// Sum of the differences between recorded and simulated responses: to their first and to their last byte.
     fn responses_apart(&self, fit: &Fit<'_>) -> i64 {
         let apart = |(_, was, is): (usize, Times, Times)| {
-            (was.wait - is.wait).abs() + (was.response() - is.response()).abs()
+            let late = fit.late(was, is);
+            (was.wait + late - is.wait).abs() + (was.response() + late - is.response()).abs()
         };
         fit.pairs(&self.simulated).map(apart).sum()
     }
@@ -57,6 +58,14 @@ impl State {
             missing.max(-2 * missing) + (receive(was) - receive(is)).abs()
         };
         fit.pairs(&self.simulated).map(apart).sum::<i64>() + self.connects_apart(fit)
+    }
+
+    /// What the state leaves unexplained, and what it explains by think times, which could explain any network: the
+    /// simpler explanation is the likelier one.
+    pub(super) fn cost(&self, fit: &Fit<'_>) -> i64 {
+        let think = |object: &page::Object| object.think.value.as_micros() as i64;
+        let thinks: i64 = self.page.objects.iter().map(think).sum();
+        self.responses_apart(fit) + self.connects_apart(fit) + thinks
     }
 
     /// Sum of the differences between recorded and simulated handshakes.
@@ -79,7 +88,7 @@ pub(super) fn fit(
     page: Page,
     network: &RecordedNetwork,
     budget: usize,
-) -> Option<Page> {
+) -> Option<State> {
     let state = State::of(fit, page, network)?;
     let (mut best, mut used) = placed(fit, state, network, budget / 2)?;
     let (mut apart, mut part, mut idle) = (best.responses_apart(fit), 1, 0);
@@ -105,7 +114,7 @@ pub(super) fn fit(
             idle += 1;
         }
     }
-    least(fit, best, network).map(|state| state.page)
+    least(fit, best, network)
 }
 
 /// The state with each think time as short as the recording allows: a response that has to wait for the next round trip
@@ -150,7 +159,7 @@ fn least(fit: &Fit<'_>, best: State, network: &RecordedNetwork) -> Option<State>
 fn explained(fit: &Fit<'_>, state: &State) -> Vec<bool> {
     let mut explained = vec![true; state.page.objects.len()];
     for (object, was, is) in fit.pairs(&state.simulated) {
-        explained[object] = missing(was, is).is_none_or(|missing| missing < 0);
+        explained[object] = missing(fit, was, is).is_none_or(|missing| missing < 0);
     }
     explained
 }
@@ -175,19 +184,20 @@ struct Change {
 
 /// Part of a response that the simulation lacks, unless it is noise. A wait may be as recorded whatever the server
 /// thinks: if its first byte is TLS's, or HTTP/2's. Then the last byte tells.
-fn missing(was: Times, is: Times) -> Option<i64> {
+fn missing(fit: &Fit<'_>, was: Times, is: Times) -> Option<i64> {
     let beyond = |was: i64, is: i64, percent: i64| {
         let missing = was - is;
         (missing.abs() > RESOLUTION.max(was * percent / 100)).then_some(missing)
     };
-    beyond(was.wait, is.wait, RESOLUTION_PER_CENT)
-        .or_else(|| beyond(was.response(), is.response(), ARRIVAL_PER_CENT))
+    let late = fit.late(was, is);
+    beyond(was.wait + late, is.wait, RESOLUTION_PER_CENT)
+        .or_else(|| beyond(was.response() + late, is.response(), ARRIVAL_PER_CENT))
 }
 
 fn changes(fit: &Fit<'_>, state: &State) -> Vec<Change> {
     let change = |(object, was, is): (usize, Times, Times)| {
         let think = state.page.objects[object].think.value.as_micros() as i64;
-        let missing = missing(was, is)?;
+        let missing = missing(fit, was, is)?;
         if missing < 0 && think == 0 {
             return None;
         }
@@ -231,8 +241,25 @@ pub(super) fn placed(
 
 /// The page with each reference nearer to where it belongs; `None` if all are there.
 fn moved(fit: &Fit<'_>, state: &State) -> Option<Page> {
+    let mut page = state.page.clone();
+    let mut any = false;
+    for (document, references) in references_by_rank(fit, &state.page) {
+        let known = discoveries(fit, state, document, &references);
+        let size = state.page.objects[document].body_bytes;
+        for discovery in &known {
+            if let Some(place) = discovery.better_place(&known, size) {
+                page.objects[discovery.object].waits_for[0].after = After::Bytes(place);
+                any = true;
+            }
+        }
+    }
+    any.then_some(page)
+}
+
+/// References of each document that are known by rank only, with their places in it.
+fn references_by_rank(fit: &Fit<'_>, page: &Page) -> BTreeMap<usize, Vec<(usize, u64)>> {
     let mut by_document: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
-    for (child, object) in state.page.objects.iter().enumerate() {
+    for (child, object) in page.objects.iter().enumerate() {
         let by_rank = fit.recording.objects[child].is_placed_by_rank;
         if let ([edge], true) = (&object.waits_for[..], by_rank)
             && let After::Bytes(at) = edge.after
@@ -240,48 +267,62 @@ fn moved(fit: &Fit<'_>, state: &State) -> Option<Page> {
             by_document.entry(edge.object.0 as usize).or_default().push((child, at));
         }
     }
-    let mut page = state.page.clone();
-    let mut any = false;
-    for (document, references) in by_document {
-        let (Some(was), Some(is)) = (fit.recorded(document), state.simulated[document]) else {
-            continue;
-        };
-        // Discovery after the document's first byte: where it is, and where it was.
-        let times = |child: usize| {
-            let (recorded, simulated) = (fit.recorded(child)?, state.simulated[child]?);
-            Some((recorded.started - was.head_at, simulated.started - is.head_at))
-        };
-        let known: Vec<(usize, u64, i64, i64)> = references
-            .iter()
-            .filter_map(|(child, at)| times(*child).map(|(was, is)| (*child, *at, was, is)))
-            .collect();
-        let size = state.page.objects[document].body_bytes;
-        for &(child, at, recorded, simulated) in &known {
-            if (recorded - simulated).abs() <= RESOLUTION {
-                continue;
-            }
-            let places = |test: &dyn Fn(i64) -> bool| {
-                let known = known.iter().filter(|(_, _, _, there)| test(*there));
-                known.map(|(_, at, _, _)| *at).collect::<Vec<u64>>()
-            };
-            let before = places(&|there| there < recorded - RESOLUTION);
-            let after = places(&|there| there > recorded + RESOLUTION);
-            let low = before.into_iter().max().unwrap_or(0);
-            let high = after.into_iter().min().unwrap_or(size);
-            if high <= low {
-                continue;
-            }
-            let mut there = places(&|there| (there - recorded).abs() <= RESOLUTION);
-            there.retain(|at| (low..=high).contains(at));
-            let place = match (there.iter().min(), there.iter().max()) {
-                (Some(first), Some(last)) => at.clamp(*first, *last),
-                _ => (low + high) / 2,
-            };
-            if place != at {
-                page.objects[child].waits_for[0].after = After::Bytes(place.max(1));
-                any = true;
-            }
+    by_document
+}
+
+/// Discoveries of a document's references, as far as both loads have them.
+fn discoveries(
+    fit: &Fit<'_>,
+    state: &State,
+    document: usize,
+    references: &[(usize, u64)],
+) -> Vec<Discovery> {
+    let Some((was, is)) = fit.recorded(document).zip(state.simulated[document]) else {
+        return Vec::new();
+    };
+    let discovery = |&(object, place): &(usize, u64)| {
+        let (recorded, simulated) = (fit.recorded(object)?, state.simulated[object]?);
+        let (recorded, simulated) =
+            (recorded.started - was.head_at, simulated.started - is.head_at);
+        Some(Discovery { object, place, recorded, simulated })
+    };
+    references.iter().filter_map(discovery).collect()
+}
+
+/// Discovery of a reference, in microseconds after the document's first byte.
+struct Discovery {
+    object: usize,
+    /// Byte of the document where it is in the simulation.
+    place: u64,
+    recorded: i64,
+    simulated: i64,
+}
+
+impl Discovery {
+    /// A place nearer to the recorded discovery: that of a reference which is discovered then, else halfway between the
+    /// last one before and the first one after. `None` if it is where it belongs.
+    fn better_place(&self, known: &[Discovery], size: u64) -> Option<u64> {
+        let recorded = self.recorded;
+        if (recorded - self.simulated).abs() <= RESOLUTION {
+            return None;
         }
+        let is_before = |other: &&Discovery| other.simulated < recorded - RESOLUTION;
+        let is_after = |other: &&Discovery| other.simulated > recorded + RESOLUTION;
+        let places = known.iter().filter(is_before).map(|other| other.place);
+        let low = places.max().unwrap_or(0);
+        let places = known.iter().filter(is_after).map(|other| other.place);
+        let high = places.min().unwrap_or(size);
+        if high <= low {
+            return None;
+        }
+        let is_there = |other: &&Discovery| {
+            !is_before(other) && !is_after(other) && (low..=high).contains(&other.place)
+        };
+        let there = || known.iter().filter(is_there).map(|other| other.place);
+        let place = match (there().min(), there().max()) {
+            (Some(first), Some(last)) => self.place.clamp(first, last),
+            _ => (low + high) / 2,
+        };
+        (place != self.place).then_some(place.max(1))
     }
-    any.then_some(page)
 }
