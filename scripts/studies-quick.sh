@@ -21,7 +21,7 @@ judged() {
     cd "$work/$1"
     "$farlink" study run --all --quick --store studies.sqlite >run.txt
     sed -n 's/^[0-9]* journeys in \([0-9.]*\) s$/\1/p' run.txt
-    "$farlink" study report --all --quick --store studies.sqlite --tables tables >report.txt
+    "$farlink" study report --all --quick --claims --store studies.sqlite --tables tables >report.txt
   )
 }
 

@@ -20,7 +20,12 @@ fn a_study_is_run_and_judged() {
     let report = "study report petuchowski2015 --quick --store s.sqlite --tables t -o reports";
     let told = desk.farlink(report);
     assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.out.contains("pet-t1-links (strong): inconclusive"), "{}", told.out);
+    assert!(told.out.starts_with("study "), "the summary comes first: {}", told.out);
+    assert!(told.out.contains(" inconclusive: pet-t1-links, "), "{}", told.out);
+    assert!(told.out.lines().count() < 25, "one screen: {}", told.out);
+    let claims = desk.farlink("study report petuchowski2015 --quick --claims --store s.sqlite");
+    assert!(claims.out.starts_with("study "), "the summary comes first: {}", claims.out);
+    assert!(claims.out.contains("pet-t1-links (strong): inconclusive"), "{}", claims.out);
     let claims = desk.read("t/petuchowski2015/claims.csv");
     let is_claim = |line: &&str| line.starts_with("pet-");
     assert_eq!(claims.lines().filter(is_claim).count(), 17, "{claims}");
@@ -46,7 +51,8 @@ fn a_study_is_run_in_wrong_laboratories() {
     assert!(ran.out.contains(page), "{}", ran.out);
     let same = "petuchowski2015/page [no-radio]: nothing is to be run, it is as in the study's";
     assert!(ran.out.contains(same), "{}", ran.out);
-    let told = desk.farlink("study report petuchowski2015 --quick --store s.sqlite --tables t");
+    let report = "study report petuchowski2015 --quick --claims --store s.sqlite --tables t";
+    let told = desk.farlink(report);
     assert!(told.out.contains("in the laboratory no-loss-recovery "), "{}", told.out);
     let laboratories = desk.read("t/petuchowski2015/laboratories.csv");
     assert!(laboratories.contains("\ntcp-linux-6,unstated,no,,,,,\n"), "{laboratories}");

@@ -11,6 +11,12 @@ use serde::{Deserialize, Serialize};
 /// Networks that are this many times faster than the recorded one are beyond what a recording tells.
 const MOST_TIMES: f64 = 2.0;
 
+/// So are round trips that are this many times shorter than the recorded one: a tenth of them is a fit's resolution.
+const MOST_NEARER: f64 = 5.0;
+
+/// Resolution of a fit: this share of a wait is noise.
+const RESOLUTION: f64 = 0.02;
+
 /// A simulation of the recorded load that is further off than this does not explain it, in percent.
 const MOST_MISFIT_PERCENT: f64 = 10.0;
 
@@ -142,6 +148,12 @@ impl RecordedNetwork {
                 self.down_bit_per_s as f64 / 1e6
             ));
         }
+        if self.tells_round_trip() && nearer > MOST_NEARER {
+            return Some(format!(
+                "this is an extrapolation: think times below {:.0} ms are lost in the recorded round trip",
+                self.round_trip.shortest_ns as f64 / 1e6 * RESOLUTION
+            ));
+        }
         let replayed = self.replayed_ns as f64 / self.load_ns.max(1) as f64;
         (!self.tells_round_trip() && nearer > MOST_TIMES && replayed < 1.0).then(|| {
             "this is an extrapolation: the recording has no handshakes: its round trip is a guess, and so is every think time".to_owned()
@@ -175,10 +187,16 @@ impl RecordedNetwork {
     /// The recorded load, its simulation, and how much of that is replayed, in words.
     pub fn load(&self) -> String {
         let s = |ns: u64| ns as f64 / 1e9;
+        let lookups = match self.lookups_ns / 10_000_000 {
+            0 => String::new(),
+            _ => format!(" ({:.2} s of it DNS)", s(self.lookups_ns)),
+        };
+        let recorded = match self.recorded_ns {
+            0 => String::new(),
+            recorded => format!("{:.2} s recorded{lookups}, ", s(recorded)),
+        };
         format!(
-            "{:.2} s recorded ({:.2} s of it DNS), {:.2} s simulated, of which {} % ({:.2} s) replayed: think times and work",
-            s(self.recorded_ns),
-            s(self.lookups_ns),
+            "{recorded}{:.2} s simulated, of which {} % ({:.2} s) replayed: think times and work",
             s(self.load_ns),
             self.replayed_percent(),
             s(self.replayed_ns)

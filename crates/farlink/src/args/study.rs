@@ -105,6 +105,11 @@ pub struct StudyReport {
     #[arg(long, value_name = "N")]
     pub laboratory_loads: Option<NonZeroU32>,
 
+    /// After the summary, print each claim's clauses with their findings, the causes of verdicts, and what other
+    /// laboratories change.
+    #[arg(long)]
+    pub claims: bool,
+
     /// Also write the verdicts as CSV files into this directory: STUDY/claims.csv and others, with the commands that
     /// make them again in STUDY/commands.txt.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

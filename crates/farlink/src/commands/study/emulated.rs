@@ -67,8 +67,11 @@ pub fn report(args: &StudyReport) -> Result<(), CliError> {
         })
         .collect();
     let comparisons = compared?;
-    comparisons.iter().try_for_each(tell)?;
     summary(&comparisons)?;
+    match args.claims {
+        true => comparisons.iter().try_for_each(tell)?,
+        false => output::line("The verdicts of each claim in both worlds: --claims")?,
+    }
     let Some(folder) = &args.tables else { return Ok(()) };
     let commands = format!("farlink study run {}\n{}", which.typed(), shell::this_command());
     comparisons.iter().try_for_each(|comparison| {
@@ -137,7 +140,7 @@ fn summary(comparisons: &[WorldComparison]) -> Result<(), CliError> {
     output::line(table)?;
     output::line(wrapped(
         "\ncovered: claims that the reduced grid has cells for. undecided: one world is inconclusive. opposite: one confirms what the other \
-         refutes. agreement: the same among the covered; among decided: among those that both worlds decide.",
+         refutes. agreement: the same among the covered; among decided: among those that both worlds decide.\n",
     ))
 }
 

@@ -35,8 +35,12 @@ pub fn run(args: &StudyReport) -> Result<(), CliError> {
         })
         .collect();
     let results = evaluated?;
-    results.iter().try_for_each(tell)?;
     summary(&results)?;
+    match (args.claims, &results[..]) {
+        (true, _) => results.iter().try_for_each(tell)?,
+        (false, [result]) => verdicts(result)?,
+        (false, _) => output::line("The clauses of each claim: --claims")?,
+    }
     if let Some(folder) = &args.tables {
         let commands = commands(args, &results);
         results.iter().try_for_each(|result| {
@@ -99,6 +103,29 @@ fn commands(args: &StudyReport, results: &[StudyResult]) -> String {
     commands.join("\n")
 }
 
+/// The claims of a study by their verdicts, on one screen.
+fn verdicts(result: &StudyResult) -> Result<(), CliError> {
+    let mut by_verdict: Vec<(String, Vec<&str>)> = Vec::new();
+    for (index, (claim, judged)) in result.study.claims.iter().zip(&result.claims).enumerate() {
+        let name = match result.is_non_discriminating(index) {
+            true => "confirmed, and in all wrong laboratories, too".to_owned(),
+            false => judged.verdict.to_string(),
+        };
+        match by_verdict.iter_mut().find(|(verdict, _)| *verdict == name) {
+            Some((_, claims)) => claims.push(&claim.id),
+            None => by_verdict.push((name, vec![&claim.id])),
+        }
+    }
+    by_verdict.sort_by_key(|(_, claims)| std::cmp::Reverse(claims.len()));
+    for (verdict, claims) in by_verdict {
+        output::line(wrapped(&format!("{} {verdict}: {}", claims.len(), claims.join(", "))))?;
+    }
+    output::line(
+        "\nThe clauses of each claim: --claims. The study's figures beside ours: --html FILE.",
+    )
+}
+
+/// Each claim's verdict with the findings behind it.
 fn tell(result: &StudyResult) -> Result<(), CliError> {
     for (index, (claim, judged)) in result.study.claims.iter().zip(&result.claims).enumerate() {
         let blind = match result.is_non_discriminating(index) {
@@ -168,7 +195,7 @@ fn summary(results: &[StudyResult]) -> Result<(), CliError> {
         "\nConfirmed to non-discriminating: facts, whose claims share their weight. rate: confirmed of what has been judged; \
          what all wrong laboratories confirm is not in it. ceiling: the same rate of the study's own published measurements, of the \
          facts that they decide. sign: reproduced in sign, order or mechanism, whatever the size, of the facts that have one. \
-         What only restates inputs is not counted here.",
+         What only restates inputs is not counted here.\n",
     ))
 }
 
