@@ -253,6 +253,10 @@ fn a_recording_names_its_network_and_is_loaded_over_it() {
     assert!((950.0..1150.0).contains(&recorded), "its far host is as far away: {recorded} ms");
     let networks = strings(&visits, "network");
     assert!(networks[0].starts_with("rtt=") && networks[1] == "3g", "{networks:?}");
+    let short = "--network rtt=20ms,down=1mbit,up=1mbit,queue=3pkt --protocol h2 -n 1";
+    let dropped = "page.har: warning: a full queue dropped packets";
+    assert!(desk.farlink(&format!("load page.har {short} --no-noise")).ok().contains(dropped));
+    assert!(!desk.farlink(&format!("load page.har {short}")).ok().contains(dropped));
     let refused = desk.farlink("load bth2013 --network recorded");
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("`bth2013` is not a recording"), "{}", refused.err);

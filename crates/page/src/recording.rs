@@ -131,8 +131,8 @@ impl RecordedNetwork {
         )
     }
 
-    /// What readers of a load over a network of this round trip and rate should know: what the recording does not tell, or
-    /// the simulation does not explain.
+    /// Warnings for a load over a network of this round trip and rate: the recording does not tell enough, or the simulation
+    /// does not explain it.
     pub fn warnings(&self, rtt: Duration, down_bit_per_s: u64) -> Vec<String> {
         self.misfits().into_iter().chain(self.extrapolation(rtt, down_bit_per_s)).collect()
     }
@@ -160,7 +160,7 @@ impl RecordedNetwork {
         })
     }
 
-    /// What of the recorded load the simulation over its network does not explain.
+    /// Parts of the recorded load that the simulation over its network does not explain.
     pub fn misfits(&self) -> Vec<String> {
         let percent = self.misfit_percent();
         let than = if percent < 0.0 { "shorter" } else { "longer" };
@@ -203,7 +203,7 @@ impl RecordedNetwork {
         )
     }
 
-    /// How much longer the page loads in simulation than it did when it was recorded, without DNS lookups, in percent.
+    /// Excess of the simulated load over the recorded one, without DNS lookups, in percent.
     pub fn misfit_percent(&self) -> f64 {
         match (self.load_ns, self.recorded_ns.saturating_sub(self.lookups_ns)) {
             (0, _) | (_, 0) => 0.0,
@@ -256,5 +256,87 @@ impl fmt::Display for RecordedNetwork {
                 )
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A load of a second over 100 ms and 3 Mbit/s, which filled the link and is explained.
+    fn explained() -> RecordedNetwork {
+        RecordedNetwork {
+            round_trip: RoundTripEstimate {
+                shortest_ns: 100 * MS,
+                median_ns: 100 * MS,
+                handshakes: 1,
+            },
+            down: RateEstimate::Told { low: 3_000_000, high: 3_000_000 },
+            down_bit_per_s: 3_000_000,
+            up_bit_per_s: 1_000_000,
+            queue_packets: 100,
+            recorded_ns: 1200 * MS,
+            lookups_ns: 200 * MS,
+            unexplained_percent: 0,
+            unexplained_ns: 0,
+            dropped_packets: 0,
+            load_ns: 1000 * MS,
+            replayed_ns: 500 * MS,
+        }
+    }
+
+    /// The warnings for a load over this round trip and rate, each by its telling words.
+    fn warned(network: &RecordedNetwork, rtt_ms: u64, down_mbit: u64) -> Vec<&'static str> {
+        let words =
+            ["link was full", "recorded round trip", "in simulation", "not understood", "dropped"];
+        let warnings = network.warnings(Duration::from_millis(rtt_ms), down_mbit * 1_000_000);
+        let of = |warning: &String| *words.iter().find(|words| warning.contains(**words)).unwrap();
+        warnings.iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_is_told_and_explained_has_no_warning() {
+        assert!(warned(&explained(), 100, 3).is_empty());
+        assert!(warned(&explained(), 300, 6).is_empty(), "up to twice as fast");
+        assert!(warned(&explained(), 20, 1).is_empty(), "down to a fifth of the round trip");
+    }
+
+    #[test]
+    fn what_the_recording_hides_is_an_extrapolation() {
+        assert_eq!(warned(&explained(), 100, 7), ["link was full"]);
+        assert_eq!(warned(&explained(), 19, 1), ["recorded round trip"]);
+        let free = RecordedNetwork { down: RateEstimate::AtLeast(3_000_000), ..explained() };
+        assert!(warned(&free, 100, 7).is_empty(), "the link was never full");
+    }
+
+    #[test]
+    fn what_the_simulation_does_not_explain_is_told() {
+        let slower = RecordedNetwork { load_ns: 1110 * MS, ..explained() };
+        assert_eq!(warned(&slower, 100, 3), ["in simulation"]);
+        let without_lookups = RecordedNetwork { load_ns: 1200 * MS, ..explained() };
+        assert_eq!(warned(&without_lookups, 100, 3), ["in simulation"], "DNS is no part of it");
+        let unexplained = RecordedNetwork { unexplained_percent: 5, ..explained() };
+        assert_eq!(warned(&unexplained, 100, 3), ["not understood"]);
+        let free = RecordedNetwork { down: RateEstimate::AtLeast(3_000_000), ..unexplained };
+        assert!(warned(&free, 100, 3).is_empty(), "short responses on a link that was never full");
+        let long = RecordedNetwork { unexplained_ns: 20 * MS, ..free };
+        assert_eq!(warned(&long, 100, 3), ["not understood"]);
+        let dropped = RecordedNetwork { dropped_packets: 1, ..explained() };
+        assert_eq!(warned(&dropped, 100, 3), ["dropped"]);
+    }
+
+    #[test]
+    fn pages_of_before_state_no_recorded_load() {
+        let before = RecordedNetwork { recorded_ns: 0, lookups_ns: 0, ..explained() };
+        assert_eq!(
+            before.load(),
+            "1.00 s simulated, of which 50 % (0.50 s) replayed: think times and work"
+        );
+        assert_eq!(before.misfit_percent(), 0.0);
+        assert!(
+            explained().load().starts_with("1.20 s recorded (0.20 s of it DNS), 1.00 s simulated")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a fit explains of the recorded load: the loads side by side, how much is replayed, and what is left over.
+//! Account of a fit: the recorded load beside the simulated one, its replayed share, and the unexplained rest.
 
 use std::time::Duration;
 

@@ -60,8 +60,8 @@ impl State {
         fit.pairs(&self.simulated).map(apart).sum::<i64>() + self.connects_apart(fit)
     }
 
-    /// What the state leaves unexplained, and what it explains by think times, which could explain any network: the
-    /// simpler explanation is the likelier one.
+    /// Cost of an explanation: the unexplained rest and all think times. Think times could explain any network, so the
+    /// explanation with fewer is the likelier one.
     pub(super) fn cost(&self, fit: &Fit<'_>) -> i64 {
         let think = |object: &page::Object| object.think.value.as_micros() as i64;
         let thinks: i64 = self.page.objects.iter().map(think).sum();

@@ -39,8 +39,8 @@ pub struct BrowserCell {
     pub first_render_ms: Option<[f64; 2]>,
     /// Median PLT of Chromium over a network that takes no time, in ms, if the suite has that cell.
     pub unlimited_ms: Option<f64>,
-    /// What the page replays of that: median PLT of the loader without network and device; zero if the suite does not
-    /// have that cell.
+    /// Replayed part of that: median PLT of the loader without network and device; zero if the suite does not have that
+    /// cell.
     pub replayed_ms: f64,
     /// True if it counts.
     pub counts: bool,
@@ -107,7 +107,11 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
 /// True if two cells differ in the network and the device alone.
 fn same_load(one: &Cell, other: &Cell) -> bool {
     let (one, other) = (&one.scenario, &other.scenario);
-    let client = |scenario: &Scenario| Client { device: String::new(), ..scenario.client.clone() };
+    let client = |scenario: &Scenario| Client {
+        device: String::new(),
+        device_digest: None,
+        ..scenario.client.clone()
+    };
     one.page == other.page && one.stack == other.stack && client(one) == client(other)
 }
 

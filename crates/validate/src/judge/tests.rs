@@ -154,18 +154,19 @@ fn what_a_page_replays_is_not_the_browsers_work() {
         let mut cell = cell(network, Protocol::H2, loads);
         let scenario = Arc::make_mut(&mut cell.scenario);
         scenario.client.device = device.to_owned();
+        scenario.client.device_digest = device.ends_with(".toml").then(|| device.to_owned());
         cell
     };
     let (emu, chromium) = (MeasuredWorld::Emu, MeasuredWorld::Chromium);
     let mut cells = vec![
-        browsed("loopback", "desktop", &[(emu, &[450.0; 3]), (chromium, &[500.0; 3])]),
-        browsed("3g", "desktop", &[(emu, &[950.0; 3]), (chromium, &[1000.0; 3])]),
+        browsed("loopback", "a.toml", &[(emu, &[450.0; 3]), (chromium, &[500.0; 3])]),
+        browsed("3g", "a.toml", &[(emu, &[950.0; 3]), (chromium, &[1000.0; 3])]),
     ];
     let counts = |cells: &[Cell]| judge(&suite(&[]), cells).browser[0].counts;
     assert!(!counts(&cells), "half of the load is not the network's");
     cells.push(browsed("loopback", "zero", &[(emu, &[400.0; 3])]));
     assert!(counts(&cells), "of 1000 ms, 500 ms are the network's and 100 ms the browser's");
-    cells[0] = browsed("loopback", "desktop", &[(chromium, &[800.0; 3])]);
+    cells[0] = browsed("loopback", "a.toml", &[(chromium, &[800.0; 3])]);
     assert!(!counts(&cells), "200 ms are the network's and 400 ms the browser's");
 }
 
