@@ -248,6 +248,9 @@ fn what_tls_of_an_era_cannot_do() {
     refuses(&load("--protocol h2 --tls tls10"), &["HTTP/2 runs over TLS 1.2 or later", "spdy"]);
     refuses(&load("--tls tls13 --security false-start=on"), &["False Start", "RFC 7918"]);
     refuses(&load("--tls tls12 --security resume=0rtt"), &["only TLS 1.3 has early data"]);
+    let hybrid = "--security group=x25519mlkem768";
+    refuses(&load(&format!("--tls tls12 {hybrid}")), &["only TLS 1.3 has x25519mlkem768"]);
+    refuses(&load("--security group=p256"), &["`group`", "x25519 or x25519mlkem768"]);
     refuses(&load("--tls none --security chain=4KB"), &["--security: it changes nothing", "tls12"]);
     refuses(&load("--protocol h3 --security records=4KB"), &["QUIC has packets", "`records`"]);
     refuses(&load("--security chain=4"), &["--security", "`chain`", "1000B to 12000B"]);

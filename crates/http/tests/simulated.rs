@@ -14,7 +14,7 @@ use farlink_http::client::{Opening, Protocol};
 use farlink_http::h2::settings;
 use farlink_http::server::Acceptor;
 use net::{LinkConfig, QueueLimit};
-use tls::{ChainKind, ClientSessions, Identity, Randomness, Security, Version};
+use tls::{ChainKind, ClientSessions, Group, Identity, Randomness, Security, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use units::{BitsPerSec, Time};
 use world::sim::{NodeId, SimPlan};
@@ -182,14 +182,14 @@ async fn relay(
 }
 
 /// Loads an object over TLS through a relay that digests every byte; returns the digest.
-fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
+fn bytes_on_the_wire(version: Version, group: Group, randomness: [Randomness; 2]) -> u64 {
     const RELAY: u16 = 4430;
     let [of_client, of_server] = randomness;
     let (mut plan, client, server) = plan();
     let digest = Rc::new(RefCell::new(0xcbf2_9ce4_8422_2325_u64));
     let relayed = Rc::clone(&digest);
     plan.spawn(server, async move {
-        let settings = tls::Settings { randomness: of_server, ..tls::Settings::default() };
+        let settings = tls::Settings { randomness: of_server, group, ..tls::Settings::default() };
         let tls = tls::Server::new(
             &settings,
             version,
@@ -207,7 +207,7 @@ fn bytes_on_the_wire(version: Version, randomness: [Randomness; 2]) -> u64 {
         relay(from_far, to_near, relayed).await;
     });
     plan.run(client, async move {
-        let settings = tls::Settings { randomness: of_client, ..tls::Settings::default() };
+        let settings = tls::Settings { randomness: of_client, group, ..tls::Settings::default() };
         let sessions = ClientSessions::new(settings);
         let security = if version == Version::Tls12 { Security::Tls12 } else { Security::Tls13 };
         let address = SocketAddr::new(SERVER.ip(), RELAY);
@@ -225,11 +225,16 @@ fn seeded_randomness_makes_bytes_repeat() {
         let source = chance::RandomSource::new(seed, 0);
         ["tls/client", "tls/server"].map(|end| Randomness::Seeded(source.stream(end)))
     };
-    for version in [Version::Tls12, Version::Tls13] {
-        let first = bytes_on_the_wire(version, seeded(1));
-        assert_eq!(first, bytes_on_the_wire(version, seeded(1)), "{version:?}");
-        assert_ne!(first, bytes_on_the_wire(version, seeded(2)), "{version:?}");
-        let system = || bytes_on_the_wire(version, [Randomness::System, Randomness::System]);
+    for (version, group) in [
+        (Version::Tls12, Group::X25519),
+        (Version::Tls13, Group::X25519),
+        (Version::Tls13, Group::X25519MlKem768),
+    ] {
+        let loaded = |randomness| bytes_on_the_wire(version, group, randomness);
+        let first = loaded(seeded(1));
+        assert_eq!(first, loaded(seeded(1)), "{version:?} {group:?}");
+        assert_ne!(first, loaded(seeded(2)), "{version:?} {group:?}");
+        let system = || loaded([Randomness::System, Randomness::System]);
         assert_ne!(system(), system(), "{version:?}: the system's randomness does not repeat");
     }
 }

@@ -4,14 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tls::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
+use tls::{Group, LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 use units::parse;
 
 use super::knobs::{self, KnobError, KnobProblem, Knobs, list, name_of, on_or_off, one_of, switch};
 use super::{Program, Protocol, Tls};
 
-/// TLS's knobs: `resume=session,chain=4KB,key=rsa-2048,staple=1.5KB,records=dynamic,false-start=on`. Defaults:
-/// a client that knows no server, Ed25519 with a chain of 2,656 bytes, no OCSP response, records of 16 KB.
+/// TLS's knobs: `resume=session,chain=4KB,key=rsa-2048,group=x25519mlkem768,staple=1.5KB,records=dynamic,false-start=on`.
+/// Defaults: a client that knows no server, Ed25519 with a chain of 2,656 bytes, X25519, no OCSP response, records of
+/// 16 KB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Security {
     /// Sessions that the client resumes.
@@ -20,6 +21,8 @@ pub struct Security {
     pub chain_bytes: Option<u32>,
     /// Key of the certificate.
     pub key: Option<CertificateKey>,
+    /// Group of the key exchange.
+    pub group: Option<Group>,
     /// Size of the stapled OCSP response, in bytes.
     pub staple_bytes: Option<u32>,
     /// Size of the servers' records.
@@ -66,6 +69,8 @@ const KEYS: [(&str, CertificateKey); 3] = [
     ("rsa-2048", CertificateKey::Rsa2048),
     ("ecdsa-p256", CertificateKey::EcdsaP256),
 ];
+const GROUPS: [(&str, Group); 2] =
+    [("x25519", Group::X25519), ("x25519mlkem768", Group::X25519MlKem768)];
 
 /// A record must be worth its header, and holds at most this much (RFC 8446 section 5.1).
 const RECORDS: (u32, u32) = (64, 16_384);
@@ -91,14 +96,19 @@ impl Security {
         program: Program,
     ) -> Option<&'static str> {
         let begins_falsely = self.false_start == Some(true);
-        let only_records = Security { records: self.records, ..Security::default() };
-        let is_own = tls == Tls::Tls10 || *self != only_records;
+        let is_hybrid = self.group == Some(Group::X25519MlKem768);
+        let of_servers =
+            Security { records: self.records, group: self.group, ..Security::default() };
+        let is_own = tls == Tls::Tls10 || *self != of_servers;
         match (protocol, tls) {
             _ if program == Program::Chromium && is_own => Some(
-                "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knob but `records`",
+                "modelled TLS, sessions and certificates of a chosen kind are for farlink's own loader: use the client `loader`, or tls12 or tls13 with no knobs but `records` and `group`",
             ),
             (protocol, _) if protocol.is_quic() && self.records.is_some() => {
                 Some("QUIC has packets where TLS has records: leave `records` out with HTTP/3")
+            }
+            (_, Tls::Tls10 | Tls::Tls12) if is_hybrid => {
+                Some("only TLS 1.3 has x25519mlkem768: use tls13, or leave `group` out")
             }
             (_, Tls::Tls13) if begins_falsely => Some(
                 "False Start is a matter of TLS 1.2 and before (RFC 7918): TLS 1.3 needs one round trip anyway",
@@ -116,7 +126,7 @@ impl Security {
 
 impl Knobs for Security {
     const ONE: &'static str = "TLS knob";
-    const ALL: &'static str = "resume, chain, key, staple, records and false-start";
+    const ALL: &'static str = "resume, chain, key, group, staple, records and false-start";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {
         match knob {
@@ -127,6 +137,9 @@ impl Knobs for Security {
             }
             "key" => {
                 self.key = Some(one_of(value, &KEYS, "ed25519, rsa-2048 or ecdsa-p256")?);
+            }
+            "group" => {
+                self.group = Some(one_of(value, &GROUPS, "x25519 or x25519mlkem768")?);
             }
             "staple" => {
                 self.staple_bytes = Some(bytes(value, (0, MOST_STAPLE_BYTES), "up to 4000B")?);
@@ -176,6 +189,7 @@ impl fmt::Display for Security {
             self.resume.map(|value| format!("resume={}", name_of(&RESUME, &value))),
             self.chain_bytes.map(|bytes| format!("chain={bytes}B")),
             self.key.map(|value| format!("key={}", name_of(&KEYS, &value))),
+            self.group.map(|value| format!("group={}", name_of(&GROUPS, &value))),
             self.staple_bytes.map(|bytes| format!("staple={bytes}B")),
             self.records.map(|size| format!("records={size}")),
             self.false_start.map(|on| format!("false-start={}", switch(on))),
@@ -204,7 +218,7 @@ mod tests {
         for text in [
             "",
             "resume=0rtt",
-            "resume=never,chain=4000B,key=ecdsa-p256,staple=1500B,records=dynamic,false-start=off",
+            "resume=never,chain=4000B,key=ecdsa-p256,group=x25519mlkem768,staple=1500B,records=dynamic,false-start=off",
             "records=4096B",
         ] {
             assert_eq!(text.parse::<Security>().unwrap().to_string(), text);

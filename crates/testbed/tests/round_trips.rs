@@ -13,7 +13,7 @@ const NETWORK: &str = "rtt=1s,down=unlimited,up=unlimited";
 /// A protocol, a TLS version with knobs, and the expected round trips.
 type Case = (Protocol, Tls, &'static str, u32);
 
-const CASES: [Case; 30] = [
+const CASES: [Case; 33] = [
     (Protocol::H1, Tls::None, "", 2),
     (Protocol::H1, Tls::Tls10, "", 4),
     (Protocol::H1, Tls::Tls10, "false-start=on", 3),
@@ -41,7 +41,10 @@ const CASES: [Case; 30] = [
     (Protocol::H2, Tls::Tls13, "", 3),
     (Protocol::H2, Tls::Tls13, "resume=session", 3),
     (Protocol::H2, Tls::Tls13, "resume=0rtt", 2),
+    (Protocol::H1, Tls::Tls13, "group=x25519mlkem768", 3),
+    (Protocol::H2, Tls::Tls13, "group=x25519mlkem768,resume=0rtt", 2),
     (Protocol::H3Deployed, Tls::Tls13, "", 2),
+    (Protocol::H3Deployed, Tls::Tls13, "group=x25519mlkem768", 2),
     (Protocol::H3Deployed, Tls::Tls13, "resume=session", 2),
     (Protocol::H3Deployed, Tls::Tls13, "resume=0rtt", 1),
 ];

@@ -115,7 +115,7 @@ impl ClientSessions {
 impl SessionsInner {
     fn config(&self, version: Version, protocol: Protocol) -> ClientConfig {
         static TRUST: OnceLock<Arc<FixedLeaves>> = OnceLock::new();
-        let provider = provider(&self.settings.randomness);
+        let provider = provider(&self.settings.randomness, self.settings.group);
         let algorithms = provider.signature_verification_algorithms;
         let trust = TRUST.get_or_init(|| Arc::new(FixedLeaves { algorithms }));
         let clock = Arc::new(TlsClock { start: self.settings.start });
@@ -188,6 +188,25 @@ pub fn unbracketed(host: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Group;
+
+    /// Size of the first flight, with TCP's record header.
+    fn hello_bytes(group: Group) -> usize {
+        let settings = Settings { group, ..Settings::default() };
+        let config = ClientSessions::new(settings).config(Version::Tls13, Protocol::H2);
+        let name = server_name("www.page.test").unwrap();
+        let mut connection = rustls::ClientConnection::new(config, name).unwrap();
+        let mut hello = Vec::new();
+        connection.write_tls(&mut hello).unwrap()
+    }
+
+    #[test]
+    fn hybrid_key_exchange_fills_a_packet_with_the_hello() {
+        let usual = hello_bytes(Group::X25519);
+        assert!((230..300).contains(&usual), "{usual}");
+        // Another share of group, size and key, and the group's name among those supported.
+        assert_eq!(hello_bytes(Group::X25519MlKem768), usual + 4 + 1216 + 2);
+    }
 
     #[test]
     fn names_and_addresses() {

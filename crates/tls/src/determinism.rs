@@ -22,6 +22,9 @@ use rustls::{Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureSch
 use units::Time;
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
+use crate::post_quantum::X25519MlKem768;
+use crate::settings::Group;
+
 /// The source of a TLS end's random bytes and ephemeral keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Randomness {
@@ -33,20 +36,36 @@ pub enum Randomness {
     Seeded(chance::RandomStream),
 }
 
-/// The provider for this kind of randomness.
-pub(super) fn provider(randomness: &Randomness) -> Arc<CryptoProvider> {
-    static SYSTEM: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
+/// The provider for this kind of randomness, with this group first.
+pub(super) fn provider(randomness: &Randomness, group: Group) -> Arc<CryptoProvider> {
+    static X25519_FIRST: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
+    static HYBRID_FIRST: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
     match randomness {
-        Randomness::System => Arc::clone(SYSTEM.get_or_init(|| Arc::new(system()))),
+        Randomness::System => {
+            let made = match group {
+                Group::X25519 => &X25519_FIRST,
+                Group::X25519MlKem768 => &HYBRID_FIRST,
+            };
+            Arc::clone(made.get_or_init(|| Arc::new(preferring(group, system()))))
+        }
         Randomness::Seeded(stream) => {
             let random = Random::leak(stream.clone());
             let mut provider = system();
             provider.secure_random = random;
             // The other groups stay on offer, so that the ClientHello keeps its size; all our ends take the first.
             provider.kx_groups[0] = X25519::leak(random);
-            Arc::new(provider)
+            Arc::new(preferring(group, provider))
         }
     }
+}
+
+/// The provider with the group before all others. Its own first is X25519.
+fn preferring(group: Group, mut provider: CryptoProvider) -> CryptoProvider {
+    if group == Group::X25519MlKem768 {
+        let hybrid = X25519MlKem768::leak(provider.kx_groups[0], provider.secure_random);
+        provider.kx_groups.insert(0, hybrid);
+    }
+    provider
 }
 
 fn system() -> CryptoProvider {

@@ -20,7 +20,7 @@ use world::TcpStream;
 
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
-use super::settings::Protocol;
+use super::settings::{Group, Protocol};
 use super::stream::Stream;
 use crate::client::server_name;
 use crate::determinism::TlsClock;
@@ -71,7 +71,7 @@ pub fn operators_quic_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, C
 
 fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, CredentialError> {
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
-    Ok(CertifiedKey::from_der(certificates(chain)?, key, &provider(&Randomness::System))?)
+    Ok(CertifiedKey::from_der(certificates(chain)?, key, &provider(&Randomness::System, Group::default()))?)
 }
 
 /// A server's configuration that presents `certified`, seals its tickets with `ticketer` and speaks `protocols`, the
@@ -81,7 +81,7 @@ pub(super) fn presenting(
     ticketer: Arc<dyn ProducesTickets>,
     protocols: &[Protocol],
 ) -> Result<ServerConfig, Error> {
-    let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System))
+    let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System, Group::default()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
@@ -131,12 +131,12 @@ impl Authorities {
 
     /// The fixed keys of our own servers: for simulated ones.
     pub fn fixed() -> Authorities {
-        let algorithms = provider(&Randomness::System).signature_verification_algorithms;
+        let algorithms = provider(&Randomness::System, Group::default()).signature_verification_algorithms;
         Authorities(Arc::new(FixedLeaves { algorithms }))
     }
 
     fn of_roots(roots: RootCertStore) -> Result<Authorities, CredentialError> {
-        let provider = provider(&Randomness::System);
+        let provider = provider(&Randomness::System, Group::default());
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
             .map_err(|error| CredentialError::NoAuthorities(error.to_string()))?;
@@ -179,7 +179,7 @@ impl ServerCertVerifier for Nobody {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider(&Randomness::System).signature_verification_algorithms.supported_schemes()
+        provider(&Randomness::System, Group::default()).signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -213,7 +213,7 @@ impl PublicClient {
         let config = |protocols: &[Protocol]| -> Result<Arc<ClientConfig>, CredentialError> {
             let clock = Arc::new(TlsClock { start });
             let mut config =
-                ClientConfig::builder_with_details(provider(&Randomness::System), clock)
+                ClientConfig::builder_with_details(provider(&Randomness::System, Group::default()), clock)
                     .with_safe_default_protocol_versions()?
                     .dangerous()
                     .with_custom_certificate_verifier(Arc::clone(&authorities.0))

@@ -146,6 +146,16 @@ pub enum Resumption {
     EarlyData,
 }
 
+/// The group of TLS 1.3's key exchange (RFC 8446 section 4.2.7) that an end prefers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Group {
+    /// X25519: shares of 32 bytes.
+    #[default]
+    X25519,
+    /// X25519MLKEM768, as today's browsers: shares of 1,216 and 1,120 bytes. The client sends one of X25519 beside it.
+    X25519MlKem768,
+}
+
 /// The settings of one end.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -158,6 +168,8 @@ pub struct Settings {
     pub start: Duration,
     /// The source of randomness.
     pub randomness: Randomness,
+    /// The preferred group of the key exchange.
+    pub group: Group,
     /// The server's identity. The default is Ed25519; browsers need [`Identity::Rsa2048`].
     pub identity: Identity,
     /// The certificates that a server sends.
@@ -179,6 +191,7 @@ impl Default for Settings {
             buffer_bytes: MAX_RECORD_BYTES,
             start: PLAN_START,
             randomness: Randomness::System,
+            group: Group::default(),
             identity: Identity::Ed25519,
             chain: ChainKind::Whole,
             staple_bytes: 0,

@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Setting] = &[
         "stack.security",
         "security",
         STACK,
-        "TLS settings: resume=session (never, 0rtt), chain=4KB, key=rsa-2048 (ed25519, ecdsa-p256), staple=1.5KB, records=4KB (dynamic), false-start=on (docs/tls.md)",
+        "TLS settings: resume=session (never, 0rtt), chain=4KB, key=rsa-2048 (ed25519, ecdsa-p256), group=x25519mlkem768 (x25519), staple=1.5KB, records=4KB (dynamic), false-start=on (docs/tls.md)",
         |text, _| parsed(text, |s, v| s.security = v),
         |s| s.security.to_string(),
     )

@@ -168,6 +168,7 @@ pub(super) fn server_tls(scenario: &Scenario, usual: Settings) -> Settings {
         records: records.unwrap_or(usual.records),
         resumption: resumption.unwrap_or(usual.resumption),
         chain: chain.unwrap_or(usual.chain),
+        group: turned.group.unwrap_or(usual.group),
         staple_bytes: turned.staple_bytes.map_or(usual.staple_bytes, |bytes| bytes as usize),
         ..usual
     }
