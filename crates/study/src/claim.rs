@@ -58,6 +58,10 @@ pub struct Claim {
     pub restates_inputs: bool,
     /// Position in the document: section, and figure or table.
     pub place: String,
+    /// Numbers of the document's figures that show it, each on its own.
+    pub figures: Vec<String>,
+    /// Numbers of the document's tables that show it, taken together.
+    pub tables: Vec<String>,
     /// Kind of statement.
     pub kind: ClaimKind,
     /// The statement, in our words.
@@ -135,6 +139,8 @@ pub(super) fn read(study: &Study) -> Result<Vec<Claim>, StudyError> {
 
 impl RawClaim {
     fn into_claim(self) -> Claim {
+        let figures = self.figure.as_deref().map_or(Vec::new(), numbers);
+        let tables = self.table.as_deref().map_or(Vec::new(), numbers);
         let place = [
             Some(format!("section {}", self.section)),
             self.figure.map(|figure| format!("figure {figure}")),
@@ -152,6 +158,8 @@ impl RawClaim {
             fact: self.fact,
             restates_inputs: self.restates_inputs,
             place: place.into_iter().flatten().collect::<Vec<_>>().join(", "),
+            figures,
+            tables,
             kind: self.kind,
             statement: self.statement,
             conditions: conditions.into_iter().filter_map(|(key, v)| Some((key, v?))).collect(),
@@ -161,6 +169,39 @@ impl RawClaim {
             strength: self.strength,
             conflict: self.conflict,
             note: self.note,
+        }
+    }
+}
+
+/// The single numbers of a list like `6.1, 6.3`, `23-27` or `C.1-C.4`.
+pub(crate) fn numbers(list: &str) -> Vec<String> {
+    let each = |item: &str| match range(item) {
+        Some((prefix, from, to)) => (from..=to).map(|n| format!("{prefix}{n}")).collect(),
+        None => vec![item.to_owned()],
+    };
+    list.split(',').map(str::trim).flat_map(each).collect()
+}
+
+/// The common beginning and the two ends of a range.
+fn range(item: &str) -> Option<(&str, u32, u32)> {
+    let (from, to) = item.split_once('-')?;
+    let begin = from.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+    let (prefix, first) = from.split_at(begin);
+    let last = to.strip_prefix(prefix)?;
+    Some((prefix, first.parse().ok()?, last.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn lists_of_figures_and_tables_name_each() {
+        assert_eq!(numbers("6.1, 6.3"), ["6.1", "6.3"]);
+        assert_eq!(numbers("23-25"), ["23", "24", "25"]);
+        assert_eq!(numbers("C.9-C.11"), ["C.9", "C.10", "C.11"]);
+        for single in ["2-open", "I (text)", "C.1-D.2", "3-"] {
+            assert_eq!(numbers(single), [single]);
         }
     }
 }

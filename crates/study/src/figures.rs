@@ -11,6 +11,7 @@ mod distributions;
 mod single;
 mod traffic;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -112,7 +113,8 @@ fn section(
                 escaped(&missing.to_string())
             ),
         };
-        let _ = writeln!(text, "<figure>{}{body}</figure>", caption(figure));
+        let verdicts = verdicts(result, figure);
+        let _ = writeln!(text, "<figure>{}{body}{verdicts}</figure>", caption(figure));
     }
     text.push_str("</section>\n");
     Ok(text)
@@ -141,6 +143,35 @@ fn caption(figure: &Figure) -> String {
         escaped(&figure.id),
         escaped(&figure.title),
         escaped(&figure.place),
+    )
+}
+
+/// The verdicts on the study's claims on a figure.
+fn verdicts(result: &StudyResult, figure: &Figure) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut list = String::new();
+    for claim in figure.claims(&result.study) {
+        let Some(judged) = result.claims.iter().find(|judged| judged.id == claim.id) else {
+            continue;
+        };
+        *counts.entry(judged.verdict.name()).or_default() += 1;
+        let verdict = escaped(&judged.verdict.to_string());
+        let _ = write!(
+            list,
+            "<li><b>{verdict}</b>: {} <code>{}</code></li>",
+            escaped(&claim.statement),
+            escaped(&claim.id)
+        );
+    }
+    if counts.is_empty() {
+        return String::new();
+    }
+    let all: usize = counts.values().sum();
+    let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    let claims = if all == 1 { "claim" } else { "claims" };
+    format!(
+        "<details open class=\"small\"><summary>{all} {claims} on this figure: {}</summary><ul>{list}</ul></details>",
+        counts.join(", ")
     )
 }
 

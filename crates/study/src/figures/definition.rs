@@ -6,6 +6,7 @@ use record::Phases;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::{Clauses, Expression, Filter, MoreTerms, Terms};
+use crate::claim::{Claim, numbers};
 use crate::{Study, StudyError};
 use scenario::choice;
 
@@ -33,8 +34,25 @@ pub(crate) struct Figure {
     pub place: String,
     /// Remarks for readers.
     pub note: Option<String>,
+    /// The document's figures that it re-draws, such as `6.1, 6.3`; none: the one with its id.
+    figures: Option<String>,
+    /// The document's tables that it shows, such as `C.1-C.4`.
+    tables: Option<String>,
     /// Its content.
     pub show: Show,
+}
+
+impl Figure {
+    /// The study's claims on what this figure shows.
+    pub fn claims<'s>(&self, study: &'s Study) -> impl Iterator<Item = &'s Claim> {
+        let figures = numbers(self.figures.as_ref().unwrap_or(&self.id));
+        let tables = self.tables.as_deref().map_or(Vec::new(), numbers);
+        study.claims.iter().filter(move |claim| {
+            let by_figure = claim.figures.iter().any(|number| figures.contains(number));
+            let has_table = |number| tables.contains(number);
+            by_figure || !claim.tables.is_empty() && claim.tables.iter().all(has_table)
+        })
+    }
 }
 
 /// The content of a figure; each kind has some of the keys.

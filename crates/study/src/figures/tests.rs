@@ -129,6 +129,7 @@ fn a_page_has_every_figure_with_its_data() {
     assert_eq!(page.matches("class=\"charts\"></div>").count(), 10);
     assert_eq!(page.matches("The data, as CSV").count(), 10);
     assert!(!page.contains("Not drawn"));
+    assert!(!page.contains("on this figure"), "the claim names no figure");
 
     let curves = rows(&page, "curves");
     assert_eq!(curves.len(), 3, "two round trips");
@@ -150,6 +151,30 @@ fn a_page_has_every_figure_with_its_data() {
     let sizes = rows(&page, "packet-sizes");
     assert_eq!(sizes.len(), 1 + 2 * 19, "steps of 80 bytes up to 1,500");
     assert_eq!(sizes[19], ",H1,1440,1520,100.0");
+}
+
+#[test]
+fn a_figure_has_the_verdicts_on_its_claims() {
+    let of = |figures: &str, tables: &str| {
+        let mut study = study(&format!(
+            "format = 1\n{}",
+            figure("1-a", "kind = \"curves\"\nscope = { on = [\"rtt\"] }\nlines = []")
+                .replace("[figure.show]", &format!("{figures}\n{tables}\n[figure.show]"))
+        ));
+        study.claims[0].figures = vec!["1".to_owned()];
+        study.claims[0].tables = ["C.1", "C.2"].map(str::to_owned).to_vec();
+        Figures::of_study(&study).unwrap().figures[0].claims(&study).count()
+    };
+    assert_eq!(of("", ""), 0, "the id is another figure");
+    assert_eq!(of("figures = \"1, 2\"", ""), 1);
+    assert_eq!(of("", "tables = \"C.1-C.3\""), 1);
+    assert_eq!(of("", "tables = \"C.1\""), 0, "half of what it is about");
+    // Every study has a figure that is drawn beside its verdict.
+    for name in NAMES {
+        let study = shipped(name).unwrap();
+        let figures = Figures::of_study(&study).unwrap().figures;
+        assert!(figures.iter().any(|figure| figure.claims(&study).count() > 0), "{name}");
+    }
 }
 
 #[test]
