@@ -43,6 +43,8 @@
   const legendOf = (items) => html("div", { className: "legend" }, ...items);
 
   const lineSign = (i, marked, dashed) => svg(`<path d="M0 6H34" fill="none" stroke="${colour(i)}" stroke-width="2" stroke-dasharray="${dashed ? dash(i) : "none"}"/>${marked ? `<path transform="translate(17 6)" d="${d3.symbol(d3[symbolOf(i)], 44)()}" fill="${colour(i)}"/>` : ""}`);
+  const markItems = ({ marks }) => (marks.length ? [item(svg(`<path d="M17 0V12" stroke="var(--ink)" stroke-dasharray="3 2"/>`), `marked: ${marks.map((mark) => mark.name).join(", ")}`)] : []);
+  const markRules = ({ marks }) => Plot.ruleX(marks, { x: "at", stroke: "var(--ink)", strokeDasharray: "3 2" });
   const boxSign = (fill) => svg(`<rect x="6" width="22" height="12" fill="${fill}" stroke="var(--ink)" stroke-width=".5"/>`);
 
   const scales = (lines) => ({
@@ -61,12 +63,13 @@
 
   const shapes = {
     lines: {
-      legend: (figure) => figure.lines.map((line, i) => item(lineSign(i, true, true), line)),
+      legend: (figure) => [...figure.lines.map((line, i) => item(lineSign(i, true, true), line)), ...markItems(figure)],
       plot: (figure, rows, size) => Plot.plot({
         ...base, ...size, ...scales(figure.lines),
         x: axisX(figure, [...new Set(rows.map((row) => row.x))]), y: axisY(figure.y, { zero: d3.min(rows, (row) => row.y) >= 0 }),
         marks: [
           Plot.ruleY([0], { stroke: "var(--soft)" }),
+          markRules(figure),
           Plot.areaY(rows.filter((row) => row.low !== null), { x: "x", y1: "low", y2: "high", z: "line", fill: "line", fillOpacity: 0.16 }),
           each(figure.lines, rows, (own, i) => Plot.line(own, { x: "x", y: "y", stroke: colour(i), strokeWidth: 1.8, strokeDasharray: dash(i) })),
           Plot.dot(rows, { x: "x", y: "y", fill: "line", symbol: "line", r: 3.4, tip: true, title: (row) => `${row.line} at ${tick(row.x)}\n${said(row)}` }),
@@ -107,7 +110,7 @@
     steps: {
       legend: (figure) => [
         ...figure.lines.map((line, i) => item(lineSign(i, false, true), line)),
-        ...(figure.marks.length ? [item(svg(`<path d="M17 0V12" stroke="var(--ink)" stroke-dasharray="3 2"/>`), `marked: ${figure.marks.map((mark) => mark.name).join(", ")}`)] : []),
+        ...markItems(figure),
       ],
       plot: (figure, rows, size) => {
         const shown = figure.scale === "log" ? rows.filter((row) => row.x > 0) : rows;
@@ -116,7 +119,7 @@
         return Plot.plot({
           ...base, ...size, x: { ...axisX(figure), nice: figure.scale !== "log" }, y: axisY(figure.y, { domain: [0, 100] }),
           marks: [
-            Plot.ruleX(figure.marks, { x: "at", stroke: "var(--ink)", strokeDasharray: "3 2" }),
+            markRules(figure),
             each(figure.lines, all, (own, i) => Plot.line(own, { x: "x", y: "share_percent", curve: "step-after", stroke: colour(i), strokeWidth: 1.9, strokeDasharray: dash(i) })),
             Plot.tip(shown, Plot.pointerX({ x: "x", y: "share_percent", title: (row) => `${row.line}\n${short(row.share_percent)} % have at most ${short(row.x)}` })),
           ],

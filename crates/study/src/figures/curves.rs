@@ -31,6 +31,7 @@ pub(super) fn curves(data: &FigureData<'_>, figure: &Figure) -> Result<PlotData,
         false => PlotData::new(Shape::Lines, [&show.x, &show.y], &rows, PointRow::place),
     };
     plot.layout.scale = show.scale;
+    plot.layout.marks = show.marks.clone();
     Ok(plot)
 }
 
