@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
@@ -69,9 +70,14 @@ pub fn operators_quic_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, C
     Ok(presenting(certified(chain, key)?, ticketer, &[Protocol::H3])?)
 }
 
+/// Cryptography with the system's randomness.
+fn system_provider() -> Arc<CryptoProvider> {
+    provider(&Randomness::System, Group::default())
+}
+
 fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, CredentialError> {
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
-    Ok(CertifiedKey::from_der(certificates(chain)?, key, &provider(&Randomness::System, Group::default()))?)
+    Ok(CertifiedKey::from_der(certificates(chain)?, key, &system_provider())?)
 }
 
 /// A server's configuration that presents `certified`, seals its tickets with `ticketer` and speaks `protocols`, the
@@ -81,7 +87,7 @@ pub(super) fn presenting(
     ticketer: Arc<dyn ProducesTickets>,
     protocols: &[Protocol],
 ) -> Result<ServerConfig, Error> {
-    let mut config = ServerConfig::builder_with_provider(provider(&Randomness::System, Group::default()))
+    let mut config = ServerConfig::builder_with_provider(system_provider())
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
@@ -131,12 +137,12 @@ impl Authorities {
 
     /// The fixed keys of our own servers: for simulated ones.
     pub fn fixed() -> Authorities {
-        let algorithms = provider(&Randomness::System, Group::default()).signature_verification_algorithms;
+        let algorithms = system_provider().signature_verification_algorithms;
         Authorities(Arc::new(FixedLeaves { algorithms }))
     }
 
     fn of_roots(roots: RootCertStore) -> Result<Authorities, CredentialError> {
-        let provider = provider(&Randomness::System, Group::default());
+        let provider = system_provider();
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
             .map_err(|error| CredentialError::NoAuthorities(error.to_string()))?;
@@ -179,7 +185,7 @@ impl ServerCertVerifier for Nobody {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider(&Randomness::System, Group::default()).signature_verification_algorithms.supported_schemes()
+        system_provider().signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -212,12 +218,11 @@ impl PublicClient {
     ) -> Result<PublicClient, CredentialError> {
         let config = |protocols: &[Protocol]| -> Result<Arc<ClientConfig>, CredentialError> {
             let clock = Arc::new(TlsClock { start });
-            let mut config =
-                ClientConfig::builder_with_details(provider(&Randomness::System, Group::default()), clock)
-                    .with_safe_default_protocol_versions()?
-                    .dangerous()
-                    .with_custom_certificate_verifier(Arc::clone(&authorities.0))
-                    .with_no_client_auth();
+            let mut config = ClientConfig::builder_with_details(system_provider(), clock)
+                .with_safe_default_protocol_versions()?
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::clone(&authorities.0))
+                .with_no_client_auth();
             config.alpn_protocols = protocols.iter().map(|p| p.alpn().to_vec()).collect();
             Ok(Arc::new(config))
         };

@@ -157,11 +157,12 @@ fn config(
     certified.ocsp = (settings.staple_bytes > 0).then(|| vec![0; settings.staple_bytes]);
     let certificate: Arc<dyn ResolvesServerCert> = Arc::new(SingleCertAndKey::from(certified));
     let clock = Arc::new(TlsClock { start: settings.start });
-    let mut config = ServerConfig::builder_with_details(provider(&settings.randomness, settings.group), clock)
-        .with_protocol_versions(&version.only())
-        .expect("ring's suites cover both versions")
-        .with_no_client_auth()
-        .with_cert_resolver(certificate);
+    let mut config =
+        ServerConfig::builder_with_details(provider(&settings.randomness, settings.group), clock)
+            .with_protocol_versions(&version.only())
+            .expect("ring's suites cover both versions")
+            .with_no_client_auth()
+            .with_cert_resolver(certificate);
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
     config.send_tls13_tickets = TICKETS;
     config

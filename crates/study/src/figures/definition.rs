@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::Phases;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::{Clauses, Expression, Filter, MoreTerms, Terms};
 use crate::claim::{Claim, numbers};
+use crate::judge::{Clauses, Expression, Filter, MoreTerms, Terms};
 use crate::{Study, StudyError};
 use scenario::choice;
 
