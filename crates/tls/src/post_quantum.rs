@@ -1,7 +1,7 @@
 //! X25519MLKEM768: the key exchange of today's browsers, whose shares make a ClientHello larger than a packet.
 //!
-//! Chrome (since 124), Firefox and Safari offer it first. The client's share has 1,216 bytes, the server's 1,120, where
-//! X25519 has 32 (draft-ietf-tls-ecdhe-mlkem-04 section 4; FIPS 203). A handshake over a narrow uplink is longer by
+//! Chrome (since 131) and Firefox (since 132) offer it first. The client's share has 1,216 bytes, the server's 1,120,
+//! where X25519 has 32 (draft-ietf-tls-ecdhe-mlkem; FIPS 203). A handshake over a narrow uplink is longer by
 //! it, and QUIC's client needs a second packet for its first flight.
 //!
 //! The random bytes come from the provider's source, so that a seeded exchange repeats byte for byte.

@@ -72,10 +72,14 @@ fn all_kinds() -> String {
 }
 
 fn study(figures: &str) -> Study {
+    study_of(CLAIMS, figures)
+}
+
+fn study_of(claims: &str, figures: &str) -> Study {
     let table = "rtt,plt\n50,0.5\n";
     let files = [
         ("study.toml", SETUP),
-        ("claims.toml", CLAIMS),
+        ("claims.toml", claims),
         ("one.toml", EXPERIMENT),
         ("clauses.toml", CLAUSES),
         ("t.csv", table),
@@ -85,7 +89,10 @@ fn study(figures: &str) -> Study {
 }
 
 fn page(figures: &str) -> String {
-    let study = study(figures);
+    page_of(study(figures))
+}
+
+fn page_of(study: Study) -> String {
     let (_, source) = study.experiments().next().expect("an experiment");
     let plan = resolve(&source, &Library::default()).unwrap_or_else(|error| panic!("{error}"));
     let filled = toy::filled_store(&plan);
@@ -175,6 +182,15 @@ fn a_figure_has_the_verdicts_on_its_claims() {
         let figures = Figures::of_study(&study).unwrap().figures;
         assert!(figures.iter().any(|figure| figure.claims(&study).count() > 0), "{name}");
     }
+}
+
+#[test]
+fn a_verdict_stands_below_its_figure() {
+    let claims = CLAIMS.replace("kind = ", "figure = \"1\"\nkind = ").replace("\"s\"", "\"a < b\"");
+    let show = "kind = \"numbers\"\nscope = { on = [\"near\"] }\ny = \"s\"\nlines = [{ name = \"H1\", of = \"plt(h1)\" }]";
+    let page = page_of(study_of(&claims, &format!("format = 1\n{}", figure("1", show))));
+    assert!(page.contains("1 claim on this figure: 1 open"), "{page}");
+    assert!(page.contains("<b>open: waits for x</b>: a &lt; b <code>c</code>"), "{page}");
 }
 
 #[test]
