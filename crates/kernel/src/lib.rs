@@ -4,7 +4,8 @@
 //! - [`sender_state`], [`pin_congestion_control`]: the little that a comparison flow needs.
 //! - [`diag`] follows connections of other programs: a browser's, curl's.
 //! - [`probe`] traces connections segment by segment, for root.
-//! - [`Alarm`] rings to the microsecond; [`give_way`] lowers the priority of the calling process.
+//! - [`Alarm`] rings to the microsecond; [`give_way`] lowers the priority of the calling process, [`processor_wait`] is the
+//!   time for which a process waited for a processor.
 //! - [`KernelKnobs`] make a namespace's TCP behave as a [`tcp::Config`] specifies, or are refused.
 //!
 //! Linux only. Nothing here needs privilege unless stated. `unsafe` is allowed: system calls that have no safe wrapper.
@@ -23,4 +24,4 @@ pub use connection::{ConnectionSnapshot, SenderState, pin_congestion_control, se
 pub use error::Error;
 pub use settings::{IpOption, KernelKnobs, Sysctl, UnsupportedKnob, UnsupportedKnobsError};
 pub use tcp_info::TcpInfo;
-pub use timing::{Alarm, give_way, monotonic};
+pub use timing::{Alarm, give_way, monotonic, processor_wait};

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Each journey has a sandbox of its own; nothing is left of it. Loads may run in parallel as far as the
-//! processors allow: a journey with late packet deliveries is emulated again, and fails if that happens
-//! repeatedly. It never yields times that are not the network's.
+//! processors allow: a journey with late packet deliveries, or whose loader and servers wait for a processor for a
+//! quarter of the time, is emulated again, and fails if that happens repeatedly. It never yields times that are not
+//! the network's.
 
 use std::io;
 use std::os::fd::AsFd;

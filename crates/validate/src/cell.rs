@@ -51,6 +51,21 @@ impl Measured {
         self.failures.values().sum()
     }
 
+    /// Adds more loads.
+    fn add(&mut self, more: Measured) {
+        let both = |one: &Option<Sample>, other: &Option<Sample>| {
+            let values = one.iter().chain(other).flat_map(Sample::values);
+            Sample::new(values.copied())
+        };
+        self.plt = both(&self.plt, &more.plt);
+        self.first_render = both(&self.first_render, &more.first_render);
+        self.missing += more.missing;
+        self.repeated += more.repeated;
+        for (reason, count) in more.failures {
+            *self.failures.entry(reason).or_default() += count;
+        }
+    }
+
     fn fail(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
             *self.failures.entry(reason).or_default() += 1;
@@ -90,18 +105,45 @@ impl Cell {
 /// # Panics
 /// If a page or network of the suite can no longer be opened: the suite was checked with them.
 pub fn gather(store: &Store, suite: &Suite, library: &Library) -> Result<Vec<Cell>, StoreError> {
-    let mut parts: Vec<Vec<Cell>> = suite
-        .parts
-        .iter()
-        .map(|part| part.cells.iter().map(|scenario| empty(scenario, library)).collect())
-        .collect();
-    for part_plan in suite.plans() {
+    let mut cells = gather_first(store, suite, library)?;
+    let more = suite.more_plans(&cells);
+    take_over(&mut cells, store, suite, more)?;
+    Ok(cells)
+}
+
+/// The cells of `suite` with the measurements of its [first plans](Suite::plans).
+///
+/// # Errors
+/// If the store cannot be read.
+///
+/// # Panics
+/// As [`gather`].
+pub fn gather_first(
+    store: &Store,
+    suite: &Suite,
+    library: &Library,
+) -> Result<Vec<Cell>, StoreError> {
+    let scenarios = suite.parts.iter().flat_map(|part| &part.cells);
+    let mut cells = scenarios.map(|scenario| empty(scenario, library)).collect::<Vec<_>>();
+    take_over(&mut cells, store, suite, suite.plans())?;
+    Ok(cells)
+}
+
+/// Adds the measurements of these plans to the suite's cells.
+fn take_over(
+    cells: &mut [Cell],
+    store: &Store,
+    suite: &Suite,
+    plans: Vec<PartPlan>,
+) -> Result<(), StoreError> {
+    for part_plan in plans {
+        let first: usize = suite.parts[..part_plan.part].iter().map(|part| part.cells.len()).sum();
         let measured = measured(store, &part_plan)?;
         for (cell, measured) in part_plan.cells.iter().zip(measured) {
-            parts[part_plan.part][*cell].measured.insert(part_plan.way, measured);
+            cells[first + cell].measured.entry(part_plan.way).or_default().add(measured);
         }
     }
-    Ok(parts.into_iter().flatten().collect())
+    Ok(())
 }
 
 fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {

@@ -11,7 +11,7 @@ pub use browser::Bias;
 pub use browser::{BrowserCell, NETWORK_RULES};
 pub use browser::{CoalescedCell, coalesced_difference};
 pub use comparison::{JudgedCell, ProtocolPair};
-pub use comparison::{LogQuartiles, SPLITS};
+pub use comparison::{LogQuartiles, SPLITS, chance_of_median};
 
 use self::browser::{browser_cells, chromium_figure};
 use self::comparison::{Comparison, ratio};

@@ -18,7 +18,7 @@ mod suite;
 mod target;
 
 pub use cell::{Better, DIFFERS, Figure, percent};
-pub use cell::{Cell, Measured, gather};
+pub use cell::{Cell, Measured, gather, gather_first};
 pub use estimate::{Estimate, estimate};
 pub use judge::{
     Bias, BrowserCell, CoalescedCell, Judgement, NETWORK_RULES, PairResult, Row, SPLITS,
@@ -26,5 +26,5 @@ pub use judge::{
 };
 pub use suite::MeasuredWorld;
 pub use suite::Shipped;
-pub use suite::{Calibrated, Loads, Needs, Part, PartPlan, Suite};
+pub use suite::{Calibrated, Loads, MoreLoads, Needs, Part, PartPlan, Suite};
 pub use target::{ChromiumFigure, Gauge, Target, TargetOutcome, TargetResult};

@@ -12,7 +12,7 @@ use scenario::nearest;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::suite::{Loads, Needs, Part, Suite};
+use super::suite::{Loads, MoreLoads, Needs, Part, Suite};
 use super::target::{ChromiumFigure, Gauge, Target};
 use crate::cell::Figure;
 
@@ -38,6 +38,7 @@ impl Suite {
             seed: once(source, &raw.seed, integer("seed", 0..=i64::MAX))?.unwrap_or(1) as u64,
             side_by_side: count("side_by_side", &raw.side_by_side, 4)?,
             needs: needs(source, &raw.needs)?,
+            more_loads: raw.more_loads.map(|raw| more_loads(source, &raw)).transpose()?,
             targets,
             calibrated: None,
             parts: Vec::new(),
@@ -76,6 +77,19 @@ fn needs(source: &Source, raw: &RawNeeds) -> Result<Needs, ExperimentError> {
         emu_lossy: count("needs.emu_lossy", &raw.emu_lossy, 50)?,
         chromium: count("needs.chromium", &raw.chromium, 3)?,
     })
+}
+
+fn more_loads(source: &Source, raw: &RawMoreLoads) -> Result<MoreLoads, ExperimentError> {
+    let count = |key, typed: &Typed| count(source, key, typed, 0, 0);
+    let loads = Loads {
+        sim: count("more_loads.sim", &raw.sim)?,
+        emu: count("more_loads.emu", &raw.emu)?,
+        coalesced: count("more_loads.coalesced", &raw.coalesced)?,
+        chromium: count("more_loads.chromium", &raw.chromium)?,
+    };
+    let beyond = percentage("more_loads.beyond", raw.beyond.get_ref())
+        .map_err(|problem| ExperimentError::at(source, raw.beyond.span(), problem))?;
+    Ok(MoreLoads { beyond, loads })
 }
 
 /// Keys of a part that are not settings.
@@ -174,14 +188,14 @@ fn limits(
 
 fn target(key: &str, limit: &Scalar) -> Result<Target, Problem> {
     let gauge = gauge(key)?;
-    let key = format!("targets.{key}");
-    let limit = match limit {
-        Scalar::Text(text) => {
-            units::parse::ratio(text).map_err(|error| value(&key, limit, error))?
-        }
-        other => return Err(value(&key, other, "a percentage in quotes: \"3%\"")),
-    };
-    Ok(Target { gauge, limit })
+    Ok(Target { gauge, limit: percentage(&format!("targets.{key}"), limit)? })
+}
+
+fn percentage(key: &str, given: &Scalar) -> Result<f64, Problem> {
+    match given {
+        Scalar::Text(text) => units::parse::ratio(text).map_err(|error| value(key, given, error)),
+        other => Err(value(key, other, "a percentage in quotes: \"3%\"")),
+    }
 }
 
 fn better_than_lantern(key: &str, limit: &Scalar) -> Result<Target, Problem> {
@@ -235,6 +249,7 @@ pub struct RawSuite {
     pub side_by_side: Typed,
     #[serde(default)]
     pub needs: RawNeeds,
+    pub more_loads: Option<RawMoreLoads>,
     #[serde(default)]
     pub targets: TypedLimits,
     #[serde(default)]
@@ -251,6 +266,17 @@ pub struct RawNeeds {
     pub emu_lossless: Typed,
     pub sim_lossy: Typed,
     pub emu_lossy: Typed,
+    pub chromium: Typed,
+}
+
+/// `[more_loads]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawMoreLoads {
+    pub beyond: Spanned<Scalar>,
+    pub sim: Typed,
+    pub emu: Typed,
+    pub coalesced: Typed,
     pub chromium: Typed,
 }
 
@@ -326,6 +352,8 @@ tls = "none"
         assert!(message.contains("`better_than_lantern.lossless_median`"), "{message}");
         let message = refused("lossless_median", "chromium_median");
         assert!(message.contains("unknown key `chromium_median`"), "{message}");
+        let message = refused("[targets]", "[more_loads]\nbeyond = \"2\"\n[targets]");
+        assert!(message.contains("s.toml:6:10: `more_loads.beyond`"), "{message}");
         let message = refused("rtt = [\"20ms\",", "rtt = [\"20\",");
         assert!(message.contains("s.toml:22:8"), "{message}");
         let message = refused("sim_loads = 5", "sim_loads = -1");

@@ -8,6 +8,8 @@ use scenario::experiment::Source;
 use scenario::{Order, Plan, Program, Release, Scenario, World, choice};
 
 use super::target::Target;
+use crate::cell::Cell;
+use crate::judge::chance_of_median;
 
 /// A suite.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Suite {
     pub targets: Vec<Target>,
     /// Minimum data for a verdict.
     pub needs: Needs,
+    /// Additional loads of cells whose load times scatter.
+    pub more_loads: Option<MoreLoads>,
     /// The text it was read from.
     pub text: String,
 }
@@ -61,6 +65,15 @@ pub struct Loads {
     pub coalesced: u32,
     /// In emulation, by Chromium.
     pub chromium: u32,
+}
+
+/// Additional loads of each cell whose emulated load times scatter: where queues overflow, a few loads do not tell the median.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoreLoads {
+    /// Relative error of the emulated median due to chance from which on a cell gets them.
+    pub beyond: f64,
+    /// Number of them in each way in which the part is measured.
+    pub loads: Loads,
 }
 
 /// Minimum data for a verdict. Cells with fewer loads are shown but do not count.
@@ -105,24 +118,71 @@ impl Loads {
 }
 
 impl Suite {
-    /// The plans to run, in this order.
+    /// The plans to run first, in this order.
     pub fn plans(&self) -> Vec<PartPlan> {
-        let parts = || self.parts.iter().enumerate();
-        let of_way = |way| parts().filter_map(move |(index, part)| self.plan(index, part, way));
-        MeasuredWorld::ALL.into_iter().flat_map(of_way).collect()
+        let plan = |(index, way)| {
+            let part = &self.parts[index];
+            self.plan(index, way, "", self.seed, part.loads.of(way), 0..part.cells.len())
+        };
+        self.parts_by_way().filter_map(plan).collect()
     }
 
-    fn plan(&self, index: usize, part: &Part, way: MeasuredWorld) -> Option<PartPlan> {
-        let repetitions = part.loads.of(way);
-        let cells: Vec<usize> =
-            (0..part.cells.len()).filter(|cell| way.can(&part.cells[*cell])).collect();
+    /// The plans of additional loads, given the suite's cells with the loads of [`Suite::plans`].
+    pub fn more_plans(&self, cells: &[Cell]) -> Vec<PartPlan> {
+        let Some(more) = self.more_loads else { return Vec::new() };
+        let mut numbered = cells.iter().enumerate();
+        let scattered: Vec<Vec<usize>> = self
+            .parts
+            .iter()
+            .map(|part| {
+                let of_part = numbered.by_ref().take(part.cells.len()).enumerate();
+                let scatters = |(place, (index, cell))| {
+                    self.scatters(index, cell, more.beyond).then_some(place)
+                };
+                of_part.filter_map(scatters).collect()
+            })
+            .collect();
+        let plan = |(index, way): (usize, MeasuredWorld)| {
+            let repetitions = self.parts[index].loads.of(way).min(1) * more.loads.of(way);
+            let cells = scattered[index].iter().copied();
+            // Another seed: the same loads again would tell nothing.
+            self.plan(index, way, ", more loads", self.seed ^ 1, repetitions, cells)
+        };
+        self.parts_by_way().filter_map(plan).collect()
+    }
+
+    /// Returns true if all emulated loads of the cell at `index` are there and chance moves their median by more than `beyond`.
+    fn scatters(&self, index: usize, cell: &Cell, beyond: f64) -> bool {
+        let complete = cell.measured.get(&MeasuredWorld::Emu).is_some_and(|emu| emu.missing == 0);
+        let chance =
+            cell.plt(MeasuredWorld::Emu).map_or(0.0, |emu| chance_of_median(emu, self.seed, index));
+        complete && chance > beyond
+    }
+
+    /// The indices of the parts, once for each way.
+    fn parts_by_way(&self) -> impl Iterator<Item = (usize, MeasuredWorld)> {
+        let parts = self.parts.len();
+        MeasuredWorld::ALL.into_iter().flat_map(move |way| (0..parts).map(move |part| (part, way)))
+    }
+
+    fn plan(
+        &self,
+        index: usize,
+        way: MeasuredWorld,
+        suffix: &str,
+        seed: u64,
+        repetitions: u32,
+        cells: impl Iterator<Item = usize>,
+    ) -> Option<PartPlan> {
+        let part = &self.parts[index];
+        let cells: Vec<usize> = cells.filter(|cell| way.can(&part.cells[*cell])).collect();
         let lacks_device = way == MeasuredWorld::Calibrated && self.calibrated.is_none();
         if repetitions == 0 || cells.is_empty() || lacks_device {
             return None;
         }
-        let name = format!("{}: {}, {}", self.name, part.name, way.name());
+        let name = format!("{}: {}, {}{suffix}", self.name, part.name, way.name());
         let scenarios = cells.iter().map(|cell| self.scenario(&part.cells[*cell], way)).collect();
-        let plan = Plan::new(name, self.seed, repetitions, Order::Alternated, scenarios);
+        let plan = Plan::new(name, seed, repetitions, Order::Alternated, scenarios);
         Some(PartPlan { part: index, way, cells, plan })
     }
 

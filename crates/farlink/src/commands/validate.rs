@@ -11,8 +11,8 @@ use store::runner::RunOutcome;
 use testbed::worlds::Worlds;
 use validate::report::{self, Facts};
 use validate::{
-    Calibrated, Cell, Gauge, Judgement, MeasuredWorld, Shipped, Suite, TargetOutcome,
-    coalesced_difference, gather, judge, percent,
+    Calibrated, Cell, Gauge, Judgement, MeasuredWorld, PartPlan, Shipped, Suite, TargetOutcome,
+    coalesced_difference, gather, gather_first, judge, percent,
 };
 
 use super::run::experiment_failure;
@@ -89,18 +89,20 @@ fn conclude(
     let cells = gather(store, suite, worlds.library()).map_err(stores::failed)?;
     let judgement = judge(suite, &cells);
     output::print(all(&judgement, &cells))?;
-    let facts = facts(suite, store)?;
+    let first = gather_first(store, suite, worlds.library()).map_err(stores::failed)?;
+    let plans = [suite.plans(), suite.more_plans(&first)].concat();
+    let facts = facts(&plans, store)?;
     let html = report::html(suite, &cells, &judgement, &facts);
     files::write_whole(&args.output, html.as_bytes())?;
     let all_met = judgement.verdicts.iter().all(|verdict| verdict.outcome == TargetOutcome::Met);
     Ok(if all_met { ExitCode::Success } else { ExitCode::Failed })
 }
 
-/// Facts on the suite's runs from the store, for the report.
-fn facts(suite: &Suite, store: &Store) -> Result<Facts, CliError> {
+/// Facts on the runs of these plans from the store, for the report.
+fn facts(plans: &[PartPlan], store: &Store) -> Result<Facts, CliError> {
     let mut facts = Facts { command: shell::this_command(), ..Facts::default() };
     let mut last = String::new();
-    for plan in suite.plans() {
+    for plan in plans {
         let run = store.run_of_plan(&plan.plan.digest()).map_err(stores::failed)?;
         let Some(run) = run else { continue };
         if facts.when.is_empty() || run.started_at < facts.when {

@@ -71,7 +71,9 @@ fn emulate(
     }
     // The cross-traffic client has nothing to report.
     clients.truncate(order.scenario.clients.count as usize);
+    let wait = ProcessorWait::begin(servers.iter().chain(&clients));
     let mut journey = attend_all(&mut clients, &mut servers, &emulation)?;
+    journey.invalid = wait.excess();
     if order.detail.is_watched() {
         journey.endpoints.extend(ask(&mut servers)?.endpoints);
     }
@@ -197,9 +199,47 @@ fn ask(servers: &mut [Node]) -> Result<ServerReport, EmulationError> {
     })
 }
 
+/// Time that the loader and the servers waited for a processor.
+struct ProcessorWait {
+    processes: Vec<u32>,
+    before: Duration,
+    began: Duration,
+}
+
+impl ProcessorWait {
+    /// The largest valid share of a journey's time. Up to it, two busy neighbours on two processors changed load times by at most 1.5 %.
+    const LARGEST_SHARE: f64 = 0.25;
+
+    /// Begins to count. A browser's processes are not counted: they share processors on a user's machine as well.
+    fn begin<'n>(nodes: impl Iterator<Item = &'n Node>) -> ProcessorWait {
+        let own = nodes.filter(|node| node.role != Role::Chromium);
+        let processes: Vec<u32> = own.map(|node| node.process).collect();
+        let before = processor_wait(&processes);
+        ProcessorWait { processes, before, began: kernel::monotonic() }
+    }
+
+    /// Reason why the journey is invalid, if they waited too long.
+    fn excess(&self) -> Option<String> {
+        let waited = processor_wait(&self.processes).saturating_sub(self.before);
+        let span = kernel::monotonic() - self.began;
+        (waited > span.mul_f64(ProcessorWait::LARGEST_SHARE)).then(|| {
+            format!(
+                "the loader and the servers waited for a processor for {:.2} s of {:.2} s",
+                waited.as_secs_f64(),
+                span.as_secs_f64()
+            )
+        })
+    }
+}
+
+fn processor_wait(processes: &[u32]) -> Duration {
+    processes.iter().map(|process| kernel::processor_wait(*process)).sum()
+}
+
 /// A process in the network namespace of one end.
 struct Node {
     role: Role,
+    process: u32,
     channel: Channel,
 }
 
@@ -214,9 +254,9 @@ impl Node {
         let (near, far) = UnixStream::pair().map_err(EmulationError::channel)?;
         let mut command = Command::new(program);
         command.args(role.arguments()).stdin(OwnedFd::from(far));
-        namespace.start(&mut command, RunAs::Root)?;
+        let process = namespace.start(&mut command, RunAs::Root)?.id();
         let channel = Channel::new(near).map_err(EmulationError::channel)?;
-        let mut node = Node { role, channel };
+        let mut node = Node { role, process, channel };
         node.send(order)?;
         Ok(node)
     }
@@ -294,7 +334,7 @@ impl RunningEmulator {
             attempts: 1,
             kernel: kernel_release(),
         };
-        let invalid = snapshot.check().err().map(|why| why.to_string());
+        let invalid = journey.invalid.or(snapshot.check().err().map(|why| why.to_string()));
         let notes = journey.notes.into_iter().chain(note(snapshot.wire)).collect();
         let began_ns = self.began_ns;
         Ok(Emulated { began_ns, punctuality, invalid, frames, notes, ..journey })

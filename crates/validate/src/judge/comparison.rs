@@ -239,6 +239,11 @@ pub fn noise(halvings: &[Halving]) -> LogQuartiles {
     })
 }
 
+/// The relative error of the median of `emu`, the loads of the cell at `index`, due to chance alone.
+pub fn chance_of_median(emu: &Sample, seed: u64, index: usize) -> f64 {
+    noise(&halve(emu, None, &mut stream(seed, index)))[MEDIAN]
+}
+
 /// The relative error that corresponds to a difference of logarithms.
 pub fn relative(log_difference: f64) -> f64 {
     (log_difference.exp() - 1.0).abs()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cell::Measured;
+use crate::suite::{Loads, MoreLoads, Part};
 use crate::target::{ChromiumFigure, TargetOutcome};
 use scenario::{NetworkSpec, Protocol, Scenario};
 
@@ -20,6 +21,7 @@ fn suite(targets: &[(Gauge, f64)]) -> Suite {
         parts: Vec::new(),
         targets: targets.iter().map(target).collect(),
         needs: NEEDS,
+        more_loads: None,
         text: String::new(),
     }
 }
@@ -223,4 +225,35 @@ fn no_error_at_all_is_better_than_any_toy() {
     let judgement =
         judge(&suite(&[(Gauge::BetterThanLantern(Figure::LosslessMedian), 3.0)]), &cells);
     assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::Met);
+}
+
+#[test]
+fn cells_that_scatter_get_more_loads() {
+    let steady = both("3g", Protocol::H1, &[990.0], &[1000.0, 1001.0, 1002.0, 1003.0]);
+    let scattered = both("3g", Protocol::H2, &[990.0], &[1000.0, 1000.0, 2000.0, 2000.0]);
+    let mut unfinished = scattered.clone();
+    unfinished.measured.get_mut(&MeasuredWorld::Emu).unwrap().missing = 1;
+    let loads = |sim, emu| Loads { sim, emu, coalesced: 0, chromium: 0 };
+    let part = |name: &str, loads, cells: &[&Cell]| Part {
+        name: name.to_owned(),
+        loads,
+        cells: cells.iter().map(|cell| Arc::clone(&cell.scenario)).collect(),
+    };
+    let mut suite = suite(&[]);
+    suite.parts = vec![
+        part("one", loads(5, 4), &[&steady]),
+        part("two", loads(0, 4), &[&steady, &scattered, &unfinished]),
+    ];
+    let cells = [steady.clone(), steady, scattered, unfinished];
+    assert!(suite.more_plans(&cells).is_empty(), "it asks for none");
+    suite.more_loads = Some(MoreLoads { beyond: 0.02, loads: loads(60, 24) });
+    let plans = suite.more_plans(&cells);
+    // The second part is not simulated, so it is not simulated more often either.
+    let shapes: Vec<_> = plans.iter().map(|p| (p.part, p.way, p.cells.clone())).collect();
+    assert_eq!(shapes, [(1, MeasuredWorld::Emu, vec![1])]);
+    assert_eq!(plans[0].plan.journey_count(), 24);
+    let first = suite.plans().into_iter().find(|p| p.part == 1).unwrap();
+    assert_ne!(plans[0].plan.seed(), first.plan.seed());
+    suite.parts[1].loads.sim = 5;
+    assert_eq!(suite.more_plans(&cells)[0].plan.journey_count(), 60);
 }

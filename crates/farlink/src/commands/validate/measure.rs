@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
-use validate::{MeasuredWorld, PartPlan, Suite, estimate};
+use validate::{MeasuredWorld, PartPlan, Suite, estimate, gather_first};
 
 use crate::args::Validate;
 use crate::commands::run::{now, progress_bar};
@@ -36,6 +36,12 @@ impl Measurement<'_> {
         if ended == RunOutcome::Complete {
             self.tell_estimate(store)?;
             ended = self.all(&real_time, store, &cancel)?;
+        }
+        if ended == RunOutcome::Complete {
+            let library = self.worlds.library();
+            let cells = gather_first(store, self.suite, library).map_err(stores::failed)?;
+            let more = self.suite.more_plans(&cells);
+            ended = self.all(&more.iter().collect::<Vec<_>>(), store, &cancel)?;
         }
         Ok(ended)
     }
