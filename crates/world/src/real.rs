@@ -16,11 +16,13 @@ use crate::report::Keeping;
 mod clock;
 mod recorder;
 mod tcp_socket;
+mod timers;
 mod udp_socket;
 
-pub(crate) use clock::{Sleep, epoch, now, sleep_until};
+pub(crate) use clock::{epoch, now};
 pub use recorder::report;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
+pub(crate) use timers::{Sleep, sleep_until};
 pub(crate) use udp_socket::{BatchSocket, bind_udp};
 
 /// Runs `future` on this thread, with the machine's clock and the kernel's sockets. Tasks that it
@@ -44,6 +46,7 @@ pub fn run<F: Future>(config: Config, future: F) -> io::Result<F::Output> {
     recorder::install(config.recording);
     let _running = TeardownGuard;
     let tasks = tokio::task::LocalSet::new();
+    tasks.spawn_local(timers::Dispatcher::default());
     if let Recording::Series(sampling) = config.recording {
         tasks.spawn_local(recorder::sample(sampling));
     }
@@ -57,6 +60,7 @@ impl Drop for TeardownGuard {
     fn drop(&mut self) {
         ambient::forget_added();
         recorder::uninstall();
+        timers::stop();
         clock::stop();
     }
 }

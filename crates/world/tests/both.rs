@@ -272,6 +272,39 @@ fn timeouts_end_what_takes_too_long() {
 
 /// tokio's own timers would take a millisecond each.
 #[cfg(target_os = "linux")]
+/// Sets three timers for each of several deadlines, the last deadline first; returns the order in which they fire.
+async fn firing_order() -> Vec<(u64, u32)> {
+    let began = world::now();
+    let (fired, mut order) = tokio::sync::mpsc::unbounded_channel();
+    for millis in [30, 9, 9, 3, 0] {
+        for number in 0..3 {
+            let fired = fired.clone();
+            world::spawn(async move {
+                world::sleep_until(began + Duration::from_millis(millis)).await;
+                fired.send((millis, number)).unwrap();
+            });
+        }
+    }
+    drop(fired);
+    let mut all = Vec::new();
+    while let Some(one) = order.recv().await {
+        all.push(one);
+    }
+    all
+}
+
+#[test]
+fn timers_fire_by_deadline_and_equal_ones_in_the_order_of_setting() {
+    let expected: Vec<(u64, u32)> = [0, 3, 9, 9, 30]
+        .into_iter()
+        .flat_map(|millis| (0..3).map(move |number| (millis, number)))
+        .collect();
+    let (plan, client, _) = pair("loopback", 1);
+    assert_eq!(plan.run(client, firing_order()).unwrap(), expected);
+    let config = world::real::Config::new(RandomSource::new(1, 0));
+    assert_eq!(world::real::run(config, firing_order()).unwrap(), expected);
+}
+
 #[test]
 fn the_real_world_sleeps_for_less_than_a_millisecond() {
     let config = world::real::Config::new(RandomSource::new(1, 0));

@@ -1,17 +1,11 @@
-//! The machine's clock as the world's, and sleeping on it.
+//! The machine's clock as the world's.
 
 use std::cell::Cell;
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::OnceLock;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use units::Time;
-
-use super::clock;
-use super::recorder::AsyncAlarm;
 
 thread_local! {
     static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -63,67 +57,4 @@ fn began() -> Instant {
 pub(crate) fn now() -> Time {
     let nanos = instant().saturating_duration_since(began()).as_nanos();
     Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
-// Sleeping in the real world.
-//
-// tokio's timers count in milliseconds and round up. A device profile often charges a tenth of that for a piece of work, hundreds of
-// times per page, so the last stretch of a sleep is a kernel alarm, if available.
-
-/// The last stretch: longer than the error of tokio's timers.
-const STRETCH: Duration = Duration::from_millis(4);
-
-/// Completes at a deadline.
-pub(crate) struct Sleep {
-    deadline: Time,
-    stage: SleepStage,
-}
-
-enum SleepStage {
-    /// Not polled yet, or between two stages.
-    Between,
-    Coarse(Pin<Box<tokio::time::Sleep>>),
-    Fine(AsyncAlarm),
-}
-
-pub(crate) fn sleep_until(deadline: Time) -> Sleep {
-    Sleep { deadline, stage: SleepStage::Between }
-}
-
-impl Sleep {
-    /// The stage for the remaining time.
-    fn stage(&self, left: Duration) -> SleepStage {
-        let coarse = |span: Duration| SleepStage::Coarse(Box::pin(tokio::time::sleep(span)));
-        if left > STRETCH {
-            return coarse(left - STRETCH);
-        }
-        // Without an alarm the last stretch takes as long as tokio's timers make it.
-        AsyncAlarm::after(left).map_or_else(|_| coarse(left), SleepStage::Fine)
-    }
-}
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match &mut self.stage {
-                SleepStage::Between => {
-                    let left = self.deadline.since(clock::now());
-                    if left.is_zero() {
-                        return Poll::Ready(());
-                    }
-                    self.stage = self.stage(left);
-                }
-                SleepStage::Coarse(sleep) => {
-                    ready!(sleep.as_mut().poll(cx));
-                    self.stage = SleepStage::Between;
-                }
-                SleepStage::Fine(alarm) => {
-                    ready!(alarm.poll_rung(cx));
-                    self.stage = SleepStage::Between;
-                }
-            }
-        }
-    }
 }
