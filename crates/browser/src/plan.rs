@@ -92,6 +92,8 @@ pub(crate) struct Reveals {
 pub(crate) struct Reveal {
     pub(crate) object: usize,
     pub(crate) compute: Duration,
+    /// Bytes of the document that the parser, which stopped at the revealing script or sheet, has to go through.
+    pub(crate) parsed_bytes: u64,
 }
 
 impl LoadPlan {
@@ -132,6 +134,10 @@ impl LoadPlan {
     /// # Panics
     /// If the number of arms differs from the number of hosts.
     pub fn asking(page: Arc<Page>, arms: Vec<HostStack>, asking: RequestSettings) -> LoadPlan {
+        let page = match asking.images_by_parser {
+            true => Arc::new(page.without_image_lookahead()),
+            false => page,
+        };
         let requests = requests(&page, &arms, &asking);
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
         let reveals = reveals(&page);
@@ -212,6 +218,8 @@ pub struct RequestSettings {
     pub heads: RequestHeaders,
     /// Priorities that override the page's own, and their signals to servers.
     pub priorities: Option<Priorities>,
+    /// True if images are discovered by the parser alone, without lookahead.
+    pub images_by_parser: bool,
 }
 
 impl RequestSettings {
@@ -263,7 +271,11 @@ fn reveals(page: &Page) -> Vec<Reveals> {
     let mut all: Vec<Reveals> = page.objects.iter().map(|_| Reveals::default()).collect();
     for (index, object) in page.objects.iter().enumerate() {
         for edge in &object.waits_for {
-            let reveal = Reveal { object: index, compute: edge.compute.value };
+            let reveal = Reveal {
+                object: index,
+                compute: edge.compute.value,
+                parsed_bytes: page.parsed_after(object, edge),
+            };
             let parent = &mut all[edge.object.0 as usize];
             match edge.after {
                 After::Head => parent.head.push(reveal),

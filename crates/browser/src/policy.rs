@@ -38,8 +38,14 @@ pub struct Policy {
     /// Limits of delayable requests, such as for images; `None`: none.
     #[serde(default)]
     pub delayable: Option<Delayable>,
+    /// True if its preload scanner leaves out images, so that they wait for the scripts of a document's head.
+    #[serde(default)]
+    pub images_by_parser: bool,
     /// Maximum requests in flight on one pipelined HTTP/1.1 connection.
     pub pipeline_depth: usize,
+    /// True if its TLS 1.3 offers a key share of x25519mlkem768, which makes a ClientHello two packets long.
+    #[serde(default)]
+    pub post_quantum: bool,
 }
 
 /// Limits of delayable requests in flight, at hosts that cannot be sent priorities.

@@ -178,6 +178,7 @@ fn a_slow_reader_gets_everything() {
 fn timeouts_end_idle_and_trickling_connections() {
     let settings = Settings {
         idle_timeout: Duration::from_millis(200),
+        send_timeout: Duration::from_millis(200),
         head_timeout: Duration::from_millis(300),
         ..Settings::default()
     };
@@ -201,6 +202,21 @@ fn timeouts_end_idle_and_trickling_connections() {
         let mut greedy = TcpStream::connect(server.address).await.unwrap();
         greedy.write_all(b"GET /50000000 HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
         assert!(matches!(server.ended().await, Ended::Stalled));
+    });
+}
+
+#[test]
+fn a_slow_reader_is_not_idle() {
+    let settings = Settings { idle_timeout: Duration::from_millis(50), ..Settings::default() };
+    in_world(async move {
+        let server = listen(Echo, settings);
+        let mut slow = TcpStream::connect(server.address).await.unwrap();
+        slow.write_all(b"GET /50000000 HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        world::sleep(Duration::from_millis(300)).await;
+        let mut response = Vec::new();
+        slow.read_to_end(&mut response).await.unwrap();
+        assert!(response.len() > 50_000_000, "{}", response.len());
+        assert!(matches!(server.ended().await, Ended::Idle));
     });
 }
 

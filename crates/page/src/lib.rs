@@ -14,6 +14,7 @@ pub mod generate;
 pub mod graph;
 pub mod har;
 mod list;
+mod lookahead;
 mod open;
 mod recording;
 mod rendering;

@@ -161,7 +161,9 @@ impl PageLoad {
 
     /// Signals that a dependency of `reveal.object` has happened, at `at` (now or later).
     pub(super) fn reveal(self: &Rc<Self>, reveal: Reveal, at: Time) {
-        let compute = self.session.browser.device.recorded(reveal.compute);
+        let device = &self.session.browser.device;
+        let parsing = device.work(Kind::Document, reveal.parsed_bytes);
+        let compute = device.recorded(reveal.compute) + parsing;
         let at = at + compute.mul_f64(self.compute_factors[reveal.object].max(0.0));
         let ready = {
             let mut objects = self.objects.borrow_mut();

@@ -39,8 +39,10 @@ pub struct Settings {
     pub limits: CodecLimits,
     /// Bytes per read.
     pub read_bytes: usize,
-    /// Idle timeout: the longest wait for a request, and for the next byte of a body in either direction.
+    /// Idle timeout: the longest wait for a request, and for the next byte of its body.
     pub idle_timeout: Duration,
+    /// The longest wait for a client to accept more of a response.
+    pub send_timeout: Duration,
     /// True if a client that has half-closed is still answered. Otherwise its request is abandoned: most such clients
     /// have closed the other direction as well (nginx's and HAProxy's view).
     pub half_closed_clients: bool,
@@ -59,13 +61,14 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// nginx's `keepalive_timeout` 75 s and `client_header_timeout` 60 s, Apache's slowest body and lingering close of
+    /// nginx's `keepalive_timeout` 75 s, `send_timeout` and `client_header_timeout` 60 s, Apache's slowest body and lingering close of
     /// 2 s, Squid's `read_timeout` 15 min for tunnels. A read of 16 KiB holds the largest head.
     fn default() -> Settings {
         Settings {
             limits: CodecLimits::SERVER,
             read_bytes: 16 * 1024,
             idle_timeout: Duration::from_secs(75),
+            send_timeout: Duration::from_secs(60),
             half_closed_clients: true,
             requests: None,
             head_timeout: Duration::from_secs(60),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use browser::{Priorities, Pushes};
+use browser::{Policy, Priorities, Pushes};
 use congestion::Algorithm;
 use http_stack::h3::settings::{Client, Server};
 use http_stack::server::Acceptor;
@@ -15,7 +15,7 @@ use scenario::{
 };
 use tcp::Config;
 use tls::model::{HandshakeStart, Modelled, Version};
-use tls::{ChainKind, Identity, Records, Resumption, Security, Settings};
+use tls::{ChainKind, Group, Identity, Records, Resumption, Security, Settings};
 use units::Time;
 
 /// A packet of the smallest size that every path carries (RFC 9000 section 14), the unit of initial windows.
@@ -163,12 +163,15 @@ pub(super) fn server_tls(scenario: &Scenario, usual: Settings) -> Settings {
         Resume::EarlyData => Resumption::EarlyData,
     });
     let chain = turned.chain_bytes.map(|bytes| ChainKind::OfBytes(bytes as usize));
+    let browser = Policy::named(&scenario.client.browser);
+    let is_hybrid = scenario.stack.tls == Tls::Tls13 && browser.is_ok_and(|it| it.post_quantum);
+    let group = if is_hybrid { Group::X25519MlKem768 } else { usual.group };
     Settings {
         identity: identity.unwrap_or(usual.identity),
         records: records.unwrap_or(usual.records),
         resumption: resumption.unwrap_or(usual.resumption),
         chain: chain.unwrap_or(usual.chain),
-        group: turned.group.unwrap_or(usual.group),
+        group: turned.group.unwrap_or(group),
         staple_bytes: turned.staple_bytes.map_or(usual.staple_bytes, |bytes| bytes as usize),
         ..usual
     }

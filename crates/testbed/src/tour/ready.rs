@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use browser::{
-    HostStack, LoadPlan, Proxy, ProxyMode, RequestHeaders, RequestSettings, TunnelProtocol, Typical,
+    HostStack, LoadPlan, Policy, Proxy, ProxyMode, RequestHeaders, RequestSettings, TunnelProtocol,
+    Typical,
 };
 use http_stack::alt_svc::{AltSvc, Alternative};
 use http_stack::spdy::Version;
@@ -258,7 +259,9 @@ impl Ready {
     pub(crate) fn visitable(&self, scenario: &Scenario) -> Result<Vec<Visitable>, String> {
         let arms = self.arms(scenario)?;
         let priorities = super::protocols::priorities(scenario)?;
-        let asking = RequestSettings { heads: heads(scenario), priorities };
+        let policy = Policy::named(&scenario.client.browser).map_err(|error| error.to_string())?;
+        let images_by_parser = policy.images_by_parser;
+        let asking = RequestSettings { heads: heads(scenario), priorities, images_by_parser };
         let visitable = |member: &JourneyPage| Visitable {
             name: member.name.clone(),
             plan: member.load_plan(&arms, &asking),

@@ -342,7 +342,7 @@ impl<S: Transport> ServerConnection<'_, S> {
     /// Starts the send timeout if there are bytes to send.
     pub(super) fn begin_sending(&mut self) {
         if !self.is_sending && !self.outbox.is_empty() {
-            self.timer.set(self.core.settings.idle_timeout);
+            self.timer.set(self.core.settings.send_timeout);
             self.is_sending = true;
         }
     }
@@ -363,7 +363,7 @@ impl<S: Transport> ServerConnection<'_, S> {
             }
             match self.outbox.poll_write(&mut self.stream, cx) {
                 Poll::Ready(Ok(_)) if self.outbox.is_empty() => {}
-                Poll::Ready(Ok(_)) => self.timer.set(self.core.settings.idle_timeout),
+                Poll::Ready(Ok(_)) => self.timer.set(self.core.settings.send_timeout),
                 Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
                 Poll::Pending => break Poll::Pending,
             }
