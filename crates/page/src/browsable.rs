@@ -32,6 +32,8 @@ pub struct Browsable {
     pub contents: Vec<Content>,
     /// Differences from the requested page, one line each.
     pub notes: Vec<String>,
+    /// True if an object that should delay the load event does not: a browser's load event comes earlier than stated.
+    pub is_loaded_early: bool,
 }
 
 /// Content of a response, beside the status and size that the page states.
@@ -113,11 +115,15 @@ impl Difference {
 
 /// Differences found so far.
 #[derive(Debug, Default)]
-struct Differences(std::collections::BTreeMap<Difference, Vec<String>>);
+struct Differences {
+    by_kind: std::collections::BTreeMap<Difference, Vec<String>>,
+    /// See [`Browsable::is_loaded_early`].
+    is_loaded_early: bool,
+}
 
 impl Differences {
     fn add(&mut self, difference: Difference, url: &str) {
-        self.0.entry(difference).or_default().push(middle_cut(url));
+        self.by_kind.entry(difference).or_default().push(middle_cut(url));
     }
 
     /// One line per kind, with an example.
@@ -127,7 +133,7 @@ impl Differences {
             [first, ..] => format!("{} objects {}: {first}, ...", urls.len(), difference.text()),
             [] => unreachable!("a difference is noted with an object"),
         };
-        self.0.into_iter().map(line).collect()
+        self.by_kind.into_iter().map(line).collect()
     }
 }
 

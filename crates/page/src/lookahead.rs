@@ -50,7 +50,7 @@ impl Page {
             _ => false,
         };
         let blocking = move || self.objects.iter().enumerate().filter(move |(_, it)| before(it));
-        let last_script = blocking().filter(|(_, it)| it.kind == Kind::Script).last();
+        let last_script = blocking().rfind(|(_, it)| it.kind == Kind::Script);
         let end = last_script.map_or(0, |(index, _)| index + 1);
         blocking()
             .map(|(index, _)| index)

@@ -11,7 +11,7 @@ use store::{Store, StoreError};
 use testbed::tour::Library;
 
 use super::lantern;
-use super::suite::{PartPlan, Suite};
+use super::suite::{Part, PartPlan, Suite};
 use crate::suite::MeasuredWorld;
 
 /// One scenario, measured in several ways. Times are milliseconds.
@@ -23,6 +23,8 @@ pub struct Cell {
     pub lossy: bool,
     /// True if the network takes no time at all, so that the page load time is the client's own.
     pub unlimited: bool,
+    /// True if a browser's load event comes earlier than the page states ([`page::browsable::Browsable::is_loaded_early`]).
+    pub is_loaded_early: bool,
     /// Prediction of the Lantern-like model.
     pub lantern_ms: f64,
     /// The measurements, by way.
@@ -123,8 +125,14 @@ pub fn gather_first(
     suite: &Suite,
     library: &Library,
 ) -> Result<Vec<Cell>, StoreError> {
-    let scenarios = suite.parts.iter().flat_map(|part| &part.cells);
-    let mut cells = scenarios.map(|scenario| empty(scenario, library)).collect::<Vec<_>>();
+    let empty = |part: &Part| {
+        let is_browsed = part.loads.chromium > 0;
+        part.cells
+            .iter()
+            .map(move |scenario| empty(scenario, library, is_browsed))
+            .collect::<Vec<_>>()
+    };
+    let mut cells: Vec<Cell> = suite.parts.iter().flat_map(empty).collect();
     take_over(&mut cells, store, suite, suite.plans())?;
     Ok(cells)
 }
@@ -146,7 +154,7 @@ fn take_over(
     Ok(())
 }
 
-fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {
+fn empty(scenario: &Arc<Scenario>, library: &Library, is_browsed: bool) -> Cell {
     let known = "a suite names pages, networks and browsers that exist";
     let network = library.network_of(scenario).expect(known);
     let page = library.page_of(scenario).expect(known);
@@ -160,6 +168,8 @@ fn empty(scenario: &Arc<Scenario>, library: &Library) -> Cell {
         unlimited: links(&network).all(|link| {
             link.delay == Duration::ZERO && link.rate == net::Rate::UNLIMITED && link.loss.is_none()
         }),
+        is_loaded_early: is_browsed
+            && page::browsable::browsable(&page).is_ok_and(|written| written.is_loaded_early),
         lantern_ms: lantern.as_secs_f64() * 1e3,
         measured: BTreeMap::new(),
     }

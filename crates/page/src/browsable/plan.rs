@@ -341,7 +341,8 @@ impl BrowsablePlan {
                 object.body_bytes = bytes;
             }
         }
-        Browsable { page: self.page, contents, notes: self.notes.lines() }
+        let is_loaded_early = self.notes.is_loaded_early;
+        Browsable { page: self.page, contents, notes: self.notes.lines(), is_loaded_early }
     }
 
     fn content(&mut self, object: usize) -> Content {

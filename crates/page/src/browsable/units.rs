@@ -65,6 +65,7 @@ impl Units {
                 _ => Carrier::of(object, last, repeated),
             };
             if self.is_first(index) && index > 0 {
+                notes.is_loaded_early |= carrier == Carrier::Fetch && last.blocks_load;
                 if repeated {
                     notes.add(Difference::Repeated, &object.url);
                 } else if carrier == Carrier::Fetch && last.blocks_load {
@@ -181,4 +182,19 @@ pub(super) fn is_bodiless(status: u16) -> bool {
 /// Returns true if the page's priority exceeds a browser's default for requests of documents and scripts (Low).
 pub(super) fn is_urgent(object: &Object) -> bool {
     matches!(object.priority, ObjectPriority::Highest | ObjectPriority::High)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_page_that_reloads_itself_is_loaded_early() {
+        let mut page = crate::open("bth2013").unwrap();
+        assert!(!crate::browsable(&page).unwrap().is_loaded_early);
+        let mut again = page.objects[0].clone();
+        again.waits_for = page.objects[1].waits_for.clone();
+        page.objects.push(again);
+        assert!(crate::browsable(&page).unwrap().is_loaded_early);
+        page.objects[36].blocks_load = false;
+        assert!(!crate::browsable(&page).unwrap().is_loaded_early);
+    }
 }

@@ -3,7 +3,8 @@
 //! On a quick network, a page load is mostly the browser's own work, which differs between machines. Therefore
 //! a cell counts only if the network's part of Chromium's load is [`NETWORK_RULES`] times as long as its own work: what
 //! it takes over a network that takes no time, less what the page replays (think times and scripts), which a loader
-//! without a processor shows. The others are shown with the browser's share.
+//! without a processor shows. Nor does a cell count whose load event the page cannot delay in a browser as it was recorded: a page that
+//! reloads itself, say. The others are shown with the browser's share.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +101,7 @@ fn browser_cell(cells: &[Cell], index: usize, cell: &Cell, needs: &Needs) -> Opt
         replayed_ms: replayed_ms.unwrap_or_default(),
         counts: false,
     };
-    browser.counts = enough && browser.is_ruled_by_network();
+    browser.counts = enough && browser.is_ruled_by_network() && !cell.is_loaded_early;
     Some(browser)
 }
 

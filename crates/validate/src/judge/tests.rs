@@ -36,6 +36,7 @@ fn cell(network: &str, protocol: Protocol, loads: &[(MeasuredWorld, &[f64])]) ->
         lossy: network.contains("loss"),
         unlimited: network == "loopback",
         scenario: Arc::new(scenario),
+        is_loaded_early: false,
         lantern_ms: 1000.0,
         measured: loads
             .iter()
@@ -133,7 +134,7 @@ fn the_browser_counts_where_the_network_rules() {
             &[(MeasuredWorld::Emu, emu), (MeasuredWorld::Chromium, chromium)],
         )
     };
-    let cells = [
+    let mut cells = [
         browsed("loopback", &[90.0; 3], &[100.0; 3]),
         browsed("3g", &[950.0; 3], &[1000.0; 3]),
         browsed("4g", &[300.0; 3], &[400.0; 3]),
@@ -148,6 +149,10 @@ fn the_browser_counts_where_the_network_rules() {
     close(judgement.verdicts[0].value, 0.075);
     assert_eq!(judgement.verdicts[0].outcome, TargetOutcome::Met);
     assert!(judgement.subjects.is_empty(), "nothing was simulated");
+    cells[1].is_loaded_early = true;
+    let counts = |judgement: Judgement| judgement.browser.iter().map(|b| b.counts).collect();
+    let early: Vec<bool> = counts(judge(&suite(&[]), &cells));
+    assert_eq!(early, [false, false, true], "a load event before its time does not count");
 }
 
 #[test]
