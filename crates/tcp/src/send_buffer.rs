@@ -202,7 +202,7 @@ impl Sender {
     }
 
     /// Number of new bytes that both windows permit now.
-    fn permitted_now(&self) -> u64 {
+    pub(crate) fn permitted_now(&self) -> u64 {
         if self.cwnd.is_rate_based() {
             return 0;
         }

@@ -64,15 +64,18 @@ pub(crate) fn autosize(rate: BitsPerSec, mss: u32, min_rtt: Option<Duration>, le
 }
 
 impl Bursts {
-    /// Splits data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`).
-    fn append(&mut self, begin: u64, end: u64, sent: u64, most: u64) {
+    /// Splits data written from `begin` to `end` into buffers of up to `most` bytes (`tcp_sendmsg_locked`). A full buffer is pushed
+    /// before the write goes on: if it leaves up to `pushed` only, the write goes on in what is left of it.
+    fn append(&mut self, begin: u64, end: u64, sent: u64, pushed: u64, most: u64) {
         self.forget(sent);
         match self.ends.pop_back() {
             Some(_) => self.tail_begins = self.tail_begins.max(sent),
             None => self.tail_begins = begin,
         }
         while end - self.tail_begins > most {
-            self.tail_begins += most;
+            let full = self.tail_begins + most;
+            let is_cut = self.tail_begins < pushed && pushed < full;
+            self.tail_begins = if is_cut { pushed } else { full };
             self.ends.push_back(self.tail_begins);
         }
         self.ends.push_back(end);
@@ -120,8 +123,8 @@ impl Sender {
         if self.config.tso_segments == TsoSegments::One || begin == end {
             return;
         }
-        let most = self.size_goal();
-        self.bursts.append(begin, end, self.nxt, most);
+        let (most, pushed) = (self.size_goal(), self.nxt + self.permitted_now());
+        self.bursts.append(begin, end, self.nxt, pushed, most);
     }
 
     /// The largest buffer: whole segments, up to half of the peer's largest window (`tcp_xmit_size_goal`).
@@ -251,16 +254,22 @@ mod tests {
     #[test]
     fn writes_fill_buffers_and_sending_empties_them() {
         let mut bursts = Bursts::default();
-        bursts.append(1, 251, 1, 100);
+        bursts.append(1, 251, 1, 1, 100);
         assert_eq!(bursts.ends, [101, 201, 251]);
-        bursts.append(251, 311, 1, 100);
+        bursts.append(251, 311, 1, 1, 100);
         assert_eq!(bursts.ends, [101, 201, 301, 311]);
         bursts.forget(250);
         assert_eq!(bursts.ends, [301, 311]);
-        bursts.append(311, 411, 305, 100);
+        bursts.append(311, 411, 305, 305, 100);
         assert_eq!(bursts.ends, [405, 411], "what is left of a buffer is filled up");
-        bursts.append(411, 420, 411, 100);
+        bursts.append(411, 420, 411, 411, 100);
         assert_eq!(bursts.ends, [420]);
+        bursts.append(420, 540, 420, 450, 100);
+        assert_eq!(
+            bursts.ends,
+            [450, 540],
+            "30 bytes of the full buffer leave, which makes room for the last 20"
+        );
     }
 
     #[test]

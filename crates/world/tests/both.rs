@@ -1,8 +1,11 @@
 //! The same code in both worlds.
 
+use std::future::poll_fn;
 use std::io::IoSliceMut;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use chance::RandomSource;
@@ -13,7 +16,7 @@ use farlink_world::{
     BatchSocket, EcnCodepoint, RecvMeta, TcpListener, TcpStream, Transmit, UdpSocket,
 };
 use net::Network;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 
 /// Echoes the data of each connection, then closes it.
@@ -272,6 +275,41 @@ fn timeouts_end_what_takes_too_long() {
 
 /// tokio's own timers would take a millisecond each.
 #[cfg(target_os = "linux")]
+/// Writes 16 KB at a time until the socket takes no more; returns the number of bytes taken.
+async fn fill(stream: &mut TcpStream) -> usize {
+    let (piece, mut taken) = ([0; 16 * 1024], 0);
+    poll_fn(|cx| {
+        while let Poll::Ready(written) = Pin::new(&mut *stream).poll_write(cx, &piece) {
+            taken += written.unwrap();
+        }
+        Poll::Ready(())
+    })
+    .await;
+    taken
+}
+
+#[test]
+fn a_write_that_was_cut_short_is_followed_by_a_wait_for_the_socket() {
+    let (mut plan, client, server) = pair("rtt=20ms,down=1mbit,up=1mbit", 1);
+    let address: SocketAddr = "10.0.0.2:7".parse().unwrap();
+    plan.spawn(client, async move {
+        let mut all = Vec::new();
+        TcpStream::connect(address).await.unwrap().read_to_end(&mut all).await.unwrap();
+    });
+    let taken = async move {
+        let (mut stream, _) = TcpListener::bind(address).unwrap().accept().await.unwrap();
+        let mut taken = Vec::new();
+        for millis in [0, 40, 40, 2_000] {
+            world::sleep(Duration::from_millis(millis)).await;
+            taken.push(fill(&mut stream).await);
+        }
+        taken
+    };
+    let taken = plan.run(server, taken).unwrap();
+    assert!(taken[0] > 0 && taken[3] > 0, "{taken:?}");
+    assert_eq!(taken[1..3], [0, 0], "some packets have left, but not a third of the buffer");
+}
+
 /// Sets three timers for each of several deadlines, the last deadline first; returns the order in which they fire.
 async fn firing_order() -> Vec<(u64, u32)> {
     let began = world::now();

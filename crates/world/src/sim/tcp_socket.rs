@@ -149,7 +149,9 @@ impl TcpStream {
         })
     }
 
-    /// Waits until `write`, which returns the sizes wanted and written, can write something.
+    /// Waits until `write`, which returns the sizes wanted and written, can write something. After a write that was cut short the next one
+    /// waits for the socket to be writable (epoll's edge), though its last buffer might take some bytes: as in tokio, which forgets its
+    /// readiness then (`PollEvented::poll_write`).
     fn poll_write_by(
         &mut self,
         cx: &mut Context<'_>,
@@ -161,7 +163,9 @@ impl TcpStream {
             if let Some(error) = socket.connection.error() {
                 return Poll::Ready(Err(to_io(error)));
             }
-            let (wanted, written) = write(&mut socket.connection, now);
+            let waits = socket.is_full && !socket.connection.is_writable();
+            let (wanted, written) = if waits { (1, 0) } else { write(&mut socket.connection, now) };
+            socket.is_full = written < wanted;
             if written == 0 && wanted > 0 {
                 socket.writer = Some(cx.waker().clone());
                 return Poll::Pending;

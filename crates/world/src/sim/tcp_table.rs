@@ -38,6 +38,8 @@ pub(super) struct TcpEnd {
     pub(super) owned: bool,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
+    /// The last write took less than it was given: the next one waits until the socket is writable.
+    pub(super) is_full: bool,
 }
 
 /// A port that accepts connections.
@@ -124,6 +126,7 @@ impl TcpEnd {
             owned: true,
             reader: None,
             writer: None,
+            is_full: false,
         }
     }
 
