@@ -245,7 +245,7 @@ fn a_recording_names_its_network_and_is_loaded_over_it() {
     let desk = Desk::new();
     desk.put("page.har", FAR_HOST);
     let shown = desk.farlink("pages show page.har").ok();
-    assert!(shown.contains("recorded over: round trip 19.7 ms (one handshake)"), "{shown}");
+    assert!(shown.contains("recorded over: round trip 19.9 ms (one handshake)"), "{shown}");
     assert!(shown.contains("load over it: "), "{shown}");
     let load = "load page.har --network recorded --network 3g --protocol recorded --device zero -n 1 --json";
     let visits = json_lines(&desk.farlink(load).ok());

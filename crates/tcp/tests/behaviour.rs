@@ -45,9 +45,9 @@ fn downloads() {
     }
     let expected = "\
 1 MB, queue 100, loss 0 %:  1.26 s,  0 again, 0 timeouts
-1 MB, queue  20, loss 0 %:  1.47 s, 43 again, 0 timeouts
+1 MB, queue  20, loss 0 %:  1.31 s, 40 again, 0 timeouts
 10 MB, queue 100, loss 0 %:  8.72 s,  0 again, 0 timeouts
-10 MB, queue  20, loss 0 %: 10.01 s, 63 again, 0 timeouts
+10 MB, queue  20, loss 0 %:  8.92 s, 43 again, 0 timeouts
 1 MB, queue 100, loss 1 %:  4.54 s,  8 again, 0 timeouts
 1 MB, queue 100, loss 5 %: 19.21 s, 46 again, 0 timeouts
 ";
